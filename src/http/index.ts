@@ -1,0 +1,3 @@
+/** Plumbing that the rooms which speak HTTP share. */
+export * from './listen.ts'
+export * from './retry-after.ts'

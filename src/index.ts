@@ -1,0 +1,6 @@
+/**
+ * evroute as a library.
+ *
+ * @packageDocumentation
+ */
+export { EvrouteError, SettingError } from './model/index.ts'

@@ -1,0 +1,93 @@
+import type { Properties } from './json.ts'
+
+/** The six calls that a client can record. */
+export type CallType = 'identify' | 'track' | 'page' | 'screen' | 'group' | 'alias'
+
+/** The six call types, in the order of the documentation. */
+export const callTypes: readonly CallType[] = Object.freeze([
+  'identify',
+  'track',
+  'page',
+  'screen',
+  'group',
+  'alias',
+])
+
+/** Tells a call type from any other text. */
+export function isCallType(value: unknown): value is CallType {
+  return callTypes.includes(value as CallType)
+}
+
+/**
+ * Which destinations a call may go to. Keys are destination names and case sensitive; any value but
+ * `false` enables; `All: false` disables every destination that is not enabled by name.
+ */
+export type Integrations = Readonly<Record<string, unknown>>
+
+/** What every call may carry. */
+export interface CallFields {
+  /** The user's id in your database. */
+  readonly userId?: string
+  /** An id for a user who is not known yet. */
+  readonly anonymousId?: string
+  /** Identifies this call for deduplication; made when absent. */
+  readonly messageId?: string
+  /** When it happened (a Date or ISO 8601); the moment of the call when absent. */
+  readonly timestamp?: string | Date
+  /** What surrounds the call and is no attribute of the user: device, page, IP address. */
+  readonly context?: Properties
+  /** Which destinations the call may go to; all of them when absent. */
+  readonly integrations?: Integrations
+}
+
+/** Says who a user is. Needs a userId or an anonymousId. */
+export interface IdentifyCall extends CallFields {
+  /** Attributes of the user. */
+  readonly traits?: Properties
+}
+
+/** Says that a user did something. Needs an event and a userId or an anonymousId. */
+export interface TrackCall extends CallFields {
+  /** The name of what happened, such as `Order Completed`. */
+  readonly event: string
+  /** Attributes of the event. */
+  readonly properties?: Properties
+}
+
+/** Says that a user saw a page. Needs a userId or an anonymousId. */
+export interface PageCall extends CallFields {
+  /** The page's name. */
+  readonly name?: string
+  /** The page's category. */
+  readonly category?: string
+  /** Attributes of the page: `url`, `title`, `referrer` and `path` are specially recognised. */
+  readonly properties?: Properties
+  /** The name that the specification's client has for `properties`; sent as `properties`. */
+  readonly traits?: Properties
+}
+
+/** Says that a user saw a screen of an app. Needs a userId or an anonymousId. */
+export interface ScreenCall extends CallFields {
+  /** The screen's name. */
+  readonly name?: string
+  /** The screen's category. */
+  readonly category?: string
+  /** Attributes of the screen. */
+  readonly properties?: Properties
+}
+
+/** Says which group a user belongs to. Needs a groupId and a userId or an anonymousId. */
+export interface GroupCall extends CallFields {
+  /** The group's id in your database. */
+  readonly groupId: string
+  /** Attributes of the group. */
+  readonly traits?: Properties
+}
+
+/** Says that two ids are the same person. */
+export interface AliasCall extends CallFields {
+  /** The user's id in your database. */
+  readonly userId: string
+  /** The id to alias from. */
+  readonly previousId: string
+}

@@ -1,0 +1,96 @@
+import { isCallType, type CallType } from './call.ts'
+import { isJsonObject, type JsonObject } from './json.ts'
+
+/**
+ * Why a call is not accepted. The names are those of the tracking API.
+ *
+ * `invalid_json` is a row or body that cannot be parsed; `event_too_large` is one over 32 KB.
+ */
+export type RejectionCode =
+  | 'invalid_json'
+  | 'not_an_object'
+  | 'unknown_type'
+  | 'wrong_type'
+  | 'no_user_anon_id'
+  | 'no_event'
+  | 'no_group_id'
+  | 'no_previous_id'
+  | 'no_user_id'
+  | 'event_too_large'
+
+/** A call that was refused, and why. */
+export interface Rejection {
+  /** The stable name of the reason. */
+  readonly code: RejectionCode
+  /** The reason in words, naming the field. */
+  readonly message: string
+}
+
+/** Whether a value is a call that can be accepted. */
+export type CallCheck =
+  | { readonly kind: 'valid'; readonly type: CallType; readonly call: JsonObject }
+  | ({ readonly kind: 'invalid' } & Rejection)
+
+const objectFields = ['context', 'integrations', 'properties', 'traits'] as const
+const idFields = ['userId', 'anonymousId', 'groupId', 'previousId', 'messageId'] as const
+const textFields = ['event', 'name', 'category'] as const
+
+/**
+ * Checks a parsed value against the fields that its call type requires.
+ *
+ * Absent and null are the same; an empty id counts as absent; a number serves as an id.
+ */
+export function checkCall(value: unknown): CallCheck {
+  if (!isJsonObject(value)) return invalid('not_an_object', 'A call must be a JSON object')
+  const type = value['type']
+  if (!isCallType(type)) return invalid('unknown_type', unknownType(type))
+  const problem = wrongType(value) ?? missingField(type, value)
+  return problem === undefined
+    ? { kind: 'valid', type, call: value }
+    : { kind: 'invalid', ...problem }
+}
+
+function unknownType(type: unknown): string {
+  const found = type === undefined ? 'it has none' : `found ${JSON.stringify(type).slice(0, 60)}`
+  return `A call's type must be identify, track, page, screen, group or alias: ${found}`
+}
+
+function wrongType(call: JsonObject): Rejection | undefined {
+  const object = objectFields.find((field) => isPresent(call[field]) && !isJsonObject(call[field]))
+  if (object !== undefined) return { code: 'wrong_type', message: `${object} must be an object` }
+  const id = idFields.find((field) => isPresent(call[field]) && !isId(call[field]))
+  if (id !== undefined) return { code: 'wrong_type', message: `${id} must be a string` }
+  const text = textFields.find((field) => isPresent(call[field]) && typeof call[field] !== 'string')
+  if (text !== undefined) return { code: 'wrong_type', message: `${text} must be a string` }
+  return undefined
+}
+
+function missingField(type: CallType, call: JsonObject): Rejection | undefined {
+  const has = (field: string): boolean => isPresent(call[field]) && call[field] !== ''
+  if (type === 'alias') {
+    if (!has('previousId')) return { code: 'no_previous_id', message: 'alias needs a previousId' }
+    if (!has('userId')) return { code: 'no_user_id', message: 'alias needs a userId' }
+    return undefined
+  }
+  if (type === 'track' && !has('event'))
+    return { code: 'no_event', message: 'track needs an event' }
+  if (type === 'group' && !has('groupId')) {
+    return { code: 'no_group_id', message: 'group needs a groupId' }
+  }
+  if (!has('userId') && !has('anonymousId')) {
+    return { code: 'no_user_anon_id', message: `${type} needs a userId or an anonymousId` }
+  }
+  return undefined
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+function isId(value: unknown): boolean {
+  return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
+}
+
+function invalid(code: RejectionCode, message: string): CallCheck {
+  return { kind: 'invalid', code, message }
+}

@@ -1,0 +1,69 @@
+/**
+ * The stable names of everything that evroute throws.
+ *
+ * - `invalid_setting`: an option, flag or setting has a value that is not accepted
+ * - `invalid_usage`: the command line cannot be understood
+ * - `port_in_use`, `cannot_listen`: the receiver's own port cannot be opened
+ * - `cannot_read_file`, `cannot_write_file`: a file named by the caller cannot be used
+ * - `store_closed`: a store was used after `close()`
+ * - `expectation_unmet`: what a receiver waited for did not arrive in time
+ */
+export type ErrorCode =
+  | 'invalid_setting'
+  | 'invalid_usage'
+  | 'port_in_use'
+  | 'cannot_listen'
+  | 'cannot_read_file'
+  | 'cannot_write_file'
+  | 'store_closed'
+  | 'expectation_unmet'
+
+/** What an {@link EvrouteError} is made of. */
+export interface ErrorDetails {
+  /** The stable name that programs compare. */
+  readonly code: ErrorCode
+  /** What could not be done and why, as a sentence without its final period. */
+  readonly message: string
+  /** What to do about it, as a sentence. */
+  readonly hint?: string
+  /** The error that led to this one. */
+  readonly cause?: unknown
+}
+
+/** The base of every error that evroute throws on purpose. */
+export class EvrouteError extends Error {
+  override readonly name: string = 'EvrouteError'
+  /** The stable name that programs compare. */
+  readonly code: ErrorCode
+  /** What to do about it; undefined where the message already says so. */
+  readonly hint: string | undefined
+
+  constructor(details: ErrorDetails) {
+    super(details.message, 'cause' in details ? { cause: details.cause } : undefined)
+    this.code = details.code
+    this.hint = details.hint
+  }
+}
+
+/** Thrown where settings enter: `code` is always `invalid_setting`. */
+export class SettingError extends EvrouteError {
+  override readonly name: string = 'SettingError'
+  /** The setting's name as the caller wrote it, such as `flushAt` or `endpoints[1].url`. */
+  readonly setting: string
+
+  constructor(setting: string, message: string, hint?: string) {
+    super({ code: 'invalid_setting', message, ...(hint === undefined ? {} : { hint }) })
+    this.setting = setting
+  }
+}
+
+/** The `code` that the system or a library put on an error, such as `ECONNREFUSED`. */
+export function systemCode(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null | undefined)?.code
+  return typeof code === 'string' ? code : undefined
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,59 @@
+import type { CallType } from './call.ts'
+import type { JsonObject } from './json.ts'
+
+/** What can be delivered: the six calls and the notification of a deletion request. */
+export type EventType = CallType | 'delete'
+
+/** The seven types, in the order of the documentation. */
+export const eventTypes: readonly EventType[] = Object.freeze([
+  'identify',
+  'track',
+  'page',
+  'screen',
+  'group',
+  'alias',
+  'delete',
+])
+
+/** Tells an event type from any other text. */
+export function isEventType(value: unknown): value is EventType {
+  return eventTypes.includes(value as EventType)
+}
+
+/** An accepted, normalised call. Fields that the call does not have are absent, never null. */
+export interface AnalyticsEvent {
+  /** Identifies the event; the deduplication key together with the source. */
+  readonly messageId: string
+  /** What it is. */
+  readonly type: EventType
+  /** The source that sent it. */
+  readonly sourceId: string
+  /** When it was accepted, in milliseconds since 1970. */
+  readonly receivedAtMs: number
+  /** When it happened by our clock: UTC, ISO 8601 with milliseconds. */
+  readonly timestamp: string
+  /** True when it happened more than 24 hours before it was accepted. */
+  readonly historical: boolean
+  /** The user's id; on alias the id that stays. */
+  readonly userId?: string
+  /** The id of a user who is not known yet. */
+  readonly anonymousId?: string
+  /** The id that an alias replaces. */
+  readonly previousId?: string
+  /** The group of a group call. */
+  readonly groupId?: string
+  /** The name of a tracked event. */
+  readonly event?: string
+  /** The name of a page or screen. */
+  readonly name?: string
+  /** The category of a page or screen. */
+  readonly category?: string
+  /** Attributes of a track, page or screen. */
+  readonly properties?: JsonObject
+  /** Attributes of the user or group. */
+  readonly traits?: JsonObject
+  /** What surrounds the event. */
+  readonly context: JsonObject
+  /** Which destinations it may go to. */
+  readonly integrations: JsonObject
+}

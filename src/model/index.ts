@@ -1,0 +1,13 @@
+/** Events, deliveries, limits and errors: types and pure functions that every room knows. */
+export * from './call.ts'
+export * from './check-call.ts'
+export * from './delivery.ts'
+export * from './destination.ts'
+export * from './duration.ts'
+export * from './error.ts'
+export * from './event.ts'
+export * from './json.ts'
+export * from './ledger.ts'
+export * from './limits.ts'
+export * from './timestamp.ts'
+export * from './webhook-body.ts'

@@ -1,0 +1,51 @@
+/** The counts that every command which moves events prints, and that must balance. */
+export interface Ledger {
+  /** Rows or calls that were read. */
+  readonly read: number
+  /** Of those read, taken in. */
+  readonly accepted: number
+  /** Of those read, refused. */
+  readonly rejected: number
+  /** Of those accepted, sent on to one destination or more. */
+  readonly routed: number
+  /** Of those accepted, wanted by no destination. */
+  readonly filtered: number
+  /** Of those accepted, known already. */
+  readonly duplicate: number
+  /** Of those accepted, dropped because their user is suppressed. */
+  readonly suppressed: number
+  /** Deliveries that were made of what was routed. */
+  readonly deliveries: number
+  /** Deliveries that an endpoint took. */
+  readonly delivered: number
+  /** Deliveries that can never succeed. */
+  readonly failed: number
+  /** Deliveries whose retry window ended. */
+  readonly expired: number
+  /** Deliveries still to be made, leased ones included. */
+  readonly pending: number
+}
+
+/** One equation of the books that does not hold. */
+export interface Imbalance {
+  /** The equation in words, with its figures. */
+  readonly equation: string
+}
+
+/** Every equation that does not hold; an empty list means that the books balance. */
+export function imbalances(ledger: Ledger): readonly Imbalance[] {
+  const equations: readonly (readonly [keyof Ledger, readonly (keyof Ledger)[]])[] = [
+    ['read', ['accepted', 'rejected']],
+    ['accepted', ['routed', 'filtered', 'duplicate', 'suppressed']],
+    ['deliveries', ['delivered', 'failed', 'expired', 'pending']],
+  ]
+  return equations
+    .filter(([whole, parts]) => ledger[whole] !== sum(parts.map((part) => ledger[part])))
+    .map(([whole, parts]) => ({
+      equation: `${whole} ${ledger[whole]} is not ${parts.map((part) => `${part} ${ledger[part]}`).join(' + ')}`,
+    }))
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}

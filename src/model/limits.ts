@@ -1,0 +1,31 @@
+/** The limits of the specification and of the tracking protocol, in one place. */
+export const limits: {
+  /** UTF-8 bytes of one call as it is sent. */
+  readonly callBytesMax: number
+  /** UTF-8 bytes of one batch request that the client makes, envelope and commas included. */
+  readonly batchBytesMax: number
+  /** UTF-8 bytes of one batch that intake takes, after inflating: what other clients send at most. */
+  readonly intakeBatchBytesMax: number
+  /** Events in one batch that intake takes. */
+  readonly intakeBatchEventsMax: number
+  /** Endpoints of one destination. */
+  readonly endpointsMax: number
+  /** Time an endpoint has to answer: connect, headers and body together. */
+  readonly endpointDeadlineMs: number
+  /** From a delivery's first attempt to the last moment another may start. */
+  readonly retryWindowMs: number
+  /** Age from which an event counts as historical. */
+  readonly historicalAgeMs: number
+  /** Bytes of one webhook that the receiver takes. */
+  readonly webhookBytesMax: number
+} = Object.freeze({
+  callBytesMax: 32 * 1024,
+  batchBytesMax: 500_000,
+  intakeBatchBytesMax: 512_000,
+  intakeBatchEventsMax: 2_500,
+  endpointsMax: 5,
+  endpointDeadlineMs: 5_000,
+  retryWindowMs: 4 * 60 * 60 * 1_000,
+  historicalAgeMs: 24 * 60 * 60 * 1_000,
+  webhookBytesMax: 1024 * 1024,
+})

@@ -1,0 +1,35 @@
+/**
+ * The shapes that real clients send: a date, or a date and time with any number of fraction digits,
+ * in UTC, with an offset (`+00:00` or `+0000`) or without a zone, which is read as UTC.
+ */
+const shape =
+  /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i
+
+/** Reads a timestamp as milliseconds since 1970; undefined when it is not one. */
+export function parseTimestamp(value: unknown): number | undefined {
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.getTime()
+  if (typeof value !== 'string') return undefined
+  const match = shape.exec(value.trim())
+  if (match === null) return undefined
+  const [, year, month, day, hour, minute, second, fraction, zone] = match
+  const two = (part: string | undefined): string => (part ?? '0').padStart(2, '0')
+  const date = `${year ?? ''}-${two(month)}-${two(day)}`
+  const time = `${two(hour)}:${two(minute)}:${two(second)}.${(fraction ?? '').slice(0, 3).padEnd(3, '0')}`
+  const instantMs = Date.parse(`${date}T${time}Z`)
+  // A day that the month does not have rolls over in Date.parse; it is refused instead.
+  if (Number.isNaN(instantMs) || !new Date(instantMs).toISOString().startsWith(date))
+    return undefined
+  return instantMs - offsetMs(zone)
+}
+
+function offsetMs(zone: string | undefined): number {
+  if (zone === undefined || zone.toUpperCase() === 'Z') return 0
+  const digits = zone.slice(1).replace(':', '')
+  const minutes = Number(digits.slice(0, 2)) * 60 + Number(digits.slice(2) || '0')
+  return (zone.startsWith('-') ? -minutes : minutes) * 60_000
+}
+
+/** Writes an instant as UTC, ISO 8601 with milliseconds. */
+export function formatTimestamp(instantMs: number): string {
+  return new Date(instantMs).toISOString()
+}

@@ -1,0 +1,92 @@
+import type { JsonObject } from './json.ts'
+
+/** What the bodies of all calls but alias have in common. */
+export interface CallBody {
+  /** Always 1. */
+  readonly version: 1
+  /** The user's id; absent when only an anonymous id is known. */
+  readonly userId?: string
+  /** The id of a user who is not known yet. */
+  readonly anonymousId?: string
+  /** Device, address and similar information. */
+  readonly context: JsonObject
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly timestamp: string
+  /** The same on every delivery of the event, so that a receiver can drop what it knows. */
+  readonly messageId: string
+}
+
+/** The webhook of an identify call. */
+export interface IdentifyBody extends CallBody {
+  /** What it is. */
+  readonly type: 'identify'
+  /** Attributes of the user. */
+  readonly traits?: JsonObject
+}
+
+/** The webhook of a track call. */
+export interface TrackBody extends CallBody {
+  /** What it is. */
+  readonly type: 'track'
+  /** The name of what happened. */
+  readonly event: string
+  /** Attributes of the event. */
+  readonly properties?: JsonObject
+}
+
+/** The webhook of a page or screen call. */
+export interface PageBody extends CallBody {
+  /** What it is. */
+  readonly type: 'page' | 'screen'
+  /** The page's or screen's name. */
+  readonly name?: string
+  /** Its category. */
+  readonly category?: string
+  /** Its attributes: for a page path, referrer, title, url. */
+  readonly properties?: JsonObject
+}
+
+/** The webhook of a group call. */
+export interface GroupBody extends CallBody {
+  /** What it is. */
+  readonly type: 'group'
+  /** The group's id. */
+  readonly groupId: string
+  /** Attributes of the group; keys may contain spaces. */
+  readonly traits?: JsonObject
+}
+
+/** The webhook of an alias call: its keys are spelled as in the specification, or in camel case. */
+export interface AliasBody {
+  /** Always 1. */
+  readonly version: 1
+  /** What it is. */
+  readonly type: 'alias'
+  /** The previous identifier. */
+  readonly 'Previous ID'?: string
+  /** The new identifier. */
+  readonly 'User ID'?: string
+  /** The previous identifier, in camel case. */
+  readonly previousId?: string
+  /** The new identifier, in camel case. */
+  readonly userId?: string
+  /** Device, address and similar information. */
+  readonly context: JsonObject
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly timestamp: string
+  /** The same on every delivery of the event. */
+  readonly messageId: string
+}
+
+/** The notification of a deletion request: these three fields and nothing else. */
+export interface DeleteBody {
+  /** What it is. */
+  readonly type: 'delete'
+  /** Who is to be deleted. */
+  readonly userId: string
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly timestamp: string
+}
+
+/** The JSON object that an endpoint receives; `type` tells which. */
+export type WebhookBody = IdentifyBody | TrackBody | PageBody | GroupBody | AliasBody | DeleteBody

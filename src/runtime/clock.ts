@@ -1,0 +1,53 @@
+/** A task that waits for its time. */
+export interface Timer {
+  /** Forgets the task; harmless when it ran already. */
+  cancel(): void
+}
+
+/** The only source of time. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  nowMs(): number
+  /** Runs a task once, `delayMs` from now. A waiting task keeps the process alive. */
+  schedule(delayMs: number, task: () => void): Timer
+  /**
+   * Says that something outside the clock is under way, such as a request, until the function it
+   * returns is called. A virtual clock does not jump meanwhile; other clocks take no notice.
+   */
+  hold(): () => void
+}
+
+const timerDelayMsMax = 2 ** 31 - 1
+
+/** The system's clock. */
+export const systemClock: Clock = Object.freeze({
+  nowMs: () => Date.now(),
+  schedule: (delayMs: number, task: () => void): Timer => {
+    const timeout = setTimeout(task, Math.min(Math.max(delayMs, 0), timerDelayMsMax))
+    return { cancel: () => clearTimeout(timeout) }
+  },
+  hold: () => () => undefined,
+})
+
+/**
+ * Resolves `delayMs` from now, or as soon as the signal aborts.
+ *
+ * @returns true when the time went by, false when the signal ended the wait
+ */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) {
+      resolve(false)
+      return
+    }
+    const onAbort = (): void => {
+      timer.cancel()
+      resolve(false)
+    }
+    const timer = clock.schedule(delayMs, () => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve(true)
+    })
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}

@@ -1,0 +1,7 @@
+/** Clock, randomness, ids, log and observer: the bundle that every room is given. */
+export * from './clock.ts'
+export * from './log.ts'
+export * from './manual-clock.ts'
+export * from './observer.ts'
+export * from './runtime.ts'
+export * from './virtual-clock.ts'

@@ -1,0 +1,39 @@
+/** What a line of the log may carry beside its message. Never payloads, never secrets. */
+export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
+
+/** Where a room says what it does. */
+export interface Log {
+  /** Details for somebody who looks for a fault. */
+  debug(message: string, fields?: LogFields): void
+  /** Something that may need attention. */
+  warn(message: string, fields?: LogFields): void
+}
+
+const nothing = (): void => undefined
+
+/** Says nothing. */
+export const silentLog: Log = Object.freeze({ debug: nothing, warn: nothing })
+
+/** Writes each line through the given function: the message, then `name=value` for every field. */
+export function lineLog(write: (line: string) => void): Log {
+  const line = (level: string) => (message: string, fields?: LogFields) =>
+    write(`${level} ${message}${formatFields(fields)}\n`)
+  return { debug: line('debug'), warn: line('warn') }
+}
+
+function formatFields(fields: LogFields | undefined): string {
+  return Object.entries(fields ?? {})
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => ` ${name}=${String(value)}`)
+    .join('')
+}
+
+/**
+ * The log that the environment asks for: with `analytics` among the names in DEBUG (separated by
+ * commas or blanks; `*` means all) it writes to stderr, else it is silent.
+ */
+export function logFromEnvironment(environment: NodeJS.ProcessEnv = process.env): Log {
+  const names = (environment['DEBUG'] ?? '').split(/[\s,]+/)
+  const wanted = names.some((name) => name === 'analytics' || name === 'analytics*' || name === '*')
+  return wanted ? lineLog((line) => process.stderr.write(`analytics ${line}`)) : silentLog
+}

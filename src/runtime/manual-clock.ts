@@ -1,0 +1,73 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Clock, Timer } from './clock.ts'
+
+interface Task {
+  readonly atMs: number
+  readonly order: number
+  readonly run: () => void
+}
+
+/** A clock that stands still until it is told to move; for tests and for the virtual clock. */
+export class ManualClock implements Clock {
+  #nowMs: number
+  #order = 0
+  readonly #tasks = new Set<Task>()
+
+  /** @param startMs - milliseconds since 1970 */
+  constructor(startMs: number) {
+    this.#nowMs = startMs
+  }
+
+  nowMs(): number {
+    return this.#nowMs
+  }
+
+  schedule(delayMs: number, run: () => void): Timer {
+    const task: Task = { atMs: this.#nowMs + Math.max(delayMs, 0), order: this.#order++, run }
+    this.#tasks.add(task)
+    return { cancel: () => this.#tasks.delete(task) }
+  }
+
+  hold(): () => void {
+    return () => undefined
+  }
+
+  /** When the next task is due, in milliseconds since 1970; undefined when none waits. */
+  nextDueMs(): number | undefined {
+    return this.#next()?.atMs
+  }
+
+  /**
+   * Moves the time on and runs what falls due, in order. After each task the event loop turns once,
+   * so that what the task started can schedule more.
+   */
+  async advance(durationMs: number): Promise<void> {
+    const endMs = this.#nowMs + durationMs
+    await nextTurn()
+    for (let task = this.#next(); task !== undefined && task.atMs <= endMs; task = this.#next()) {
+      this.#run(task)
+      await nextTurn()
+    }
+    this.#nowMs = endMs
+  }
+
+  /** Moves to the next task and runs it; does nothing when none waits. */
+  runNext(): void {
+    const task = this.#next()
+    if (task !== undefined) this.#run(task)
+  }
+
+  #run(task: Task): void {
+    this.#tasks.delete(task)
+    this.#nowMs = Math.max(this.#nowMs, task.atMs)
+    task.run()
+  }
+
+  #next(): Task | undefined {
+    let next: Task | undefined
+    for (const task of this.#tasks) {
+      if (next === undefined || task.atMs < next.atMs) next = task
+    }
+    return next
+  }
+}

@@ -1,0 +1,15 @@
+import type { RequestRecord, SettledDelivery } from '../model/index.ts'
+
+/** Is told what happens to deliveries, as it happens. It must not throw. */
+export interface Observer {
+  /** A request ended. */
+  request(record: RequestRecord): void
+  /** A delivery came to its end. */
+  settled(delivery: SettledDelivery): void
+}
+
+/** Takes no notice. */
+export const silentObserver: Observer = Object.freeze({
+  request: () => undefined,
+  settled: () => undefined,
+})

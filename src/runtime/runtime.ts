@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto'
+import { systemClock, type Clock } from './clock.ts'
+import { logFromEnvironment, type Log } from './log.ts'
+import { silentObserver, type Observer } from './observer.ts'
+
+/** Everything ambient that a room is given instead of reaching for it. */
+export interface Runtime {
+  /** The only source of time. */
+  readonly clock: Clock
+  /** A number from 0 up to, but not including, 1. */
+  readonly random: () => number
+  /** A new unique id. */
+  readonly newId: () => string
+  /** Where rooms say what they do. */
+  readonly log: Log
+  /** Is told what happens to deliveries. */
+  readonly observer: Observer
+}
+
+/** The production bundle, with any part replaced. */
+export function createRuntime(replacements: Partial<Runtime> = {}): Runtime {
+  return Object.freeze({
+    clock: systemClock,
+    random: Math.random,
+    newId: randomUUID,
+    log: logFromEnvironment(),
+    observer: silentObserver,
+    ...replacements,
+  })
+}

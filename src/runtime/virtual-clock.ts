@@ -1,0 +1,63 @@
+import type { Clock, Timer } from './clock.ts'
+import { ManualClock } from './manual-clock.ts'
+
+/**
+ * Turns of the event loop without any work before the clock jumps: enough for what a finished
+ * request set in motion to start the next.
+ */
+const idleTurns = 3
+
+/**
+ * A clock that jumps to the next task whenever nothing holds it, so that hours of waiting take no
+ * time. It starts at the given instant and stands still while requests and reads are under way.
+ */
+export class VirtualClock implements Clock {
+  readonly #clock: ManualClock
+  #holds = 0
+  #watching = false
+
+  /** @param startMs - milliseconds since 1970 */
+  constructor(startMs: number) {
+    this.#clock = new ManualClock(startMs)
+  }
+
+  nowMs(): number {
+    return this.#clock.nowMs()
+  }
+
+  schedule(delayMs: number, task: () => void): Timer {
+    const timer = this.#clock.schedule(delayMs, task)
+    this.#watch()
+    return timer
+  }
+
+  hold(): () => void {
+    this.#holds++
+    let held = true
+    return () => {
+      if (!held) return
+      held = false
+      this.#holds--
+      this.#watch()
+    }
+  }
+
+  #watch(): void {
+    if (this.#watching || this.#holds > 0 || this.#clock.nextDueMs() === undefined) return
+    this.#watching = true
+    this.#jumpAfter(idleTurns)
+  }
+
+  #jumpAfter(turns: number): void {
+    setImmediate(() => {
+      if (this.#holds === 0 && turns > 1) {
+        this.#jumpAfter(turns - 1)
+        return
+      }
+      this.#watching = false
+      if (this.#holds > 0) return
+      this.#clock.runNext()
+      this.#watch()
+    })
+  }
+}

@@ -1,0 +1,2 @@
+/** What is sent to an endpoint: body, signature, request and verdict. */
+export * from './signature.ts'

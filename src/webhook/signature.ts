@@ -1,0 +1,44 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/**
+ * Signs a webhook as the specification has it: hex-encoded HMAC-SHA1 of the body's bytes, keyed with
+ * the UTF-8 bytes of the shared secret.
+ *
+ * @returns 40 lower-case hexadecimal digits, the value of `X-Signature`
+ */
+export function signBody(body: string | Uint8Array, secret: string): string {
+  return createHmac('sha1', secret).update(body).digest('hex')
+}
+
+/**
+ * How a signature compares with the body: `missing` is an absent or empty header, `malformed` one
+ * that is not 40 lower-case hexadecimal digits, `mismatch` the signature of other bytes or another
+ * secret.
+ */
+export type SignatureCheck = 'valid' | 'missing' | 'malformed' | 'mismatch'
+
+/** Compares a signature with the bytes it should sign, in constant time, and says what is wrong. */
+export function checkSignature(
+  rawBody: string | Uint8Array,
+  header: string | undefined,
+  secret: string,
+): SignatureCheck {
+  if (header === undefined || header === '') return 'missing'
+  if (!/^[0-9a-f]{40}$/.test(header)) return 'malformed'
+  const expected = Buffer.from(signBody(rawBody, secret), 'hex')
+  return timingSafeEqual(Buffer.from(header, 'hex'), expected) ? 'valid' : 'mismatch'
+}
+
+/**
+ * Whether a webhook was signed with the shared secret.
+ *
+ * @param rawBody - the bytes as they were received, before any parsing
+ * @param header - the value of `X-Signature`
+ */
+export function verifySignature(
+  rawBody: string | Uint8Array,
+  header: string | undefined,
+  secret: string,
+): boolean {
+  return checkSignature(rawBody, header, secret) === 'valid'
+}

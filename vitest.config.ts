@@ -1,0 +1,27 @@
+import { defineConfig } from 'vitest/config'
+
+const strict = { lines: 95, statements: 95, functions: 95, branches: 90 }
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    exclude: ['test/bench/**'],
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    coverage: {
+      provider: 'v8',
+      include: ['src/**/*.ts'],
+      reporter: ['text-summary', 'html'],
+      thresholds: {
+        lines: 90,
+        statements: 90,
+        functions: 90,
+        'src/model/**': strict,
+        'src/client/**': strict,
+        'src/router/**': strict,
+        'src/webhook/**': strict,
+        'src/delivery/**': strict,
+      },
+    },
+  },
+})
