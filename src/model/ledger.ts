@@ -1,11 +1,7 @@
-/** The counts that every command which moves events prints, and that must balance. */
-export interface Ledger {
-  /** Rows or calls that were read. */
-  readonly read: number
-  /** Of those read, taken in. */
+/** The books of a store: the events it took in and the deliveries that were made of them. */
+export interface DeliveryLedger {
+  /** Events that were taken in. */
   readonly accepted: number
-  /** Of those read, refused. */
-  readonly rejected: number
   /** Of those accepted, sent on to one destination or more. */
   readonly routed: number
   /** Of those accepted, wanted by no destination. */
@@ -24,6 +20,14 @@ export interface Ledger {
   readonly expired: number
   /** Deliveries still to be made, leased ones included. */
   readonly pending: number
+}
+
+/** The counts that every command which moves events prints, and that must balance. */
+export interface Ledger extends DeliveryLedger {
+  /** Rows or calls that were read. */
+  readonly read: number
+  /** Of those read, refused. */
+  readonly rejected: number
 }
 
 /** One equation of the books that does not hold. */

@@ -1,2 +1,6 @@
 /** What is sent to an endpoint: body, signature, request and verdict. */
+export * from './body.ts'
+export * from './destination-settings.ts'
+export * from './outcome.ts'
+export * from './sender.ts'
 export * from './signature.ts'

@@ -1,0 +1,5 @@
+/** The store port, the dispatcher that empties it, and the policy of trying again. */
+export * from './attempt.ts'
+export * from './dispatcher.ts'
+export * from './retry-policy.ts'
+export * from './store-port.ts'

@@ -1,0 +1,56 @@
+import { limits } from '../model/index.ts'
+
+/** When a delivery is tried again. */
+export interface RetryPolicy {
+  /** Wait before the first retry. */
+  readonly firstDelayMs: number
+  /** What each further wait is multiplied by. */
+  readonly factor: number
+  /** No wait is longer, jitter aside. */
+  readonly delayMsMax: number
+  /** Share by which a wait is made shorter or longer at random, from 0 to 1. */
+  readonly jitter: number
+  /** From the first attempt to the last moment another may start. */
+  readonly windowMs: number
+}
+
+/** 10 s, times 2.5 each, at most 1 h, plus or minus 20 %: nine retries in four hours. */
+export const defaultRetryPolicy: RetryPolicy = Object.freeze({
+  firstDelayMs: 10_000,
+  factor: 2.5,
+  delayMsMax: 60 * 60 * 1_000,
+  jitter: 0.2,
+  windowMs: limits.retryWindowMs,
+})
+
+/** A round that did not succeed. */
+export interface FailedRound {
+  /** Rounds that were made, this one included: from 1. */
+  readonly attempts: number
+  /** When the first round started. */
+  readonly firstAttemptAtMs: number
+  /** When this round ended. */
+  readonly endedAtMs: number
+  /** The longest wait that an endpoint asked for; undefined when none did. */
+  readonly retryAfterMs: number | undefined
+}
+
+/**
+ * When the next round starts: as the schedule says, or later where an endpoint asked for it.
+ *
+ * @returns milliseconds since 1970; undefined when that would be after the window
+ */
+export function nextAttemptAtMs(
+  policy: RetryPolicy,
+  round: FailedRound,
+  random: () => number,
+): number | undefined {
+  const delayMs = Math.min(
+    policy.firstDelayMs * policy.factor ** (round.attempts - 1),
+    policy.delayMsMax,
+  )
+  const jitterFactor = 1 + policy.jitter * (2 * random() - 1)
+  const waitMs = Math.max(Math.round(delayMs * jitterFactor), round.retryAfterMs ?? 0)
+  const atMs = round.endedAtMs + waitMs
+  return atMs > round.firstAttemptAtMs + policy.windowMs ? undefined : atMs
+}

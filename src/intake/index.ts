@@ -1,0 +1,3 @@
+/** From calls to stored deliveries: check, normalise, route, build the bodies. */
+export * from './intake.ts'
+export * from './normalise.ts'

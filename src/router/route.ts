@@ -1,0 +1,94 @@
+import {
+  webhooksDestinationName,
+  type AnalyticsEvent,
+  type Destination,
+  type JsonObject,
+} from '../model/index.ts'
+
+/** Why a destination gets an event, or does not. */
+export type RoutingReason =
+  | 'enabled_by_default'
+  | 'enabled_by_name'
+  | 'not_connected'
+  | 'destination_disabled'
+  | 'disabled_by_name'
+  | 'disabled_by_all'
+  | 'historical_not_accepted'
+
+/** What the router decided for one destination. */
+export interface RoutingDecision {
+  /** The destination. */
+  readonly destinationId: string
+  /** Whether the event is sent to it. */
+  readonly send: boolean
+  /** The rule that decided. */
+  readonly reason: RoutingReason
+  /** A likely mistake in the call that a person should know of; undefined when there is none. */
+  readonly hint: string | undefined
+}
+
+/** What the router looks at. */
+export type RoutableEvent = Pick<AnalyticsEvent, 'sourceId' | 'integrations' | 'historical'>
+
+/** Decides for every destination whether an event is sent to it, and why. */
+export function route(
+  event: RoutableEvent,
+  destinations: readonly Destination[],
+): readonly RoutingDecision[] {
+  const choice = integrationsChoice(event.integrations)
+  return destinations.map((destination) => {
+    const reason = decide(event, destination, choice)
+    return {
+      destinationId: destination.id,
+      send: reason === 'enabled_by_default' || reason === 'enabled_by_name',
+      reason,
+      hint: choice.hint,
+    }
+  })
+}
+
+function decide(
+  event: RoutableEvent,
+  destination: Destination,
+  choice: IntegrationsChoice,
+): RoutingReason {
+  if (!destination.sourceIds.includes(event.sourceId)) return 'not_connected'
+  if (!destination.enabled) return 'destination_disabled'
+  if (choice.reason === 'disabled_by_name' || choice.reason === 'disabled_by_all') {
+    return choice.reason
+  }
+  if (event.historical && !destination.acceptsHistorical) return 'historical_not_accepted'
+  return choice.reason
+}
+
+/** What a call's `integrations` say about webhook destinations. */
+interface IntegrationsChoice {
+  readonly reason: 'enabled_by_default' | 'enabled_by_name' | 'disabled_by_name' | 'disabled_by_all'
+  readonly hint: string | undefined
+}
+
+/**
+ * Reads `integrations`: the destination's own key decides, then `All`, then the default, which is to
+ * send. Any value but `false` enables, so that an object of options does too. A lower-case `all`,
+ * which a widely used client writes, counts only where `All` is absent.
+ */
+function integrationsChoice(integrations: JsonObject): IntegrationsChoice {
+  const hint = misspelling(integrations)
+  if (Object.hasOwn(integrations, webhooksDestinationName)) {
+    const enabled = integrations[webhooksDestinationName] !== false
+    return { reason: enabled ? 'enabled_by_name' : 'disabled_by_name', hint }
+  }
+  const all = Object.hasOwn(integrations, 'All') ? integrations['All'] : integrations['all']
+  return { reason: all === false ? 'disabled_by_all' : 'enabled_by_default', hint }
+}
+
+function misspelling(integrations: JsonObject): string | undefined {
+  const key = Object.keys(integrations).find(
+    (name) =>
+      name !== webhooksDestinationName &&
+      /^webhooks?$/i.test(name) &&
+      !Object.hasOwn(integrations, webhooksDestinationName),
+  )
+  if (key === undefined) return undefined
+  return `The key "${key}" has no effect: keys are case sensitive and this destination is "${webhooksDestinationName}"`
+}

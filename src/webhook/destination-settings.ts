@@ -1,0 +1,148 @@
+import {
+  limits,
+  SettingError,
+  type AliasKeys,
+  type Destination,
+  type Endpoint,
+} from '../model/index.ts'
+
+/** What makes a destination. */
+export interface DestinationSettings {
+  /** Unique among the destinations. */
+  readonly id: string
+  /** The sources whose events it takes. */
+  readonly sourceIds: readonly string[]
+  /** One to five. */
+  readonly endpoints: readonly EndpointSettings[]
+  /** Signs every request when set and not empty. */
+  readonly sharedSecret?: string | undefined
+  /** Default true. */
+  readonly enabled?: boolean
+  /** How an alias spells its ids; default `spec`. */
+  readonly aliasKeys?: AliasKeys
+  /** Whether events that are more than a day old are sent; default true. */
+  readonly acceptsHistorical?: boolean
+  /** Requests in flight per endpoint at the most; default 10. */
+  readonly concurrency?: number
+}
+
+/** One URL and what is sent along with every request to it. */
+export interface EndpointSettings {
+  /** The full URL, http or https. */
+  readonly url: string
+  /** Static headers; none by default. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const concurrencyDefault = 10
+const concurrencyMax = 1_000
+
+/** Headers that evroute or the connection sets. */
+const reservedHeaders = new Set([
+  'host',
+  'content-length',
+  'content-type',
+  'user-agent',
+  'x-signature',
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+  'te',
+  'trailer',
+])
+
+/**
+ * Copies, checks and freezes the settings of a destination.
+ *
+ * @throws SettingError naming the setting and what it accepts
+ */
+export function checkDestination(settings: DestinationSettings): Destination {
+  const { endpoints, concurrency = concurrencyDefault } = settings
+  if (endpoints.length === 0 || endpoints.length > limits.endpointsMax) {
+    throw new SettingError(
+      'endpoints',
+      `Cannot use ${endpoints.length} URLs: a destination has 1 to ${limits.endpointsMax} endpoints`,
+    )
+  }
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > concurrencyMax) {
+    throw new SettingError(
+      'concurrency',
+      `Cannot use concurrency ${concurrency}: it is a whole number from 1 to ${concurrencyMax}`,
+    )
+  }
+  const checked = endpoints.map((endpoint, index) => checkEndpoint(endpoint, index))
+  refuseRepeats(checked)
+  return Object.freeze({
+    id: settings.id,
+    sourceIds: Object.freeze([...settings.sourceIds]),
+    enabled: settings.enabled ?? true,
+    endpoints: Object.freeze(checked),
+    sharedSecret: settings.sharedSecret === '' ? undefined : settings.sharedSecret,
+    aliasKeys: settings.aliasKeys ?? 'spec',
+    acceptsHistorical: settings.acceptsHistorical ?? true,
+    concurrency,
+  })
+}
+
+function checkEndpoint(settings: EndpointSettings, index: number): Endpoint {
+  const setting = `endpoints[${index}]`
+  const url = checkUrl(settings.url, setting)
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(settings.headers ?? {})) {
+    checkHeader({ name, value, setting })
+    headers[name] = value
+  }
+  return Object.freeze({ url, headers: Object.freeze(headers) })
+}
+
+function checkUrl(text: string, setting: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw new SettingError(
+      `${setting}.url`,
+      `Cannot send to "${text}": it is not a full URL`,
+      'Write the URL with its scheme, such as https://example.com/hook.',
+    )
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new SettingError(
+      `${setting}.url`,
+      `Cannot send to ${url.host}: its URL carries a user name or password`,
+      'Send them in a static header, such as "Authorization: Basic ...".',
+    )
+  }
+  url.hash = ''
+  return url.href
+}
+
+function checkHeader(header: { name: string; value: string; setting: string }): void {
+  const { name, value } = header
+  const setting = `${header.setting}.headers`
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
+    throw new SettingError(setting, `Cannot send the header "${name}": it is not a header name`)
+  }
+  if (reservedHeaders.has(name.toLowerCase())) {
+    throw new SettingError(
+      setting,
+      `Cannot send a static header ${name}: its value is not free to choose`,
+      'Use a name of your own, such as X-Team.',
+    )
+  }
+  // Printable Latin-1 and tabs are all that a header can carry unchanged.
+  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+    throw new SettingError(
+      setting,
+      `Cannot send the header ${name}: its value has characters that a header cannot carry`,
+    )
+  }
+}
+
+function refuseRepeats(endpoints: readonly Endpoint[]): void {
+  const repeated = endpoints.find(
+    ({ url }, index) => endpoints.findIndex((other) => other.url === url) < index,
+  )
+  if (repeated === undefined) return
+  throw new SettingError('endpoints', `Cannot send to ${repeated.url} twice: it is listed twice`)
+}

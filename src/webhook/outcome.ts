@@ -1,0 +1,88 @@
+import { systemCode, messageOf, type RequestVerdict } from '../model/index.ts'
+
+/** How one request to an endpoint ended. */
+export type RequestOutcome =
+  | {
+      /** A status line with its headers arrived in time; the body may be cut. */
+      readonly kind: 'answered'
+      /** The HTTP status. */
+      readonly status: number
+      /** The value of `Retry-After`. */
+      readonly retryAfter: string | undefined
+      /** The first 4 KB of the answer's body. */
+      readonly excerpt: string
+    }
+  /** No answer within the deadline. */
+  | { readonly kind: 'timeout' }
+  /** The endpoint's certificate is not trusted: no request was sent. */
+  | { readonly kind: 'certificate_refused'; readonly code: string; readonly message: string }
+  /** Name resolution, connection or protocol failed. */
+  | { readonly kind: 'connection_failed'; readonly code: string; readonly message: string }
+
+/** What an outcome means for its delivery. */
+export interface Judgement {
+  /** Whether to ask this endpoint again. */
+  readonly verdict: RequestVerdict
+  /** The answer's status; null when there was none. */
+  readonly status: number | null
+  /** Why it did not succeed: `status_<n>`, `timeout` or the failure's code; null on success. */
+  readonly error: string | null
+}
+
+/** The answers besides 5xx that ask for another try. */
+const retriedStatuses = new Set([408, 425, 429])
+
+/** Decides what an outcome means; the rules are those of the specification's table of errors. */
+export function judge(outcome: RequestOutcome): Judgement {
+  switch (outcome.kind) {
+    case 'answered':
+      return judgeStatus(outcome.status)
+    case 'timeout':
+      return { verdict: 'retry', status: null, error: 'timeout' }
+    case 'certificate_refused':
+      return { verdict: 'final', status: null, error: outcome.code }
+    case 'connection_failed':
+      return { verdict: 'retry', status: null, error: outcome.code }
+  }
+}
+
+function judgeStatus(status: number): Judgement {
+  if (status >= 200 && status < 300) return { verdict: 'success', status, error: null }
+  const again = status >= 500 || retriedStatuses.has(status)
+  return { verdict: again ? 'retry' : 'final', status, error: `status_${status}` }
+}
+
+/** What Node and OpenSSL call a certificate that must not be trusted. */
+const certificateCodes = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_DECRYPT_CERT_SIGNATURE',
+  'UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'ERR_TLS_CERT_ALTNAME_FORMAT',
+  'HOSTNAME_MISMATCH',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_NOT_YET_VALID',
+  'CERT_HAS_EXPIRED',
+  'CERT_CHAIN_TOO_LONG',
+  'CERT_REVOKED',
+  'CERT_UNTRUSTED',
+  'CERT_REJECTED',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'PATH_LENGTH_EXCEEDED',
+  'ERROR_IN_CERT_NOT_BEFORE_FIELD',
+  'ERROR_IN_CERT_NOT_AFTER_FIELD',
+])
+
+/** Tells a refused certificate from every other failure to get an answer. */
+export function failureOutcome(error: unknown): RequestOutcome {
+  const code = systemCode(error) ?? 'connection_failed'
+  const message = messageOf(error)
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return { kind: 'timeout' }
+  if (certificateCodes.has(code)) return { kind: 'certificate_refused', code, message }
+  return { kind: 'connection_failed', code, message }
+}

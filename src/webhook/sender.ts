@@ -1,0 +1,124 @@
+import { Pool, type Dispatcher } from 'undici'
+import { limits, type Destination, type Endpoint } from '../model/index.ts'
+import { failureOutcome, type RequestOutcome } from './outcome.ts'
+import { signBody } from './signature.ts'
+
+/** How much of an answer is read before the connection is given up. */
+const answerBytesMax = 64 * 1024
+/** How much of an answer is kept for the delivery log. */
+const excerptBytesMax = 4 * 1024
+
+/** What a sender is made of. */
+export interface SenderOptions {
+  /** Where to send, with which headers and secret. */
+  readonly destination: Destination
+  /** Time for connect, headers and body together; 5 s by default and at the most. */
+  readonly deadlineMs?: number
+}
+
+/** Sends webhooks to the endpoints of one destination over connections of its own. */
+export class WebhookSender {
+  readonly #destination: Destination
+  readonly #deadlineMs: number
+  readonly #pools = new Map<string, Pool>()
+
+  constructor({ destination, deadlineMs = limits.endpointDeadlineMs }: SenderOptions) {
+    this.#destination = destination
+    this.#deadlineMs = Math.min(deadlineMs, limits.endpointDeadlineMs)
+  }
+
+  /**
+   * Signs the body and posts it once. Redirects are not followed. Never throws: whatever happens is
+   * an outcome.
+   *
+   * The deadline runs in real time, whatever the clock of the runtime does: it measures the endpoint.
+   */
+  async post(endpoint: Endpoint, body: string): Promise<RequestOutcome> {
+    const deadline = AbortSignal.timeout(this.#deadlineMs)
+    const url = new URL(endpoint.url)
+    try {
+      const response = await this.#pool(url.origin).request({
+        method: 'POST',
+        path: url.pathname + url.search,
+        headers: this.#headers(endpoint, body),
+        body,
+        signal: deadline,
+      })
+      return {
+        kind: 'answered',
+        status: response.statusCode,
+        retryAfter: firstValue(response.headers['retry-after']),
+        excerpt: await readExcerpt(response.body),
+      }
+    } catch (error) {
+      return deadline.aborted ? { kind: 'timeout' } : failureOutcome(error)
+    }
+  }
+
+  /** Ends all connections at once. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()))
+    this.#pools.clear()
+  }
+
+  #headers(endpoint: Endpoint, body: string): Record<string, string> {
+    const secret = this.#destination.sharedSecret
+    return {
+      ...endpoint.headers,
+      'User-Agent': 'evroute/1.0',
+      'Content-Type': 'application/json',
+      ...(secret === undefined ? {} : { 'X-Signature': signBody(body, secret) }),
+    }
+  }
+
+  #pool(origin: string): Pool {
+    let pool = this.#pools.get(origin)
+    if (pool === undefined) {
+      pool = new Pool(origin, {
+        connections: this.#connections(origin),
+        // The deadline above is exact; the pool's own timers are coarse and would come after it.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        connectTimeout: this.#deadlineMs,
+      })
+      this.#pools.set(origin, pool)
+    }
+    return pool
+  }
+
+  /** A connection for every request that the destination's endpoints may have in flight there. */
+  #connections(origin: string): number {
+    const endpoints = this.#destination.endpoints.filter(
+      ({ url }) => new URL(url).origin === origin,
+    )
+    return endpoints.length * this.#destination.concurrency
+  }
+}
+
+/**
+ * Reads an answer's body until it ends, is too long or is cut by the deadline. The status decided
+ * already, so none of these is a failure.
+ */
+async function readExcerpt(body: Dispatcher.ResponseData['body']): Promise<string> {
+  const kept: Buffer[] = []
+  let keptBytes = 0
+  let readBytes = 0
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      if (keptBytes < excerptBytesMax) {
+        kept.push(chunk.subarray(0, excerptBytesMax - keptBytes))
+        keptBytes += kept.at(-1)?.length ?? 0
+      }
+      readBytes += chunk.length
+      // Leaving the loop destroys the body and with it the connection.
+      if (readBytes > answerBytesMax) break
+    }
+  } catch {
+    // Cut by the deadline or the endpoint: what arrived is kept.
+  }
+  return Buffer.concat(kept).toString('utf8')
+}
+
+function firstValue(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header
+}
