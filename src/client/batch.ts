@@ -1,0 +1,67 @@
+import type { CallType } from '../model/index.ts'
+
+/** A call that was serialised, once and for good. */
+export interface EncodedCall {
+  /** Identifies the call. */
+  readonly messageId: string
+  /** What it is. */
+  readonly type: CallType
+  /** The call as JSON, exactly as it is sent. */
+  readonly json: string
+  /** The length of `json` in UTF-8 bytes. */
+  readonly bytes: number
+}
+
+/** When a batch is full. */
+export interface BatchLimits {
+  /** Calls in a batch at the most. */
+  readonly callsMax: number
+  /** UTF-8 bytes of a batch's calls and the commas between them at the most. */
+  readonly bytesMax: number
+}
+
+/**
+ * Gathers calls into batches. It knows neither time nor transport: whoever holds it sends what it
+ * returns. No call may be longer than `bytesMax`.
+ */
+export class Batcher {
+  readonly #limits: BatchLimits
+  #calls: EncodedCall[] = []
+  #bytes = 0
+
+  constructor(limits: BatchLimits) {
+    this.#limits = limits
+  }
+
+  /** Calls that wait for their batch to be full. */
+  get size(): number {
+    return this.#calls.length
+  }
+
+  /**
+   * Adds a call.
+   *
+   * @returns the batch that is full now: with this call when it reached `callsMax`, without it when
+   * the call would have taken it over `bytesMax`
+   */
+  push(call: EncodedCall): readonly EncodedCall[] | undefined {
+    const overfull = this.#bytes + comma(this.#calls) + call.bytes > this.#limits.bytesMax
+    const before = overfull ? this.flush() : undefined
+    this.#bytes += comma(this.#calls) + call.bytes
+    this.#calls.push(call)
+    return before ?? (this.#calls.length >= this.#limits.callsMax ? this.flush() : undefined)
+  }
+
+  /** Takes out what was gathered, full or not; undefined when that is nothing. */
+  flush(): readonly EncodedCall[] | undefined {
+    if (this.#calls.length === 0) return undefined
+    const batch = this.#calls
+    this.#calls = []
+    this.#bytes = 0
+    return batch
+  }
+}
+
+function comma(calls: readonly EncodedCall[]): 0 | 1 {
+  return calls.length === 0 ? 0 : 1
+}

@@ -1,0 +1,24 @@
+import { formatTimestamp } from '../model/index.ts'
+import type { EncodedCall } from './batch.ts'
+
+/** What a request's body is made of. */
+export interface Envelope {
+  /** The calls, in order. */
+  readonly calls: readonly EncodedCall[]
+  /** When the request is sent, in milliseconds since 1970. */
+  readonly sentAtMs: number
+  /** The source's write key. */
+  readonly writeKey: string
+}
+
+/** Writes the body of a batch request around calls that are JSON already. */
+export function encodeEnvelope({ calls, sentAtMs, writeKey }: Envelope): string {
+  const batch = calls.map((call) => call.json).join(',')
+  const sentAt = formatTimestamp(sentAtMs)
+  return `{"batch":[${batch}],"sentAt":"${sentAt}","writeKey":${JSON.stringify(writeKey)}}`
+}
+
+/** The UTF-8 bytes of a body beside its calls and the commas between them. */
+export function envelopeBytes(writeKey: string): number {
+  return Buffer.byteLength(encodeEnvelope({ calls: [], sentAtMs: 0, writeKey }))
+}

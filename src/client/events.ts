@@ -1,0 +1,57 @@
+import { EventEmitter } from 'node:events'
+import { messageOf } from '../model/index.ts'
+import type { Log } from '../runtime/index.ts'
+import type { BatchRetry, DeliveredCall, FailedCall } from './result.ts'
+
+/** The events of a client and what their listeners are given. */
+export interface ClientEventMap {
+  /** A call was taken by the endpoint. */
+  readonly delivered: [DeliveredCall]
+  /** A call was queued and will not be delivered. */
+  readonly failed: [FailedCall]
+  /** A batch could not be sent and is tried again after a wait. */
+  readonly retry: [BatchRetry]
+}
+
+/** The name of a client's event. */
+export type ClientEventName = keyof ClientEventMap
+
+/** What is called when an event happens. */
+export type ClientListener<Name extends ClientEventName> = (
+  ...details: ClientEventMap[Name]
+) => void
+
+type AnyListener = (...details: unknown[]) => void
+
+/** Tells listeners what happens. One that throws keeps neither the others nor the caller from going on. */
+export class ClientEvents {
+  readonly #emitter = new EventEmitter()
+  readonly #log: Log
+
+  /** @param log - is told of listeners that throw */
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  /** Adds a listener. */
+  on<Name extends ClientEventName>(name: Name, listener: ClientListener<Name>): void {
+    this.#emitter.on(name, listener as AnyListener)
+  }
+
+  /** Removes a listener that was added. */
+  off<Name extends ClientEventName>(name: Name, listener: ClientListener<Name>): void {
+    this.#emitter.off(name, listener as AnyListener)
+  }
+
+  /** Calls the listeners of an event, in the order in which they were added. */
+  emit<Name extends ClientEventName>(name: Name, ...details: ClientEventMap[Name]): void {
+    if (this.#emitter.listenerCount(name) === 0) return
+    for (const listener of this.#emitter.listeners(name) as AnyListener[]) {
+      try {
+        listener(...details)
+      } catch (error) {
+        this.#log.warn('a listener threw', { event: name, error: messageOf(error) })
+      }
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import { Pool, type Dispatcher } from 'undici'
+import { evrouteVersion, messageOf, systemCode } from '../model/index.ts'
+import type { Clock } from '../runtime/index.ts'
+import type { EncodedBatch, Transport, TransportOutcome } from './transport.ts'
+import { verdict } from './verdict.ts'
+
+/** How much of an answer is read: the list of a whole batch's rejected calls fits. */
+const answerBytesMax = 1024 * 1024
+
+/** What an HTTP transport is made of. */
+export interface HttpTransportOptions {
+  /** The request URL, http or https. */
+  readonly endpoint: string
+  /** The source's write key: the user of Basic authentication, with an empty password. */
+  readonly writeKey: string
+  /** Time for one request, in milliseconds: connect, headers and body together. */
+  readonly timeoutMs: number
+  /** Tells the time against which a date in `Retry-After` is read. */
+  readonly clock: Clock
+}
+
+/**
+ * Posts batches to an endpoint over connections of its own. Bodies are sent as they are, never
+ * compressed; redirects are not followed. The deadline runs in real time.
+ */
+export function createHttpTransport(options: HttpTransportOptions): Transport {
+  return new HttpTransport(options)
+}
+
+class HttpTransport implements Transport {
+  readonly #pool: Pool
+  readonly #request: Dispatcher.RequestOptions
+  readonly #timeoutMs: number
+  readonly #clock: Clock
+
+  constructor({ endpoint, writeKey, timeoutMs, clock }: HttpTransportOptions) {
+    const url = new URL(endpoint)
+    // The deadline of each request is exact; the pool's own timers are coarse and would come after.
+    this.#pool = new Pool(url.origin, {
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connectTimeout: timeoutMs,
+    })
+    this.#request = {
+      method: 'POST',
+      path: url.pathname + url.search,
+      headers: {
+        authorization: `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`,
+        'content-type': 'application/json',
+        'user-agent': `evroute/${evrouteVersion}`,
+      },
+    }
+    this.#timeoutMs = timeoutMs
+    this.#clock = clock
+  }
+
+  async send({ body }: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome> {
+    const deadline = AbortSignal.timeout(this.#timeoutMs)
+    try {
+      const response = await this.#pool.request({
+        ...this.#request,
+        body,
+        signal: AbortSignal.any([signal, deadline]),
+      })
+      const answer = {
+        status: response.statusCode,
+        retryAfter: firstValue(response.headers['retry-after']),
+        body: await readText(response.body),
+      }
+      return verdict(answer, this.#clock.nowMs())
+    } catch (error) {
+      return { kind: 'retry', reason: this.#reason(error, deadline.aborted) }
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#pool.destroy()
+  }
+
+  #reason(error: unknown, timedOut: boolean): string {
+    if (timedOut) return `No answer within ${this.#timeoutMs} ms`
+    // A name with several addresses fails with an error that has a code and no message.
+    return `The endpoint cannot be reached: ${messageOf(error) || (systemCode(error) ?? 'unknown')}`
+  }
+}
+
+/** Reads a body until it ends, is too long or is cut off: the status decided already. */
+async function readText(body: Dispatcher.ResponseData['body']): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      chunks.push(chunk)
+      bytes += chunk.length
+      // Leaving the loop destroys the body and with it the connection.
+      if (bytes > answerBytesMax) break
+    }
+  } catch {
+    // Cut off by the endpoint or the deadline: what arrived is used.
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function firstValue(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header
+}

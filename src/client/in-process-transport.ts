@@ -1,0 +1,36 @@
+import { messageOf } from '../model/index.ts'
+import type { EncodedBatch, RejectedCall, Transport, TransportOutcome } from './transport.ts'
+
+/** A batch that arrived in this process. */
+export interface InProcessBatch {
+  /** The calls, parsed from what was serialised: nothing in them is shared with the caller. */
+  readonly calls: readonly unknown[]
+  /** When the batch was sent: UTC, ISO 8601 with milliseconds. */
+  readonly sentAt: string
+}
+
+/** Takes a batch and tells which of its calls it refused; resolves when it answers for the others. */
+export type AcceptBatch = (
+  batch: InProcessBatch,
+) => Promise<{ readonly rejected: readonly RejectedCall[] }>
+
+/**
+ * Hands batches to a function of this process instead of sending them. A promise of it that rejects
+ * fails the batch's calls with the code `internal`.
+ */
+export function createInProcessTransport(accept: AcceptBatch): Transport {
+  return Object.freeze({
+    send: (batch: EncodedBatch) => handOver(batch, accept),
+    close: () => Promise.resolve(),
+  })
+}
+
+async function handOver({ body }: EncodedBatch, accept: AcceptBatch): Promise<TransportOutcome> {
+  try {
+    const { batch, sentAt } = JSON.parse(body) as { batch: unknown[]; sentAt: string }
+    const { rejected } = await accept({ calls: batch, sentAt })
+    return { kind: 'accepted', rejected }
+  } catch (error) {
+    return { kind: 'refused', code: 'internal', message: messageOf(error) }
+  }
+}

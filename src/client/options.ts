@@ -1,0 +1,158 @@
+import { SettingError } from '../model/index.ts'
+import { createRuntime, type Runtime } from '../runtime/index.ts'
+import { createHttpTransport } from './http-transport.ts'
+import type { Transport } from './transport.ts'
+
+/** How a client works. Every option has a default. */
+export interface ClientOptions {
+  /** The request URL, http or https; `http://127.0.0.1:4000/v1/batch` by default. */
+  readonly endpoint?: string | undefined
+  /** Calls that make a batch full, 1 to 2,500; 20 by default. 1 sends every call at once. */
+  readonly flushAt?: number | undefined
+  /** The same as `flushAt`. */
+  readonly size?: number | undefined
+  /**
+   * Milliseconds since the last flush after which a batch is sent although it is not full, 0 to
+   * 86,400,000; 5,000 by default.
+   */
+  readonly flushAfterMs?: number | undefined
+  /** Calls queued or in flight at the most, 1 to 1,000,000; 10,000 by default. */
+  readonly queueMax?: number | undefined
+  /** Milliseconds that one request may take, 1 to 300,000; 10,000 by default. */
+  readonly timeoutMs?: number | undefined
+  /** True makes a client that sends nothing and answers every call `disabled`; false by default. */
+  readonly disabled?: boolean | undefined
+  /** Replaces HTTP; `endpoint` and `timeoutMs` are of no use then. */
+  readonly transport?: Transport | undefined
+  /** Replaces parts of the Runtime bundle: clock, randomness, ids, log. */
+  readonly runtime?: Partial<Runtime> | undefined
+}
+
+/** The options of a client, checked, with defaults filled in. */
+export interface ClientSettings {
+  /** The source's write key. */
+  readonly writeKey: string
+  /** Calls that make a batch full. */
+  readonly flushAt: number
+  /** Milliseconds since the last flush. */
+  readonly flushAfterMs: number
+  /** Calls queued or in flight at the most. */
+  readonly queueMax: number
+  /** Whether nothing is sent. */
+  readonly disabled: boolean
+  /** The way out. */
+  readonly transport: Transport
+  /** Everything ambient. */
+  readonly runtime: Runtime
+}
+
+/** The defaults of the options that are plain values. */
+const defaults = Object.freeze({
+  endpoint: 'http://127.0.0.1:4000/v1/batch',
+  flushAt: 20,
+  flushAfterMs: 5_000,
+  queueMax: 10_000,
+  timeoutMs: 10_000,
+  disabled: false,
+})
+
+/** Long enough for any key; short enough that a batch always has room for the largest call. */
+const writeKeyLengthMax = 1_000
+
+/**
+ * Copies, checks and freezes what a client is made of.
+ *
+ * @throws SettingError for a value that is not accepted
+ */
+export function clientSettings(writeKey: string, options: ClientOptions = {}): ClientSettings {
+  const runtime = createRuntime(options.runtime)
+  const endpoint = checkEndpoint(options.endpoint ?? defaults.endpoint)
+  const timeoutMs = wholeNumber('timeoutMs', options.timeoutMs ?? defaults.timeoutMs, [1, 300_000])
+  checkWriteKey(writeKey)
+  return Object.freeze({
+    writeKey,
+    flushAt: checkFlushAt(options),
+    flushAfterMs: wholeNumber(
+      'flushAfterMs',
+      options.flushAfterMs ?? defaults.flushAfterMs,
+      [0, 86_400_000],
+    ),
+    queueMax: wholeNumber('queueMax', options.queueMax ?? defaults.queueMax, [1, 1_000_000]),
+    disabled: checkDisabled(options.disabled ?? defaults.disabled),
+    transport:
+      checkTransport(options.transport) ??
+      createHttpTransport({ endpoint, writeKey, timeoutMs, clock: runtime.clock }),
+    runtime,
+  })
+}
+
+/**
+ * Checks a whole number against the range that its setting accepts.
+ *
+ * @throws SettingError
+ */
+export function wholeNumber(
+  setting: string,
+  value: unknown,
+  [least, most]: readonly [number, number],
+): number {
+  if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most) {
+    return value as number
+  }
+  throw new SettingError(
+    setting,
+    `${setting} must be a whole number from ${least} to ${most}: ${String(value)} is not`,
+  )
+}
+
+function checkFlushAt({ flushAt, size }: ClientOptions): number {
+  if (flushAt !== undefined && size !== undefined && flushAt !== size) {
+    throw new SettingError(
+      'size',
+      `size is an alias of flushAt and must be the same: size is ${size}, flushAt is ${flushAt}`,
+      'Give one of the two.',
+    )
+  }
+  const setting = flushAt === undefined && size !== undefined ? 'size' : 'flushAt'
+  return wholeNumber(setting, flushAt ?? size ?? defaults.flushAt, [1, 2_500])
+}
+
+function checkWriteKey(writeKey: unknown): void {
+  if (typeof writeKey !== 'string' || writeKey === '' || writeKey.length > writeKeyLengthMax) {
+    throw new SettingError(
+      'writeKey',
+      `writeKey must be a text of 1 to ${writeKeyLengthMax} characters`,
+      'Pass the write key of the source as the first argument.',
+    )
+  }
+  if (writeKey.includes(':')) {
+    throw new SettingError(
+      'writeKey',
+      'writeKey must not contain a colon: Basic authentication would cut it there',
+    )
+  }
+}
+
+function checkEndpoint(endpoint: unknown): string {
+  if (typeof endpoint === 'string' && URL.canParse(endpoint)) {
+    const url = new URL(endpoint)
+    if (url.protocol === 'http:' || url.protocol === 'https:') return url.href
+  }
+  throw new SettingError(
+    'endpoint',
+    `endpoint must be an http or https URL: ${String(endpoint)} is not`,
+    `Give the whole request URL, such as ${defaults.endpoint}.`,
+  )
+}
+
+function checkDisabled(disabled: unknown): boolean {
+  if (typeof disabled === 'boolean') return disabled
+  throw new SettingError('disabled', `disabled must be true or false: ${String(disabled)} is not`)
+}
+
+function checkTransport(transport: Transport | undefined): Transport | undefined {
+  if (transport === undefined) return undefined
+  const given = transport as Partial<Record<keyof Transport, unknown>> | null
+  if (typeof given?.send === 'function' && typeof given.close === 'function') return transport
+  throw new SettingError('transport', 'transport must have the methods send and close')
+}

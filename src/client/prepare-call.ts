@@ -1,0 +1,97 @@
+import {
+  checkCall,
+  evrouteVersion,
+  formatTimestamp,
+  isJsonObject,
+  limits,
+  messageOf,
+  type CallType,
+  type Rejection,
+} from '../model/index.ts'
+import type { Runtime } from '../runtime/index.ts'
+import type { EncodedCall } from './batch.ts'
+
+/** A call that is ready to be queued, or why it cannot be. */
+export type PreparedCall =
+  | { readonly kind: 'prepared'; readonly call: EncodedCall }
+  | ({ readonly kind: 'refused' } & Rejection)
+
+const library = Object.freeze({ name: 'evroute', version: evrouteVersion })
+const contextOfLibrary = Object.freeze({ library })
+const idFields = ['userId', 'anonymousId', 'groupId', 'previousId', 'messageId'] as const
+
+/**
+ * Checks a call, fills in what is absent and serialises it. The value given is never changed and
+ * never kept. Never throws.
+ *
+ * @param type - the call's type; undefined to take it from the value
+ */
+export function prepareCall(
+  value: unknown,
+  type: CallType | undefined,
+  runtime: Pick<Runtime, 'clock' | 'newId'>,
+): PreparedCall {
+  try {
+    const draft = isJsonObject(value) ? { ...value, type: type ?? value['type'] } : value
+    const check = checkCall(draft)
+    if (check.kind === 'invalid') return refuse(check)
+    const messageId = idOf(check.call['messageId']) ?? runtime.newId()
+    const problem = complete(check.call, messageId, runtime)
+    return problem === undefined ? encode(check.call, check.type, messageId) : refuse(problem)
+  } catch (error) {
+    // A circular reference, a BigInt, or a getter or toJSON of the caller's that throws.
+    const [reason] = messageOf(error).split('\n')
+    return refuse({
+      code: 'wrong_type',
+      message: `The call cannot be written as JSON: ${reason ?? ''}`,
+    })
+  }
+}
+
+/** Fills in what is absent, in the copy that is to be sent. Undefined fields are not serialised. */
+function complete(
+  call: Record<string, unknown>,
+  messageId: string,
+  { clock }: Pick<Runtime, 'clock'>,
+): Rejection | undefined {
+  for (const field of idFields) if (call[field] !== undefined) call[field] = idOf(call[field])
+  call['messageId'] = messageId
+  const timestamp = call['timestamp'] ?? ''
+  if (timestamp === '') call['timestamp'] = formatTimestamp(clock.nowMs())
+  if (timestamp instanceof Date && Number.isNaN(timestamp.getTime())) {
+    return { code: 'wrong_type', message: 'timestamp must be a valid date' }
+  }
+  call['context'] = contextWithLibrary(call['context'])
+  if (call['type'] === 'page' && isJsonObject(call['traits'])) {
+    call['properties'] = { ...call['traits'], ...(call['properties'] as object | undefined) }
+    call['traits'] = undefined
+  }
+  return undefined
+}
+
+function contextWithLibrary(context: unknown): unknown {
+  if (!isJsonObject(context)) return contextOfLibrary
+  return (context['library'] ?? null) === null ? { ...context, library } : context
+}
+
+/** Ids are sent as text; null and the empty text are the absence of one. */
+function idOf(id: unknown): string | undefined {
+  if (typeof id === 'number') return String(id)
+  return typeof id === 'string' && id !== '' ? id : undefined
+}
+
+function encode(call: object, type: CallType, messageId: string): PreparedCall {
+  const json = JSON.stringify(call)
+  const bytes = Buffer.byteLength(json)
+  if (bytes > limits.callBytesMax) {
+    return refuse({
+      code: 'event_too_large',
+      message: `A call may have ${limits.callBytesMax} bytes as JSON: this one has ${bytes}`,
+    })
+  }
+  return { kind: 'prepared', call: { messageId, type, json, bytes } }
+}
+
+function refuse({ code, message }: Rejection): PreparedCall {
+  return { kind: 'refused', code, message }
+}

@@ -1,0 +1,27 @@
+/** How often a batch is tried, the first time included. */
+export const attemptsMax = 10
+
+const delayFirstMs = 100
+const delayMaxMs = 10_000
+const retryAfterMaxMs = 5 * 60 * 1_000
+
+/** What is known when the wait before another try is decided. */
+export interface FailedAttempt {
+  /** The number of the try that failed, from 1. */
+  readonly attempt: number
+  /** The least time to wait that the endpoint asked for; undefined when it did not. */
+  readonly afterMs: number | undefined
+}
+
+/**
+ * The wait before the next try: 100 ms doubling to 10 s, of which a random half is left out so that
+ * clients do not come back all at once; longer when the endpoint asked for it, up to 5 minutes.
+ *
+ * @param random - from 0 up to, but not including, 1
+ * @returns milliseconds
+ */
+export function retryDelayMs({ attempt, afterMs = 0 }: FailedAttempt, random: number): number {
+  const backoffMs = Math.min(delayFirstMs * 2 ** (attempt - 1), delayMaxMs)
+  const jitteredMs = Math.round(backoffMs * (0.5 + random / 2))
+  return Math.max(jitteredMs, Math.min(afterMs, retryAfterMaxMs))
+}

@@ -1,0 +1,180 @@
+import { messageOf } from '../model/index.ts'
+import { sleep, type Runtime } from '../runtime/index.ts'
+import type { EncodedCall } from './batch.ts'
+import { encodeEnvelope } from './envelope.ts'
+import type { BatchRetry } from './result.ts'
+import { attemptsMax, retryDelayMs } from './retry-policy.ts'
+import { Slots } from './slots.ts'
+import type { EncodedBatch, RejectedCall, Transport, TransportOutcome } from './transport.ts'
+
+/** Batches that are being delivered at the same time, their retries included. */
+export const batchesInFlightMax = 4
+
+/** Why a call was not delivered. */
+export interface Failure {
+  /** The stable name of the reason. */
+  readonly code: string
+  /** The reason in words. */
+  readonly message: string
+}
+
+/** Is told what becomes of the calls: exactly one of `delivered` and `failed` for each. */
+export interface SenderObserver {
+  /** The call was taken. */
+  delivered(call: EncodedCall): void
+  /** The call will not be delivered. */
+  failed(call: EncodedCall, failure: Failure): void
+  /** A batch is tried again after a wait. */
+  retrying(retry: BatchRetry): void
+}
+
+/** What a sender is made of. */
+export interface SenderOptions {
+  /** The source's write key, which is part of every body. */
+  readonly writeKey: string
+  /** The way out. */
+  readonly transport: Transport
+  /** Everything ambient. */
+  readonly runtime: Runtime
+  /** Is told what becomes of the calls. It must not throw. */
+  readonly observer: SenderObserver
+}
+
+type FinalOutcome = Exclude<TransportOutcome, { kind: 'retry' }>
+
+/** Delivers batches: a few at a time, with retries, and in halves when they are too large. */
+export class Sender {
+  readonly #options: SenderOptions
+  readonly #slots = new Slots(batchesInFlightMax)
+  readonly #underWay = new Set<Promise<void>>()
+  readonly #lifetime = new AbortController()
+
+  constructor(options: SenderOptions) {
+    this.#options = options
+  }
+
+  /** Takes charge of a batch. */
+  send(calls: readonly EncodedCall[]): void {
+    const delivery = this.#deliverInTurn(calls)
+    this.#underWay.add(delivery)
+    void delivery.then(() => this.#underWay.delete(delivery))
+  }
+
+  /** Resolves when every batch that was taken so far came to its end. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#underWay)
+  }
+
+  /** Gives up: every call that is under way fails with `close_timeout`. */
+  abort(): void {
+    this.#lifetime.abort()
+  }
+
+  async #deliverInTurn(calls: readonly EncodedCall[]): Promise<void> {
+    await this.#slots.acquire()
+    await this.#deliver(calls)
+    this.#slots.release()
+  }
+
+  async #deliver(calls: readonly EncodedCall[]): Promise<void> {
+    const outcome = await this.#tryUntilFinal(calls)
+    switch (outcome.kind) {
+      case 'accepted':
+        this.#settle(calls, outcome.rejected)
+        return
+      case 'refused':
+        this.#fail(calls, outcome)
+        return
+      case 'too_large':
+        await this.#deliverInHalves(calls, outcome.reason)
+        return
+    }
+  }
+
+  async #deliverInHalves(calls: readonly EncodedCall[], reason: string): Promise<void> {
+    if (calls.length === 1) {
+      this.#fail(calls, { code: 'event_too_large', message: reason })
+      return
+    }
+    const middle = Math.ceil(calls.length / 2)
+    this.#options.runtime.log.debug('halving a batch', { calls: calls.length })
+    await this.#deliver(calls.slice(0, middle))
+    await this.#deliver(calls.slice(middle))
+  }
+
+  async #tryUntilFinal(calls: readonly EncodedCall[]): Promise<FinalOutcome> {
+    const { observer, runtime } = this.#options
+    const { signal } = this.#lifetime
+    if (signal.aborted) return abandoned('it was not sent yet')
+    let reason = 'no answer had come yet'
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await this.#try(calls)
+      if (outcome === undefined) return abandoned(reason)
+      if (outcome.kind !== 'retry') return outcome
+      reason = outcome.reason
+      if (attempt === attemptsMax) return exhausted(reason)
+      const delayMs = retryDelayMs({ attempt, afterMs: outcome.afterMs }, runtime.random())
+      observer.retrying({ callCount: calls.length, attempt, delayMs, reason })
+      if (!(await sleep(runtime.clock, delayMs, signal))) return abandoned(reason)
+    }
+  }
+
+  /** One try; undefined when it was given up. `sentAt` tells the time of each try anew. */
+  async #try(calls: readonly EncodedCall[]): Promise<TransportOutcome | undefined> {
+    const { runtime, writeKey } = this.#options
+    const body = encodeEnvelope({ calls, sentAtMs: runtime.clock.nowMs(), writeKey })
+    runtime.log.debug('sending a batch', { calls: calls.length, characters: body.length })
+    const release = runtime.clock.hold()
+    try {
+      return await this.#exchange({ body, callCount: calls.length })
+    } catch (error) {
+      return { kind: 'refused', code: 'internal', message: messageOf(error) }
+    } finally {
+      release()
+    }
+  }
+
+  /**
+   * Hands a batch to the transport and waits for its outcome, but not beyond `abort()`, whatever the
+   * transport does. The signal is the exchange's own: what is derived from one that lives as long as
+   * the client would never be forgotten.
+   */
+  #exchange(batch: EncodedBatch): Promise<TransportOutcome | undefined> {
+    const lifetime = this.#lifetime.signal
+    return new Promise((resolve, reject) => {
+      const exchange = new AbortController()
+      const giveUp = (): void => {
+        resolve(undefined)
+        exchange.abort()
+      }
+      lifetime.addEventListener('abort', giveUp, { once: true })
+      this.#options.transport
+        .send(batch, exchange.signal)
+        .finally(() => lifetime.removeEventListener('abort', giveUp))
+        .then(resolve, reject)
+    })
+  }
+
+  #settle(calls: readonly EncodedCall[], rejected: readonly RejectedCall[]): void {
+    const failures = new Map(rejected.map((rejection) => [rejection.index, rejection]))
+    calls.forEach((call, index) => {
+      const failure = failures.get(index)
+      if (failure === undefined) this.#options.observer.delivered(call)
+      else this.#options.observer.failed(call, failure)
+    })
+  }
+
+  #fail(calls: readonly EncodedCall[], failure: Failure): void {
+    for (const call of calls) this.#options.observer.failed(call, failure)
+  }
+}
+
+function exhausted(reason: string): FinalOutcome {
+  const message = `Gave up after ${attemptsMax} tries; the last one ended with: ${reason}`
+  return { kind: 'refused', code: 'retries_exhausted', message }
+}
+
+function abandoned(reason: string): FinalOutcome {
+  const message = `The client was closed before this call was delivered: ${reason}`
+  return { kind: 'refused', code: 'close_timeout', message }
+}

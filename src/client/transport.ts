@@ -1,0 +1,41 @@
+/** A batch as it is sent. */
+export interface EncodedBatch {
+  /** The request's body: `{"batch":[...],"sentAt":"...","writeKey":"..."}`. */
+  readonly body: string
+  /** Calls in the batch. */
+  readonly callCount: number
+}
+
+/** A call of a batch that was refused while the others were taken. */
+export interface RejectedCall {
+  /** Its place in the batch, from 0. */
+  readonly index: number
+  /** The stable name of the reason. */
+  readonly code: string
+  /** The reason in words. */
+  readonly message: string
+}
+
+/** How one try to send a batch ended. */
+export type TransportOutcome =
+  /** Taken, but for the calls that are listed. */
+  | { readonly kind: 'accepted'; readonly rejected: readonly RejectedCall[] }
+  /** Not taken for a reason that may pass; `afterMs` is the least time to wait, where it is known. */
+  | { readonly kind: 'retry'; readonly reason: string; readonly afterMs?: number }
+  /** Too many bytes in one request: smaller batches may be taken. */
+  | { readonly kind: 'too_large'; readonly reason: string }
+  /** Not taken, and never will be. */
+  | { readonly kind: 'refused'; readonly code: string; readonly message: string }
+
+/** The way that batches leave the client. */
+export interface Transport {
+  /**
+   * Sends a batch once; when to try again is not its business. Failures are outcomes: a promise that
+   * rejects counts as refused with the code `internal`.
+   *
+   * @param signal - aborts when the client waits no longer
+   */
+  send(batch: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome>
+  /** Frees what it holds. It is called once, after the last `send`. */
+  close(): Promise<void>
+}

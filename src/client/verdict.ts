@@ -1,0 +1,79 @@
+import { parseRetryAfter } from '../http/index.ts'
+import { isJsonObject, type JsonObject } from '../model/index.ts'
+import type { RejectedCall, TransportOutcome } from './transport.ts'
+
+/** What an endpoint answered to a batch. */
+export interface BatchAnswer {
+  /** The HTTP status. */
+  readonly status: number
+  /** The value of `Retry-After`. */
+  readonly retryAfter: string | undefined
+  /** The body, or as much of it as was read. */
+  readonly body: string
+}
+
+/** Answers of the server's that stay as they are: not implemented, HTTP version not supported. */
+const finalServerErrors = new Set([501, 505])
+/** How the services that answer 400 to a batch over their limit put it. */
+const saysTooLarge = /too[ _]large|exceed\w*\b.*\blimit/i
+/** Of a text that an endpoint wrote, as much as goes into a message. */
+const textLengthMax = 300
+
+/**
+ * Decides what an answer means. Taken is any 2xx; tried again are 408, 429 and every 5xx except 501
+ * and 505; too large is 413, or 400 saying so; everything else is refused, redirects included.
+ *
+ * @param nowMs - the present, against which a date in `Retry-After` is read
+ */
+export function verdict(answer: BatchAnswer, nowMs: number): TransportOutcome {
+  const { status } = answer
+  const body = parseObject(answer.body)
+  if (status >= 200 && status < 300) return { kind: 'accepted', rejected: rejectedCalls(body) }
+  const message = describe(answer, body)
+  if (isTransient(status)) {
+    const afterMs = parseRetryAfter(answer.retryAfter, nowMs)
+    return { kind: 'retry', reason: message, ...(afterMs === undefined ? {} : { afterMs }) }
+  }
+  if (isTooLarge(answer, body)) return { kind: 'too_large', reason: message }
+  return { kind: 'refused', code: textOf(body?.['code']) ?? `http_${status}`, message }
+}
+
+function isTransient(status: number): boolean {
+  return status === 408 || status === 429 || (status >= 500 && !finalServerErrors.has(status))
+}
+
+function isTooLarge({ status, body: text }: BatchAnswer, body: JsonObject | undefined): boolean {
+  if (status === 413) return true
+  if (status !== 400) return false
+  const code = textOf(body?.['code'])
+  return code === undefined ? saysTooLarge.test(text) : code.endsWith('_too_large')
+}
+
+function rejectedCalls(body: JsonObject | undefined): readonly RejectedCall[] {
+  const rejected = body?.['rejected']
+  if (!Array.isArray(rejected)) return []
+  return rejected.filter(isJsonObject).map((entry) => ({
+    index: Number(entry['index']),
+    code: textOf(entry['code']) ?? 'rejected',
+    message: textOf(entry['message']) ?? 'The endpoint rejected this call',
+  }))
+}
+
+function describe({ status }: BatchAnswer, body: JsonObject | undefined): string {
+  const reason = textOf(body?.['message']) ?? textOf(body?.['error'])
+  return `The endpoint answered ${status}${reason === undefined ? '' : `: ${reason}`}`
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value.slice(0, textLengthMax) : undefined
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isJsonObject(value) ? value : undefined
+  } catch {
+    // Not every endpoint answers in JSON; the status alone decides then.
+    return undefined
+  }
+}
