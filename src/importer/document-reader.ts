@@ -1,0 +1,214 @@
+import { Batch } from './batch.ts'
+import { endsWithBatchKey } from './format.ts'
+import { HeldText, type WholeText } from './held-text.ts'
+import { closeBrace, closeBracket, comma, openBrace, openBracket, trimBlank } from './json-bytes.ts'
+import { badRow, leadingLines, parseRow, type BadRow, type Row } from './row.ts'
+import { Nesting, StructureScanner, type StructuralRole } from './structure.ts'
+
+/**
+ * Where the reader is: at the `start`; in an `object` that is a call or, once its `batch` is reached,
+ * a batch document; among the `calls` of a list; among the `members` that follow the calls of a batch
+ * document; or behind the document, which is `closed`.
+ */
+type Place = 'start' | 'object' | 'calls' | 'members' | 'closed'
+
+/**
+ * Reads one JSON document: an array of calls, a batch document, or a call over several lines. Each
+ * call is found by the structure around it and parsed by itself, so that a broken one costs no other.
+ */
+export class DocumentReader {
+  readonly #startLine: number
+  readonly #scanner: StructureScanner
+  readonly #held = new HeldText()
+  #place: Place = 'start'
+  #nesting = new Nesting(closeBrace)
+  #batch: Batch | undefined
+  #partLine: number
+  #partsRead = 0
+
+  /** @param line - the number of the line on which the document begins */
+  constructor(line: number) {
+    this.#startLine = line
+    this.#partLine = line
+    this.#scanner = new StructureScanner(line)
+  }
+
+  /** The number of the line that was reached. */
+  get line(): number {
+    return this.#scanner.line
+  }
+
+  /** Whether the document is read to its end. */
+  get isClosed(): boolean {
+    return this.#place === 'closed'
+  }
+
+  /** Bytes that are kept for the next chunk. */
+  get bufferedBytes(): number {
+    return this.#held.keptBytes + (this.#batch?.heldBytes ?? 0)
+  }
+
+  /**
+   * Adds the rows that the chunk completes. The first chunk begins with the document's bracket or
+   * brace.
+   *
+   * @returns how many bytes of the chunk were read: all of them unless the document ends before
+   */
+  push(chunk: Buffer, rows: Row[]): number {
+    let start = 0
+    let at = this.#scanner.next(chunk, 0)
+    while (at < chunk.length) {
+      const byte = chunk[at] ?? 0
+      if (this.#endsPart(byte, this.#nesting.read(byte))) {
+        this.#endPart(byte, chunk.subarray(start, at), rows)
+        start = at + 1
+        if (this.isClosed) return start
+      }
+      at = this.#scanner.next(chunk, at + 1)
+    }
+    this.#held.append(chunk.subarray(start))
+    return chunk.length
+  }
+
+  /**
+   * Adds what an unfinished document still has, and a bad row for its missing end.
+   *
+   * @param damage - why the text ends too early, when that is known
+   */
+  end(rows: Row[], damage?: string): void {
+    const isCallWhole = !this.#nesting.isInside && !this.#scanner.inString
+    const [line, message] = this.#missingEnd(isCallWhole)
+    if (this.#place === 'calls' && isCallWhole) {
+      const row = parseRow(this.#held.view(), this.#partLine)
+      if (row?.kind === 'row' || (row !== undefined && damage === undefined)) {
+        this.#addRow(row, 0, rows)
+      }
+    }
+    this.#batch?.release(rows)
+    rows.push(badRow(line, 'invalid_json', damage ?? message))
+  }
+
+  #missingEnd(isCallWhole: boolean): readonly [line: number, message: string] {
+    if (this.#place === 'object') {
+      return [this.#startLine, 'The text ends before the object that begins here is closed']
+    }
+    if (this.#place === 'calls' && !isCallWhole) {
+      const line = this.#partLine + leadingLines(this.#held.view().bytes)
+      return [line, 'The text ends inside this row']
+    }
+    const what = this.#batch === undefined ? 'array' : 'batch'
+    const message = `The text ends before the ${what} that begins on line ${this.#startLine} is closed`
+    return [this.line, message]
+  }
+
+  #endsPart(byte: number, role: StructuralRole): boolean {
+    switch (this.#place) {
+      case 'start':
+        return true
+      case 'object':
+        return role === 'closer' || (role === 'opener' && byte === openBracket)
+      case 'calls':
+      case 'members':
+        return role === 'closer' || role === 'separator'
+      case 'closed':
+        return false
+    }
+  }
+
+  #endPart(byte: number, rest: Buffer, rows: Row[]): void {
+    switch (this.#place) {
+      case 'start':
+        if (byte === openBracket) this.#enter('calls', closeBracket)
+        else this.#enter('object', closeBrace)
+        if (byte === openBrace) this.#held.append(Buffer.of(byte))
+        return
+      case 'object':
+        this.#held.append(rest)
+        if (byte === openBracket) this.#readList(rows)
+        else this.#readObject(rows)
+        return
+      case 'calls':
+        this.#readCall(rest, byte === closeBracket, rows)
+        return
+      case 'members':
+        this.#readMember(rest, byte === closeBrace, rows)
+        return
+      case 'closed':
+        return
+    }
+  }
+
+  #enter(place: Place, closer: number): void {
+    this.#place = place
+    this.#nesting = new Nesting(closer)
+    this.#partLine = this.#scanner.line
+    this.#partsRead = 0
+  }
+
+  #readObject(rows: Row[]): void {
+    const row = parseRow(this.#held.complete(Buffer.of(closeBrace)), this.#startLine)
+    if (row !== undefined) rows.push(row)
+    this.#place = 'closed'
+  }
+
+  #readList(rows: Row[]): void {
+    const head = this.#held.view()
+    if (head.isCut || !endsWithBatchKey(head.bytes)) {
+      this.#held.append(Buffer.of(openBracket))
+      return
+    }
+    this.#batch = new Batch()
+    const before = trimBlank(head.bytes.subarray(0, head.bytes.lastIndexOf('"batch"')))
+    const members = before.at(-1) === comma ? before.subarray(0, -1) : before
+    rows.push(...this.#batch.addMembers(members.subarray(1), this.#startLine))
+    this.#held.complete(Buffer.alloc(0))
+    this.#enter('calls', closeBracket)
+  }
+
+  #readCall(rest: Buffer, isLast: boolean, rows: Row[]): void {
+    const bytes = this.#held.length + rest.length
+    const row = parseRow(this.#held.complete(rest), this.#partLine)
+    const isEmptyList = isLast && this.#partsRead === 0
+    if (row !== undefined) this.#addRow(row, bytes, rows)
+    else if (!isEmptyList) this.#addRow(this.#missingBefore(isLast ? 'bracket' : 'comma'), 0, rows)
+    this.#nextPart()
+    if (!isLast) return
+    if (this.#batch === undefined) this.#place = 'closed'
+    else this.#enter('members', closeBrace)
+  }
+
+  #addRow(row: Row, bytes: number, rows: Row[]): void {
+    if (this.#batch === undefined) rows.push(row)
+    else this.#batch.addRow(row, bytes, rows)
+  }
+
+  #readMember(rest: Buffer, isLast: boolean, rows: Row[]): void {
+    const problems = this.#memberProblems(this.#held.complete(rest), isLast)
+    for (const problem of problems) this.#addRow(problem, 0, rows)
+    this.#nextPart()
+    if (!isLast) return
+    this.#batch?.release(rows)
+    this.#place = 'closed'
+  }
+
+  #memberProblems(text: WholeText, isLast: boolean): readonly BadRow[] {
+    const line = this.#partLine + leadingLines(text.bytes)
+    const member = trimBlank(text.bytes)
+    // The first part lies between the calls and the comma after them.
+    const isFirst = this.#partsRead === 0
+    if (text.isCut) return [badRow(line, 'event_too_large', 'This member of the batch is too long')]
+    if (isFirst && member.length === 0) return []
+    if (isFirst) return [badRow(line, 'invalid_json', 'A comma is missing after the calls')]
+    if (member.length === 0) return [this.#missingBefore(isLast ? 'brace' : 'comma')]
+    return this.#batch?.addMembers(member, line) ?? []
+  }
+
+  #missingBefore(what: string): BadRow {
+    return badRow(this.line, 'invalid_json', `A value is missing before this ${what}`)
+  }
+
+  #nextPart(): void {
+    this.#partsRead++
+    this.#partLine = this.#scanner.line
+  }
+}

@@ -1,0 +1,85 @@
+import {
+  closeBrace,
+  lineFeed,
+  mayBecomeMark,
+  openBrace,
+  openBracket,
+  skipBlank,
+  trimBlank,
+} from './json-bytes.ts'
+import { Nesting, StructureScanner } from './structure.ts'
+
+/**
+ * How to read on: `lines` is NDJSON to the end of the text; `document` is one array, one batch
+ * document or one object over several lines, after which the question arises again.
+ */
+export type Format = 'lines' | 'document'
+
+/**
+ * Tells the format by the text's first line.
+ *
+ * @param text - what is known of the text, from its first byte that is not blank
+ * @param isWhole - whether that is all of it
+ * @returns undefined when more of the text has to be known
+ */
+export function detectFormat(text: Buffer, isWhole: boolean): Format | undefined {
+  if (text[0] === openBracket) return 'document'
+  if (text[0] !== openBrace) return mayBecomeMark(text) && !isWhole ? undefined : 'lines'
+  return objectFormat(text, isWhole)
+}
+
+function objectFormat(text: Buffer, isWhole: boolean): Format | undefined {
+  const lineEnd = text.indexOf(lineFeed)
+  const isLineKnown = lineEnd !== -1 || isWhole
+  const line = lineEnd === -1 ? text : text.subarray(0, lineEnd)
+  const object = scanObject(line)
+  switch (object.kind) {
+    case 'batch':
+      return 'document'
+    case 'closed':
+      return afterObject(line.subarray(object.end), isLineKnown)
+    case 'open':
+      return isLineKnown ? afterOpenLine(line, text.subarray(line.length), isWhole) : undefined
+    case 'broken':
+      return isLineKnown ? 'lines' : undefined
+  }
+}
+
+/** What follows an object on its line: nothing in NDJSON, else the next document. */
+function afterObject(rest: Buffer, isLineKnown: boolean): Format | undefined {
+  const next = rest[skipBlank(rest)]
+  if (next === undefined) return isLineKnown ? 'lines' : undefined
+  return next === openBrace || next === openBracket ? 'document' : 'lines'
+}
+
+/**
+ * What follows a line that leaves an object open: the object goes on, or it was a broken row and the
+ * next begins. Unless its line opened a list, an object cannot go on with a brace.
+ */
+function afterOpenLine(line: Buffer, rest: Buffer, isWhole: boolean): Format | undefined {
+  if (trimBlank(line).at(-1) === openBracket) return 'document'
+  const next = rest[skipBlank(rest)]
+  if (next === undefined) return isWhole ? 'lines' : undefined
+  return next === openBrace ? 'lines' : 'document'
+}
+
+/** Whether the text ends with the name of a batch document's list of calls, and its colon. */
+export function endsWithBatchKey(text: Buffer): boolean {
+  return /(?<!\\)"batch"\s*:\s*$/.test(text.toString('latin1', Math.max(0, text.length - 64)))
+}
+
+/** `broken` is an object with a string that does not end on its line. */
+type ObjectScan =
+  { readonly kind: 'batch' | 'open' | 'broken' } | { readonly kind: 'closed'; readonly end: number }
+
+function scanObject(line: Buffer): ObjectScan {
+  const scanner = new StructureScanner(1)
+  const nesting = new Nesting(closeBrace)
+  for (let at = scanner.next(line, 1); at < line.length; at = scanner.next(line, at + 1)) {
+    const role = nesting.read(line[at])
+    if (role === 'closer') return { kind: 'closed', end: at + 1 }
+    const isList = role === 'opener' && line[at] === openBracket
+    if (isList && endsWithBatchKey(line.subarray(0, at))) return { kind: 'batch' }
+  }
+  return { kind: scanner.inString ? 'broken' : 'open' }
+}

@@ -1,0 +1,61 @@
+/**
+ * Text of one row that is held at most, with the blanks around it: 1 MiB. What a longer one has
+ * beyond is passed over without being kept.
+ */
+export const heldTextBytesMax = 1024 * 1024
+
+/** A text from its first to its last byte, or as much of it as was kept. */
+export interface WholeText {
+  /** Valid until the next text is begun. */
+  readonly bytes: Buffer
+  /** Whether the text was longer than what is held at most. */
+  readonly isCut: boolean
+}
+
+/** Puts together a text that arrives in chunks. */
+export class HeldText {
+  #bytes: Buffer = Buffer.alloc(0)
+  #kept = 0
+  #length = 0
+
+  /** Bytes that the text has so far, also those that were not kept. */
+  get length(): number {
+    return this.#length
+  }
+
+  /** Bytes that are kept in memory. */
+  get keptBytes(): number {
+    return this.#kept
+  }
+
+  /** Adds a copy of the next bytes. */
+  append(piece: Uint8Array): void {
+    this.#length += piece.length
+    const kept = piece.subarray(0, heldTextBytesMax - this.#kept)
+    this.#reserve(this.#kept + kept.length)
+    this.#bytes.set(kept, this.#kept)
+    this.#kept += kept.length
+  }
+
+  /** The text so far, valid until the next `append`. */
+  view(): WholeText {
+    return { bytes: this.#bytes.subarray(0, this.#kept), isCut: this.#length > this.#kept }
+  }
+
+  /** The text with its last bytes; the next one begins. A text within one chunk is not copied. */
+  complete(rest: Buffer): WholeText {
+    if (this.#length === 0 && rest.length <= heldTextBytesMax) return { bytes: rest, isCut: false }
+    this.append(rest)
+    const text = this.view()
+    this.#kept = 0
+    this.#length = 0
+    return text
+  }
+
+  #reserve(length: number): void {
+    if (length <= this.#bytes.length) return
+    const larger = Buffer.allocUnsafe(Math.min(length * 2, heldTextBytesMax))
+    larger.set(this.#bytes.subarray(0, this.#kept))
+    this.#bytes = larger
+  }
+}

@@ -1,0 +1,126 @@
+import { createGunzip } from 'node:zlib'
+import { systemCode } from '../model/index.ts'
+
+/** A piece of a text, or the reason why the text ends before its time. */
+export type TextPart =
+  | { readonly kind: 'text'; readonly bytes: Buffer }
+  | { readonly kind: 'damaged'; readonly message: string }
+
+const gzipMagic = Buffer.of(0x1f, 0x8b)
+
+/**
+ * Passes a text on as it is, and inflates one that begins like gzip, of one member or several. Of
+ * damaged gzip it gives what can be inflated, then says that it is damaged.
+ */
+export async function* inflate(input: AsyncIterable<Uint8Array>): AsyncGenerator<TextPart> {
+  let inflater: Inflater | undefined
+  let isFirst = true
+  try {
+    for await (const bytes of withWholeHead(input, gzipMagic.length)) {
+      if (isFirst && bytes.indexOf(gzipMagic) === 0) inflater = new Inflater()
+      isFirst = false
+      if (inflater === undefined) yield { kind: 'text', bytes }
+      else yield* inflater.push(bytes)
+      if (inflater?.isOver === true) return
+    }
+    if (inflater !== undefined) yield* inflater.end()
+  } finally {
+    inflater?.destroy()
+  }
+}
+
+/** The same bytes; the first chunk has `headBytes` of them, unless there are fewer. */
+async function* withWholeHead(
+  input: AsyncIterable<Uint8Array>,
+  headBytes: number,
+): AsyncGenerator<Buffer> {
+  let head: Buffer | undefined = Buffer.alloc(0)
+  for await (const chunk of input) {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    if (head === undefined) {
+      yield bytes
+      continue
+    }
+    head = Buffer.concat([head, bytes])
+    if (head.length < headBytes) continue
+    yield head
+    head = undefined
+  }
+  if (head !== undefined && head.length > 0) yield head
+}
+
+/** Inflated bytes that zlib hands over at once. */
+const inflatedChunkBytes = 64 * 1024
+
+/**
+ * Where zlib finds damage it drops what the call at hand inflated, so the calls are small: of a
+ * thirty-second of what was read before, within these bounds. The upper one also bounds what one
+ * call can inflate to, about a thousand times as much.
+ */
+const pieceBytesMin = 16
+const pieceBytesMax = 4 * 1024
+
+class Inflater {
+  readonly #stream = createGunzip({ chunkSize: inflatedChunkBytes })
+  #inflated: Buffer[] = []
+  #bytesRead = 0
+  #failure: Error | undefined
+  #isOver = false
+  #settle: () => void = () => undefined
+
+  constructor() {
+    this.#stream.on('data', (bytes: Buffer) => this.#inflated.push(bytes))
+    this.#stream.on('error', (error) => {
+      this.#failure = error
+      this.#settle()
+    })
+    // Zero bytes after the last member are padding; zlib ends the stream there by itself.
+    this.#stream.on('end', () => {
+      this.#isOver = true
+      this.#settle()
+    })
+  }
+
+  /** Whether there will be no more text, whatever bytes follow. */
+  get isOver(): boolean {
+    return this.#isOver || this.#failure !== undefined
+  }
+
+  async *push(bytes: Buffer): AsyncGenerator<TextPart> {
+    let start = 0
+    while (start < bytes.length && !this.isOver) {
+      const sizeBytes = Math.max(
+        pieceBytesMin,
+        Math.min(pieceBytesMax, Math.floor(this.#bytesRead / 32)),
+      )
+      const piece = bytes.subarray(start, start + sizeBytes)
+      start += piece.length
+      this.#bytesRead += piece.length
+      yield* this.#parts((settle) => this.#stream.write(piece, settle))
+    }
+  }
+
+  async *end(): AsyncGenerator<TextPart> {
+    yield* this.#parts(() => this.#stream.end())
+  }
+
+  destroy(): void {
+    this.#stream.destroy()
+  }
+
+  async *#parts(start: (settle: () => void) => void): AsyncGenerator<TextPart> {
+    await new Promise<void>((resolve) => {
+      this.#settle = resolve
+      start(resolve)
+    })
+    const inflated = this.#inflated
+    this.#inflated = []
+    for (const bytes of inflated) yield { kind: 'text', bytes }
+    if (this.#failure !== undefined) yield { kind: 'damaged', message: damageOf(this.#failure) }
+  }
+}
+
+function damageOf(failure: Error): string {
+  if (systemCode(failure) === 'Z_BUF_ERROR') return 'The compressed data ends early'
+  return `The compressed data is corrupt (${failure.message}): from here on it cannot be read`
+}

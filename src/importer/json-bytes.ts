@@ -1,0 +1,56 @@
+// The bytes that give JSON its structure. In UTF-8 none of them is part of another character.
+export const lineFeed = 0x0a
+export const quote = 0x22
+export const comma = 0x2c
+export const backslash = 0x5c
+export const openBracket = 0x5b
+export const closeBracket = 0x5d
+export const openBrace = 0x7b
+export const closeBrace = 0x7d
+
+const tab = 0x09
+const carriageReturn = 0x0d
+const space = 0x20
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
+
+/**
+ * Where the text that is not blank begins; the length when all of it is blank. Blank is JSON's white
+ * space, and a byte order mark wherever a text may begin.
+ */
+export function skipBlank(bytes: Buffer, from = 0): number {
+  let at = from
+  for (;;) {
+    if (isWhiteSpace(bytes[at])) at++
+    else if (startsWithMark(bytes, at)) at += byteOrderMark.length
+    else return at
+  }
+}
+
+/** Whether the bytes may turn out to be a byte order mark. */
+export function mayBecomeMark(bytes: Buffer): boolean {
+  return bytes.length < byteOrderMark.length && byteOrderMark.indexOf(bytes) === 0
+}
+
+/** The text without what is blank on either side. */
+export function trimBlank(bytes: Buffer): Buffer {
+  const start = skipBlank(bytes)
+  let end = bytes.length
+  while (end > start && isWhiteSpace(bytes[end - 1])) end--
+  return bytes.subarray(start, end)
+}
+
+/** How many lines end within the text. */
+export function countLines(bytes: Buffer): number {
+  let lines = 0
+  for (let at = bytes.indexOf(lineFeed); at !== -1; at = bytes.indexOf(lineFeed, at + 1)) lines++
+  return lines
+}
+
+function isWhiteSpace(byte: number | undefined): boolean {
+  return byte === space || byte === lineFeed || byte === carriageReturn || byte === tab
+}
+
+function startsWithMark(bytes: Buffer, at: number): boolean {
+  const [first, second, third] = byteOrderMark
+  return bytes[at] === first && bytes[at + 1] === second && bytes[at + 2] === third
+}

@@ -1,0 +1,58 @@
+import { constants, createReadStream } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
+import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
+
+/** The path that stands for standard input. */
+export const stdinPath = '-'
+
+/** Bytes that are read from a file at once. */
+const readBytes = 256 * 1024
+
+/**
+ * Gives the bytes of a file, or of standard input where the path is `-`. The file is opened when the
+ * reading begins, and closed when it ends, also early.
+ *
+ * @throws EvrouteError `cannot_read_file` when there is no such file, it may not be read or is a
+ * folder; later, from the iteration, when reading fails
+ */
+export async function openInput(
+  path: string,
+  stdin: AsyncIterable<Uint8Array>,
+): Promise<AsyncIterable<Uint8Array>> {
+  if (path === stdinPath) return stdin
+  const file = await stat(path).catch((error: unknown) => {
+    throw cannotRead(path, error)
+  })
+  if (file.isDirectory()) {
+    throw new EvrouteError({
+      code: 'cannot_read_file',
+      message: `Cannot read ${path}: it is a folder`,
+      hint: 'Name a file in it.',
+    })
+  }
+  await access(path, constants.R_OK).catch((error: unknown) => {
+    throw cannotRead(path, error)
+  })
+  return readFileBytes(path)
+}
+
+async function* readFileBytes(path: string): AsyncGenerator<Uint8Array> {
+  const stream = createReadStream(path, { highWaterMark: readBytes })
+  try {
+    for await (const chunk of stream) yield chunk as Buffer
+  } catch (error) {
+    throw cannotRead(path, error)
+  }
+}
+
+function cannotRead(path: string, cause: unknown): EvrouteError {
+  const isMissing = systemCode(cause) === 'ENOENT'
+  return new EvrouteError({
+    code: 'cannot_read_file',
+    message: `Cannot read ${path}: ${isMissing ? 'it does not exist' : messageOf(cause)}`,
+    hint: isMissing
+      ? `Check the path, or pass ${stdinPath} to read from standard input.`
+      : 'Check that the file may be read.',
+    cause,
+  })
+}

@@ -1,0 +1,26 @@
+import { inflate } from './inflate.ts'
+import { RowReader } from './row-reader.ts'
+import type { Row } from './row.ts'
+
+/**
+ * Reads the rows of a file as it streams by: NDJSON, a JSON array, a batch document
+ * (`{"batch":[...]}`), one object over several lines or several of them one after the other; each
+ * also compressed by gzip. The format is told by the content.
+ *
+ * A row that cannot be used is a bad row and costs no other. Whatever its size, of a file no more is
+ * kept in memory than 1 MiB of one row and 4 MiB of a batch document's calls. A batch's `context` and
+ * `integrations` are merged under each of its calls; where they stand after more than 4 MiB of calls
+ * they are bad rows.
+ *
+ * @returns the rows in the order of the file, in groups as they become known
+ */
+export async function* readRows(input: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Row[]> {
+  const reader = new RowReader()
+  for await (const part of inflate(input)) {
+    const rows = part.kind === 'text' ? reader.push(part.bytes) : reader.end(part.message)
+    if (rows.length > 0) yield rows
+    if (part.kind === 'damaged') return
+  }
+  const rows = reader.end()
+  if (rows.length > 0) yield rows
+}

@@ -1,0 +1,90 @@
+import { DocumentReader } from './document-reader.ts'
+import { detectFormat } from './format.ts'
+import { heldTextBytesMax } from './held-text.ts'
+import { LineReader } from './line-reader.ts'
+import { countLines, skipBlank } from './json-bytes.ts'
+import { badRow, type Row } from './row.ts'
+
+type Reader = LineReader | DocumentReader
+
+/**
+ * Reads rows from a text that arrives in chunks: NDJSON, or JSON documents one after the other.
+ *
+ * However long the text is, it keeps no more than `heldTextBytesMax` of it, and `heldBatchBytesMax`
+ * of a batch document's calls.
+ */
+export class RowReader {
+  #reader: Reader | undefined
+  #undecided: Buffer = Buffer.alloc(0)
+  #line = 1
+
+  /** Bytes that are kept for the next chunk. */
+  get bufferedBytes(): number {
+    return this.#undecided.length + (this.#reader?.bufferedBytes ?? 0)
+  }
+
+  /** The rows that the chunk completes. */
+  push(chunk: Buffer): readonly Row[] {
+    const rows: Row[] = []
+    this.#read(this.#withUndecided(chunk), false, rows)
+    return rows
+  }
+
+  /**
+   * The rows that are left when the text ends.
+   *
+   * @param damage - why it ends too early, when it does
+   */
+  end(damage?: string): readonly Row[] {
+    const rows: Row[] = []
+    this.#read(this.#withUndecided(Buffer.alloc(0)), true, rows)
+    if (this.#reader !== undefined) this.#reader.end(rows, damage)
+    else if (damage !== undefined) rows.push(badRow(this.#line, 'invalid_json', damage))
+    return rows
+  }
+
+  #read(text: Buffer, isWhole: boolean, rows: Row[]): void {
+    let rest = text
+    while (rest.length > 0) {
+      if (this.#reader === undefined) rest = this.#skipBlank(rest)
+      const reader = (this.#reader ??= this.#open(rest, isWhole))
+      if (reader === undefined) {
+        this.#undecided = Buffer.from(rest)
+        return
+      }
+      rest = rest.subarray(reader.push(rest, rows))
+      if (reader.isClosed) this.#close(reader)
+    }
+  }
+
+  #skipBlank(text: Buffer): Buffer {
+    const start = skipBlank(text)
+    this.#line += countLines(text.subarray(0, start))
+    return text.subarray(start)
+  }
+
+  #open(text: Buffer, isWhole: boolean): Reader | undefined {
+    if (text.length === 0) return undefined
+    const format = detectFormat(text, isWhole || text.length >= heldTextBytesMax)
+    switch (format) {
+      case 'lines':
+        return new LineReader(this.#line)
+      case 'document':
+        return new DocumentReader(this.#line)
+      case undefined:
+        return undefined
+    }
+  }
+
+  #close(reader: Reader): void {
+    this.#line = reader.line
+    this.#reader = undefined
+  }
+
+  #withUndecided(chunk: Buffer): Buffer {
+    if (this.#undecided.length === 0) return chunk
+    const text = Buffer.concat([this.#undecided, chunk])
+    this.#undecided = Buffer.alloc(0)
+    return text
+  }
+}

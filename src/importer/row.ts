@@ -1,0 +1,101 @@
+import { isUtf8 } from 'node:buffer'
+import {
+  isJsonObject,
+  limits,
+  messageOf,
+  type JsonObject,
+  type Rejection,
+  type RejectionCode,
+} from '../model/index.ts'
+import type { WholeText } from './held-text.ts'
+import { countLines, skipBlank, trimBlank } from './json-bytes.ts'
+
+/** A row that holds a JSON object. Whether the object is a call is not looked at here. */
+export interface GoodRow {
+  /** Tells it from a bad row. */
+  readonly kind: 'row'
+  /** The line on which the row begins, from 1; in a compressed file, of the inflated text. */
+  readonly line: number
+  /** What the row says, with the context and integrations of its batch merged under it. */
+  readonly value: JsonObject
+  /** UTF-8 bytes of the row as it stands in the file, without the blanks around it. */
+  readonly bytes: number
+}
+
+/**
+ * A row that cannot be used: `invalid_json`, `not_an_object` or `event_too_large`; and, for the
+ * context or integrations of a batch, `wrong_type`.
+ */
+export interface BadRow extends Rejection {
+  /** Tells it from a good row. */
+  readonly kind: 'bad'
+  /** The line on which the row begins, from 1; in a compressed file, of the inflated text. */
+  readonly line: number
+}
+
+/** What a file holds: one for each call, and one for each thing that is wrong with the file. */
+export type Row = GoodRow | BadRow
+
+/** Says that a row cannot be used. */
+export function badRow(line: number, code: RejectionCode, message: string): BadRow {
+  return { kind: 'bad', line, code, message }
+}
+
+/**
+ * Reads the text of one row.
+ *
+ * @param line - the line on which the text begins; the row may begin further down
+ * @returns undefined when the text is blank
+ */
+export function parseRow({ bytes, isCut }: WholeText, line: number): Row | undefined {
+  const rowLine = line + leadingLines(bytes)
+  const text = trimBlank(bytes)
+  if (isCut || text.length > limits.callBytesMax) {
+    const message = `A row may have ${limits.callBytesMax} bytes at most`
+    return badRow(rowLine, 'event_too_large', message)
+  }
+  if (text.length === 0) return undefined
+  const parsed = parseJson(text)
+  if (parsed.kind === 'invalid') {
+    return badRow(rowLine, 'invalid_json', `The row is not valid ${parsed.problem}`)
+  }
+  if (isJsonObject(parsed.value)) {
+    return { kind: 'row', line: rowLine, value: parsed.value, bytes: text.length }
+  }
+  const message = `A row must be a JSON object, not ${nameOf(parsed.value)}`
+  return badRow(rowLine, 'not_an_object', message)
+}
+
+/** Lines that end before the text has anything but blanks. */
+export function leadingLines(text: Buffer): number {
+  const start = skipBlank(text)
+  return start === 0 ? 0 : countLines(text.subarray(0, start))
+}
+
+/** What a text says, or what it is not: `JSON: <why>` or `UTF-8`. */
+export type ParsedJson =
+  | { readonly kind: 'valid'; readonly value: unknown }
+  | { readonly kind: 'invalid'; readonly problem: string }
+
+const replacementCharacter = '\ufffd'
+
+/** Parses JSON in UTF-8. */
+export function parseJson(text: Buffer): ParsedJson {
+  const json = text.toString('utf8')
+  // Decoding puts this character in place of bytes that are not UTF-8; it may also really be there.
+  if (json.includes(replacementCharacter) && !isUtf8(text)) {
+    return { kind: 'invalid', problem: 'UTF-8' }
+  }
+  try {
+    return { kind: 'valid', value: JSON.parse(json) }
+  } catch (error) {
+    // Newer engines add a line and column within the row, which would pass for those of the file.
+    const problem = messageOf(error).replace(/ \(line \d+ column \d+\)$/, '')
+    return { kind: 'invalid', problem: `JSON: ${problem}` }
+  }
+}
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`
+}

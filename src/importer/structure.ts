@@ -1,0 +1,115 @@
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  comma,
+  lineFeed,
+  openBrace,
+  openBracket,
+  quote,
+} from './json-bytes.ts'
+
+const isStructural = Uint8Array.from({ length: 256 }, (_, byte) =>
+  [comma, openBracket, closeBracket, openBrace, closeBrace].includes(byte) ? 1 : 0,
+)
+
+/** Finds the brackets, braces and commas of a JSON text that stand outside of strings. */
+export class StructureScanner {
+  #line: number
+  #inString = false
+  #escaped = false
+
+  /** @param line - the number of the line on which the text begins */
+  constructor(line: number) {
+    this.#line = line
+  }
+
+  /** The number of the line that was reached. */
+  get line(): number {
+    return this.#line
+  }
+
+  /** Whether the bytes that were read end within a string. */
+  get inString(): boolean {
+    return this.#inString
+  }
+
+  /**
+   * Reads on to the next structural byte. Every byte of the text is passed once, in order.
+   *
+   * @returns its index in the chunk, or the chunk's length when there is none
+   */
+  next(chunk: Buffer, from: number): number {
+    for (let at = from; at < chunk.length; at++) {
+      const byte = chunk[at] ?? 0
+      if (byte === lineFeed) this.#endLine()
+      else if (this.#inString) this.#readInString(byte)
+      else if (byte === quote) this.#inString = true
+      else if (isStructural[byte] === 1) return at
+    }
+    return chunk.length
+  }
+
+  /** JSON's strings end on their line: one that does not is broken, what follows need not be. */
+  #endLine(): void {
+    this.#line++
+    this.#inString = false
+    this.#escaped = false
+  }
+
+  #readInString(byte: number): void {
+    if (this.#escaped) this.#escaped = false
+    else if (byte === backslash) this.#escaped = true
+    else if (byte === quote) this.#inString = false
+  }
+}
+
+/**
+ * What a structural byte is to the array or object around it: `separator` stands between its parts,
+ * `closer` ends it, `opener` begins a part's own array or object, `inner` lies within that.
+ */
+export type StructuralRole = 'separator' | 'closer' | 'opener' | 'inner'
+
+/**
+ * Tells the parts of one array or object apart.
+ *
+ * A part that begins with a brace ends with its matching brace, whatever brackets stand between, and
+ * the other way round. In sound JSON that is the same as matching both; in broken JSON it keeps the
+ * damage within the part.
+ */
+export class Nesting {
+  readonly #closer: number
+  #opener = 0
+  #depth = 0
+
+  /** @param closer - the byte that ends the array or object */
+  constructor(closer: number) {
+    this.#closer = closer
+  }
+
+  /** Whether a part's own array or object is open. */
+  get isInside(): boolean {
+    return this.#depth > 0
+  }
+
+  /** Reads the next structural byte. */
+  read(byte: number | undefined): StructuralRole {
+    if (this.#depth > 0) return this.#readInside(byte)
+    if (byte === comma) return 'separator'
+    if (byte === this.#closer) return 'closer'
+    if (byte !== openBracket && byte !== openBrace) return 'inner'
+    this.#opener = byte
+    this.#depth = 1
+    return 'opener'
+  }
+
+  #readInside(byte: number | undefined): StructuralRole {
+    if (byte === this.#opener) this.#depth++
+    else if (byte === closerOf(this.#opener)) this.#depth--
+    return 'inner'
+  }
+}
+
+function closerOf(opener: number): number {
+  return opener === openBrace ? closeBrace : closeBracket
+}
