@@ -136,7 +136,8 @@ export class Client {
   }
 
   /**
-   * Resolves when the queue has room: who reads faster than the client sends waits here.
+   * Resolves when the queue has room: who reads faster than the client sends waits here. Of several
+   * who wait all are woken, so each looks at the answer to its call.
    *
    * ```ts
    * for await (const row of rows) {

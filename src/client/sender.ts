@@ -123,7 +123,7 @@ export class Sender {
   async #try(calls: readonly EncodedCall[]): Promise<TransportOutcome | undefined> {
     const { runtime, writeKey } = this.#options
     const body = encodeEnvelope({ calls, sentAtMs: runtime.clock.nowMs(), writeKey })
-    runtime.log.debug('sending a batch', { calls: calls.length, characters: body.length })
+    runtime.log.debug('sending a batch', { calls: calls.length, bytes: Buffer.byteLength(body) })
     const release = runtime.clock.hold()
     try {
       return await this.#exchange({ body, callCount: calls.length })

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { ClientEvents } from '../../src/client/events.ts'
+import { lineLog, silentLog } from '../../src/runtime/index.ts'
+
+const delivered = { status: 'delivered', messageId: 'm-1', type: 'track' } as const
+
+test('ClientEvents tells listeners in order until they are removed', () => {
+  const events = new ClientEvents(silentLog)
+  const told: string[] = []
+  const first = (): void => void told.push('first')
+  events.on('delivered', first)
+  events.on('delivered', ({ messageId }) => told.push(messageId))
+  events.emit('delivered', delivered)
+  events.off('delivered', first)
+  events.emit('delivered', delivered)
+  expect(told).toEqual(['first', 'm-1', 'm-1'])
+})
+
+test('ClientEvents goes on when a listener throws, and says so', () => {
+  const lines: string[] = []
+  const events = new ClientEvents(lineLog((line) => lines.push(line)))
+  const told: string[] = []
+  events.on('delivered', () => {
+    throw new Error('out of order')
+  })
+  events.on('delivered', ({ messageId }) => told.push(messageId))
+  events.emit('delivered', delivered)
+  expect(told).toEqual(['m-1'])
+  expect(lines).toEqual(['warn a listener threw event=delivered error=out of order\n'])
+})

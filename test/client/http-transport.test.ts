@@ -1,0 +1,103 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { encodeEnvelope } from '../../src/client/envelope.ts'
+import { createHttpTransport, type Transport } from '../../src/client/index.ts'
+import { evrouteVersion } from '../../src/model/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { encodedCall, startEndpoint, startMs, unreachableUrl } from './support.ts'
+
+const calls = [encodedCall('a', '{"messageId":"a","name":"Zoë 🎈"}'), encodedCall('b')]
+const body = encodeEnvelope({ calls, sentAtMs: startMs, writeKey: 'wk_example' })
+const { signal } = new AbortController()
+
+function transportTo(endpoint: string, timeoutMs = 10_000): Transport {
+  const clock = new ManualClock(startMs)
+  const transport = createHttpTransport({ endpoint, writeKey: 'wk_example', timeoutMs, clock })
+  onTestFinished(() => transport.close())
+  return transport
+}
+
+const send = (transport: Transport, until = signal) => transport.send({ body, callCount: 2 }, until)
+
+describe('createHttpTransport', () => {
+  test('posts the bytes as they are, with the write key as the user', async () => {
+    const { url, requests } = await startEndpoint((_, response) => response.end('{"success":true}'))
+    expect(await send(transportTo(`${url}?region=eu`))).toEqual({ kind: 'accepted', rejected: [] })
+    expect(requests).toHaveLength(1)
+    expect(requests[0]).toMatchObject({ method: 'POST', url: '/v1/batch?region=eu' })
+    expect(requests[0]?.body.toString('utf8')).toBe(body)
+    expect(requests[0]?.headers).toMatchObject({
+      authorization: `Basic ${Buffer.from('wk_example:').toString('base64')}`,
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+      'user-agent': `evroute/${evrouteVersion}`,
+    })
+    expect(requests[0]?.headers).not.toHaveProperty('content-encoding')
+    expect(requests[0]?.headers).not.toHaveProperty('accept-encoding')
+  })
+
+  test('reports what the endpoint answers', async () => {
+    const { url } = await startEndpoint((_, response) => {
+      response.writeHead(429, { 'retry-after': 'Fri, 02 Jan 2026 03:04:08 GMT' })
+      response.end('{"code":"rate_limited","message":"Slow down"}')
+    })
+    expect(await send(transportTo(url))).toEqual({
+      kind: 'retry',
+      reason: 'The endpoint answered 429: Slow down',
+      afterMs: 2_322,
+    })
+  })
+
+  test('does not follow redirects', async () => {
+    const { url, requests } = await startEndpoint((_, response) => {
+      response.writeHead(307, { location: '/elsewhere' }).end()
+    })
+    expect(await send(transportTo(url))).toMatchObject({ kind: 'refused', code: 'http_307' })
+    expect(requests).toHaveLength(1)
+  })
+
+  test('tries again what nobody answers', async () => {
+    const outcome = await send(transportTo(await unreachableUrl()))
+    expect(outcome).toMatchObject({ kind: 'retry' })
+    expect(outcome).toHaveProperty('reason', expect.stringContaining('ECONNREFUSED'))
+  })
+
+  test('tries again what is not answered in time', async () => {
+    const { url } = await startEndpoint(() => undefined)
+    expect(await send(transportTo(url, 20))).toEqual({
+      kind: 'retry',
+      reason: 'No answer within 20 ms',
+    })
+  })
+
+  test('tries again when the connection is reset', async () => {
+    const { url } = await startEndpoint((_, response) => response.destroy())
+    expect(await send(transportTo(url))).toMatchObject({ kind: 'retry' })
+  })
+
+  test('ends with the signal', async () => {
+    const controller = new AbortController()
+    const { url } = await startEndpoint(() => controller.abort())
+    expect(await send(transportTo(url), controller.signal)).toMatchObject({ kind: 'retry' })
+  })
+
+  test('takes a 2xx for success even if its body is cut off', async () => {
+    const { url } = await startEndpoint((_, response) => {
+      response.writeHead(200, { 'content-length': '100' })
+      response.write('{"rejected":')
+      setImmediate(() => response.destroy())
+    })
+    expect(await send(transportTo(url))).toEqual({ kind: 'accepted', rejected: [] })
+  })
+
+  test('stops reading an answer at 1 MB', async () => {
+    const chunk = Buffer.alloc(64 * 1024, ' ')
+    const { url } = await startEndpoint((_, response) => {
+      const write = (): void => {
+        while (!response.destroyed && response.write(chunk));
+        if (!response.destroyed) response.once('drain', write)
+      }
+      write()
+    })
+    expect(await send(transportTo(url))).toEqual({ kind: 'accepted', rejected: [] })
+  })
+})

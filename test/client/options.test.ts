@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest'
+import { clientSettings, type ClientOptions } from '../../src/client/options.ts'
+import { SettingError } from '../../src/model/index.ts'
+import { ScriptedTransport, manualRuntime } from './support.ts'
+
+function refusal(writeKey: unknown, options: unknown = {}): SettingError {
+  try {
+    clientSettings(writeKey as string, options as ClientOptions)
+  } catch (error) {
+    if (error instanceof SettingError) return error
+    throw error
+  }
+  throw new Error('Nothing was refused')
+}
+
+describe('clientSettings', () => {
+  test('fills in the defaults of the specification and freezes them', () => {
+    const settings = clientSettings('wk_example')
+    expect(settings).toMatchObject({
+      writeKey: 'wk_example',
+      flushAt: 20,
+      flushAfterMs: 5_000,
+      queueMax: 10_000,
+      disabled: false,
+    })
+    expect(Object.isFrozen(settings)).toBe(true)
+  })
+
+  test('keeps what it is given, and copies it', () => {
+    const runtime = manualRuntime()
+    const transport = new ScriptedTransport()
+    const options = { size: 5, flushAfterMs: 0, queueMax: 7, disabled: true, transport, runtime }
+    const settings = clientSettings('wk_example', options)
+    options.size = 6
+    expect(settings).toMatchObject({ flushAt: 5, flushAfterMs: 0, queueMax: 7, disabled: true })
+    expect(settings.transport).toBe(transport)
+    expect(settings.runtime.clock).toBe(runtime.clock)
+  })
+
+  test('takes size and flushAt for the same', () => {
+    expect(clientSettings('wk_example', { size: 1 }).flushAt).toBe(1)
+    expect(clientSettings('wk_example', { size: 3, flushAt: 3 }).flushAt).toBe(3)
+    expect(refusal('wk_example', { size: 3, flushAt: 4 })).toMatchObject({
+      setting: 'size',
+      message: 'size is an alias of flushAt and must be the same: size is 3, flushAt is 4',
+    })
+  })
+
+  test.each<[keyof ClientOptions, readonly unknown[], string]>([
+    ['flushAt', [0, 2_501, 1.5, '20', NaN], 'a whole number from 1 to 2500'],
+    ['size', [0, 2_501], 'a whole number from 1 to 2500'],
+    ['flushAfterMs', [-1, 86_400_001, Infinity], 'a whole number from 0 to 86400000'],
+    ['queueMax', [0, 1_000_001], 'a whole number from 1 to 1000000'],
+    ['timeoutMs', [0, 300_001], 'a whole number from 1 to 300000'],
+    [
+      'endpoint',
+      ['', 'localhost:4000', 'ftp://example.com/', '/v1/batch', 4],
+      'an http or https URL',
+    ],
+    ['disabled', ['yes', 0], 'true or false'],
+    ['transport', [{}, { send: () => undefined }], 'have the methods send and close'],
+  ])('refuses %s %j', (setting, values, accepted) => {
+    for (const value of values) {
+      const error = refusal('wk_example', { [setting]: value })
+      expect(error).toMatchObject({ code: 'invalid_setting', setting })
+      expect(error.message).toContain(accepted)
+    }
+  })
+
+  test.each(['', undefined, 7, 'x'.repeat(1_001), 'wk:example'])(
+    'refuses the write key %j, without repeating it',
+    (writeKey) => {
+      const error = refusal(writeKey)
+      expect(error.setting).toBe('writeKey')
+      expect(error.message).not.toContain('wk:example')
+    },
+  )
+})

@@ -1,0 +1,237 @@
+import { describe, expect, test } from 'vitest'
+import type { EncodedCall } from '../../src/client/batch.ts'
+import type { BatchRetry, Transport, TransportOutcome } from '../../src/client/index.ts'
+import { Sender, type Failure } from '../../src/client/sender.ts'
+import {
+  accepted,
+  callsOf,
+  encodedCall,
+  gate,
+  idsOf,
+  manualRuntime,
+  ScriptedTransport,
+  startMs,
+  unavailable,
+} from './support.ts'
+
+function senderOver(transport: Transport) {
+  const runtime = manualRuntime()
+  const delivered: string[] = []
+  const failed: (Failure & { messageId: string })[] = []
+  const retries: BatchRetry[] = []
+  const sender = new Sender({
+    writeKey: 'wk_example',
+    transport,
+    runtime,
+    observer: {
+      delivered: ({ messageId }) => delivered.push(messageId),
+      failed: ({ messageId }, { code, message }) => failed.push({ messageId, code, message }),
+      retrying: (retry) => retries.push(retry),
+    },
+  })
+  return { sender, clock: runtime.clock, delivered, failed, retries }
+}
+
+function batchOf(...ids: string[]): readonly EncodedCall[] {
+  return ids.map((id) => encodedCall(id))
+}
+
+describe('Sender', () => {
+  test('delivers a batch', async () => {
+    const transport = new ScriptedTransport()
+    const { sender, delivered, failed } = senderOver(transport)
+    sender.send(batchOf('a', 'b'))
+    await sender.idle()
+    expect(transport.batches).toEqual([
+      {
+        body: '{"batch":[{"messageId":"a"},{"messageId":"b"}],"sentAt":"2026-01-02T03:04:05.678Z","writeKey":"wk_example"}',
+        callCount: 2,
+      },
+    ])
+    expect(delivered).toEqual(['a', 'b'])
+    expect(failed).toEqual([])
+  })
+
+  test('fails the calls that were rejected, and only those', async () => {
+    const rejected = [
+      { index: 1, code: 'no_event', message: 'track needs an event' },
+      { index: 9, code: 'no_event', message: 'there is no such call' },
+    ]
+    const { sender, delivered, failed } = senderOver(
+      new ScriptedTransport(() => ({ kind: 'accepted', rejected })),
+    )
+    sender.send(batchOf('a', 'b', 'c'))
+    await sender.idle()
+    expect(delivered).toEqual(['a', 'c'])
+    expect(failed).toEqual([{ messageId: 'b', code: 'no_event', message: 'track needs an event' }])
+  })
+
+  test('never repeats what was refused', async () => {
+    const refused: TransportOutcome = { kind: 'refused', code: 'unknown_write_key', message: 'No' }
+    const transport = new ScriptedTransport(() => refused)
+    const { sender, clock, failed } = senderOver(transport)
+    sender.send(batchOf('a', 'b'))
+    await clock.advance(3_600_000)
+    expect(transport.batches).toHaveLength(1)
+    expect(failed.map(({ messageId, code }) => [messageId, code])).toEqual([
+      ['a', 'unknown_write_key'],
+      ['b', 'unknown_write_key'],
+    ])
+  })
+
+  test('tries again with growing waits, and tells the time of each try', async () => {
+    const transport = new ScriptedTransport((_, count) => (count < 4 ? unavailable : accepted))
+    const { sender, clock, delivered, retries } = senderOver(transport)
+    sender.send(batchOf('a', 'b'))
+    await clock.advance(524)
+    expect(transport.batches).toHaveLength(3)
+    await clock.advance(1)
+    expect(transport.batches.map(sentAfterMs)).toEqual([0, 75, 225, 525])
+    expect(delivered).toEqual(['a', 'b'])
+    expect(retries).toEqual([
+      { callCount: 2, attempt: 1, delayMs: 75, reason: 'unavailable' },
+      { callCount: 2, attempt: 2, delayMs: 150, reason: 'unavailable' },
+      { callCount: 2, attempt: 3, delayMs: 300, reason: 'unavailable' },
+    ])
+  })
+
+  test('waits as long as the endpoint asks', async () => {
+    const transport = new ScriptedTransport((_, count) =>
+      count === 1 ? { ...unavailable, afterMs: 2_000 } : accepted,
+    )
+    const { sender, clock } = senderOver(transport)
+    sender.send(batchOf('a'))
+    await clock.advance(2_000)
+    expect(transport.batches.map(sentAfterMs)).toEqual([0, 2_000])
+  })
+
+  test('gives up after ten tries', async () => {
+    const transport = new ScriptedTransport(() => unavailable)
+    const { sender, clock, failed, retries } = senderOver(transport)
+    sender.send(batchOf('a'))
+    await clock.advance(3_600_000)
+    await sender.idle()
+    expect(transport.batches).toHaveLength(10)
+    expect(retries).toHaveLength(9)
+    expect(failed).toEqual([
+      {
+        messageId: 'a',
+        code: 'retries_exhausted',
+        message: 'Gave up after 10 tries; the last one ended with: unavailable',
+      },
+    ])
+  })
+
+  test('halves a batch that is too large until every call was sent or is alone', async () => {
+    const transport = new ScriptedTransport((batch) =>
+      batch.callCount > 2 || idsOf(batch).includes('d')
+        ? { kind: 'too_large', reason: 'The endpoint answered 413' }
+        : accepted,
+    )
+    const { sender, delivered, failed } = senderOver(transport)
+    sender.send(batchOf('a', 'b', 'c', 'd', 'e'))
+    await sender.idle()
+    expect(transport.batches.map(idsOf)).toEqual([
+      ['a', 'b', 'c', 'd', 'e'],
+      ['a', 'b', 'c'],
+      ['a', 'b'],
+      ['c'],
+      ['d', 'e'],
+      ['d'],
+      ['e'],
+    ])
+    expect(delivered).toEqual(['a', 'b', 'c', 'e'])
+    expect(failed).toEqual([
+      { messageId: 'd', code: 'event_too_large', message: 'The endpoint answered 413' },
+    ])
+  })
+
+  test('takes a transport that throws for a failure of its own', async () => {
+    const thrower: Transport = {
+      send: () => {
+        throw new Error('not implemented')
+      },
+      close: () => Promise.resolve(),
+    }
+    const { sender, failed } = senderOver(thrower)
+    sender.send(batchOf('a'))
+    await sender.idle()
+    expect(failed).toEqual([{ messageId: 'a', code: 'internal', message: 'not implemented' }])
+  })
+
+  test('has four batches in flight, retries included, and the others wait in line', async () => {
+    const answer = gate()
+    const transport = new ScriptedTransport(async (_, count) => {
+      if (count === 1) return unavailable
+      await answer.opened
+      return accepted
+    })
+    const { sender, clock, delivered } = senderOver(transport)
+    for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) sender.send(batchOf(id))
+    await clock.advance(10)
+    expect(transport.batches.flatMap(idsOf)).toEqual(['a', 'b', 'c', 'd'])
+    answer.open()
+    await clock.advance(1_000)
+    expect(transport.batches.flatMap(idsOf)).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'a'])
+    expect(delivered.toSorted()).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
+  })
+
+  test('idle waits for what was sent before, not for what comes later', async () => {
+    const [first, second] = [gate(), gate()]
+    const transport = new ScriptedTransport(async (_, count) => {
+      await (count === 1 ? first : second).opened
+      return accepted
+    })
+    const { sender, delivered } = senderOver(transport)
+    sender.send(batchOf('a'))
+    const idle = sender.idle()
+    sender.send(batchOf('b'))
+    first.open()
+    await idle
+    expect(delivered).toEqual(['a'])
+    second.open()
+    await sender.idle()
+    expect(delivered).toEqual(['a', 'b'])
+  })
+})
+
+describe('Sender.abort', () => {
+  test('fails what waits for its turn, for an answer or for its next try', async () => {
+    const transport = new ScriptedTransport((batch) =>
+      idsOf(batch).includes('retried') ? unavailable : new Promise<never>(() => undefined),
+    )
+    const { sender, clock, failed } = senderOver(transport)
+    for (const id of ['retried', 'b', 'c', 'd', 'waiting']) sender.send(batchOf(id))
+    await clock.advance(10)
+    sender.abort()
+    await sender.idle()
+    const message = (reason: string) =>
+      `The client was closed before this call was delivered: ${reason}`
+    expect(failed).toHaveLength(5)
+    expect(failed).toEqual(
+      expect.arrayContaining([
+        { messageId: 'retried', code: 'close_timeout', message: message('unavailable') },
+        { messageId: 'b', code: 'close_timeout', message: message('no answer had come yet') },
+        { messageId: 'waiting', code: 'close_timeout', message: message('it was not sent yet') },
+      ]),
+    )
+    expect(transport.signals[1]?.aborted).toBe(true)
+    expect(transport.batches).toHaveLength(4)
+    expect(clock.nextDueMs()).toBeUndefined()
+  })
+
+  test('leaves alone what is settled', async () => {
+    const transport = new ScriptedTransport()
+    const { sender, delivered, failed } = senderOver(transport)
+    sender.send(batchOf('a'))
+    await sender.idle()
+    sender.abort()
+    expect([delivered, failed]).toEqual([['a'], []])
+    expect(transport.signals[0]?.aborted).toBe(false)
+  })
+})
+
+function sentAfterMs(batch: { body: string }): number {
+  expect(callsOf(batch).length).toBeGreaterThan(0)
+  return Date.parse((JSON.parse(batch.body) as { sentAt: string }).sentAt) - startMs
+}

@@ -1,0 +1,123 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+import type { EncodedCall } from '../../src/client/batch.ts'
+import type { EncodedBatch, Transport, TransportOutcome } from '../../src/client/index.ts'
+import { createRuntime, ManualClock, silentLog, type Runtime } from '../../src/runtime/index.ts'
+
+/** 2026-01-02T03:04:05.678Z, where the manual clocks of these tests start. */
+export const startMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+
+/** A runtime without chance: a clock that stands still, ids `id-1`, `id-2`, ..., random 0.5. */
+export function manualRuntime(replacements: Partial<Runtime> = {}): Runtime & {
+  readonly clock: ManualClock
+} {
+  const clock = new ManualClock(startMs)
+  let ids = 0
+  const parts = { random: () => 0.5, newId: () => `id-${++ids}`, log: silentLog, ...replacements }
+  return { ...createRuntime(parts), clock }
+}
+
+/** A call of the given length in bytes, for what is not interested in its content. */
+export function encodedCall(messageId: string, json = `{"messageId":"${messageId}"}`): EncodedCall {
+  return { messageId, type: 'track', json, bytes: Buffer.byteLength(json) }
+}
+
+/** The calls in a batch's body. */
+export function callsOf({ body }: Pick<EncodedBatch, 'body'>): readonly Record<string, unknown>[] {
+  return (JSON.parse(body) as { batch: Record<string, unknown>[] }).batch
+}
+
+/** The ids of the calls in a batch's body. */
+export function idsOf(batch: Pick<EncodedBatch, 'body'>): readonly unknown[] {
+  return callsOf(batch).map((call) => call['messageId'])
+}
+
+export const accepted: TransportOutcome = { kind: 'accepted', rejected: [] }
+export const unavailable: TransportOutcome = { kind: 'retry', reason: 'unavailable' }
+
+/** A transport that keeps what it is given and answers what the test tells it. */
+export class ScriptedTransport implements Transport {
+  readonly batches: EncodedBatch[] = []
+  readonly signals: AbortSignal[] = []
+  closed = 0
+  readonly #answer: (
+    batch: EncodedBatch,
+    count: number,
+  ) => TransportOutcome | Promise<TransportOutcome>
+
+  /** @param answer - is given the batch and how many were sent so far, this one included */
+  constructor(
+    answer: (
+      batch: EncodedBatch,
+      count: number,
+    ) => TransportOutcome | Promise<TransportOutcome> = () => accepted,
+  ) {
+    this.#answer = answer
+  }
+
+  async send(batch: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome> {
+    this.batches.push(batch)
+    this.signals.push(signal)
+    return this.#answer(batch, this.batches.length)
+  }
+
+  close(): Promise<void> {
+    this.closed++
+    return Promise.resolve()
+  }
+}
+
+/** A promise and the function that resolves it. */
+export function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open }
+}
+
+/** A request that an endpoint received. */
+export interface ReceivedRequest {
+  readonly method: string | undefined
+  readonly url: string | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+/** A real HTTP server on a free port that is closed when the test ends. */
+export async function startEndpoint(
+  respond: (request: ReceivedRequest, response: ServerResponse) => void,
+): Promise<{ readonly url: string; readonly requests: readonly ReceivedRequest[] }> {
+  const requests: ReceivedRequest[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const { method, url, headers } = request
+      const received = { method, url, headers, body: Buffer.concat(chunks) }
+      requests.push(received)
+      respond(received, response)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}/v1/batch`, requests }
+}
+
+/** The URL of a port that nobody listens on. */
+export async function unreachableUrl(): Promise<string> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return `http://127.0.0.1:${port}/v1/batch`
+}

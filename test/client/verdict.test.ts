@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest'
+import { verdict } from '../../src/client/verdict.ts'
+import { startMs } from './support.ts'
+
+function judge(status: number, body: unknown = '', retryAfter?: string) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return verdict({ status, retryAfter, body: text }, startMs)
+}
+
+describe('verdict', () => {
+  test('knows every status', () => {
+    const kinds = new Map<string, number[]>()
+    for (let status = 200; status < 600; status++) {
+      const { kind } = judge(status)
+      kinds.set(kind, [...(kinds.get(kind) ?? []), status])
+    }
+    const range = (from: number, to: number) =>
+      Array.from({ length: to - from + 1 }, (_, index) => from + index)
+    const retried = [408, 429, ...range(500, 599).filter((status) => ![501, 505].includes(status))]
+    expect(kinds.get('accepted')).toEqual(range(200, 299))
+    expect(kinds.get('retry')).toEqual(retried)
+    expect(kinds.get('too_large')).toEqual([413])
+    expect(kinds.get('refused')).toEqual(
+      [...range(300, 499), 501, 505].filter((status) => ![408, 413, 429].includes(status)),
+    )
+  })
+
+  test('reads Retry-After as seconds or as a date, on every status that is tried again', () => {
+    expect(judge(429, '', '7')).toMatchObject({ kind: 'retry', afterMs: 7_000 })
+    expect(judge(503, '', 'Fri, 02 Jan 2026 03:05:00 GMT')).toMatchObject({ afterMs: 54_322 })
+    expect(judge(429, '', 'soon')).toEqual({ kind: 'retry', reason: 'The endpoint answered 429' })
+    expect(judge(429)).not.toHaveProperty('afterMs')
+  })
+
+  test.each([
+    ['the code of the tracking API', { code: 'batch_too_large', message: 'too big' }],
+    ['a single call over the limit', { code: 'event_too_large', message: 'too big' }],
+    ['a text', 'Exceed payload limit'],
+    ['another text', { message: 'request size exceeds max limit' }],
+    ['words', { error: 'Payload Too Large' }],
+  ])('takes 400 for too large: %s', (_name, body) => {
+    expect(judge(400, body).kind).toBe('too_large')
+  })
+
+  test('goes by the code where there is one, whatever the text', () => {
+    const body = { code: 'invalid_batch', message: 'event 3 is too large to be true' }
+    expect(judge(400, body)).toEqual({
+      kind: 'refused',
+      code: 'invalid_batch',
+      message: 'The endpoint answered 400: event 3 is too large to be true',
+    })
+  })
+
+  test('does not take other refusals for too large', () => {
+    expect(judge(403, 'Exceed payload limit').kind).toBe('refused')
+  })
+
+  test('names the status where the endpoint gives no code', () => {
+    expect(judge(404, '<html>')).toEqual({
+      kind: 'refused',
+      code: 'http_404',
+      message: 'The endpoint answered 404',
+    })
+    expect(judge(401, { error: 'Unknown key' })).toMatchObject({
+      message: 'The endpoint answered 401: Unknown key',
+    })
+    expect(judge(401, '[]')).toMatchObject({ code: 'http_401' })
+  })
+
+  test('keeps 300 characters of what an endpoint wrote', () => {
+    const { message } = judge(401, { message: 'x'.repeat(10_000) }) as { message: string }
+    expect(message).toBe(`The endpoint answered 401: ${'x'.repeat(300)}`)
+  })
+
+  test('lists the calls that were rejected from a batch that was taken', () => {
+    const rejected = [
+      { index: 1, messageId: 'm-2', code: 'no_event', message: 'track needs an event' },
+      { index: 3 },
+      'nonsense',
+    ]
+    expect(judge(200, { success: true, rejected })).toEqual({
+      kind: 'accepted',
+      rejected: [
+        { index: 1, code: 'no_event', message: 'track needs an event' },
+        { index: 3, code: 'rejected', message: 'The endpoint rejected this call' },
+      ],
+    })
+  })
+
+  test.each(['', 'ok', '{"success":true}', '{"rejected":null}', '{"rejected":['])(
+    'takes 200 with the body %j as it is',
+    (body) => {
+      expect(judge(200, body)).toEqual({ kind: 'accepted', rejected: [] })
+    },
+  )
+})
