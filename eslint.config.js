@@ -23,7 +23,6 @@ const packageHomes = {
   express: ['tracking-api', 'admin-api', 'receiver'],
   undici: ['webhook', 'client', 'receiver'],
   commander: ['cli'],
-  '@commander-js/extra-typings': ['cli'],
   '@bomb.sh/tab': ['cli'],
   chalk: ['cli/output'],
   ora: ['cli/output'],

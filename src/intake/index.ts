@@ -1,3 +1,4 @@
 /** From calls to stored deliveries: check, normalise, route, build the bodies. */
 export * from './intake.ts'
 export * from './normalise.ts'
+export * from './plan.ts'

@@ -1,17 +1,15 @@
 import type { AddOutcome, DeliveryStore, NewEvent } from '../delivery/index.ts'
 import {
   checkCall,
-  formatTimestamp,
   parseTimestamp,
   type AnalyticsEvent,
   type CallCheck,
   type Destination,
   type Rejection,
 } from '../model/index.ts'
-import { route } from '../router/index.ts'
 import type { Runtime } from '../runtime/index.ts'
-import { buildWebhookBody } from '../webhook/index.ts'
-import { normalise } from './normalise.ts'
+import { normalise, type Arrival } from './normalise.ts'
+import { deletionEvent, planEvent, type DeletionRequest } from './plan.ts'
 import { hasUnsafeInteger } from './unsafe-integers.ts'
 
 /** What intake is made of. */
@@ -34,16 +32,6 @@ export interface IntakeBatch {
   readonly calls: readonly unknown[]
   /** The moment of sending by the sender's clock, ISO 8601; absent where there is no second clock. */
   readonly sentAt?: string
-}
-
-/** A request to delete what is known of a user. */
-export interface DeletionRequest {
-  /** The source whose destinations are told. */
-  readonly sourceId: string
-  /** Who is to be deleted. */
-  readonly userId: string
-  /** When it was asked for (a Date or ISO 8601); now when absent or unreadable. */
-  readonly timestamp?: string | Date
 }
 
 /** What became of one call. */
@@ -88,27 +76,13 @@ export class Intake {
   }
 
   /** Makes a deletion request known to every destination that the source is connected to. */
-  async acceptDeletion(request: DeletionRequest): Promise<void> {
-    const receivedAtMs = this.#runtime.clock.nowMs()
-    const event: AnalyticsEvent = {
-      messageId: this.#runtime.newId(),
-      type: 'delete',
-      sourceId: request.sourceId,
-      receivedAtMs,
-      timestamp: formatTimestamp(parseTimestamp(request.timestamp) ?? receivedAtMs),
-      historical: false,
-      userId: request.userId,
-      context: {},
-      integrations: {},
-    }
-    await this.#add([event])
+  async acceptDeletion(request: DeletionRequest, sourceId: string): Promise<void> {
+    await this.#add([deletionEvent(request, this.#arrival(sourceId))])
   }
 
   #normalise(check: CallCheck & { readonly kind: 'valid' }, batch: IntakeBatch): AnalyticsEvent {
     const { event, timestampUnreadable } = normalise(check.type, check.call, {
-      sourceId: batch.sourceId,
-      receivedAtMs: this.#runtime.clock.nowMs(),
-      newId: this.#runtime.newId,
+      ...this.#arrival(batch.sourceId),
       sentAtMs: parseTimestamp(batch.sentAt),
     })
     if (timestampUnreadable) {
@@ -119,22 +93,23 @@ export class Intake {
     return event
   }
 
+  #arrival(sourceId: string): Arrival {
+    const { clock, newId } = this.#runtime
+    return { sourceId, receivedAtMs: clock.nowMs(), newId }
+  }
+
   async #add(events: readonly AnalyticsEvent[]): Promise<readonly AddOutcome[]> {
     if (events.length === 0) return []
-    const nowMs = this.#runtime.clock.nowMs()
     const outcomes = await this.#store.add({
-      nowMs,
-      events: events.map((event) => this.#withDeliveries(event)),
+      nowMs: this.#runtime.clock.nowMs(),
+      events: events.map((event) => this.#planned(event)),
     })
     this.#onStored()
     return outcomes
   }
 
-  #withDeliveries(event: AnalyticsEvent): NewEvent {
-    const decisions = route(event, this.#destinations)
-    const deliveries = this.#destinations
-      .filter((_, index) => decisions[index]?.send === true)
-      .map(({ id, aliasKeys }) => ({ destinationId: id, body: buildWebhookBody(event, aliasKeys) }))
+  #planned(event: AnalyticsEvent): NewEvent {
+    const { deliveries } = planEvent(event, this.#destinations)
     const { sourceId, messageId, type } = event
     this.#warnOfIntegers(event, deliveries[0]?.body)
     return { sourceId, messageId, type, deliveries }

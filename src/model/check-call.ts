@@ -6,17 +6,25 @@ import { isJsonObject, type JsonObject } from './json.ts'
  *
  * `invalid_json` is a row or body that cannot be parsed; `event_too_large` is one over 32 KB.
  */
-export type RejectionCode =
-  | 'invalid_json'
-  | 'not_an_object'
-  | 'unknown_type'
-  | 'wrong_type'
-  | 'no_user_anon_id'
-  | 'no_event'
-  | 'no_group_id'
-  | 'no_previous_id'
-  | 'no_user_id'
-  | 'event_too_large'
+export type RejectionCode = (typeof rejectionCodes)[number]
+
+const rejectionCodes = [
+  'invalid_json',
+  'not_an_object',
+  'unknown_type',
+  'wrong_type',
+  'no_user_anon_id',
+  'no_event',
+  'no_group_id',
+  'no_previous_id',
+  'no_user_id',
+  'event_too_large',
+] as const
+
+/** Tells why a call itself was not accepted from every other reason. */
+export function isRejectionCode(code: string): code is RejectionCode {
+  return (rejectionCodes as readonly string[]).includes(code)
+}
 
 /** A call that was refused, and why. */
 export interface Rejection {

@@ -1,12 +1,15 @@
 /** What a line of the log may carry beside its message. Never payloads, never secrets. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
 
+/** Writes one line of the log. */
+export type LogLine = (message: string, fields?: LogFields) => void
+
 /** Where a room says what it does. */
 export interface Log {
   /** Details for somebody who looks for a fault. */
-  debug(message: string, fields?: LogFields): void
+  readonly debug: LogLine
   /** Something that may need attention. */
-  warn(message: string, fields?: LogFields): void
+  readonly warn: LogLine
 }
 
 const nothing = (): void => undefined
@@ -16,8 +19,10 @@ export const silentLog: Log = Object.freeze({ debug: nothing, warn: nothing })
 
 /** Writes each line through the given function: the message, then `name=value` for every field. */
 export function lineLog(write: (line: string) => void): Log {
-  const line = (level: string) => (message: string, fields?: LogFields) =>
-    write(`${level} ${message}${formatFields(fields)}\n`)
+  const line =
+    (level: string): LogLine =>
+    (message, fields) =>
+      write(`${level} ${message}${formatFields(fields)}\n`)
   return { debug: line('debug'), warn: line('warn') }
 }
 

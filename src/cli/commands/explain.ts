@@ -1,0 +1,36 @@
+import type { AddCommand } from '../command.ts'
+import {
+  addSendingFlags,
+  readSendingOptions,
+  type SendingFlags,
+} from '../sending/sending-options.ts'
+
+const examples = `
+Examples:
+  evroute explain call.json
+  echo '{"type":"track","userId":"u_1","event":"E","integrations":{"webhooks":true,"All":false}}' \\
+    | evroute explain -`
+
+/** Adds `evroute explain`. */
+export const addExplainCommand: AddCommand = (program, { io, end }) => {
+  const command = program
+    .command('explain')
+    .summary('say what would become of calls')
+    .description(
+      'Prints for every call of a file whether it is accepted and sent, why, and the exact webhook\n' +
+        'with its signature. Nothing is sent.',
+    )
+    .argument('<file>', 'calls in any format that `send --file` reads, - for stdin')
+  addOutputFlags(addWebhookFlags(command))
+    .addHelpText('after', examples)
+    .action(async (file: string) => {
+      const flags = { ...command.opts<SendingFlags>(), dryRun: true }
+      const options = await readSendingOptions(flags, io)
+      const [{ fileRows }, { transfer }] = await Promise.all([
+        import('../sending/row-source.ts'),
+        import('../sending/transfer.ts'),
+      ])
+      const changes = { type: undefined, timestamp: undefined, integrations: undefined }
+      end(await transfer({ io, options, rows: fileRows(file, changes, io) }))
+    })
+}

@@ -1,0 +1,137 @@
+import {
+  EvrouteError,
+  eventTypes,
+  isEventType,
+  type EventType,
+  type JsonObject,
+} from '../../model/index.ts'
+import type { AddCommand, CommandContext } from '../command.ts'
+import type { ExitCode } from '../exit-code.ts'
+import { countFlag, integrationFlag, timestampFlag } from '../flags.ts'
+import { composeCall, fieldNames, flagName, type CallFlags } from '../sending/composed-call.ts'
+import {
+  addSendingFlags,
+  readSendingOptions,
+  type SendingFlags,
+} from '../sending/sending-options.ts'
+
+interface SendFlags extends SendingFlags, CallFlags {
+  readonly file?: string
+  readonly count?: number
+}
+
+const countMax = 1_000_000
+
+const examples = `
+Examples:
+  evroute send track                                 a sample, to where \`evroute listen\` listens
+  evroute send track --event "Order Completed" --user-id u_1 revenue:=39.95 currency=USD
+  evroute send --file calls.ndjson --to https://example.com/hook --secret env:HOOK_SECRET
+  gunzip -c calls.ndjson.gz | evroute send --file - --json
+  evroute send delete --user-id u_1                  the notification of a deletion request
+
+Exit codes: 0 all delivered, 2 usage, 3 rejected rows, 4 a delivery failed or expired, 7 a file cannot
+be read, 130 interrupted.`
+
+/** Adds `evroute send`. */
+export const addSendCommand: AddCommand = (program, context) => {
+  const command = program
+    .command('send')
+    .summary('send calls as signed webhooks')
+    .description(
+      'Sends a sample, a call made of the given fields, or the calls of a file through the batching\n' +
+        'client and the router to webhook endpoints, or to the tracking API of a service.',
+    )
+    .argument('[type]', 'identify, track, page, screen, group, alias, or delete')
+    .argument('[key=value...]', 'properties or traits; key:=json for values that are not text')
+    .option(
+      '-f, --file <path>',
+      'calls from a file, - for stdin: NDJSON, a JSON array, {"batch": []}, gz',
+    )
+    .option('--event <name>', "track's event")
+    .option('--user-id <id>', "the user's id")
+    .option('--anonymous-id <id>', 'the id of a user who is not known yet')
+    .option('--group-id <id>', "group's id")
+    .option('--previous-id <id>', "alias's previous id")
+    .option('--name <name>', "page's or screen's name")
+    .option('--timestamp <time>', 'when it happened, ISO 8601', timestampFlag)
+    .option(
+      '--integration <Name=true|false>',
+      'enable or disable a destination, repeatable',
+      integrationFlag,
+    )
+    .option('--count <n>', 'send the call so many times', countFlag(1, countMax))
+  addSendingFlags(command)
+    .addHelpText('after', examples)
+    .action(async (type: string | undefined, pairs: readonly string[]) => {
+      context.end(await send({ type, pairs, flags: command.opts<SendFlags>() }, context))
+    })
+}
+
+interface SendRequest {
+  readonly type: string | undefined
+  readonly pairs: readonly string[]
+  readonly flags: SendFlags
+}
+
+async function send(request: SendRequest, { io }: CommandContext): Promise<ExitCode> {
+  const options = await readSendingOptions(request.flags, io)
+  const source = readSource(request)
+  // What moves events is loaded only now, so that help and usage errors come at once.
+  const [{ fileRows, repeatedRows }, { transfer }] = await Promise.all([
+    import('../sending/row-source.ts'),
+    import('../sending/transfer.ts'),
+  ])
+  const { type, file, call, count } = source
+  const { timestamp, integration } = request.flags
+  const changes = { type, timestamp, integrations: integration }
+  const rows = file === undefined ? repeatedRows(call, count, changes) : fileRows(file, changes, io)
+  return transfer({ io, options, rows })
+}
+
+/** What to send: the rows of a file, or one call a number of times. */
+interface SendSource {
+  readonly type: EventType | undefined
+  readonly file: string | undefined
+  readonly call: JsonObject
+  readonly count: number
+}
+
+function readSource({ type: typeArgument, pairs, flags }: SendRequest): SendSource {
+  const type = readType(typeArgument)
+  const { file, count = 1 } = flags
+  if (file !== undefined) {
+    refuseFieldsWithFile(pairs, flags)
+    return { type, file, call: {}, count }
+  }
+  if (type === undefined) {
+    throw new EvrouteError({
+      code: 'invalid_usage',
+      message: 'Cannot send: neither a type nor a file is given',
+      hint: 'Try `evroute send track`, or `evroute send --file calls.ndjson`.',
+    })
+  }
+  return { type, file, call: composeCall(type, flags, pairs), count }
+}
+
+function readType(text: string | undefined): EventType | undefined {
+  if (text === undefined || isEventType(text)) return text
+  throw new EvrouteError({
+    code: 'invalid_usage',
+    message: `Cannot send "${text}": it is not a type`,
+    hint: `The types are ${eventTypes.join(', ')}; key=value comes after the type.`,
+  })
+}
+
+function refuseFieldsWithFile(pairs: readonly string[], flags: SendFlags): void {
+  const [pair] = pairs
+  const field = pair ?? fieldFlags.find((name) => flags[name] !== undefined)
+  if (field === undefined) return
+  throw new EvrouteError({
+    code: 'invalid_usage',
+    message: `Cannot use ${pair ?? flagName(field)} together with --file: the rows bring their own fields`,
+    hint: '--timestamp and --integration work on rows too.',
+  })
+}
+
+const fieldFlags = [...fieldNames, 'count'] as const

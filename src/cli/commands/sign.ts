@@ -1,0 +1,49 @@
+import { SettingError } from '../../model/index.ts'
+import { signBody } from '../../webhook/index.ts'
+import type { AddCommand } from '../command.ts'
+import { exitCodes } from '../exit-code.ts'
+import { writeData, type Io } from '../io.ts'
+import { recordLine } from '../output/records.ts'
+import { readBody } from '../read-body.ts'
+import { readSecret } from '../secret.ts'
+
+interface SignFlags {
+  readonly secret?: string
+  readonly json?: boolean
+}
+
+/** Adds `evroute sign`. */
+export const addSignCommand: AddCommand = (program, { io, end }) => {
+  const command = program
+    .command('sign')
+    .summary('sign raw bytes')
+    .description('Prints the value of X-Signature for the exact bytes of a file or of stdin.')
+    .argument('[file]', 'the body, - for stdin', '-')
+    .option('--secret <value>', 'the shared secret; also @file, env:NAME or EVROUTE_SECRET')
+    .option('--json', 'a record instead of the bare value')
+    .addHelpText('after', '\nExample:\n  evroute sign --secret s3cret < body.json')
+  command.action(async (file: string) => {
+    const flags = command.opts<SignFlags>()
+    const signature = signBody(await readBody(file, io), await requireSecret(flags.secret, io))
+    await writeData(
+      io,
+      flags.json === true ? recordLine({ kind: 'signature', signature }) : `${signature}\n`,
+    )
+    end(exitCodes.ok)
+  })
+}
+
+/**
+ * Reads the secret of a command that cannot do without.
+ *
+ * @throws SettingError when there is none
+ */
+export async function requireSecret(flag: string | undefined, io: Io): Promise<string> {
+  const secret = await readSecret(flag, io)
+  if (secret !== undefined) return secret
+  throw new SettingError(
+    '--secret',
+    'Cannot sign or verify without a secret',
+    'Pass --secret or set EVROUTE_SECRET.',
+  )
+}

@@ -1,0 +1,48 @@
+import { checkSignature, type SignatureCheck } from '../../webhook/index.ts'
+import type { AddCommand } from '../command.ts'
+import { exitCodes } from '../exit-code.ts'
+import { writeData } from '../io.ts'
+import { recordLine } from '../output/records.ts'
+import { readBody } from '../read-body.ts'
+import { requireSecret } from './sign.ts'
+
+interface VerifyFlags {
+  readonly secret?: string
+  readonly signature?: string
+  readonly json?: boolean
+}
+
+const verdicts: Readonly<Record<SignatureCheck, string>> = {
+  valid: 'valid',
+  missing: 'invalid: there is no signature; pass the value of X-Signature with --signature',
+  malformed: 'invalid: a signature is 40 lower-case hexadecimal digits',
+  mismatch: 'invalid: these bytes were signed with another secret, or other bytes were signed',
+}
+
+/** Adds `evroute verify`. */
+export const addVerifyCommand: AddCommand = (program, { io, end }) => {
+  const command = program
+    .command('verify')
+    .summary('verify the signature of raw bytes')
+    .description('Says whether X-Signature fits the exact bytes of a file or of stdin; 6 if not.')
+    .argument('[file]', 'the body as it was received, - for stdin', '-')
+    .option('--secret <value>', 'the shared secret; also @file, env:NAME or EVROUTE_SECRET')
+    .option('--signature <hex>', 'the value of X-Signature')
+    .option('--json', 'a record instead of words')
+    .addHelpText(
+      'after',
+      '\nExample:\n  evroute verify --secret s3cret --signature 3f9a... < body.json',
+    )
+  command.action(async (file: string) => {
+    const flags = command.opts<VerifyFlags>()
+    const secret = await requireSecret(flags.secret, io)
+    const check = checkSignature(await readBody(file, io), flags.signature, secret)
+    const record = {
+      kind: 'verification',
+      valid: check === 'valid',
+      reason: check === 'valid' ? null : check,
+    }
+    await writeData(io, flags.json === true ? recordLine(record) : `${verdicts[check]}\n`)
+    end(check === 'valid' ? exitCodes.ok : exitCodes.badSignature)
+  })
+}

@@ -1,0 +1,51 @@
+import { InvalidArgumentError } from 'commander'
+import { parseDuration, parseTimestamp } from '../model/index.ts'
+
+/** Reads a duration flag as milliseconds. */
+export function durationFlag(text: string): number {
+  const durationMs = parseDuration(text)
+  if (durationMs !== undefined) return durationMs
+  throw new InvalidArgumentError('A duration is written as 500ms, 5s, 1.5m or 4h.')
+}
+
+/** Makes a reader of whole numbers within bounds. */
+export function countFlag(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const count = Number(text)
+    if (/^\d+$/.test(text) && count >= min && count <= max) return count
+    throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`)
+  }
+}
+
+/** Reads a timestamp flag, keeping its text. */
+export function timestampFlag(text: string): string {
+  if (parseTimestamp(text) !== undefined) return text
+  throw new InvalidArgumentError('A timestamp is written as 2026-11-20 or 2026-11-20T10:15:00Z.')
+}
+
+/** Collects a flag that may be repeated. */
+export function repeatable(text: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, text]
+}
+
+/** Reads `Name: value` flags as headers; the last of a name wins. */
+export function headerFlag(
+  text: string,
+  previous: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const colon = text.indexOf(':')
+  if (colon < 1) throw new InvalidArgumentError('A header is written as "Name: value".')
+  return { ...previous, [text.slice(0, colon).trim()]: text.slice(colon + 1).trim() }
+}
+
+/** Reads `Name=true` and `Name=false` flags as integrations. */
+export function integrationFlag(
+  text: string,
+  previous: Readonly<Record<string, boolean>> = {},
+): Readonly<Record<string, boolean>> {
+  const match = /^(.+)=(true|false)$/.exec(text)
+  if (match?.[1] === undefined) {
+    throw new InvalidArgumentError('It is written as Name=true or Name=false.')
+  }
+  return { ...previous, [match[1]]: match[2] === 'true' }
+}

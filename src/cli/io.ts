@@ -1,0 +1,78 @@
+import { systemCode } from '../model/index.ts'
+
+/** A stream that a command writes to. */
+export interface OutputStream {
+  /** Writes text; false when the reader is slower than we are. */
+  write(text: string): boolean
+  /** Calls the listener once the reader has caught up. */
+  once(event: 'drain', listener: () => void): unknown
+  /** Whether a person looks at it. */
+  readonly isTTY?: boolean
+  /** Its width in characters, when it is a terminal. */
+  readonly columns?: number
+}
+
+/** Everything a command touches outside of its arguments. */
+export interface Io {
+  /** Input that `--file -` reads. */
+  readonly stdin: AsyncIterable<Uint8Array> & { readonly isTTY?: boolean }
+  /** Data, and nothing else. */
+  readonly stdout: OutputStream
+  /** Everything that is not data. */
+  readonly stderr: OutputStream
+  /** The environment's variables. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Aborts when the command is to end early; its reason is a {@link StopReason}. */
+  readonly stop: AbortSignal
+}
+
+/** Why a command is asked to end early: a signal, or that nobody reads its output any more. */
+export type StopReason = 'SIGINT' | 'SIGTERM' | 'output_closed'
+
+/** What the process gives, and a way to let go of it. */
+export interface ProcessIo extends Io {
+  /** Takes the signal handlers away again. */
+  readonly release: () => void
+}
+
+/**
+ * The process's own streams, environment and signals.
+ *
+ * The first SIGINT or SIGTERM asks the command to end; a second one ends the process at once with 130.
+ */
+export function processIo(): ProcessIo {
+  const controller = new AbortController()
+  const stop = (reason: StopReason): void => controller.abort(reason)
+  const onSignal = (signal: 'SIGINT' | 'SIGTERM'): void => {
+    if (controller.signal.aborted) process.exit(130)
+    stop(signal)
+  }
+  const onOutputError = (error: Error): void => {
+    if (systemCode(error) !== 'EPIPE') throw error
+    stop('output_closed')
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+  process.stdout.on('error', onOutputError)
+  process.stderr.on('error', onOutputError)
+  return {
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    stop: controller.signal,
+    release: () => {
+      process.off('SIGINT', onSignal)
+      process.off('SIGTERM', onSignal)
+    },
+  }
+}
+
+/** Writes data, waiting for a reader that is slower. Resolves at once when the reader went away. */
+export async function writeData(io: Io, text: string): Promise<void> {
+  if (io.stop.reason === 'output_closed' || io.stdout.write(text)) return
+  await new Promise<void>((resolve) => {
+    io.stdout.once('drain', resolve)
+    io.stop.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

@@ -1,0 +1,51 @@
+import { CommanderError } from 'commander'
+import { EvrouteError } from '../model/index.ts'
+import { exitCodeOf, exitCodes, type ExitCode } from './exit-code.ts'
+import type { Io } from './io.ts'
+import { errorRecord, errorText } from './output/error.ts'
+import { createStyle, wantsColor } from './output/style.ts'
+import { createProgram } from './program.ts'
+
+/**
+ * Runs one command to its end. It never exits the process and never throws.
+ *
+ * @param argv - the arguments after the program's name
+ * @returns the code to exit with
+ */
+export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
+  let ended: ExitCode = exitCodes.ok
+  const program = createProgram({ io, end: (code) => (ended = code) })
+  try {
+    if (argv.length === 0) {
+      io.stderr.write(program.helpInformation())
+      return exitCodes.usage
+    }
+    await program.parseAsync(argv, { from: 'user' })
+    return ended
+  } catch (thrown) {
+    // Commander reports help and version, once they are printed, as errors with exit code 0.
+    if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok
+    const error = thrown instanceof CommanderError ? usageError(thrown) : thrown
+    writeError(error, argv, io)
+    return exitCodeOf(error)
+  }
+}
+
+function usageError(error: CommanderError): EvrouteError {
+  const [message = '', suggestion] = error.message.replace(/^error: /, '').split('\n')
+  return new EvrouteError({
+    code: 'invalid_usage',
+    message: message.replace(/\.$/, ''),
+    hint: suggestion?.replace(/^\((.*)\)$/, '$1') ?? 'See `evroute --help`.',
+    cause: error,
+  })
+}
+
+function writeError(error: unknown, argv: readonly string[], io: Io): void {
+  if (argv.includes('--json')) {
+    io.stderr.write(errorRecord(error))
+    return
+  }
+  const style = createStyle(wantsColor(io, io.stderr, !argv.includes('--no-color')))
+  io.stderr.write(errorText(error, style))
+}

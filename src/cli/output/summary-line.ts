@@ -1,0 +1,41 @@
+import { formatDuration, type Ledger } from '../../model/index.ts'
+import { formatCount } from './numbers.ts'
+import type { Style } from './style.ts'
+
+/** A count, its name, and how it looks when it is not zero. */
+type Part = readonly [keyof Ledger, keyof Style]
+
+/**
+ * The one line that ends every command which moves events. It is made of equations, so that a reader
+ * sees that the counts balance; parts that are zero are left out where the sum shows it.
+ */
+export function summaryLine(ledger: Ledger, durationMs: number, style: Style): string {
+  const equations = [
+    equation('read', [
+      ['accepted', 'strong'],
+      ['rejected', 'bad'],
+    ]),
+    equation('accepted', [
+      ['routed', 'strong'],
+      ['filtered', 'warning'],
+      ['duplicate', 'warning'],
+      ['suppressed', 'warning'],
+    ]),
+    equation('deliveries', [
+      ['delivered', 'good'],
+      ['failed', 'bad'],
+      ['expired', 'bad'],
+      ['pending', 'warning'],
+    ]),
+  ]
+  return `${equations.join(style.faint(' · '))} ${style.faint(`(${formatDuration(durationMs)})`)}\n`
+
+  function equation(whole: keyof Ledger, parts: readonly Part[]): string {
+    const shown = parts.filter(([name], index) => index === 0 || ledger[name] > 0)
+    const sum = shown.map(([name, look]) => {
+      const text = `${formatCount(ledger[name])} ${name}`
+      return ledger[name] > 0 ? style[look](text) : text
+    })
+    return `${formatCount(ledger[whole])} ${whole} = ${sum.join(' + ')}`
+  }
+}

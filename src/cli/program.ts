@@ -1,0 +1,41 @@
+import { Command } from 'commander'
+import { evrouteVersion } from '../model/index.ts'
+import type { AddCommand, CommandContext } from './command.ts'
+import { addCompletionCommand } from './commands/completion.ts'
+import { addExplainCommand } from './commands/explain.ts'
+import { addSendCommand } from './commands/send.ts'
+import { addSignCommand } from './commands/sign.ts'
+import { addVerifyCommand } from './commands/verify.ts'
+
+const commands: readonly AddCommand[] = [
+  addSendCommand,
+  addExplainCommand,
+  addSignCommand,
+  addVerifyCommand,
+  addCompletionCommand,
+]
+
+const epilogue = `
+Run \`evroute <command> --help\` for flags and examples. \`evroute demo\` shows all of it at once.`
+
+/** The command line, ready to parse. It writes through the context's streams and never exits. */
+export function createProgram(context: CommandContext): Command {
+  const { io } = context
+  const program = new Command('evroute')
+    .description('Sends analytics calls as signed webhooks, and shows exactly what arrived.')
+    .version(evrouteVersion, '-V, --version')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      // Errors are written in one place, by main.
+      writeErr: () => undefined,
+      getOutHelpWidth: () => io.stdout.columns ?? 80,
+      getErrHelpWidth: () => io.stderr.columns ?? 80,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .showSuggestionAfterError()
+    .addHelpText('after', epilogue)
+  for (const add of commands) add(program, context)
+  return program
+}

@@ -1,0 +1,132 @@
+import {
+  messageOf,
+  SettingError,
+  type EventType,
+  type JsonObject,
+  type JsonValue,
+} from '../../model/index.ts'
+import { sampleCall } from './sample-calls.ts'
+
+/** What a call made on the command line may be given. */
+export interface CallFlags {
+  /** `--event` */
+  readonly event?: string
+  /** `--user-id` */
+  readonly userId?: string
+  /** `--anonymous-id` */
+  readonly anonymousId?: string
+  /** `--group-id` */
+  readonly groupId?: string
+  /** `--previous-id` */
+  readonly previousId?: string
+  /** `--name` */
+  readonly name?: string
+  /** `--timestamp` */
+  readonly timestamp?: string
+  /** `--integration` */
+  readonly integration?: Readonly<Record<string, boolean>>
+}
+
+/** The fields that each type can take from a flag; others would be ignored and are refused. */
+const fieldsOf: Readonly<Record<EventType, readonly (keyof CallFlags)[]>> = {
+  identify: ['userId', 'anonymousId'],
+  track: ['userId', 'anonymousId', 'event'],
+  page: ['userId', 'anonymousId', 'name'],
+  screen: ['userId', 'anonymousId', 'name'],
+  group: ['userId', 'anonymousId', 'groupId'],
+  alias: ['userId', 'previousId'],
+  delete: ['userId'],
+}
+
+/** The fields of a call that have a flag of their own. */
+export const fieldNames = [
+  'event',
+  'userId',
+  'anonymousId',
+  'groupId',
+  'previousId',
+  'name',
+] as const satisfies readonly (keyof CallFlags)[]
+
+/**
+ * Makes a call of the sample of its type, the flags and the `key=value` pairs. Pairs replace the
+ * sample's properties or traits; an id replaces the sample's ids.
+ *
+ * @throws SettingError for a flag that the type has no use for, or a pair that cannot be read
+ */
+export function composeCall(
+  type: EventType,
+  flags: CallFlags,
+  pairs: readonly string[],
+): JsonObject {
+  const unused = fieldNames.find(
+    (field) => flags[field] !== undefined && !fieldsOf[type].includes(field),
+  )
+  if (unused !== undefined) {
+    throw new SettingError(
+      flagName(unused),
+      `Cannot use ${flagName(unused)} with ${type}: it has no such field`,
+    )
+  }
+  if (type === 'delete' && flags.userId === undefined) {
+    throw new SettingError('--user-id', 'Cannot send a delete without --user-id: say who is meant')
+  }
+  const call: Record<string, JsonValue | undefined> = { ...sampleCall(type) }
+  if (flags.anonymousId !== undefined && flags.userId === undefined) delete call['userId']
+  for (const field of fieldsOf[type]) {
+    if (flags[field] !== undefined) call[field] = flags[field]
+  }
+  if (pairs.length > 0) call[bagOf(type)] = parsePairs(pairs)
+  return call
+}
+
+/** The flag that sets a field: `userId` is `--user-id`. */
+export function flagName(field: string): string {
+  return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+/** Where `key=value` pairs go. */
+function bagOf(type: EventType): 'properties' | 'traits' {
+  switch (type) {
+    case 'identify':
+    case 'group':
+      return 'traits'
+    case 'track':
+    case 'page':
+    case 'screen':
+      return 'properties'
+    case 'alias':
+    case 'delete':
+      throw new SettingError('fields', `Cannot use key=value with ${type}: it carries ids only`)
+  }
+}
+
+/** Reads `key=text` and `key:=json`. Any key is plain data, `__proto__` too. */
+function parsePairs(pairs: readonly string[]): Record<string, JsonValue> {
+  return Object.fromEntries(pairs.map(parsePair))
+}
+
+function parsePair(pair: string): readonly [string, JsonValue] {
+  const match = /^(.+?)(:?=)(.*)$/s.exec(pair)
+  if (match === null) {
+    throw new SettingError(
+      'fields',
+      `Cannot read the field "${pair}"`,
+      'Write key=text or key:=json, such as plan=pro or revenue:=39.95.',
+    )
+  }
+  const [, key = '', operator, value = ''] = match
+  return [key, operator === ':=' ? parseValue(key, value) : value]
+}
+
+function parseValue(key: string, json: string): JsonValue {
+  try {
+    return JSON.parse(json) as JsonValue
+  } catch (error) {
+    throw new SettingError(
+      'fields',
+      `Cannot read the value of ${key}: ${messageOf(error)}`,
+      'After := comes JSON: a number, true, null, "text", [...] or {...}.',
+    )
+  }
+}

@@ -1,0 +1,45 @@
+import type { DeliveryLedger, JsonObject, Rejection } from '../../model/index.ts'
+import type { Runtime } from '../../runtime/index.ts'
+import type { OfferResult } from './call-queue.ts'
+import type { SendingOptions } from './sending-options.ts'
+
+/** Time that calls and then requests under way are given when a command is interrupted. */
+export const stopGraceMs = 300
+
+/** The books of an outlet. */
+export interface OutletLedger extends DeliveryLedger {
+  /** Calls that a service answered for; undefined where there is none. */
+  readonly acknowledged?: number
+}
+
+/** The way that rows leave a command. */
+export interface Outlet {
+  /** Takes one row in, waiting while too many are under way. */
+  offer(row: JsonObject, line: number): Promise<OfferResult>
+  /** Resolves once everything that was taken has come to its end. */
+  finish(): Promise<void>
+  /** Ends early; what is not done stays open in the books. */
+  stop(): Promise<void>
+  /** The books so far. */
+  ledger(): Promise<OutletLedger>
+  /** Lets go of everything. */
+  close(): Promise<void>
+}
+
+/** Is told what happens to rows after they were taken. */
+export interface OutletListener {
+  /** A row was refused after all: it counts as rejected, not as accepted. */
+  rejected(line: number, rejection: Rejection): void
+  /** The command was interrupted before this row was stored: it counts as not read. */
+  untaken(): void
+}
+
+/** What every outlet is made of. */
+export interface OutletParts {
+  /** Where and how to send. */
+  readonly options: SendingOptions
+  /** Everything ambient. */
+  readonly runtime: Runtime
+  /** Is told what happens to rows later. */
+  readonly listener: OutletListener
+}

@@ -1,0 +1,214 @@
+import { createHash } from 'node:crypto'
+import { Option, type Command } from 'commander'
+import { formatDuration, limits, SettingError, type Destination } from '../../model/index.ts'
+import { checkDestination } from '../../webhook/index.ts'
+import { countFlag, durationFlag, headerFlag, repeatable } from '../flags.ts'
+import type { Io } from '../io.ts'
+import { readSecret } from '../secret.ts'
+
+/** Where `send` and `replay` send when no URL is given: where `listen` listens. */
+const defaultUrl = 'http://127.0.0.1:4100/'
+const retryForDefaultMs = 60_000
+
+/** Where the calls go. */
+export type SendingTarget =
+  /** Through client, router and sender in this process to webhook endpoints. */
+  { readonly kind: 'webhooks'; readonly destination: Destination } | ServiceTarget
+
+/** Through the client to a service that does the rest. */
+export interface ServiceTarget {
+  /** Tells it from webhook endpoints. */
+  readonly kind: 'service'
+  /** The request URL of its tracking API. */
+  readonly endpoint: string
+  /** Identifies the source there. */
+  readonly writeKey: string
+}
+
+/** What `send` and `replay` have in common. */
+export interface SendingOptions {
+  /** Where the calls go. */
+  readonly target: SendingTarget
+  /** Calls per batch; undefined for the client's default. */
+  readonly flushAt: number | undefined
+  /** Time between flushes; undefined for the client's default. */
+  readonly flushAfterMs: number | undefined
+  /** How long a delivery is retried. */
+  readonly retryForMs: number
+  /** Time an endpoint has to answer. */
+  readonly timeoutMs: number
+  /** Whether waiting takes no time. */
+  readonly virtualClock: boolean
+  /** Show what would be sent and send nothing. */
+  readonly dryRun: boolean
+  /** NDJSON on stdout. */
+  readonly json: boolean
+  /** No progress, no lines beside the summary. */
+  readonly quiet: boolean
+  /** A line for every request. */
+  readonly verbose: boolean
+  /** False with `--no-color`. */
+  readonly color: boolean
+}
+
+/** The flags as commander hands them over. */
+export interface SendingFlags {
+  /** `--to` */
+  readonly to?: readonly string[]
+  /** `--header` */
+  readonly header?: Readonly<Record<string, string>>
+  /** `--secret` */
+  readonly secret?: string
+  /** `--write-key` */
+  readonly writeKey?: string
+  /** `--endpoint` */
+  readonly endpoint?: string
+  /** `--flush-at` */
+  readonly flushAt?: number
+  /** `--flush-after` */
+  readonly flushAfter?: number
+  /** `--retry-for` */
+  readonly retryFor?: number
+  /** `--timeout` */
+  readonly timeout?: number
+  /** `--clock` */
+  readonly clock?: string
+  /** `--dry-run` */
+  readonly dryRun?: boolean
+  /** `--json` */
+  readonly json?: boolean
+  /** `--quiet` */
+  readonly quiet?: boolean
+  /** `--verbose` */
+  readonly verbose?: boolean
+  /** `--no-color` */
+  readonly color?: boolean
+}
+
+/** Adds the flags that name webhook endpoints. */
+export function addWebhookFlags(command: Command): Command {
+  return command
+    .option(
+      '--to <url>',
+      `endpoint to deliver to, 1 to 5 times (default: ${defaultUrl})`,
+      repeatable,
+    )
+    .option('-H, --header <name: value>', 'static header of every webhook, repeatable', headerFlag)
+    .option('--secret <value>', 'sign with it; also @file, env:NAME or EVROUTE_SECRET')
+}
+
+/** Adds the flags that say what is shown. */
+export function addOutputFlags(command: Command): Command {
+  return command
+    .option('--json', 'NDJSON records on stdout')
+    .option('-q, --quiet', 'only the summary')
+    .option('-v, --verbose', 'a line for every request')
+    .option('--no-color', 'no colours')
+}
+
+/** Adds the flags that `send` and `replay` have in common. */
+export function addSendingFlags(command: Command): Command {
+  addWebhookFlags(command)
+    .option('--endpoint <url>', 'send to the tracking API of a service instead of to webhooks')
+    .option('--write-key <key>', 'write key of the source at that service')
+    .option(
+      '--flush-at <n>',
+      'calls per batch (default: 20)',
+      countFlag(1, limits.intakeBatchEventsMax),
+    )
+    .option('--flush-after <duration>', 'flush at least so often (default: 5s)', durationFlag)
+    .option(
+      '--retry-for <duration>',
+      'retry a delivery so long, at most 4h (default: 60s)',
+      durationFlag,
+    )
+    .option(
+      '--timeout <duration>',
+      'time to answer a request, at most 5s (default: 5s)',
+      durationFlag,
+    )
+    .addOption(
+      new Option('--clock <kind>', 'virtual: waiting for the next retry takes no time')
+        .choices(['real', 'virtual'])
+        .default('real'),
+    )
+    .option('-n, --dry-run', 'show what would be sent, and send nothing')
+  return addOutputFlags(command)
+}
+
+/**
+ * Checks the common flags, reads the secret, and freezes the result.
+ *
+ * @throws SettingError, or EvrouteError `cannot_read_file` for a secret's file
+ */
+export async function readSendingOptions(flags: SendingFlags, io: Io): Promise<SendingOptions> {
+  return Object.freeze({
+    target: await readTarget(flags, io),
+    flushAt: flags.flushAt,
+    flushAfterMs: flags.flushAfter,
+    retryForMs: within('--retry-for', flags.retryFor ?? retryForDefaultMs, [
+      0,
+      limits.retryWindowMs,
+    ]),
+    timeoutMs: within('--timeout', flags.timeout ?? limits.endpointDeadlineMs, [
+      1,
+      limits.endpointDeadlineMs,
+    ]),
+    virtualClock: flags.clock === 'virtual',
+    dryRun: flags.dryRun ?? false,
+    json: flags.json ?? false,
+    quiet: flags.quiet ?? false,
+    verbose: flags.verbose ?? false,
+    color: flags.color ?? true,
+  })
+}
+
+async function readTarget(flags: SendingFlags, io: Io): Promise<SendingTarget> {
+  const endpoint = flags.endpoint ?? io.env['EVROUTE_ENDPOINT']
+  if (endpoint !== undefined && flags.to === undefined) return serviceTarget(endpoint, flags, io)
+  if (flags.endpoint !== undefined) {
+    throw new SettingError('--endpoint', 'Cannot use --endpoint and --to together: choose one')
+  }
+  const urls = flags.to ?? [defaultUrl]
+  const headers = flags.header ?? {}
+  const destination = checkDestination({
+    id: adHocDestinationId(urls),
+    sourceIds: [commandLineSourceId],
+    endpoints: urls.map((url) => ({ url, headers })),
+    sharedSecret: await readSecret(flags.secret, io),
+  })
+  return { kind: 'webhooks', destination }
+}
+
+function serviceTarget(endpoint: string, flags: SendingFlags, io: Io): SendingTarget {
+  const writeKey = flags.writeKey ?? io.env['EVROUTE_WRITE_KEY'] ?? ''
+  if (writeKey === '') {
+    throw new SettingError(
+      '--write-key',
+      'Cannot send to a service without a write key',
+      'Pass --write-key or set EVROUTE_WRITE_KEY.',
+    )
+  }
+  return { kind: 'service', endpoint, writeKey }
+}
+
+function within(
+  flag: string,
+  durationMs: number,
+  [minMs, maxMs]: readonly [number, number],
+): number {
+  if (durationMs >= minMs && durationMs <= maxMs) return durationMs
+  const range = `${formatDuration(minMs)} to ${formatDuration(maxMs)}`
+  throw new SettingError(flag, `Cannot use ${flag} ${formatDuration(durationMs)}: it is ${range}`)
+}
+
+/** The source of everything that the command line sends. */
+export const commandLineSourceId = 'cli'
+
+/** The same URLs make the same destination, run after run. */
+function adHocDestinationId(urls: readonly string[]): string {
+  const hash = createHash('sha256')
+    .update([...urls].sort().join('\n'))
+    .digest('hex')
+  return `to-${hash.slice(0, 12)}`
+}

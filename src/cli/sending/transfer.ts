@@ -1,0 +1,109 @@
+import type { Row } from '../../importer/index.ts'
+import { imbalances, type Ledger, type Rejection } from '../../model/index.ts'
+import {
+  createRuntime,
+  stopwatch,
+  systemClock,
+  VirtualClock,
+  type Clock,
+} from '../../runtime/index.ts'
+import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
+import type { Io } from '../io.ts'
+import { openOutlet } from './open-outlet.ts'
+import { Report } from './report.ts'
+import type { SendingOptions } from './sending-options.ts'
+
+/** What a transfer is made of. */
+export interface TransferOptions {
+  /** Streams and the signal to end early. */
+  readonly io: Io
+  /** Where and how to send. */
+  readonly options: SendingOptions
+  /** What to send. */
+  readonly rows: AsyncIterable<readonly Row[]>
+}
+
+/** Sends every row, tells what happens, and ends with the books and the exit code they deserve. */
+export async function transfer({ io, options, rows }: TransferOptions): Promise<ExitCode> {
+  const elapsedMs = stopwatch()
+  const report = new Report(io, options, elapsedMs)
+  const clock = options.virtualClock ? new VirtualClock(systemClock.nowMs()) : systemClock
+  const runtime = createRuntime({ clock, log: report.log, observer: report })
+  const counts = { read: 0, rejected: 0 }
+  const reject = (line: number, rejection: Rejection): void => {
+    counts.rejected++
+    report.rejected(line, rejection)
+  }
+  const listener = { rejected: reject, untaken: () => counts.read-- }
+  const outlet = openOutlet({ options, runtime, listener }, (plan) => report.planned(plan))
+
+  const offer = async (row: Row): Promise<void> => {
+    counts.read++
+    const result = row.kind === 'bad' ? row : await outlet.offer(row.value, row.line)
+    if (result.kind === 'bad' || result.kind === 'rejected') reject(row.line, result)
+    if (result.kind === 'closed') counts.read--
+  }
+
+  try {
+    await untilStopped(io.stop, async () => {
+      for await (const row of eachRow(rows, clock)) {
+        if (io.stop.aborted) return
+        await offer(row)
+        await report.ready()
+      }
+      await outlet.finish()
+    })
+    if (io.stop.aborted) await outlet.stop()
+    const ledger = { ...(await outlet.ledger()), ...counts }
+    report.summary(ledger, elapsedMs())
+    return verdict({ ledger, report, stop: io.stop })
+  } finally {
+    report.close()
+    await outlet.close()
+  }
+}
+
+/** Gives the rows one by one; a virtual clock stands still while they are read. */
+async function* eachRow(rows: AsyncIterable<readonly Row[]>, clock: Clock): AsyncGenerator<Row> {
+  const chunks = rows[Symbol.asyncIterator]()
+  for (;;) {
+    const release = clock.hold()
+    const chunk = await chunks.next()
+    release()
+    if (chunk.done === true) return
+    yield* chunk.value
+  }
+}
+
+/** Resolves with the work, or as soon as the command is to end early. */
+async function untilStopped(stop: AbortSignal, work: () => Promise<void>): Promise<void> {
+  if (stop.aborted) return
+  let onAbort = (): void => undefined
+  const stopped = new Promise<void>((resolve) => (onAbort = resolve))
+  stop.addEventListener('abort', onAbort, { once: true })
+  await Promise.race([work(), stopped])
+  stop.removeEventListener('abort', onAbort)
+}
+
+/** What the books and the way the command ended are worth. */
+function verdict(end: {
+  readonly ledger: Ledger
+  readonly report: Report
+  readonly stop: AbortSignal
+}): ExitCode {
+  const { ledger, report, stop } = end
+  const codes: ExitCode[] = []
+  for (const { equation } of imbalances(ledger)) {
+    report.note(`The counts do not balance: ${equation}. This is a fault of evroute`)
+    codes.push(exitCodes.internal)
+  }
+  if (stop.aborted) {
+    // Whoever closed our output knows that it ends here.
+    if (stop.reason === 'output_closed') return gravest(codes)
+    report.note(`Interrupted: ${ledger.pending} of ${ledger.deliveries} deliveries were not made`)
+    codes.push(exitCodes.interrupted)
+  }
+  if (ledger.failed + ledger.expired > 0) codes.push(exitCodes.deliveryFailed)
+  if (ledger.rejected > 0) codes.push(exitCodes.badInput)
+  return gravest(codes)
+}

@@ -1,0 +1,53 @@
+import type { NewDelivery } from '../delivery/index.ts'
+import {
+  formatTimestamp,
+  parseTimestamp,
+  type AnalyticsEvent,
+  type Destination,
+} from '../model/index.ts'
+import { route, type RoutingDecision } from '../router/index.ts'
+import { buildWebhookBody } from '../webhook/index.ts'
+import type { Arrival } from './normalise.ts'
+
+/** What an event comes to: the router's decisions, and a delivery for each that says yes. */
+export interface EventPlan {
+  /** One per destination. */
+  readonly decisions: readonly RoutingDecision[]
+  /** One per destination that gets the event, with the exact text to send. */
+  readonly deliveries: readonly NewDelivery[]
+}
+
+/** Routes an event and builds its bodies. Pure: nothing is stored or sent. */
+export function planEvent(event: AnalyticsEvent, destinations: readonly Destination[]): EventPlan {
+  const decisions = route(event, destinations)
+  const deliveries = destinations
+    .filter((_, index) => decisions[index]?.send === true)
+    .map(({ id, aliasKeys }) => ({ destinationId: id, body: buildWebhookBody(event, aliasKeys) }))
+  return { decisions, deliveries }
+}
+
+/** A request to delete what is known of a user. */
+export interface DeletionRequest {
+  /** Who is to be deleted. */
+  readonly userId: string
+  /** When it was asked for, ISO 8601; the time of arrival when absent or unreadable. */
+  readonly timestamp?: string | undefined
+}
+
+/** Makes the event whose webhook is the notification of a deletion request. */
+export function deletionEvent(
+  request: DeletionRequest,
+  { sourceId, receivedAtMs, newId }: Arrival,
+): AnalyticsEvent {
+  return {
+    messageId: newId(),
+    type: 'delete',
+    sourceId,
+    receivedAtMs,
+    timestamp: formatTimestamp(parseTimestamp(request.timestamp) ?? receivedAtMs),
+    historical: false,
+    userId: request.userId,
+    context: {},
+    integrations: {},
+  }
+}

@@ -1,0 +1,2 @@
+/** What the commands are made of: the rooms below, put together. */
+export * from './pipeline.ts'

@@ -1,0 +1,87 @@
+import { Dispatcher, defaultRetryPolicy, type DeliveryStore } from '../delivery/index.ts'
+import { Intake } from '../intake/index.ts'
+import type { DeliveryLedger, Destination } from '../model/index.ts'
+import type { Runtime } from '../runtime/index.ts'
+import { MemoryStore } from '../store/index.ts'
+import { WebhookSender } from '../webhook/index.ts'
+
+/** What a pipeline is made of. */
+export interface PipelineOptions {
+  /** Where events may go. */
+  readonly destinations: readonly Destination[]
+  /** Clock, randomness, ids, log and observer. */
+  readonly runtime: Runtime
+  /** From a delivery's first attempt to the last moment another may start; 4 h by default. */
+  readonly retryWindowMs?: number
+  /** Time an endpoint has to answer; 5 s by default and at the most. */
+  readonly deadlineMs?: number
+}
+
+/** From accepted calls to answered webhooks, in this process and in memory. */
+export class Pipeline {
+  /** Where calls enter. */
+  readonly intake: Intake
+  readonly #store: DeliveryStore
+  readonly #dispatcher: Dispatcher
+  readonly #senders: readonly WebhookSender[]
+
+  constructor(options: PipelineOptions) {
+    const { destinations, runtime, deadlineMs } = options
+    const targets = destinations.map((destination) => ({
+      destination,
+      sender: new WebhookSender({
+        destination,
+        ...(deadlineMs === undefined ? {} : { deadlineMs }),
+      }),
+    }))
+    this.#senders = targets.map(({ sender }) => sender)
+    this.#store = new MemoryStore()
+    this.#dispatcher = new Dispatcher({
+      store: this.#store,
+      targets,
+      runtime,
+      retryPolicy: {
+        ...defaultRetryPolicy,
+        windowMs: options.retryWindowMs ?? defaultRetryPolicy.windowMs,
+      },
+    })
+    this.intake = new Intake({
+      store: this.#store,
+      destinations,
+      runtime,
+      onStored: () => this.#dispatcher.wake(),
+    })
+  }
+
+  /** Resolves once every delivery came to its end, or the pipeline was stopped. */
+  idle(): Promise<void> {
+    return this.#dispatcher.idle()
+  }
+
+  /** The books so far. */
+  ledger(): Promise<DeliveryLedger> {
+    return this.#store.ledger()
+  }
+
+  /**
+   * Starts no further request, gives those under way `graceMs` to end, then cuts them off. Deliveries
+   * that were not made stay pending in the books.
+   */
+  async stop(graceMs: number): Promise<void> {
+    const stopped = this.#dispatcher.stop()
+    const cut = setTimeout(() => void this.#closeSenders(), graceMs)
+    await stopped
+    clearTimeout(cut)
+  }
+
+  /** Lets go of connections and the store; what is still pending is gone. */
+  async close(): Promise<void> {
+    await this.stop(0)
+    await this.#closeSenders()
+    await this.#store.close()
+  }
+
+  async #closeSenders(): Promise<void> {
+    await Promise.all(this.#senders.map((sender) => sender.close()))
+  }
+}
