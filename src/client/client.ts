@@ -1,13 +1,14 @@
-import type {
-  AliasCall,
-  CallType,
-  GroupCall,
-  IdentifyCall,
-  PageCall,
-  ScreenCall,
-  TrackCall,
+import {
+  limits,
+  messageOf,
+  type AliasCall,
+  type CallType,
+  type GroupCall,
+  type IdentifyCall,
+  type PageCall,
+  type ScreenCall,
+  type TrackCall,
 } from '../model/index.ts'
-import { limits, messageOf } from '../model/index.ts'
 import { sleep } from '../runtime/index.ts'
 import { Batcher, type EncodedCall } from './batch.ts'
 import { Books } from './books.ts'
