@@ -1,0 +1,18 @@
+/** The local receiver: verifies, records and answers webhooks, and sums each up in a line. */
+export type { EventListener } from './event-log.ts'
+export { readWebhook, type Malformed, type MalformedCode, type Webhook } from './read-webhook.ts'
+export type {
+  MalformedContent,
+  ReceivedCounts,
+  ReceivedEvent,
+  ReceivedRequest,
+  RefusalCode,
+  WebhookContent,
+} from './received-event.ts'
+export { Receiver, type ReceiverAddress, type WaitOptions } from './receiver.ts'
+export type { ReceiverOptions } from './settings.ts'
+export type { SignatureVerdict } from './signature.ts'
+export { SummaryMemory } from './summary/memory.ts'
+export { summaryText, type SummaryPart, type SummaryRole } from './summary/part.ts'
+export { plainText, shortText } from './summary/plain-text.ts'
+export { summarise, type Summarisable } from './summary/summarise.ts'

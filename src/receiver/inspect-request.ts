@@ -1,0 +1,57 @@
+import type { IncomingMessage } from 'node:http'
+import type { Findings } from './answer.ts'
+import { readBody } from './read-body.ts'
+import { readWebhook, type Malformed } from './read-webhook.ts'
+import type { RefusalCode } from './received-event.ts'
+import type { ReceiverSettings } from './settings.ts'
+import { judgeSignature, uncheckedSignature } from './signature.ts'
+
+/** What was found in a request, with the bytes it was found in. */
+export interface Inspection extends Findings {
+  /** The body's bytes that arrived, at most 1 MB. */
+  readonly rawBody: Buffer
+}
+
+/** Reads a request to its end and looks at its signature and body. Never rejects. */
+export async function inspectRequest(
+  request: IncomingMessage,
+  { secret, runtime }: Pick<ReceiverSettings, 'secret' | 'runtime'>,
+): Promise<Inspection> {
+  const { method = '' } = request
+  if (method !== 'POST') {
+    const message = `The request is a ${method}: webhooks are sent with POST`
+    return refused(Buffer.alloc(0), 'method_not_allowed', message)
+  }
+  const { kind, bytes } = await readBody(request, runtime.clock)
+  switch (kind) {
+    case 'complete':
+      return {
+        content: readWebhook(bytes),
+        signature:
+          secret === undefined
+            ? uncheckedSignature
+            : judgeSignature(bytes, headersOf(request)['x-signature'], secret),
+        rawBody: bytes,
+      }
+    case 'too_large':
+      return refused(bytes, 'body_too_large', 'The body is larger than 1 MB')
+    case 'too_slow':
+      return refused(bytes, 'body_too_slow', 'The body was not there after 30 s')
+    case 'cut_off':
+      return refused(bytes, 'incomplete_body', `The body broke off after ${bytes.length} bytes`)
+  }
+}
+
+/** A request's headers, names in lower case; the values of one sent more than once are joined. */
+export function headersOf(request: IncomingMessage): Readonly<Record<string, string>> {
+  const headers = Object.entries(request.headers).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.join(', ') : (value ?? ''),
+  ])
+  return Object.freeze(Object.fromEntries(headers) as Record<string, string>)
+}
+
+function refused(rawBody: Buffer, code: RefusalCode, message: string): Inspection {
+  const content: Malformed<RefusalCode> = { kind: 'malformed', code, message }
+  return { content, signature: uncheckedSignature, rawBody }
+}

@@ -1,0 +1,151 @@
+import {
+  eventTypes,
+  isEventType,
+  isJsonObject,
+  messageOf,
+  type EventType,
+  type JsonObject,
+} from '../model/index.ts'
+import { shortText } from './summary/plain-text.ts'
+
+/** Why bytes are not a webhook. */
+export type MalformedCode =
+  | 'invalid_json'
+  | 'too_deep'
+  | 'not_an_object'
+  | 'no_type'
+  | 'unknown_type'
+  | 'no_event'
+  | 'no_group_id'
+  | 'no_previous_id'
+  | 'no_user_id'
+
+/** A body that is a webhook. */
+export interface Webhook {
+  /** Tells it from what is malformed. */
+  readonly kind: 'webhook'
+  /** What it is. */
+  readonly type: EventType
+  /** The parsed body; `type` and the fields that its type needs are there, the rest is unchecked. */
+  readonly body: JsonObject
+}
+
+/** A body that is not a webhook, and why. */
+export interface Malformed<Code extends string = MalformedCode> {
+  /** Tells it from a webhook. */
+  readonly kind: 'malformed'
+  /** The stable name of the reason. */
+  readonly code: Code
+  /** The reason in words. */
+  readonly message: string
+}
+
+/** Nesting that everything which prints or compares a body later survives. */
+const depthMax = 500
+
+/** Tells a webhook from other bytes. A missing version or identity is no fault. */
+export function readWebhook(rawBody: Buffer): Webhook | Malformed {
+  const text = decode(rawBody)
+  if (typeof text !== 'string') return text
+  const parsing = parse(text)
+  if ('kind' in parsing) return parsing
+  const body = parsing.value
+  if (!isJsonObject(body)) {
+    return malformed('not_an_object', `The body is ${describe(body)}, not a JSON object`)
+  }
+  if (isDeeperThan(depthMax, body)) {
+    return malformed('too_deep', `The body is nested more than ${depthMax} levels deep`)
+  }
+  const type = body['type']
+  if (type === undefined || type === null || type === '') {
+    return malformed('no_type', 'The body has no type')
+  }
+  if (!isEventType(type)) return malformed('unknown_type', unknownType(type))
+  return missingField(type, body) ?? { kind: 'webhook', type, body }
+}
+
+function decode(rawBody: Buffer): string | Malformed {
+  if (rawBody.length === 0) return malformed('invalid_json', 'The body is empty')
+  if (rawBody[0] === 0x1f && rawBody[1] === 0x8b) {
+    return malformed('invalid_json', 'The body is compressed with gzip: webhooks are plain JSON')
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(rawBody)
+  } catch {
+    return malformed('invalid_json', 'The body is not valid UTF-8')
+  }
+}
+
+function parse(text: string): { readonly value: unknown } | Malformed {
+  try {
+    return { value: JSON.parse(text) as unknown }
+  } catch (error) {
+    // The parser's message quotes the body.
+    return malformed('invalid_json', `The body is not JSON: ${shortText(messageOf(error), 120)}`)
+  }
+}
+
+/** Goes level by level, so that no nesting is too deep for the question itself. */
+function isDeeperThan(levels: number, value: object): boolean {
+  let level: readonly object[] = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === levels) return true
+    level = level.flatMap((parent) => Object.values(parent).filter(isContainer))
+  }
+  return false
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function missingField(type: EventType, body: JsonObject): Malformed | undefined {
+  switch (type) {
+    case 'track':
+      return typeof body['event'] === 'string' && body['event'] !== ''
+        ? undefined
+        : malformed('no_event', 'A track needs the name of its event')
+    case 'group':
+      return hasId(body, 'groupId')
+        ? undefined
+        : malformed('no_group_id', 'A group needs a groupId')
+    case 'alias':
+      return missingAliasId(body)
+    case 'delete':
+      return hasId(body, 'userId') ? undefined : malformed('no_user_id', 'A delete needs a userId')
+    case 'identify':
+    case 'page':
+    case 'screen':
+      return undefined
+  }
+}
+
+function missingAliasId(body: JsonObject): Malformed | undefined {
+  if (!hasId(body, 'Previous ID') && !hasId(body, 'previousId')) {
+    return malformed('no_previous_id', 'An alias needs a "Previous ID" or previousId')
+  }
+  if (!hasId(body, 'User ID') && !hasId(body, 'userId')) {
+    return malformed('no_user_id', 'An alias needs a "User ID" or userId')
+  }
+  return undefined
+}
+
+function hasId(body: JsonObject, field: string): boolean {
+  const id = body[field]
+  return typeof id === 'number' || (typeof id === 'string' && id !== '')
+}
+
+function unknownType(type: unknown): string {
+  const found = typeof type === 'string' ? `"${shortText(type)}"` : describe(type)
+  return `The body's type is ${found}, not one of ${eventTypes.join(', ')}`
+}
+
+function describe(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+function malformed(code: MalformedCode, message: string): Malformed {
+  return { kind: 'malformed', code, message }
+}

@@ -1,0 +1,84 @@
+import type { EventType, JsonObject } from '../model/index.ts'
+import type { MalformedCode } from './read-webhook.ts'
+import type { SignatureVerdict } from './signature.ts'
+
+/** What every request that arrived has, whatever it carried. */
+export interface ReceivedRequest {
+  /** When its head arrived, in milliseconds since 1970. */
+  readonly atMs: number
+  /** The method, such as `POST`. */
+  readonly method: string
+  /** The path with its query, as it was sent. */
+  readonly path: string
+  /** The headers, names in lower case; a header sent more than once has its values joined. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The body's bytes as they came over the wire, at most 1 MB. */
+  readonly rawBody: Buffer
+  /** How many bytes `rawBody` has. */
+  readonly bytes: number
+  /** Whether the signature is right. */
+  readonly signature: SignatureVerdict
+  /** What is wrong, in words: with signature, body, or a sender that hung up; null when nothing is. */
+  readonly reason: string | null
+  /** The status of its answer, also where the sender did not wait for it. */
+  readonly status: number
+  /** From the arrival of its head to its answer, in milliseconds. */
+  readonly durationMs: number
+}
+
+/** What a request that is a webhook carried. */
+export interface WebhookContent {
+  /** Tells it from what is malformed. */
+  readonly kind: 'webhook'
+  /** What it is. */
+  readonly type: EventType
+  /** Whom it is about: the user's id, on alias the id that stays; null when it has none. */
+  readonly userId: string | null
+  /** The parsed body. */
+  readonly body: JsonObject
+  /** Null: nothing is wrong with the body. */
+  readonly code: null
+}
+
+/**
+ * Why a request is not a webhook: its bytes, or `body_too_large` (over 1 MB), `body_too_slow` (not
+ * there after 30 s), `incomplete_body` (the connection ended first), `method_not_allowed` (no POST).
+ */
+export type RefusalCode =
+  MalformedCode | 'body_too_large' | 'body_too_slow' | 'incomplete_body' | 'method_not_allowed'
+
+/** What a request that is no webhook has in the same places. */
+export interface MalformedContent {
+  /** Tells it from a webhook. */
+  readonly kind: 'malformed'
+  /** Null: it is none of the seven. */
+  readonly type: null
+  /** Null: there is nobody it could be about. */
+  readonly userId: null
+  /** Null: whatever there is to see is in `rawBody`. */
+  readonly body: null
+  /** The stable name of what is wrong with it. */
+  readonly code: RefusalCode
+}
+
+/** A request that was dealt with and has no number yet. */
+export type UnnumberedEvent = ReceivedRequest & (WebhookContent | MalformedContent)
+
+/** One request that arrived. Frozen; `seq` counts from 1 without gaps, in the order of answers. */
+export type ReceivedEvent = UnnumberedEvent & { readonly seq: number }
+
+/** How many requests arrived so far. What is not counted by its signature was not checked. */
+export interface ReceivedCounts {
+  /** All of them. */
+  readonly received: number
+  /** Those that are webhooks, whatever their signature. */
+  readonly wellFormed: number
+  /** Those that are not. */
+  readonly malformed: number
+  /** Those with the right signature. */
+  readonly valid: number
+  /** Those with a wrong signature. */
+  readonly invalid: number
+  /** Those without a signature although a secret is set. */
+  readonly missing: number
+}

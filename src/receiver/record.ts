@@ -1,0 +1,62 @@
+import type { IncomingMessage } from 'node:http'
+import type { JsonObject } from '../model/index.ts'
+import { headersOf, type Inspection } from './inspect-request.ts'
+import type { MalformedContent, UnnumberedEvent, WebhookContent } from './received-event.ts'
+
+/** A request and how it was dealt with. */
+export interface Exchange {
+  /** The request. */
+  readonly request: IncomingMessage
+  /** What was found in it. */
+  readonly inspection: Inspection
+  /** The status of its answer. */
+  readonly status: number
+  /** When its head arrived, in milliseconds since 1970. */
+  readonly atMs: number
+  /** When its answer was ready, in milliseconds since 1970. */
+  readonly answeredAtMs: number
+  /** Whether the sender closed the connection before that. */
+  readonly hungUp: boolean
+}
+
+/** Everything that is kept of a request, but for its number. */
+export function recordOf(exchange: Exchange): UnnumberedEvent {
+  const { request, inspection, status, atMs, answeredAtMs } = exchange
+  return {
+    atMs,
+    method: request.method ?? '',
+    path: request.url ?? '',
+    headers: headersOf(request),
+    rawBody: inspection.rawBody,
+    bytes: inspection.rawBody.length,
+    ...contentOf(inspection),
+    signature: inspection.signature.verdict,
+    reason: reasonOf(exchange),
+    status,
+    durationMs: answeredAtMs - atMs,
+  }
+}
+
+function contentOf({ content }: Inspection): WebhookContent | MalformedContent {
+  if (content.kind === 'malformed') {
+    return { kind: content.kind, type: null, userId: null, body: null, code: content.code }
+  }
+  const { kind, type, body } = content
+  return { kind, type, userId: userIdOf(body), body, code: null }
+}
+
+function userIdOf(body: JsonObject): string | null {
+  const id = body['userId'] ?? body['User ID']
+  return typeof id === 'string' || typeof id === 'number' ? String(id) : null
+}
+
+function reasonOf({ inspection, hungUp }: Exchange): string | null {
+  const { signature, content } = inspection
+  const isCutOff = content.kind === 'malformed' && content.code === 'incomplete_body'
+  const reasons = [
+    signature.reason,
+    content.kind === 'malformed' ? content.message : null,
+    hungUp && !isCutOff ? 'The sender closed the connection before it was answered' : null,
+  ].filter((reason) => reason !== null)
+  return reasons.length === 0 ? null : reasons.join('; ')
+}

@@ -1,0 +1,50 @@
+import type { EventType, JsonObject } from '../../model/index.ts'
+import { aliasPhrases } from './alias.ts'
+import { deletePhrases } from './delete.ts'
+import { groupPhrases } from './group.ts'
+import { identifyPhrases } from './identify.ts'
+import type { SummaryMemory } from './memory.ts'
+import { pagePhrases } from './page.ts'
+import { joinPhrases, type Phrase, type SummaryPart } from './part.ts'
+import { screenPhrases } from './screen.ts'
+import { trackPhrases } from './track.ts'
+
+/** What can be summed up: a received event that is a webhook, or any body with its type. */
+export interface Summarisable {
+  /** What it is. */
+  readonly type: EventType
+  /** The parsed body; fields of any shape will do. */
+  readonly body: JsonObject
+}
+
+/**
+ * Sums a webhook up in a line, each type in its own way. The line leaves out type and user, which
+ * stand beside it, but for alias, group and delete, where the user is what it is about.
+ *
+ * Never throws, whatever the shape of the body; every text of the body is plain and cut at 60
+ * characters.
+ *
+ * @param memory - what the summaries before this one saw; it takes in this one
+ */
+export function summarise(webhook: Summarisable, memory: SummaryMemory): readonly SummaryPart[] {
+  return joinPhrases(phrasesOf(webhook, memory))
+}
+
+function phrasesOf({ type, body }: Summarisable, memory: SummaryMemory): readonly Phrase[] {
+  switch (type) {
+    case 'identify':
+      return identifyPhrases(body, memory)
+    case 'track':
+      return trackPhrases(body)
+    case 'page':
+      return pagePhrases(body)
+    case 'screen':
+      return screenPhrases(body)
+    case 'group':
+      return groupPhrases(body, memory)
+    case 'alias':
+      return aliasPhrases(body)
+    case 'delete':
+      return deletePhrases(body)
+  }
+}

@@ -1,0 +1,52 @@
+import type { JsonObject, JsonValue } from '../../model/index.ts'
+import { pair, title, type Phrase } from './part.ts'
+import { shortText } from './plain-text.ts'
+import { objectOf, textOf, valueText } from './value-text.ts'
+
+const shownMax = 3
+
+/** What tells most about an event, in this order, whatever way the words are joined. */
+const tellingKeys = [
+  'revenue',
+  'total',
+  'value',
+  'price',
+  'currency',
+  'orderid',
+  'products',
+  'product',
+  'productid',
+  'name',
+  'quantity',
+  'plan',
+  'category',
+  'query',
+  'coupon',
+]
+
+/** `“Order Completed” revenue=39.95 products=3`. */
+export function trackPhrases(body: JsonObject): readonly Phrase[] {
+  const telling = Object.entries(objectOf(body, 'properties'))
+    .filter(([, value]) => tells(value))
+    .toSorted(([one], [other]) => rank(one) - rank(other))
+    .slice(0, shownMax)
+  return [
+    title(textOf(body, 'event')),
+    ...telling.map(([key, value]) => pair(shortText(key), propertyText(value))),
+  ]
+}
+
+function tells(value: JsonValue | undefined): boolean {
+  if (value === null || value === undefined || value === '') return false
+  return typeof value !== 'object' || Array.isArray(value)
+}
+
+/** A list is told by its length. */
+function propertyText(value: JsonValue | undefined): string {
+  return Array.isArray(value) ? String(value.length) : valueText(value)
+}
+
+function rank(key: string): number {
+  const index = tellingKeys.indexOf(key.toLowerCase().replace(/[^a-z]/g, ''))
+  return index === -1 ? tellingKeys.length : index
+}

@@ -1,0 +1,52 @@
+import type { JsonObject } from '../../model/index.ts'
+import type { SeenTrait, SummaryMemory, Trait } from './memory.ts'
+import { change, pair, part, type Phrase } from './part.ts'
+import { shortText } from './plain-text.ts'
+import { textOf, valueText } from './value-text.ts'
+
+/** Traits that a summary shows; of the others it gives the number. */
+const shownMax = 4
+/** What is compared of a trait: more than is shown, so that a change further back is one too. */
+const comparedCharacters = 128
+
+/** Tells a user or group from all others by the id in a field; undefined where there is none. */
+export function subjectOf(body: JsonObject, field: string): string | undefined {
+  const id = textOf(body, field, comparedCharacters)
+  return id === undefined ? undefined : `${field} ${id}`
+}
+
+/**
+ * A subject's traits: those that changed within this run first, as `plan: free → pro`, then the new
+ * ones, then those that are as they were.
+ *
+ * @param subject - tells the user or group from all others; undefined when nobody is named
+ */
+export function traitPhrases(
+  subject: string | undefined,
+  traits: JsonObject,
+  memory: SummaryMemory,
+): readonly Phrase[] {
+  const texts = Object.entries(traits).map(([key, value]) => ({
+    key: shortText(key),
+    text: valueText(value, comparedCharacters),
+  }))
+  const seen = subject === undefined ? unseen(texts) : memory.see(subject, texts)
+  const shown = seen.toSorted((one, other) => rank(one) - rank(other)).slice(0, shownMax)
+  const more = seen.length - shown.length
+  return [...shown.map(phraseOf), more === 0 ? [] : [part('muted', `+${more} more`)]]
+}
+
+function unseen(traits: readonly Trait[]): readonly SeenTrait[] {
+  return traits.map((trait) => ({ ...trait, before: undefined }))
+}
+
+function rank({ before, text }: SeenTrait): number {
+  if (before === undefined) return 1
+  return before === text ? 2 : 0
+}
+
+function phraseOf({ key, text, before }: SeenTrait): Phrase {
+  return before === undefined || before === text
+    ? pair(key, shortText(text))
+    : change(key, shortText(before), shortText(text))
+}

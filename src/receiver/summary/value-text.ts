@@ -1,0 +1,38 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/index.ts'
+import { shortText } from './plain-text.ts'
+
+/** How many levels and how many members of each are written; the rest is `…`. */
+const depthMax = 2
+const membersMax = 8
+
+/** Any JSON value in one short line: `pro`, `3`, `[a, b]`, `{city: Berlin}`. */
+export function valueText(value: JsonValue | undefined, charactersMax = 60): string {
+  return shortText(write(value, depthMax), charactersMax)
+}
+
+/** The text or number of a field; undefined when it is anything else or there is nothing to see. */
+export function textOf(object: JsonObject, field: string, charactersMax = 60): string | undefined {
+  const value = object[field]
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined
+  const text = shortText(String(value), charactersMax).trim()
+  return text === '' ? undefined : text
+}
+
+/** The object in a field; an empty one when it is anything else. */
+export function objectOf(object: JsonObject, field: string): JsonObject {
+  const value = object[field]
+  return isJsonObject(value) ? value : {}
+}
+
+function write(value: JsonValue | undefined, levels: number): string {
+  if (typeof value !== 'object' || value === null) return String(value)
+  const isList = Array.isArray(value)
+  const members = Object.entries(value)
+  if (members.length === 0) return isList ? '[]' : '{}'
+  const written = levels === 0 ? [] : members.slice(0, membersMax)
+  const texts = written.map(([key, member]: [string, JsonValue | undefined]) =>
+    isList ? write(member, levels - 1) : `${key}: ${write(member, levels - 1)}`,
+  )
+  if (written.length < members.length) texts.push('…')
+  return isList ? `[${texts.join(', ')}]` : `{${texts.join(', ')}}`
+}

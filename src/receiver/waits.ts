@@ -1,0 +1,35 @@
+import { once } from 'node:events'
+import { sleep, type Clock } from '../runtime/index.ts'
+
+/** Waits for the clock, each of which can be ended early, and all of them at once for good. */
+export class Waits {
+  readonly #clock: Clock
+  readonly #begun = new Set<AbortController>()
+  #over = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Begins a wait; aborting it ends it. */
+  begin(): AbortController {
+    const wait = new AbortController()
+    if (this.#over) wait.abort()
+    else this.#begun.add(wait)
+    return wait
+  }
+
+  /** Resolves when a wait was ended, or after `timeoutMs`; without it there is no limit. */
+  async endOf(wait: AbortController, timeoutMs?: number): Promise<void> {
+    const { signal } = wait
+    if (timeoutMs !== undefined) await sleep(this.#clock, timeoutMs, signal)
+    else if (!signal.aborted) await once(signal, 'abort')
+    this.#begun.delete(wait)
+  }
+
+  /** Ends every wait, those that begin later too. */
+  endAll(): void {
+    this.#over = true
+    for (const wait of this.#begun) wait.abort()
+  }
+}

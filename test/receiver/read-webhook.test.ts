@@ -1,0 +1,118 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { eventTypes } from '../../src/model/index.ts'
+import { readWebhook, type MalformedCode } from '../../src/receiver/index.ts'
+
+const bytes = (text: string): Buffer => Buffer.from(text, 'utf8')
+
+describe('a webhook is', () => {
+  test.each([
+    { type: 'identify' },
+    { type: 'page' },
+    { type: 'screen' },
+    { type: 'track', event: 'Ping' },
+    { type: 'group', groupId: 'acme' },
+    { type: 'group', groupId: 7 },
+    { type: 'alias', 'Previous ID': 'a', 'User ID': 'b' },
+    { type: 'alias', previousId: 'a', userId: 'b' },
+    { type: 'alias', 'Previous ID': 'a', userId: 'b' },
+    { type: 'delete', userId: 'u_1' },
+  ])('%j, without version and identity', (body) => {
+    expect(readWebhook(bytes(JSON.stringify(body)))).toEqual({
+      kind: 'webhook',
+      type: body.type,
+      body,
+    })
+  })
+
+  test('JSON behind a byte order mark', () => {
+    expect(readWebhook(bytes('\ufeff{"type":"page"}'))).toMatchObject({ kind: 'webhook' })
+  })
+
+  test('one with a key that would change other objects, as plain data', () => {
+    const reading = readWebhook(bytes('{"type":"page","__proto__":{"userId":"u_1"}}'))
+    expect(reading).toMatchObject({ kind: 'webhook' })
+    expect(reading.kind === 'webhook' && reading.body['userId']).toBeUndefined()
+  })
+})
+
+describe('no webhook is', () => {
+  const nested = (levels: number): string =>
+    `{"type":"page","properties":${'{"a":'.repeat(levels - 2)}{}${'}'.repeat(levels - 2)}}`
+
+  const malformed: readonly (readonly [name: string, text: string, MalformedCode, RegExp])[] = [
+    ['nothing', '', 'invalid_json', /^The body is empty$/],
+    ['broken JSON', '{"type":', 'invalid_json', /^The body is not JSON: /],
+    ['an array', '[]', 'not_an_object', /^The body is an array, not a JSON object$/],
+    ['null', 'null', 'not_an_object', /^The body is null, not a JSON object$/],
+    ['a string', '"track"', 'not_an_object', /^The body is a string, not a JSON object$/],
+    ['one without a type', '{}', 'no_type', /^The body has no type$/],
+    ['one with null for a type', '{"type":null}', 'no_type', /^The body has no type$/],
+    ['one with an empty type', '{"type":""}', 'no_type', /^The body has no type$/],
+    ['one of another type', '{"type":"Track"}', 'unknown_type', /^The body's type is "Track", not/],
+    ['one with a list for a type', '{"type":[]}', 'unknown_type', /^The body's type is an array/],
+    ['one with an object for a type', '{"type":{}}', 'unknown_type', /is an object/],
+    ['a track without event', '{"type":"track"}', 'no_event', /event/],
+    ['a track with an empty event', '{"type":"track","event":""}', 'no_event', /event/],
+    ['a track with a number for an event', '{"type":"track","event":5}', 'no_event', /event/],
+    ['a group without groupId', '{"type":"group","userId":"u_1"}', 'no_group_id', /groupId/],
+    ['an alias without ids', '{"type":"alias"}', 'no_previous_id', /"Previous ID"/],
+    ['an alias without a user', '{"type":"alias","Previous ID":"a"}', 'no_user_id', /"User ID"/],
+    ['an alias of nobody', '{"type":"alias","userId":"u"}', 'no_previous_id', /previousId/],
+    ['a delete without userId', '{"type":"delete","anonymousId":"a"}', 'no_user_id', /userId/],
+    ['a delete of null', '{"type":"delete","userId":null}', 'no_user_id', /userId/],
+    ['a body nested too deep', nested(501), 'too_deep', /500 levels/],
+    ['a body nested past all stacks', nested(100_000), 'too_deep', /500 levels/],
+  ]
+
+  test.each(malformed)('%s', (...[, text, code, message]) => {
+    const reading = readWebhook(bytes(text))
+    expect(reading).toMatchObject({ kind: 'malformed', code })
+    expect(reading.kind === 'malformed' && reading.message).toMatch(message)
+  })
+
+  test('bytes that are not UTF-8', () => {
+    const body = Buffer.concat([bytes('{"type":"page","a":"'), Buffer.from([0xff]), bytes('"}')])
+    expect(readWebhook(body)).toMatchObject({
+      code: 'invalid_json',
+      message: 'The body is not valid UTF-8',
+    })
+  })
+
+  test('a body compressed with gzip, which is named as such', () => {
+    expect(readWebhook(Buffer.from([0x1f, 0x8b, 8, 0]))).toMatchObject({
+      code: 'invalid_json',
+      message: expect.stringContaining('gzip') as string,
+    })
+  })
+
+  test('text whose error message would change a terminal', () => {
+    const reading = readWebhook(bytes('{"type":\u001b[31m\u202e}'))
+    expect(reading).toMatchObject({ code: 'invalid_json' })
+    expect(JSON.stringify(reading)).not.toMatch(/\\u001b|\u202e/)
+  })
+})
+
+test('nesting up to the limit is fine', () => {
+  const text = `{"type":"page","properties":${'['.repeat(499)}${']'.repeat(499)}}`
+  expect(readWebhook(bytes(text))).toMatchObject({ kind: 'webhook' })
+})
+
+test('any bytes are either a webhook or not, without an exception', () => {
+  const body = fc.oneof(
+    fc.uint8Array().map((array) => Buffer.from(array)),
+    fc.json().map(bytes),
+    fc
+      .record({
+        type: fc.constantFrom(...eventTypes),
+        event: fc.jsonValue(),
+        userId: fc.jsonValue(),
+      })
+      .map((value) => bytes(JSON.stringify(value))),
+  )
+  fc.assert(
+    fc.property(body, (rawBody) => {
+      expect(['webhook', 'malformed']).toContain(readWebhook(rawBody).kind)
+    }),
+  )
+})
