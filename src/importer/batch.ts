@@ -6,7 +6,7 @@ import { badRow, parseJson, type BadRow, type Row } from './row.ts'
  * Text of a batch document's calls up to which they are held, so that a context and integrations
  * that stand after them still count: 4 MiB. Beyond it only what stands before the calls counts.
  */
-export const heldBatchBytesMax = 4 * 1024 * 1024
+export const heldBatchBytesMax: number = 4 * 1024 * 1024
 
 /** What a held row counts at least, since even `{}` takes memory. */
 const heldRowBytesMin = 256

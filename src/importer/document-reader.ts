@@ -118,9 +118,7 @@ export class DocumentReader {
   #endPart(byte: number, rest: Buffer, rows: Row[]): void {
     switch (this.#place) {
       case 'start':
-        if (byte === openBracket) this.#enter('calls', closeBracket)
-        else this.#enter('object', closeBrace)
-        if (byte === openBrace) this.#held.append(Buffer.of(byte))
+        this.#begin(byte)
         return
       case 'object':
         this.#held.append(rest)
@@ -136,6 +134,16 @@ export class DocumentReader {
       case 'closed':
         return
     }
+  }
+
+  #begin(opener: number): void {
+    if (opener === openBracket) {
+      this.#enter('calls', closeBracket)
+      return
+    }
+    this.#enter('object', closeBrace)
+    // The brace is part of the row, should the object be a call.
+    this.#held.append(Buffer.of(openBrace))
   }
 
   #enter(place: Place, closer: number): void {

@@ -11,9 +11,10 @@ import { Nesting, StructureScanner } from './structure.ts'
 
 /**
  * How to read on: `lines` is NDJSON to the end of the text; `document` is one array, one batch
- * document or one object over several lines, after which the question arises again.
+ * document or one object over several lines; `line` is a line that begins like neither. After a
+ * document and after such a line the question arises again.
  */
-export type Format = 'lines' | 'document'
+export type Format = 'lines' | 'document' | 'line'
 
 /**
  * Tells the format by the text's first line.
@@ -24,7 +25,7 @@ export type Format = 'lines' | 'document'
  */
 export function detectFormat(text: Buffer, isWhole: boolean): Format | undefined {
   if (text[0] === openBracket) return 'document'
-  if (text[0] !== openBrace) return mayBecomeMark(text) && !isWhole ? undefined : 'lines'
+  if (text[0] !== openBrace) return mayBecomeMark(text) && !isWhole ? undefined : 'line'
   return objectFormat(text, isWhole)
 }
 

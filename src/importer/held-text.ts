@@ -2,7 +2,7 @@
  * Text of one row that is held at most, with the blanks around it: 1 MiB. What a longer one has
  * beyond is passed over without being kept.
  */
-export const heldTextBytesMax = 1024 * 1024
+export const heldTextBytesMax: number = 1024 * 1024
 
 /** A text from its first to its last byte, or as much of it as was kept. */
 export interface WholeText {

@@ -60,9 +60,13 @@ const inflatedChunkBytes = 64 * 1024
 const pieceBytesMin = 16
 const pieceBytesMax = 4 * 1024
 
+/** The checksum and length at a member's end; read by themselves, a wrong one costs no text. */
+const trailerBytes = 8
+
 class Inflater {
   readonly #stream = createGunzip({ chunkSize: inflatedChunkBytes })
   #inflated: Buffer[] = []
+  #heldBack: Buffer = Buffer.alloc(0)
   #bytesRead = 0
   #failure: Error | undefined
   #isOver = false
@@ -87,6 +91,22 @@ class Inflater {
   }
 
   async *push(bytes: Buffer): AsyncGenerator<TextPart> {
+    const known = Buffer.concat([this.#heldBack, bytes])
+    const end = Math.max(0, known.length - trailerBytes)
+    this.#heldBack = known.subarray(end)
+    yield* this.#write(known.subarray(0, end))
+  }
+
+  async *end(): AsyncGenerator<TextPart> {
+    yield* this.#write(this.#heldBack)
+    if (!this.isOver) yield* this.#parts(() => this.#stream.end())
+  }
+
+  destroy(): void {
+    this.#stream.destroy()
+  }
+
+  async *#write(bytes: Buffer): AsyncGenerator<TextPart> {
     let start = 0
     while (start < bytes.length && !this.isOver) {
       const sizeBytes = Math.max(
@@ -98,14 +118,6 @@ class Inflater {
       this.#bytesRead += piece.length
       yield* this.#parts((settle) => this.#stream.write(piece, settle))
     }
-  }
-
-  async *end(): AsyncGenerator<TextPart> {
-    yield* this.#parts(() => this.#stream.end())
-  }
-
-  destroy(): void {
-    this.#stream.destroy()
   }
 
   async *#parts(start: (settle: () => void) => void): AsyncGenerator<TextPart> {

@@ -4,22 +4,30 @@ import { badRow, parseRow, type Row } from './row.ts'
 
 const nothing = Buffer.alloc(0)
 
-/** Reads NDJSON: each line that is not blank is a row. */
+/** Reads lines of NDJSON: each that is not blank is a row. */
 export class LineReader {
   readonly #held = new HeldText()
+  readonly #isSingle: boolean
   #line: number
+  #isClosed = false
 
-  /** Lines go on to the end of the text. */
-  readonly isClosed = false
-
-  /** @param line - the number of the line that comes first */
-  constructor(line: number) {
+  /**
+   * @param line - the number of the line that comes first
+   * @param isSingle - whether to read that line only, else all to the end of the text
+   */
+  constructor(line: number, isSingle: boolean) {
     this.#line = line
+    this.#isSingle = isSingle
   }
 
   /** The number of the line that is being read. */
   get line(): number {
     return this.#line
+  }
+
+  /** Whether the single line is read to its end. */
+  get isClosed(): boolean {
+    return this.#isClosed
   }
 
   /** Bytes that are kept for the next chunk. */
@@ -30,7 +38,7 @@ export class LineReader {
   /**
    * Adds the rows that the chunk completes.
    *
-   * @returns how many bytes of the chunk were read: all of them
+   * @returns how many bytes of the chunk were read: all of them unless the reader closes before
    */
   push(chunk: Buffer, rows: Row[]): number {
     let start = 0
@@ -39,6 +47,8 @@ export class LineReader {
       if (row !== undefined) rows.push(row)
       this.#line++
       start = end + 1
+      this.#isClosed = this.#isSingle
+      if (this.#isClosed) return start
     }
     this.#held.append(chunk.subarray(start))
     return chunk.length

@@ -67,8 +67,9 @@ export class RowReader {
     if (text.length === 0) return undefined
     const format = detectFormat(text, isWhole || text.length >= heldTextBytesMax)
     switch (format) {
+      case 'line':
       case 'lines':
-        return new LineReader(this.#line)
+        return new LineReader(this.#line, format === 'line')
       case 'document':
         return new DocumentReader(this.#line)
       case undefined:
