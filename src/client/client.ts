@@ -226,10 +226,10 @@ export class Client {
     this.#events.emit('delivered', { status: 'delivered', messageId, type })
   }
 
-  #failed({ messageId, type, json }: EncodedCall, { code, message }: Failure): void {
-    const failed = Object.freeze({ status: 'failed', messageId, type, json, code, message })
+  #failed({ messageId, type, json }: EncodedCall, failure: Failure): void {
+    const failed = Object.freeze({ status: 'failed', messageId, type, json, ...failure })
     this.#books.failed(failed)
-    this.#settings.runtime.log.debug('failed', { type, messageId, code })
+    this.#settings.runtime.log.debug('failed', { type, messageId, code: failure.code })
     this.#announceRoom()
     this.#events.emit('failed', failed)
   }

@@ -51,6 +51,8 @@ export interface FailedCall {
   readonly code: string
   /** The reason in words. */
   readonly message: string
+  /** Requests that carried the call: 0 when it was never sent. */
+  readonly attempts: number
 }
 
 /** How a queued call ended. Every queued call ends in exactly one. */

@@ -16,6 +16,8 @@ export interface Failure {
   readonly code: string
   /** The reason in words. */
   readonly message: string
+  /** Requests that carried the call. */
+  readonly attempts: number
 }
 
 /** Is told what becomes of the calls: exactly one of `delivered` and `failed` for each. */
@@ -41,6 +43,12 @@ export interface SenderOptions {
 }
 
 type FinalOutcome = Exclude<TransportOutcome, { kind: 'retry' }>
+
+/** How the tries of a batch ended, and how many there were. */
+interface Ending {
+  readonly outcome: FinalOutcome
+  readonly attempts: number
+}
 
 /** Delivers batches: a few at a time, with retries, and in halves when they are too large. */
 export class Sender {
@@ -76,46 +84,46 @@ export class Sender {
     this.#slots.release()
   }
 
-  async #deliver(calls: readonly EncodedCall[]): Promise<void> {
-    const outcome = await this.#tryUntilFinal(calls)
+  /** @param attemptsBefore - requests that carried these calls when they were part of more */
+  async #deliver(calls: readonly EncodedCall[], attemptsBefore = 0): Promise<void> {
+    const { outcome, ...ending } = await this.#tryUntilFinal(calls)
+    const attempts = attemptsBefore + ending.attempts
     switch (outcome.kind) {
       case 'accepted':
-        this.#settle(calls, outcome.rejected)
+        this.#settle(calls, outcome.rejected, attempts)
         return
       case 'refused':
-        this.#fail(calls, outcome)
+        this.#fail(calls, { code: outcome.code, message: outcome.message, attempts })
         return
       case 'too_large':
-        await this.#deliverInHalves(calls, outcome.reason)
+        if (calls.length > 1) await this.#deliverInHalves(calls, attempts)
+        else this.#fail(calls, { code: 'event_too_large', message: outcome.reason, attempts })
         return
     }
   }
 
-  async #deliverInHalves(calls: readonly EncodedCall[], reason: string): Promise<void> {
-    if (calls.length === 1) {
-      this.#fail(calls, { code: 'event_too_large', message: reason })
-      return
-    }
+  async #deliverInHalves(calls: readonly EncodedCall[], attempts: number): Promise<void> {
     const middle = Math.ceil(calls.length / 2)
     this.#options.runtime.log.debug('halving a batch', { calls: calls.length })
-    await this.#deliver(calls.slice(0, middle))
-    await this.#deliver(calls.slice(middle))
+    await this.#deliver(calls.slice(0, middle), attempts)
+    await this.#deliver(calls.slice(middle), attempts)
   }
 
-  async #tryUntilFinal(calls: readonly EncodedCall[]): Promise<FinalOutcome> {
+  async #tryUntilFinal(calls: readonly EncodedCall[]): Promise<Ending> {
     const { observer, runtime } = this.#options
     const { signal } = this.#lifetime
-    if (signal.aborted) return abandoned('it was not sent yet')
+    if (signal.aborted) return { outcome: abandoned('it was not sent yet'), attempts: 0 }
     let reason = 'no answer had come yet'
     for (let attempt = 1; ; attempt++) {
+      const end = (outcome: FinalOutcome): Ending => ({ outcome, attempts: attempt })
       const outcome = await this.#try(calls)
-      if (outcome === undefined) return abandoned(reason)
-      if (outcome.kind !== 'retry') return outcome
+      if (outcome === undefined) return end(abandoned(reason))
+      if (outcome.kind !== 'retry') return end(outcome)
       reason = outcome.reason
-      if (attempt === attemptsMax) return exhausted(reason)
+      if (attempt === attemptsMax) return end(exhausted(reason))
       const delayMs = retryDelayMs({ attempt, afterMs: outcome.afterMs }, runtime.random())
       observer.retrying({ callCount: calls.length, attempt, delayMs, reason })
-      if (!(await sleep(runtime.clock, delayMs, signal))) return abandoned(reason)
+      if (!(await sleep(runtime.clock, delayMs, signal))) return end(abandoned(reason))
     }
   }
 
@@ -155,12 +163,19 @@ export class Sender {
     })
   }
 
-  #settle(calls: readonly EncodedCall[], rejected: readonly RejectedCall[]): void {
-    const failures = new Map(rejected.map((rejection) => [rejection.index, rejection]))
+  #settle(
+    calls: readonly EncodedCall[],
+    rejected: readonly RejectedCall[],
+    attempts: number,
+  ): void {
+    const rejections = new Map(rejected.map((rejection) => [rejection.index, rejection]))
     calls.forEach((call, index) => {
-      const failure = failures.get(index)
-      if (failure === undefined) this.#options.observer.delivered(call)
-      else this.#options.observer.failed(call, failure)
+      const rejection = rejections.get(index)
+      if (rejection === undefined) this.#options.observer.delivered(call)
+      else {
+        const { code, message } = rejection
+        this.#options.observer.failed(call, { code, message, attempts })
+      }
     })
   }
 

@@ -337,6 +337,7 @@ describe('Client events', () => {
         code: 'no_event',
         json: expect.stringContaining('"messageId":"m-2"') as unknown,
         message: 'track needs an event',
+        attempts: 2,
       },
     ])
     expect(retries).toEqual([{ callCount: 2, attempt: 1, delayMs: 75, reason: 'unavailable' }])

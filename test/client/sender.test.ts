@@ -25,7 +25,7 @@ function senderOver(transport: Transport) {
     runtime,
     observer: {
       delivered: ({ messageId }) => delivered.push(messageId),
-      failed: ({ messageId }, { code, message }) => failed.push({ messageId, code, message }),
+      failed: ({ messageId }, failure) => failed.push({ messageId, ...failure }),
       retrying: (retry) => retries.push(retry),
     },
   })
@@ -63,7 +63,9 @@ describe('Sender', () => {
     sender.send(batchOf('a', 'b', 'c'))
     await sender.idle()
     expect(delivered).toEqual(['a', 'c'])
-    expect(failed).toEqual([{ messageId: 'b', code: 'no_event', message: 'track needs an event' }])
+    expect(failed).toEqual([
+      { messageId: 'b', code: 'no_event', message: 'track needs an event', attempts: 1 },
+    ])
   })
 
   test('never repeats what was refused', async () => {
@@ -118,6 +120,7 @@ describe('Sender', () => {
         messageId: 'a',
         code: 'retries_exhausted',
         message: 'Gave up after 10 tries; the last one ended with: unavailable',
+        attempts: 10,
       },
     ])
   })
@@ -142,7 +145,12 @@ describe('Sender', () => {
     ])
     expect(delivered).toEqual(['a', 'b', 'c', 'e'])
     expect(failed).toEqual([
-      { messageId: 'd', code: 'event_too_large', message: 'The endpoint answered 413' },
+      {
+        messageId: 'd',
+        code: 'event_too_large',
+        message: 'The endpoint answered 413',
+        attempts: 3,
+      },
     ])
   })
 
@@ -156,7 +164,9 @@ describe('Sender', () => {
     const { sender, failed } = senderOver(thrower)
     sender.send(batchOf('a'))
     await sender.idle()
-    expect(failed).toEqual([{ messageId: 'a', code: 'internal', message: 'not implemented' }])
+    expect(failed).toEqual([
+      { messageId: 'a', code: 'internal', message: 'not implemented', attempts: 1 },
+    ])
   })
 
   test('has four batches in flight, retries included, and the others wait in line', async () => {
@@ -205,14 +215,18 @@ describe('Sender.abort', () => {
     await clock.advance(10)
     sender.abort()
     await sender.idle()
-    const message = (reason: string) =>
-      `The client was closed before this call was delivered: ${reason}`
+    const abandoned = (messageId: string, reason: string, attempts: number) => ({
+      messageId,
+      code: 'close_timeout',
+      message: `The client was closed before this call was delivered: ${reason}`,
+      attempts,
+    })
     expect(failed).toHaveLength(5)
     expect(failed).toEqual(
       expect.arrayContaining([
-        { messageId: 'retried', code: 'close_timeout', message: message('unavailable') },
-        { messageId: 'b', code: 'close_timeout', message: message('no answer had come yet') },
-        { messageId: 'waiting', code: 'close_timeout', message: message('it was not sent yet') },
+        abandoned('retried', 'unavailable', 1),
+        abandoned('b', 'no answer had come yet', 1),
+        abandoned('waiting', 'it was not sent yet', 0),
       ]),
     )
     expect(transport.signals[1]?.aborted).toBe(true)
