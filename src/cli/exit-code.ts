@@ -1,29 +1,39 @@
 import { EvrouteError, type ErrorCode } from '../model/index.ts'
 
-/** How a command can end; the table is in the README. */
-export const exitCodes = Object.freeze({
+/** A number that a command ends with; the table is in the README. */
+export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 130
+
+/** How a command can end. */
+export const exitCodes: {
   /** All as asked. */
-  ok: 0,
+  readonly ok: 0
   /** An error of evroute itself, or counts that do not balance. */
-  internal: 1,
+  readonly internal: 1
   /** The command line or a setting is wrong. */
-  usage: 2,
+  readonly usage: 2
   /** Some rows of the input were rejected. */
-  badInput: 3,
+  readonly badInput: 3
   /** A delivery failed or expired. */
-  deliveryFailed: 4,
+  readonly deliveryFailed: 4
   /** What was expected did not arrive in time. */
-  expectationUnmet: 5,
+  readonly expectationUnmet: 5
   /** A signature did not verify. */
-  badSignature: 6,
+  readonly badSignature: 6
   /** Our own port, file, certificate or store cannot be used. */
-  cannotUse: 7,
+  readonly cannotUse: 7
   /** Ended by a signal before the work was done. */
+  readonly interrupted: 130
+} = Object.freeze({
+  ok: 0,
+  internal: 1,
+  usage: 2,
+  badInput: 3,
+  deliveryFailed: 4,
+  expectationUnmet: 5,
+  badSignature: 6,
+  cannotUse: 7,
   interrupted: 130,
 })
-
-/** A number that a command ends with. */
-export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
 /** The gravest first. */
 const precedence: readonly ExitCode[] = [1, 2, 7, 130, 4, 6, 5, 3, 0]

@@ -3,12 +3,14 @@ import { evrouteVersion } from '../model/index.ts'
 import type { AddCommand, CommandContext } from './command.ts'
 import { addCompletionCommand } from './commands/completion.ts'
 import { addExplainCommand } from './commands/explain.ts'
+import { addListenCommand } from './commands/listen.ts'
 import { addSendCommand } from './commands/send.ts'
 import { addSignCommand } from './commands/sign.ts'
 import { addVerifyCommand } from './commands/verify.ts'
 
 const commands: readonly AddCommand[] = [
   addSendCommand,
+  addListenCommand,
   addExplainCommand,
   addSignCommand,
   addVerifyCommand,

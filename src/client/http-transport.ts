@@ -15,7 +15,7 @@ export interface HttpTransportOptions {
   readonly writeKey: string
   /** Time for one request, in milliseconds: connect, headers and body together. */
   readonly timeoutMs: number
-  /** Tells the time against which a date in `Retry-After` is read. */
+  /** Tells the time against which a date in `Retry-After` is read; held while a request runs. */
   readonly clock: Clock
 }
 
@@ -56,6 +56,7 @@ class HttpTransport implements Transport {
 
   async send({ body }: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome> {
     const deadline = AbortSignal.timeout(this.#timeoutMs)
+    const release = this.#clock.hold()
     try {
       const response = await this.#pool.request({
         ...this.#request,
@@ -70,6 +71,8 @@ class HttpTransport implements Transport {
       return verdict(answer, this.#clock.nowMs())
     } catch (error) {
       return { kind: 'retry', reason: this.#reason(error, deadline.aborted) }
+    } finally {
+      release()
     }
   }
 

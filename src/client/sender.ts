@@ -132,13 +132,10 @@ export class Sender {
     const { runtime, writeKey } = this.#options
     const body = encodeEnvelope({ calls, sentAtMs: runtime.clock.nowMs(), writeKey })
     runtime.log.debug('sending a batch', { calls: calls.length, bytes: Buffer.byteLength(body) })
-    const release = runtime.clock.hold()
     try {
       return await this.#exchange({ body, callCount: calls.length })
     } catch (error) {
       return { kind: 'refused', code: 'internal', message: messageOf(error) }
-    } finally {
-      release()
     }
   }
 

@@ -33,6 +33,9 @@ export interface Transport {
    * Sends a batch once; when to try again is not its business. Failures are outcomes: a promise that
    * rejects counts as refused with the code `internal`.
    *
+   * A transport that waits for the world holds the clock meanwhile; one that waits for other parts of
+   * the program, which may need the clock to go on, does not.
+   *
    * @param signal - aborts when the client waits no longer
    */
   send(batch: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome>

@@ -1,6 +1,7 @@
 import type { AddCommand } from '../command.ts'
 import {
-  addSendingFlags,
+  addOutputFlags,
+  addWebhookFlags,
   readSendingOptions,
   type SendingFlags,
 } from '../sending/sending-options.ts'

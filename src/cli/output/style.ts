@@ -18,6 +18,8 @@ export interface Style {
   readonly warning: Paint
   /** A name that somebody gave. */
   readonly name: Paint
+  /** As it is. */
+  readonly plain: Paint
 }
 
 /**
@@ -43,5 +45,6 @@ export function createStyle(color: boolean): Style {
     bad: chalk.red,
     warning: chalk.yellow,
     name: chalk.cyan,
+    plain: (text) => text,
   }
 }

@@ -28,7 +28,7 @@ export interface CallFlags {
 }
 
 /** The fields that each type can take from a flag; others would be ignored and are refused. */
-const fieldsOf: Readonly<Record<EventType, readonly (keyof CallFlags)[]>> = {
+const fieldsOf: Readonly<Record<EventType, readonly FieldName[]>> = {
   identify: ['userId', 'anonymousId'],
   track: ['userId', 'anonymousId', 'event'],
   page: ['userId', 'anonymousId', 'name'],
@@ -39,14 +39,17 @@ const fieldsOf: Readonly<Record<EventType, readonly (keyof CallFlags)[]>> = {
 }
 
 /** The fields of a call that have a flag of their own. */
-export const fieldNames = [
+export const fieldNames: readonly FieldName[] = [
   'event',
   'userId',
   'anonymousId',
   'groupId',
   'previousId',
   'name',
-] as const satisfies readonly (keyof CallFlags)[]
+]
+
+/** A field of a call that has a flag of its own. */
+export type FieldName = Exclude<keyof CallFlags, 'timestamp' | 'integration'>
 
 /**
  * Makes a call of the sample of its type, the flags and the `key=value` pairs. Pairs replace the

@@ -1,3 +1,5 @@
+import type { JsonValue } from '../../model/index.ts'
+import { formatJson } from '../output/json.ts'
 import { formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 import { plainText } from '../../receiver/index.ts'
@@ -25,6 +27,6 @@ export function planText(plan: Plan, style: Style): string {
   const bytes = formatCount(Buffer.byteLength(body))
   lines.push(...urls.map((url) => `  POST ${style.name(url)} ${style.faint(`(${bytes} bytes)`)}`))
   if (signature !== null) lines.push(`  X-Signature: ${signature}`)
-  const indented = JSON.stringify(JSON.parse(body), null, 2).replace(/^/gm, '  ')
+  const indented = formatJson(JSON.parse(body) as JsonValue, style).replace(/^/gm, '  ')
   return `${lines.join('\n')}\n${indented}\n\n`
 }

@@ -1,0 +1,24 @@
+import { formatTimestamp } from '../../model/index.ts'
+import type { ReceivedEvent } from '../../receiver/index.ts'
+
+/** A received request as a record for programs; a file of them is a capture. */
+export function eventRecord(event: ReceivedEvent): Readonly<Record<string, unknown>> {
+  return {
+    kind: 'event',
+    seq: event.seq,
+    at: formatTimestamp(event.atMs),
+    type: event.type,
+    userId: event.userId,
+    method: event.method,
+    path: event.path,
+    signature: event.signature,
+    reason: event.reason,
+    code: event.code,
+    status: event.status,
+    ms: event.durationMs,
+    bytes: event.bytes,
+    headers: event.headers,
+    body: event.body,
+    rawBase64: event.rawBody.toString('base64'),
+  }
+}
