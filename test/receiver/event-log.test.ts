@@ -34,7 +34,9 @@ const malformed: UnnumberedEvent = {
 test('numbers from 1, freezes and keeps', () => {
   const log = new EventLog(10, silentLog)
   const first = log.add(request)
+  const before = log.events
   log.add(request)
+  expect(before).toHaveLength(1)
   expect(log.events.map(({ seq }) => seq)).toEqual([1, 2])
   expect(log.events[0]).toBe(first)
   expect(Object.isFrozen(first)).toBe(true)

@@ -83,9 +83,10 @@ export function nextEvent(receiver: Receiver): Promise<ReceivedEvent> {
   })
 }
 
-/** A manual clock that says when somebody begins to wait for a given time. */
+/** A manual clock that says when somebody begins to wait for a given time, and counts holds. */
 export class WatchedClock extends ManualClock {
   readonly #watches = new Map<number, () => void>()
+  holds = 0
 
   /** Resolves once a task is scheduled that long from its moment. */
   scheduled(delayMs: number): Promise<void> {
@@ -96,5 +97,10 @@ export class WatchedClock extends ManualClock {
     const timer = super.schedule(delayMs, task)
     this.#watches.get(delayMs)?.()
     return timer
+  }
+
+  override hold(): () => void {
+    this.holds++
+    return () => this.holds--
   }
 }

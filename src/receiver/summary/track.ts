@@ -37,8 +37,7 @@ export function trackPhrases(body: JsonObject): readonly Phrase[] {
 }
 
 function tells(value: JsonValue | undefined): boolean {
-  if (value === null || value === undefined || value === '') return false
-  return typeof value !== 'object' || Array.isArray(value)
+  return value !== '' && (typeof value !== 'object' || Array.isArray(value))
 }
 
 /** A list is told by its length. */

@@ -94,7 +94,8 @@ describe('page', () => {
     [{ name: 'Home', properties: { url: 'https://example.com/a?b' } }, '/a “Home”'],
     [{ properties: { path: '/', referrer: 'newsletter' } }, '/ ← newsletter'],
     [{ properties: { path: '/', referrer: '' } }, '/'],
-    [{ properties: { url: 'mailto' } }, ''],
+    [{ properties: { path: '/', referrer: 'about:blank' } }, '/'],
+    [{ properties: { url: 'mailto', title: ' \n' } }, ''],
     [{ properties: 'x', name: 7 }, '“7”'],
   ])('%j', (body, expected) => {
     expect(line('page', body)).toBe(expected)
