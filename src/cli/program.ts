@@ -2,15 +2,19 @@ import { Command } from 'commander'
 import { evrouteVersion } from '../model/index.ts'
 import type { AddCommand, CommandContext } from './command.ts'
 import { addCompletionCommand } from './commands/completion.ts'
+import { addDemoCommand } from './commands/demo.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addListenCommand } from './commands/listen.ts'
+import { addReplayCommand } from './commands/replay.ts'
 import { addSendCommand } from './commands/send.ts'
 import { addSignCommand } from './commands/sign.ts'
 import { addVerifyCommand } from './commands/verify.ts'
 
 const commands: readonly AddCommand[] = [
+  addDemoCommand,
   addSendCommand,
   addListenCommand,
+  addReplayCommand,
   addExplainCommand,
   addSignCommand,
   addVerifyCommand,

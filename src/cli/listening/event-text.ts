@@ -1,4 +1,4 @@
-import { formatTimestamp, type JsonObject } from '../../model/index.ts'
+import type { JsonObject } from '../../model/index.ts'
 import {
   plainText,
   shortText,
@@ -12,6 +12,7 @@ import {
 } from '../../receiver/index.ts'
 import type { Style } from '../output/style.ts'
 import { formatJson } from '../output/json.ts'
+import { formatTimeOfDay } from '../output/time.ts'
 
 /** How a received request is shown to a person. */
 export interface EventView {
@@ -67,7 +68,7 @@ function mainLine(event: ReceivedEvent, { style, memory, columns }: EventView): 
   const number = `#${event.seq}`.padEnd(4)
   const type = (event.type ?? 'malformed').toUpperCase().padEnd(9)
   const user = shortText(event.userId ?? '-', isWide ? 36 : 16).padEnd(6)
-  const time = formatTimestamp(event.atMs).slice(11, 23)
+  const time = formatTimeOfDay(event.atMs)
   const before = [
     ...(isWide ? [style.faint(time)] : []),
     number,

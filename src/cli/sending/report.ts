@@ -1,6 +1,5 @@
 import {
   formatDuration,
-  formatTimestamp,
   type Ledger,
   type Rejection,
   type RequestRecord,
@@ -12,11 +11,13 @@ import { formatCount } from '../output/numbers.ts'
 import { startProgress, type Progress } from '../output/progress.ts'
 import { recordLine } from '../output/records.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
+import { formatTimeOfDay } from '../output/time.ts'
 import { summaryLine } from '../output/summary-line.ts'
 import type { Plan } from './dry-outlet.ts'
 import type { OutletLedger } from './outlet.ts'
 import { planText } from './plan-text.ts'
 import type { SendingOptions } from './sending-options.ts'
+import { deliveryRecord, requestRecord } from './sending-records.ts'
 
 /** Lines about things that went wrong, before the summary stands for the rest. */
 const problemLinesMax = 20
@@ -49,12 +50,10 @@ export class Report implements Observer {
   }
 
   request(record: RequestRecord): void {
-    const { messageId, url, attempt, outcome, status, error, durationMs, atMs } = record
+    const { outcome, error, url } = record
     if (outcome !== 'success') this.#lastProblem = `${error ?? ''} from ${url}`
     if (this.#options.json) {
-      const at = formatTimestamp(atMs)
-      const ms = durationMs
-      this.#record({ kind: 'request', messageId, url, attempt, outcome, status, error, ms, at })
+      this.#record(requestRecord(record))
     } else if (this.#options.verbose) {
       this.#line(this.#requestText(record))
     } else if (outcome !== 'success') {
@@ -63,12 +62,11 @@ export class Report implements Observer {
   }
 
   settled(delivery: SettledDelivery): void {
-    const { messageId, type, destinationId, state, attempts, reason } = delivery
+    const { messageId, type, state, attempts, reason } = delivery
     this.#settled++
     if (state !== 'delivered') this.#failed++
     if (this.#options.json) {
-      const destination = destinationId
-      this.#record({ kind: 'delivery', messageId, type, destination, state, attempts, reason })
+      this.#record(deliveryRecord(delivery))
     } else if (state !== 'delivered') {
       const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`
       this.#problem(`${type} ${messageId} ${state} after ${tries}: ${reason ?? ''}`)
@@ -152,7 +150,7 @@ export class Report implements Observer {
     const { url, attempt, outcome, error, status, durationMs, atMs } = record
     const look = { success: 'good', retry: 'warning', final: 'bad' } as const
     const answer = this.#style[look[outcome]](error ?? `status_${status ?? ''}`)
-    const time = this.#style.faint(formatTimestamp(atMs).slice(11, 23))
+    const time = this.#style.faint(formatTimeOfDay(atMs))
     return `${time}  attempt ${attempt}  ${answer}  ${url}  ${formatDuration(durationMs)}`
   }
 

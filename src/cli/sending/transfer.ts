@@ -10,6 +10,7 @@ import {
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import { openOutlet } from './open-outlet.ts'
+import { Pace } from './pace.ts'
 import { Report } from './report.ts'
 import type { SendingOptions } from './sending-options.ts'
 
@@ -21,10 +22,13 @@ export interface TransferOptions {
   readonly options: SendingOptions
   /** What to send. */
   readonly rows: AsyncIterable<readonly Row[]>
+  /** Rows per second at the most; as fast as possible when undefined. */
+  readonly ratePerSecond?: number | undefined
 }
 
 /** Sends every row, tells what happens, and ends with the books and the exit code they deserve. */
-export async function transfer({ io, options, rows }: TransferOptions): Promise<ExitCode> {
+export async function transfer(request: TransferOptions): Promise<ExitCode> {
+  const { io, options, rows, ratePerSecond = Infinity } = request
   const elapsedMs = stopwatch()
   const report = new Report(io, options, elapsedMs)
   const clock = options.virtualClock ? new VirtualClock(systemClock.nowMs()) : systemClock
@@ -46,7 +50,9 @@ export async function transfer({ io, options, rows }: TransferOptions): Promise<
 
   try {
     await untilStopped(io.stop, async () => {
+      const pace = new Pace(clock, ratePerSecond)
       for await (const row of eachRow(rows, clock)) {
+        await pace.turn(io.stop)
         if (io.stop.aborted) return
         await offer(row)
         await report.ready()

@@ -1,0 +1,24 @@
+import type { AddCommand } from '../command.ts'
+
+interface DemoFlags {
+  readonly json?: boolean
+  readonly color: boolean
+}
+
+/** Adds `evroute demo`. */
+export const addDemoCommand: AddCommand = (program, { io, end }) => {
+  const command = program
+    .command('demo')
+    .summary('show the whole way of a call, in this process')
+    .description(
+      'Starts a receiver, sends one call of each type and one deletion through client, router and\n' +
+        'sender, and shows both sides. It needs nothing and changes nothing.',
+    )
+    .option('--json', 'NDJSON records on stdout')
+    .option('--no-color', 'no colours')
+  command.action(async () => {
+    const { json = false, color } = command.opts<DemoFlags>()
+    const { demo } = await import('../demo/demo.ts')
+    end(await demo({ json, color }, io))
+  })
+}

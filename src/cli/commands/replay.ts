@@ -1,0 +1,69 @@
+import { InvalidArgumentError } from 'commander'
+import { isEventType, parseTimestamp, type EventType } from '../../model/index.ts'
+import type { AddCommand } from '../command.ts'
+import { timestampFlag } from '../flags.ts'
+import {
+  addSendingFlags,
+  readSendingOptions,
+  type SendingFlags,
+} from '../sending/sending-options.ts'
+
+interface ReplayFlags extends SendingFlags {
+  readonly rate?: number
+  readonly type?: readonly EventType[]
+  readonly since?: string
+  readonly until?: string
+}
+
+const examples = `
+Examples:
+  evroute replay history.ndjson.gz --to https://example.com/hook --secret env:HOOK_SECRET
+  evroute replay 2026-*.ndjson.gz --rate 100/s --type track --since 2026-10-01 --until 2026-11-01
+
+Every call keeps its timestamp and messageId. Exit codes are those of \`send\`.`
+
+/** Adds `evroute replay`. */
+export const addReplayCommand: AddCommand = (program, { io, end }) => {
+  const command = program
+    .command('replay')
+    .summary('send the calls of files again')
+    .description(
+      'Imports history: sends the calls of files as signed webhooks, as fast as allowed.',
+    )
+    .argument('<file...>', 'calls in any format that `send --file` reads, - for stdin')
+    .option('--rate <n/s>', 'calls per second at the most', rateFlag)
+    .option('--type <type>', 'only calls of this type, repeatable', typesFlag)
+    .option('--since <time>', 'only calls from this timestamp on', timestampFlag)
+    .option('--until <time>', 'only calls before this timestamp', timestampFlag)
+  addSendingFlags(command)
+    .addHelpText('after', examples)
+    .action(async (files: readonly string[]) => {
+      const flags = command.opts<ReplayFlags>()
+      const options = await readSendingOptions(flags, io)
+      const [{ selectedRows }, { transfer }] = await Promise.all([
+        import('../sending/row-selection.ts'),
+        import('../sending/transfer.ts'),
+      ])
+      const selection = {
+        types: flags.type,
+        sinceMs: parseTimestamp(flags.since),
+        untilMs: parseTimestamp(flags.until),
+      }
+      const rows = selectedRows(files, selection, io)
+      end(await transfer({ io, options, rows, ratePerSecond: flags.rate }))
+    })
+}
+
+function rateFlag(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)(?:\/s)?$/.exec(text)
+  const rate = Number(match?.[1])
+  if (rate > 0) return rate
+  throw new InvalidArgumentError('A rate is written as 100/s.')
+}
+
+function typesFlag(text: string, previous: readonly EventType[] = []): readonly EventType[] {
+  if (isEventType(text)) return [...previous, text]
+  throw new InvalidArgumentError(
+    'It is one of identify, track, page, screen, group, alias, delete.',
+  )
+}

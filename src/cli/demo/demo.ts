@@ -1,0 +1,124 @@
+import { eventTypes, imbalances, type EventType, type Ledger } from '../../model/index.ts'
+import { Receiver, SummaryMemory, type ReceivedEvent } from '../../receiver/index.ts'
+import { createRuntime, stopwatch, type Observer } from '../../runtime/index.ts'
+import { exitCodes, type ExitCode } from '../exit-code.ts'
+import type { Io } from '../io.ts'
+import { eventRecord } from '../listening/event-record.ts'
+import { eventText } from '../listening/event-text.ts'
+import { recordLine } from '../output/records.ts'
+import { createStyle, wantsColor, type Style } from '../output/style.ts'
+import { summaryLine } from '../output/summary-line.ts'
+import { sampleCall } from '../sending/sample-calls.ts'
+import { deliveryRecord, requestRecord } from '../sending/sending-records.ts'
+import { readSendingOptions } from '../sending/sending-options.ts'
+import { WebhookOutlet } from '../sending/webhook-outlet.ts'
+
+const secret = 'demo-secret-that-is-no-secret'
+
+/** How the demonstration is shown. */
+export interface DemoOptions {
+  /** NDJSON records instead of text. */
+  readonly json: boolean
+  /** False with `--no-color`. */
+  readonly color: boolean
+}
+
+/** Sends a sample of every type to a receiver of its own and shows both sides. */
+export async function demo(options: DemoOptions, io: Io): Promise<ExitCode> {
+  const elapsedMs = stopwatch()
+  const stage = options.json ? jsonStage(io) : textStage(io, options)
+  await using receiver = new Receiver({ secret })
+  receiver.on('event', (event) => stage.received(event))
+  const { url } = await receiver.start()
+  stage.opened(url)
+  const runtime = createRuntime({ observer: stage })
+  const sending = await readSendingOptions({ to: [`${url}/`], secret }, io)
+  if (sending.target.kind !== 'webhooks') return exitCodes.internal
+  const rejections: string[] = []
+  const outlet = new WebhookOutlet({
+    options: sending,
+    destination: sending.target.destination,
+    runtime,
+    listener: { rejected: (_, { code }) => rejections.push(code), untaken: () => undefined },
+  })
+  for (const [index, type] of eventTypes.entries()) {
+    stage.sending(type)
+    await outlet.offer(sampleCall(type), index + 1)
+    await outlet.finish()
+  }
+  const ledger = {
+    ...(await outlet.ledger()),
+    read: eventTypes.length,
+    rejected: rejections.length,
+  }
+  await outlet.close()
+  stage.closed(ledger, elapsedMs())
+  return isAsItShouldBe(ledger, receiver) ? exitCodes.ok : exitCodes.internal
+}
+
+function isAsItShouldBe(ledger: Ledger, { counts }: Receiver): boolean {
+  const all = eventTypes.length
+  return imbalances(ledger).length === 0 && ledger.delivered === all && counts.valid === all
+}
+
+/** Where the demonstration is shown. */
+interface Stage extends Observer {
+  opened(url: string): void
+  sending(type: EventType): void
+  received(event: ReceivedEvent): void
+  closed(ledger: Ledger, durationMs: number): void
+}
+
+function jsonStage(io: Io): Stage {
+  const write = (record: Readonly<Record<string, unknown>>): void => {
+    if (io.stop.reason !== 'output_closed') io.stdout.write(recordLine(record))
+  }
+  return {
+    opened: () => undefined,
+    sending: () => undefined,
+    received: (event) => write(eventRecord(event)),
+    request: (record) => write(requestRecord(record)),
+    settled: (delivery) => write(deliveryRecord(delivery)),
+    closed: (ledger, durationMs) =>
+      write({ kind: 'summary', ...ledger, ms: Math.round(durationMs) }),
+  }
+}
+
+function textStage(io: Io, options: DemoOptions): Stage {
+  const style = createStyle(wantsColor(io, io.stdout, options.color))
+  const memory = new SummaryMemory()
+  const write = (text: string): void => {
+    if (io.stop.reason !== 'output_closed') io.stdout.write(text)
+  }
+  return {
+    opened: (url) => write(introduction(url, style)),
+    sending: (type) => write(`${style.faint('sent     ')}${type}\n`),
+    received: (event) => {
+      const { columns } = io.stdout
+      const room = columns === undefined ? undefined : columns - 9
+      const text = eventText(event, { style, memory, verbose: false, columns: room })
+      write(`${style.faint('received ')}${text}`)
+    },
+    request: () => undefined,
+    settled: () => undefined,
+    closed: (ledger, durationMs) => {
+      write(`\n${summaryLine(ledger, durationMs, style)}`)
+      write(nextSteps(style))
+    },
+  }
+}
+
+function introduction(url: string, style: Style): string {
+  return (
+    `${style.strong('One call of each type, and one deletion')}: through the batching client, the\n` +
+    `router and the webhook sender, signed, to a receiver at ${style.name(url)}\n\n`
+  )
+}
+
+function nextSteps(style: Style): string {
+  return (
+    '\nNow with a receiver of your own, in two terminals:\n' +
+    `  ${style.strong('npx evroute listen --secret s3cret')}\n` +
+    `  ${style.strong('npx evroute send track --secret s3cret')}\n`
+  )
+}

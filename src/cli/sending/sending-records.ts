@@ -1,0 +1,14 @@
+import { formatTimestamp, type RequestRecord, type SettledDelivery } from '../../model/index.ts'
+
+/** One request to an endpoint as a record for programs. */
+export function requestRecord(request: RequestRecord): Readonly<Record<string, unknown>> {
+  const { messageId, url, attempt, outcome, status, error, durationMs, atMs } = request
+  const at = formatTimestamp(atMs)
+  return { kind: 'request', messageId, url, attempt, outcome, status, error, ms: durationMs, at }
+}
+
+/** A delivery that came to its end as a record for programs. */
+export function deliveryRecord(delivery: SettledDelivery): Readonly<Record<string, unknown>> {
+  const { messageId, type, destinationId, state, attempts, reason } = delivery
+  return { kind: 'delivery', messageId, type, destination: destinationId, state, attempts, reason }
+}
