@@ -21,7 +21,7 @@ export class DocumentReader {
   readonly #scanner: StructureScanner
   readonly #held = new HeldText()
   #place: Place = 'start'
-  #nesting = new Nesting(closeBrace)
+  #nesting = new Nesting()
   #batch: Batch | undefined
   #partLine: number
   #partsRead = 0
@@ -76,7 +76,7 @@ export class DocumentReader {
    * @param damage - why the text ends too early, when that is known
    */
   end(rows: Row[], damage?: string): void {
-    const isCallWhole = !this.#nesting.isInside && !this.#scanner.inString
+    const isCallWhole = this.#nesting.depth === 0 && !this.#scanner.inString
     const [line, message] = this.#missingEnd(isCallWhole)
     if (this.#place === 'calls' && isCallWhole) {
       const row = parseRow(this.#held.view(), this.#partLine)
@@ -106,7 +106,7 @@ export class DocumentReader {
       case 'start':
         return true
       case 'object':
-        return role === 'closer' || (role === 'opener' && byte === openBracket)
+        return this.#nesting.depth === 0 || (this.#nesting.depth === 1 && byte === openBracket)
       case 'calls':
       case 'members':
         return role === 'closer' || role === 'separator'
@@ -138,15 +138,15 @@ export class DocumentReader {
 
   #begin(opener: number): void {
     if (opener === openBracket) {
-      this.#enter('calls', closeBracket)
+      this.#enterParts('calls', closeBracket)
       return
     }
-    this.#enter('object', closeBrace)
+    this.#place = 'object'
     // The brace is part of the row, should the object be a call.
     this.#held.append(Buffer.of(openBrace))
   }
 
-  #enter(place: Place, closer: number): void {
+  #enterParts(place: Place, closer: number): void {
     this.#place = place
     this.#nesting = new Nesting(closer)
     this.#partLine = this.#scanner.line
@@ -170,7 +170,7 @@ export class DocumentReader {
     const members = before.at(-1) === comma ? before.subarray(0, -1) : before
     rows.push(...this.#batch.addMembers(members.subarray(1), this.#startLine))
     this.#held.complete(Buffer.alloc(0))
-    this.#enter('calls', closeBracket)
+    this.#enterParts('calls', closeBracket)
   }
 
   #readCall(rest: Buffer, isLast: boolean, rows: Row[]): void {
@@ -182,7 +182,7 @@ export class DocumentReader {
     this.#nextPart()
     if (!isLast) return
     if (this.#batch === undefined) this.#place = 'closed'
-    else this.#enter('members', closeBrace)
+    else this.#enterParts('members', closeBrace)
   }
 
   #addRow(row: Row, bytes: number, rows: Row[]): void {

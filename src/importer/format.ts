@@ -1,5 +1,4 @@
 import {
-  closeBrace,
   lineFeed,
   mayBecomeMark,
   openBrace,
@@ -75,11 +74,12 @@ type ObjectScan =
 
 function scanObject(line: Buffer): ObjectScan {
   const scanner = new StructureScanner(1)
-  const nesting = new Nesting(closeBrace)
-  for (let at = scanner.next(line, 1); at < line.length; at = scanner.next(line, at + 1)) {
-    const role = nesting.read(line[at])
-    if (role === 'closer') return { kind: 'closed', end: at + 1 }
-    const isList = role === 'opener' && line[at] === openBracket
+  const nesting = new Nesting()
+  for (let at = scanner.next(line, 0); at < line.length; at = scanner.next(line, at + 1)) {
+    const byte = line[at] ?? 0
+    nesting.read(byte)
+    if (nesting.depth === 0) return { kind: 'closed', end: at + 1 }
+    const isList = byte === openBracket && nesting.depth === 1
     if (isList && endsWithBatchKey(line.subarray(0, at))) return { kind: 'batch' }
   }
   return { kind: scanner.inString ? 'broken' : 'open' }

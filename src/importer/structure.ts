@@ -66,46 +66,45 @@ export class StructureScanner {
 
 /**
  * What a structural byte is to the array or object around it: `separator` stands between its parts,
- * `closer` ends it, `opener` begins a part's own array or object, `inner` lies within that.
+ * `closer` ends it, and `inner` belongs to a part.
  */
-export type StructuralRole = 'separator' | 'closer' | 'opener' | 'inner'
+export type StructuralRole = 'separator' | 'closer' | 'inner'
 
 /**
- * Tells the parts of one array or object apart.
+ * Tells the parts of one array or object apart, or documents that follow each other.
  *
  * A part that begins with a brace ends with its matching brace, whatever brackets stand between, and
  * the other way round. In sound JSON that is the same as matching both; in broken JSON it keeps the
  * damage within the part.
  */
 export class Nesting {
-  readonly #closer: number
+  readonly #closer: number | undefined
   #opener = 0
   #depth = 0
 
-  /** @param closer - the byte that ends the array or object */
-  constructor(closer: number) {
+  /** @param closer - the byte that ends the array or object; none around documents */
+  constructor(closer?: number) {
     this.#closer = closer
   }
 
-  /** Whether a part's own array or object is open. */
-  get isInside(): boolean {
-    return this.#depth > 0
+  /** How many arrays or objects of the part's own kind are open in it; 0 outside of them. */
+  get depth(): number {
+    return this.#depth
   }
 
   /** Reads the next structural byte. */
-  read(byte: number | undefined): StructuralRole {
-    if (this.#depth > 0) return this.#readInside(byte)
+  read(byte: number): StructuralRole {
+    if (this.#depth > 0) {
+      if (byte === this.#opener) this.#depth++
+      else if (byte === closerOf(this.#opener)) this.#depth--
+      return 'inner'
+    }
     if (byte === comma) return 'separator'
     if (byte === this.#closer) return 'closer'
-    if (byte !== openBracket && byte !== openBrace) return 'inner'
-    this.#opener = byte
-    this.#depth = 1
-    return 'opener'
-  }
-
-  #readInside(byte: number | undefined): StructuralRole {
-    if (byte === this.#opener) this.#depth++
-    else if (byte === closerOf(this.#opener)) this.#depth--
+    if (byte === openBracket || byte === openBrace) {
+      this.#opener = byte
+      this.#depth = 1
+    }
     return 'inner'
   }
 }

@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, rm, unlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openInput } from '../../src/importer/index.ts'
+
+let folder = ''
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'evroute-input-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+const stdin = Readable.from([Buffer.from('from standard input')])
+
+describe('openInput', () => {
+  it('gives the bytes of a file', async () => {
+    const path = join(folder, 'a.ndjson')
+    await writeFile(path, 'x'.repeat(300_000))
+    expect(await text(await openInput(path, stdin))).toBe('x'.repeat(300_000))
+  })
+
+  it('gives standard input for a dash', async () => {
+    expect(await text(await openInput('-', stdin))).toBe('from standard input')
+  })
+
+  it('reads what has no size, such as a named pipe', async () => {
+    const path = join(folder, 'pipe')
+    execFileSync('mkfifo', [path])
+    const [content] = await Promise.all([
+      openInput(path, stdin).then((input) => text(input)),
+      writeFile(path, 'through the pipe'),
+    ])
+    expect(content).toBe('through the pipe')
+  })
+
+  it('refuses a path that does not exist', async () => {
+    const path = join(folder, 'missing.ndjson')
+    await expect(openInput(path, stdin)).rejects.toMatchObject({
+      code: 'cannot_read_file',
+      message: `Cannot read ${path}: it does not exist`,
+      hint: 'Check the path, or pass - to read from standard input.',
+    })
+  })
+
+  it('refuses a folder', async () => {
+    await expect(openInput(folder, stdin)).rejects.toMatchObject({
+      code: 'cannot_read_file',
+      message: `Cannot read ${folder}: it is a folder`,
+      hint: 'Name a file in it.',
+    })
+  })
+
+  it('refuses a path that leads through a file', async () => {
+    await writeFile(join(folder, 'file'), '')
+    await expect(openInput(join(folder, 'file', 'a'), stdin)).rejects.toMatchObject({
+      code: 'cannot_read_file',
+      hint: 'Check that the file may be read.',
+    })
+  })
+
+  it('fails from the reading when the file is gone by then', async () => {
+    const path = join(folder, 'gone.ndjson')
+    await writeFile(path, '')
+    const input = await openInput(path, stdin)
+    await unlink(path)
+    await expect(text(input)).rejects.toMatchObject({ code: 'cannot_read_file' })
+  })
+})
