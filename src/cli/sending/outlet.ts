@@ -30,8 +30,6 @@ export interface Outlet {
 export interface OutletListener {
   /** A row was refused after all: it counts as rejected, not as accepted. */
   rejected(line: number, rejection: Rejection): void
-  /** The command was interrupted before this row was stored: it counts as not read. */
-  untaken(): void
 }
 
 /** What every outlet is made of. */

@@ -46,7 +46,14 @@ export class Report implements Observer {
   /** Where rooms say what they do: on stderr, but for details and unless `--quiet` is given. */
   get log(): Log {
     if (this.#options.quiet) return silentLog
-    return { ...lineLog((line) => this.#line(line)), debug: silentLog.debug }
+    const { warn } = lineLog((line) => this.#line(line))
+    return {
+      debug: silentLog.debug,
+      warn: (message, fields) => {
+        // A timeout has a line of its own, as every request that did not succeed.
+        if (fields?.['code'] !== 'timeout') warn(message, fields)
+      },
+    }
   }
 
   request(record: RequestRecord): void {
@@ -55,7 +62,7 @@ export class Report implements Observer {
     if (this.#options.json) {
       this.#record(requestRecord(record))
     } else if (this.#options.verbose) {
-      this.#line(this.#requestText(record))
+      this.#line(`${this.#requestText(record)}\n`)
     } else if (outcome !== 'success') {
       this.#problem(this.#requestText(record))
     }
@@ -147,11 +154,12 @@ export class Report implements Observer {
   }
 
   #requestText(record: RequestRecord): string {
-    const { url, attempt, outcome, error, status, durationMs, atMs } = record
+    const { messageId, url, attempt, outcome, error, status, durationMs, atMs } = record
     const look = { success: 'good', retry: 'warning', final: 'bad' } as const
-    const answer = this.#style[look[outcome]](error ?? `status_${status ?? ''}`)
+    const answer = this.#style[look[outcome]](error ?? String(status))
     const time = this.#style.faint(formatTimeOfDay(atMs))
-    return `${time}  attempt ${attempt}  ${answer}  ${url}  ${formatDuration(durationMs)}`
+    const end = this.#style.faint(`${formatDuration(durationMs)}  ${messageId}`)
+    return `${time}  attempt ${attempt}  ${answer}  ${url}  ${end}`
   }
 
   #progressText(elapsedMs: number): string {

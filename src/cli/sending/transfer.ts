@@ -10,6 +10,7 @@ import {
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import { openOutlet } from './open-outlet.ts'
+import type { OutletLedger } from './outlet.ts'
 import { Pace } from './pace.ts'
 import { Report } from './report.ts'
 import type { SendingOptions } from './sending-options.ts'
@@ -38,14 +39,13 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
     counts.rejected++
     report.rejected(line, rejection)
   }
-  const listener = { rejected: reject, untaken: () => counts.read-- }
-  const outlet = openOutlet({ options, runtime, listener }, (plan) => report.planned(plan))
+  const parts = { options, runtime, listener: { rejected: reject } }
+  const outlet = openOutlet(parts, (plan) => report.planned(plan))
 
   const offer = async (row: Row): Promise<void> => {
     counts.read++
     const result = row.kind === 'bad' ? row : await outlet.offer(row.value, row.line)
     if (result.kind === 'bad' || result.kind === 'rejected') reject(row.line, result)
-    if (result.kind === 'closed') counts.read--
   }
 
   try {
@@ -60,7 +60,7 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
       await outlet.finish()
     })
     if (io.stop.aborted) await outlet.stop()
-    const ledger = { ...(await outlet.ledger()), ...counts }
+    const ledger = booksOf(await outlet.ledger(), counts, io.stop)
     report.summary(ledger, elapsedMs())
     return verdict({ ledger, report, stop: io.stop })
   } finally {
@@ -89,6 +89,15 @@ async function untilStopped(stop: AbortSignal, work: () => Promise<void>): Promi
   stop.addEventListener('abort', onAbort, { once: true })
   await Promise.race([work(), stopped])
   stop.removeEventListener('abort', onAbort)
+}
+
+/** Puts the books together. What was read and not taken in when the command was stopped is not read. */
+function booksOf(
+  ledger: OutletLedger,
+  { read, rejected }: { readonly read: number; readonly rejected: number },
+  stop: AbortSignal,
+): OutletLedger & Ledger {
+  return { read: stop.aborted ? ledger.accepted + rejected : read, rejected, ...ledger }
 }
 
 /** What the books and the way the command ended are worth. */

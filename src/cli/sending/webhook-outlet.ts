@@ -1,4 +1,4 @@
-import { Client, createInProcessTransport } from '../../client/index.ts'
+import { Client, createInProcessTransport, type FailedCall } from '../../client/index.ts'
 import { isRejectionCode, type Destination, type JsonObject } from '../../model/index.ts'
 import { Pipeline } from '../../service/index.ts'
 import { CallQueue, type OfferResult } from './call-queue.ts'
@@ -10,6 +10,7 @@ import { commandLineSourceId } from './sending-options.ts'
 export class WebhookOutlet implements Outlet {
   readonly #pipeline: Pipeline
   readonly #calls: CallQueue
+  #failure: FailedCall | undefined
 
   constructor(parts: OutletParts & { readonly destination: Destination }) {
     const { options, runtime, listener } = parts
@@ -30,7 +31,7 @@ export class WebhookOutlet implements Outlet {
     })
     this.#calls = new CallQueue(client, (call, line) => {
       if (isRejectionCode(call.code)) listener.rejected(line, { ...call, code: call.code })
-      else listener.untaken()
+      else if (call.code !== 'close_timeout') this.#failure ??= call
     })
   }
 
@@ -44,6 +45,7 @@ export class WebhookOutlet implements Outlet {
 
   async finish(): Promise<void> {
     await this.#calls.flush()
+    if (this.#failure !== undefined) throw new Error(this.#failure.message)
     await this.#pipeline.idle()
   }
 
