@@ -1,0 +1,101 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const run = promisify(execFile)
+const root = resolve(import.meta.dirname, '../..')
+const bytesMax = 1_000_000
+
+interface Packed {
+  readonly filename: string
+  readonly size: number
+  readonly files: readonly { readonly path: string }[]
+}
+
+describe('the packed package, installed in an empty folder', () => {
+  let folder = ''
+  let packed: Packed = { filename: '', size: 0, files: [] }
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'evroute-package-'))
+    // Scripts would build again, and take dist away from the tests that run beside this one.
+    const flags = ['--json', '--ignore-scripts', '--pack-destination', folder]
+    const { stdout } = await run('npm', ['pack', ...flags], { cwd: root })
+    packed = readPacked(stdout)
+    const home = join(folder, 'node_modules/evroute')
+    await mkdir(home, { recursive: true })
+    const tarball = join(folder, packed.filename)
+    await run('tar', ['-xzf', tarball, '-C', home, '--strip-components', '1'])
+    await symlink(join(root, 'node_modules'), join(home, 'node_modules'))
+    await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+  })
+
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  test('holds what is needed and nothing else', () => {
+    const folders = new Set(packed.files.map(({ path }) => path.split('/')[0]))
+    expect([...folders].sort()).toEqual(
+      ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'package.json', 'src'].sort(),
+    )
+    expect(packed.size).toBeLessThan(bytesMax)
+  })
+
+  test('runs its binary', async () => {
+    const binary = join(folder, 'node_modules/evroute/bin/evroute.js')
+    const { stdout } = await run(process.execPath, [binary, '--version'])
+    const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as object
+    expect(manifest).toMatchObject({ version: stdout.trim() })
+  })
+
+  test.each([
+    ['import', 'esm.mjs', "import { Client, Receiver, verifySignature } from 'evroute'\n"],
+    ['require', 'cjs.cjs', "const { Client, Receiver, verifySignature } = require('evroute')\n"],
+  ])('gives its exports to %s', async (_, file, line) => {
+    const program = 'console.log([Client, Receiver, verifySignature].map((it) => typeof it).join())'
+    await writeFile(join(folder, file), line + program)
+    const { stdout } = await run(process.execPath, [join(folder, file)])
+    expect(stdout.trim()).toBe('function,function,function')
+  })
+
+  test.each([
+    ['node16', 'node16'],
+    ['preserve', 'bundler'],
+  ])('gives its types to TypeScript with module %s', async (module, moduleResolution) => {
+    const program = `
+      import { Client, type CloseReport } from 'evroute'
+      const client = new Client('wk_example', { flushAt: 1 })
+      const answer = client.track({ userId: 'u_1', event: 'E' })
+      export const status: 'queued' | 'refused' | 'disabled' = answer.status
+      export const report: Promise<CloseReport> = client.close()
+      // @ts-expect-error: a track without an event must not compile
+      client.track({ userId: 'u_1' })
+    `
+    await writeFile(join(folder, 'consumer.ts'), program)
+    const compilerOptions = {
+      module,
+      moduleResolution,
+      target: 'es2023',
+      lib: ['es2023', 'esnext.disposable'],
+      strict: true,
+      noEmit: true,
+      types: ['node'],
+      typeRoots: [join(root, 'node_modules/@types')],
+    }
+    const config = { compilerOptions, files: ['consumer.ts'] }
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
+    const tsc = join(root, 'node_modules/typescript/bin/tsc')
+    const { stdout } = await run(process.execPath, [tsc, '-p', folder])
+    expect(stdout).toBe('')
+  })
+})
+
+/** npm prints a list up to version 11, and an object keyed by name from then on. */
+function readPacked(stdout: string): Packed {
+  const answer = JSON.parse(stdout) as Packed[] | Record<string, Packed>
+  const [packed] = Object.values(answer)
+  if (packed === undefined) throw new Error(`npm pack printed ${stdout}`)
+  return packed
+}
