@@ -24,6 +24,7 @@ export interface AttemptContext {
 interface EndpointResult extends Judgement {
   readonly record: RequestRecord
   readonly retryAfterMs: number | undefined
+  readonly interrupted: boolean
 }
 
 /**
@@ -71,7 +72,12 @@ async function askEndpoint(
   }
   observer.request(record)
   const retryAfter = outcome.kind === 'answered' ? outcome.retryAfter : undefined
-  return { ...judgement, record, retryAfterMs: parseRetryAfter(retryAfter, clock.nowMs()) }
+  return {
+    ...judgement,
+    record,
+    retryAfterMs: parseRetryAfter(retryAfter, clock.nowMs()),
+    interrupted: outcome.kind === 'interrupted',
+  }
 }
 
 /** Decides what a round's results mean for its delivery. */
@@ -88,6 +94,8 @@ function settlement(
   if (results.some(({ verdict }) => verdict === 'success')) {
     return { kind: 'delivered', delivery, requests }
   }
+  // What our own side cut off is no attempt of the endpoint's: it must not use the window up.
+  if (results.some(({ interrupted }) => interrupted)) return { kind: 'returned', delivery }
   const reason = reasonOf(results)
   const retried = results.filter(({ verdict }) => verdict === 'retry')
   if (retried.length === 0) return { kind: 'failed', delivery, reason, requests }

@@ -36,7 +36,7 @@ export class Dispatcher {
   readonly #lanes: ReadonlyMap<string, Lane>
   readonly #idleWaiters: Waiter[] = []
   #timer: Timer | undefined
-  #running = false
+  #run: Promise<void> | undefined
   #woken = false
   #stopped = false
   #failure: { readonly error: unknown } | undefined
@@ -53,7 +53,7 @@ export class Dispatcher {
   /** Says that deliveries may be due. Cheap; call it after every change of the store. */
   wake(): void {
     this.#woken = true
-    if (!this.#running) void this.#run()
+    if (!this.#stopped) this.#run ??= this.#claimWhileWoken()
   }
 
   /**
@@ -75,12 +75,13 @@ export class Dispatcher {
   async stop(): Promise<void> {
     this.#stopped = true
     this.#timer?.cancel()
+    // A claim that is under way may still lease deliveries; it gives them back.
+    await this.#run
     await Promise.all([...this.#lanes.values()].flatMap(({ inFlight }) => [...inFlight]))
     this.#endWaits()
   }
 
-  async #run(): Promise<void> {
-    this.#running = true
+  async #claimWhileWoken(): Promise<void> {
     try {
       while (this.#woken && !this.#stopped) {
         this.#woken = false
@@ -90,7 +91,7 @@ export class Dispatcher {
     } catch (error) {
       this.#fail(error)
     }
-    this.#running = false
+    this.#run = undefined
   }
 
   async #claimDue(): Promise<void> {
@@ -100,7 +101,16 @@ export class Dispatcher {
     }))
     if (shares.length === 0) return
     const nowMs = this.#runtime.clock.nowMs()
-    for (const delivery of await this.#store.claim({ nowMs, shares })) this.#begin(delivery)
+    const claimed = await this.#store.claim({ nowMs, shares })
+    if (this.#stopped) await this.#giveBack(claimed)
+    else for (const delivery of claimed) this.#begin(delivery)
+  }
+
+  async #giveBack(deliveries: readonly LeasedDelivery[]): Promise<void> {
+    await this.#store.settle({
+      nowMs: this.#runtime.clock.nowMs(),
+      settlements: deliveries.map((delivery) => ({ kind: 'returned', delivery })),
+    })
   }
 
   #begin(delivery: LeasedDelivery): void {
@@ -149,6 +159,8 @@ export class Dispatcher {
     if (lanes.length === 0) return
     const destinationIds = lanes.map(({ destination }) => destination.id)
     const dueMs = await this.#store.nextDueMs({ destinationIds })
+    // An alarm set now would outlive the dispatcher and keep the process alive.
+    if (this.#stopped) return
     if (dueMs !== undefined) {
       const delayMs = dueMs - this.#runtime.clock.nowMs()
       this.#timer = this.#runtime.clock.schedule(delayMs, () => this.wake())

@@ -45,7 +45,7 @@ export interface LeasedDelivery {
 
 /** How a leased delivery ends its lease. */
 export type Settlement = {
-  /** The delivery that was leased. */
+  /** The delivery as `claim` gave it out: it stands for that lease and no other. */
   readonly delivery: LeasedDelivery
 } & (
   | { readonly kind: 'delivered'; readonly requests: readonly RequestRecord[] }
@@ -61,7 +61,7 @@ export type Settlement = {
       readonly refusedUrls: readonly string[]
       readonly requests: readonly RequestRecord[]
     }
-  /** Given back untouched: nothing was sent. */
+  /** Given back, its round not made or cut off by our own side: due at once, and nothing counted. */
   | { readonly kind: 'returned' }
 )
 
@@ -96,12 +96,12 @@ export interface DeliveryStore {
     readonly nowMs: number
     readonly shares: readonly Share[]
   }): Promise<readonly LeasedDelivery[]>
-  /** Ends leases. */
+  /** Ends leases; settling a lease that has ended already changes nothing. */
   settle(batch: {
     readonly nowMs: number
     readonly settlements: readonly Settlement[]
   }): Promise<void>
-  /** When the next pending delivery of these destinations is due; undefined when none is pending. */
+  /** When the next delivery of these destinations can be claimed; undefined when none is waiting. */
   nextDueMs(request: { readonly destinationIds: readonly string[] }): Promise<number | undefined>
   /** How many deliveries of these destinations are pending or leased. */
   pending(request: { readonly destinationIds: readonly string[] }): Promise<number>

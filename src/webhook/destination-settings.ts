@@ -89,12 +89,9 @@ export function checkDestination(settings: DestinationSettings): Destination {
 function checkEndpoint(settings: EndpointSettings, index: number): Endpoint {
   const setting = `endpoints[${index}]`
   const url = checkUrl(settings.url, setting)
-  const headers: Record<string, string> = {}
-  for (const [name, value] of Object.entries(settings.headers ?? {})) {
-    checkHeader({ name, value, setting })
-    headers[name] = value
-  }
-  return Object.freeze({ url, headers: Object.freeze(headers) })
+  const headers = Object.entries(settings.headers ?? {})
+  for (const [name, value] of headers) checkHeader({ name, value, setting })
+  return Object.freeze({ url, headers: Object.freeze(Object.fromEntries(headers)) })
 }
 
 function checkUrl(text: string, setting: string): string {

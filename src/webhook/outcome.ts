@@ -1,3 +1,4 @@
+import { errors } from 'undici'
 import { systemCode, messageOf, type RequestVerdict } from '../model/index.ts'
 
 /** How one request to an endpoint ended. */
@@ -18,6 +19,8 @@ export type RequestOutcome =
   | { readonly kind: 'certificate_refused'; readonly code: string; readonly message: string }
   /** Name resolution, connection or protocol failed. */
   | { readonly kind: 'connection_failed'; readonly code: string; readonly message: string }
+  /** Cut off by our own side, which closed the sender: says nothing about the endpoint. */
+  | { readonly kind: 'interrupted' }
 
 /** What an outcome means for its delivery. */
 export interface Judgement {
@@ -25,7 +28,10 @@ export interface Judgement {
   readonly verdict: RequestVerdict
   /** The answer's status; null when there was none. */
   readonly status: number | null
-  /** Why it did not succeed: `status_<n>`, `timeout` or the failure's code; null on success. */
+  /**
+   * Why it did not succeed: `status_<n>`, `timeout`, `interrupted`, `connection_closed`,
+   * `malformed_answer` or what the system calls the failure, such as `ECONNREFUSED`; null on success.
+   */
   readonly error: string | null
 }
 
@@ -38,7 +44,8 @@ export function judge(outcome: RequestOutcome): Judgement {
     case 'answered':
       return judgeStatus(outcome.status)
     case 'timeout':
-      return { verdict: 'retry', status: null, error: 'timeout' }
+    case 'interrupted':
+      return { verdict: 'retry', status: null, error: outcome.kind }
     case 'certificate_refused':
       return { verdict: 'final', status: null, error: outcome.code }
     case 'connection_failed':
@@ -76,13 +83,24 @@ const certificateCodes = new Set([
   'PATH_LENGTH_EXCEEDED',
   'ERROR_IN_CERT_NOT_BEFORE_FIELD',
   'ERROR_IN_CERT_NOT_AFTER_FIELD',
+  // Every other verdict of OpenSSL, such as a digest or key that is too weak.
+  'UNSPECIFIED',
 ])
 
 /** Tells a refused certificate from every other failure to get an answer. */
 export function failureOutcome(error: unknown): RequestOutcome {
-  const code = systemCode(error) ?? 'connection_failed'
+  const code = failureCode(error)
   const message = messageOf(error)
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return { kind: 'timeout' }
   if (certificateCodes.has(code)) return { kind: 'certificate_refused', code, message }
   return { kind: 'connection_failed', code, message }
+}
+
+/** The system's name where there is one, our own for what only the HTTP library sees. */
+function failureCode(error: unknown): string {
+  if (error instanceof errors.SocketError) return 'connection_closed'
+  if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) {
+    return 'malformed_answer'
+  }
+  return systemCode(error) ?? 'connection_failed'
 }

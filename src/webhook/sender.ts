@@ -21,6 +21,7 @@ export class WebhookSender {
   readonly #destination: Destination
   readonly #deadlineMs: number
   readonly #pools = new Map<string, Pool>()
+  #closed = false
 
   constructor({ destination, deadlineMs = limits.endpointDeadlineMs }: SenderOptions) {
     this.#destination = destination
@@ -29,11 +30,12 @@ export class WebhookSender {
 
   /**
    * Signs the body and posts it once. Redirects are not followed. Never throws: whatever happens is
-   * an outcome.
+   * an outcome, which is `interrupted` after {@link close}.
    *
    * The deadline runs in real time, whatever the clock of the runtime does: it measures the endpoint.
    */
   async post(endpoint: Endpoint, body: string): Promise<RequestOutcome> {
+    if (this.#closed) return { kind: 'interrupted' }
     const deadline = AbortSignal.timeout(this.#deadlineMs)
     const url = new URL(endpoint.url)
     try {
@@ -51,14 +53,19 @@ export class WebhookSender {
         excerpt: await readExcerpt(response.body),
       }
     } catch (error) {
-      return deadline.aborted ? { kind: 'timeout' } : failureOutcome(error)
+      return this.#unanswered(error, deadline)
     }
   }
 
-  /** Ends all connections at once. */
+  /** Ends all connections at once, requests under way included. Idempotent. */
   async close(): Promise<void> {
+    this.#closed = true
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()))
-    this.#pools.clear()
+  }
+
+  #unanswered(error: unknown, deadline: AbortSignal): RequestOutcome {
+    if (this.#closed) return { kind: 'interrupted' }
+    return deadline.aborted ? { kind: 'timeout' } : failureOutcome(error)
   }
 
   #headers(endpoint: Endpoint, body: string): Record<string, string> {

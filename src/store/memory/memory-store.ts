@@ -159,8 +159,9 @@ export class MemoryStore implements DeliveryStore {
 
   #settleOne(settlement: Settlement, nowMs: number): void {
     const { delivery } = settlement
-    // A delivery that is not leased was settled before: settling twice changes nothing.
-    if (!this.#leased.delete(delivery.id)) return
+    // Only the lease it was given out with: settling twice changes nothing.
+    if (this.#leased.get(delivery.id) !== delivery) return
+    this.#leased.delete(delivery.id)
     switch (settlement.kind) {
       case 'delivered':
       case 'failed':

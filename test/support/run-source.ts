@@ -1,0 +1,25 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const hooks = new URL('typescript-hooks.js', import.meta.url)
+const registerHooks = `data:text/javascript,import{register}from'node:module';register('${hooks.href}')`
+
+/**
+ * Runs a TypeScript file in a Node of its own, for what only a new process can be told, such as
+ * whom to trust.
+ *
+ * @returns what it wrote to stdout
+ */
+export async function runSource(
+  file: URL,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<string> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--import', registerHooks, fileURLToPath(file), ...args],
+    { env: { ...process.env, ...environment } },
+  )
+  return stdout
+}

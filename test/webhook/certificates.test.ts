@@ -1,0 +1,78 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { checkDestination, WebhookSender, type RequestOutcome } from '../../src/webhook/index.ts'
+import { makeAuthority, makeCertificate, type Certificate } from '../support/certificates.ts'
+import { TestEndpoint } from '../support/endpoint.ts'
+import { runSource } from '../support/run-source.ts'
+
+const hourMs = 60 * 60 * 1_000
+
+async function postOnce(url: string): Promise<RequestOutcome> {
+  const destination = checkDestination({ id: 'crm', sourceIds: ['app'], endpoints: [{ url }] })
+  const sender = new WebhookSender({ destination })
+  onTestFinished(() => sender.close())
+  return sender.post(destination.endpoints[0]!, '{"type":"delete"}')
+}
+
+/** Posts once to each from a process that trusts the authority. */
+async function postTrusting(
+  { cert }: Certificate,
+  endpoints: readonly TestEndpoint[],
+): Promise<readonly RequestOutcome[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'evroute-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const authorityFile = join(folder, 'authority.pem')
+  await writeFile(authorityFile, cert)
+  const program = new URL('post-to-each.ts', import.meta.url)
+  const urls = endpoints.map(({ url }) => url)
+  const printed = await runSource(program, urls, { NODE_EXTRA_CA_CERTS: authorityFile })
+  return JSON.parse(printed) as readonly RequestOutcome[]
+}
+
+describe('an endpoint is refused before any request is sent when its certificate is', () => {
+  test.each([
+    { name: 'self-signed', code: 'DEPTH_ZERO_SELF_SIGNED_CERT', make: () => makeCertificate() },
+    {
+      name: 'expired',
+      code: 'CERT_HAS_EXPIRED',
+      make: () => makeCertificate({ expiresInMs: -hourMs }),
+    },
+    {
+      name: 'signed by an unknown authority that comes along',
+      code: 'SELF_SIGNED_CERT_IN_CHAIN',
+      make: async () => makeCertificate({ authority: await makeAuthority(), withChain: true }),
+    },
+    {
+      name: 'signed by an unknown authority that is missing',
+      code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      make: async () => makeCertificate({ authority: await makeAuthority() }),
+    },
+  ])('$name', async ({ code, make }) => {
+    const endpoint = await TestEndpoint.start(200, await make())
+    expect(await postOnce(endpoint.url)).toMatchObject({ kind: 'certificate_refused', code })
+    expect(endpoint.connections).toBe(1)
+    expect(endpoint.requests).toHaveLength(0)
+  })
+})
+
+test('of the certificates of a trusted authority only good ones are accepted', async () => {
+  const authority = await makeAuthority()
+  const start = async (certificate: Promise<Certificate>): Promise<TestEndpoint> =>
+    TestEndpoint.start(200, await certificate)
+  const endpoints = await Promise.all([
+    start(makeCertificate({ authority })),
+    start(makeCertificate({ authority, host: 'other.example.com' })),
+    start(makeCertificate({ authority, expiresInMs: -hourMs })),
+    start(makeCertificate({ authority, algorithm: 'sha1' })),
+  ])
+  expect(await postTrusting(authority, endpoints)).toMatchObject([
+    { kind: 'answered', status: 200 },
+    { kind: 'certificate_refused', code: 'ERR_TLS_CERT_ALTNAME_INVALID' },
+    { kind: 'certificate_refused', code: 'CERT_HAS_EXPIRED' },
+    // OpenSSL calls the digest too weak, for which Node has no name.
+    { kind: 'certificate_refused', code: 'UNSPECIFIED' },
+  ])
+  expect(endpoints.map(({ requests }) => requests.length)).toEqual([1, 0, 0, 0])
+})

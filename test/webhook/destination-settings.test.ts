@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'vitest'
+import { SettingError } from '../../src/model/index.ts'
+import { checkDestination, type DestinationSettings } from '../../src/webhook/index.ts'
+
+function settings(changes: Partial<DestinationSettings> = {}): DestinationSettings {
+  return {
+    id: 'crm',
+    sourceIds: ['website'],
+    endpoints: [{ url: 'https://example.com/hook' }],
+    ...changes,
+  }
+}
+
+const urls = (count: number): readonly { readonly url: string }[] =>
+  Array.from({ length: count }, (_, index) => ({ url: `https://example.com/${index}` }))
+
+function refusal(given: DestinationSettings): SettingError {
+  try {
+    checkDestination(given)
+  } catch (error) {
+    if (error instanceof SettingError) return error
+    throw error
+  }
+  throw new Error('It was not refused')
+}
+
+function checkedUrl(url: string): string | undefined {
+  return checkDestination(settings({ endpoints: [{ url }] })).endpoints[0]?.url
+}
+
+function headersRefusal(headers: Readonly<Record<string, string>>): SettingError {
+  return refusal(settings({ endpoints: [{ url: 'https://example.com/', headers }] }))
+}
+
+describe('checkDestination', () => {
+  test('fills in the defaults', () => {
+    expect(checkDestination(settings())).toEqual({
+      id: 'crm',
+      sourceIds: ['website'],
+      enabled: true,
+      endpoints: [{ url: 'https://example.com/hook', headers: {} }],
+      sharedSecret: undefined,
+      aliasKeys: 'spec',
+      acceptsHistorical: true,
+      concurrency: 10,
+    })
+  })
+
+  test('keeps what is given', () => {
+    const given = {
+      enabled: false,
+      endpoints: [{ url: 'http://127.0.0.1:4100/a?b=c', headers: { 'X-Team': 'growth' } }],
+      sharedSecret: 'not-a-real-secret',
+      aliasKeys: 'both',
+      acceptsHistorical: false,
+      concurrency: 1_000,
+    } as const
+    expect(checkDestination(settings(given))).toEqual({ ...settings(), ...given })
+  })
+
+  test('is frozen and shares nothing with the settings', () => {
+    const headers = { 'X-Team': 'growth' }
+    const endpoints = [{ url: 'https://example.com/', headers }]
+    const sourceIds = ['website']
+    const destination = checkDestination(settings({ endpoints, sourceIds }))
+    headers['X-Team'] = 'sales'
+    endpoints.push({ url: 'https://example.com/2', headers })
+    sourceIds.push('app')
+    expect(destination.endpoints).toEqual([
+      { url: 'https://example.com/', headers: { 'X-Team': 'growth' } },
+    ])
+    expect(destination.sourceIds).toEqual(['website'])
+    const parts = [destination, destination.endpoints, destination.sourceIds]
+    const endpoint = destination.endpoints[0]
+    for (const part of [...parts, endpoint, endpoint?.headers]) {
+      expect(part).toSatisfy(Object.isFrozen)
+    }
+  })
+
+  test('takes an empty secret for none', () => {
+    expect(checkDestination(settings({ sharedSecret: '' })).sharedSecret).toBeUndefined()
+  })
+
+  test.each([1, 5])('takes %i URLs', (count) => {
+    const destination = checkDestination(settings({ endpoints: urls(count) }))
+    expect(destination.endpoints).toHaveLength(count)
+  })
+
+  test.each([0, 6])('refuses %i URLs', (count) => {
+    const error = refusal(settings({ endpoints: urls(count) }))
+    expect(error).toMatchObject({ code: 'invalid_setting', setting: 'endpoints' })
+    expect(error.message).toBe(`Cannot use ${count} URLs: a destination has 1 to 5 endpoints`)
+  })
+
+  test('refuses a URL that is listed twice, however it is written', () => {
+    const endpoints = [{ url: 'https://example.com' }, { url: 'HTTPS://EXAMPLE.com:443/#top' }]
+    const error = refusal(settings({ endpoints }))
+    expect(error.setting).toBe('endpoints')
+    expect(error.message).toBe('Cannot send to https://example.com/ twice: it is listed twice')
+  })
+
+  test.each([0, -1, 1.5, 1_001, Number.NaN, Number.POSITIVE_INFINITY])(
+    'refuses a concurrency of %d',
+    (concurrency) => {
+      const error = refusal(settings({ concurrency }))
+      expect(error.setting).toBe('concurrency')
+      expect(error.message).toContain('a whole number from 1 to 1000')
+    },
+  )
+})
+
+describe('the URL of an endpoint', () => {
+  test.each([
+    { given: 'https://example.com', url: 'https://example.com/' },
+    { given: 'http://[::1]:4100/a%20b?c=d&e', url: 'http://[::1]:4100/a%20b?c=d&e' },
+    { given: 'https://example.com/hook?a=b#part', url: 'https://example.com/hook?a=b' },
+    { given: 'https://bücher.example.com/ä', url: 'https://xn--bcher-kva.example.com/%C3%A4' },
+  ])('$given is sent to $url', ({ given, url }) => {
+    expect(checkedUrl(given)).toBe(url)
+  })
+
+  test.each([
+    'ftp://example.com/',
+    'example.com/hook',
+    '//example.com/hook',
+    '/hook',
+    'localhost:4100',
+    'file:///tmp/hook',
+    'https://',
+    'https://exa mple.com',
+    '',
+  ])('"%s" is refused', (url) => {
+    const error = refusal(settings({ endpoints: [...urls(1), { url }] }))
+    expect(error.setting).toBe('endpoints[1].url')
+    expect(error.message).toBe(`Cannot send to "${url}": it is not a full URL`)
+    expect(error.hint).toContain('https://')
+  })
+
+  test.each(['https://user:not-a-real-password@example.com/', 'https://user@example.com/'])(
+    '"%s" is refused without repeating its credentials',
+    (url) => {
+      const error = refusal(settings({ endpoints: [{ url }] }))
+      expect(error.setting).toBe('endpoints[0].url')
+      expect(error.message).toBe(
+        'Cannot send to example.com: its URL carries a user name or password',
+      )
+      expect(error.hint).toContain('static header')
+    },
+  )
+})
+
+describe('the static headers of an endpoint', () => {
+  test.each([
+    'Host',
+    'content-length',
+    'Content-Type',
+    'USER-AGENT',
+    'x-signature',
+    'X-Signature',
+    'Connection',
+    'Keep-Alive',
+    'Transfer-Encoding',
+    'Upgrade',
+    'Expect',
+    'TE',
+    'Trailer',
+  ])('%s is refused', (name) => {
+    const error = headersRefusal({ 'X-Team': 'growth', [name]: 'x' })
+    expect(error.setting).toBe('endpoints[0].headers')
+    expect(error.message).toContain(`a static header ${name}:`)
+  })
+
+  test.each(['', 'X Team', 'X-Team:', 'X-Team\r\nX-Other', 'Größe'])(
+    'the name %j is refused',
+    (name) => {
+      expect(headersRefusal({ [name]: 'x' }).message).toContain('it is not a header name')
+    },
+  )
+
+  test.each(['growth\r\nX-Other: y', 'growth\n', 'a\u0000b', '\u007f', '日本', '🎈'])(
+    'the value %j is refused',
+    (value) => {
+      const error = headersRefusal({ 'X-Team': value })
+      expect(error.message).toBe(
+        'Cannot send the header X-Team: its value has characters that a header cannot carry',
+      )
+    },
+  )
+
+  test('everything else is kept as it is written', () => {
+    const headers = { 'X-Team': '\tprintable ASCII ~', authorization: 'Basic ä', 'X-Empty': '' }
+    const [endpoint] = checkDestination(
+      settings({ endpoints: [{ url: 'https://example.com/', headers }] }),
+    ).endpoints
+    expect(endpoint?.headers).toEqual(headers)
+  })
+
+  test('a name that means something to JavaScript is a name like any other', () => {
+    const headers = JSON.parse('{"__proto__":"growth"}') as Record<string, string>
+    const [endpoint] = checkDestination(
+      settings({ endpoints: [{ url: 'https://example.com/', headers }] }),
+    ).endpoints
+    expect(Object.entries(endpoint?.headers ?? {})).toEqual([['__proto__', 'growth']])
+  })
+})

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import { failureOutcome, judge } from '../../src/webhook/index.ts'
+
+describe('judge', () => {
+  test.each([
+    { statuses: [200, 201, 202, 204, 226, 299], verdict: 'success' },
+    { statuses: [300, 301, 302, 304, 307, 308], verdict: 'final' },
+    {
+      statuses: [400, 401, 403, 404, 405, 409, 410, 413, 422, 424, 426, 428, 430],
+      verdict: 'final',
+    },
+    { statuses: [408, 425, 429], verdict: 'retry' },
+    { statuses: [500, 501, 502, 503, 504, 505, 521, 599], verdict: 'retry' },
+  ] as const)('takes $statuses for $verdict', ({ statuses, verdict }) => {
+    for (const status of statuses) {
+      const error = verdict === 'success' ? null : `status_${status}`
+      const outcome = { kind: 'answered', status, retryAfter: undefined, excerpt: '' } as const
+      expect(judge(outcome)).toEqual({ verdict, status, error })
+    }
+  })
+
+  test.each([
+    { outcome: { kind: 'timeout' }, verdict: 'retry', error: 'timeout' },
+    { outcome: { kind: 'interrupted' }, verdict: 'retry', error: 'interrupted' },
+    {
+      outcome: { kind: 'connection_failed', code: 'ECONNRESET', message: 'socket hang up' },
+      verdict: 'retry',
+      error: 'ECONNRESET',
+    },
+    {
+      outcome: { kind: 'certificate_refused', code: 'CERT_HAS_EXPIRED', message: 'expired' },
+      verdict: 'final',
+      error: 'CERT_HAS_EXPIRED',
+    },
+  ] as const)('takes $outcome.kind for $verdict', ({ outcome, verdict, error }) => {
+    expect(judge(outcome)).toEqual({ verdict, status: null, error })
+  })
+})
+
+describe('failureOutcome', () => {
+  const failure = (code: string): Error => Object.assign(new Error('went wrong'), { code })
+  const message = 'went wrong'
+
+  test.each(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EPROTO', 'ERR_SSL_WRONG_VERSION_NUMBER'])(
+    'takes %s for a failed connection',
+    (code) => {
+      expect(failureOutcome(failure(code))).toEqual({ kind: 'connection_failed', code, message })
+    },
+  )
+
+  test.each([
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'CERT_HAS_EXPIRED',
+    'CERT_NOT_YET_VALID',
+    'CERT_REVOKED',
+    'UNSPECIFIED',
+  ])('takes %s for a refused certificate', (code) => {
+    expect(failureOutcome(failure(code))).toEqual({ kind: 'certificate_refused', code, message })
+  })
+
+  test('takes a connection that is not made in time for a timeout', () => {
+    expect(failureOutcome(failure('UND_ERR_CONNECT_TIMEOUT'))).toEqual({ kind: 'timeout' })
+  })
+
+  test.each([
+    { thrown: new Error('no code'), message: 'no code' },
+    { thrown: 'a text', message: 'a text' },
+    { thrown: null, message: 'null' },
+  ])('takes what has no code for a failed connection: $message', ({ thrown, message }) => {
+    expect(failureOutcome(thrown)).toEqual({
+      kind: 'connection_failed',
+      code: 'connection_failed',
+      message,
+    })
+  })
+})

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest'
+import { checkSignature, signBody, verifySignature } from '../../src/webhook/index.ts'
+
+const secret = 'not-a-real-secret'
+const body = '{"version":1,"type":"track","userId":"u_1","event":"Ping"}'
+const signature = 'a613c03d0520d42b918112a7fb5ba00dc9c077ad'
+
+describe('signBody', () => {
+  // The first two are cases 2 and 6 of RFC 2202, the others were computed with Python's hmac.
+  test.each([
+    {
+      name: 'a text',
+      key: 'Jefe',
+      text: 'what do ya want for nothing?',
+      expected: 'effcdf6ae5eb2fa2d27416d5f184df9c259a7c79',
+    },
+    {
+      name: 'a secret longer than a block',
+      key: 'a'.repeat(80),
+      text: 'Test Using Larger Than Block-Size Key - Hash Key First',
+      expected: '1c1ca7363cb2cced986bb909cab1957e653c073b',
+    },
+    {
+      name: 'a secret and a body outside ASCII',
+      key: 'clé-🔑-不是真的',
+      text: '{"type":"track","event":"Café 🎈"}',
+      expected: '5df2ad2daae0a7f9634a83adfa5e6d3a4de15576',
+    },
+    {
+      name: 'an empty body',
+      key: secret,
+      text: '',
+      expected: '286f097358ce25b0f65d637d01232abadd3efa1a',
+    },
+    {
+      name: 'bytes that are no text',
+      key: secret,
+      text: Buffer.from([0, 255, 254, 128]),
+      expected: '463ea1fce50d7fc176f83686ed84498a394ee175',
+    },
+  ])('signs $name', ({ key, text, expected }) => {
+    expect(signBody(text, key)).toBe(expected)
+  })
+})
+
+describe('checkSignature', () => {
+  test.each([
+    { name: 'the signature', header: signature, expected: 'valid' },
+    { name: 'no header', header: undefined, expected: 'missing' },
+    { name: 'an empty header', header: '', expected: 'missing' },
+    { name: 'upper case', header: signature.toUpperCase(), expected: 'malformed' },
+    { name: '39 digits', header: signature.slice(1), expected: 'malformed' },
+    { name: '41 digits', header: `${signature}0`, expected: 'malformed' },
+    { name: 'a prefix', header: `sha1=${signature}`, expected: 'malformed' },
+    { name: 'a line feed at the end', header: `${signature}\n`, expected: 'malformed' },
+    { name: 'other letters', header: 'g'.repeat(40), expected: 'malformed' },
+    { name: 'another signature', header: '0'.repeat(40), expected: 'mismatch' },
+    {
+      name: 'a signature of other bytes',
+      header: signBody(`${body} `, secret),
+      expected: 'mismatch',
+    },
+    {
+      name: 'a signature with another secret',
+      header: signBody(body, 'other'),
+      expected: 'mismatch',
+    },
+  ])('finds $name $expected', ({ header, expected }) => {
+    expect(checkSignature(body, header, secret)).toBe(expected)
+    expect(checkSignature(Buffer.from(body), header, secret)).toBe(expected)
+    expect(verifySignature(body, header, secret)).toBe(expected === 'valid')
+  })
+})
