@@ -23,9 +23,10 @@ export type Format = 'lines' | 'document' | 'line'
  * @returns undefined when more of the text has to be known
  */
 export function detectFormat(text: Buffer, isWhole: boolean): Format | undefined {
-  if (text[0] === openBracket) return 'document'
-  if (text[0] !== openBrace) return mayBecomeMark(text) && !isWhole ? undefined : 'line'
-  return objectFormat(text, isWhole)
+  const first = firstByte(text, isWhole)
+  if (first === undefined) return undefined
+  if (first === openBracket) return 'document'
+  return first === openBrace ? objectFormat(text, isWhole) : 'line'
 }
 
 function objectFormat(text: Buffer, isWhole: boolean): Format | undefined {
@@ -47,8 +48,8 @@ function objectFormat(text: Buffer, isWhole: boolean): Format | undefined {
 
 /** What follows an object on its line: nothing in NDJSON, else the next document. */
 function afterObject(rest: Buffer, isLineKnown: boolean): Format | undefined {
-  const next = rest[skipBlank(rest)]
-  if (next === undefined) return isLineKnown ? 'lines' : undefined
+  const next = firstByte(rest, isLineKnown)
+  if (next === undefined) return undefined
   return next === openBrace || next === openBracket ? 'document' : 'lines'
 }
 
@@ -58,9 +59,16 @@ function afterObject(rest: Buffer, isLineKnown: boolean): Format | undefined {
  */
 function afterOpenLine(line: Buffer, rest: Buffer, isWhole: boolean): Format | undefined {
   if (trimBlank(line).at(-1) === openBracket) return 'document'
-  const next = rest[skipBlank(rest)]
-  if (next === undefined) return isWhole ? 'lines' : undefined
-  return next === openBrace ? 'lines' : 'document'
+  const next = firstByte(rest, isWhole)
+  if (next === undefined) return undefined
+  return next === openBrace || next === 'none' ? 'lines' : 'document'
+}
+
+/** The first byte that is not blank; undefined when more of the text has to be known. */
+function firstByte(text: Buffer, isWhole: boolean): number | 'none' | undefined {
+  const rest = text.subarray(skipBlank(text))
+  if (!isWhole && mayBecomeMark(rest)) return undefined
+  return rest[0] ?? 'none'
 }
 
 /** Whether the text ends with the name of a batch document's list of calls, and its colon. */

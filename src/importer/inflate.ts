@@ -21,7 +21,6 @@ export async function* inflate(input: AsyncIterable<Uint8Array>): AsyncGenerator
       isFirst = false
       if (inflater === undefined) yield { kind: 'text', bytes }
       else yield* inflater.push(bytes)
-      if (inflater?.isOver === true) return
     }
     if (inflater !== undefined) yield* inflater.end()
   } finally {
@@ -69,12 +68,14 @@ class Inflater {
   #heldBack: Buffer = Buffer.alloc(0)
   #bytesRead = 0
   #failure: Error | undefined
+  /** Whether there will be no more text, whatever bytes follow. */
   #isOver = false
   #settle: () => void = () => undefined
 
   constructor() {
     this.#stream.on('data', (bytes: Buffer) => this.#inflated.push(bytes))
     this.#stream.on('error', (error) => {
+      this.#isOver = true
       this.#failure = error
       this.#settle()
     })
@@ -83,11 +84,6 @@ class Inflater {
       this.#isOver = true
       this.#settle()
     })
-  }
-
-  /** Whether there will be no more text, whatever bytes follow. */
-  get isOver(): boolean {
-    return this.#isOver || this.#failure !== undefined
   }
 
   async *push(bytes: Buffer): AsyncGenerator<TextPart> {
@@ -99,7 +95,7 @@ class Inflater {
 
   async *end(): AsyncGenerator<TextPart> {
     yield* this.#write(this.#heldBack)
-    if (!this.isOver) yield* this.#parts(() => this.#stream.end())
+    if (!this.#isOver) yield* this.#parts(() => this.#stream.end())
   }
 
   destroy(): void {
@@ -108,7 +104,7 @@ class Inflater {
 
   async *#write(bytes: Buffer): AsyncGenerator<TextPart> {
     let start = 0
-    while (start < bytes.length && !this.isOver) {
+    while (start < bytes.length && !this.#isOver) {
       const sizeBytes = Math.max(
         pieceBytesMin,
         Math.min(pieceBytesMax, Math.floor(this.#bytesRead / 32)),

@@ -26,7 +26,7 @@ export function skipBlank(bytes: Buffer, from = 0): number {
   }
 }
 
-/** Whether the bytes may turn out to be a byte order mark. */
+/** Whether the bytes, which may be none, may turn out to be a byte order mark. */
 export function mayBecomeMark(bytes: Buffer): boolean {
   return bytes.length < byteOrderMark.length && byteOrderMark.indexOf(bytes) === 0
 }

@@ -3,7 +3,7 @@ import { access, stat } from 'node:fs/promises'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 
 /** The path that stands for standard input. */
-export const stdinPath = '-'
+const stdinPath = '-'
 
 /** Bytes that are read from a file at once. */
 const readBytes = 256 * 1024

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,16 +23,6 @@ describe('openInput', () => {
 
   it('gives standard input for a dash', async () => {
     expect(await text(await openInput('-', stdin))).toBe('from standard input')
-  })
-
-  it('reads what has no size, such as a named pipe', async () => {
-    const path = join(folder, 'pipe')
-    execFileSync('mkfifo', [path])
-    const [content] = await Promise.all([
-      openInput(path, stdin).then((input) => text(input)),
-      writeFile(path, 'through the pipe'),
-    ])
-    expect(content).toBe('through the pipe')
   })
 
   it('refuses a path that does not exist', async () => {

@@ -46,6 +46,12 @@ describe.each(compressions)('formats, %s', (_, compress) => {
       [6, { b: 2 }],
       [8, { c: 3 }],
     ])
+    expect(await read('{"a":1}{"b":2}\n{"c":3}\n')).toEqual([
+      [1, { a: 1 }],
+      [1, { b: 2 }],
+      [2, { c: 3 }],
+    ])
+    expect(await read('{"a":[\n{"b":1}\n]}')).toEqual([[1, { a: [{ b: 1 }] }]])
   })
 
   it('reads documents one after the other, and lines after a document', async () => {

@@ -89,7 +89,15 @@ describe('RowReader', () => {
         const damage = isDamaged ? 'damaged' : undefined
         expect(readChunks(cut(text, places), damage)).toEqual(readChunks([text], damage))
       }),
-      { numRuns: 2_000 },
+      {
+        numRuns: 2_000,
+        // Cut within a byte order mark, where what follows decides the format.
+        examples: [
+          [Buffer.from('{"a":1}\ufeff{"b":2}'), [8], false],
+          [Buffer.from('{"a":\n\ufeff{"b":2}'), [8], false],
+          [Buffer.from('\ufeff[{"b":2}]'), [1], false],
+        ],
+      },
     )
   })
 
