@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { EvrouteError, systemCode } from '../model/index.ts'
+import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 
 /** Where to listen. */
 export interface ListenAddress {
@@ -32,10 +32,20 @@ const closeGraceMs = 500
  */
 export async function listen(handler: RequestListener, address: ListenAddress): Promise<Listening> {
   const server = createServer(handler)
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(listenError(error, address)))
-    server.listen(address.port, address.host, resolve)
-  })
+  // A connection that is kept alive would hold up a server that closes.
+  server.on('request', (_request, response) =>
+    response.once('close', () => {
+      if (!server.listening) server.closeIdleConnections()
+    }),
+  )
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(address.port, address.host, resolve)
+    })
+  } catch (error) {
+    throw listenError(error, address)
+  }
   const { port } = server.address() as AddressInfo
   const host = address.host.includes(':') ? `[${address.host}]` : address.host
   return {
@@ -57,7 +67,7 @@ function closeServer(server: Server, graceMs: number): Promise<void> {
   })
 }
 
-function listenError(error: Error, { host, port }: ListenAddress): EvrouteError {
+function listenError(error: unknown, { host, port }: ListenAddress): EvrouteError {
   if (systemCode(error) === 'EADDRINUSE') {
     return new EvrouteError({
       code: 'port_in_use',
@@ -68,7 +78,7 @@ function listenError(error: Error, { host, port }: ListenAddress): EvrouteError 
   }
   return new EvrouteError({
     code: 'cannot_listen',
-    message: `Cannot listen on ${host} port ${port}: ${error.message}`,
+    message: `Cannot listen on ${host} port ${port}: ${messageOf(error)}`,
     hint: 'Check that the host is an address of this machine and that the port may be opened.',
     cause: error,
   })

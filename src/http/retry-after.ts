@@ -1,13 +1,17 @@
+/** An HTTP date in any of its three forms; Date.parse alone would also read `1.5` or `Sun 5`. */
+const httpDate = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun).* \d{2}:\d{2}:\d{2} /
+/** The form that ends with the year names no zone; it is UTC all the same. */
+const zonelessDate = / \d{4}$/
+
 /**
- * Reads a `Retry-After` header: whole seconds or an HTTP date.
+ * Reads a `Retry-After` header: whole seconds, nine digits at the most, or an HTTP date.
  *
  * @returns how long to wait in milliseconds, never negative; undefined when there is nothing to read
  */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? ''
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000
-  // An HTTP date begins with the day's name; Date.parse alone would also read `1.5` or `-3`.
-  if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined
-  const atMs = Date.parse(text)
+  if (!httpDate.test(text)) return undefined
+  const atMs = Date.parse(zonelessDate.test(text) ? `${text} GMT` : text)
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs)
 }

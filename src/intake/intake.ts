@@ -1,6 +1,5 @@
 import type { AddOutcome, DeliveryStore, NewEvent } from '../delivery/index.ts'
 import {
-  checkCall,
   parseTimestamp,
   type AnalyticsEvent,
   type CallCheck,
@@ -8,6 +7,7 @@ import {
   type Rejection,
 } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
+import { checkParsedCall } from './check-parsed-call.ts'
 import { normalise, type Arrival } from './normalise.ts'
 import { deletionEvent, planEvent, type DeletionRequest } from './plan.ts'
 import { hasUnsafeInteger } from './unsafe-integers.ts'
@@ -30,8 +30,11 @@ export interface IntakeBatch {
   readonly sourceId: string
   /** The calls, parsed but not checked. */
   readonly calls: readonly unknown[]
-  /** The moment of sending by the sender's clock, ISO 8601; absent where there is no second clock. */
-  readonly sentAt?: string
+  /**
+   * The moment of sending by the sender's clock, ISO 8601; null when the sender does not say it.
+   * Absent where there is no second clock: no timestamp is corrected then.
+   */
+  readonly sentAt?: string | null
 }
 
 /** What became of one call. */
@@ -62,9 +65,10 @@ export class Intake {
   async accept(batch: IntakeBatch): Promise<readonly IntakeResult[]> {
     const results: IntakeResult[] = []
     const accepted: { readonly index: number; readonly event: AnalyticsEvent }[] = []
+    const arrival = this.#arrival(batch)
     for (const [index, value] of batch.calls.entries()) {
-      const check = checkCall(value)
-      if (check.kind === 'valid') accepted.push({ index, event: this.#normalise(check, batch) })
+      const check = checkParsedCall(value)
+      if (check.kind === 'valid') accepted.push({ index, event: this.#normalise(check, arrival) })
       else results[index] = { ...check, kind: 'rejected', index }
     }
     const outcomes = await this.#add(accepted.map(({ event }) => event))
@@ -77,25 +81,29 @@ export class Intake {
 
   /** Makes a deletion request known to every destination that the source is connected to. */
   async acceptDeletion(request: DeletionRequest, sourceId: string): Promise<void> {
-    await this.#add([deletionEvent(request, this.#arrival(sourceId))])
+    await this.#add([deletionEvent(request, this.#arrival({ sourceId }))])
   }
 
-  #normalise(check: CallCheck & { readonly kind: 'valid' }, batch: IntakeBatch): AnalyticsEvent {
-    const { event, timestampUnreadable } = normalise(check.type, check.call, {
-      ...this.#arrival(batch.sourceId),
-      sentAtMs: parseTimestamp(batch.sentAt),
-    })
+  #normalise(check: CallCheck & { readonly kind: 'valid' }, arrival: Arrival): AnalyticsEvent {
+    const { event, timestampUnreadable } = normalise(check.type, check.call, arrival)
+    const { messageId } = event
+    const { log } = this.#runtime
     if (timestampUnreadable) {
-      this.#runtime.log.warn('timestamp cannot be read, the time of arrival is used', {
-        messageId: event.messageId,
+      log.warn('timestamp cannot be read, the time of arrival is used', { messageId })
+    }
+    if (!this.#warnedOfIntegers && hasUnsafeInteger(check.call)) {
+      this.#warnedOfIntegers = true
+      log.warn('an integer above 2^53 was rounded; send such ids as strings (said once)', {
+        messageId,
       })
     }
     return event
   }
 
-  #arrival(sourceId: string): Arrival {
+  #arrival({ sourceId, sentAt }: Pick<IntakeBatch, 'sourceId' | 'sentAt'>): Arrival {
     const { clock, newId } = this.#runtime
-    return { sourceId, receivedAtMs: clock.nowMs(), newId }
+    const arrival = { sourceId, receivedAtMs: clock.nowMs(), newId }
+    return sentAt === undefined ? arrival : { ...arrival, sentAtMs: parseTimestamp(sentAt) ?? null }
   }
 
   async #add(events: readonly AnalyticsEvent[]): Promise<readonly AddOutcome[]> {
@@ -111,16 +119,6 @@ export class Intake {
   #planned(event: AnalyticsEvent): NewEvent {
     const { deliveries } = planEvent(event, this.#destinations)
     const { sourceId, messageId, type } = event
-    this.#warnOfIntegers(event, deliveries[0]?.body)
     return { sourceId, messageId, type, deliveries }
-  }
-
-  #warnOfIntegers(event: AnalyticsEvent, body: string | undefined): void {
-    if (this.#warnedOfIntegers || body === undefined || !hasUnsafeInteger(event, body)) return
-    this.#warnedOfIntegers = true
-    this.#runtime.log.warn(
-      'an integer above 2^53 was rounded; send such ids as strings (said once)',
-      { messageId: event.messageId },
-    )
   }
 }

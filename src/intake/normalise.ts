@@ -1,5 +1,6 @@
 import {
   formatTimestamp,
+  hasFourDigitYear,
   isJsonObject,
   limits,
   parseTimestamp,
@@ -17,8 +18,11 @@ export interface Arrival {
   readonly receivedAtMs: number
   /** The id it gets when it brings none. */
   readonly newId: () => string
-  /** The moment of sending by the sender's clock; without it that clock is taken to be ours. */
-  readonly sentAtMs?: number | undefined
+  /**
+   * The moment of sending by the sender's clock, null when the batch does not say it. Absent where
+   * there is no second clock: no timestamp is corrected then, whatever the call says.
+   */
+  readonly sentAtMs?: number | null
 }
 
 /** An event and what had to be guessed to make it. */
@@ -62,15 +66,21 @@ function instantOf(
   call: JsonObject,
   arrival: Arrival,
 ): { readonly atMs: number; readonly unreadable: boolean } {
-  const given = call['originalTimestamp'] ?? call['timestamp']
-  const originalMs = parseTimestamp(given)
-  if (originalMs === undefined) {
-    return { atMs: arrival.receivedAtMs, unreadable: given !== undefined && given !== null }
-  }
-  // A call's own sentAt is closer to its clock than the batch's.
-  const sentAtMs = parseTimestamp(call['sentAt']) ?? arrival.sentAtMs
-  const skewMs = sentAtMs === undefined ? 0 : arrival.receivedAtMs - sentAtMs
-  return { atMs: originalMs + skewMs, unreadable: false }
+  const timestampMs = parseTimestamp(call['timestamp'])
+  const originalMs = parseTimestamp(call['originalTimestamp'])
+  const givenMs = timestampMs ?? originalMs
+  // A call that has both was corrected before, by a service or by its sender.
+  const isCorrected = timestampMs !== undefined && originalMs !== undefined
+  const atMs = givenMs === undefined || isCorrected ? givenMs : givenMs + skewMs(call, arrival)
+  if (atMs !== undefined && hasFourDigitYear(atMs)) return { atMs, unreadable: false }
+  const given = call['timestamp'] ?? call['originalTimestamp'] ?? null
+  return { atMs: arrival.receivedAtMs, unreadable: given !== null }
+}
+
+/** How far the sender's clock is behind ours. A call's own sentAt is closer to it than the batch's. */
+function skewMs(call: JsonObject, { receivedAtMs, sentAtMs }: Arrival): number {
+  if (sentAtMs === undefined) return 0
+  return receivedAtMs - (parseTimestamp(call['sentAt']) ?? sentAtMs ?? receivedAtMs)
 }
 
 function contextOf(call: JsonObject): { context: JsonObject; integrations: JsonObject } {

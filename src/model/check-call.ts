@@ -43,8 +43,11 @@ const objectFields = ['context', 'integrations', 'properties', 'traits'] as cons
 const idFields = ['userId', 'anonymousId', 'groupId', 'previousId', 'messageId'] as const
 const textFields = ['event', 'name', 'category'] as const
 
+/** Characters of an unknown type that a message repeats. */
+const shownTypeLengthMax = 60
+
 /**
- * Checks a parsed value against the fields that its call type requires.
+ * Checks a parsed value against the fields that its call type requires. Never throws.
  *
  * Absent and null are the same; an empty id counts as absent; a number serves as an id.
  */
@@ -59,8 +62,15 @@ export function checkCall(value: unknown): CallCheck {
 }
 
 function unknownType(type: unknown): string {
-  const found = type === undefined ? 'it has none' : `found ${JSON.stringify(type).slice(0, 60)}`
+  const found = type === undefined || type === null ? 'it has none' : `found ${shown(type)}`
   return `A call's type must be identify, track, page, screen, group or alias: ${found}`
+}
+
+/** Not as JSON, which fails for what is nested deeply, circular or a BigInt. */
+function shown(type: unknown): string {
+  if (typeof type === 'string') return JSON.stringify(type.slice(0, shownTypeLengthMax))
+  if (Array.isArray(type)) return 'an array'
+  return typeof type === 'object' ? 'an object' : `a ${typeof type}`
 }
 
 function wrongType(call: JsonObject): Rejection | undefined {

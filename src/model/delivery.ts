@@ -38,7 +38,7 @@ export interface SettledDelivery {
   /** The destination's id. */
   readonly destinationId: string
   /** Where it ended. */
-  readonly state: 'delivered' | 'failed' | 'expired'
+  readonly state: Exclude<DeliveryState, 'pending' | 'leased'>
   /** Rounds that were made. */
   readonly attempts: number
   /** Why it was not delivered; null when it was. */

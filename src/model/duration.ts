@@ -6,20 +6,24 @@ const unitMs: Readonly<Record<string, number>> = {
   d: 86_400_000,
 }
 
-/** Reads a duration such as `500ms`, `5s`, `1.5m`, `4h` or `1d` as milliseconds; else undefined. */
+/**
+ * Reads a duration such as `500ms`, `5s`, `1.5m`, `4h` or `1d` as whole milliseconds; undefined when
+ * it is not one, or is too long to be counted exactly.
+ */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim())
   if (match?.[1] === undefined || match[2] === undefined) return undefined
-  const unit = unitMs[match[2]]
-  return unit === undefined ? undefined : Math.round(Number(match[1]) * unit)
+  const durationMs = Math.round(Number(match[1]) * (unitMs[match[2]] ?? NaN))
+  return Number.isSafeInteger(durationMs) ? durationMs : undefined
 }
 
-/** Writes milliseconds for a person: `480ms`, `5s`, `2m 30s`, `3h 46m`. */
+/** Writes milliseconds for a person: `480ms`, `5s`, `2m 30s`, `3h 46m`; never more than has passed. */
 export function formatDuration(durationMs: number): string {
-  if (durationMs < 1_000) return `${Math.round(durationMs)}ms`
-  if (durationMs < 60_000) return `${Number((durationMs / 1_000).toFixed(1))}s`
-  const minutes = Math.floor(durationMs / 60_000)
-  const seconds = Math.floor((durationMs % 60_000) / 1_000)
+  const wholeMs = Math.round(durationMs)
+  if (wholeMs < 1_000) return `${wholeMs}ms`
+  if (wholeMs < 60_000) return `${Math.floor(wholeMs / 100) / 10}s`
+  const minutes = Math.floor(wholeMs / 60_000)
+  const seconds = Math.floor((wholeMs % 60_000) / 1_000)
   if (minutes < 60) return seconds === 0 ? `${minutes}m` : `${minutes}m ${seconds}s`
   const rest = minutes % 60
   return rest === 0 ? `${Math.floor(minutes / 60)}h` : `${Math.floor(minutes / 60)}h ${rest}m`

@@ -6,6 +6,8 @@ export const limits: {
   readonly batchBytesMax: number
   /** UTF-8 bytes of one batch that intake takes, after inflating: what other clients send at most. */
   readonly intakeBatchBytesMax: number
+  /** Objects and arrays inside one another in a field of a call: what readers in every language take. */
+  readonly callNestingMax: number
   /** Events in one batch that intake takes. */
   readonly intakeBatchEventsMax: number
   /** Endpoints of one destination. */
@@ -20,6 +22,7 @@ export const limits: {
   readonly webhookBytesMax: number
 } = Object.freeze({
   callBytesMax: 32 * 1024,
+  callNestingMax: 500,
   batchBytesMax: 500_000,
   intakeBatchBytesMax: 512_000,
   intakeBatchEventsMax: 2_500,

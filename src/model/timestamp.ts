@@ -3,9 +3,12 @@
  * in UTC, with an offset (`+00:00` or `+0000`) or without a zone, which is read as UTC.
  */
 const shape =
-  /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i
+  /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s*(Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$/i
 
-/** Reads a timestamp as milliseconds since 1970; undefined when it is not one. */
+const earliestMs = Date.parse('0000-01-01T00:00:00.000Z')
+const latestMs = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** Reads a timestamp as milliseconds since 1970; undefined when it is not one. Never throws. */
 export function parseTimestamp(value: unknown): number | undefined {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.getTime()
   if (typeof value !== 'string') return undefined
@@ -19,7 +22,13 @@ export function parseTimestamp(value: unknown): number | undefined {
   // A day that the month does not have rolls over in Date.parse; it is refused instead.
   if (Number.isNaN(instantMs) || !new Date(instantMs).toISOString().startsWith(date))
     return undefined
-  return instantMs - offsetMs(zone)
+  const utcMs = instantMs - offsetMs(zone)
+  return hasFourDigitYear(utcMs) ? utcMs : undefined
+}
+
+/** Whether an instant has a year that ISO 8601 writes with four digits. */
+export function hasFourDigitYear(instantMs: number): boolean {
+  return instantMs >= earliestMs && instantMs <= latestMs
 }
 
 function offsetMs(zone: string | undefined): number {

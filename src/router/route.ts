@@ -78,8 +78,9 @@ function integrationsChoice(integrations: JsonObject): IntegrationsChoice {
     const enabled = integrations[webhooksDestinationName] !== false
     return { reason: enabled ? 'enabled_by_name' : 'disabled_by_name', hint }
   }
-  const all = Object.hasOwn(integrations, 'All') ? integrations['All'] : integrations['all']
-  return { reason: all === false ? 'disabled_by_all' : 'enabled_by_default', hint }
+  const all = ['All', 'all'].find((name) => Object.hasOwn(integrations, name))
+  const disabled = all !== undefined && integrations[all] === false
+  return { reason: disabled ? 'disabled_by_all' : 'enabled_by_default', hint }
 }
 
 function misspelling(integrations: JsonObject): string | undefined {

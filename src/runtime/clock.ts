@@ -8,7 +8,10 @@ export interface Timer {
 export interface Clock {
   /** Milliseconds since 1970. */
   nowMs(): number
-  /** Runs a task once, `delayMs` from now. A waiting task keeps the process alive. */
+  /**
+   * Runs a task once, `delayMs` from now. A waiting task keeps the process alive. The system's clock
+   * waits 24 days at the most.
+   */
   schedule(delayMs: number, task: () => void): Timer
   /**
    * Says that something outside the clock is under way, such as a request, until the function it

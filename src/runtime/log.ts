@@ -17,7 +17,10 @@ const nothing = (): void => undefined
 /** Says nothing. */
 export const silentLog: Log = Object.freeze({ debug: nothing, warn: nothing })
 
-/** Writes each line through the given function: the message, then `name=value` for every field. */
+/**
+ * Writes each line through the given function: the message, then `name=value` for every field.
+ * Characters in a value that would break the line or steer a terminal are written as `\u{a}`.
+ */
 export function lineLog(write: (line: string) => void): Log {
   const line =
     (level: string): LogLine =>
@@ -29,8 +32,16 @@ export function lineLog(write: (line: string) => void): Log {
 function formatFields(fields: LogFields | undefined): string {
   return Object.entries(fields ?? {})
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => ` ${name}=${String(value)}`)
+    .map(([name, value]) => ` ${name}=${visible(String(value))}`)
     .join('')
+}
+
+/** Values such as messageIds come from outside. */
+function visible(text: string): string {
+  return text.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`,
+  )
 }
 
 /**

@@ -3,14 +3,13 @@ import type { Clock, Timer } from './clock.ts'
 
 interface Task {
   readonly atMs: number
-  readonly order: number
   readonly run: () => void
 }
 
 /** A clock that stands still until it is told to move; for tests and for the virtual clock. */
 export class ManualClock implements Clock {
   #nowMs: number
-  #order = 0
+  /** In the order of scheduling, which decides between tasks of the same time. */
   readonly #tasks = new Set<Task>()
 
   /** @param startMs - milliseconds since 1970 */
@@ -23,7 +22,7 @@ export class ManualClock implements Clock {
   }
 
   schedule(delayMs: number, run: () => void): Timer {
-    const task: Task = { atMs: this.#nowMs + Math.max(delayMs, 0), order: this.#order++, run }
+    const task: Task = { atMs: this.#nowMs + Math.max(delayMs, 0), run }
     this.#tasks.add(task)
     return { cancel: () => this.#tasks.delete(task) }
   }

@@ -15,6 +15,7 @@ export class VirtualClock implements Clock {
   readonly #clock: ManualClock
   #holds = 0
   #watching = false
+  #turnsLeft = idleTurns
 
   /** @param startMs - milliseconds since 1970 */
   constructor(startMs: number) {
@@ -42,22 +43,23 @@ export class VirtualClock implements Clock {
     }
   }
 
+  /** Counts the idle turns from now: whatever calls it was work. */
   #watch(): void {
-    if (this.#watching || this.#holds > 0 || this.#clock.nextDueMs() === undefined) return
+    this.#turnsLeft = idleTurns
+    if (this.#watching) return
     this.#watching = true
-    this.#jumpAfter(idleTurns)
+    setImmediate(() => this.#turn())
   }
 
-  #jumpAfter(turns: number): void {
-    setImmediate(() => {
-      if (this.#holds === 0 && turns > 1) {
-        this.#jumpAfter(turns - 1)
-        return
-      }
+  #turn(): void {
+    if (this.#holds > 0 || this.#clock.nextDueMs() === undefined) {
       this.#watching = false
-      if (this.#holds > 0) return
-      this.#clock.runNext()
-      this.#watch()
-    })
+      return
+    }
+    setImmediate(() => this.#turn())
+    this.#turnsLeft--
+    if (this.#turnsLeft > 0) return
+    this.#turnsLeft = idleTurns
+    this.#clock.runNext()
   }
 }

@@ -1,0 +1,127 @@
+import { EventEmitter, once } from 'node:events'
+import { Agent, get, type RequestListener, type ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { listen, type ListenAddress, type Listening } from '../../src/http/index.ts'
+import { EvrouteError } from '../../src/model/index.ts'
+
+const local: ListenAddress = { host: '127.0.0.1', port: 0 }
+const longMs = 60_000
+
+/** Starts a server that is closed when the test ends. */
+async function start(handler: RequestListener, address = local): Promise<Listening> {
+  const listening = await listen(handler, address)
+  onTestFinished(() => listening.close(0))
+  return listening
+}
+
+/** A server whose only request is under way, with the response that the test may end. */
+async function startWithRequest() {
+  const agent = new Agent({ keepAlive: true })
+  onTestFinished(() => agent.destroy())
+  const responses = new EventEmitter<{ under_way: [ServerResponse] }>()
+  const underWay = once(responses, 'under_way') as Promise<[ServerResponse]>
+  const listening = await start((_request, response) => responses.emit('under_way', response))
+  const answer = new Promise<string>((resolve, reject) => {
+    const request = get(listening.url, { agent })
+    request.on('response', (incoming) => void text(incoming).then(resolve, reject))
+    request.on('error', reject)
+  })
+  // A test that cuts the request looks at the rejection later.
+  answer.catch(() => undefined)
+  const [response] = await underWay
+  return { listening, answer, response }
+}
+
+async function refusal(address: ListenAddress): Promise<EvrouteError> {
+  const error: unknown = await listen(() => undefined, address).catch((thrown: unknown) => thrown)
+  if (error instanceof EvrouteError) return error
+  throw new Error('It listens, or failed in another way', { cause: error })
+}
+
+describe('listen', () => {
+  test('finds a free port for 0 and answers at the URL it tells', async () => {
+    const { port, url } = await start((_request, response) => response.end('here'))
+    expect(port).toBeGreaterThan(0)
+    expect(url).toBe(`http://127.0.0.1:${port}`)
+    expect(await (await fetch(url)).text()).toBe('here')
+  })
+
+  test('puts brackets around an IPv6 address', async () => {
+    const { port, url } = await start((_request, response) => response.end('here'), {
+      host: '::1',
+      port: 0,
+    })
+    expect(url).toBe(`http://[::1]:${port}`)
+    expect(await (await fetch(url)).text()).toBe('here')
+  })
+
+  test('says that a port is in use and what to do', async () => {
+    const { port } = await start(() => undefined)
+    const error = await refusal({ host: '127.0.0.1', port })
+    expect(error).toMatchObject({
+      code: 'port_in_use',
+      message: `Cannot listen on port ${port}: another process uses it`,
+      hint: 'Pass --port 0 for a free one.',
+      cause: { code: 'EADDRINUSE' },
+    })
+  })
+
+  test.each<[string, ListenAddress]>([
+    ['an address of another machine', { host: '192.0.2.1', port: 0 }],
+    ['a port that does not exist', { host: '127.0.0.1', port: 65_536 }],
+  ])('says that it cannot listen on %s', async (_name, address) => {
+    const error = await refusal(address)
+    expect(error.code).toBe('cannot_listen')
+    expect(error.message).toContain(`Cannot listen on ${address.host} port ${address.port}: `)
+    expect(error.hint).toContain('address of this machine')
+    expect(error.cause).toBeInstanceOf(Error)
+  })
+})
+
+describe('close', () => {
+  test('lets a request under way end, and does not wait any longer', async () => {
+    const { listening, answer, response } = await startWithRequest()
+    const closed = listening.close(longMs)
+    response.end('finished')
+    expect(await answer).toBe('finished')
+    await closed
+    expect(listening.server.listening).toBe(false)
+  })
+
+  test('cuts a request that does not end within the grace', async () => {
+    const { listening, answer, response } = await startWithRequest()
+    response.write('half')
+    await listening.close(1)
+    await expect(answer).rejects.toThrow()
+  })
+
+  test('cuts it on its own when no grace is given', async () => {
+    const { listening, answer } = await startWithRequest()
+    await listening.close()
+    await expect(answer).rejects.toThrow()
+  })
+
+  test('accepts no connection from its beginning', async () => {
+    const { listening, response } = await startWithRequest()
+    const closed = listening.close(longMs)
+    const late = get(listening.url, { agent: new Agent() })
+    const [error] = (await once(late, 'error')) as [Error]
+    expect(error).toMatchObject({ code: 'ECONNREFUSED' })
+    response.end()
+    await closed
+  })
+
+  test('does not wait for a connection that is kept alive without a request', async () => {
+    const { listening, answer, response } = await startWithRequest()
+    response.end('finished')
+    await answer
+    await listening.close(longMs)
+  })
+
+  test('can be called again', async () => {
+    const listening = await start(() => undefined)
+    await Promise.all([listening.close(longMs), listening.close(longMs)])
+    await listening.close(longMs)
+  })
+})

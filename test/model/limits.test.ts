@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { limits } from '../../src/model/index.ts'
+
+test('limits are those of the specification and of the tracking protocol, and stay so', () => {
+  expect(limits).toEqual({
+    callBytesMax: 32_768,
+    callNestingMax: 500,
+    batchBytesMax: 500_000,
+    intakeBatchBytesMax: 512_000,
+    intakeBatchEventsMax: 2_500,
+    endpointsMax: 5,
+    endpointDeadlineMs: 5_000,
+    retryWindowMs: 14_400_000,
+    historicalAgeMs: 86_400_000,
+    webhookBytesMax: 1_048_576,
+  })
+  expect(Object.isFrozen(limits)).toBe(true)
+})

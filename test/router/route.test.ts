@@ -1,0 +1,169 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Destination, JsonObject } from '../../src/model/index.ts'
+import { route, type RoutableEvent, type RoutingReason } from '../../src/router/index.ts'
+
+const crm: Destination = {
+  id: 'crm',
+  sourceIds: ['website'],
+  enabled: true,
+  endpoints: [{ url: 'https://crm.example.com/', headers: {} }],
+  sharedSecret: undefined,
+  aliasKeys: 'spec',
+  acceptsHistorical: true,
+  concurrency: 10,
+}
+
+const event: RoutableEvent = { sourceId: 'website', integrations: {}, historical: false }
+
+function decide(
+  changes: Partial<RoutableEvent>,
+  destination: Partial<Destination> = {},
+): readonly [send: boolean, reason: RoutingReason] {
+  const [decision] = route({ ...event, ...changes }, [{ ...crm, ...destination }])
+  if (decision === undefined) throw new Error('There is no decision')
+  return [decision.send, decision.reason]
+}
+
+function hintFor(integrations: JsonObject): string | undefined {
+  return route({ ...event, integrations }, [crm])[0]?.hint
+}
+
+describe('route', () => {
+  test.each<[JsonObject, RoutingReason]>([
+    [{}, 'enabled_by_default'],
+    [{ All: true }, 'enabled_by_default'],
+    [{ All: null }, 'enabled_by_default'],
+    [{ Other: false }, 'enabled_by_default'],
+    [{ Webhooks: true }, 'enabled_by_name'],
+    [{ Webhooks: {} }, 'enabled_by_name'],
+    [{ Webhooks: null }, 'enabled_by_name'],
+    [{ Webhooks: 0 }, 'enabled_by_name'],
+    [{ Webhooks: 'false' }, 'enabled_by_name'],
+    [{ Webhooks: false }, 'disabled_by_name'],
+    [{ Webhooks: false, All: true }, 'disabled_by_name'],
+    [{ All: false }, 'disabled_by_all'],
+    [{ All: false, Webhooks: true }, 'enabled_by_name'],
+    [{ All: false, Webhooks: { a: 1 } }, 'enabled_by_name'],
+    [{ All: false, Other: true }, 'disabled_by_all'],
+    [{ all: false }, 'disabled_by_all'],
+    [{ all: false, Webhooks: true }, 'enabled_by_name'],
+    [{ all: false, All: true }, 'enabled_by_default'],
+    [{ all: true, All: false }, 'disabled_by_all'],
+    [{ ALL: false }, 'enabled_by_default'],
+    [{ webhooks: false }, 'enabled_by_default'],
+    [{ webhooks: true, All: false }, 'disabled_by_all'],
+  ])('decides by the integrations %j: %s', (integrations, reason) => {
+    expect(decide({ integrations })).toEqual([reason.startsWith('enabled'), reason])
+  })
+
+  test('sends only what comes from a connected source', () => {
+    expect(decide({ sourceId: 'app' })).toEqual([false, 'not_connected'])
+    expect(decide({ sourceId: 'app' }, { sourceIds: ['website', 'app'] })[0]).toBe(true)
+    expect(decide({}, { sourceIds: [] })).toEqual([false, 'not_connected'])
+  })
+
+  test('sends nothing to a destination that is off', () => {
+    const integrations = { Webhooks: true }
+    expect(decide({ integrations }, { enabled: false })).toEqual([false, 'destination_disabled'])
+  })
+
+  test('sends history only where it is accepted', () => {
+    const historical = { historical: true }
+    expect(decide(historical)).toEqual([true, 'enabled_by_default'])
+    expect(decide(historical, { acceptsHistorical: false })).toEqual([
+      false,
+      'historical_not_accepted',
+    ])
+    expect(decide({}, { acceptsHistorical: false })[0]).toBe(true)
+    const asked = { ...historical, integrations: { Webhooks: true } }
+    expect(decide(asked, { acceptsHistorical: false })[1]).toBe('historical_not_accepted')
+  })
+
+  test('names the first reason where several keep an event back', () => {
+    const off = { historical: true, integrations: { All: false } }
+    const closed = { sourceIds: [], enabled: false, acceptsHistorical: false }
+    expect(decide(off, closed)[1]).toBe('not_connected')
+    expect(decide(off, { ...closed, sourceIds: ['website'] })[1]).toBe('destination_disabled')
+    expect(decide(off, { acceptsHistorical: false })[1]).toBe('disabled_by_all')
+  })
+
+  test('looks at own keys only', () => {
+    for (const inherited of [{ All: false }, { all: false }, { Webhooks: false }]) {
+      expect(decide({ integrations: Object.create(inherited) as JsonObject })).toEqual([
+        true,
+        'enabled_by_default',
+      ])
+      const parsed = JSON.parse(`{"__proto__":${JSON.stringify(inherited)}}`) as JsonObject
+      expect(decide({ integrations: parsed })[1]).toBe('enabled_by_default')
+    }
+  })
+
+  test('points out a key that looks like the name, where the name is absent', () => {
+    const hint =
+      'The key "webhooks" has no effect: keys are case sensitive and this destination is "Webhooks"'
+    expect(hintFor({ webhooks: false })).toBe(hint)
+    expect(hintFor({ All: false, WEBHOOK: true })).toContain('"WEBHOOK"')
+    expect(hintFor({ webhooks: true, Webhooks: true })).toBeUndefined()
+    expect(hintFor({ Webhooks: true })).toBeUndefined()
+    expect(hintFor({ 'My webhooks': true })).toBeUndefined()
+  })
+
+  test('decides for each of several destinations, in their order', () => {
+    const destinations = [
+      { ...crm, id: 'off', enabled: false },
+      { ...crm, id: 'app', sourceIds: ['app'] },
+      crm,
+      { ...crm, id: 'recent', acceptsHistorical: false },
+    ]
+    const decisions = route({ ...event, historical: true }, destinations)
+    expect(
+      decisions.map(({ destinationId, send, reason }) => [destinationId, send, reason]),
+    ).toEqual([
+      ['off', false, 'destination_disabled'],
+      ['app', false, 'not_connected'],
+      ['crm', true, 'enabled_by_default'],
+      ['recent', false, 'historical_not_accepted'],
+    ])
+    expect(route(event, [])).toEqual([])
+  })
+
+  test('agrees with the rules as they are written, for whatever comes', () => {
+    const value = fc.constantFrom<JsonObject[string][]>(true, false, null, 0, 'false', {}, [])
+    const name = fc.constantFrom('All', 'all', 'ALL', 'Webhooks', 'webhooks', 'Other', '__proto__')
+    const anyEvent = fc.record({
+      sourceId: fc.constantFrom('website', 'app'),
+      historical: fc.boolean(),
+      integrations: fc
+        .uniqueArray(fc.tuple(name, value), { selector: ([key]) => key })
+        .map((entries) => Object.fromEntries(entries)),
+    })
+    const anyDestination = fc.record({
+      id: fc.string(),
+      enabled: fc.boolean(),
+      sourceIds: fc.subarray(['website', 'app']),
+      acceptsHistorical: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(anyEvent, fc.array(anyDestination), (given, changes) => {
+        const destinations = changes.map((change) => ({ ...crm, ...change }))
+        const decisions = route(given, destinations)
+        expect(decisions.map(({ destinationId }) => destinationId)).toEqual(
+          destinations.map(({ id }) => id),
+        )
+        expect(decisions.map(({ send }) => send)).toEqual(
+          destinations.map((destination) => isWanted(given, destination)),
+        )
+      }),
+    )
+  })
+})
+
+/** The routing rules in another shape: every condition that an event has to meet. */
+function isWanted(given: RoutableEvent, destination: Destination): boolean {
+  const own = new Map(Object.entries(given.integrations))
+  const everything = own.has('All') ? own.get('All') : own.get('all')
+  const wanted = own.has('Webhooks') ? own.get('Webhooks') !== false : everything !== false
+  const connected = destination.enabled && destination.sourceIds.includes(given.sourceId)
+  return wanted && connected && (destination.acceptsHistorical || !given.historical)
+}

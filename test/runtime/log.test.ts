@@ -1,0 +1,67 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { lineLog, logFromEnvironment, silentLog } from '../../src/runtime/index.ts'
+
+function recorded(): { readonly lines: string[]; readonly log: ReturnType<typeof lineLog> } {
+  const lines: string[] = []
+  return { lines, log: lineLog((line) => lines.push(line)) }
+}
+
+describe('lineLog', () => {
+  test('writes the level, the message and every field that has a value', () => {
+    const { lines, log } = recorded()
+    log.debug('sending a batch', { calls: 3, last: true, reason: null, retry: undefined })
+    log.warn('halving a batch')
+    expect(lines).toEqual([
+      'debug sending a batch calls=3 last=true reason=null\n',
+      'warn halving a batch\n',
+    ])
+  })
+
+  test('keeps a line a line, whatever a value holds', () => {
+    const { lines, log } = recorded()
+    log.warn('refused', { messageId: 'a\nwarn forged\u001b[2J\u2028\u202e\u009b-ü-🙂' })
+    expect(lines).toEqual([
+      'warn refused messageId=a\\u{a}warn forged\\u{1b}[2J\\u{2028}\\u{202e}\\u{9b}-ü-🙂\n',
+    ])
+  })
+})
+
+describe('logFromEnvironment', () => {
+  test.each([
+    'analytics',
+    'analytics*',
+    '*',
+    'express,analytics',
+    'express analytics',
+    ' analytics ',
+  ])('writes to stderr for DEBUG=%j', (debug) => {
+    const written = captureStderr()
+    logFromEnvironment({ DEBUG: debug }).debug('queued', { type: 'track' })
+    expect(written).toEqual(['analytics debug queued type=track\n'])
+  })
+
+  test.each([undefined, '', 'Analytics', 'analytics-node', 'express', '1'])(
+    'is silent for DEBUG=%j',
+    (debug) => {
+      const written = captureStderr()
+      const log = logFromEnvironment(debug === undefined ? {} : { DEBUG: debug })
+      log.debug('queued')
+      log.warn('late')
+      expect(log).toBe(silentLog)
+      expect(written).toEqual([])
+    },
+  )
+})
+
+/** Keeps what is written to stderr until the test ends. */
+function captureStderr(): readonly string[] {
+  const written: string[] = []
+  const original = Object.getOwnPropertyDescriptor(process.stderr, 'write')
+  const write = (text: string): boolean => written.push(text) > 0
+  Object.defineProperty(process.stderr, 'write', { value: write, configurable: true })
+  onTestFinished(() => {
+    if (original === undefined) Reflect.deleteProperty(process.stderr, 'write')
+    else Object.defineProperty(process.stderr, 'write', original)
+  })
+  return written
+}

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest'
+import { ManualClock } from '../../src/runtime/index.ts'
+
+const startMs = 1_000
+
+describe('ManualClock', () => {
+  test('stands still until it is told to move', async () => {
+    const clock = new ManualClock(startMs)
+    expect(clock.nowMs()).toBe(startMs)
+    await clock.advance(250)
+    expect(clock.nowMs()).toBe(1_250)
+  })
+
+  test('runs tasks in the order of their times, each at its own time', async () => {
+    const clock = new ManualClock(startMs)
+    const ran: [string, number][] = []
+    const task = (name: string) => () => void ran.push([name, clock.nowMs()])
+    clock.schedule(30, task('late'))
+    clock.schedule(10, task('early'))
+    clock.schedule(20, task('middle'))
+    await clock.advance(100)
+    expect(ran).toEqual([
+      ['early', 1_010],
+      ['middle', 1_020],
+      ['late', 1_030],
+    ])
+  })
+
+  test('runs tasks of the same time in the order they were scheduled', async () => {
+    const clock = new ManualClock(startMs)
+    const ran: string[] = []
+    for (const name of ['a', 'b', 'c']) clock.schedule(10, () => ran.push(name))
+    await clock.advance(10)
+    expect(ran).toEqual(['a', 'b', 'c'])
+  })
+
+  test('runs what falls due exactly at the end, and nothing later', async () => {
+    const clock = new ManualClock(startMs)
+    const ran: string[] = []
+    clock.schedule(10, () => ran.push('due'))
+    clock.schedule(11, () => ran.push('later'))
+    await clock.advance(10)
+    expect(ran).toEqual(['due'])
+    expect(clock.nextDueMs()).toBe(1_011)
+  })
+
+  test('runs what tasks schedule, when it falls due in the same move', async () => {
+    const clock = new ManualClock(startMs)
+    const ranAtMs: number[] = []
+    const tick = (): void => {
+      ranAtMs.push(clock.nowMs())
+      clock.schedule(10, tick)
+    }
+    clock.schedule(10, tick)
+    await clock.advance(35)
+    expect(ranAtMs).toEqual([1_010, 1_020, 1_030])
+    expect(clock.nowMs()).toBe(1_035)
+  })
+
+  test('lets what a task started go on before it moves further', async () => {
+    const clock = new ManualClock(startMs)
+    const ranAtMs: number[] = []
+    clock.schedule(10, () => {
+      void Promise.resolve().then(() => {
+        clock.schedule(5, () => ranAtMs.push(clock.nowMs()))
+      })
+    })
+    await clock.advance(100)
+    expect(ranAtMs).toEqual([1_015])
+  })
+
+  test('forgets a task that was cancelled, and takes a second cancel', async () => {
+    const clock = new ManualClock(startMs)
+    const ran: string[] = []
+    const timer = clock.schedule(10, () => ran.push('cancelled'))
+    clock.schedule(5, () => ran.push('kept'))
+    timer.cancel()
+    timer.cancel()
+    await clock.advance(100)
+    expect(ran).toEqual(['kept'])
+  })
+
+  test('takes a delay below zero for none', async () => {
+    const clock = new ManualClock(startMs)
+    const ranAtMs: number[] = []
+    clock.schedule(-50, () => ranAtMs.push(clock.nowMs()))
+    expect(clock.nextDueMs()).toBe(startMs)
+    await clock.advance(0)
+    expect(ranAtMs).toEqual([startMs])
+  })
+
+  test('runNext jumps to the next task and runs it alone', () => {
+    const clock = new ManualClock(startMs)
+    const ran: string[] = []
+    clock.schedule(20, () => ran.push('second'))
+    clock.schedule(10, () => ran.push('first'))
+    clock.runNext()
+    expect(ran).toEqual(['first'])
+    expect(clock.nowMs()).toBe(1_010)
+    clock.runNext()
+    clock.runNext()
+    expect(ran).toEqual(['first', 'second'])
+    expect(clock.nextDueMs()).toBeUndefined()
+  })
+
+  test('takes no notice of holds', async () => {
+    const clock = new ManualClock(startMs)
+    const release = clock.hold()
+    await clock.advance(10)
+    expect(clock.nowMs()).toBe(1_010)
+    release()
+    expect(clock.nowMs()).toBe(1_010)
+  })
+})
