@@ -52,12 +52,15 @@ export {
 } from './model/index.ts'
 export {
   Receiver,
+  type EventListener,
+  type MalformedCode,
   type MalformedContent,
   type ReceivedCounts,
   type ReceivedEvent,
   type ReceivedRequest,
   type ReceiverAddress,
   type ReceiverOptions,
+  type RefusalCode,
   type SignatureVerdict,
   type WaitOptions,
   type WebhookContent,

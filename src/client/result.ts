@@ -1,7 +1,7 @@
 import type { CallType, RejectionCode } from '../model/index.ts'
 
 /**
- * Why a call was not queued: what {@link checkCall} finds, or
+ * Why a call was not queued: what is wrong with the call itself, or
  *
  * - `event_too_large`: over 32 KB as JSON
  * - `queue_full`: as many calls as `queueMax` allows are queued or in flight

@@ -1,6 +1,6 @@
 /** The local receiver: verifies, records and answers webhooks, and sums each up in a line. */
 export type { EventListener } from './event-log.ts'
-export { readWebhook, type Malformed, type MalformedCode, type Webhook } from './read-webhook.ts'
+export type { MalformedCode } from './read-webhook.ts'
 export type {
   MalformedContent,
   ReceivedCounts,

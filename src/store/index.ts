@@ -1,2 +1,2 @@
 /** The engines of the DeliveryStore port, one folder each. */
-export { MemoryStore, type MemoryStoreOptions } from './memory/memory-store.ts'
+export { MemoryStore } from './memory/memory-store.ts'
