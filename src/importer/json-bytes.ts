@@ -1,11 +1,20 @@
 // The bytes that give JSON its structure. In UTF-8 none of them is part of another character.
+
+/** Ends a line. */
 export const lineFeed = 0x0a
+/** Begins and ends a string. */
 export const quote = 0x22
+/** Stands between elements. */
 export const comma = 0x2c
+/** Escapes the next byte of a string. */
 export const backslash = 0x5c
+/** Begins an array. */
 export const openBracket = 0x5b
+/** Ends an array. */
 export const closeBracket = 0x5d
+/** Begins an object. */
 export const openBrace = 0x7b
+/** Ends an object. */
 export const closeBrace = 0x7d
 
 const tab = 0x09

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { eventTypes } from '../../src/model/index.ts'
-import { readWebhook } from '../../src/receiver/read-webhook.ts'
+import { readWebhook, type MalformedCode } from '../../src/receiver/read-webhook.ts'
 
 const bytes = (text: string): Buffer => Buffer.from(text, 'utf8')
 
