@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest'
+import { checkParsedCall } from '../../src/intake/index.ts'
+import { nested } from './support.ts'
+
+const call = { type: 'track', userId: 'user-1', event: 'E' }
+
+describe('checkParsedCall', () => {
+  test('checks as checkCall does', () => {
+    expect(checkParsedCall(call)).toEqual({ kind: 'valid', type: 'track', call })
+    expect(checkParsedCall({ ...call, event: '' })).toMatchObject({ code: 'no_event' })
+  })
+
+  test.each([
+    ['objects', '{"a":', '}'],
+    ['arrays', '[', ']'],
+  ])('takes 500 levels of %s in a field and refuses one more', (_name, open, close) => {
+    const check = (levels: number) =>
+      checkParsedCall({ ...call, properties: { a: nested(levels - 1, open, close) } })
+    expect(check(500).kind).toBe('valid')
+    expect(check(501)).toEqual({
+      kind: 'invalid',
+      code: 'wrong_type',
+      message: 'properties must not be nested more than 500 levels deep',
+    })
+  })
+
+  test('looks behind what comes first in a field', () => {
+    const traits = { a: [1], b: { c: null }, d: nested(500) }
+    expect(checkParsedCall({ ...call, traits })).toMatchObject({ code: 'wrong_type' })
+  })
+
+  test.each(['context', 'integrations', 'type', 'unknown'])(
+    'answers for a %s of 10,000 levels',
+    (field) => {
+      expect(checkParsedCall({ ...call, [field]: nested(10_000, '{"a":', '}') }).kind).toBe(
+        'invalid',
+      )
+    },
+  )
+})

@@ -1,0 +1,206 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { Intake } from '../../src/intake/index.ts'
+import type { Destination } from '../../src/model/index.ts'
+import { MemoryStore } from '../../src/store/index.ts'
+import { crm, nested, now, nowMs, standingRuntime } from './support.ts'
+
+const track = { type: 'track', userId: 'user-1', event: 'Order Completed' }
+
+function startIntake(destinations: readonly Destination[] = [crm]) {
+  const store = new MemoryStore()
+  onTestFinished(() => store.close())
+  const { runtime, logged } = standingRuntime()
+  const stored: number[] = []
+  const intake = new Intake({
+    store,
+    destinations,
+    runtime,
+    onStored: () => stored.push(stored.length + 1),
+  })
+  return {
+    intake,
+    store,
+    logged,
+    /** One entry for each time that intake said it had stored something. */
+    stored,
+    accept: (...calls: unknown[]) => intake.accept({ sourceId: 'website', calls }),
+    bodies: async (destinationId = 'crm'): Promise<readonly unknown[]> => {
+      const shares = [{ destinationId, deliveriesMax: 100 }]
+      const deliveries = await store.claim({ nowMs, shares })
+      return deliveries.map(({ body }) => JSON.parse(body) as unknown)
+    },
+  }
+}
+
+describe('accept', () => {
+  test('stores the exact webhook of an accepted call, due at once', async () => {
+    const { accept, bodies } = startIntake()
+    expect(await accept({ ...track, messageId: 'm-1', properties: { total: 9.5 } })).toEqual([
+      { kind: 'accepted', messageId: 'm-1', outcome: 'routed' },
+    ])
+    expect(await bodies()).toEqual([
+      {
+        version: 1,
+        ...track,
+        properties: { total: 9.5 },
+        context: {},
+        timestamp: now,
+        messageId: 'm-1',
+      },
+    ])
+  })
+
+  test('says what became of each call, in order, and keeps the books', async () => {
+    const { accept, store, bodies } = startIntake()
+    const results = await accept(
+      'text',
+      { ...track, messageId: 'm-1' },
+      { ...track, event: undefined },
+      { ...track, messageId: 'm-2', integrations: { All: false } },
+      { ...track, messageId: 'm-1', event: 'Again' },
+      { type: 'delete', userId: 'user-1' },
+      track,
+    )
+    expect(results).toEqual([
+      {
+        kind: 'rejected',
+        index: 0,
+        code: 'not_an_object',
+        message: 'A call must be a JSON object',
+      },
+      { kind: 'accepted', messageId: 'm-1', outcome: 'routed' },
+      { kind: 'rejected', index: 2, code: 'no_event', message: 'track needs an event' },
+      { kind: 'accepted', messageId: 'm-2', outcome: 'filtered' },
+      { kind: 'accepted', messageId: 'm-1', outcome: 'duplicate' },
+      expect.objectContaining({ kind: 'rejected', index: 5, code: 'unknown_type' }),
+      { kind: 'accepted', messageId: 'id-1', outcome: 'routed' },
+    ])
+    expect(await store.ledger()).toMatchObject({
+      accepted: 4,
+      routed: 2,
+      filtered: 1,
+      duplicate: 1,
+      deliveries: 2,
+    })
+    expect(await bodies()).toMatchObject([{ messageId: 'm-1', event: track.event }, track])
+  })
+
+  test('knows a duplicate of an earlier batch, but not that of another source', async () => {
+    const { intake, accept } = startIntake([{ ...crm, sourceIds: ['website', 'app'] }])
+    const call = { ...track, messageId: 'm-1' }
+    await accept(call)
+    expect(await accept(call)).toMatchObject([{ outcome: 'duplicate' }])
+    expect(await intake.accept({ sourceId: 'app', calls: [call] })).toMatchObject([
+      { outcome: 'routed' },
+    ])
+  })
+
+  test('makes a delivery for each destination that gets the call', async () => {
+    const { accept, store, bodies } = startIntake([crm, { ...crm, id: 'warehouse' }])
+    await accept(track)
+    expect(await store.ledger()).toMatchObject({ routed: 1, deliveries: 2 })
+    expect(await bodies('crm')).toEqual(await bodies('warehouse'))
+  })
+
+  test('corrects timestamps by the moment of sending, where it is given', async () => {
+    const { intake, bodies } = startIntake()
+    const call = { ...track, timestamp: '2026-01-02T02:00:00Z' }
+    const hourBehind = { ...call, sentAt: '2026-01-02T02:04:05.678Z' }
+    const batch = { sourceId: 'website', calls: [call] }
+    await intake.accept({ ...batch, sentAt: '2026-01-02T02:00:10Z' })
+    await intake.accept({ ...batch, calls: [hourBehind], sentAt: null })
+    await intake.accept({ ...batch, calls: [hourBehind], sentAt: 'soon' })
+    await intake.accept({ ...batch, calls: [hourBehind] })
+    expect(await bodies()).toMatchObject([
+      { timestamp: '2026-01-02T03:03:55.678Z' },
+      { timestamp: '2026-01-02T03:00:00.000Z' },
+      { timestamp: '2026-01-02T03:00:00.000Z' },
+      { timestamp: '2026-01-02T02:00:00.000Z' },
+    ])
+  })
+
+  test('says that a timestamp cannot be read, and takes the time of arrival', async () => {
+    const { accept, bodies, logged } = startIntake()
+    await accept({ ...track, messageId: 'm-1', timestamp: 'hello 5' }, track)
+    expect(logged).toEqual([
+      'warn timestamp cannot be read, the time of arrival is used messageId=m-1\n',
+    ])
+    expect(await bodies()).toMatchObject([{ timestamp: now }, { timestamp: now }])
+  })
+
+  test.each([
+    ['a property', { properties: { orderId: 9_007_199_254_740_993n } }],
+    ['an id', { userId: 12_345_678_901_234_567_890n }],
+    ['what no destination gets', { userId: 2n ** 53n, integrations: { All: false } }],
+  ])('warns once of an integer above 2^53: %s', async (_name, fields) => {
+    const { accept, logged } = startIntake()
+    const text = JSON.stringify(
+      { ...track, messageId: 'm-1', ...fields },
+      (_key, value: unknown) => (typeof value === 'bigint' ? `#${value}` : value),
+    ).replace(/"#(\d+)"/, '$1')
+    await accept(track)
+    await accept(JSON.parse(text), JSON.parse(text))
+    await accept(JSON.parse(text))
+    expect(logged).toEqual([
+      'warn an integer above 2^53 was rounded; send such ids as strings (said once) messageId=m-1\n',
+    ])
+  })
+
+  test('does not warn of digits in a string', async () => {
+    const { accept, logged } = startIntake()
+    await accept({ ...track, userId: '12345678901234567890', properties: { total: 0.1 + 0.2 } })
+    expect(logged).toEqual([])
+  })
+
+  test('rejects a call that is nested too deeply, at no cost to the others', async () => {
+    const { accept, bodies } = startIntake()
+    const deep = { ...track, properties: { a: nested(10_000) } }
+    const results = await accept(track, deep, { ...track, traits: nested(10_000) }, track)
+    expect(results).toMatchObject([
+      { kind: 'accepted' },
+      { kind: 'rejected', index: 1, code: 'wrong_type' },
+      { kind: 'rejected', index: 2, code: 'wrong_type' },
+      { kind: 'accepted' },
+    ])
+    expect(await bodies()).toHaveLength(2)
+  })
+
+  test('says once for each batch that something was stored', async () => {
+    const { accept, stored } = startIntake()
+    await accept(track, track, track)
+    expect(stored).toHaveLength(1)
+    await accept(track)
+    expect(stored).toHaveLength(2)
+  })
+
+  test('stores nothing of a batch without a good call, and does not say so', async () => {
+    const { accept, stored, store } = startIntake()
+    expect(await accept()).toEqual([])
+    expect(await accept('text')).toMatchObject([{ kind: 'rejected' }])
+    expect(stored).toEqual([])
+    expect(await store.ledger()).toMatchObject({ accepted: 0 })
+  })
+
+  test('says that something was stored only when it was', async () => {
+    const { accept, stored, store } = startIntake()
+    await store.close()
+    await expect(accept(track)).rejects.toMatchObject({ code: 'store_closed' })
+    expect(stored).toEqual([])
+  })
+})
+
+describe('acceptDeletion', () => {
+  test('notifies every destination of the source, with the three fields of the notice', async () => {
+    const other = { ...crm, id: 'other', sourceIds: ['app'] }
+    const off = { ...crm, id: 'off', enabled: false }
+    const recent = { ...crm, id: 'recent', acceptsHistorical: false }
+    const { intake, store, stored, bodies } = startIntake([crm, other, off, recent])
+    const request = { userId: 'user-1', timestamp: '2012-12-02T00:30:08.276Z' }
+    await intake.acceptDeletion(request, 'website')
+    const notice = { type: 'delete', ...request }
+    expect(await bodies('crm')).toEqual([notice])
+    expect(await bodies('recent')).toEqual([notice])
+    expect(await store.ledger()).toMatchObject({ accepted: 1, routed: 1, deliveries: 2 })
+    expect(stored).toHaveLength(1)
+  })
+})
