@@ -1,11 +1,20 @@
 import { InvalidArgumentError } from 'commander'
-import { parseDuration, parseTimestamp } from '../model/index.ts'
+import { formatDuration, parseDuration, parseTimestamp } from '../model/index.ts'
 
 /** Reads a duration flag as milliseconds. */
 export function durationFlag(text: string): number {
   const durationMs = parseDuration(text)
   if (durationMs !== undefined) return durationMs
   throw new InvalidArgumentError('A duration is written as 500ms, 5s, 1.5m or 4h.')
+}
+
+/** Makes a reader of durations that are not over a limit, as milliseconds. */
+export function durationFlagUpTo(maxMs: number): (text: string) => number {
+  return (text) => {
+    const durationMs = durationFlag(text)
+    if (durationMs <= maxMs) return durationMs
+    throw new InvalidArgumentError(`It is at most ${formatDuration(maxMs)}.`)
+  }
 }
 
 /** Makes a reader of whole numbers within bounds. */

@@ -31,7 +31,7 @@ export type StopReason = 'SIGINT' | 'SIGTERM' | 'output_closed'
 
 /** What the process gives, and a way to let go of it. */
 export interface ProcessIo extends Io {
-  /** Takes the signal handlers away again. */
+  /** Takes the signal handlers away again, and reads no more. */
   readonly release: () => void
 }
 
@@ -64,6 +64,8 @@ export function processIo(): ProcessIo {
     release: () => {
       process.off('SIGINT', onSignal)
       process.off('SIGTERM', onSignal)
+      // A command that was stopped may still wait for input, which would keep the process alive.
+      process.stdin.destroy()
     },
   }
 }
@@ -71,8 +73,29 @@ export function processIo(): ProcessIo {
 /** Writes data, waiting for a reader that is slower. Resolves at once when the reader went away. */
 export async function writeData(io: Io, text: string): Promise<void> {
   if (io.stop.reason === 'output_closed' || io.stdout.write(text)) return
-  await new Promise<void>((resolve) => {
-    io.stdout.once('drain', resolve)
-    io.stop.addEventListener('abort', () => resolve(), { once: true })
-  })
+  await drained(io)
+}
+
+/**
+ * Resolves once the reader of stdout has caught up, or the command is to end early. Call it right
+ * after the write that found the reader slower: a drain that came before is not told again.
+ */
+export async function drained(io: Io): Promise<void> {
+  await stoppable(new Promise<void>((resolve) => io.stdout.once('drain', resolve)), io.stop)
+}
+
+/** Resolves as the work does, or with undefined as soon as the command is to end early. */
+export async function stoppable<Result>(
+  work: Promise<Result>,
+  stop: AbortSignal,
+): Promise<Result | undefined> {
+  let end = (): void => undefined
+  const stopped = new Promise<undefined>((resolve) => (end = () => resolve(undefined)))
+  if (stop.aborted) end()
+  stop.addEventListener('abort', end, { once: true })
+  try {
+    return await Promise.race([work, stopped])
+  } finally {
+    stop.removeEventListener('abort', end)
+  }
 }

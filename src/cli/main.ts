@@ -4,7 +4,7 @@ import { exitCodeOf, exitCodes, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { errorRecord, errorText } from './output/error.ts'
 import { createStyle, wantsColor } from './output/style.ts'
-import { createProgram } from './program.ts'
+import { createProgram, epilogue } from './program.ts'
 
 /**
  * Runs one command to its end. It never exits the process and never throws.
@@ -17,7 +17,7 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   const program = createProgram({ io, end: (code) => (ended = code) })
   try {
     if (argv.length === 0) {
-      io.stderr.write(program.helpInformation())
+      io.stderr.write(`${program.helpInformation()}${epilogue}\n`)
       return exitCodes.usage
     }
     await program.parseAsync(argv, { from: 'user' })

@@ -21,7 +21,8 @@ const commands: readonly AddCommand[] = [
   addCompletionCommand,
 ]
 
-const epilogue = `
+/** What help ends with: where to go on. */
+export const epilogue = `
 Run \`evroute <command> --help\` for flags and examples. \`evroute demo\` shows all of it at once.`
 
 /** The command line, ready to parse. It writes through the context's streams and never exits. */

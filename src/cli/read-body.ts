@@ -1,6 +1,7 @@
 import { openInput } from '../importer/index.ts'
 import { EvrouteError } from '../model/index.ts'
-import type { Io } from './io.ts'
+import { stoppable, type Io } from './io.ts'
+import { tellOfTerminalInput } from './terminal-input.ts'
 
 /** Far above any webhook; it keeps a mistaken file from filling the memory. */
 const bodyBytesMax = 64 * 1024 * 1024
@@ -8,9 +9,15 @@ const bodyBytesMax = 64 * 1024 * 1024
 /**
  * Reads the raw bytes of a file, or of stdin for `-`.
  *
+ * @returns undefined when the command is to end early
  * @throws EvrouteError `cannot_read_file`
  */
-export async function readBody(path: string, io: Io): Promise<Buffer> {
+export function readBody(path: string, io: Io): Promise<Buffer | undefined> {
+  tellOfTerminalInput([path], io)
+  return stoppable(readBytes(path, io), io.stop)
+}
+
+async function readBytes(path: string, io: Io): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of await openInput(path, io.stdin)) {

@@ -8,14 +8,24 @@ import type { Io } from './io.ts'
  * EVROUTE_SECRET.
  *
  * @returns undefined when there is none
- * @throws SettingError for a variable that is not set, EvrouteError `cannot_read_file`
+ * @throws SettingError for an empty secret or a variable that is not set, EvrouteError
+ * `cannot_read_file`
  */
 export async function readSecret(flag: string | undefined, io: Io): Promise<string | undefined> {
-  const given = flag ?? io.env['EVROUTE_SECRET']
-  if (given === undefined || given === '') return undefined
+  // An empty variable is as good as none; an empty flag would switch signatures off unnoticed.
+  const given = flag ?? (io.env['EVROUTE_SECRET'] || undefined)
+  if (given === undefined) return undefined
   if (given.startsWith('env:')) return secretFromVariable(given.slice('env:'.length), io)
-  if (given.startsWith('@')) return secretFromFile(given.slice(1))
-  return given
+  return given.startsWith('@') ? secretFromFile(given.slice(1)) : notEmpty(given)
+}
+
+function notEmpty(secret: string): string {
+  if (secret !== '') return secret
+  throw new SettingError(
+    '--secret',
+    'Cannot use an empty secret',
+    'Check where it comes from, or leave it out to go without signatures.',
+  )
 }
 
 function secretFromVariable(name: string, io: Io): string {
@@ -29,9 +39,10 @@ function secretFromVariable(name: string, io: Io): string {
 }
 
 async function secretFromFile(path: string): Promise<string> {
+  let secret: string
   try {
     const text = await readFile(path, 'utf8')
-    return text.replace(/\r?\n$/, '')
+    secret = text.replace(/\r?\n$/, '')
   } catch (error) {
     throw new EvrouteError({
       code: 'cannot_read_file',
@@ -40,4 +51,5 @@ async function secretFromFile(path: string): Promise<string> {
       cause: error,
     })
   }
+  return notEmpty(secret)
 }

@@ -11,7 +11,7 @@ export const addDemoCommand: AddCommand = (program, { io, end }) => {
     .command('demo')
     .summary('show the whole way of a call, in this process')
     .description(
-      'Starts a receiver, sends one call of each type and one deletion through client, router and\n' +
+      'Starts a receiver, sends one call of each type and one deletion through client, router and ' +
         'sender, and shows both sides. It needs nothing and changes nothing.',
     )
     .option('--json', 'NDJSON records on stdout')

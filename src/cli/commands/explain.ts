@@ -2,6 +2,7 @@ import type { AddCommand } from '../command.ts'
 import {
   addOutputFlags,
   addWebhookFlags,
+  defaultUrl,
   readSendingOptions,
   type SendingFlags,
 } from '../sending/sending-options.ts'
@@ -18,15 +19,17 @@ export const addExplainCommand: AddCommand = (program, { io, end }) => {
     .command('explain')
     .summary('say what would become of calls')
     .description(
-      'Prints for every call of a file whether it is accepted and sent, why, and the exact webhook\n' +
+      'Prints for every call of a file whether it is accepted and sent, why, and the exact webhook ' +
         'with its signature. Nothing is sent.',
     )
     .argument('<file>', 'calls in any format that `send --file` reads, - for stdin')
   addOutputFlags(addWebhookFlags(command))
     .addHelpText('after', examples)
     .action(async (file: string) => {
-      const flags = { ...command.opts<SendingFlags>(), dryRun: true }
-      const options = await readSendingOptions(flags, io)
+      const flags = command.opts<SendingFlags>()
+      // It is about webhooks, whatever service EVROUTE_ENDPOINT names.
+      const { to = [defaultUrl] } = flags
+      const options = await readSendingOptions({ ...flags, to, dryRun: true }, io)
       const [{ fileRows }, { transfer }] = await Promise.all([
         import('../sending/row-source.ts'),
         import('../sending/transfer.ts'),

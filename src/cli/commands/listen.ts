@@ -1,5 +1,5 @@
 import type { AddCommand } from '../command.ts'
-import { countFlag, durationFlag } from '../flags.ts'
+import { countFlag, durationFlag, durationFlagUpTo } from '../flags.ts'
 import { readSecret } from '../secret.ts'
 
 interface ListenFlags {
@@ -19,6 +19,7 @@ interface ListenFlags {
 }
 
 const countMax = 1_000_000_000
+const delayMsMax = 60 * 60 * 1_000
 
 const examples = `
 Examples:
@@ -42,7 +43,11 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
     .option('--secret <value>', 'check signatures; also @file, env:NAME or EVROUTE_SECRET')
     .option('--strict', 'answer 401 to a bad or missing signature, and end with 6')
     .option('--respond <status>', 'status of the answers (default: 200)', countFlag(200, 599))
-    .option('--delay <duration>', 'wait before each answer', durationFlag)
+    .option(
+      '--delay <duration>',
+      'wait before each answer, at most 1h',
+      durationFlagUpTo(delayMsMax),
+    )
     .option('--count <n>', 'end after n well-formed webhooks', countFlag(1, countMax))
     .option(
       '--timeout <duration>',

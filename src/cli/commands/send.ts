@@ -39,7 +39,7 @@ export const addSendCommand: AddCommand = (program, context) => {
     .command('send')
     .summary('send calls as signed webhooks')
     .description(
-      'Sends a sample, a call made of the given fields, or the calls of a file through the batching\n' +
+      'Sends a sample, a call made of the given fields, or the calls of a file through the batching ' +
         'client and the router to webhook endpoints, or to the tracking API of a service.',
     )
     .argument('[type]', 'identify, track, page, screen, group, alias, or delete')

@@ -24,7 +24,13 @@ export const addSignCommand: AddCommand = (program, { io, end }) => {
     .addHelpText('after', '\nExample:\n  evroute sign --secret s3cret < body.json')
   command.action(async (file: string) => {
     const flags = command.opts<SignFlags>()
-    const signature = signBody(await readBody(file, io), await requireSecret(flags.secret, io))
+    const secret = await requireSecret(flags.secret, io)
+    const body = await readBody(file, io)
+    if (body === undefined) {
+      end(exitCodes.interrupted)
+      return
+    }
+    const signature = signBody(body, secret)
     await writeData(
       io,
       flags.json === true ? recordLine({ kind: 'signature', signature }) : `${signature}\n`,

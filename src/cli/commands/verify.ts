@@ -36,7 +36,12 @@ export const addVerifyCommand: AddCommand = (program, { io, end }) => {
   command.action(async (file: string) => {
     const flags = command.opts<VerifyFlags>()
     const secret = await requireSecret(flags.secret, io)
-    const check = checkSignature(await readBody(file, io), flags.signature, secret)
+    const body = await readBody(file, io)
+    if (body === undefined) {
+      end(exitCodes.interrupted)
+      return
+    }
+    const check = checkSignature(body, flags.signature, secret)
     const record = {
       kind: 'verification',
       valid: check === 'valid',

@@ -39,7 +39,7 @@ export async function demo(options: DemoOptions, io: Io): Promise<ExitCode> {
     options: sending,
     destination: sending.target.destination,
     runtime,
-    listener: { rejected: (_, { code }) => rejections.push(code) },
+    listener: { rejected: (_, { code }) => rejections.push(code), acknowledged: () => undefined },
   })
   for (const [index, type] of eventTypes.entries()) {
     stage.sending(type)

@@ -27,17 +27,27 @@ export interface EventView {
 }
 
 /** Below it there is no room for the time and the duration. */
-const narrowColumns = 100
-const summaryCharactersMin = 20
+const wideColumns = 100
+/** Below it there is no room for long ids, nor for the signature's verdict in words. */
+const narrowColumns = 80
+const summaryCharactersMin = 8
 
 const signatureMarks: Readonly<
-  Record<SignatureVerdict, { readonly text: string; readonly look: keyof Style }>
+  Record<
+    SignatureVerdict,
+    { readonly sign: string; readonly words: string; readonly look: keyof Style }
+  >
 > = {
-  valid: { text: '✔ signed', look: 'good' },
-  invalid: { text: '✖ signature', look: 'bad' },
-  missing: { text: '✖ unsigned', look: 'bad' },
-  unchecked: { text: '- unchecked', look: 'faint' },
+  valid: { sign: '✔', words: 'signed', look: 'good' },
+  invalid: { sign: '✖', words: 'signature', look: 'bad' },
+  missing: { sign: '✖', words: 'unsigned', look: 'bad' },
+  unchecked: { sign: '-', words: 'unchecked', look: 'faint' },
 }
+
+/** A piece of a line and how it looks. */
+type Cell = readonly [text: string, look: keyof Style]
+
+const gap = '  '
 
 const looks: Readonly<Record<SummaryRole, keyof Style>> = {
   name: 'strong',
@@ -62,28 +72,41 @@ export function eventText(event: ReceivedEvent, view: EventView): string {
   return `${lines.join('\n')}\n`
 }
 
-function mainLine(event: ReceivedEvent, { style, memory, columns }: EventView): string {
-  const isWide = columns === undefined || columns >= narrowColumns
-  const mark = signatureMarks[event.signature]
-  const number = `#${event.seq}`.padEnd(4)
-  const type = (event.type ?? 'malformed').toUpperCase().padEnd(9)
-  const user = shortText(event.userId ?? '-', isWide ? 36 : 16).padEnd(6)
-  const time = formatTimeOfDay(event.atMs)
-  const before = [
-    ...(isWide ? [style.faint(time)] : []),
-    number,
-    paintType(event, type, style),
-    style.name(user),
-  ]
-  const after = [
-    style[mark.look](mark.text),
-    paintStatus(event.status, style),
-    ...(isWide ? [style.faint(`${event.durationMs}ms`)] : []),
-  ]
+function mainLine(event: ReceivedEvent, { style, memory, columns = Infinity }: EventView): string {
+  const { before, after } = cellsOf(event, columns)
   const parts = event.kind === 'webhook' ? summarise(event, memory) : malformedParts(event)
-  const takenCharacters = isWide ? 40 + user.length : 36 + user.length
-  const room = columns === undefined ? undefined : columns - takenCharacters
-  return [...before, paintSummary(parts, room, style), ...after].join('  ')
+  const room = [...before, ...after].reduce(
+    (left, [text]) => left - text.length - gap.length,
+    columns,
+  )
+  const paint = ([text, look]: Cell): string => style[look](text)
+  return [...before.map(paint), paintSummary(parts, room, style), ...after.map(paint)].join(gap)
+}
+
+/** What stands before and after the summary. */
+function cellsOf(
+  event: ReceivedEvent,
+  columns: number,
+): { readonly before: readonly Cell[]; readonly after: readonly Cell[] } {
+  const isWide = columns >= wideColumns
+  const { sign, words, look } = signatureMarks[event.signature]
+  const userCharactersMax = isWide ? 36 : columns < narrowColumns ? 12 : 16
+  const type = (event.type ?? 'malformed').toUpperCase().padEnd(9)
+  const time: Cell = [formatTimeOfDay(event.atMs), 'faint']
+  const duration: Cell = [`${event.durationMs}ms`, 'faint']
+  return {
+    before: [
+      ...(isWide ? [time] : []),
+      [`#${event.seq}`.padEnd(4), 'plain'],
+      [type, typeLook(event)],
+      [shortText(event.userId ?? '-', userCharactersMax).padEnd(6), 'name'],
+    ],
+    after: [
+      [columns < narrowColumns ? sign : `${sign} ${words}`, look],
+      [String(event.status), event.status < 300 ? 'good' : 'bad'],
+      ...(isWide ? [duration] : []),
+    ],
+  }
 }
 
 function malformedParts(event: ReceivedEvent): readonly SummaryPart[] {
@@ -93,22 +116,14 @@ function malformedParts(event: ReceivedEvent): readonly SummaryPart[] {
   ]
 }
 
-function paintType(event: ReceivedEvent, text: string, style: Style): string {
-  if (event.kind === 'malformed') return style.bad(text)
-  return event.type === 'delete' ? style.warning(text) : style.strong(text)
-}
-
-function paintStatus(status: number, style: Style): string {
-  return status < 300 ? style.good(String(status)) : style.bad(String(status))
+function typeLook({ kind, type }: ReceivedEvent): keyof Style {
+  if (kind === 'malformed') return 'bad'
+  return type === 'delete' ? 'warning' : 'strong'
 }
 
 /** Colours a summary; where there is no room for all of it, it is cut. */
-function paintSummary(
-  parts: readonly SummaryPart[],
-  room: number | undefined,
-  style: Style,
-): string {
-  const charactersMax = room === undefined ? Infinity : Math.max(room, summaryCharactersMin)
+function paintSummary(parts: readonly SummaryPart[], room: number, style: Style): string {
+  const charactersMax = Math.max(room, summaryCharactersMin)
   if (summaryText(parts).length > charactersMax) {
     return shortText(summaryText(parts), charactersMax)
   }

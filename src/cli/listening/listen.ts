@@ -50,14 +50,14 @@ export interface ListenOptions {
 export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const view = options.json ? jsonView(io) : textView(io, options)
-  const capture = options.save === undefined ? undefined : await Capture.open(options.save)
   const receiver = new Receiver({ ...options, eventsMax: 0 })
+  const capture = options.save === undefined ? undefined : await Capture.open(options.save)
   const badSignature = new AbortController()
   receiver.on('event', (event) => {
     view.event(event)
     capture?.append(event)
-    if (!options.strict || event.signature === 'valid' || event.kind === 'malformed') return
-    badSignature.abort()
+    const { signature } = event
+    if (options.strict && (signature === 'invalid' || signature === 'missing')) badSignature.abort()
   })
   try {
     view.ready(await receiver.start())
@@ -65,13 +65,13 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     const met = await untilEnd({ receiver, options, stop })
     await receiver.close()
     view.summary(receiver.counts, elapsedMs())
-    await capture?.close()
     return gravest([
       badSignature.signal.aborted ? exitCodes.badSignature : exitCodes.ok,
       met ? exitCodes.ok : exitCodes.expectationUnmet,
     ])
   } finally {
     await receiver.close()
+    await capture?.close()
   }
 }
 
@@ -157,7 +157,8 @@ function banner({ url }: ReceiverAddress, options: ListenOptions, style: Style):
 }
 
 function countsText(counts: ReceivedCounts): string {
-  const parts = [`${formatCount(counts.wellFormed)} webhooks`]
+  const { wellFormed } = counts
+  const parts = [`${formatCount(wellFormed)} ${wellFormed === 1 ? 'webhook' : 'webhooks'}`]
   if (counts.malformed > 0) parts.push(`${formatCount(counts.malformed)} malformed`)
   if (counts.valid > 0) parts.push(`${formatCount(counts.valid)} with a valid signature`)
   if (counts.invalid > 0) parts.push(`${formatCount(counts.invalid)} with a wrong one`)

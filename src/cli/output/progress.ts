@@ -1,48 +1,42 @@
 import ora, { type Ora } from 'ora'
+import { shortText } from '../../receiver/index.ts'
 import type { Io } from '../io.ts'
 
 /** Shown only for what takes longer. */
 const showAfterMs = 500
 const refreshEveryMs = 200
+/** Columns that the moving sign in front of the text takes, and one to spare. */
+const signColumns = 3
 
-/** A line on the terminal that tells how far a command is. */
-export interface Progress {
-  /** Takes the line away, writes other text in its place, and puts the line back. */
-  around(write: () => void): void
-  /** Takes the line away for good. */
-  stop(): void
-}
-
-const noProgress: Progress = Object.freeze({
-  around: (write: () => void) => write(),
-  stop: () => undefined,
-})
+/** Takes the line that tells how far a command is away for good. */
+export type EndProgress = () => void
 
 /**
- * Shows progress on stderr when that is a terminal, after half a second; else does nothing.
+ * Shows a line of progress on stderr when that is a terminal, after half a second; else does nothing.
+ * While it is there, other lines that the process writes go above it.
  *
  * @param text - makes the line anew each time it is drawn
  */
-export function startProgress(io: Io, text: () => string): Progress {
-  if (io.stderr.isTTY !== true || io.env['TERM'] === 'dumb') return noProgress
+export function startProgress(io: Io, text: () => string, color: boolean): EndProgress {
+  if (io.stderr.isTTY !== true || io.env['TERM'] === 'dumb') return () => undefined
+  const line = (): string => shortText(text(), (io.stderr.columns ?? 80) - signColumns)
   let spinner: Ora | undefined
   const begin = setTimeout(() => {
-    // Left to itself ora would put stdin into raw mode, which a command that reads stdin breaks.
-    spinner = ora({ text: text(), stream: process.stderr, discardStdin: false }).start()
+    spinner = ora({
+      text: line(),
+      stream: process.stderr,
+      color: color ? 'cyan' : false,
+      isEnabled: true,
+      // Left to itself ora would put stdin into raw mode, which a command that reads stdin breaks.
+      discardStdin: false,
+    }).start()
   }, showAfterMs)
   const refresh = setInterval(() => {
-    if (spinner !== undefined) spinner.text = text()
+    if (spinner !== undefined) spinner.text = line()
   }, refreshEveryMs)
-  return {
-    around: (write) => {
-      spinner?.clear()
-      write()
-      spinner?.render()
-    },
-    stop: () => {
-      clearTimeout(begin)
-      clearInterval(refresh)
-      spinner?.stop()
-    },
+  return () => {
+    clearTimeout(begin)
+    clearInterval(refresh)
+    spinner?.stop()
   }
 }

@@ -1,7 +1,13 @@
-import { Client, createInProcessTransport } from '../../client/index.ts'
-import { deletionEvent, normalise, planEvent, type Arrival } from '../../intake/index.ts'
+import { Client, createInProcessTransport, type RejectedCall } from '../../client/index.ts'
 import {
-  checkCall,
+  checkParsedCall,
+  deletionEvent,
+  normalise,
+  planEvent,
+  type Arrival,
+} from '../../intake/index.ts'
+import {
+  isRejectionCode,
   type AnalyticsEvent,
   type Destination,
   type JsonObject,
@@ -9,7 +15,7 @@ import {
 import type { RoutingDecision } from '../../router/index.ts'
 import { signBody } from '../../webhook/index.ts'
 import { CallQueue, type OfferResult } from './call-queue.ts'
-import { readDeletion } from './deletion.ts'
+import { noDeletions, readDeletion } from './deletion.ts'
 import type { Outlet, OutletLedger, OutletParts } from './outlet.ts'
 import { commandLineSourceId, type SendingTarget } from './sending-options.ts'
 
@@ -48,19 +54,22 @@ export class DryOutlet implements Outlet {
     this.#target = parts.target
     this.#planned = parts.planned
     const transport = createInProcessTransport(({ calls }) => {
-      for (const call of calls) this.#planCall(call)
-      return Promise.resolve({ rejected: [] })
+      const rejected = calls.flatMap((call, index) => this.#planCall(call, index))
+      return Promise.resolve({ rejected })
     })
     const client = new Client(commandLineSourceId, { runtime: parts.runtime, transport })
-    this.#calls = new CallQueue(client, () => undefined)
+    this.#calls = new CallQueue(client, (call, line) => {
+      if (isRejectionCode(call.code)) parts.listener.rejected(line, { ...call, code: call.code })
+    })
   }
 
-  offer(row: JsonObject, line: number): Promise<OfferResult> {
+  async offer(row: JsonObject, line: number): Promise<OfferResult> {
     if (row['type'] !== 'delete') return this.#calls.offer(row, line)
-    const deletion = readDeletion(row)
-    if (deletion.kind === 'rejected') return Promise.resolve(deletion)
+    const deletion = this.#target.kind === 'service' ? noDeletions : readDeletion(row)
+    if (deletion.kind === 'rejected') return deletion
+    await this.#calls.flush()
     this.#planEvent(deletionEvent(deletion, this.#arrival()))
-    return Promise.resolve({ kind: 'taken' })
+    return { kind: 'taken' }
   }
 
   finish(): Promise<void> {
@@ -91,13 +100,13 @@ export class DryOutlet implements Outlet {
     return this.#calls.close(0)
   }
 
-  #planCall(value: unknown): void {
-    const check = checkCall(value)
-    // The client checked it already.
-    if (check.kind === 'invalid') return
+  /** @returns the refusal of a call that intake would refuse, else nothing */
+  #planCall(value: unknown, index: number): readonly RejectedCall[] {
+    const check = checkParsedCall(value)
+    if (check.kind === 'invalid') return [{ ...check, index }]
     if (this.#target.kind === 'webhooks') {
       this.#planEvent(normalise(check.type, check.call, this.#arrival()).event)
-      return
+      return []
     }
     this.#routed++
     this.#planned({
@@ -108,6 +117,7 @@ export class DryOutlet implements Outlet {
       body: JSON.stringify(check.call),
       signature: null,
     })
+    return []
   }
 
   #planEvent(event: AnalyticsEvent): void {

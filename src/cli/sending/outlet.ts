@@ -30,6 +30,8 @@ export interface Outlet {
 export interface OutletListener {
   /** A row was refused after all: it counts as rejected, not as accepted. */
   rejected(line: number, rejection: Rejection): void
+  /** A service took a row; webhooks tell the observer of the runtime instead. */
+  acknowledged(): void
 }
 
 /** What every outlet is made of. */

@@ -5,11 +5,18 @@ import {
   type RequestRecord,
   type SettledDelivery,
 } from '../../model/index.ts'
-import { lineLog, silentLog, type Log, type Observer } from '../../runtime/index.ts'
-import type { Io } from '../io.ts'
+import {
+  lineLog,
+  logFromEnvironment,
+  silentLog,
+  type Log,
+  type Observer,
+} from '../../runtime/index.ts'
+import { drained, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
-import { startProgress, type Progress } from '../output/progress.ts'
+import { startProgress } from '../output/progress.ts'
 import { recordLine } from '../output/records.ts'
+import { plainText } from '../../receiver/index.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { formatTimeOfDay } from '../output/time.ts'
 import { summaryLine } from '../output/summary-line.ts'
@@ -27,28 +34,37 @@ export class Report implements Observer {
   readonly #io: Io
   readonly #options: SendingOptions
   readonly #style: Style
-  readonly #progress: Progress
-  #settled = 0
+  readonly #elapsedMs: () => number
+  #endProgress = (): void => undefined
+  #done = 0
   #failed = 0
   #problemLines = 0
   #lastProblem = ''
-  #stdoutFull = false
+  #retriesAnnounced = false
+  #drained: Promise<void> | undefined
 
   /** @param elapsedMs - the time since the command began */
   constructor(io: Io, options: SendingOptions, elapsedMs: () => number) {
     this.#io = io
     this.#options = options
     this.#style = createStyle(wantsColor(io, io.stderr, options.color))
-    const text = (): string => this.#progressText(elapsedMs())
-    this.#progress = options.quiet ? noProgress : startProgress(io, text)
+    this.#elapsedMs = elapsedMs
   }
 
-  /** Where rooms say what they do: on stderr, but for details and unless `--quiet` is given. */
+  /** Shows progress from now on, until the summary or `close`. */
+  begin(): void {
+    if (this.#options.quiet) return
+    const color = wantsColor(this.#io, this.#io.stderr, this.#options.color)
+    this.#endProgress = startProgress(this.#io, () => this.#progressText(), color)
+  }
+
+  /** Where rooms say what they do: on stderr, details as DEBUG asks, warnings but for `--quiet`. */
   get log(): Log {
-    if (this.#options.quiet) return silentLog
+    const { debug } = logFromEnvironment({ ...this.#io.env })
+    if (this.#options.quiet) return { debug, warn: silentLog.warn }
     const { warn } = lineLog((line) => this.#line(line))
     return {
-      debug: silentLog.debug,
+      debug,
       warn: (message, fields) => {
         // A timeout has a line of its own, as every request that did not succeed.
         if (fields?.['code'] !== 'timeout') warn(message, fields)
@@ -65,29 +81,36 @@ export class Report implements Observer {
       this.#line(`${this.#requestText(record)}\n`)
     } else if (outcome !== 'success') {
       this.#problem(this.#requestText(record))
+      if (outcome === 'retry') this.#announceRetries(error)
     }
   }
 
   settled(delivery: SettledDelivery): void {
     const { messageId, type, state, attempts, reason } = delivery
-    this.#settled++
+    this.#done++
     if (state !== 'delivered') this.#failed++
     if (this.#options.json) {
       this.#record(deliveryRecord(delivery))
     } else if (state !== 'delivered') {
       const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`
-      this.#problem(`${type} ${messageId} ${state} after ${tries}: ${reason ?? ''}`)
+      this.#problem(`${type} ${plainText(messageId)} ${state} after ${tries}: ${reason ?? ''}`)
     }
   }
 
   /** A row that was not taken. */
   rejected(line: number, { code, message }: Rejection): void {
     if (this.#options.json) this.#record({ kind: 'rejected', line, code, message })
-    else this.#problem(`line ${line}: ${message} (${code})`)
+    else this.#problem(`line ${line}: ${plainText(message)} (${code})`)
+  }
+
+  /** A service took a row. */
+  acknowledged(): void {
+    this.#done++
   }
 
   /** What would be sent, where nothing is: data, for a program or for a person. */
   planned(plan: Plan): void {
+    this.#done++
     if (!this.#options.json) {
       this.#data(
         planText(plan, createStyle(wantsColor(this.#io, this.#io.stdout, this.#options.color))),
@@ -101,10 +124,11 @@ export class Report implements Observer {
 
   /** The last word: counts that balance. */
   summary(ledger: Ledger & OutletLedger, durationMs: number): void {
-    this.#progress.stop()
+    this.#endProgress()
     const hidden = this.#problemLines - problemLinesMax
     if (hidden > 0) {
-      this.#io.stderr.write(`... and ${formatCount(hidden)} more lines; --json has them all\n`)
+      const lines = hidden === 1 ? '1 more line' : `${formatCount(hidden)} more lines`
+      this.#io.stderr.write(`... and ${lines}; --json has them all\n`)
     }
     if (this.#options.json) {
       this.#record({ kind: 'summary', ...ledger, ms: Math.round(durationMs) })
@@ -115,22 +139,17 @@ export class Report implements Observer {
 
   /** Text for a person on stderr, whatever the flags. */
   note(text: string): void {
-    this.#progress.around(() => this.#io.stderr.write(`${text}\n`))
+    this.#io.stderr.write(`${text}\n`)
   }
 
   /** Resolves once whoever reads stdout has caught up. */
   async ready(): Promise<void> {
-    if (!this.#stdoutFull || this.#io.stop.aborted) return
-    await new Promise<void>((resolve) => {
-      this.#io.stdout.once('drain', resolve)
-      this.#io.stop.addEventListener('abort', () => resolve(), { once: true })
-    })
-    this.#stdoutFull = false
+    await this.#drained
   }
 
   /** Takes the progress line away. */
   close(): void {
-    this.#progress.stop()
+    this.#endProgress()
   }
 
   #record(record: Readonly<Record<string, unknown>>): void {
@@ -139,7 +158,8 @@ export class Report implements Observer {
 
   #data(text: string): void {
     if (this.#io.stop.reason === 'output_closed') return
-    if (!this.#io.stdout.write(text)) this.#stdoutFull = true
+    if (this.#io.stdout.write(text)) return
+    this.#drained ??= drained(this.#io).then(() => (this.#drained = undefined))
   }
 
   #problem(text: string): void {
@@ -148,9 +168,20 @@ export class Report implements Observer {
     if (this.#problemLines <= problemLinesMax || this.#options.verbose) this.#line(`${text}\n`)
   }
 
+  /** Says once that what fails for now is not given up: the next line may take a while. */
+  #announceRetries(error: string | null): void {
+    const { quiet, retryForMs } = this.#options
+    if (this.#retriesAnnounced || quiet || retryForMs === 0) return
+    this.#retriesAnnounced = true
+    const cause =
+      error === 'ECONNREFUSED' ? 'Nothing listens there; is `evroute listen` running? ' : ''
+    const text = `${cause}It is tried again for ${formatDuration(retryForMs)}; see --retry-for`
+    this.#line(`${this.#style.faint(`  └ ${text}`)}\n`)
+  }
+
   #line(line: string): void {
     if (this.#options.json && !this.#options.verbose) return
-    this.#progress.around(() => this.#io.stderr.write(line))
+    this.#io.stderr.write(line)
   }
 
   #requestText(record: RequestRecord): string {
@@ -158,17 +189,15 @@ export class Report implements Observer {
     const look = { success: 'good', retry: 'warning', final: 'bad' } as const
     const answer = this.#style[look[outcome]](error ?? String(status))
     const time = this.#style.faint(formatTimeOfDay(atMs))
-    const end = this.#style.faint(`${formatDuration(durationMs)}  ${messageId}`)
+    const end = this.#style.faint(`${formatDuration(durationMs)}  ${plainText(messageId)}`)
     return `${time}  attempt ${attempt}  ${answer}  ${url}  ${end}`
   }
 
-  #progressText(elapsedMs: number): string {
-    const rate = Math.round(this.#settled / (elapsedMs / 1_000))
-    const parts = [`${formatCount(this.#settled)} done`, `${formatCount(rate)}/s`]
+  #progressText(): string {
+    const rate = Math.round(this.#done / (this.#elapsedMs() / 1_000))
+    const parts = [`${formatCount(this.#done)} done`, `${formatCount(rate)}/s`]
     if (this.#failed > 0) parts.push(`${formatCount(this.#failed)} failed`)
     if (this.#lastProblem !== '') parts.push(`last problem: ${this.#lastProblem}`)
     return parts.join(' · ')
   }
 }
-
-const noProgress: Progress = { around: (write) => write(), stop: () => undefined }

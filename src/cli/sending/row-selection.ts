@@ -1,6 +1,7 @@
 import { openInput, readRows, type Row } from '../../importer/index.ts'
 import { parseTimestamp, type EventType } from '../../model/index.ts'
 import type { Io } from '../io.ts'
+import { tellOfTerminalInput } from '../terminal-input.ts'
 
 /** Which rows of the files are wanted; undefined means all. */
 export interface RowSelection {
@@ -21,6 +22,7 @@ export async function* selectedRows(
   selection: RowSelection,
   io: Io,
 ): AsyncGenerator<readonly Row[]> {
+  tellOfTerminalInput(paths, io)
   // All are opened first, so that a wrong name costs nothing.
   const inputs = await Promise.all(paths.map((path) => openInput(path, io.stdin)))
   for (const input of inputs) {

@@ -1,6 +1,7 @@
 import { openInput, readRows, type Row } from '../../importer/index.ts'
 import { isJsonObject, type EventType, type JsonObject, type JsonValue } from '../../model/index.ts'
 import type { Io } from '../io.ts'
+import { tellOfTerminalInput } from '../terminal-input.ts'
 
 /** What the command line changes in every call. */
 export interface RowChanges {
@@ -21,6 +22,7 @@ export async function* fileRows(
   changes: RowChanges,
   io: Io,
 ): AsyncGenerator<readonly Row[]> {
+  tellOfTerminalInput([path], io)
   const input = await openInput(path, io.stdin)
   for await (const rows of readRows(input)) yield rows.map((row) => changeRow(row, changes))
 }
@@ -40,20 +42,27 @@ export async function* repeatedRows(
   }
 }
 
+/** Some clients write them into the context, where they count as long as nothing else is given. */
+function ownIntegrations({ integrations, context }: JsonObject): JsonObject {
+  if (isJsonObject(integrations)) return integrations
+  const nested = isJsonObject(context) ? context['integrations'] : undefined
+  return isJsonObject(nested) ? nested : {}
+}
+
 function changeRow(row: Row, { type, timestamp, integrations }: RowChanges): Row {
   if (row.kind === 'bad') return row
   const value: Record<string, JsonValue | undefined> = { ...row.value }
   if (type !== undefined) {
     value['type'] ??= type
     if (value['type'] !== type) {
-      const message = `The row's type is ${JSON.stringify(value['type']).slice(0, 40)}, and ${type} was asked for`
+      const found = typeof value['type'] === 'string' ? value['type'].slice(0, 40) : 'no text'
+      const message = `The row's type is ${found}, and ${type} was asked for`
       return { kind: 'bad', line: row.line, code: 'wrong_type', message }
     }
   }
   if (timestamp !== undefined) value['timestamp'] = timestamp
   if (integrations !== undefined) {
-    const own = isJsonObject(value['integrations']) ? value['integrations'] : {}
-    value['integrations'] = { ...own, ...integrations }
+    value['integrations'] = { ...ownIntegrations(row.value), ...integrations }
   }
   return { ...row, value }
 }

@@ -2,13 +2,15 @@ import { createHash } from 'node:crypto'
 import { Option, type Command } from 'commander'
 import { formatDuration, limits, SettingError, type Destination } from '../../model/index.ts'
 import { checkDestination } from '../../webhook/index.ts'
-import { countFlag, durationFlag, headerFlag, repeatable } from '../flags.ts'
+import { countFlag, durationFlag, durationFlagUpTo, headerFlag, repeatable } from '../flags.ts'
 import type { Io } from '../io.ts'
 import { readSecret } from '../secret.ts'
 
 /** Where `send` and `replay` send when no URL is given: where `listen` listens. */
-const defaultUrl = 'http://127.0.0.1:4100/'
+export const defaultUrl = 'http://127.0.0.1:4100/'
 const retryForDefaultMs = 60_000
+/** What the client accepts. */
+const flushAfterMsMax = 24 * 60 * 60 * 1_000
 
 /** Where the calls go. */
 export type SendingTarget =
@@ -116,7 +118,11 @@ export function addSendingFlags(command: Command): Command {
       'calls per batch (default: 20)',
       countFlag(1, limits.intakeBatchEventsMax),
     )
-    .option('--flush-after <duration>', 'flush at least so often (default: 5s)', durationFlag)
+    .option(
+      '--flush-after <duration>',
+      'flush at least so often (default: 5s)',
+      durationFlagUpTo(flushAfterMsMax),
+    )
     .option(
       '--retry-for <duration>',
       'retry a delivery so long, at most 4h (default: 60s)',
@@ -164,10 +170,16 @@ export async function readSendingOptions(flags: SendingFlags, io: Io): Promise<S
 }
 
 async function readTarget(flags: SendingFlags, io: Io): Promise<SendingTarget> {
-  const endpoint = flags.endpoint ?? io.env['EVROUTE_ENDPOINT']
-  if (endpoint !== undefined && flags.to === undefined) return serviceTarget(endpoint, flags, io)
-  if (flags.endpoint !== undefined) {
-    throw new SettingError('--endpoint', 'Cannot use --endpoint and --to together: choose one')
+  const endpoint = flags.endpoint ?? (io.env['EVROUTE_ENDPOINT'] || undefined)
+  if (flags.endpoint !== undefined || (endpoint !== undefined && flags.to === undefined)) {
+    return serviceTarget(endpoint ?? '', flags, io)
+  }
+  if (flags.writeKey !== undefined) {
+    throw new SettingError(
+      '--write-key',
+      'Cannot use --write-key without --endpoint: webhooks need none',
+      'Name the service with --endpoint or EVROUTE_ENDPOINT.',
+    )
   }
   const urls = flags.to ?? [defaultUrl]
   const headers = flags.header ?? {}
@@ -180,7 +192,23 @@ async function readTarget(flags: SendingFlags, io: Io): Promise<SendingTarget> {
   return { kind: 'webhooks', destination }
 }
 
+/** Flags that only webhooks have a use for; with a service they would be ignored and are refused. */
+const webhookFlags = [
+  ['--to', 'to'],
+  ['--header', 'header'],
+  ['--secret', 'secret'],
+  ['--retry-for', 'retryFor'],
+] as const satisfies readonly (readonly [string, keyof SendingFlags])[]
+
 function serviceTarget(endpoint: string, flags: SendingFlags, io: Io): SendingTarget {
+  const unused = webhookFlags.find(([, field]) => flags[field] !== undefined)
+  if (unused !== undefined) {
+    throw new SettingError(
+      unused[0],
+      `Cannot use ${unused[0]} together with a service: its own settings say what becomes of calls`,
+      `The service is ${endpoint}; leave out --endpoint or EVROUTE_ENDPOINT to send webhooks.`,
+    )
+  }
   const writeKey = flags.writeKey ?? io.env['EVROUTE_WRITE_KEY'] ?? ''
   if (writeKey === '') {
     throw new SettingError(

@@ -1,6 +1,7 @@
 import { Client } from '../../client/index.ts'
 import { isRejectionCode, type JsonObject } from '../../model/index.ts'
 import { CallQueue, type OfferResult } from './call-queue.ts'
+import { noDeletions } from './deletion.ts'
 import { stopGraceMs, type Outlet, type OutletLedger, type OutletParts } from './outlet.ts'
 import type { ServiceTarget } from './sending-options.ts'
 
@@ -18,8 +19,12 @@ export class ServiceOutlet implements Outlet {
       flushAfterMs: options.flushAfterMs,
       runtime,
       endpoint: target.endpoint,
+      timeoutMs: options.timeoutMs,
     })
-    client.on('delivered', () => this.#acknowledged++)
+    client.on('delivered', () => {
+      this.#acknowledged++
+      listener.acknowledged()
+    })
     this.#calls = new CallQueue(client, (call, line) => {
       if (isRejectionCode(call.code)) {
         this.#accepted--
@@ -41,10 +46,7 @@ export class ServiceOutlet implements Outlet {
   }
 
   async offer(row: JsonObject, line: number): Promise<OfferResult> {
-    if (row['type'] === 'delete') {
-      const message = 'A tracking API takes no deletions'
-      return { kind: 'rejected', code: 'unknown_type', message }
-    }
+    if (row['type'] === 'delete') return noDeletions
     const result = await this.#calls.offer(row, line)
     if (result.kind === 'taken') this.#accepted++
     return result

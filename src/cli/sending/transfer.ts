@@ -8,7 +8,7 @@ import {
   type Clock,
 } from '../../runtime/index.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
-import type { Io } from '../io.ts'
+import { stoppable, type Io } from '../io.ts'
 import { openOutlet } from './open-outlet.ts'
 import type { OutletLedger } from './outlet.ts'
 import { Pace } from './pace.ts'
@@ -31,15 +31,16 @@ export interface TransferOptions {
 export async function transfer(request: TransferOptions): Promise<ExitCode> {
   const { io, options, rows, ratePerSecond = Infinity } = request
   const elapsedMs = stopwatch()
-  const report = new Report(io, options, elapsedMs)
   const clock = options.virtualClock ? new VirtualClock(systemClock.nowMs()) : systemClock
+  const report = new Report(io, options, elapsedMs)
   const runtime = createRuntime({ clock, log: report.log, observer: report })
   const counts = { read: 0, rejected: 0 }
   const reject = (line: number, rejection: Rejection): void => {
     counts.rejected++
     report.rejected(line, rejection)
   }
-  const parts = { options, runtime, listener: { rejected: reject } }
+  const listener = { rejected: reject, acknowledged: () => report.acknowledged() }
+  const parts = { options, runtime, listener }
   const outlet = openOutlet(parts, (plan) => report.planned(plan))
 
   const offer = async (row: Row): Promise<void> => {
@@ -48,17 +49,19 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
     if (result.kind === 'bad' || result.kind === 'rejected') reject(row.line, result)
   }
 
+  const sendAll = async (): Promise<void> => {
+    const pace = new Pace(clock, ratePerSecond)
+    for await (const row of eachRow(rows, clock)) {
+      await pace.turn(io.stop)
+      if (io.stop.aborted) return
+      await offer(row)
+      await report.ready()
+    }
+    await outlet.finish()
+  }
+  report.begin()
   try {
-    await untilStopped(io.stop, async () => {
-      const pace = new Pace(clock, ratePerSecond)
-      for await (const row of eachRow(rows, clock)) {
-        await pace.turn(io.stop)
-        if (io.stop.aborted) return
-        await offer(row)
-        await report.ready()
-      }
-      await outlet.finish()
-    })
+    await stoppable(sendAll(), io.stop)
     if (io.stop.aborted) await outlet.stop()
     const ledger = booksOf(await outlet.ledger(), counts, io.stop)
     report.summary(ledger, elapsedMs())
@@ -72,23 +75,17 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
 /** Gives the rows one by one; a virtual clock stands still while they are read. */
 async function* eachRow(rows: AsyncIterable<readonly Row[]>, clock: Clock): AsyncGenerator<Row> {
   const chunks = rows[Symbol.asyncIterator]()
-  for (;;) {
-    const release = clock.hold()
-    const chunk = await chunks.next()
-    release()
-    if (chunk.done === true) return
-    yield* chunk.value
+  try {
+    for (;;) {
+      const release = clock.hold()
+      const chunk = await chunks.next()
+      release()
+      if (chunk.done === true) return
+      yield* chunk.value
+    }
+  } finally {
+    await chunks.return?.()
   }
-}
-
-/** Resolves with the work, or as soon as the command is to end early. */
-async function untilStopped(stop: AbortSignal, work: () => Promise<void>): Promise<void> {
-  if (stop.aborted) return
-  let onAbort = (): void => undefined
-  const stopped = new Promise<void>((resolve) => (onAbort = resolve))
-  stop.addEventListener('abort', onAbort, { once: true })
-  await Promise.race([work(), stopped])
-  stop.removeEventListener('abort', onAbort)
 }
 
 /** Puts the books together. What was read and not taken in when the command was stopped is not read. */

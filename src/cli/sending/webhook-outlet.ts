@@ -39,6 +39,8 @@ export class WebhookOutlet implements Outlet {
     if (row['type'] !== 'delete') return this.#calls.offer(row, line)
     const deletion = readDeletion(row)
     if (deletion.kind === 'rejected') return deletion
+    // Calls that came before wait in the client; a deletion that overtook them would be undone.
+    await this.#calls.flush()
     await this.#pipeline.intake.acceptDeletion(deletion, commandLineSourceId)
     return { kind: 'taken' }
   }
