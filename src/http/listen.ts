@@ -63,7 +63,6 @@ function closeServer(server: Server, graceMs: number): Promise<void> {
       clearTimeout(timer)
       resolve()
     })
-    server.closeIdleConnections()
   })
 }
 

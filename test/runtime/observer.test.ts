@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { silentObserver } from '../../src/runtime/index.ts'
+
+test('silentObserver takes whatever it is told', () => {
+  const told = (): void => {
+    silentObserver.request({
+      messageId: 'm-1',
+      url: 'https://crm.example.com/',
+      attempt: 1,
+      atMs: 0,
+      outcome: 'success',
+      status: 200,
+      error: null,
+      durationMs: 1,
+    })
+    silentObserver.settled({
+      messageId: 'm-1',
+      type: 'track',
+      destinationId: 'crm',
+      state: 'delivered',
+      attempts: 1,
+      reason: null,
+    })
+  }
+  expect(told).not.toThrow()
+})
