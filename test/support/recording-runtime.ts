@@ -1,0 +1,38 @@
+import type { RequestRecord, SettledDelivery } from '../../src/model/index.ts'
+import { createRuntime, type Clock, type LogFields, type Runtime } from '../../src/runtime/index.ts'
+
+/** 2026-01-02T03:04:05.678Z, where clocks that do not run start. */
+export const startMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+
+/** A runtime without chance, and everything that was told to it. */
+export interface RecordingRuntime {
+  readonly runtime: Runtime
+  /** What the observer was told of requests, in order. */
+  readonly requests: readonly RequestRecord[]
+  /** What the observer was told of deliveries, in order. */
+  readonly settled: readonly SettledDelivery[]
+  /** The warnings in the log, in order. */
+  readonly warnings: readonly (LogFields & { readonly message: string })[]
+}
+
+/** Makes one around a clock; its random numbers are all 0.5, which leaves waits as they are. */
+export function recordingRuntime(clock: Clock): RecordingRuntime {
+  const requests: RequestRecord[] = []
+  const settled: SettledDelivery[] = []
+  const warnings: (LogFields & { readonly message: string })[] = []
+  let ids = 0
+  const runtime = createRuntime({
+    clock,
+    random: () => 0.5,
+    newId: () => `id-${++ids}`,
+    log: {
+      debug: () => undefined,
+      warn: (message, fields) => warnings.push({ ...fields, message }),
+    },
+    observer: {
+      request: (record) => requests.push(record),
+      settled: (delivery) => settled.push(delivery),
+    },
+  })
+  return { runtime, requests, settled, warnings }
+}
