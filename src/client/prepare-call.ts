@@ -35,7 +35,7 @@ export function prepareCall(
     const draft = isJsonObject(value) ? { ...value, type: type ?? value['type'] } : value
     const check = checkCall(draft)
     if (check.kind === 'invalid') return refuse(check)
-    const messageId = idOf(check.call['messageId']) ?? runtime.newId()
+    const messageId = String(idOf(check.call['messageId']) ?? runtime.newId())
     const problem = complete(check.call, messageId, runtime)
     return problem === undefined ? encode(check.call, check.type, messageId) : refuse(problem)
   } catch (error) {
@@ -56,8 +56,11 @@ function complete(
 ): Rejection | undefined {
   for (const field of idFields) if (call[field] !== undefined) call[field] = idOf(call[field])
   call['messageId'] = messageId
-  const timestamp = call['timestamp'] ?? ''
+  // An imported row may have the time under the name that other clients send it by.
+  const timestamp = call['timestamp'] ?? call['originalTimestamp'] ?? ''
   if (timestamp === '') call['timestamp'] = formatTimestamp(clock.nowMs())
+  // The moment at which an imported row was sent before says nothing of this sending.
+  call['sentAt'] = undefined
   if (timestamp instanceof Date && Number.isNaN(timestamp.getTime())) {
     return { code: 'wrong_type', message: 'timestamp must be a valid date' }
   }
@@ -74,10 +77,17 @@ function contextWithLibrary(context: unknown): unknown {
   return (context['library'] ?? null) === null ? { ...context, library } : context
 }
 
-/** Ids are sent as text; null and the empty text are the absence of one. */
-function idOf(id: unknown): string | undefined {
-  if (typeof id === 'number') return String(id)
+/**
+ * Ids are sent as text; null and the empty text are the absence of one. A number that was rounded
+ * when it was parsed stays a number, so that intake can tell and warn of it.
+ */
+function idOf(id: unknown): string | number | undefined {
+  if (typeof id === 'number') return isRounded(id) ? id : String(id)
   return typeof id === 'string' && id !== '' ? id : undefined
+}
+
+function isRounded(id: number): boolean {
+  return Number.isInteger(id) && !Number.isSafeInteger(id)
 }
 
 function encode(call: object, type: CallType, messageId: string): PreparedCall {

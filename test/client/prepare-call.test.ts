@@ -17,6 +17,26 @@ function sent(value: unknown, type?: CallType): unknown {
   return JSON.parse(prepared.call.json)
 }
 
+describe('prepareCall of an imported row', () => {
+  const row = { type: 'track', userId: 'user-1', event: 'E' }
+
+  test('keeps the time under the name that other clients send it by', () => {
+    const originalTimestamp = '2025-12-24T18:00:00.000Z'
+    const call = sent({ ...row, originalTimestamp })
+    expect(call).toMatchObject({ originalTimestamp })
+    expect(call).not.toHaveProperty('timestamp')
+  })
+
+  test('drops the moment at which it was sent before', () => {
+    expect(sent({ ...row, sentAt: '2025-12-24T18:00:01.000Z' })).not.toHaveProperty('sentAt')
+  })
+
+  test('sends numeric ids as text, but for one that was rounded, which intake warns of', () => {
+    expect(sent({ ...row, userId: 42 })).toMatchObject({ userId: '42' })
+    expect(sent({ ...row, userId: 2 ** 60 })).toMatchObject({ userId: 2 ** 60 })
+  })
+})
+
 describe('prepareCall', () => {
   test.each<[CallType, object, object]>([
     [
