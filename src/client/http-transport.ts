@@ -1,11 +1,12 @@
 import { Pool, type Dispatcher } from 'undici'
+import { headerValue, readAnswer, type AnswerLimits } from '../http/index.ts'
 import { evrouteVersion, messageOf, systemCode } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import type { EncodedBatch, Transport, TransportOutcome } from './transport.ts'
 import { verdict } from './verdict.ts'
 
 /** How much of an answer is read: the list of a whole batch's rejected calls fits. */
-const answerBytesMax = 1024 * 1024
+const answerLimits: AnswerLimits = { readBytesMax: 1024 * 1024, keptBytesMax: 1024 * 1024 }
 
 /** What an HTTP transport is made of. */
 export interface HttpTransportOptions {
@@ -65,8 +66,8 @@ class HttpTransport implements Transport {
       })
       const answer = {
         status: response.statusCode,
-        retryAfter: firstValue(response.headers['retry-after']),
-        body: await readText(response.body),
+        retryAfter: headerValue(response.headers['retry-after']),
+        body: await readAnswer(response.body, answerLimits),
       }
       return verdict(answer, this.#clock.nowMs())
     } catch (error) {
@@ -85,25 +86,4 @@ class HttpTransport implements Transport {
     // A name with several addresses fails with an error that has a code and no message.
     return `The endpoint cannot be reached: ${messageOf(error) || (systemCode(error) ?? 'unknown')}`
   }
-}
-
-/** Reads a body until it ends, is too long or is cut off: the status decided already. */
-async function readText(body: Dispatcher.ResponseData['body']): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      chunks.push(chunk)
-      bytes += chunk.length
-      // Leaving the loop destroys the body and with it the connection.
-      if (bytes > answerBytesMax) break
-    }
-  } catch {
-    // Cut off by the endpoint or the deadline: what arrived is used.
-  }
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-function firstValue(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header
 }

@@ -1,3 +1,4 @@
 /** Plumbing that the rooms which speak HTTP share. */
+export * from './answer.ts'
 export * from './listen.ts'
 export * from './retry-after.ts'

@@ -1,12 +1,11 @@
-import { Pool, type Dispatcher } from 'undici'
+import { Pool } from 'undici'
+import { headerValue, readAnswer, type AnswerLimits } from '../http/index.ts'
 import { limits, type Destination, type Endpoint } from '../model/index.ts'
 import { failureOutcome, type RequestOutcome } from './outcome.ts'
 import { signBody } from './signature.ts'
 
-/** How much of an answer is read before the connection is given up. */
-const answerBytesMax = 64 * 1024
-/** How much of an answer is kept for the delivery log. */
-const excerptBytesMax = 4 * 1024
+/** How much of an answer is read at the most, and how much of it is kept for the delivery log. */
+const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 1024 }
 
 /** What a sender is made of. */
 export interface SenderOptions {
@@ -49,8 +48,8 @@ export class WebhookSender {
       return {
         kind: 'answered',
         status: response.statusCode,
-        retryAfter: firstValue(response.headers['retry-after']),
-        excerpt: await readExcerpt(response.body),
+        retryAfter: headerValue(response.headers['retry-after']),
+        excerpt: await readAnswer(response.body, answerLimits),
       }
     } catch (error) {
       return this.#unanswered(error, deadline)
@@ -100,32 +99,4 @@ export class WebhookSender {
     )
     return endpoints.length * this.#destination.concurrency
   }
-}
-
-/**
- * Reads an answer's body until it ends, is too long or is cut by the deadline. The status decided
- * already, so none of these is a failure.
- */
-async function readExcerpt(body: Dispatcher.ResponseData['body']): Promise<string> {
-  const kept: Buffer[] = []
-  let keptBytes = 0
-  let readBytes = 0
-  try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      if (keptBytes < excerptBytesMax) {
-        kept.push(chunk.subarray(0, excerptBytesMax - keptBytes))
-        keptBytes += kept.at(-1)?.length ?? 0
-      }
-      readBytes += chunk.length
-      // Leaving the loop destroys the body and with it the connection.
-      if (readBytes > answerBytesMax) break
-    }
-  } catch {
-    // Cut by the deadline or the endpoint: what arrived is kept.
-  }
-  return Buffer.concat(kept).toString('utf8')
-}
-
-function firstValue(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header
 }

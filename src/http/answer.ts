@@ -1,0 +1,37 @@
+/** How much of an answer's body is of interest. */
+export interface AnswerLimits {
+  /** Bytes that are read before the connection is given up. */
+  readonly readBytesMax: number
+  /** Bytes that are kept, from the beginning. */
+  readonly keptBytesMax: number
+}
+
+/**
+ * Reads an answer's body until it ends, is too long or is cut off. Never throws: the answer's status
+ * decided already, so none of these is a failure.
+ *
+ * @returns the text of what is kept
+ */
+export async function readAnswer(
+  body: AsyncIterable<Uint8Array>,
+  { readBytesMax, keptBytesMax }: AnswerLimits,
+): Promise<string> {
+  const kept: Uint8Array[] = []
+  let readBytes = 0
+  try {
+    for await (const chunk of body) {
+      if (readBytes < keptBytesMax) kept.push(chunk.subarray(0, keptBytesMax - readBytes))
+      readBytes += chunk.length
+      // Leaving the loop destroys the body and with it the connection.
+      if (readBytes > readBytesMax) break
+    }
+  } catch {
+    // Cut off by the sender of the answer or by a deadline: what arrived is kept.
+  }
+  return Buffer.concat(kept).toString('utf8')
+}
+
+/** The value of a header; the first of one that was sent several times. */
+export function headerValue(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header
+}
