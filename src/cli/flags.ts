@@ -37,14 +37,18 @@ export function repeatable(text: string, previous: readonly string[] = []): read
   return [...previous, text]
 }
 
-/** Reads `Name: value` flags as headers; the last of a name wins. */
+/** Reads `Name: value` flags as headers; the last of a name wins, however it is spelled. */
 export function headerFlag(
   text: string,
   previous: Readonly<Record<string, string>> = {},
 ): Readonly<Record<string, string>> {
   const colon = text.indexOf(':')
   if (colon < 1) throw new InvalidArgumentError('A header is written as "Name: value".')
-  return { ...previous, [text.slice(0, colon).trim()]: text.slice(colon + 1).trim() }
+  const name = text.slice(0, colon).trim()
+  const others = Object.entries(previous).filter(
+    ([other]) => other.toLowerCase() !== name.toLowerCase(),
+  )
+  return { ...Object.fromEntries(others), [name]: text.slice(colon + 1).trim() }
 }
 
 /** Reads `Name=true` and `Name=false` flags as integrations. */

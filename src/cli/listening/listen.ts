@@ -195,9 +195,10 @@ class Capture {
   async close(): Promise<void> {
     try {
       await this.#written
-      await this.#file.close()
     } catch (error) {
       throw cannotWrite(this.#path, error)
+    } finally {
+      await this.#file.close()
     }
   }
 }

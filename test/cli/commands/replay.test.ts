@@ -1,0 +1,106 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../../src/model/index.ts'
+import { TestEndpoint } from '../../support/endpoint.ts'
+import { run } from '../../support/io.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const call = (messageId: string, day: string, fields: object = {}) =>
+  JSON.stringify({
+    type: 'track',
+    userId: 'u_1',
+    event: 'E',
+    messageId,
+    timestamp: `2026-10-${day}T00:00:00.000Z`,
+    ...fields,
+  })
+
+const october = [
+  call('m_1', '01'),
+  call('m_2', '02', { type: 'identify' }),
+  'broken',
+  call('m_3', '03'),
+  call('m_4', '04', { timestamp: 'noon' }),
+].join('\n')
+
+async function replay(argv: readonly string[], stdin = october) {
+  const endpoint = await TestEndpoint.start()
+  const ended = await run(['replay', ...argv, '--to', endpoint.url, '--json'], { stdin })
+  const bodies = endpoint.bodies as readonly JsonObject[]
+  return {
+    ...ended,
+    bodies,
+    ids: bodies.map(({ messageId }) => messageId),
+    summary: ended.records.at(-1),
+  }
+}
+
+describe('replay', () => {
+  test('sends the calls of several files, with their timestamps and messageIds', async () => {
+    const folder = await temporaryFolder()
+    const files = [join(folder, 'a.ndjson'), join(folder, 'b.json')]
+    await writeFile(files[0]!, call('m_1', '01'))
+    await writeFile(files[1]!, `[${call('m_2', '02')}]`)
+    const { code, bodies } = await replay([...files, '-'], call('m_3', '03'))
+    expect(code).toBe(0)
+    expect(bodies.map(({ messageId, timestamp }) => [messageId, timestamp])).toEqual([
+      ['m_1', '2026-10-01T00:00:00.000Z'],
+      ['m_2', '2026-10-02T00:00:00.000Z'],
+      ['m_3', '2026-10-03T00:00:00.000Z'],
+    ])
+  })
+
+  test('opens every file before it sends anything', async () => {
+    const { code, bodies, stderr } = await replay(['-', '/nowhere/b.ndjson'])
+    expect({ code, bodies }).toEqual({ code: 7, bodies: [] })
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'cannot_read_file' } })
+  })
+
+  test('counts a call that comes twice as a duplicate', async () => {
+    const { code, summary } = await replay(['-'], `${call('m_1', '01')}\n${call('m_1', '01')}`)
+    expect(code).toBe(0)
+    expect(summary).toMatchObject({ read: 2, accepted: 2, routed: 1, duplicate: 1, delivered: 1 })
+  })
+
+  test('selects by type, and never passes bad rows over', async () => {
+    const { code, ids, summary } = await replay(['-', '--type', 'identify', '--type', 'page'])
+    expect({ code, ids }).toEqual({ code: 3, ids: ['m_2'] })
+    expect(summary).toMatchObject({ read: 2, accepted: 1, rejected: 1 })
+  })
+
+  test('selects from --since up to, and not including, --until', async () => {
+    expect(await replay(['-', '--since', '2026-10-02'])).toMatchObject({ ids: ['m_2', 'm_3'] })
+    expect(await replay(['-', '--until', '2026-10-02'])).toMatchObject({ ids: ['m_1'] })
+    const both = ['--since', '2026-10-02T00:00:00Z', '--until', '2026-10-03T00:00:00Z']
+    expect(await replay(['-', ...both])).toMatchObject({ ids: ['m_2'] })
+  })
+
+  test('selects by originalTimestamp where a row has one', async () => {
+    const row = call('m_1', '09', { originalTimestamp: '2026-10-01' })
+    expect(await replay(['-', '--until', '2026-10-02'], row)).toMatchObject({ ids: ['m_1'] })
+  })
+
+  test('keeps to --rate', async () => {
+    const stdin = [1, 2, 3, 4].map((n) => call(`m_${n}`, '01')).join('\n')
+    const { records } = await replay(
+      ['-', '--rate', '2/s', '--clock', 'virtual', '--flush-at', '1'],
+      stdin,
+    )
+    const times = records
+      .filter(({ kind }) => kind === 'request')
+      .map(({ at }) => Date.parse(at as string))
+    expect(times.slice(1).map((time, index) => time - times[index]!)).toEqual([500, 500, 500])
+  })
+
+  test.each([
+    [['--rate', '0/s'], 'A rate is written as 100/s'],
+    [['--rate', 'fast'], 'A rate is written as 100/s'],
+    [['--type', 'click'], 'identify, track, page, screen, group, alias, delete'],
+    [['--since', 'yesterday'], 'A timestamp is written as'],
+  ])('refuses %j with 2', async (argv, message) => {
+    const { code, stderr } = await run(['replay', '-', ...argv])
+    expect(code).toBe(2)
+    expect(stderr).toContain(message)
+  })
+})

@@ -1,0 +1,381 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { eventTypes, isJsonObject, type JsonObject } from '../../../src/model/index.ts'
+import { verifySignature } from '../../../src/webhook/index.ts'
+import { TestEndpoint } from '../../support/endpoint.ts'
+import { run } from '../../support/io.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+/** Sends and gives the one webhook that arrived. */
+async function sent(...argv: readonly string[]): Promise<JsonObject> {
+  const endpoint = await TestEndpoint.start()
+  const { code, stderr } = await run(['send', ...argv, '--to', endpoint.url])
+  expect({ code, stderr }).toMatchObject({ code: 0 })
+  expect(endpoint.bodies).toHaveLength(1)
+  const [body] = endpoint.bodies
+  if (!isJsonObject(body)) throw new Error('no object arrived')
+  return body
+}
+
+async function fileOf(text: string): Promise<string> {
+  const path = join(await temporaryFolder(), 'rows.ndjson')
+  await writeFile(path, text)
+  return path
+}
+
+describe('a call of the command line', () => {
+  test.each(eventTypes)('is a sample for %s', async (type) => {
+    const body = await sent(type, ...(type === 'delete' ? ['--user-id', 'u_sample'] : []))
+    expect(body['type']).toBe(type)
+    expect(body[type === 'alias' ? 'User ID' : 'userId']).toBe('u_sample')
+  })
+
+  test('takes its fields from flags', async () => {
+    expect(
+      await sent('track', '--event', 'Order Refunded', '--user-id', 'u_1', '--anonymous-id', 'a_1'),
+    ).toMatchObject({ event: 'Order Refunded', userId: 'u_1', anonymousId: 'a_1' })
+    expect(await sent('group', '--group-id', 'g_1')).toMatchObject({ groupId: 'g_1' })
+    expect(await sent('alias', '--previous-id', 'a_1', '--user-id', 'u_1')).toMatchObject({
+      'Previous ID': 'a_1',
+      'User ID': 'u_1',
+    })
+    expect(await sent('page', '--name', 'Home')).toMatchObject({ name: 'Home' })
+    expect(
+      await sent('delete', '--user-id', 'u_1', '--timestamp', '2026-11-20T10:15:00+01:00'),
+    ).toEqual({ type: 'delete', userId: 'u_1', timestamp: '2026-11-20T09:15:00.000Z' })
+  })
+
+  test('is anonymous when only an anonymous id is given', async () => {
+    const body = await sent('track', '--anonymous-id', 'a_1')
+    expect(body['anonymousId']).toBe('a_1')
+    expect(body).not.toHaveProperty('userId')
+  })
+
+  test('takes properties and traits as key=text and key:=json', async () => {
+    const pairs = [
+      'plan=pro',
+      'seats:=3',
+      'tags:=["a"]',
+      'url=https://example.com/?a=b',
+      '__proto__=x',
+    ]
+    const values = { plan: 'pro', seats: 3, tags: ['a'], url: 'https://example.com/?a=b' }
+    for (const [type, bag] of [
+      ['track', 'properties'],
+      ['identify', 'traits'],
+      ['group', 'traits'],
+      ['page', 'properties'],
+    ] as const) {
+      const body = await sent(type, ...pairs)
+      expect(body[bag]).toMatchObject(values)
+      expect(Object.keys(body[bag] as JsonObject)).toEqual([...Object.keys(values), '__proto__'])
+    }
+  })
+
+  test('is sent as often as --count says, with an id of its own each time', async () => {
+    const endpoint = await TestEndpoint.start()
+    const { code, records } = await run([
+      'send',
+      'track',
+      '--count',
+      '1001',
+      '--flush-at',
+      '500',
+      '--json',
+      '--to',
+      endpoint.url,
+    ])
+    expect(code).toBe(0)
+    expect(records.at(-1)).toMatchObject({ read: 1001, accepted: 1001, delivered: 1001 })
+    const ids = endpoint.bodies.map((body) => (body as JsonObject)['messageId'])
+    expect(new Set(ids).size).toBe(1001)
+  })
+
+  test('carries the given timestamp', async () => {
+    const body = await sent('track', '--timestamp', '2026-10-01')
+    expect(body['timestamp']).toBe('2026-10-01T00:00:00.000Z')
+  })
+
+  test('is filtered by its integrations, which is no failure', async () => {
+    const endpoint = await TestEndpoint.start()
+    const { code, stderr } = await run([
+      'send',
+      'track',
+      '--integration',
+      'Webhooks=false',
+      '--to',
+      endpoint.url,
+    ])
+    expect(code).toBe(0)
+    expect(stderr).toContain('1 accepted = 0 routed + 1 filtered · 0 deliveries = 0 delivered')
+    expect(endpoint.connections).toBe(0)
+  })
+
+  test('is enabled by name although all are disabled', async () => {
+    const flags = ['--integration', 'All=false', '--integration', 'Webhooks=true']
+    expect(await sent('track', ...flags)).toMatchObject({ type: 'track' })
+  })
+})
+
+const webhookFlags = ['--to=http://127.0.0.1:9', '--secret=s', '--header=A: b', '--retry-for=1s']
+
+function refusalWithService(flag: string): [readonly string[], string, string] {
+  const [name = ''] = flag.split('=')
+  const argv = ['track', '--endpoint', 'http://127.0.0.1:9', '--write-key', 'k', flag]
+  return [argv, `Cannot use ${name} together with a service`, 'leave out --endpoint']
+}
+
+describe('the command line is refused with 2', () => {
+  test.each<[argv: readonly string[], message: string, hint: string]>([
+    [[], 'neither a type nor a file is given', 'Try `evroute send track`'],
+    [['trakc'], '"trakc": it is not a type', 'identify, track, page, screen, group, alias, delete'],
+    [['plan=pro'], 'not a type', 'key=value comes after the type'],
+    [['track', 'plan'], 'Cannot read the field "plan"', 'key=text or key:=json'],
+    [['track', '=pro'], 'Cannot read the field "=pro"', 'key=text'],
+    [['track', 'seats:=three'], 'Cannot read the value of seats', 'After := comes JSON'],
+    [['alias', 'plan=pro'], 'Cannot use key=value with alias', 'ids only'],
+    [['identify', '--event', 'E'], 'Cannot use --event with identify', 'no such field'],
+    [['delete', '--anonymous-id', 'a'], 'Cannot use --anonymous-id with delete', ''],
+    [['delete'], 'Cannot send a delete without --user-id', ''],
+    [['track', '--file', 'f', '--event', 'E'], 'Cannot use --event together with --file', 'rows'],
+    [['track', 'plan=pro', '--file', 'f'], 'Cannot use plan=pro together with --file', 'rows'],
+    [['--file', 'f', '--count', '2'], 'Cannot use --count together with --file', 'rows'],
+    [['track', '--timestamp', 'noon'], "'noon' is invalid", '2026-11-20'],
+    [['track', '--count', '0'], "'0' is invalid", '1 to 1000000'],
+    [['track', '--flush-at', '2501'], "'2501' is invalid", '1 to 2500'],
+    [['track', '--flush-after', '5'], "'5' is invalid", '500ms'],
+    [['track', '--flush-after', '25h'], "'25h' is invalid", 'at most 24h'],
+    [['track', '--retry-for', '5h'], 'Cannot use --retry-for 5h: it is 0ms to 4h', ''],
+    [['track', '--timeout', '6s'], 'Cannot use --timeout 6s: it is 1ms to 5s', ''],
+    [['track', '--timeout', '0s'], 'Cannot use --timeout 0ms: it is 1ms to 5s', ''],
+    [['track', '--clock', 'fast'], 'Allowed choices are real, virtual', ''],
+    [['track', '--header', 'X-Team'], '"Name: value"', ''],
+    [['track', '--header', 'User-Agent: mine'], 'a static header User-Agent', 'X-Team'],
+    [['track', '--header', 'X-Team: a\nb'], 'characters that a header cannot carry', ''],
+    [['track', '--integration', 'All'], 'Name=true or Name=false', ''],
+    [['track', '--to', 'example.com'], '"example.com": it is not a full URL', 'with its scheme'],
+    [['track', '--to', 'http://a:b@example.com'], 'carries a user name or password', ''],
+    [
+      ['track', ...Array.from({ length: 6 }, (_, n) => ['--to', `http://127.0.0.1:9/${n}`]).flat()],
+      'Cannot use 6 URLs',
+      '1 to 5',
+    ],
+    [['track', '--secret', ''], 'Cannot use an empty secret', 'Check where it comes from'],
+    [['track', '--secret', 'env:NOWHERE'], 'environment variable NOWHERE is not set', 'Set it'],
+    [['track', '--endpoint', 'http://127.0.0.1:9'], 'without a write key', 'EVROUTE_WRITE_KEY'],
+    [
+      ['track', '--write-key', 'k'],
+      'Cannot use --write-key without --endpoint',
+      'EVROUTE_ENDPOINT',
+    ],
+    [['track', '--endpoint', 'ftp://x', '--write-key', 'k'], 'must be an http or https URL', ''],
+    ...webhookFlags.map(refusalWithService),
+  ])('for %j', async (argv, message, hint) => {
+    const { code, stdout, stderr } = await run(['send', ...argv])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(message)
+    expect(stderr).toContain(hint)
+  })
+})
+
+describe('--secret', () => {
+  const verdictOf = async (argv: readonly string[], env: Record<string, string> = {}) => {
+    const endpoint = await TestEndpoint.start()
+    const { code } = await run(['send', 'track', ...argv, '--to', endpoint.url], { env })
+    expect(code).toBe(0)
+    const [request] = endpoint.requests
+    const signature = request!.headers['x-signature'] as string | undefined
+    return signature === undefined ? 'unsigned' : verifySignature(request!.body, signature, 'k')
+  }
+
+  test('signs with a value, the content of a file, or a variable', async () => {
+    const file = await fileOf('k\n')
+    expect(await verdictOf(['--secret', 'k'])).toBe(true)
+    expect(await verdictOf(['--secret', `@${file}`])).toBe(true)
+    expect(await verdictOf(['--secret', 'env:HOOK'], { HOOK: 'k' })).toBe(true)
+    expect(await verdictOf([], { EVROUTE_SECRET: 'k' })).toBe(true)
+    expect(await verdictOf(['--secret', 'k'], { EVROUTE_SECRET: 'other' })).toBe(true)
+  })
+
+  test('is not needed', async () => {
+    expect(await verdictOf([])).toBe('unsigned')
+    expect(await verdictOf([], { EVROUTE_SECRET: '' })).toBe('unsigned')
+  })
+
+  test('ends with 7 where its file cannot be read, with 2 where it is empty', async () => {
+    const missing = await run(['send', 'track', '--secret', '@/nowhere/secret'])
+    expect(missing.code).toBe(7)
+    expect(missing.stderr).toContain('Cannot read the secret from /nowhere/secret')
+    expect(missing.stderr).toContain('given through env:NAME')
+    expect((await run(['send', 'track', '--secret', `@${await fileOf('\n')}`])).code).toBe(2)
+  })
+})
+
+describe('--to and --header', () => {
+  test('send to up to five URLs at once, with the static headers', async () => {
+    const endpoints = await Promise.all(
+      [200, 200, 200, 200, 200].map((plan) => TestEndpoint.start(plan)),
+    )
+    const to = endpoints.flatMap(({ url }) => ['--to', url])
+    const headers = [
+      '-H',
+      'X-Team: sales',
+      '-H',
+      'x-team: growth',
+      '-H',
+      'Authorization: Bearer none',
+    ]
+    expect(await run(['send', 'track', ...to, ...headers])).toMatchObject({ code: 0 })
+    for (const { requests } of endpoints) {
+      expect(requests.map((request) => request.headers)).toEqual([
+        expect.objectContaining({ 'x-team': 'growth', authorization: 'Bearer none' }),
+      ])
+    }
+  })
+})
+
+describe('--file', () => {
+  const rows = [
+    '{"type":"track","userId":"u_1","event":"A"}',
+    '{"userId":"u_1","event":"B"}',
+    '{"type":"identify","userId":"u_1"}',
+    '{"type":"delete","userId":42}',
+  ].join('\n')
+
+  test('gives rows without a type the type of the argument, and rejects rows of another', async () => {
+    const endpoint = await TestEndpoint.start()
+    const argv = ['send', 'track', '--file', await fileOf(rows), '--to', endpoint.url, '--json']
+    const { code, records } = await run(argv)
+    expect(code).toBe(3)
+    expect(endpoint.bodies).toMatchObject([{ event: 'A' }, { event: 'B' }])
+    expect(records.filter(({ kind }) => kind === 'rejected')).toEqual([
+      {
+        v: 1,
+        kind: 'rejected',
+        line: 3,
+        code: 'wrong_type',
+        message: "The row's type is identify, and track was asked for",
+      },
+      {
+        v: 1,
+        kind: 'rejected',
+        line: 4,
+        code: 'wrong_type',
+        message: "The row's type is delete, and track was asked for",
+      },
+    ])
+  })
+
+  test('reads stdin for -, and sends a deletion after the calls before it', async () => {
+    const endpoint = await TestEndpoint.start()
+    const { code, stderr } = await run(['send', '-f', '-', '--to', endpoint.url], { stdin: rows })
+    expect(code).toBe(3)
+    expect(stderr).toContain("line 2: A call's type must be")
+    expect(stderr).toContain('4 read = 3 accepted + 1 rejected · 3 accepted = 3 routed')
+    expect(endpoint.bodies.at(-1)).toMatchObject({ type: 'delete', userId: '42' })
+  })
+
+  test('says that it waits where input is typed', async () => {
+    const { stderr } = await run(['send', '-f', '-', '-n'], { stdinIsTerminal: true })
+    expect(stderr).toMatch(/^Reading from the terminal: Ctrl-D ends the input/)
+  })
+
+  test.each([
+    ['{"type":"delete"}', 'no_user_id'],
+    ['{"type":"delete","userId":""}', 'no_user_id'],
+    ['{"type":"delete","userId":{}}', 'wrong_type'],
+    [
+      `{"type":"track","userId":"u","event":"E","properties":{"a":${'['.repeat(600)}${']'.repeat(600)}}}`,
+      'wrong_type',
+    ],
+    ['broken', 'invalid_json'],
+  ])('rejects %s, whether it is sent or not', async (row, code) => {
+    for (const flags of [['--json'], ['--json', '--dry-run']]) {
+      const { records, ...ended } = await run(['send', '-f', '-', ...flags], { stdin: row })
+      expect(ended.code).toBe(3)
+      expect(records).toMatchObject([
+        { kind: 'rejected', line: 1, code },
+        { kind: 'summary', read: 1, accepted: 0, rejected: 1 },
+      ])
+    }
+  })
+
+  test('rejects a row whose type is nested deeply, as one of another type', async () => {
+    const stdin = `{"type":${'['.repeat(15_000)}${']'.repeat(15_000)}}`
+    const { code, records } = await run(['send', 'track', '-f', '-', '--json'], { stdin })
+    expect({ code, row: records[0] }).toMatchObject({ code: 3, row: { code: 'wrong_type' } })
+  })
+
+  test('puts --timestamp and --integration into every row', async () => {
+    const endpoint = await TestEndpoint.start()
+    const stdin = [
+      '{"type":"track","userId":"u_1","event":"A","timestamp":"2020-01-01"}',
+      '{"type":"track","userId":"u_1","event":"B","integrations":{"All":false}}',
+      '{"type":"track","userId":"u_1","event":"C","context":{"integrations":{"Webhooks":false}}}',
+    ].join('\n')
+    const argv = ['send', '-f', '-', '--timestamp', '2026-10-01', '--integration', 'Other=true']
+    const { code, stderr } = await run([...argv, '--to', endpoint.url], { stdin })
+    expect(code).toBe(0)
+    expect(endpoint.bodies).toMatchObject([{ event: 'A', timestamp: '2026-10-01T00:00:00.000Z' }])
+    expect(stderr).toContain('1 routed + 2 filtered')
+  })
+
+  test('ends with 7 where there is no such file', async () => {
+    const { code, stderr } = await run(['send', '--file', '/nowhere/calls.ndjson'])
+    expect(code).toBe(7)
+    expect(stderr).toBe(
+      'evroute: Cannot read /nowhere/calls.ndjson: it does not exist. Check the path, or pass - to read from standard input.\n',
+    )
+  })
+})
+
+describe('--dry-run', () => {
+  test('shows the exact webhook for a person, and opens no connection', async () => {
+    const endpoint = await TestEndpoint.start()
+    const argv = ['send', 'track', '-n', '--secret', 'k', '--to', endpoint.url, '--user-id', 'u_1']
+    const { code, stdout, stderr } = await run(argv)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^TRACK [\w-]{36}\n {2}sent: all destinations are enabled by default\n/)
+    expect(stdout).toContain(`  POST ${endpoint.url} (`)
+    expect(stdout).toMatch(/ {2}X-Signature: [0-9a-f]{40}\n {2}\{\n {4}"version": 1,/)
+    expect(stderr).toContain('1 accepted = 1 routed · 0 deliveries = 0 delivered')
+    expect(endpoint.connections).toBe(0)
+  })
+
+  test('gives plans to a program: the bytes that would be sent, with their signature', async () => {
+    const stdin =
+      '{"type":"alias","userId":"u_1","previousId":"a_1"}\n{"type":"delete","userId":"u_1"}'
+    const { code, records } = await run(['send', '-f', '-', '-n', '--json', '--secret', 'k'], {
+      stdin,
+    })
+    expect(code).toBe(0)
+    expect(records).toMatchObject([
+      {
+        v: 1,
+        kind: 'plan',
+        type: 'alias',
+        send: true,
+        reason: 'enabled_by_default',
+        hint: null,
+        urls: ['http://127.0.0.1:4100/'],
+      },
+      { v: 1, kind: 'plan', type: 'delete', send: true },
+      { v: 1, kind: 'summary', read: 2, accepted: 2, routed: 2, deliveries: 0 },
+    ])
+    for (const { body, signature } of records.slice(0, 2)) {
+      expect(verifySignature(body as string, signature as string, 'k')).toBe(true)
+    }
+  })
+
+  test('plans the call for a service, which takes no deletions', async () => {
+    const service = await TestEndpoint.start()
+    const stdin = '{"type":"track","userId":"u_1","event":"E"}\n{"type":"delete","userId":"u_1"}'
+    const argv = ['send', '-f', '-', '-n', '--endpoint', service.url, '--write-key', 'wk']
+    const { code, stdout, stderr } = await run(argv, { stdin })
+    expect(code).toBe(3)
+    expect(stdout).toContain(`POST ${service.url}`)
+    expect(stderr).toContain('line 2: A tracking API takes no deletions (unknown_type)')
+    expect(service.connections).toBe(0)
+  })
+})

@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest'
+import { exitCodeOf, exitCodes, gravest, type ExitCode } from '../../src/cli/exit-code.ts'
+import { EvrouteError, SettingError } from '../../src/model/index.ts'
+
+describe('gravest', () => {
+  test('follows the order 1, 2, 7, 130, 4, 6, 5, 3, 0', () => {
+    const order: ExitCode[] = [1, 2, 7, 130, 4, 6, 5, 3, 0]
+    for (const [index, code] of order.entries()) {
+      expect(gravest(order.slice(index).reverse())).toBe(code)
+    }
+  })
+
+  test('is 0 where nothing happened', () => {
+    expect(gravest([])).toBe(exitCodes.ok)
+  })
+})
+
+describe('exitCodeOf', () => {
+  test('tells settings, ports, files and expectations from faults of evroute itself', () => {
+    const coded = (code: EvrouteError['code']) =>
+      exitCodeOf(new EvrouteError({ code, message: '' }))
+    expect(exitCodeOf(new SettingError('flushAt', ''))).toBe(2)
+    expect(coded('invalid_usage')).toBe(2)
+    expect(
+      ['port_in_use', 'cannot_listen', 'cannot_read_file', 'cannot_write_file'].map((code) =>
+        coded(code as EvrouteError['code']),
+      ),
+    ).toEqual([7, 7, 7, 7])
+    expect(coded('expectation_unmet')).toBe(5)
+    expect(coded('store_closed')).toBe(1)
+    expect(exitCodeOf(new Error('unexpected'))).toBe(1)
+    expect(exitCodeOf('thrown text')).toBe(1)
+  })
+})

@@ -1,0 +1,74 @@
+import { getEventListeners } from 'node:events'
+import { describe, expect, test } from 'vitest'
+import { drained, processIo, stoppable, writeData, type Io } from '../../src/cli/io.ts'
+import { CapturedStream } from '../support/io.ts'
+
+class SlowStream extends CapturedStream {
+  override write(text: string): boolean {
+    super.write(text)
+    return false
+  }
+}
+
+function ioOf(stdout: CapturedStream, stop: AbortSignal): Io {
+  return { stdin: process.stdin, stdout, stderr: new CapturedStream(), env: {}, stop }
+}
+
+describe('writeData', () => {
+  test('waits for a reader that is slower', async () => {
+    const stdout = new SlowStream()
+    let written = false
+    const writing = writeData(ioOf(stdout, new AbortController().signal), 'data').then(
+      () => (written = true),
+    )
+    await Promise.resolve()
+    expect({ text: stdout.text, written }).toEqual({ text: 'data', written: false })
+    stdout.emit('drain')
+    expect(await writing).toBe(true)
+  })
+
+  test('ends its wait when the command is stopped, and writes nothing to a reader that went', async () => {
+    const stdout = new SlowStream()
+    const stop = new AbortController()
+    const io = ioOf(stdout, stop.signal)
+    const writing = writeData(io, 'one')
+    stop.abort('output_closed')
+    await writing
+    await writeData(io, 'two')
+    expect(stdout.text).toBe('one')
+  })
+
+  test('leaves nothing behind on the signal, however often it waits', async () => {
+    const stdout = new SlowStream()
+    const { signal } = new AbortController()
+    for (let turn = 0; turn < 20; turn++) {
+      const wait = drained(ioOf(stdout, signal))
+      stdout.emit('drain')
+      await wait
+    }
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+  })
+})
+
+describe('stoppable', () => {
+  test('gives the result of the work, or its error', async () => {
+    const { signal } = new AbortController()
+    expect(await stoppable(Promise.resolve(1), signal)).toBe(1)
+    await expect(stoppable(Promise.reject(new Error('no')), signal)).rejects.toThrow('no')
+  })
+
+  test('does not wait where the stop came before', async () => {
+    expect(await stoppable(new Promise(() => undefined), AbortSignal.abort())).toBeUndefined()
+  })
+})
+
+describe('processIo', () => {
+  test('takes the first signal as a wish to end, and lets go of the handlers', () => {
+    const before = process.listenerCount('SIGTERM')
+    const io = processIo()
+    process.emit('SIGTERM', 'SIGTERM')
+    io.release()
+    expect(io.stop.reason).toBe('SIGTERM')
+    expect(process.listenerCount('SIGTERM')).toBe(before)
+  })
+})

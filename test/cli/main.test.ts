@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest'
+import { evrouteVersion } from '../../src/model/index.ts'
+import { run, type RunSettings } from '../support/io.ts'
+
+const escape = '\u001b['
+
+describe('main', () => {
+  test('shows help on stderr and ends with 2 when it is asked for nothing', async () => {
+    const { code, stdout, stderr } = await run([])
+    expect(code).toBe(2)
+    expect(stdout).toBe('')
+    expect(stderr).toContain('Usage: evroute')
+    expect(stderr).toContain('`evroute demo` shows all of it at once.')
+  })
+
+  test.each([['--help'], ['help'], ['send', '--help'], ['help', 'listen']])(
+    'gives %s %s on stdout and ends with 0',
+    async (...argv) => {
+      const { code, stdout, stderr } = await run(argv)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(stdout).toMatch(/^Usage: evroute/)
+      expect(stdout).not.toContain(escape)
+    },
+  )
+
+  test('fits help to the terminal', async () => {
+    const { stdout } = await run(['send', '--help'], { isTTY: true, columns: 60 })
+    const [description] = stdout.split('\nArguments:')
+    const widths = description!.split('\n').map((line) => line.length)
+    expect(Math.max(...widths)).toBeLessThanOrEqual(60)
+    expect(Math.max(...widths)).toBeGreaterThan(50)
+  })
+
+  test('tells its version', async () => {
+    expect(await run(['--version'])).toMatchObject({ code: 0, stdout: `${evrouteVersion}\n` })
+  })
+
+  test.each([
+    [['lsten'], "unknown command 'lsten'", 'Did you mean listen?'],
+    [['send', 'track', '--evnt', 'x'], "unknown option '--evnt'", 'Did you mean --event?'],
+    [['listen', '--prot', '1'], "unknown option '--prot'", 'Did you mean --port?'],
+    [['completion', 'tcsh'], 'Allowed choices are bash, zsh, fish, powershell', 'evroute --help'],
+    [['replay'], "missing required argument 'file'", 'evroute --help'],
+  ])('ends %j with 2 and says what to do', async (argv, message, hint) => {
+    const { code, stdout, stderr } = await run(argv)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/^evroute: (?!error)/)
+    expect(stderr).toContain(message)
+    expect(stderr).toContain(hint)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+  })
+
+  test('gives an error in JSON mode as one object on stderr', async () => {
+    const { code, stdout, stderr } = await run(['send', 'trakc', '--json'])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(JSON.parse(stderr)).toEqual({
+      error: {
+        code: 'invalid_usage',
+        message: 'Cannot send "trakc": it is not a type',
+        hint: expect.stringContaining('identify, track, page') as string,
+      },
+    })
+    expect(stderr).toMatch(/^[^\n]*\n$/)
+  })
+
+  test('gives a usage error of the parser in JSON too', async () => {
+    const { stderr } = await run(['send', '--json', '--evnt'])
+    expect(JSON.parse(stderr)).toEqual({
+      error: {
+        code: 'invalid_usage',
+        message: "unknown option '--evnt'",
+        hint: 'Did you mean --event?',
+      },
+    })
+  })
+
+  test('asks for a report of what nobody expected, and ends with 1', async () => {
+    const stdin: AsyncIterable<Uint8Array> = {
+      [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new TypeError('worn out')) }),
+    }
+    const { code, stderr } = await run(['explain', '-', '--json'], { stdin })
+    expect(code).toBe(1)
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'internal' } })
+    expect(stderr).toContain('worn out')
+  })
+
+  test.each<RunSettings & { given: string; flags?: string[]; coloured: boolean }>([
+    { given: 'no terminal', coloured: false },
+    { given: 'a terminal', isTTY: true, coloured: true },
+    { given: 'a terminal and NO_COLOR', isTTY: true, env: { NO_COLOR: '1' }, coloured: false },
+    {
+      given: 'a terminal and an empty NO_COLOR',
+      isTTY: true,
+      env: { NO_COLOR: '' },
+      coloured: true,
+    },
+    { given: 'a terminal and --no-color', isTTY: true, flags: ['--no-color'], coloured: false },
+    { given: 'a dumb terminal', isTTY: true, env: { TERM: 'dumb' }, coloured: false },
+    { given: 'no terminal and FORCE_COLOR', env: { FORCE_COLOR: '1' }, coloured: true },
+    {
+      given: 'a terminal and FORCE_COLOR=0',
+      isTTY: true,
+      env: { FORCE_COLOR: '0' },
+      coloured: false,
+    },
+    { given: 'both variables', env: { NO_COLOR: '1', FORCE_COLOR: '1' }, coloured: false },
+  ])('decides about colour with $given', async ({ flags = [], coloured, ...settings }) => {
+    const { stderr } = await run(['send', 'trakc', ...flags], settings)
+    expect(stderr.includes(escape)).toBe(coloured)
+    const planned = await run(['send', 'track', '--dry-run', ...flags], settings)
+    expect(planned.stdout.includes(escape)).toBe(coloured)
+    expect(planned.stderr.includes(escape)).toBe(coloured)
+  })
+})

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { createStyle } from '../../../src/cli/output/style.ts'
+import { planText } from '../../../src/cli/sending/plan-text.ts'
+import type { RoutingReason } from '../../../src/router/index.ts'
+
+test.each<[RoutingReason, string]>([
+  ['not_connected', 'not sent: the destination is not connected to this source'],
+  ['destination_disabled', 'not sent: the destination is off'],
+  [
+    'historical_not_accepted',
+    'not sent: it is more than a day old, and the destination takes no history',
+  ],
+])('explains %s, which no destination of the command line leads to', (reason, words) => {
+  const decision = { destinationId: 'crm', send: false, reason, hint: undefined }
+  const plan = { messageId: 'm_1', type: 'track', decision, urls: [], body: null, signature: null }
+  expect(planText(plan, createStyle(false))).toBe(`TRACK m_1\n  ${words}\n\n`)
+})

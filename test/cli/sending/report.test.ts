@@ -1,0 +1,226 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Report } from '../../../src/cli/sending/report.ts'
+import { readSendingOptions } from '../../../src/cli/sending/sending-options.ts'
+import { imbalances, type Ledger } from '../../../src/model/index.ts'
+import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
+import { CapturedStream, run } from '../../support/io.ts'
+
+const call = (fields: object = {}) =>
+  JSON.stringify({ type: 'track', userId: 'u_1', event: 'E', ...fields })
+
+describe('JSON records', () => {
+  test('have the fields that are documented, and nothing else is on stdout', async () => {
+    const endpoint = await TestEndpoint.start([503, 200])
+    const argv = ['send', '-f', '-', '--json', '--clock', 'virtual', '--to', endpoint.url]
+    const stdin = `${call({ messageId: 'm_1' })}\nbroken`
+    const { code, records, stderr } = await run(argv, { stdin })
+    expect({ code, stderr }).toEqual({ code: 3, stderr: '' })
+    const rejected = records.find(({ kind }) => kind === 'rejected')
+    expect(rejected).toEqual({
+      v: 1,
+      kind: 'rejected',
+      line: 2,
+      code: 'invalid_json',
+      message: expect.any(String) as string,
+    })
+    const about = { v: 1, kind: 'request', messageId: 'm_1', url: endpoint.url }
+    const measured = { ms: expect.any(Number) as number, at: expect.stringMatching(/Z$/) as string }
+    expect(records.filter(({ kind }) => kind === 'request')).toEqual([
+      { ...about, ...measured, attempt: 1, outcome: 'retry', status: 503, error: 'status_503' },
+      { ...about, ...measured, attempt: 2, outcome: 'success', status: 200, error: null },
+    ])
+    expect(records.slice(-2)).toEqual([
+      {
+        v: 1,
+        kind: 'delivery',
+        messageId: 'm_1',
+        type: 'track',
+        destination: expect.stringMatching(/^to-[0-9a-f]{12}$/) as string,
+        state: 'delivered',
+        attempts: 2,
+        reason: null,
+      },
+      {
+        v: 1,
+        kind: 'summary',
+        read: 2,
+        accepted: 1,
+        rejected: 1,
+        routed: 1,
+        filtered: 0,
+        duplicate: 0,
+        suppressed: 0,
+        deliveries: 1,
+        delivered: 1,
+        failed: 0,
+        expired: 0,
+        pending: 0,
+        ms: expect.any(Number) as number,
+      },
+    ])
+  })
+
+  test('stay on one line each, whatever the payload says', async () => {
+    const stdin = call({ messageId: 'm_\u2028\u2029', event: '\u2028' })
+    const { stdout, records } = await run(['send', '-f', '-', '-n', '--json'], { stdin })
+    expect(stdout).not.toMatch(/[\u2028\u2029]/)
+    expect(records[0]).toMatchObject({ messageId: 'm_\u2028\u2029' })
+  })
+})
+
+describe('text', () => {
+  test('tells on stderr what went wrong, and that it is tried again, once', async () => {
+    const url = await unreachableUrl()
+    const argv = ['send', 'track', '--to', url, '--clock', 'virtual', '--retry-for', '20s']
+    const { code, stdout, stderr } = await run(argv)
+    expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
+    const time = String.raw`\d\d:\d\d:\d\d\.\d{3}`
+    expect(stderr).toMatch(
+      new RegExp(
+        `^${time}  attempt 1  ECONNREFUSED  ${url}  \\d+ms  [\\w-]{36}\n` +
+          '  └ Nothing listens there; is `evroute listen` running\\? It is tried again for 20s; see --retry-for\n' +
+          `${time}  attempt 2  ECONNREFUSED  .*\n` +
+          'track [\\w-]{36} expired after 2 attempts: ECONNREFUSED\n' +
+          '1 read = 1 accepted · 1 accepted = 1 routed · 1 deliveries = 0 delivered \\+ 1 expired \\(.*\\)\n$',
+      ),
+    )
+  })
+
+  test('promises no further try where there is none', async () => {
+    const argv = ['send', 'track', '--to', await unreachableUrl(), '--retry-for', '0s']
+    const { code, stderr } = await run(argv)
+    expect(code).toBe(4)
+    expect(stderr).not.toContain('tried again')
+    expect(stderr).toContain('expired after 1 attempt: ECONNREFUSED')
+  })
+
+  test('has a line for every request with -v, and nothing but the summary with -q', async () => {
+    const endpoint = await TestEndpoint.start([503, 200])
+    const argv = ['send', 'track', '--count', '2', '--clock', 'virtual', '--to', endpoint.url]
+    const verbose = await run([...argv, '-v'])
+    expect(verbose.stderr.match(/ {2}(status_503|200) {2}/g)).toHaveLength(3)
+    const quiet = await run([...argv, '-q'])
+    expect(quiet.stderr).toMatch(/^2 read = .*\n$/)
+  })
+
+  test('limits the lines about problems to 20, and counts the rest', async () => {
+    const rows = (count: number) => ({ stdin: 'broken\n'.repeat(count) })
+    const one = await run(['send', '-f', '-', '-n'], rows(21))
+    expect(one.stderr.match(/^line /gm)).toHaveLength(20)
+    expect(one.stderr).toContain('\n... and 1 more line; --json has them all\n21 read = 0 accepted')
+    const many = await run(['send', '-f', '-', '-n'], rows(1_220))
+    expect(many.stderr).toContain('\n... and 1,200 more lines; --json has them all\n1,220 read')
+    const none = await run(['send', '-f', '-', '-n'], rows(20))
+    expect(none.stderr).not.toContain('more line')
+  })
+
+  test('prints what a row or an endpoint says harmlessly', async () => {
+    const endpoint = await TestEndpoint.start(404)
+    const stdin = [
+      call({ messageId: 'm\u001b[2J\u202e\u0007\n1' }),
+      call({ type: '\u001b]0;title\u0007\u202etrack' }),
+      call({ event: 5, '\u001b[31m': 1 }),
+    ].join('\n')
+    const sent = await run(['send', '-f', '-', '-v', '--to', endpoint.url], { stdin })
+    const typed = await run(['send', 'page', '-f', '-', '--to', endpoint.url], { stdin })
+    const planned = await run(['explain', '-'], { stdin })
+    for (const { stdout, stderr } of [sent, typed, planned]) {
+      expect(stdout + stderr).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u)
+    }
+    expect(sent.stderr).toContain('track m 1 failed after 1 attempt: status_404')
+    expect(planned.stdout).toContain('TRACK m 1\n')
+  })
+
+  test('warns of what was guessed, unless it is to be quiet', async () => {
+    const endpoint = await TestEndpoint.start()
+    const argv = ['send', '-f', '-', '--to', endpoint.url]
+    const stdin = call({ timestamp: 'noon', messageId: 'm_1' })
+    const warning = 'warn timestamp cannot be read, the time of arrival is used messageId=m_1\n'
+    expect((await run(argv, { stdin })).stderr).toContain(warning)
+    expect((await run([...argv, '-q'], { stdin })).stderr).not.toContain('warn')
+    expect((await run([...argv, '--json'], { stdin })).stderr).toBe('')
+  })
+
+  test('says once what is behind a timeout', async () => {
+    const endpoint = await TestEndpoint.start('hang')
+    const argv = ['send', 'track', '--timeout', '1ms', '--retry-for', '0s', '--to', endpoint.url]
+    const { code, stderr } = await run(argv)
+    expect(code).toBe(4)
+    expect(stderr.match(/timeout/g)).toHaveLength(2)
+    expect(stderr).toMatch(/ {2}timeout {2}.*\n.* expired after 1 attempt: timeout\n/)
+  })
+})
+
+describe('a slow reader of stdout', () => {
+  test('is waited for, also when it has caught up before anybody waits', async () => {
+    class EagerStream extends CapturedStream {
+      override write(text: string): boolean {
+        super.write(text)
+        queueMicrotask(() => this.emit('drain'))
+        return false
+      }
+    }
+    const stdout = new EagerStream()
+    const stderr = new CapturedStream()
+    const stop = new AbortController().signal
+    const io = { stdin: process.stdin, stdout, stderr, env: {}, stop }
+    const report = new Report(io, await readSendingOptions({ json: true }, io), () => 0)
+    report.rejected(1, { code: 'invalid_json', message: '' })
+    await new Promise((resolve) => setImmediate(resolve))
+    await report.ready()
+    expect(stdout.records).toHaveLength(1)
+  })
+})
+
+describe('the summary', () => {
+  const row = fc.oneof(
+    { weight: 3, arbitrary: fc.constant({ text: call(), good: true, filtered: false }) },
+    fc.constant({ text: call({ integrations: { All: false } }), good: true, filtered: true }),
+    fc.constant({ text: '{"type":"delete","userId":"u_1"}', good: true, filtered: false }),
+    fc
+      .constantFrom('broken', 'null', '{"type":"track"}', '{"type":"delete"}', '{"type":"x"}')
+      .map((text) => ({ text, good: false, filtered: false })),
+  )
+
+  test('balances, and the exit code says what happened', async () => {
+    const endpoint = await TestEndpoint.start(({ body }) => (body.includes('delete') ? 410 : 200))
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(row, { maxLength: 60 }),
+        fc.integer({ min: 1, max: 30 }),
+        async (rows, flushAt) => {
+          const argv = [
+            'send',
+            '-f',
+            '-',
+            '--json',
+            '--flush-at',
+            String(flushAt),
+            '--to',
+            endpoint.url,
+          ]
+          const { code, records } = await run(argv, {
+            stdin: rows.map(({ text }) => text).join('\n'),
+          })
+          const summary = records.at(-1) as unknown as Ledger
+          const good = rows.filter((each) => each.good).length
+          const filtered = rows.filter((each) => each.filtered).length
+          const failed = rows.filter((each) => each.good && each.text.includes('delete')).length
+          expect(imbalances(summary)).toEqual([])
+          expect(summary).toMatchObject({
+            read: rows.length,
+            accepted: good,
+            rejected: rows.length - good,
+            filtered,
+            routed: good - filtered,
+            delivered: good - filtered - failed,
+            failed,
+          })
+          expect(code).toBe(failed > 0 ? 4 : good < rows.length ? 3 : 0)
+        },
+      ),
+      { numRuns: 25 },
+    )
+  })
+})

@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest'
+import { TestEndpoint, type Plan } from '../../support/endpoint.ts'
+import { run, start, type RunSettings } from '../../support/io.ts'
+
+const success = { status: 200, body: '{"success":true}' }
+const stdin = ['A', 'B', 'C']
+  .map((event) => JSON.stringify({ type: 'track', userId: 'u_1', event, messageId: event }))
+  .join('\n')
+
+async function sendTo(plan: Plan, argv: readonly string[] = [], settings: RunSettings = {}) {
+  const service = await TestEndpoint.start(plan)
+  const flags = [
+    '--endpoint',
+    service.url,
+    '--write-key',
+    'wk_example',
+    '--clock',
+    'virtual',
+    '--json',
+  ]
+  const ended = await run(['send', '-f', '-', ...flags, ...argv], { stdin, ...settings })
+  return { ...ended, service, summary: ended.records.at(-1) }
+}
+
+describe('--endpoint', () => {
+  test('posts a batch with the write key, and counts what the service acknowledged', async () => {
+    const { code, service, summary } = await sendTo(success)
+    expect(code).toBe(0)
+    expect(service.requests).toHaveLength(1)
+    const [request] = service.requests
+    expect(request).toMatchObject({ method: 'POST', path: '/hook' })
+    expect(request!.headers.authorization).toBe(
+      `Basic ${Buffer.from('wk_example:').toString('base64')}`,
+    )
+    expect(service.bodies).toMatchObject([
+      { batch: [{ event: 'A' }, { event: 'B' }, { event: 'C' }] },
+    ])
+    expect(summary).toMatchObject({
+      kind: 'summary',
+      read: 3,
+      accepted: 3,
+      delivered: 3,
+      acknowledged: 3,
+    })
+  })
+
+  test('flushes as often as --flush-at says', async () => {
+    const { service } = await sendTo(success, ['--flush-at', '1'])
+    expect(service.requests).toHaveLength(3)
+  })
+
+  test('ends with 4 when the service does not know the write key', async () => {
+    const body = '{"success":false,"code":"unknown_write_key","message":"No source has this key"}'
+    const { code, records, service, summary } = await sendTo({ status: 401, body })
+    expect(code).toBe(4)
+    expect(records.filter(({ kind }) => kind === 'delivery')).toEqual(
+      ['A', 'B', 'C'].map((messageId) => ({
+        v: 1,
+        kind: 'delivery',
+        messageId,
+        type: 'track',
+        destination: service.url,
+        state: 'failed',
+        attempts: 1,
+        reason: 'unknown_write_key',
+      })),
+    )
+    expect(summary).toMatchObject({ accepted: 3, failed: 3, acknowledged: 0 })
+  })
+
+  test('ends with 3 when the service rejects a call, and tells its line', async () => {
+    const rejected = [
+      { index: 1, messageId: 'B', code: 'no_event', message: 'track needs an event' },
+    ]
+    const body = JSON.stringify({ success: true, rejected })
+    const { code, records, summary } = await sendTo({ status: 200, body })
+    expect(code).toBe(3)
+    expect(records[0]).toEqual({
+      v: 1,
+      kind: 'rejected',
+      line: 2,
+      code: 'no_event',
+      message: 'track needs an event',
+    })
+    expect(summary).toMatchObject({
+      read: 3,
+      accepted: 2,
+      rejected: 1,
+      delivered: 2,
+      acknowledged: 2,
+    })
+  })
+
+  test('tries again what may succeed later', async () => {
+    const { code, service, summary } = await sendTo([
+      503,
+      { status: 429, headers: { 'retry-after': '3600' } },
+      success,
+    ])
+    expect({ code, requests: service.requests.length }).toEqual({ code: 0, requests: 3 })
+    expect(summary).toMatchObject({ acknowledged: 3 })
+  })
+
+  test('waits for an answer as long as --timeout says', async () => {
+    const { code, records } = await sendTo('hang', ['--timeout', '1ms'])
+    expect(code).toBe(4)
+    expect(records[0]).toMatchObject({ state: 'failed', attempts: 10, reason: 'retries_exhausted' })
+  })
+
+  test('may come from the environment, where --to goes before it', async () => {
+    const service = await TestEndpoint.start(success)
+    const webhook = await TestEndpoint.start()
+    const env = { EVROUTE_ENDPOINT: service.url, EVROUTE_WRITE_KEY: 'wk_example' }
+    expect((await run(['send', 'track'], { env })).code).toBe(0)
+    expect((await run(['send', 'track', '--to', webhook.url], { env })).code).toBe(0)
+    expect([service.requests.length, webhook.requests.length]).toEqual([1, 1])
+    const explained = await run(['explain', '-'], { env, stdin: stdin.split('\n')[0]! })
+    expect(explained.stdout).toContain('sent: all destinations are enabled by default')
+  })
+
+  test('leaves calls pending that were not answered for when it is stopped', async () => {
+    const service = await TestEndpoint.start('hang')
+    const argv = ['send', 'track', '--endpoint', service.url, '--write-key', 'wk_example']
+    const command = start(argv)
+    await service.received(1)
+    command.stop()
+    const { code, stderr } = await command.ended
+    expect(code).toBe(130)
+    expect(stderr).toContain('1 deliveries = 0 delivered + 1 pending')
+    expect(stderr).toContain('Interrupted: 1 of 1 deliveries were not made')
+  })
+
+  test('takes no deletions', async () => {
+    const { code, records } = await sendTo(success, [], {
+      stdin: '{"type":"delete","userId":"u_1"}',
+    })
+    expect(code).toBe(3)
+    expect(records[0]).toMatchObject({
+      code: 'unknown_type',
+      message: 'A tracking API takes no deletions',
+    })
+  })
+})

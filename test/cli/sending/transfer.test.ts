@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest'
+import { TestEndpoint } from '../../support/endpoint.ts'
+import { gate } from '../../support/gate.ts'
+import { start } from '../../support/io.ts'
+
+const rows = (count: number) => '{"type":"track","userId":"u_1","event":"E"}\n'.repeat(count)
+
+describe('a transfer that is stopped', () => {
+  test('ends with 130 and says what was not done', async () => {
+    const endpoint = await TestEndpoint.start([200, 200, 'hang'])
+    const command = start(['send', '-f', '-', '--to', endpoint.url], { stdin: rows(20) })
+    await endpoint.received(12)
+    command.stop()
+    const { code, stderr } = await command.ended
+    expect(code).toBe(130)
+    expect(stderr).toContain('20 deliveries = 2 delivered + 18 pending')
+    expect(stderr).toMatch(/\nInterrupted: 18 of 20 deliveries were not made\n$/)
+    expect(endpoint.requests).toHaveLength(12)
+  })
+
+  test('does not wait for input that never comes', async () => {
+    const { opened } = gate()
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from(rows(1))
+      await opened
+    }
+    const endpoint = await TestEndpoint.start()
+    const argv = ['send', '-f', '-', '--json', '--flush-at', '1', '--to', endpoint.url]
+    const command = start(argv, { stdin: endless() })
+    await command.stdout.record('delivery')
+    command.stop('SIGTERM')
+    const { code, records, stderr } = await command.ended
+    expect(code).toBe(130)
+    expect(records.at(-1)).toMatchObject({ kind: 'summary', read: 1, delivered: 1, pending: 0 })
+    expect(stderr).toBe('Interrupted: 0 of 1 deliveries were not made\n')
+  })
+
+  test('ends quietly with 0 when nobody reads its output any more', async () => {
+    const endpoint = await TestEndpoint.start('hang')
+    const command = start(['send', 'track', '--json', '--to', endpoint.url])
+    await endpoint.received(1)
+    command.stop('output_closed')
+    expect(await command.ended).toMatchObject({ code: 0, stdout: '', stderr: '' })
+  })
+})
+
+describe('the virtual clock', () => {
+  test('shows the whole schedule of four hours: when each attempt is made, and the end', async () => {
+    const endpoint = await TestEndpoint.start(503)
+    const argv = ['send', 'track', '--clock', 'virtual', '--retry-for', '4h', '--json']
+    const { code, records } = await start([...argv, '--to', endpoint.url]).ended
+    expect(code).toBe(4)
+    const requests = records.filter(({ kind }) => kind === 'request')
+    const delivery = records.find(({ kind }) => kind === 'delivery')
+    expect(delivery).toMatchObject({
+      state: 'expired',
+      attempts: requests.length,
+      reason: 'status_503',
+    })
+    const times = requests.map(({ at }) => Date.parse(at as string))
+    const waits = times.slice(1).map((time, index) => (time - times[index]!) / 1_000)
+    const expected = [10, 25, 62.5, 156.25, 390.625, 976.5625, 2441.40625, 3600, 3600, 3600]
+    for (const [index, wait] of waits.entries()) {
+      expect(wait).toBeGreaterThanOrEqual(Math.floor(expected[index]! * 0.8))
+      expect(wait).toBeLessThanOrEqual(Math.ceil(expected[index]! * 1.2) + 1)
+    }
+    expect(waits.length).toBeGreaterThanOrEqual(9)
+    expect(times.at(-1)! - times[0]!).toBeLessThanOrEqual(4 * 60 * 60 * 1_000)
+  })
+})

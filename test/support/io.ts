@@ -1,0 +1,124 @@
+import { EventEmitter } from 'node:events'
+import { main } from '../../src/cli/index.ts'
+import type { ExitCode } from '../../src/cli/exit-code.ts'
+import type { Io, OutputStream, StopReason } from '../../src/cli/io.ts'
+
+/** One line of NDJSON, parsed. */
+export type OutputRecord = Readonly<Record<string, unknown>>
+
+/** How a command is run. */
+export interface RunSettings {
+  /** What stdin holds; nothing by default. */
+  readonly stdin?: string | Uint8Array | AsyncIterable<Uint8Array>
+  /** Whether stdin is a terminal. */
+  readonly stdinIsTerminal?: boolean
+  /** The whole environment; empty by default. */
+  readonly env?: Io['env']
+  /** Whether stdout and stderr are terminals; not by default. */
+  readonly isTTY?: boolean
+  /** How wide stdout and stderr are. */
+  readonly columns?: number
+}
+
+/** A command that ended. */
+export interface Finished {
+  readonly code: ExitCode
+  readonly stdout: string
+  readonly stderr: string
+  /** The lines of stdout, parsed; asking for them fails where they are not NDJSON. */
+  readonly records: readonly OutputRecord[]
+}
+
+/** A stream that keeps what is written to it as text. */
+export class CapturedStream extends EventEmitter implements OutputStream {
+  text = ''
+  readonly isTTY: boolean
+  readonly columns?: number
+
+  constructor({ isTTY = false, columns }: Pick<RunSettings, 'isTTY' | 'columns'> = {}) {
+    super()
+    this.isTTY = isTTY
+    if (columns !== undefined) this.columns = columns
+  }
+
+  write(text: string): boolean {
+    this.text += text
+    this.emit('written')
+    return true
+  }
+
+  /** Resolves with the first match, once it was written. */
+  async matching(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const match = pattern.exec(this.text)
+      if (match !== null) return match
+      await new Promise((resolve) => super.once('written', resolve))
+    }
+  }
+
+  /** Its lines, parsed. */
+  get records(): readonly OutputRecord[] {
+    return this.text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as OutputRecord)
+  }
+
+  /** Resolves with a record of that kind, once there are so many of them. */
+  async record(kind: string, count = 1): Promise<OutputRecord> {
+    for (;;) {
+      const found = this.records.filter((record) => record['kind'] === kind)[count - 1]
+      if (found !== undefined) return found
+      await new Promise((resolve) => super.once('written', resolve))
+    }
+  }
+}
+
+/** A command that runs in this process. */
+export class RunningCommand {
+  readonly stdout: CapturedStream
+  readonly stderr: CapturedStream
+  readonly ended: Promise<Finished>
+  readonly #stop = new AbortController()
+
+  constructor(argv: readonly string[], settings: RunSettings = {}) {
+    const stdout = (this.stdout = new CapturedStream(settings))
+    const stderr = (this.stderr = new CapturedStream(settings))
+    const stdin = inputOf(settings)
+    const { env = {} } = settings
+    const io = { stdin, stdout, stderr, env, stop: this.#stop.signal }
+    this.ended = main(argv, io).then((code) => ({
+      code,
+      stdout: stdout.text,
+      stderr: stderr.text,
+      get records() {
+        return stdout.records
+      },
+    }))
+  }
+
+  /** Does what a signal does. */
+  stop(reason: StopReason = 'SIGINT'): void {
+    this.#stop.abort(reason)
+  }
+}
+
+/** Starts a command in this process. */
+export function start(argv: readonly string[], settings: RunSettings = {}): RunningCommand {
+  return new RunningCommand(argv, settings)
+}
+
+/** Runs a command in this process to its end. */
+export function run(argv: readonly string[], settings: RunSettings = {}): Promise<Finished> {
+  return start(argv, settings).ended
+}
+
+function inputOf({ stdin = '', stdinIsTerminal = false }: RunSettings): Io['stdin'] {
+  const given =
+    typeof stdin === 'string' || stdin instanceof Uint8Array ? oneChunk(Buffer.from(stdin)) : stdin
+  return { [Symbol.asyncIterator]: () => given[Symbol.asyncIterator](), isTTY: stdinIsTerminal }
+}
+
+async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield await Promise.resolve(bytes)
+}
