@@ -221,6 +221,20 @@ describe('idle', () => {
     await idle
   })
 
+  test('waits for what was added while it found nothing', async () => {
+    const sender = new ScriptedSender(() => answered(200))
+    const { dispatcher, store, add } = dispatching([target('crm', sender)])
+    const { opened, open } = gate()
+    store.after = (step) => (step === 'nextDueMs' ? opened : Promise.resolve())
+    const idle = dispatcher.idle()
+    await nextTurn()
+    await add('crm')
+    dispatcher.wake()
+    open()
+    await idle
+    expect(sender.bodies).toEqual(['m_1'])
+  })
+
   test('resolves for everybody who waits, and again later', async () => {
     const sender = new ScriptedSender(() => answered(200))
     const { dispatcher, add } = dispatching([target('crm', sender)])
@@ -265,6 +279,9 @@ describe('stop', () => {
     dispatcher.wake()
     await nextTurn()
     expect(clock.nextDueMs()).toBe(startMs + 10_000)
+    // However often the alarm is set, there is one of it.
+    dispatcher.wake()
+    await nextTurn()
     await dispatcher.stop()
     expect(clock.nextDueMs()).toBeUndefined()
   })
@@ -311,16 +328,19 @@ describe('a store that cannot be used', () => {
       const clock = new ManualClock(startMs)
       const sender = new ScriptedSender(() => answered(503))
       const { dispatcher, store, add, settled } = dispatching([target('crm', sender)], clock)
+      await add('crm')
+      dispatcher.wake()
+      await nextTurn()
       store.before = (step) => (step === broken ? Promise.reject(error) : Promise.resolve())
       await add('crm')
       await expect(dispatcher.idle()).rejects.toBe(error)
       await expect(dispatcher.idle()).rejects.toBe(error)
+      expect(clock.nextDueMs()).toBeUndefined()
       const count = sender.bodies.length
       dispatcher.wake()
       await clock.advance(hourMs)
       expect(sender.bodies).toHaveLength(count)
       expect(settled).toEqual([])
-      expect(clock.nextDueMs()).toBeUndefined()
       await dispatcher.stop()
     },
   )

@@ -5,6 +5,7 @@ import { Pipeline, type PipelineOptions } from '../../src/service/index.ts'
 import { checkDestination, signBody, type DestinationSettings } from '../../src/webhook/index.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { gate } from '../support/gate.ts'
+import { runSource } from '../support/run-source.ts'
 import { recordingRuntime, startMs, type RecordingRuntime } from '../support/recording-runtime.ts'
 
 const shortDeadlineMs = 150
@@ -151,7 +152,8 @@ describe('a call', () => {
     expect(settled).toMatchObject([{ state: 'expired', attempts: 3 }])
   })
 
-  test('that is not answered in time is retried and logged', async () => {
+  // Less time than an endpoint has unless it is set.
+  test('that is not answered in time is retried and logged', { timeout: 4_500 }, async () => {
     const endpoint = await TestEndpoint.start(['hang', 200])
     const { pipeline, track, settled, warnings } = start([destinationOf([endpoint])], {
       deadlineMs: shortDeadlineMs,
@@ -213,11 +215,21 @@ describe('stop', () => {
     await track(2)
     await endpoint.received(1)
     const stopped = pipeline.stop(60_000)
+    // A timer of no time at all, had one been set, would go off before this one.
+    await new Promise((resolve) => setTimeout(resolve, 1))
     open()
     await stopped
     expect(endpoint.requests).toHaveLength(1)
     expect(await ledger()).toMatchObject({ delivered: 1, pending: 1 })
   })
+})
+
+test('a pipeline that was stopped does not keep the process alive', async () => {
+  const endpoint = await TestEndpoint.start(503)
+  const program = new URL('stop-after-one-attempt.ts', import.meta.url)
+  const printed = await runSource(program, [endpoint.url])
+  expect(JSON.parse(printed)).toMatchObject({ deliveries: 1, pending: 1 })
+  expect(endpoint.requests).toHaveLength(1)
 })
 
 test('a pipeline that is closed takes nothing in, and can be closed again', async () => {

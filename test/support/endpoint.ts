@@ -81,6 +81,8 @@ export class TestEndpoint {
   /** Starts one that listens until the test ends. */
   static async start(plan: Plan = 200, certificate?: Certificate): Promise<TestEndpoint> {
     const server = certificate === undefined ? createServer() : secureServer(certificate)
+    // Only the other side ends a connection that is idle.
+    server.keepAliveTimeout = 60_000
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const endpoint = new TestEndpoint(server, plan)

@@ -14,7 +14,7 @@ const registerHooks = `data:text/javascript,import{register}from'node:module';re
 export async function runSource(
   file: URL,
   args: readonly string[],
-  environment: Readonly<Record<string, string>>,
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
