@@ -22,6 +22,20 @@ export interface DeliveryLedger {
   readonly pending: number
 }
 
+/** The books of a store that nothing has come to yet. */
+export const emptyLedger: DeliveryLedger = Object.freeze({
+  accepted: 0,
+  routed: 0,
+  filtered: 0,
+  duplicate: 0,
+  suppressed: 0,
+  deliveries: 0,
+  delivered: 0,
+  failed: 0,
+  expired: 0,
+  pending: 0,
+})
+
 /** The counts that every command which moves events prints, and that must balance. */
 export interface Ledger extends DeliveryLedger {
   /** Rows or calls that were read. */

@@ -5,23 +5,10 @@ import type {
   NewEvent,
   Settlement,
 } from '../../src/delivery/index.ts'
-import { imbalances } from '../../src/model/index.ts'
+import { emptyLedger, imbalances } from '../../src/model/index.ts'
 import { checkAgainstModel } from './delivery-store-model.ts'
 
 const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
-
-const none = {
-  accepted: 0,
-  routed: 0,
-  filtered: 0,
-  duplicate: 0,
-  suppressed: 0,
-  deliveries: 0,
-  delivered: 0,
-  failed: 0,
-  expired: 0,
-  pending: 0,
-}
 
 /** An event of the source `website` that goes to the given destinations. */
 function event(messageId: string, ...destinationIds: readonly string[]): NewEvent {
@@ -116,7 +103,7 @@ export function deliveryStoreSuite(name: string, open: () => Promise<DeliverySto
 
       test('takes no events as well', async () => {
         expect(await add([])).toEqual([])
-        expect(await store.ledger()).toEqual(none)
+        expect(await store.ledger()).toEqual(emptyLedger)
       })
     })
 
@@ -185,7 +172,7 @@ export function deliveryStoreSuite(name: string, open: () => Promise<DeliverySto
           const delivery = await claimOne('crm')
           await settle({ kind, delivery, reason: 'status_404', requests: [] })
           expect(await store.ledger()).toEqual({
-            ...none,
+            ...emptyLedger,
             accepted: 1,
             routed: 1,
             deliveries: 1,
@@ -311,7 +298,7 @@ export function deliveryStoreSuite(name: string, open: () => Promise<DeliverySto
         await add([event('m_1', 'crm', 'mail'), event('m_2'), event('m_2'), event('m_3', 'crm')])
         const ledger = await store.ledger()
         expect(ledger).toEqual({
-          ...none,
+          ...emptyLedger,
           accepted: 4,
           routed: 2,
           filtered: 1,
@@ -325,7 +312,7 @@ export function deliveryStoreSuite(name: string, open: () => Promise<DeliverySto
       test('is what it was, whatever happens later', async () => {
         const before = await store.ledger()
         await add([event('m_1', 'crm')])
-        expect(before).toEqual(none)
+        expect(before).toEqual(emptyLedger)
       })
     })
 

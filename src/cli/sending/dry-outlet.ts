@@ -7,6 +7,7 @@ import {
   type Arrival,
 } from '../../intake/index.ts'
 import {
+  emptyLedger,
   isRejectionCode,
   type AnalyticsEvent,
   type Destination,
@@ -82,17 +83,12 @@ export class DryOutlet implements Outlet {
 
   /** Nothing is stored, so there are no deliveries. */
   ledger(): Promise<OutletLedger> {
+    const accepted = this.#routed + this.#filtered
     return Promise.resolve({
-      accepted: this.#routed + this.#filtered,
+      ...emptyLedger,
+      accepted,
       routed: this.#routed,
       filtered: this.#filtered,
-      duplicate: 0,
-      suppressed: 0,
-      deliveries: 0,
-      delivered: 0,
-      failed: 0,
-      expired: 0,
-      pending: 0,
     })
   }
 

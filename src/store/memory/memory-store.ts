@@ -8,7 +8,7 @@ import type {
   Settlement,
   Share,
 } from '../../delivery/index.ts'
-import { EvrouteError, type DeliveryLedger } from '../../model/index.ts'
+import { emptyLedger, EvrouteError, type DeliveryLedger } from '../../model/index.ts'
 import { RecentKeys } from './recent-keys.ts'
 
 /** The bounds of a memory store. */
@@ -38,18 +38,7 @@ export class MemoryStore implements DeliveryStore {
   readonly #roomWaiters: (() => void)[] = []
   #nextId = 1
   #closed = false
-  readonly #counts: Counts = {
-    accepted: 0,
-    routed: 0,
-    filtered: 0,
-    duplicate: 0,
-    suppressed: 0,
-    deliveries: 0,
-    delivered: 0,
-    failed: 0,
-    expired: 0,
-    pending: 0,
-  }
+  readonly #counts: Counts = { ...emptyLedger }
 
   constructor(options: MemoryStoreOptions = {}) {
     this.#pendingMax = options.pendingMax ?? 10_000
