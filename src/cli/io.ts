@@ -45,6 +45,8 @@ export function processIo(): ProcessIo {
   const stop = (reason: StopReason): void => controller.abort(reason)
   const onSignal = (signal: 'SIGINT' | 'SIGTERM'): void => {
     if (controller.signal.aborted) process.exit(130)
+    // What follows goes below the ^C that the terminal shows.
+    if (signal === 'SIGINT' && process.stderr.isTTY) process.stderr.write('\n')
     stop(signal)
   }
   const onOutputError = (error: Error): void => {

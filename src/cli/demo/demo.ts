@@ -110,8 +110,9 @@ function textStage(io: Io, options: DemoOptions): Stage {
 
 function introduction(url: string, style: Style): string {
   return (
-    `${style.strong('One call of each type, and one deletion')}: through the batching client, the\n` +
-    `router and the webhook sender, signed, to a receiver at ${style.name(url)}\n\n`
+    `${style.strong('One call of each type, and one deletion')}:\n` +
+    'through the batching client, the router and the sender,\n' +
+    `signed, to a receiver at ${style.name(url)}\n\n`
   )
 }
 

@@ -9,6 +9,7 @@ import {
 } from '../../runtime/index.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { stoppable, type Io } from '../io.ts'
+import { formatCount } from '../output/numbers.ts'
 import { openOutlet } from './open-outlet.ts'
 import type { OutletLedger } from './outlet.ts'
 import { Pace } from './pace.ts'
@@ -112,7 +113,8 @@ function verdict(end: {
   if (stop.aborted) {
     // Whoever closed our output knows that it ends here.
     if (stop.reason === 'output_closed') return gravest(codes)
-    report.note(`Interrupted: ${ledger.pending} of ${ledger.deliveries} deliveries were not made`)
+    const open = `${formatCount(ledger.pending)} of ${formatCount(ledger.deliveries)}`
+    report.note(`Interrupted: ${open} deliveries were not made`)
     codes.push(exitCodes.interrupted)
   }
   if (ledger.failed + ledger.expired > 0) codes.push(exitCodes.deliveryFailed)

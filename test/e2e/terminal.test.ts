@@ -1,0 +1,117 @@
+import { stripVTControlCharacters } from 'node:util'
+import { spawn } from '@lydell/node-pty'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { binaryPath } from '../support/binary.ts'
+import { TestEndpoint } from '../support/endpoint.ts'
+import { CapturedStream } from '../support/io.ts'
+
+const columns = 60
+
+/** Runs the real command on a terminal. */
+function onTerminal(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const screen = new CapturedStream()
+  const { PATH = '' } = process.env
+  const terminal = spawn(process.execPath, [binaryPath, ...argv], {
+    cols: columns,
+    env: { PATH, TERM: 'xterm-256color', ...env },
+  })
+  terminal.onData((text) => screen.write(text))
+  const ended = new Promise<number>((resolve) =>
+    terminal.onExit(({ exitCode }) => resolve(exitCode)),
+  )
+  onTestFinished(() => terminal.kill('SIGKILL'))
+  return { screen, ended, type: (text: string) => terminal.write(text) }
+}
+
+const controlC = '\u0003'
+const controlD = '\u0004'
+const eraseLine = '\u001b[0K'
+
+describe('on a terminal', () => {
+  test('a transfer shows its progress in one line, takes it away, and ends on Ctrl-C', async () => {
+    const endpoint = await TestEndpoint.start([503, 'hang'])
+    const argv = ['send', 'track', '--count', '1000', '--to', endpoint.url]
+    const { screen, ended, type } = onTerminal(argv)
+    const [line = ''] = await screen.matching(/[\d,]+ done · [^\r\n\u001b]*/)
+    expect(line).toMatch(/0 done · 0\/s · last problem: status_503 from/)
+    // Two columns are for the moving sign.
+    expect(line.length).toBeLessThanOrEqual(columns - 2)
+    type(controlC)
+    expect(await ended).toBe(130)
+    const end = screen.text.slice(screen.text.lastIndexOf(' done · '))
+    expect(end).toContain(eraseLine)
+    const words = stripVTControlCharacters(end.slice(end.lastIndexOf(eraseLine)))
+    expect(words).toMatch(/^1,000 read = /m)
+    expect(words).toContain('Interrupted: 1,000 of 1,000 deliveries were not made')
+    // The cursor is visible again.
+    expect(screen.text.lastIndexOf('\u001b[?25h')).toBeGreaterThan(
+      screen.text.lastIndexOf('\u001b[?25l'),
+    )
+  })
+
+  test.each([
+    { given: 'nothing', flags: [], env: {}, coloured: true },
+    { given: 'NO_COLOR', flags: [], env: { NO_COLOR: '1' }, coloured: false },
+    { given: '--no-color', flags: ['--no-color'], env: {}, coloured: false },
+  ])('colours are as $given asks, those of the progress too', async ({ flags, env, coloured }) => {
+    const endpoint = await TestEndpoint.start('hang')
+    const { screen, ended, type } = onTerminal(
+      ['send', 'track', '--to', endpoint.url, ...flags],
+      env,
+    )
+    await screen.matching(/0 done/)
+    type(controlC)
+    expect(await ended).toBe(130)
+    expect(/\u001b\[\d+m/.test(screen.text)).toBe(coloured)
+  })
+
+  test('a short transfer shows no progress', async () => {
+    const endpoint = await TestEndpoint.start()
+    const { screen, ended } = onTerminal(['send', 'track', '--to', endpoint.url])
+    expect(await ended).toBe(0)
+    expect(stripVTControlCharacters(screen.text)).toMatch(/^1 read = 1 accepted/)
+  })
+
+  test('calls may be typed', async () => {
+    const endpoint = await TestEndpoint.start()
+    const { screen, ended, type } = onTerminal(['send', '-f', '-', '--to', endpoint.url])
+    await screen.matching(/Reading from the terminal: Ctrl-D ends the input/)
+    type('{"type":"track","userId":"u_1","event":"E"}\r')
+    type(controlD)
+    expect(await ended).toBe(0)
+    expect(endpoint.bodies).toMatchObject([{ event: 'E' }])
+  })
+
+  test('Ctrl-C ends a command that waits for what is typed', async () => {
+    const { screen, ended, type } = onTerminal(['sign', '--secret', 'k'])
+    await screen.matching(/Reading from the terminal/)
+    type(controlC)
+    expect(await ended).toBe(130)
+  })
+
+  test('a refused setting ends the command, whatever was to be shown', async () => {
+    const argv = ['send', 'track', '--endpoint', 'ftp://example.com', '--write-key', 'k']
+    const { screen, ended } = onTerminal(argv)
+    expect(await ended).toBe(2)
+    expect(screen.text).toContain('must be an http or https URL')
+  })
+
+  test('listen keeps a request on one line, in colour, and ends with 0 on Ctrl-C', async () => {
+    const { screen, ended, type } = onTerminal(['listen', '--port', '0', '--secret', 'k'])
+    const [, url = ''] = await screen.matching(/(http:\/\/127\.0\.0\.1:\d+)/)
+    const event = 'Order Completed '.repeat(9)
+    await fetch(url, {
+      method: 'POST',
+      body: JSON.stringify({ type: 'track', userId: 'u', event }),
+    })
+    await screen.matching(/The request has no X-Signature header/)
+    type(controlC)
+    expect(await ended).toBe(0)
+    const lines = stripVTControlCharacters(screen.text).split('\r\n')
+    const [line = ''] = lines.filter((text) => text.startsWith('#1'))
+    expect(line).toMatch(/^#1 {4}TRACK {6}u {7}“Order .*… {2}✖ {2}200$/)
+    expect(line.length).toBeLessThanOrEqual(columns)
+    expect(screen.text).toContain('\u001b[1mTRACK')
+    expect(lines.at(-2)).toMatch(/^1 webhook, 1 without one in /)
+  })
+})
