@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander'
+import { CommanderError, type Command } from 'commander'
 import { EvrouteError } from '../model/index.ts'
 import { exitCodeOf, exitCodes, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
@@ -25,18 +25,28 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   } catch (thrown) {
     // Commander reports help and version, once they are printed, as errors with exit code 0.
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok
-    const error = thrown instanceof CommanderError ? usageError(thrown) : thrown
+    const error =
+      thrown instanceof CommanderError ? usageError(thrown, helpOf(program, argv)) : thrown
     writeError(error, argv, io)
     return exitCodeOf(error)
   }
 }
 
-function usageError(error: CommanderError): EvrouteError {
-  const [message = '', suggestion] = error.message.replace(/^error: /, '').split('\n')
+/** The command line that shows help for what was tried. */
+function helpOf(program: Command, [name]: readonly string[]): string {
+  const command = program.commands.find((each) => each.name() === name)
+  return command === undefined ? 'evroute --help' : `evroute ${command.name()} --help`
+}
+
+function usageError(error: CommanderError, help: string): EvrouteError {
+  // Commander shows its general help here, which says nothing about what is wrong.
+  const isUnknownTopic = error.code === 'commander.help'
+  const text = isUnknownTopic ? 'Cannot help with this: there is no such command' : error.message
+  const [message = '', suggestion] = text.replace(/^error: /, '').split('\n')
   return new EvrouteError({
     code: 'invalid_usage',
     message: message.replace(/\.$/, ''),
-    hint: suggestion?.replace(/^\((.*)\)$/, '$1') ?? 'See `evroute --help`.',
+    hint: suggestion?.replace(/^\((.*)\)$/, '$1') ?? `See \`${help}\`.`,
     cause: error,
   })
 }

@@ -39,8 +39,14 @@ describe('main', () => {
     [['lsten'], "unknown command 'lsten'", 'Did you mean listen?'],
     [['send', 'track', '--evnt', 'x'], "unknown option '--evnt'", 'Did you mean --event?'],
     [['listen', '--prot', '1'], "unknown option '--prot'", 'Did you mean --port?'],
-    [['completion', 'tcsh'], 'Allowed choices are bash, zsh, fish, powershell', 'evroute --help'],
-    [['replay'], "missing required argument 'file'", 'evroute --help'],
+    [
+      ['completion', 'tcsh'],
+      'Allowed choices are bash, zsh, fish, powershell',
+      'See `evroute completion --help`',
+    ],
+    [['replay'], "missing required argument 'file'", 'See `evroute replay --help`'],
+    [['--colour'], "unknown option '--colour'", 'See `evroute --help`'],
+    [['help', 'nothing'], 'Cannot help with this: there is no such command', 'evroute --help'],
   ])('ends %j with 2 and says what to do', async (argv, message, hint) => {
     const { code, stdout, stderr } = await run(argv)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { imbalances, type Ledger } from '../../../src/model/index.ts'
 import { TestEndpoint } from '../../support/endpoint.ts'
 import { gate } from '../../support/gate.ts'
 import { start } from '../../support/io.ts'
@@ -33,6 +34,49 @@ describe('a transfer that is stopped', () => {
     expect(code).toBe(130)
     expect(records.at(-1)).toMatchObject({ kind: 'summary', read: 1, delivered: 1, pending: 0 })
     expect(stderr).toBe('Interrupted: 0 of 1 deliveries were not made\n')
+  })
+
+  test('has books that balance, also when calls still wait to be taken in', async () => {
+    const { opened, open } = gate()
+    // 10,000 deliveries may be pending; the rest of the rows waits in the client.
+    async function* rowsAndNoEnd(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from(rows(15_000))
+      open()
+      await gate().opened
+    }
+    const endpoint = await TestEndpoint.start('hang')
+    const argv = ['send', '-f', '-', '--json', '--to', endpoint.url]
+    const command = start(argv, { stdin: rowsAndNoEnd() })
+    await opened
+    command.stop()
+    const { code, records, stderr } = await command.ended
+    expect({ code, stderr }).toEqual({
+      code: 130,
+      stderr: expect.stringMatching(/^Interrupted: 1[\d,]+ of 1[\d,]+ deliveries/) as string,
+    })
+    const summary = records.at(-1) as unknown as Ledger
+    expect(imbalances(summary)).toEqual([])
+    expect(summary.read).toBeLessThan(15_000)
+  })
+
+  test('lets go of its input', async () => {
+    const released = gate()
+    async function* twoRows(): AsyncGenerator<Uint8Array> {
+      try {
+        yield Buffer.from(rows(2))
+        yield Buffer.from(rows(2))
+        await gate().opened
+      } finally {
+        released.open()
+      }
+    }
+    const endpoint = await TestEndpoint.start()
+    const argv = ['replay', '-', '--rate', '0.01', '--json', '--flush-at', '1']
+    const command = start([...argv, '--to', endpoint.url], { stdin: twoRows() })
+    await command.stdout.record('delivery')
+    command.stop()
+    expect(await command.ended).toMatchObject({ code: 130 })
+    await released.opened
   })
 
   test('ends quietly with 0 when nobody reads its output any more', async () => {
