@@ -5,6 +5,7 @@ import {
   type RequestRecord,
   type SettledDelivery,
 } from '../../model/index.ts'
+import { plainText } from '../../receiver/index.ts'
 import {
   lineLog,
   logFromEnvironment,
@@ -16,7 +17,6 @@ import { drained, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { startProgress } from '../output/progress.ts'
 import { recordLine } from '../output/records.ts'
-import { plainText } from '../../receiver/index.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { formatTimeOfDay } from '../output/time.ts'
 import { summaryLine } from '../output/summary-line.ts'
