@@ -5,8 +5,8 @@ import {
   messageOf,
   type EventType,
   type JsonObject,
+  shortText,
 } from '../model/index.ts'
-import { shortText } from './summary/plain-text.ts'
 
 /** Why bytes are not a webhook. */
 export type MalformedCode =

@@ -1,7 +1,5 @@
-import type { JsonObject } from '../../model/index.ts'
+import { type JsonObject, plainText, shortText } from '../../model/index.ts'
 import {
-  plainText,
-  shortText,
   summarise,
   summaryText,
   type ReceivedEvent,

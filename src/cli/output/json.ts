@@ -1,5 +1,4 @@
-import type { JsonValue } from '../../model/index.ts'
-import { plainText } from '../../receiver/index.ts'
+import { type JsonValue, plainText } from '../../model/index.ts'
 import type { Style } from './style.ts'
 
 /** A key, a string, or any other scalar of indented JSON. */

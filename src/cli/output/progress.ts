@@ -1,5 +1,5 @@
+import { shortText } from '../../model/index.ts'
 import ora, { type Ora } from 'ora'
-import { shortText } from '../../receiver/index.ts'
 import type { Io } from '../io.ts'
 
 /** Shown only for what takes longer. */

@@ -1,8 +1,7 @@
-import type { JsonValue } from '../../model/index.ts'
+import { type JsonValue, plainText } from '../../model/index.ts'
 import { formatJson } from '../output/json.ts'
 import { formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
-import { plainText } from '../../receiver/index.ts'
 import type { RoutingReason } from '../../router/index.ts'
 import type { Plan } from './dry-outlet.ts'
 

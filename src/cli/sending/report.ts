@@ -4,8 +4,8 @@ import {
   type Rejection,
   type RequestRecord,
   type SettledDelivery,
+  plainText,
 } from '../../model/index.ts'
-import { plainText } from '../../receiver/index.ts'
 import {
   lineLog,
   logFromEnvironment,

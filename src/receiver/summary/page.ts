@@ -1,6 +1,5 @@
-import type { JsonObject } from '../../model/index.ts'
+import { type JsonObject, shortText } from '../../model/index.ts'
 import { part, title, type Phrase } from './part.ts'
-import { shortText } from './plain-text.ts'
 import { objectOf, textOf } from './value-text.ts'
 
 /** `/pricing “Pricing” ← google.com`. */

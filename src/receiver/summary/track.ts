@@ -1,6 +1,5 @@
-import type { JsonObject, JsonValue } from '../../model/index.ts'
+import { type JsonObject, type JsonValue, shortText } from '../../model/index.ts'
 import { pair, title, type Phrase } from './part.ts'
-import { shortText } from './plain-text.ts'
 import { objectOf, textOf, valueText } from './value-text.ts'
 
 const shownMax = 3

@@ -1,7 +1,6 @@
-import type { JsonObject } from '../../model/index.ts'
+import { type JsonObject, shortText } from '../../model/index.ts'
 import type { SeenTrait, SummaryMemory, Trait } from './memory.ts'
 import { change, pair, part, type Phrase } from './part.ts'
-import { shortText } from './plain-text.ts'
 import { textOf, valueText } from './value-text.ts'
 
 /** Traits that a summary shows; of the others it gives the number. */

@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/index.ts'
-import { shortText } from './plain-text.ts'
+import { isJsonObject, type JsonObject, type JsonValue, shortText } from '../../model/index.ts'
 
 /** How many levels and how many members of each are written; the rest is `…`. */
 const depthMax = 2

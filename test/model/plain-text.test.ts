@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { plainText, shortText } from '../../../src/receiver/index.ts'
+import { plainText, shortText } from '../../src/model/index.ts'
 
 test.each([
   ['colours', '\u001b[31mred\u001b[0m', 'red'],
