@@ -31,7 +31,8 @@ const packageHomes = {
 const rooms = levels.flat()
 const alternatives = (names) => names.join('|')
 
-function importRules(room) {
+/** What a room may not import, whether by a statement or at run time. */
+function importRules(room, isHome = (home) => home === room) {
   const level = levels.findIndex((names) => names.includes(room))
   const forbidden = levels
     .slice(level)
@@ -49,13 +50,34 @@ function importRules(room) {
       message: `${room} may only import rooms of lower levels; see the table in eslint.config.js.`,
     })
   }
-  return { patterns, paths: forbiddenPackages((home) => home === room) }
+  const paths = forbiddenPackages(isHome)
+  return {
+    'no-restricted-imports': ['error', { patterns, paths }],
+    'no-restricted-syntax': [
+      'error',
+      ...(room === 'runtime' ? [] : [currentDate]),
+      ...patterns.map(({ regex, message }) => dynamicImport(regex, message)),
+      ...paths.map(({ name, message }) => dynamicImport(`^${name}$`, message)),
+    ],
+  }
+}
+
+/** The same rule for `import()`; a slash cannot stand in a selector's regular expression. */
+function dynamicImport(regex, message) {
+  const pattern = regex.replaceAll('/', '\\u002F')
+  return { selector: `ImportExpression[source.value=/${pattern}/]`, message }
 }
 
 function forbiddenPackages(isHome) {
-  return Object.entries(packageHomes)
+  const packages = Object.entries(packageHomes)
     .filter(([, homes]) => !homes.some(isHome))
     .map(([name, homes]) => ({ name, message: `${name} belongs to ${homes.join(', ')}.` }))
+  return [...packages, { name: 'node:process', message: 'Take it from runtime or cli io.' }]
+}
+
+const currentDate = {
+  selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+  message: 'Take the time from the Runtime bundle.',
 }
 
 const ambient = {
@@ -66,6 +88,11 @@ const ambient = {
   random: [{ object: 'Math', property: 'random', message: 'Take it from the Runtime bundle.' }],
   environment: [{ object: 'process', property: 'env', message: 'Take it from runtime or cli io.' }],
 }
+
+const timers = ['setTimeout', 'setInterval', 'setImmediate'].map((name) => ({
+  name,
+  message: "Schedule with the Runtime bundle's clock, or with systemClock where time is real.",
+}))
 
 const noAmbient = (...lists) => ['error', ...lists.flat()]
 
@@ -107,39 +134,34 @@ export default tseslint.config(
     files: ['src/**/*.ts'],
     rules: {
       'no-restricted-properties': noAmbient(ambient.time, ambient.random, ambient.environment),
-      'no-restricted-imports': ['error', { paths: forbiddenPackages(() => false) }],
-      'no-restricted-syntax': [
+      'no-restricted-globals': [
         'error',
-        {
-          selector: "NewExpression[callee.name='Date'][arguments.length=0]",
-          message: 'Take the time from the Runtime bundle.',
-        },
+        ...timers,
+        { name: 'globalThis', message: 'Name what is meant, so that these rules can see it.' },
       ],
+      'no-restricted-imports': ['error', { paths: forbiddenPackages(() => false) }],
+      'no-restricted-syntax': ['error', currentDate],
     },
   },
   ...rooms.map((room) => ({
     files: [`src/${room}/**/*.ts`],
-    rules: { 'no-restricted-imports': ['error', importRules(room)] },
+    rules: importRules(room),
   })),
   {
     files: ['src/cli/output/**/*.ts'],
-    rules: {
-      'no-restricted-imports': [
-        'error',
-        {
-          ...importRules('cli'),
-          paths: forbiddenPackages((home) => home === 'cli' || home === 'cli/output'),
-        },
-      ],
-    },
+    rules: importRules('cli', (home) => home === 'cli' || home === 'cli/output'),
   },
   {
     files: ['src/runtime/**/*.ts'],
-    rules: { 'no-restricted-properties': 'off', 'no-restricted-syntax': 'off' },
+    rules: { 'no-restricted-properties': 'off', 'no-restricted-globals': 'off' },
   },
   {
     files: ['src/cli/**/*.ts'],
-    rules: { 'no-restricted-properties': noAmbient(ambient.time, ambient.random) },
+    rules: {
+      'no-restricted-properties': noAmbient(ambient.time, ambient.random),
+      // A spinner turns in real time, whatever clock the deliveries follow.
+      'no-restricted-globals': 'off',
+    },
   },
   {
     files: ['test/**/*.ts'],

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-const strict = { lines: 95, statements: 95, functions: 95, branches: 90 }
+const strict = { lines: 95, statements: 95, functions: 95, branches: 95 }
 
 export default defineConfig({
   test: {
@@ -16,6 +16,7 @@ export default defineConfig({
         lines: 90,
         statements: 90,
         functions: 90,
+        branches: 90,
         'src/model/**': strict,
         'src/client/**': strict,
         'src/router/**': strict,

@@ -26,6 +26,18 @@ export const there = (): unknown => back
 
 export const back = (): unknown => there
 `,
+  'src/router/later.ts': `export const later = import('../client/index.ts')
+`,
+  'src/router/later-express.ts': `export const later = import('express')
+`,
+  'src/router/global-now.ts': `export const nowMs = globalThis.Date.now()
+`,
+  'src/router/wait.ts': `setTimeout(() => undefined, 1)
+`,
+  'src/router/environment.ts': `import { env } from 'node:process'
+
+export const path = env['PATH']
+`,
   'src/router/now.ts': `export const nowMs = Date.now()
 `,
   'src/router/express.ts': `import express from 'express'
@@ -79,6 +91,11 @@ describe('the lint rules', () => {
     ['a package in a room that is not its home', 'src/router/express.ts', 'no-restricted-imports'],
     ['a circle of imports', 'src/router/there.ts', 'import-x/no-cycle'],
     ['the other half of the circle', 'src/router/back.ts', 'import-x/no-cycle'],
+    ['an import of a higher room at run time', 'src/router/later.ts', 'no-restricted-syntax'],
+    ['such an import of a package', 'src/router/later-express.ts', 'no-restricted-syntax'],
+    ['a look around the other rules', 'src/router/global-now.ts', 'no-restricted-globals'],
+    ["a timer that is not the clock's", 'src/router/wait.ts', 'no-restricted-globals'],
+    ['a look at the environment', 'src/router/environment.ts', 'no-restricted-imports'],
     ["a look at the system's clock", 'src/router/now.ts', 'no-restricted-properties'],
   ])('find %s', (_name, path, rule) => {
     expect(rulesBroken.get(path)).toEqual([rule])

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
+import { systemClock } from '../runtime/index.ts'
 
 /** Where to listen. */
 export interface ListenAddress {
@@ -18,7 +19,7 @@ export interface Listening {
   readonly port: number
   /** The server's address as a URL without a path or final slash. */
   readonly url: string
-  /** Stops accepting, lets requests end for `graceMs`, then closes their connections. */
+  /** Stops accepting, lets requests end for `graceMs` of real time, then closes their connections. */
   close(graceMs?: number): Promise<void>
 }
 
@@ -58,9 +59,9 @@ export async function listen(handler: RequestListener, address: ListenAddress): 
 
 function closeServer(server: Server, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), graceMs)
+    const timer = systemClock.schedule(graceMs, () => server.closeAllConnections())
     server.close(() => {
-      clearTimeout(timer)
+      timer.cancel()
       resolve()
     })
   })

@@ -1,7 +1,7 @@
 import { Dispatcher, defaultRetryPolicy, type DeliveryStore } from '../delivery/index.ts'
 import { Intake } from '../intake/index.ts'
 import type { DeliveryLedger, Destination } from '../model/index.ts'
-import type { Runtime } from '../runtime/index.ts'
+import { systemClock, type Runtime } from '../runtime/index.ts'
 import { MemoryStore } from '../store/index.ts'
 import { WebhookSender } from '../webhook/index.ts'
 
@@ -64,14 +64,14 @@ export class Pipeline {
   }
 
   /**
-   * Starts no further request, gives those under way `graceMs` to end, then cuts them off. Deliveries
+   * Starts no further request, gives those under way `graceMs` of real time to end, then cuts them off. Deliveries
    * that were not made stay pending in the books.
    */
   async stop(graceMs: number): Promise<void> {
     const stopped = this.#dispatcher.stop()
-    const cut = setTimeout(() => void this.#closeSenders(), graceMs)
+    const cut = systemClock.schedule(graceMs, () => void this.#closeSenders())
     await stopped
-    clearTimeout(cut)
+    cut.cancel()
   }
 
   /** Lets go of connections and the store; what is still pending is gone. */
