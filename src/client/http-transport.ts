@@ -64,10 +64,12 @@ class HttpTransport implements Transport {
         body,
         signal: AbortSignal.any([signal, deadline]),
       })
+      const { text, isWhole } = await readAnswer(response.body, answerLimits)
       const answer = {
         status: response.statusCode,
         retryAfter: headerValue(response.headers['retry-after']),
-        body: await readAnswer(response.body, answerLimits),
+        body: text,
+        isWhole,
       }
       return verdict(answer, this.#clock.nowMs())
     } catch (error) {

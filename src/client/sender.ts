@@ -165,7 +165,15 @@ export class Sender {
     rejected: readonly RejectedCall[],
     attempts: number,
   ): void {
-    const rejections = new Map(rejected.map((rejection) => [rejection.index, rejection]))
+    const rejections = new Map<number, RejectedCall>()
+    for (const rejection of rejected) {
+      const place = placeOf(rejection, calls)
+      if (place !== undefined) rejections.set(place, rejection)
+      else {
+        const { code } = rejection
+        this.#options.runtime.log.warn('a rejection names no call of its batch', { code })
+      }
+    }
     calls.forEach((call, index) => {
       const rejection = rejections.get(index)
       if (rejection === undefined) this.#options.observer.delivered(call)
@@ -179,6 +187,16 @@ export class Sender {
   #fail(calls: readonly EncodedCall[], failure: Failure): void {
     for (const call of calls) this.#options.observer.failed(call, failure)
   }
+}
+
+/** Where in its batch a rejected call is; undefined when it is not. */
+function placeOf(
+  { index = -1, messageId }: RejectedCall,
+  calls: readonly EncodedCall[],
+): number | undefined {
+  if (calls[index] !== undefined) return index
+  const place = calls.findIndex((call) => call.messageId === messageId)
+  return place === -1 ? undefined : place
 }
 
 function exhausted(reason: string): FinalOutcome {

@@ -6,10 +6,15 @@ export interface EncodedBatch {
   readonly callCount: number
 }
 
-/** A call of a batch that was refused while the others were taken. */
+/**
+ * A call of a batch that was refused while the others were taken: named by its place, or where that
+ * is none of the batch's by its messageId. One that is named by neither is ignored, with a warning.
+ */
 export interface RejectedCall {
   /** Its place in the batch, from 0. */
-  readonly index: number
+  readonly index?: number | undefined
+  /** Its messageId. */
+  readonly messageId?: string | undefined
   /** The stable name of the reason. */
   readonly code: string
   /** The reason in words. */

@@ -10,6 +10,8 @@ export interface BatchAnswer {
   readonly retryAfter: string | undefined
   /** The body, or as much of it as was read. */
   readonly body: string
+  /** Whether the body was read to its end. */
+  readonly isWhole: boolean
 }
 
 /** Answers of the server's that stay as they are: not implemented, HTTP version not supported. */
@@ -23,13 +25,20 @@ const textLengthMax = 300
  * Decides what an answer means. Taken is any 2xx; tried again are 408, 429 and every 5xx except 501
  * and 505; too large is 413, or 400 saying so; everything else is refused, redirects included.
  *
+ * A 2xx whose body did not come whole is tried again: the part that is missing may be the list of
+ * rejected calls, and the messageIds keep a service from counting the others twice.
+ *
  * @param nowMs - the present, against which a date in `Retry-After` is read
  */
 export function verdict(answer: BatchAnswer, nowMs: number): TransportOutcome {
   const { status } = answer
   const body = parseObject(answer.body)
-  if (status >= 200 && status < 300) return { kind: 'accepted', rejected: rejectedCalls(body) }
   const message = describe(answer, body)
+  if (status >= 200 && status < 300) {
+    return answer.isWhole
+      ? { kind: 'accepted', rejected: rejectedCalls(body) }
+      : { kind: 'retry', reason: `${message}, but its answer did not come whole` }
+  }
   if (isTransient(status)) {
     const afterMs = parseRetryAfter(answer.retryAfter, nowMs)
     return { kind: 'retry', reason: message, ...(afterMs === undefined ? {} : { afterMs }) }
@@ -53,7 +62,8 @@ function rejectedCalls(body: JsonObject | undefined): readonly RejectedCall[] {
   const rejected = body?.['rejected']
   if (!Array.isArray(rejected)) return []
   return rejected.filter(isJsonObject).map((entry) => ({
-    index: Number(entry['index']),
+    index: typeof entry['index'] === 'number' ? entry['index'] : undefined,
+    messageId: textOf(entry['messageId']),
     code: textOf(entry['code']) ?? 'rejected',
     message: textOf(entry['message']) ?? 'The endpoint rejected this call',
   }))

@@ -6,29 +6,40 @@ export interface AnswerLimits {
   readonly keptBytesMax: number
 }
 
+/** What was read of an answer's body. */
+export interface AnswerText {
+  /** What is kept. */
+  readonly text: string
+  /** False when the body did not end: it was cut off, or is longer than what is read. */
+  readonly isWhole: boolean
+}
+
 /**
  * Reads an answer's body until it ends, is too long or is cut off. Never throws: the answer's status
- * decided already, so none of these is a failure.
- *
- * @returns the text of what is kept
+ * arrived, and what it is worth without the rest of the body is the caller's to decide.
  */
 export async function readAnswer(
   body: AsyncIterable<Uint8Array>,
   { readBytesMax, keptBytesMax }: AnswerLimits,
-): Promise<string> {
+): Promise<AnswerText> {
   const kept: Uint8Array[] = []
   let readBytes = 0
+  let isWhole = true
   try {
     for await (const chunk of body) {
       if (readBytes < keptBytesMax) kept.push(chunk.subarray(0, keptBytesMax - readBytes))
       readBytes += chunk.length
       // Leaving the loop destroys the body and with it the connection.
-      if (readBytes > readBytesMax) break
+      if (readBytes > readBytesMax) {
+        isWhole = false
+        break
+      }
     }
   } catch {
     // Cut off by the sender of the answer or by a deadline: what arrived is kept.
+    isWhole = false
   }
-  return Buffer.concat(kept).toString('utf8')
+  return { text: Buffer.concat(kept).toString('utf8'), isWhole }
 }
 
 /** The value of a header; the first of one that was sent several times. */

@@ -45,11 +45,12 @@ export class WebhookSender {
         body,
         signal: deadline,
       })
+      const { text } = await readAnswer(response.body, answerLimits)
       return {
         kind: 'answered',
         status: response.statusCode,
         retryAfter: headerValue(response.headers['retry-after']),
-        excerpt: await readAnswer(response.body, answerLimits),
+        excerpt: text,
       }
     } catch (error) {
       return this.#unanswered(error, deadline)

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { EncodedCall } from '../../src/client/batch.ts'
 import type { BatchRetry, Transport, TransportOutcome } from '../../src/client/index.ts'
 import { Sender, type Failure } from '../../src/client/sender.ts'
+import { lineLog } from '../../src/runtime/index.ts'
 import {
   accepted,
   callsOf,
@@ -15,7 +16,8 @@ import {
 } from './support.ts'
 
 function senderOver(transport: Transport) {
-  const runtime = manualRuntime()
+  const lines: string[] = []
+  const runtime = manualRuntime({ log: lineLog((line) => lines.push(line)) })
   const delivered: string[] = []
   const failed: (Failure & { messageId: string })[] = []
   const retries: BatchRetry[] = []
@@ -29,7 +31,7 @@ function senderOver(transport: Transport) {
       retrying: (retry) => retries.push(retry),
     },
   })
-  return { sender, clock: runtime.clock, delivered, failed, retries }
+  return { sender, clock: runtime.clock, delivered, failed, retries, lines }
 }
 
 function batchOf(...ids: string[]): readonly EncodedCall[] {
@@ -55,9 +57,9 @@ describe('Sender', () => {
   test('fails the calls that were rejected, and only those', async () => {
     const rejected = [
       { index: 1, code: 'no_event', message: 'track needs an event' },
-      { index: 9, code: 'no_event', message: 'there is no such call' },
+      { index: 9, code: 'no_such_call', message: 'there is no such call' },
     ]
-    const { sender, delivered, failed } = senderOver(
+    const { sender, delivered, failed, lines } = senderOver(
       new ScriptedTransport(() => ({ kind: 'accepted', rejected })),
     )
     sender.send(batchOf('a', 'b', 'c'))
@@ -66,7 +68,22 @@ describe('Sender', () => {
     expect(failed).toEqual([
       { messageId: 'b', code: 'no_event', message: 'track needs an event', attempts: 1 },
     ])
+    expect(lines).toContain('warn a rejection names no call of its batch code=no_such_call\n')
   })
+
+  test.each([undefined, NaN, -1, 3, 0.5])(
+    'finds a rejected call by its messageId where its index is %s',
+    async (index) => {
+      const rejection = { index, messageId: 'c', code: 'no_event', message: 'No' }
+      const { sender, delivered, failed } = senderOver(
+        new ScriptedTransport(() => ({ kind: 'accepted', rejected: [rejection] })),
+      )
+      sender.send(batchOf('a', 'b', 'c'))
+      await sender.idle()
+      expect(delivered).toEqual(['a', 'b'])
+      expect(failed).toEqual([{ messageId: 'c', code: 'no_event', message: 'No', attempts: 1 }])
+    },
+  )
 
   test('never repeats what was refused', async () => {
     const refused: TransportOutcome = { kind: 'refused', code: 'unknown_write_key', message: 'No' }

@@ -4,8 +4,10 @@ import { startMs } from './support.ts'
 
 function judge(status: number, body: unknown = '', retryAfter?: string) {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return verdict({ status, retryAfter, body: text }, startMs)
+  return verdict({ status, retryAfter, body: text, isWhole: true }, startMs)
 }
+
+const unexplained = { code: 'rejected', message: 'The endpoint rejected this call' }
 
 describe('verdict', () => {
   test('knows every status', () => {
@@ -76,15 +78,28 @@ describe('verdict', () => {
     const rejected = [
       { index: 1, messageId: 'm-2', code: 'no_event', message: 'track needs an event' },
       { index: 3 },
+      { index: '4', messageId: 'm-5' },
+      { index: null },
       'nonsense',
     ]
     expect(judge(200, { success: true, rejected })).toEqual({
       kind: 'accepted',
       rejected: [
-        { index: 1, code: 'no_event', message: 'track needs an event' },
-        { index: 3, code: 'rejected', message: 'The endpoint rejected this call' },
+        { index: 1, messageId: 'm-2', code: 'no_event', message: 'track needs an event' },
+        { index: 3, ...unexplained },
+        { index: undefined, messageId: 'm-5', ...unexplained },
+        { index: undefined, ...unexplained },
       ],
     })
+  })
+
+  test('tries again what was taken with an answer that broke off', () => {
+    const answer = { retryAfter: undefined, body: '{"rejected":[', isWhole: false }
+    expect(verdict({ ...answer, status: 200 }, startMs)).toEqual({
+      kind: 'retry',
+      reason: 'The endpoint answered 200, but its answer did not come whole',
+    })
+    expect(verdict({ ...answer, status: 401 }, startMs)).toMatchObject({ kind: 'refused' })
   })
 
   test.each(['', 'ok', '{"success":true}', '{"rejected":null}', '{"rejected":['])(

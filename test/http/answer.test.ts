@@ -6,19 +6,20 @@ const limits = { readBytesMax: 10, keptBytesMax: 4 }
 describe('readAnswer', () => {
   test('keeps the beginning of an answer and reads on', async () => {
     const body = new Body(['ab', 'cdef', 'gh'])
-    expect(await readAnswer(body, limits)).toBe('abcd')
+    expect(await readAnswer(body, limits)).toEqual({ text: 'abcd', isWhole: true })
     expect(body.chunksRead).toBe(3)
   })
 
   test('gives up an answer that is too long', async () => {
     const body = new Body(['abcdef', 'ghijkl', 'never read'])
-    expect(await readAnswer(body, limits)).toBe('abcd')
+    expect(await readAnswer(body, limits)).toEqual({ text: 'abcd', isWhole: false })
     expect(body.chunksRead).toBe(2)
     expect(body.wasLeft).toBe(true)
   })
 
   test('keeps what arrived of an answer that is cut off', async () => {
-    expect(await readAnswer(new Body(['ab', new Error('reset')]), limits)).toBe('ab')
+    const body = new Body(['ab', new Error('reset')])
+    expect(await readAnswer(body, limits)).toEqual({ text: 'ab', isWhole: false })
   })
 })
 
