@@ -23,6 +23,9 @@ export interface HttpTransportOptions {
 /**
  * Posts batches to an endpoint over connections of its own. Bodies are sent as they are, never
  * compressed; redirects are not followed. The deadline runs in real time.
+ *
+ * Whom to trust is the user's choice, as everywhere in Node: a certificate is checked unless the
+ * environment says NODE_TLS_REJECT_UNAUTHORIZED=0.
  */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
   return new HttpTransport(options)

@@ -5,7 +5,11 @@ import type { Transport } from './transport.ts'
 
 /** How a client works. Every option has a default. */
 export interface ClientOptions {
-  /** The request URL, http or https; `http://127.0.0.1:4000/v1/batch` by default. */
+  /**
+   * The request URL, http or https; `http://127.0.0.1:4000/v1/batch` by default. Certificates are
+   * checked as Node does it: NODE_EXTRA_CA_CERTS adds authorities, and NODE_TLS_REJECT_UNAUTHORIZED=0
+   * switches the check off.
+   */
   readonly endpoint?: string | undefined
   /** Calls that make a batch full, 1 to 2,500; 20 by default. 1 sends every call at once. */
   readonly flushAt?: number | undefined

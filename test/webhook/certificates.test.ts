@@ -16,6 +16,16 @@ async function postOnce(url: string): Promise<RequestOutcome> {
   return sender.post(destination.endpoints[0]!, '{"type":"delete"}')
 }
 
+/** Posts once to each from a process with these variables in its environment. */
+async function postToEach(
+  endpoints: readonly TestEndpoint[],
+  environment: Readonly<Record<string, string>>,
+): Promise<readonly RequestOutcome[]> {
+  const program = new URL('post-to-each.ts', import.meta.url)
+  const urls = endpoints.map(({ url }) => url)
+  return JSON.parse(await runSource(program, urls, environment)) as readonly RequestOutcome[]
+}
+
 /** Posts once to each from a process that trusts the authority. */
 async function postTrusting(
   { cert }: Certificate,
@@ -25,10 +35,7 @@ async function postTrusting(
   onTestFinished(() => rm(folder, { recursive: true }))
   const authorityFile = join(folder, 'authority.pem')
   await writeFile(authorityFile, cert)
-  const program = new URL('post-to-each.ts', import.meta.url)
-  const urls = endpoints.map(({ url }) => url)
-  const printed = await runSource(program, urls, { NODE_EXTRA_CA_CERTS: authorityFile })
-  return JSON.parse(printed) as readonly RequestOutcome[]
+  return postToEach(endpoints, { NODE_EXTRA_CA_CERTS: authorityFile })
 }
 
 describe('an endpoint is refused before any request is sent when its certificate is', () => {
@@ -75,4 +82,12 @@ test('of the certificates of a trusted authority only good ones are accepted', a
     { kind: 'certificate_refused', code: 'UNSPECIFIED' },
   ])
   expect(endpoints.map(({ requests }) => requests.length)).toEqual([1, 0, 0, 0])
+})
+
+test('the environment cannot switch the check off', async () => {
+  const endpoint = await TestEndpoint.start(200, await makeCertificate())
+  expect(await postToEach([endpoint], { NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toMatchObject([
+    { kind: 'certificate_refused', code: 'DEPTH_ZERO_SELF_SIGNED_CERT' },
+  ])
+  expect(endpoint.requests).toHaveLength(0)
 })
