@@ -155,21 +155,21 @@ export class Dispatcher {
   /** Sets the alarm for the next delivery that can be claimed, or finds that there is none at all. */
   async #planNext(): Promise<void> {
     this.#timer?.cancel()
-    const lanes = this.#freeLanes()
-    if (lanes.length === 0) return
-    const destinationIds = lanes.map(({ destination }) => destination.id)
-    const dueMs = await this.#store.nextDueMs({ destinationIds })
+    const destinationIds = this.#freeLanes().map(({ destination }) => destination.id)
+    const dueMs =
+      destinationIds.length === 0 ? undefined : await this.#store.nextDueMs({ destinationIds })
     // An alarm set now would outlive the dispatcher and keep the process alive.
     if (this.#stopped) return
     if (dueMs !== undefined) {
       const delayMs = dueMs - this.#runtime.clock.nowMs()
       this.#timer = this.#runtime.clock.schedule(delayMs, () => this.wake())
-    } else if (
-      !this.#woken &&
-      [...this.#lanes.values()].every((lane) => lane.inFlight.size === 0)
-    ) {
+    } else if (!this.#woken && this.#nothingInFlight()) {
       this.#endWaits()
     }
+  }
+
+  #nothingInFlight(): boolean {
+    return [...this.#lanes.values()].every(({ inFlight }) => inFlight.size === 0)
   }
 
   #freeLanes(): readonly Lane[] {

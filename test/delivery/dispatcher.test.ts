@@ -235,6 +235,12 @@ describe('idle', () => {
     expect(sender.bodies).toEqual(['m_1'])
   })
 
+  test('resolves where there are no targets', async () => {
+    const { dispatcher, add } = dispatching([])
+    await add('crm')
+    await expect(dispatcher.idle()).resolves.toBeUndefined()
+  })
+
   test('resolves for everybody who waits, and again later', async () => {
     const sender = new ScriptedSender(() => answered(200))
     const { dispatcher, add } = dispatching([target('crm', sender)])

@@ -232,6 +232,13 @@ test('a pipeline that was stopped does not keep the process alive', async () => 
   expect(endpoint.requests).toHaveLength(1)
 })
 
+test('a pipeline without destinations has nothing to wait for', async () => {
+  const { pipeline, track, ledger } = start([])
+  await track()
+  await pipeline.idle()
+  expect(await ledger()).toMatchObject({ accepted: 1, filtered: 1, deliveries: 0 })
+})
+
 test('a pipeline that is closed takes nothing in, and can be closed again', async () => {
   const endpoint = await TestEndpoint.start()
   const { pipeline, track } = start([destinationOf([endpoint])])
