@@ -80,7 +80,14 @@ async function askEndpoint(
   }
 }
 
-/** Decides what a round's results mean for its delivery. */
+/**
+ * Decides what a round's results mean for its delivery.
+ *
+ * The next round is due when the first of the endpoints may be asked again: each at its time in the
+ * schedule or after its own `Retry-After`, whichever is later. It asks all that have not failed for
+ * good, an endpoint that wanted to be left alone for longer among them: one that is ready must not
+ * wait for one that is not. The delivery expires only when no endpoint's time is in the window.
+ */
 function settlement(
   round: {
     readonly delivery: LeasedDelivery
@@ -100,6 +107,7 @@ function settlement(
   const retried = results.filter(({ verdict }) => verdict === 'retry')
   if (retried.length === 0) return { kind: 'failed', delivery, reason, requests }
   const firstAttemptAtMs = delivery.firstAttemptAtMs ?? startedAtMs
+  // The schedule is one for all, so the shortest wait belongs to the endpoint that is ready first.
   const retryAfters = retried.map(({ retryAfterMs }) => retryAfterMs ?? 0)
   const dueAtMs = nextAttemptAtMs(
     policy,
@@ -107,7 +115,7 @@ function settlement(
       attempts: delivery.attempts + 1,
       firstAttemptAtMs,
       endedAtMs: runtime.clock.nowMs(),
-      retryAfterMs: Math.max(...retryAfters),
+      retryAfterMs: Math.min(...retryAfters),
     },
     runtime.random,
   )

@@ -31,12 +31,12 @@ export interface FailedRound {
   readonly firstAttemptAtMs: number
   /** When this round ended. */
   readonly endedAtMs: number
-  /** The longest wait that an endpoint asked for; undefined when none did. */
+  /** The least wait that every endpoint asked for; undefined when one did not ask. */
   readonly retryAfterMs: number | undefined
 }
 
 /**
- * When the next round starts: as the schedule says, or later where an endpoint asked for it.
+ * When the next round starts: as the schedule says, or later where the endpoints asked for it.
  *
  * @returns milliseconds since 1970; undefined when that would be after the window
  */

@@ -163,8 +163,18 @@ describe('a round without success', () => {
     { name: 'less than the schedule', outcomes: [answered(429, '3')], waitMs: 10_000 },
     { name: 'nothing readable', outcomes: [answered(429, 'soon')], waitMs: 10_000 },
     {
-      name: 'the longest of several',
-      outcomes: [answered(429, '60'), answered(503), answered(503, '90')],
+      name: 'the shortest of several, where all asked for it',
+      outcomes: [answered(429, '60'), answered(503, '90')],
+      waitMs: 60_000,
+    },
+    {
+      name: 'nothing, where one of several goes by the schedule',
+      outcomes: [answered(429, '60'), { kind: 'timeout' }],
+      waitMs: 10_000,
+    },
+    {
+      name: 'nothing beyond the window, where another endpoint is ready before',
+      outcomes: [answered(503, '86400'), answered(503, '90')],
       waitMs: 90_000,
     },
     {
@@ -172,7 +182,7 @@ describe('a round without success', () => {
       outcomes: [answered(404, '600'), answered(503)],
       waitMs: 10_000,
     },
-  ])('waits for what Retry-After says: $name', async ({ outcomes, waitMs }) => {
+  ] as const)('waits for what Retry-After says: $name', async ({ outcomes, waitMs }) => {
     const { settlement } = await round(outcomes)
     expect(settlement).toMatchObject({ kind: 'retry', dueAtMs: startMs + waitMs })
   })
@@ -187,6 +197,11 @@ describe('a round without success', () => {
       reason: 'status_503, timeout, status_404',
       requests: told.requests,
     })
+  })
+
+  test('expires when no endpoint wants to be asked again in the window', async () => {
+    const { settlement } = await round([answered(503, '86400'), answered(429, '90000')])
+    expect(settlement).toMatchObject({ kind: 'expired', reason: 'status_503, status_429' })
   })
 
   test('waits from its end, and counts the window from its beginning', async () => {
