@@ -9,7 +9,7 @@ import {
 import type { Runtime } from '../runtime/index.ts'
 import { checkParsedCall } from './check-parsed-call.ts'
 import { normalise, type Arrival } from './normalise.ts'
-import { deletionEvent, planEvent, type DeletionRequest } from './plan.ts'
+import { deletionEvent, planEvent, type DeletionRequest, type EventPlan } from './plan.ts'
 import { hasUnsafeInteger } from './unsafe-integers.ts'
 
 /** What intake is made of. */
@@ -37,9 +37,21 @@ export interface IntakeBatch {
   readonly sentAt?: string | null
 }
 
+/** An event, and what routing makes of it. */
+interface PlannedEvent extends EventPlan {
+  /** The event. */
+  readonly event: AnalyticsEvent
+}
+
+/** An event that the store has answered for. */
+export interface AcceptedEvent extends PlannedEvent {
+  /** What became of it: only what is `routed` is delivered. */
+  readonly outcome: AddOutcome
+}
+
 /** What became of one call. */
 export type IntakeResult =
-  | { readonly kind: 'accepted'; readonly messageId: string; readonly outcome: AddOutcome }
+  | ({ readonly kind: 'accepted'; readonly index: number } & AcceptedEvent)
   | ({ readonly kind: 'rejected'; readonly index: number } & Rejection)
 
 /** Takes calls in: checks, normalises, routes, builds the bodies, and stores all of it at once. */
@@ -64,24 +76,37 @@ export class Intake {
    */
   async accept(batch: IntakeBatch): Promise<readonly IntakeResult[]> {
     const results: IntakeResult[] = []
-    const accepted: { readonly index: number; readonly event: AnalyticsEvent }[] = []
+    const planned: (PlannedEvent & { readonly index: number })[] = []
     const arrival = this.#arrival(batch)
     for (const [index, value] of batch.calls.entries()) {
       const check = checkParsedCall(value)
-      if (check.kind === 'valid') accepted.push({ index, event: this.#normalise(check, arrival) })
-      else results[index] = { ...check, kind: 'rejected', index }
+      if (check.kind === 'valid') {
+        planned.push({ index, ...this.#plan(this.#normalise(check, arrival)) })
+      } else {
+        results[index] = { ...check, kind: 'rejected', index }
+      }
     }
-    const outcomes = await this.#add(accepted.map(({ event }) => event))
-    for (const [position, { index, event }] of accepted.entries()) {
-      const outcome = outcomes[position] ?? 'filtered'
-      results[index] = { kind: 'accepted', messageId: event.messageId, outcome }
+    for (const event of await this.#add(planned)) {
+      results[event.index] = { kind: 'accepted', ...event }
     }
     return results
   }
 
-  /** Makes a deletion request known to every destination that the source is connected to. */
-  async acceptDeletion(request: DeletionRequest, sourceId: string): Promise<void> {
-    await this.#add([deletionEvent(request, this.#arrival({ sourceId }))])
+  /**
+   * Makes a deletion request known to every destination that the source is connected to.
+   *
+   * @returns the one event that it is, once that is stored
+   */
+  async acceptDeletion(
+    request: DeletionRequest,
+    sourceId: string,
+  ): Promise<readonly AcceptedEvent[]> {
+    const event = deletionEvent(request, this.#arrival({ sourceId }))
+    return this.#add([this.#plan(event)])
+  }
+
+  #plan(event: AnalyticsEvent): PlannedEvent {
+    return { event, ...planEvent(event, this.#destinations) }
   }
 
   #normalise(check: CallCheck & { readonly kind: 'valid' }, arrival: Arrival): AnalyticsEvent {
@@ -106,19 +131,23 @@ export class Intake {
     return sentAt === undefined ? arrival : { ...arrival, sentAtMs: parseTimestamp(sentAt) ?? null }
   }
 
-  async #add(events: readonly AnalyticsEvent[]): Promise<readonly AddOutcome[]> {
+  async #add<Event extends PlannedEvent>(
+    events: readonly Event[],
+  ): Promise<readonly (Event & AcceptedEvent)[]> {
     if (events.length === 0) return []
     const outcomes = await this.#store.add({
       nowMs: this.#runtime.clock.nowMs(),
-      events: events.map((event) => this.#planned(event)),
+      events: events.map(newEvent),
     })
     this.#onStored()
-    return outcomes
+    return events.map((event, position) => ({
+      ...event,
+      outcome: outcomes[position] ?? 'filtered',
+    }))
   }
+}
 
-  #planned(event: AnalyticsEvent): NewEvent {
-    const { deliveries } = planEvent(event, this.#destinations)
-    const { sourceId, messageId, type } = event
-    return { sourceId, messageId, type, deliveries }
-  }
+function newEvent({ event, deliveries }: PlannedEvent): NewEvent {
+  const { sourceId, messageId, type } = event
+  return { sourceId, messageId, type, deliveries }
 }

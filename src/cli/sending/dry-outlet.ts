@@ -1,24 +1,26 @@
 import { Client, createInProcessTransport, type RejectedCall } from '../../client/index.ts'
-import {
-  checkParsedCall,
-  deletionEvent,
-  normalise,
-  planEvent,
-  type Arrival,
-} from '../../intake/index.ts'
+import { checkParsedCall, Intake, type AcceptedEvent } from '../../intake/index.ts'
 import {
   emptyLedger,
   isRejectionCode,
-  type AnalyticsEvent,
+  type DeliveryLedger,
   type Destination,
   type JsonObject,
 } from '../../model/index.ts'
-import type { RoutingDecision } from '../../router/index.ts'
+import type { RoutingDecision, RoutingReason } from '../../router/index.ts'
+import type { Runtime } from '../../runtime/index.ts'
+import { MemoryStore } from '../../store/index.ts'
 import { signBody } from '../../webhook/index.ts'
 import { CallQueue, type OfferResult } from './call-queue.ts'
 import { noDeletions, readDeletion } from './deletion.ts'
 import type { Outlet, OutletLedger, OutletParts } from './outlet.ts'
 import { commandLineSourceId, type SendingTarget } from './sending-options.ts'
+
+/** Why an event is sent, or is not: routing decides, but for what came before. */
+export type PlanReason = RoutingReason | 'duplicate'
+
+/** Whether the destination gets an event, and why. */
+export type PlanDecision = Omit<RoutingDecision, 'reason'> & { readonly reason: PlanReason }
 
 /** What would be sent for one event. */
 export interface Plan {
@@ -27,7 +29,7 @@ export interface Plan {
   /** What it is. */
   readonly type: string
   /** Whether the destination gets it, and why; undefined where a service decides. */
-  readonly decision: RoutingDecision | undefined
+  readonly decision: PlanDecision | undefined
   /** Where it would be sent. */
   readonly urls: readonly string[]
   /** The exact text of the webhook, or of the call for a service; null when nothing is sent. */
@@ -38,12 +40,8 @@ export interface Plan {
 
 /** Does all that sending does, but for the sending: it plans, and hands the plans on. */
 export class DryOutlet implements Outlet {
-  readonly #parts: OutletParts
-  readonly #target: SendingTarget
-  readonly #planned: (plan: Plan) => void
+  readonly #planning: Planning
   readonly #calls: CallQueue
-  #routed = 0
-  #filtered = 0
 
   constructor(
     parts: OutletParts & {
@@ -51,26 +49,24 @@ export class DryOutlet implements Outlet {
       readonly planned: (plan: Plan) => void
     },
   ) {
-    this.#parts = parts
-    this.#target = parts.target
-    this.#planned = parts.planned
-    const transport = createInProcessTransport(({ calls }) => {
-      const rejected = calls.flatMap((call, index) => this.#planCall(call, index))
-      return Promise.resolve({ rejected })
-    })
-    const client = new Client(commandLineSourceId, { runtime: parts.runtime, transport })
+    const { target, planned, runtime, listener } = parts
+    this.#planning =
+      target.kind === 'webhooks'
+        ? new WebhookPlanning(target.destination, runtime, planned)
+        : new ServicePlanning(target.endpoint, planned)
+    const transport = createInProcessTransport(async ({ calls }) => ({
+      rejected: await this.#planning.accept(calls),
+    }))
+    const client = new Client(commandLineSourceId, { runtime, transport })
     this.#calls = new CallQueue(client, (call, line) => {
-      if (isRejectionCode(call.code)) parts.listener.rejected(line, { ...call, code: call.code })
+      if (isRejectionCode(call.code)) listener.rejected(line, { ...call, code: call.code })
     })
   }
 
   async offer(row: JsonObject, line: number): Promise<OfferResult> {
     if (row['type'] !== 'delete') return this.#calls.offer(row, line)
-    const deletion = this.#target.kind === 'service' ? noDeletions : readDeletion(row)
-    if (deletion.kind === 'rejected') return deletion
     await this.#calls.flush()
-    this.#planEvent(deletionEvent(deletion, this.#arrival()))
-    return { kind: 'taken' }
+    return this.#planning.offerDeletion(row)
   }
 
   finish(): Promise<void> {
@@ -81,64 +77,131 @@ export class DryOutlet implements Outlet {
     return this.#calls.close(0)
   }
 
-  /** Nothing is stored, so there are no deliveries. */
-  ledger(): Promise<OutletLedger> {
-    const accepted = this.#routed + this.#filtered
-    return Promise.resolve({
-      ...emptyLedger,
-      accepted,
-      routed: this.#routed,
-      filtered: this.#filtered,
-    })
+  /** Nothing is sent, so there are no deliveries. */
+  async ledger(): Promise<OutletLedger> {
+    return { ...(await this.#planning.ledger()), deliveries: 0, delivered: 0, pending: 0 }
   }
 
   close(): Promise<void> {
     return this.#calls.close(0)
+  }
+}
+
+/** Takes calls as the real way out does, and tells what would be sent. */
+interface Planning {
+  /** @returns the calls that are refused */
+  accept(calls: readonly unknown[]): Promise<readonly RejectedCall[]>
+  /** Takes a row of type `delete`. */
+  offerDeletion(row: JsonObject): Promise<OfferResult>
+  ledger(): Promise<DeliveryLedger>
+}
+
+/** Plans webhooks with the intake that sends them, over a store whose deliveries end at once. */
+class WebhookPlanning implements Planning {
+  readonly #destination: Destination
+  readonly #runtime: Runtime
+  readonly #planned: (plan: Plan) => void
+  readonly #store = new MemoryStore()
+  readonly #intake: Intake
+
+  constructor(destination: Destination, runtime: Runtime, planned: (plan: Plan) => void) {
+    this.#destination = destination
+    this.#runtime = runtime
+    this.#planned = planned
+    this.#intake = new Intake({
+      store: this.#store,
+      destinations: [destination],
+      runtime,
+      onStored: () => undefined,
+    })
+  }
+
+  async accept(calls: readonly unknown[]): Promise<readonly RejectedCall[]> {
+    const results = await this.#intake.accept({ sourceId: commandLineSourceId, calls })
+    await this.#show(results.filter((result) => result.kind === 'accepted'))
+    return results.filter((result) => result.kind === 'rejected')
+  }
+
+  async offerDeletion(row: JsonObject): Promise<OfferResult> {
+    const deletion = readDeletion(row)
+    if (deletion.kind === 'rejected') return deletion
+    await this.#show(await this.#intake.acceptDeletion(deletion, commandLineSourceId))
+    return { kind: 'taken' }
+  }
+
+  ledger(): Promise<DeliveryLedger> {
+    return this.#store.ledger()
+  }
+
+  async #show(events: readonly AcceptedEvent[]): Promise<void> {
+    for (const event of events) this.#planned(this.#plan(event))
+    await this.#settleAll()
+  }
+
+  #plan({ event, outcome, decisions, deliveries }: AcceptedEvent): Plan {
+    const { id, endpoints, sharedSecret } = this.#destination
+    const isDuplicate = outcome === 'duplicate'
+    const body = isDuplicate ? null : (deliveries[0]?.body ?? null)
+    return {
+      messageId: event.messageId,
+      type: event.type,
+      decision: isDuplicate
+        ? { destinationId: id, send: false, reason: 'duplicate', hint: undefined }
+        : decisions[0],
+      urls: endpoints.map(({ url }) => url),
+      body,
+      signature: body === null || sharedSecret === undefined ? null : signBody(body, sharedSecret),
+    }
+  }
+
+  /** Nobody else empties the store, and a full one would keep its callers waiting. */
+  async #settleAll(): Promise<void> {
+    const nowMs = this.#runtime.clock.nowMs()
+    const shares = [{ destinationId: this.#destination.id, deliveriesMax: Infinity }]
+    const claimed = await this.#store.claim({ nowMs, shares })
+    await this.#store.settle({
+      nowMs,
+      settlements: claimed.map((delivery) => ({ kind: 'delivered', delivery, requests: [] })),
+    })
+  }
+}
+
+/** Plans calls for a service, which decides itself what becomes of them. */
+class ServicePlanning implements Planning {
+  readonly #endpoint: string
+  readonly #planned: (plan: Plan) => void
+  #taken = 0
+
+  constructor(endpoint: string, planned: (plan: Plan) => void) {
+    this.#endpoint = endpoint
+    this.#planned = planned
+  }
+
+  accept(calls: readonly unknown[]): Promise<readonly RejectedCall[]> {
+    return Promise.resolve(calls.flatMap((call, index) => this.#planCall(call, index)))
+  }
+
+  offerDeletion(): Promise<OfferResult> {
+    return Promise.resolve(noDeletions)
+  }
+
+  ledger(): Promise<DeliveryLedger> {
+    return Promise.resolve({ ...emptyLedger, accepted: this.#taken, routed: this.#taken })
   }
 
   /** @returns the refusal of a call that intake would refuse, else nothing */
   #planCall(value: unknown, index: number): readonly RejectedCall[] {
     const check = checkParsedCall(value)
     if (check.kind === 'invalid') return [{ ...check, index }]
-    if (this.#target.kind === 'webhooks') {
-      this.#planEvent(normalise(check.type, check.call, this.#arrival()).event)
-      return []
-    }
-    this.#routed++
+    this.#taken++
     this.#planned({
       messageId: check.call['messageId'] as string,
       type: check.type,
       decision: undefined,
-      urls: [this.#target.endpoint],
+      urls: [this.#endpoint],
       body: JSON.stringify(check.call),
       signature: null,
     })
     return []
-  }
-
-  #planEvent(event: AnalyticsEvent): void {
-    if (this.#target.kind !== 'webhooks') return
-    this.#planned(this.#plan(event, this.#target.destination))
-  }
-
-  #plan(event: AnalyticsEvent, destination: Destination): Plan {
-    const { decisions, deliveries } = planEvent(event, [destination])
-    const body = deliveries[0]?.body ?? null
-    if (body === null) this.#filtered++
-    else this.#routed++
-    const secret = destination.sharedSecret
-    return {
-      messageId: event.messageId,
-      type: event.type,
-      decision: decisions[0],
-      urls: destination.endpoints.map(({ url }) => url),
-      body,
-      signature: body === null || secret === undefined ? null : signBody(body, secret),
-    }
-  }
-
-  #arrival(): Arrival {
-    const { clock, newId } = this.#parts.runtime
-    return { sourceId: commandLineSourceId, receivedAtMs: clock.nowMs(), newId }
   }
 }

@@ -2,10 +2,9 @@ import { type JsonValue, plainText } from '../../model/index.ts'
 import { formatJson } from '../output/json.ts'
 import { formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
-import type { RoutingReason } from '../../router/index.ts'
-import type { Plan } from './dry-outlet.ts'
+import type { Plan, PlanReason } from './dry-outlet.ts'
 
-const reasons: Readonly<Record<RoutingReason, string>> = {
+const reasons: Readonly<Record<PlanReason, string>> = {
   enabled_by_default: 'sent: all destinations are enabled by default',
   enabled_by_name: 'sent: "integrations" enables Webhooks by name',
   not_connected: 'not sent: the destination is not connected to this source',
@@ -14,6 +13,7 @@ const reasons: Readonly<Record<RoutingReason, string>> = {
   disabled_by_all: 'not sent: "integrations" disables All, and does not enable Webhooks',
   historical_not_accepted:
     'not sent: it is more than a day old, and the destination takes no history',
+  duplicate: 'not sent: a call with this messageId came before',
 }
 
 /** What would be sent for one event, for a person: the decision, where, signature and body. */
