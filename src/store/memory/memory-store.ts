@@ -15,6 +15,11 @@ import { RecentKeys } from './recent-keys.ts'
 export interface MemoryStoreOptions {
   /** Pending deliveries from which on `add` lets its caller wait; 10,000 by default. */
   readonly pendingMax?: number
+  /**
+   * UTF-8 bytes of the bodies of pending deliveries from which on `add` lets its caller wait; 64 MB
+   * by default.
+   */
+  readonly pendingBytesMax?: number
   /** messageIds that are remembered for deduplication; 100,000 by default. */
   readonly messageIdsMax?: number
 }
@@ -24,6 +29,10 @@ interface QueuedDelivery extends LeasedDelivery {
   readonly dueAtMs: number
 }
 
+const pendingMaxDefault = 10_000
+const pendingBytesMaxDefault = 64 * 1024 * 1024
+const messageIdsMaxDefault = 100_000
+
 type Counts = { -readonly [Name in keyof DeliveryLedger]: DeliveryLedger[Name] }
 
 /**
@@ -32,24 +41,27 @@ type Counts = { -readonly [Name in keyof DeliveryLedger]: DeliveryLedger[Name] }
  */
 export class MemoryStore implements DeliveryStore {
   readonly #pendingMax: number
+  readonly #pendingBytesMax: number
   readonly #seen: RecentKeys
   readonly #queues = new Map<string, TinyQueue<QueuedDelivery>>()
   readonly #leased = new Map<number, LeasedDelivery>()
   readonly #roomWaiters: (() => void)[] = []
   #nextId = 1
   #closed = false
+  #pendingBytes = 0
   readonly #counts: Counts = { ...emptyLedger }
 
   constructor(options: MemoryStoreOptions = {}) {
-    this.#pendingMax = options.pendingMax ?? 10_000
-    this.#seen = new RecentKeys(options.messageIdsMax ?? 100_000)
+    this.#pendingMax = options.pendingMax ?? pendingMaxDefault
+    this.#pendingBytesMax = options.pendingBytesMax ?? pendingBytesMaxDefault
+    this.#seen = new RecentKeys(options.messageIdsMax ?? messageIdsMaxDefault)
   }
 
   async add(batch: {
     readonly nowMs: number
     readonly events: readonly NewEvent[]
   }): Promise<readonly AddOutcome[]> {
-    while (!this.#closed && this.#counts.pending >= this.#pendingMax) {
+    while (!this.#closed && this.#isFull()) {
       await new Promise<void>((resolve) => this.#roomWaiters.push(resolve))
     }
     this.#refuseWhenClosed()
@@ -111,8 +123,10 @@ export class MemoryStore implements DeliveryStore {
     const outcome = this.#outcomeOf(event)
     this.#counts[outcome]++
     if (outcome === 'routed') {
-      for (const delivery of event.deliveries)
+      for (const delivery of event.deliveries) {
         this.#enqueue(newDelivery(this.#nextId++, event, delivery), nowMs)
+        this.#pendingBytes += Buffer.byteLength(delivery.body)
+      }
       this.#counts.deliveries += event.deliveries.length
       this.#counts.pending += event.deliveries.length
     }
@@ -157,6 +171,7 @@ export class MemoryStore implements DeliveryStore {
       case 'expired':
         this.#counts[settlement.kind]++
         this.#counts.pending--
+        this.#pendingBytes -= Buffer.byteLength(delivery.body)
         break
       case 'retry': {
         const { firstAttemptAtMs, refusedUrls, dueAtMs } = settlement
@@ -171,8 +186,12 @@ export class MemoryStore implements DeliveryStore {
   }
 
   #letIn(): void {
-    if (!this.#closed && this.#counts.pending >= this.#pendingMax) return
+    if (!this.#closed && this.#isFull()) return
     for (const enter of this.#roomWaiters.splice(0)) enter()
+  }
+
+  #isFull(): boolean {
+    return this.#counts.pending >= this.#pendingMax || this.#pendingBytes >= this.#pendingBytesMax
   }
 
   /** Every method answers later, as one that reaches a database would, and not after `close`. */

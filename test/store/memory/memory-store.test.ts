@@ -14,8 +14,8 @@ function open(options: MemoryStoreOptions): MemoryStore {
   return store
 }
 
-function event(messageId: string): NewEvent {
-  const deliveries = [{ destinationId: 'crm', body: '{}' }]
+function event(messageId: string, body = '{}'): NewEvent {
+  const deliveries = [{ destinationId: 'crm', body }]
   return { sourceId: 'website', messageId, type: 'track', deliveries }
 }
 
@@ -29,6 +29,36 @@ async function deliverOne(store: MemoryStore): Promise<void> {
 }
 
 describe('a memory store that is full', () => {
+  test('counts the bytes of bodies as well, those of leased deliveries included', async () => {
+    const store = open({ pendingBytesMax: 8 })
+    await store.add({ nowMs, events: [event('m_1', '"éé"'), event('m_2', '{}')] })
+    let taken = false
+    const addition = store.add({ nowMs, events: [event('m_3')] }).then(() => (taken = true))
+    const shares = [{ destinationId: 'crm', deliveriesMax: 1 }]
+    const [first] = await store.claim({ nowMs, shares })
+    expect(taken).toBe(false)
+    const requests: readonly [] = []
+    await store.settle({ nowMs, settlements: [{ kind: 'delivered', delivery: first!, requests }] })
+    await addition
+    await deliverOne(store)
+    await deliverOne(store)
+    expect(await store.ledger()).toMatchObject({ delivered: 3, pending: 0 })
+  })
+
+  test('holds 64 MB of bodies by default', async () => {
+    const store = open({})
+    const body = JSON.stringify('x'.repeat(1024 * 1024))
+    const events = Array.from({ length: 64 }, (_, index) => event(`m_${index}`, body))
+    await store.add({ nowMs, events })
+    let taken = false
+    const addition = store.add({ nowMs, events: [event('m_64')] }).then(() => (taken = true))
+    await store.claim({ nowMs, shares: [] })
+    expect(taken).toBe(false)
+    await deliverOne(store)
+    await addition
+    expect(taken).toBe(true)
+  })
+
   test('lets callers wait until deliveries are settled, and takes them in turn', async () => {
     const store = open({ pendingMax: 2 })
     await store.add({ nowMs, events: [event('m_1'), event('m_2')] })
