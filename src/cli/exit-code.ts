@@ -51,6 +51,8 @@ const codesOfErrors: Readonly<Record<ErrorCode, ExitCode>> = {
   cannot_read_file: exitCodes.cannotUse,
   cannot_write_file: exitCodes.cannotUse,
   store_closed: exitCodes.internal,
+  store_in_use: exitCodes.cannotUse,
+  store_unusable: exitCodes.cannotUse,
   expectation_unmet: exitCodes.expectationUnmet,
 }
 

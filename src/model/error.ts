@@ -6,6 +6,8 @@
  * - `port_in_use`, `cannot_listen`: the receiver's own port cannot be opened
  * - `cannot_read_file`, `cannot_write_file`: a file named by the caller cannot be used
  * - `store_closed`: a store was used after `close()`
+ * - `store_in_use`: another process delivers from the store
+ * - `store_unusable`: the store's file is not ours, is newer than this version, or cannot be used
  * - `expectation_unmet`: what a receiver waited for did not arrive in time
  */
 export type ErrorCode =
@@ -16,6 +18,8 @@ export type ErrorCode =
   | 'cannot_read_file'
   | 'cannot_write_file'
   | 'store_closed'
+  | 'store_in_use'
+  | 'store_unusable'
   | 'expectation_unmet'
 
 /** What an {@link EvrouteError} is made of. */

@@ -11,13 +11,15 @@ export interface PipelineOptions {
   readonly destinations: readonly Destination[]
   /** Clock, randomness, ids, log and observer. */
   readonly runtime: Runtime
+  /** Where deliveries wait; in memory by default. It is closed with the pipeline. */
+  readonly store?: DeliveryStore
   /** From a delivery's first attempt to the last moment another may start; 4 h by default. */
   readonly retryWindowMs?: number
   /** Time an endpoint has to answer; 5 s by default and at the most. */
   readonly deadlineMs?: number
 }
 
-/** From accepted calls to answered webhooks, in this process and in memory. */
+/** From accepted calls to answered webhooks, in this process. */
 export class Pipeline {
   /** Where calls enter. */
   readonly intake: Intake
@@ -35,7 +37,7 @@ export class Pipeline {
       }),
     }))
     this.#senders = targets.map(({ sender }) => sender)
-    this.#store = new MemoryStore()
+    this.#store = options.store ?? new MemoryStore()
     this.#dispatcher = new Dispatcher({
       store: this.#store,
       targets,
@@ -74,7 +76,7 @@ export class Pipeline {
     cut.cancel()
   }
 
-  /** Lets go of connections and the store; what is still pending is gone. */
+  /** Lets go of connections and the store; what is still pending stays in a store that keeps it. */
   async close(): Promise<void> {
     await this.stop(0)
     await this.#closeSenders()

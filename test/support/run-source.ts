@@ -1,6 +1,7 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { onTestFinished } from 'vitest'
 
 const hooks = new URL('typescript-hooks.js', import.meta.url)
 const registerHooks = `data:text/javascript,import{register}from'node:module';register('${hooks.href}')`
@@ -22,4 +23,14 @@ export async function runSource(
     { env: { ...process.env, ...environment } },
   )
   return stdout
+}
+
+/** Starts a TypeScript file in a Node of its own; what is left of it at the end of the test is killed. */
+export function startSource(file: URL, args: readonly string[]): ChildProcess {
+  const argv = ['--import', registerHooks, fileURLToPath(file), ...args]
+  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  return child
 }

@@ -1,0 +1,77 @@
+import { EvrouteError } from '../../model/index.ts'
+
+/** A value that SQLite stores. */
+export type SqlValue = string | number | null
+
+/** A row, by the names of its columns. */
+export type SqlRow = Readonly<Record<string, SqlValue>>
+
+/** What the store needs of a prepared statement; both bindings have it. */
+export interface Statement {
+  /** Runs it and tells how many rows it changed. */
+  run(...values: readonly SqlValue[]): { readonly changes: number | bigint }
+  /** Its first row; undefined when it has none. */
+  get(...values: readonly SqlValue[]): unknown
+  /** All of its rows. */
+  all(...values: readonly SqlValue[]): readonly unknown[]
+}
+
+/** What the store needs of a database; both bindings have it. */
+export interface Database {
+  /** Runs statements that have no values and no rows. */
+  exec(sql: string): void
+  /** Compiles a statement. */
+  prepare(sql: string): Statement
+  /** Closes the file. */
+  close(): void
+}
+
+interface Binding {
+  readonly DatabaseSync: new (path: string) => Database
+}
+
+/** The first Node whose own SQLite is used. */
+const ownSqliteNodeMajor = 24
+
+/** Older ones can damage a file whose log is reset while it is read. */
+const sqliteVersionMin = [3, 51, 3] as const
+
+/**
+ * Opens a file with the SQLite of Node, or below Node 24 with one that comes as a package and has the
+ * same functions.
+ *
+ * @throws EvrouteError `store_unusable` for a SQLite that is too old; else whatever SQLite reports
+ */
+export async function openDatabase(path: string): Promise<Database> {
+  const { DatabaseSync } = await loadBinding()
+  refuseOldVersion(DatabaseSync)
+  return new DatabaseSync(path)
+}
+
+/** Asks a database in memory: a file that somebody has locked would not answer. */
+function refuseOldVersion(DatabaseSync: Binding['DatabaseSync']): void {
+  const database = new DatabaseSync(':memory:')
+  const row = database.prepare('SELECT sqlite_version() AS version').get()
+  database.close()
+  const { version } = row as { readonly version: string }
+  if (!isOlder(version.split('.').map(Number))) return
+  throw new EvrouteError({
+    code: 'store_unusable',
+    message: `Cannot use SQLite ${version}: it is older than ${sqliteVersionMin.join('.')}`,
+    hint: 'Use a newer Node.',
+  })
+}
+
+async function loadBinding(): Promise<Binding> {
+  const major = Number(process.versions.node.split('.')[0])
+  const name = major >= ownSqliteNodeMajor ? 'node:sqlite' : '@photostructure/sqlite'
+  return (await import(name)) as Binding
+}
+
+function isOlder(version: readonly number[]): boolean {
+  for (const [place, least] of sqliteVersionMin.entries()) {
+    const part = version[place] ?? 0
+    if (part !== least) return part < least
+  }
+  return false
+}
