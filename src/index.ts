@@ -17,6 +17,7 @@ export {
   type CloseReport,
   type DeliveredCall,
   type EncodedBatch,
+  type EnqueueRefusalCode,
   type EnqueueResult,
   type FailedCall,
   type InProcessBatch,
@@ -45,7 +46,9 @@ export {
   type PageCall,
   type Properties,
   type RejectionCode,
+  type RequestRecord,
   type ScreenCall,
+  type SettledDelivery,
   type TrackBody,
   type TrackCall,
   type WebhookBody,
@@ -70,7 +73,10 @@ export {
   ManualClock,
   type Clock,
   type Log,
+  type LogFields,
+  type LogLine,
   type Observer,
   type Runtime,
+  type Timer,
 } from './runtime/index.ts'
 export { signBody, verifySignature } from './webhook/index.ts'

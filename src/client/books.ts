@@ -1,18 +1,20 @@
+import { KeptFailures } from './kept-failures.ts'
 import type { CloseReport, FailedCall } from './result.ts'
+
+/** JSON of failed calls that is kept before `closing()` at the most. */
+const keptBytesMax = 16 * 1024 * 1024
 
 /** Counts what becomes of a client's calls and keeps those that failed. */
 export class Books {
-  readonly #keptMax: number
-  readonly #undelivered: FailedCall[] = []
+  readonly #undelivered: KeptFailures
   #queued = 0
   #delivered = 0
   #failed = 0
   #refused = 0
-  #closing = false
 
   /** @param keptMax - failed calls that are kept before `closing()` at the most */
   constructor(keptMax: number) {
-    this.#keptMax = keptMax
+    this.#undelivered = new KeptFailures({ callsMax: keptMax, bytesMax: keptBytesMax })
   }
 
   /** Calls queued or in flight. */
@@ -38,23 +40,24 @@ export class Books {
   /** A queued call failed. */
   failed(call: FailedCall): void {
     this.#failed++
-    if (this.#closing || this.#undelivered.length < this.#keptMax) this.#undelivered.push(call)
+    this.#undelivered.add(call)
   }
 
   /** From now on every failed call is kept: there are no more than are pending. */
   closing(): void {
-    this.#closing = true
+    this.#undelivered.keepAll()
   }
 
   /** The account, as it stands. */
   report(): CloseReport {
+    const undelivered = this.#undelivered.list()
     return Object.freeze({
       queued: this.#queued,
       delivered: this.#delivered,
       failed: this.#failed,
       refused: this.#refused,
-      undelivered: Object.freeze([...this.#undelivered]),
-      undeliveredOmitted: this.#failed - this.#undelivered.length,
+      undelivered: Object.freeze(undelivered),
+      undeliveredOmitted: this.#failed - undelivered.length,
     })
   }
 }

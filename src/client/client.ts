@@ -17,7 +17,7 @@ import { ClientEvents, type ClientEventName, type ClientListener } from './event
 import { FlushTimer } from './flush-timer.ts'
 import { clientSettings, wholeNumber, type ClientOptions, type ClientSettings } from './options.ts'
 import { prepareCall } from './prepare-call.ts'
-import type { BatchRetry, CloseReport, EnqueueResult, RefusalCode } from './result.ts'
+import type { BatchRetry, CloseReport, EnqueueRefusalCode, EnqueueResult } from './result.ts'
 import { Sender, type Failure } from './sender.ts'
 
 /** How a client is closed. */
@@ -36,8 +36,9 @@ const disabledResult: EnqueueResult = Object.freeze({ status: 'disabled' })
  * Records analytics calls and sends them in the background, in batches.
  *
  * A call is answered at once: `queued`, or `refused` with the reason. It never throws and never
- * waits. What is queued ends in exactly one event, `delivered` or `failed`; `close()` reports
- * everything that was not delivered. Only work that is pending keeps the process alive.
+ * waits. What is queued ends in exactly one event, `delivered` or `failed`. `close()` counts them all
+ * and lists what was not delivered, within the bounds that {@link CloseReport} names. Only work that
+ * is pending keeps the process alive.
  *
  * Calls of a batch keep their order. Up to 4 batches are in flight at once and may overtake each
  * other; where one call must arrive before another, await `flush()` in between.
@@ -162,7 +163,8 @@ export class Client {
    * Refuses further calls, sends what is queued and waits for it, retries included; gives up after
    * `timeoutMs`. A second call gives the promise of the first.
    *
-   * @returns counts, and every call that was not delivered
+   * @returns counts, and the calls that were not delivered: all that are under way now, and the newest
+   * of those that failed before, at most `queueMax` and 16 MB of JSON
    * @throws SettingError when `timeoutMs` is not accepted
    */
   close({ timeoutMs = closeTimeoutMs }: CloseOptions = {}): Promise<CloseReport> {
@@ -204,7 +206,7 @@ export class Client {
     if (this.#batcher.size > 0) this.#flushTimer.arm()
   }
 
-  #refuse(code: RefusalCode, message: string): EnqueueResult {
+  #refuse(code: EnqueueRefusalCode, message: string): EnqueueResult {
     this.#books.refused()
     this.#settings.runtime.log.debug('refused', { code })
     return { status: 'refused', code, message }

@@ -7,14 +7,14 @@ import type { CallType, RejectionCode } from '../model/index.ts'
  * - `queue_full`: as many calls as `queueMax` allows are queued or in flight
  * - `closed`: the client was closed
  */
-export type RefusalCode = RejectionCode | 'queue_full' | 'closed'
+export type EnqueueRefusalCode = RejectionCode | 'queue_full' | 'closed'
 
 /** The answer to a call, given at once. */
 export type EnqueueResult =
   /** The call will end in exactly one {@link CallResult}. */
   | { readonly status: 'queued'; readonly messageId: string }
   /** Nothing was queued; other calls are not affected. */
-  | { readonly status: 'refused'; readonly code: RefusalCode; readonly message: string }
+  | { readonly status: 'refused'; readonly code: EnqueueRefusalCode; readonly message: string }
   /** The client was made with `disabled: true`. */
   | { readonly status: 'disabled' }
 
@@ -80,11 +80,11 @@ export interface CloseReport {
   readonly failed: number
   /** Calls that were refused, and so never queued. */
   readonly refused: number
-  /** The calls that failed. */
-  readonly undelivered: readonly FailedCall[]
   /**
-   * Failed calls that are not listed. At most `queueMax` failures are kept from before `close()`;
-   * later ones were only told by the event `failed`. What fails after `close()` is always listed.
+   * The calls that failed, oldest first: all that fail after `close()` was called, and of those that
+   * failed before it the newest, at most `queueMax` and 16 MB of JSON.
    */
+  readonly undelivered: readonly FailedCall[]
+  /** Failed calls that are not listed: older ones, which only the event `failed` told of. */
   readonly undeliveredOmitted: number
 }

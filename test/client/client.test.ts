@@ -286,25 +286,35 @@ describe('Client.close', () => {
     expect(await client.close()).toMatchObject({ delivered: 1 })
   })
 
-  test('lists what failed before, up to queueMax, and all that fails later', async () => {
+  test('lists the newest of what failed before, up to queueMax, and all that fails later', async () => {
     let answer = gate()
     const transport = new ScriptedTransport(async () => {
       await answer.opened
       return { kind: 'refused', code: 'http_404', message: 'Gone' }
     })
     const { client } = clientOver(transport, { queueMax: 2 })
+    const recordRound = (round: number): void => {
+      for (const call of ['a', 'b']) {
+        client.track({ userId: 'user-1', event: 'E', messageId: `${call}-${round}` })
+      }
+    }
     answer.open()
-    for (let round = 0; round < 3; round++) {
-      record(client, 2)
+    for (let round = 1; round <= 3; round++) {
+      recordRound(round)
       await client.flush()
     }
     answer = gate()
-    record(client, 2)
+    recordRound(4)
     const closing = client.close()
     answer.open()
     const report = await closing
     expect(report).toMatchObject({ queued: 8, failed: 8, undeliveredOmitted: 4 })
-    expect(report.undelivered).toHaveLength(4)
+    expect(report.undelivered.map(({ messageId }) => messageId)).toEqual([
+      'a-3',
+      'b-3',
+      'a-4',
+      'b-4',
+    ])
   })
 })
 
