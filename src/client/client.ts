@@ -1,4 +1,5 @@
 import {
+  checkWholeNumber,
   limits,
   messageOf,
   type AliasCall,
@@ -15,7 +16,7 @@ import { Books } from './books.ts'
 import { envelopeBytes } from './envelope.ts'
 import { ClientEvents, type ClientEventName, type ClientListener } from './events.ts'
 import { FlushTimer } from './flush-timer.ts'
-import { clientSettings, wholeNumber, type ClientOptions, type ClientSettings } from './options.ts'
+import { clientSettings, type ClientOptions, type ClientSettings } from './options.ts'
 import { prepareCall } from './prepare-call.ts'
 import type { BatchRetry, CloseReport, EnqueueRefusalCode, EnqueueResult } from './result.ts'
 import { Sender, type Failure } from './sender.ts'
@@ -168,7 +169,7 @@ export class Client {
    * @throws SettingError when `timeoutMs` is not accepted
    */
   close({ timeoutMs = closeTimeoutMs }: CloseOptions = {}): Promise<CloseReport> {
-    this.#closing ??= this.#close(wholeNumber('timeoutMs', timeoutMs, [0, 86_400_000]))
+    this.#closing ??= this.#close(checkWholeNumber('timeoutMs', timeoutMs, [0, 86_400_000]))
     return this.#closing
   }
 

@@ -1,4 +1,5 @@
-import { SettingError } from '../model/index.ts'
+import { checkUrl } from '../http/index.ts'
+import { checkWholeNumber, SettingError } from '../model/index.ts'
 import { createRuntime, type Runtime } from '../runtime/index.ts'
 import { createHttpTransport } from './http-transport.ts'
 import type { Transport } from './transport.ts'
@@ -70,18 +71,22 @@ const writeKeyLengthMax = 1_000
  */
 export function clientSettings(writeKey: string, options: ClientOptions = {}): ClientSettings {
   const runtime = createRuntime(options.runtime)
-  const endpoint = checkEndpoint(options.endpoint ?? defaults.endpoint)
-  const timeoutMs = wholeNumber('timeoutMs', options.timeoutMs ?? defaults.timeoutMs, [1, 300_000])
+  const endpoint = checkUrl('endpoint', options.endpoint ?? defaults.endpoint)
+  const timeoutMs = checkWholeNumber(
+    'timeoutMs',
+    options.timeoutMs ?? defaults.timeoutMs,
+    [1, 300_000],
+  )
   checkWriteKey(writeKey)
   return Object.freeze({
     writeKey,
     flushAt: checkFlushAt(options),
-    flushAfterMs: wholeNumber(
+    flushAfterMs: checkWholeNumber(
       'flushAfterMs',
       options.flushAfterMs ?? defaults.flushAfterMs,
       [0, 86_400_000],
     ),
-    queueMax: wholeNumber('queueMax', options.queueMax ?? defaults.queueMax, [1, 1_000_000]),
+    queueMax: checkWholeNumber('queueMax', options.queueMax ?? defaults.queueMax, [1, 1_000_000]),
     disabled: checkDisabled(options.disabled ?? defaults.disabled),
     transport:
       checkTransport(options.transport) ??
@@ -90,73 +95,45 @@ export function clientSettings(writeKey: string, options: ClientOptions = {}): C
   })
 }
 
-/**
- * Checks a whole number against the range that its setting accepts.
- *
- * @throws SettingError
- */
-export function wholeNumber(
-  setting: string,
-  value: unknown,
-  [least, most]: readonly [number, number],
-): number {
-  if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most) {
-    return value as number
-  }
-  throw new SettingError(
-    setting,
-    `${setting} must be a whole number from ${least} to ${most}: ${String(value)} is not`,
-  )
-}
-
 function checkFlushAt({ flushAt, size }: ClientOptions): number {
   if (flushAt !== undefined && size !== undefined && flushAt !== size) {
     throw new SettingError(
       'size',
-      `size is an alias of flushAt and must be the same: size is ${size}, flushAt is ${flushAt}`,
+      `Cannot use size ${size} and flushAt ${flushAt}: they are two names of the same setting`,
       'Give one of the two.',
     )
   }
   const setting = flushAt === undefined && size !== undefined ? 'size' : 'flushAt'
-  return wholeNumber(setting, flushAt ?? size ?? defaults.flushAt, [1, 2_500])
+  return checkWholeNumber(setting, flushAt ?? size ?? defaults.flushAt, [1, 2_500])
 }
 
 function checkWriteKey(writeKey: unknown): void {
   if (typeof writeKey !== 'string' || writeKey === '' || writeKey.length > writeKeyLengthMax) {
     throw new SettingError(
       'writeKey',
-      `writeKey must be a text of 1 to ${writeKeyLengthMax} characters`,
+      `Cannot use this write key: it is a text of 1 to ${writeKeyLengthMax} characters`,
       'Pass the write key of the source as the first argument.',
     )
   }
   if (writeKey.includes(':')) {
     throw new SettingError(
       'writeKey',
-      'writeKey must not contain a colon: Basic authentication would cut it there',
+      'Cannot use a write key with a colon: Basic authentication would cut it there',
     )
   }
 }
 
-function checkEndpoint(endpoint: unknown): string {
-  if (typeof endpoint === 'string' && URL.canParse(endpoint)) {
-    const url = new URL(endpoint)
-    if (url.protocol === 'http:' || url.protocol === 'https:') return url.href
-  }
-  throw new SettingError(
-    'endpoint',
-    `endpoint must be an http or https URL: ${String(endpoint)} is not`,
-    `Give the whole request URL, such as ${defaults.endpoint}.`,
-  )
-}
-
 function checkDisabled(disabled: unknown): boolean {
   if (typeof disabled === 'boolean') return disabled
-  throw new SettingError('disabled', `disabled must be true or false: ${String(disabled)} is not`)
+  throw new SettingError('disabled', `Cannot use disabled ${String(disabled)}: it is true or false`)
 }
 
 function checkTransport(transport: Transport | undefined): Transport | undefined {
   if (transport === undefined) return undefined
   const given = transport as Partial<Record<keyof Transport, unknown>> | null
   if (typeof given?.send === 'function' && typeof given.close === 'function') return transport
-  throw new SettingError('transport', 'transport must have the methods send and close')
+  throw new SettingError(
+    'transport',
+    'Cannot use this transport: it lacks the method send or close',
+  )
 }

@@ -1,6 +1,7 @@
 /** Events, deliveries, limits and errors: types and pure functions that every room knows. */
 export * from './call.ts'
 export * from './check-call.ts'
+export * from './check-setting.ts'
 export * from './delivery.ts'
 export * from './destination.ts'
 export * from './duration.ts'

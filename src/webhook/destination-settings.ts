@@ -1,4 +1,6 @@
+import { checkUrl } from '../http/index.ts'
 import {
+  checkWholeNumber,
   limits,
   SettingError,
   type AliasKeys,
@@ -66,12 +68,7 @@ export function checkDestination(settings: DestinationSettings): Destination {
       `Cannot use ${endpoints.length} URLs: a destination has 1 to ${limits.endpointsMax} endpoints`,
     )
   }
-  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > concurrencyMax) {
-    throw new SettingError(
-      'concurrency',
-      `Cannot use concurrency ${concurrency}: it is a whole number from 1 to ${concurrencyMax}`,
-    )
-  }
+  checkWholeNumber('concurrency', concurrency, [1, concurrencyMax])
   const checked = endpoints.map((endpoint, index) => checkEndpoint(endpoint, index))
   refuseRepeats(checked)
   return Object.freeze({
@@ -88,30 +85,10 @@ export function checkDestination(settings: DestinationSettings): Destination {
 
 function checkEndpoint(settings: EndpointSettings, index: number): Endpoint {
   const setting = `endpoints[${index}]`
-  const url = checkUrl(settings.url, setting)
+  const url = checkUrl(`${setting}.url`, settings.url)
   const headers = Object.entries(settings.headers ?? {})
   for (const [name, value] of headers) checkHeader({ name, value, setting })
   return Object.freeze({ url, headers: Object.freeze(Object.fromEntries(headers)) })
-}
-
-function checkUrl(text: string, setting: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw new SettingError(
-      `${setting}.url`,
-      `Cannot send to "${text}": it is not a full URL`,
-      'Write the URL with its scheme, such as https://example.com/hook.',
-    )
-  }
-  if (url.username !== '' || url.password !== '') {
-    throw new SettingError(
-      `${setting}.url`,
-      `Cannot send to ${url.host}: its URL carries a user name or password`,
-      'Send them in a static header, such as "Authorization: Basic ...".',
-    )
-  }
-  url.hash = ''
-  return url.href
 }
 
 function checkHeader(header: { name: string; value: string; setting: string }): void {

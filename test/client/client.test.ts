@@ -287,17 +287,15 @@ describe('Client.close', () => {
   })
 
   test('lists the newest of what failed before, up to queueMax, and all that fails later', async () => {
+    const ids = { previousId: 'user-0', userId: 'user-1' }
     let answer = gate()
     const transport = new ScriptedTransport(async () => {
       await answer.opened
       return { kind: 'refused', code: 'http_404', message: 'Gone' }
     })
     const { client } = clientOver(transport, { queueMax: 2 })
-    const recordRound = (round: number): void => {
-      for (const call of ['a', 'b']) {
-        client.track({ userId: 'user-1', event: 'E', messageId: `${call}-${round}` })
-      }
-    }
+    const recordRound = (round: number) =>
+      ['a', 'b'].map((call) => client.alias({ ...ids, messageId: `${call}-${round}` }))
     answer.open()
     for (let round = 1; round <= 3; round++) {
       recordRound(round)
@@ -309,12 +307,8 @@ describe('Client.close', () => {
     answer.open()
     const report = await closing
     expect(report).toMatchObject({ queued: 8, failed: 8, undeliveredOmitted: 4 })
-    expect(report.undelivered.map(({ messageId }) => messageId)).toEqual([
-      'a-3',
-      'b-3',
-      'a-4',
-      'b-4',
-    ])
+    const listed = report.undelivered.map(({ messageId }) => messageId)
+    expect(listed).toEqual(['a-3', 'b-3', 'a-4', 'b-4'])
   })
 })
 

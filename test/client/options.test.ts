@@ -42,7 +42,7 @@ describe('clientSettings', () => {
     expect(clientSettings('wk_example', { size: 3, flushAt: 3 }).flushAt).toBe(3)
     expect(refusal('wk_example', { size: 3, flushAt: 4 })).toMatchObject({
       setting: 'size',
-      message: 'size is an alias of flushAt and must be the same: size is 3, flushAt is 4',
+      message: 'Cannot use size 3 and flushAt 4: they are two names of the same setting',
     })
   })
 
@@ -52,17 +52,15 @@ describe('clientSettings', () => {
     ['flushAfterMs', [-1, 86_400_001, Infinity], 'a whole number from 0 to 86400000'],
     ['queueMax', [0, 1_000_001], 'a whole number from 1 to 1000000'],
     ['timeoutMs', [0, 300_001], 'a whole number from 1 to 300000'],
-    [
-      'endpoint',
-      ['', 'localhost:4000', 'ftp://example.com/', '/v1/batch', 4],
-      'an http or https URL',
-    ],
+    ['endpoint', ['', 'localhost:4000', 'ftp://example.com/', '/v1/batch', 4], 'not a full URL'],
+    ['endpoint', ['https://user:fake-password@example.com/'], 'carries a user name or password'],
     ['disabled', ['yes', 0], 'true or false'],
-    ['transport', [{}, { send: () => undefined }], 'have the methods send and close'],
+    ['transport', [{}, { send: () => undefined }], 'lacks the method send or close'],
   ])('refuses %s %j', (setting, values, accepted) => {
     for (const value of values) {
       const error = refusal('wk_example', { [setting]: value })
       expect(error).toMatchObject({ code: 'invalid_setting', setting })
+      expect(error.message).toMatch(/^Cannot /)
       expect(error.message).toContain(accepted)
     }
   })
