@@ -1,15 +1,7 @@
-import type { AliasKeys, AnalyticsEvent, CallType } from '../model/index.ts'
+import type { AliasBody, AliasKeys, AnalyticsEvent, WebhookBody } from '../model/index.ts'
 
-type FieldName = keyof AnalyticsEvent
-
-/** The fields of each type, in the order of the body; a field that the event lacks is left out. */
-const fieldsOf: Readonly<Record<Exclude<CallType, 'alias'>, readonly FieldName[]>> = {
-  identify: ['userId', 'anonymousId', 'traits'],
-  track: ['userId', 'anonymousId', 'event', 'properties'],
-  page: ['userId', 'anonymousId', 'name', 'category', 'properties'],
-  screen: ['userId', 'anonymousId', 'name', 'category', 'properties'],
-  group: ['userId', 'anonymousId', 'groupId', 'traits'],
-}
+/** A body with all of its fields named, in order; JSON.stringify leaves out what is undefined. */
+type Draft<Body> = { readonly [Name in keyof Body]-?: Body[Name] | undefined }
 
 /**
  * Builds the JSON text that an endpoint receives; the `WebhookBody` types say what it holds. It is
@@ -19,24 +11,41 @@ const fieldsOf: Readonly<Record<Exclude<CallType, 'alias'>, readonly FieldName[]
  * stringifies it again gets the same bytes.
  */
 export function buildWebhookBody(event: AnalyticsEvent, aliasKeys: AliasKeys): string {
-  const { type, userId, context, timestamp, messageId } = event
-  if (type === 'delete') return JSON.stringify({ type, userId, timestamp })
-  const own = type === 'alias' ? aliasIds(event, aliasKeys) : pick(event, fieldsOf[type])
-  return JSON.stringify({ version: 1, type, ...own, context, timestamp, messageId })
+  return JSON.stringify(draftBody(event, aliasKeys))
 }
 
-/** A field that the event lacks becomes undefined, which JSON.stringify leaves out. */
-function pick(event: AnalyticsEvent, names: readonly FieldName[]): object {
-  return Object.fromEntries(names.map((name) => [name, event[name]]))
+function draftBody(call: AnalyticsEvent, aliasKeys: AliasKeys): Draft<WebhookBody> {
+  const { type, userId, anonymousId, context, timestamp, messageId } = call
+  const { event, name, category, groupId, properties, traits } = call
+  const version = 1
+  const identity = { userId, anonymousId }
+  const rest = { context, timestamp, messageId }
+  switch (type) {
+    case 'identify':
+      return { version, type, ...identity, traits, ...rest }
+    case 'track':
+      return { version, type, ...identity, event, properties, ...rest }
+    case 'page':
+    case 'screen':
+      return { version, type, ...identity, name, category, properties, ...rest }
+    case 'group':
+      return { version, type, ...identity, groupId, traits, ...rest }
+    case 'alias':
+      return { version, type, ...aliasIds(call, aliasKeys), ...rest }
+    case 'delete':
+      return { type, userId, timestamp }
+  }
 }
 
-function aliasIds({ previousId, userId }: AnalyticsEvent, keys: AliasKeys): object {
-  switch (keys) {
-    case 'spec':
-      return { 'Previous ID': previousId, 'User ID': userId }
-    case 'camel':
-      return { previousId, userId }
-    case 'both':
-      return { 'Previous ID': previousId, 'User ID': userId, previousId, userId }
+type AliasIds = Pick<Draft<AliasBody>, 'Previous ID' | 'User ID' | 'previousId' | 'userId'>
+
+function aliasIds({ previousId, userId }: AnalyticsEvent, keys: AliasKeys): AliasIds {
+  const isSpec = keys !== 'camel'
+  const isCamel = keys !== 'spec'
+  return {
+    'Previous ID': isSpec ? previousId : undefined,
+    'User ID': isSpec ? userId : undefined,
+    previousId: isCamel ? previousId : undefined,
+    userId: isCamel ? userId : undefined,
   }
 }
