@@ -46,10 +46,18 @@ function visible(text: string): string {
 
 /**
  * The log that the environment asks for: with `analytics` among the names in DEBUG (separated by
- * commas or blanks; `*` means all) it writes to stderr, else it is silent.
+ * commas or blanks; `*` means all) it writes to stderr. Else it keeps details to itself, and warnings
+ * are warnings of the process of the type `EvrouteWarning`: Node prints them, unless told not to, and
+ * gives them to `process.on('warning')`.
  */
 export function logFromEnvironment(environment: NodeJS.ProcessEnv = process.env): Log {
   const names = (environment['DEBUG'] ?? '').split(/[\s,]+/)
   const wanted = names.some((name) => name === 'analytics' || name === 'analytics*' || name === '*')
-  return wanted ? lineLog((line) => process.stderr.write(`analytics ${line}`)) : silentLog
+  return wanted ? lineLog((line) => process.stderr.write(`analytics ${line}`)) : warningsOnly
 }
+
+const warningsOnly: Log = Object.freeze({
+  debug: nothing,
+  warn: (message: string, fields?: LogFields) =>
+    process.emitWarning(`${message}${formatFields(fields)}`, 'EvrouteWarning'),
+})

@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { lineLog, logFromEnvironment, silentLog } from '../../src/runtime/index.ts'
+import { lineLog, logFromEnvironment } from '../../src/runtime/index.ts'
 
 function recorded(): { readonly lines: string[]; readonly log: ReturnType<typeof lineLog> } {
   const lines: string[] = []
@@ -41,16 +42,31 @@ describe('logFromEnvironment', () => {
   })
 
   test.each([undefined, '', 'Analytics', 'analytics-node', 'express', '1'])(
-    'is silent for DEBUG=%j',
-    (debug) => {
+    'keeps details to itself and makes warnings of the process for DEBUG=%j',
+    async (debug) => {
       const written = captureStderr()
       const log = logFromEnvironment(debug === undefined ? {} : { DEBUG: debug })
       log.debug('queued')
-      log.warn('late')
-      expect(log).toBe(silentLog)
       expect(written).toEqual([])
+      const warned = once(process, 'warning')
+      log.warn('late', { messageId: 'a\nb' })
+      expect(await warned).toMatchObject([
+        { name: 'EvrouteWarning', message: 'late messageId=a\\u{a}b' },
+      ])
     },
   )
+
+  test('warns on stderr for DEBUG=analytics, and only there', async () => {
+    const written = captureStderr()
+    const warnings: Error[] = []
+    const listener = (warning: Error): number => warnings.push(warning)
+    process.on('warning', listener)
+    onTestFinished(() => void process.off('warning', listener))
+    logFromEnvironment({ DEBUG: 'analytics' }).warn('late')
+    await new Promise(setImmediate)
+    expect(written).toEqual(['analytics warn late\n'])
+    expect(warnings).toEqual([])
+  })
 })
 
 /** Keeps what is written to stderr until the test ends. */
