@@ -103,7 +103,11 @@ export interface DeliveryStore {
   }): Promise<void>
   /** When the next delivery of these destinations can be claimed; undefined when none is waiting. */
   nextDueMs(request: { readonly destinationIds: readonly string[] }): Promise<number | undefined>
-  /** How many deliveries of these destinations are pending or leased. */
+  /**
+   * How many deliveries of these destinations are pending or leased: for who must know of a few
+   * destinations that all is done, which neither the ledger, that counts all of them, nor `nextDueMs`,
+   * that passes over what is leased, can tell.
+   */
   pending(request: { readonly destinationIds: readonly string[] }): Promise<number>
   /** The books: every event that was added and every delivery that was made of it. */
   ledger(): Promise<DeliveryLedger>

@@ -4,8 +4,6 @@ export const limits: {
   readonly callBytesMax: number
   /** UTF-8 bytes of one batch request that the client makes, envelope and commas included. */
   readonly batchBytesMax: number
-  /** UTF-8 bytes of one batch that intake takes, after inflating: what other clients send at most. */
-  readonly intakeBatchBytesMax: number
   /** Objects and arrays inside one another in a field of a call: what readers in every language take. */
   readonly callNestingMax: number
   /** Events in one batch that intake takes. */
@@ -24,7 +22,6 @@ export const limits: {
   callBytesMax: 32 * 1024,
   callNestingMax: 500,
   batchBytesMax: 500_000,
-  intakeBatchBytesMax: 512_000,
   intakeBatchEventsMax: 2_500,
   endpointsMax: 5,
   endpointDeadlineMs: 5_000,
