@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { encodeEnvelope } from '../../src/client/envelope.ts'
-import { createHttpTransport } from '../../src/client/http-transport.ts'
-import type { Transport } from '../../src/client/index.ts'
+import { createHttpTransport, type Transport } from '../../src/client/index.ts'
 import { evrouteVersion } from '../../src/model/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { encodedCall, startEndpoint, startMs, unreachableUrl } from './support.ts'
