@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { TestEndpoint } from '../../support/endpoint.ts'
 import { run } from '../../support/io.ts'
 
@@ -40,6 +40,17 @@ test('a dry run says what sending would: the same counts, warnings and webhooks'
   const plannedBodies = planned.map(({ body }) => JSON.parse(body as string) as unknown)
   expect(new Set(plannedBodies.map(idOf))).toEqual(new Set(endpoint.bodies.map(idOf)))
   expect(plannedBodies).toHaveLength(endpoint.bodies.length)
+})
+
+test('a warning is printed once, and is no warning of the process', async () => {
+  const warnings: Error[] = []
+  const listener = (warning: Error): number => warnings.push(warning)
+  process.on('warning', listener)
+  onTestFinished(() => void process.off('warning', listener))
+  const { stderr } = await run(['send', '-f', '-', '-n'], { stdin })
+  await new Promise(setImmediate)
+  expect(stderr.match(/timestamp cannot be read/g)).toHaveLength(1)
+  expect(warnings.filter(({ name }) => name === 'EvrouteWarning')).toEqual([])
 })
 
 test('a dry run tells of a duplicate that it is one', async () => {
