@@ -1,6 +1,9 @@
 import { sleep, type Clock } from '../../runtime/index.ts'
 
-/** Spreads turns evenly, so that no second has more than its rate; late turns do not pile up. */
+/** Timers wake late by a little, which the next turns make up for; more than this is forgiven. */
+const latenessMsMax = 100
+
+/** Spreads turns evenly, so that their rate is met on average; late turns do not pile up. */
 export class Pace {
   readonly #clock: Clock
   readonly #intervalMs: number
@@ -17,7 +20,8 @@ export class Pace {
   async turn(stop: AbortSignal): Promise<void> {
     if (this.#intervalMs === 0) return
     const nowMs = this.#clock.nowMs()
-    if (this.#nextMs > nowMs) await sleep(this.#clock, this.#nextMs - nowMs, stop)
-    this.#nextMs = Math.max(this.#nextMs, nowMs) + this.#intervalMs
+    const turnMs = Math.max(this.#nextMs, nowMs - latenessMsMax)
+    this.#nextMs = turnMs + this.#intervalMs
+    if (turnMs > nowMs) await sleep(this.#clock, turnMs - nowMs, stop)
   }
 }
