@@ -40,7 +40,8 @@ export const addSendCommand: AddCommand = (program, context) => {
     .summary('send calls as signed webhooks')
     .description(
       'Sends a sample, a call made of the given fields, or the calls of a file through the batching ' +
-        'client and the router to webhook endpoints, or to the tracking API of a service.',
+        'client and the router to webhook endpoints, or to the tracking API of a service. With --event, ' +
+        '--name, --group-id, --previous-id or a key=value, only the ids of the sample are sent.',
     )
     .argument('[type]', 'identify, track, page, screen, group, alias, or delete')
     .argument('[key=value...]', 'properties or traits; key:=json for values that are not text')

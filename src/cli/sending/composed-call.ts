@@ -51,9 +51,15 @@ export const fieldNames: readonly FieldName[] = [
 /** A field of a call that has a flag of its own. */
 export type FieldName = Exclude<keyof CallFlags, 'timestamp' | 'integration'>
 
+/** The flags that say what a call is about, not whom: a call that has one is not the sample. */
+const ownFields: readonly FieldName[] = ['event', 'name', 'groupId', 'previousId']
+
+/** What a call keeps of the sample: its ids, and the event that a track cannot do without. */
+const keptFields: readonly string[] = ['type', 'userId', 'groupId', 'previousId', 'event']
+
 /**
- * Makes a call of the sample of its type, the flags and the `key=value` pairs. Pairs replace the
- * sample's properties or traits; an id replaces the sample's ids.
+ * Makes a call of the sample of its type, the flags and the `key=value` pairs. With a pair or a flag
+ * of the type's own field, only the sample's ids are kept; an id replaces the sample's.
  *
  * @throws SettingError for a flag that the type has no use for, or a pair that cannot be read
  */
@@ -74,13 +80,20 @@ export function composeCall(
   if (type === 'delete' && flags.userId === undefined) {
     throw new SettingError('--user-id', 'Cannot send a delete without --user-id: say who is meant')
   }
-  const call: Record<string, JsonValue | undefined> = { ...sampleCall(type) }
+  const isOwn = pairs.length > 0 || ownFields.some((field) => flags[field] !== undefined)
+  const call: Record<string, JsonValue | undefined> = isOwn
+    ? pick(sampleCall(type), keptFields)
+    : { ...sampleCall(type) }
   if (flags.anonymousId !== undefined && flags.userId === undefined) delete call['userId']
   for (const field of fieldsOf[type]) {
     if (flags[field] !== undefined) call[field] = flags[field]
   }
   if (pairs.length > 0) call[bagOf(type)] = parsePairs(pairs)
   return call
+}
+
+function pick(call: JsonObject, fields: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(call).filter(([field]) => fields.includes(field)))
 }
 
 /** The flag that sets a field: `userId` is `--user-id`. */

@@ -46,6 +46,19 @@ describe('a call of the command line', () => {
     ).toEqual({ type: 'delete', userId: 'u_1', timestamp: '2026-11-20T09:15:00.000Z' })
   })
 
+  test('keeps of the sample no more than ids where it says what it is about', async () => {
+    const track = await sent('track', '--event', 'Signed Up', '--user-id', 'u_9')
+    expect(track).toMatchObject({ event: 'Signed Up', userId: 'u_9' })
+    expect(track).not.toHaveProperty('properties.order_id')
+    expect(await sent('group', '--group-id', 'g_1')).not.toHaveProperty('traits.name')
+    const screen = await sent('screen', 'size:=3')
+    expect(screen).toMatchObject({ userId: 'u_sample', properties: { size: 3 } })
+    expect(screen).not.toHaveProperty('context.device')
+    expect(screen).not.toHaveProperty('name', 'Basket')
+    const sample = await sent('track', '--user-id', 'u_9')
+    expect(sample).toHaveProperty('properties.order_id')
+  })
+
   test('is anonymous when only an anonymous id is given', async () => {
     const body = await sent('track', '--anonymous-id', 'a_1')
     expect(body['anonymousId']).toBe('a_1')
@@ -146,9 +159,13 @@ describe('the command line is refused with 2', () => {
     [['track', '--flush-at', '2501'], "'2501' is invalid", '1 to 2500'],
     [['track', '--flush-after', '5'], "'5' is invalid", '500ms'],
     [['track', '--flush-after', '25h'], "'25h' is invalid", 'at most 24h'],
-    [['track', '--retry-for', '5h'], 'Cannot use --retry-for 5h: it is 0ms to 4h', ''],
-    [['track', '--timeout', '6s'], 'Cannot use --timeout 6s: it is 1ms to 5s', ''],
-    [['track', '--timeout', '0s'], 'Cannot use --timeout 0ms: it is 1ms to 5s', ''],
+    [
+      ['track', '--retry-for', '5h'],
+      'Cannot use --retry-for 5h: it must be between 0ms and 4h',
+      '',
+    ],
+    [['track', '--timeout', '6s'], 'Cannot use --timeout 6s: it must be between 1ms and 5s', ''],
+    [['track', '--timeout', '0s'], 'Cannot use --timeout 0ms: it must be between 1ms and 5s', ''],
     [['track', '--clock', 'fast'], 'Allowed choices are real, virtual', ''],
     [['track', '--header', 'X-Team'], '"Name: value"', ''],
     [['track', '--header', 'User-Agent: mine'], 'a static header User-Agent', 'X-Team'],
@@ -169,7 +186,7 @@ describe('the command line is refused with 2', () => {
       'Cannot use --write-key without --endpoint',
       'EVROUTE_ENDPOINT',
     ],
-    [['track', '--endpoint', 'ftp://x', '--write-key', 'k'], 'must be an http or https URL', ''],
+    [['track', '--endpoint', 'ftp://x', '--write-key', 'k'], 'it is not a full URL', 'https://'],
     ...webhookFlags.map(refusalWithService),
   ])('for %j', async (argv, message, hint) => {
     const { code, stdout, stderr } = await run(['send', ...argv])
