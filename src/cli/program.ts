@@ -44,5 +44,17 @@ export function createProgram(context: CommandContext): Command {
     .showSuggestionAfterError()
     .addHelpText('after', epilogue)
   for (const add of commands) add(program, context)
+  addColorFlag(program)
   return program
+}
+
+/** Adds `--no-color`, before a command and after it. */
+function addColorFlag(program: Command): void {
+  for (const command of [program, ...program.commands]) {
+    const hasIt = command.options.some(({ long }) => long === '--no-color')
+    if (!hasIt) command.option('--no-color', 'no colours')
+  }
+  program.hook('preAction', (_, command) => {
+    if (program.getOptionValue('color') === false) command.setOptionValue('color', false)
+  })
 }

@@ -19,6 +19,21 @@ export async function readSecret(flag: string | undefined, io: Io): Promise<stri
   return given.startsWith('@') ? secretFromFile(given.slice(1)) : notEmpty(given)
 }
 
+/**
+ * Reads the secret of a command that cannot do without, as {@link readSecret} does.
+ *
+ * @throws SettingError also when there is none
+ */
+export async function requireSecret(flag: string | undefined, io: Io): Promise<string> {
+  const secret = await readSecret(flag, io)
+  if (secret !== undefined) return secret
+  throw new SettingError(
+    '--secret',
+    'Cannot sign or verify without a secret',
+    'Pass --secret or set EVROUTE_SECRET.',
+  )
+}
+
 function notEmpty(secret: string): string {
   if (secret !== '') return secret
   throw new SettingError(

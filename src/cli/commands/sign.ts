@@ -1,11 +1,9 @@
-import { SettingError } from '../../model/index.ts'
-import { signBody } from '../../webhook/index.ts'
 import type { AddCommand } from '../command.ts'
 import { exitCodes } from '../exit-code.ts'
-import { writeData, type Io } from '../io.ts'
+import { writeData } from '../io.ts'
 import { recordLine } from '../output/records.ts'
 import { readBody } from '../read-body.ts'
-import { readSecret } from '../secret.ts'
+import { requireSecret } from '../secret.ts'
 
 interface SignFlags {
   readonly secret?: string
@@ -30,6 +28,7 @@ export const addSignCommand: AddCommand = (program, { io, end }) => {
       end(exitCodes.interrupted)
       return
     }
+    const { signBody } = await import('../../webhook/index.ts')
     const signature = signBody(body, secret)
     await writeData(
       io,
@@ -37,19 +36,4 @@ export const addSignCommand: AddCommand = (program, { io, end }) => {
     )
     end(exitCodes.ok)
   })
-}
-
-/**
- * Reads the secret of a command that cannot do without.
- *
- * @throws SettingError when there is none
- */
-export async function requireSecret(flag: string | undefined, io: Io): Promise<string> {
-  const secret = await readSecret(flag, io)
-  if (secret !== undefined) return secret
-  throw new SettingError(
-    '--secret',
-    'Cannot sign or verify without a secret',
-    'Pass --secret or set EVROUTE_SECRET.',
-  )
 }

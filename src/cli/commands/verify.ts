@@ -1,20 +1,20 @@
-import { checkSignature, type SignatureCheck } from '../../webhook/index.ts'
+import type { SignatureCheck } from '../../webhook/index.ts'
 import type { AddCommand } from '../command.ts'
 import { exitCodes } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import { recordLine } from '../output/records.ts'
 import { readBody } from '../read-body.ts'
-import { requireSecret } from './sign.ts'
+import { requireSecret } from '../secret.ts'
 
 interface VerifyFlags {
   readonly secret?: string
-  readonly signature?: string
+  readonly signature: string
   readonly json?: boolean
 }
 
 const verdicts: Readonly<Record<SignatureCheck, string>> = {
   valid: 'valid',
-  missing: 'invalid: there is no signature; pass the value of X-Signature with --signature',
+  missing: 'invalid: the signature is empty',
   malformed: 'invalid: a signature is 40 lower-case hexadecimal digits',
   mismatch: 'invalid: these bytes were signed with another secret, or other bytes were signed',
 }
@@ -27,7 +27,7 @@ export const addVerifyCommand: AddCommand = (program, { io, end }) => {
     .description('Says whether X-Signature fits the exact bytes of a file or of stdin; 6 if not.')
     .argument('[file]', 'the body as it was received, - for stdin', '-')
     .option('--secret <value>', 'the shared secret; also @file, env:NAME or EVROUTE_SECRET')
-    .option('--signature <hex>', 'the value of X-Signature')
+    .requiredOption('--signature <hex>', 'the value of X-Signature')
     .option('--json', 'a record instead of words')
     .addHelpText(
       'after',
@@ -41,6 +41,7 @@ export const addVerifyCommand: AddCommand = (program, { io, end }) => {
       end(exitCodes.interrupted)
       return
     }
+    const { checkSignature } = await import('../../webhook/index.ts')
     const check = checkSignature(body, flags.signature, secret)
     const record = {
       kind: 'verification',

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Option, type Command } from 'commander'
 import { formatDuration, limits, SettingError, type Destination } from '../../model/index.ts'
-import { checkDestination } from '../../webhook/index.ts'
 import { countFlag, durationFlag, durationFlagUpTo, headerFlag, repeatable } from '../flags.ts'
 import type { Io } from '../io.ts'
 import { readSecret } from '../secret.ts'
@@ -182,6 +181,8 @@ async function readTarget(flags: SendingFlags, io: Io): Promise<SendingTarget> {
     )
   }
   const urls = flags.to ?? [defaultUrl]
+  // Loaded only now, with the HTTP client behind it, so that help and usage errors come at once.
+  const { checkDestination } = await import('../../webhook/index.ts')
   const headers = flags.header ?? {}
   const destination = checkDestination({
     id: adHocDestinationId(urls),
@@ -226,8 +227,10 @@ function within(
   [minMs, maxMs]: readonly [number, number],
 ): number {
   if (durationMs >= minMs && durationMs <= maxMs) return durationMs
-  const range = `${formatDuration(minMs)} to ${formatDuration(maxMs)}`
-  throw new SettingError(flag, `Cannot use ${flag} ${formatDuration(durationMs)}: it is ${range}`)
+  throw new SettingError(
+    flag,
+    `Cannot use ${flag} ${formatDuration(durationMs)}: it must be between ${formatDuration(minMs)} and ${formatDuration(maxMs)}`,
+  )
 }
 
 /** The source of everything that the command line sends. */

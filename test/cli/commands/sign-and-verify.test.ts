@@ -40,13 +40,13 @@ describe('sign', () => {
     })
   })
 
-  test.each(['sign', 'verify'])(
+  test.each([['sign'], ['verify', '--signature', signature]])(
     'says that %s waits for input, and ends with 130 when it is stopped',
-    async (name) => {
+    async (...argv) => {
       const endless: AsyncIterable<Uint8Array> = {
         [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => undefined) }),
       }
-      const command = start([name, '--secret', 'k'], { stdin: endless, stdinIsTerminal: true })
+      const command = start([...argv, '--secret', 'k'], { stdin: endless, stdinIsTerminal: true })
       await command.stderr.matching(/Reading from the terminal/)
       command.stop()
       expect(await command.ended).toMatchObject({ code: 130, stdout: '' })
@@ -57,6 +57,14 @@ describe('sign', () => {
 describe('verify', () => {
   const verify = (given: readonly string[], stdin: Uint8Array = body) =>
     run(['verify', '--secret', 'k', ...given], { stdin })
+
+  test('needs a signature', async () => {
+    expect(await verify([])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining("required option '--signature <hex>'") as string,
+    })
+  })
 
   test('accepts the signature of the exact bytes', async () => {
     expect(await verify(['--signature', signature])).toMatchObject({ code: 0, stdout: 'valid\n' })
@@ -87,11 +95,11 @@ describe('verify', () => {
       words: '40 lower-case hexadecimal digits',
     },
     {
-      given: 'no signature',
-      argv: [],
+      given: 'an empty signature',
+      argv: ['--signature', ''],
       stdin: body,
       reason: 'missing',
-      words: 'pass the value of X-Signature with --signature',
+      words: 'the signature is empty',
     },
   ])('ends with 6 and the reason for $given', async ({ argv, stdin, reason, words }) => {
     const text = await verify(argv, stdin)
