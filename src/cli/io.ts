@@ -1,4 +1,4 @@
-import { systemCode } from '../model/index.ts'
+import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 
 /** A stream that a command writes to. */
 export interface OutputStream {
@@ -26,8 +26,11 @@ export interface Io {
   readonly stop: AbortSignal
 }
 
-/** Why a command is asked to end early: a signal, or that nobody reads its output any more. */
-export type StopReason = 'SIGINT' | 'SIGTERM' | 'output_closed'
+/**
+ * Why a command is asked to end early: a signal, that nobody reads its output any more, or the error
+ * `cannot_write_file` when output cannot be written.
+ */
+export type StopReason = 'SIGINT' | 'SIGTERM' | 'output_closed' | EvrouteError
 
 /** What the process gives, and a way to let go of it. */
 export interface ProcessIo extends Io {
@@ -49,10 +52,7 @@ export function processIo(): ProcessIo {
     if (signal === 'SIGINT' && process.stderr.isTTY) process.stderr.write('\n')
     stop(signal)
   }
-  const onOutputError = (error: Error): void => {
-    if (systemCode(error) !== 'EPIPE') throw error
-    stop('output_closed')
-  }
+  const onOutputError = (error: Error): void => stop(reasonOf(error))
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
   process.stdout.on('error', onOutputError)
@@ -72,17 +72,52 @@ export function processIo(): ProcessIo {
   }
 }
 
-/** Writes data, waiting for a reader that is slower. Resolves at once when the reader went away. */
-export async function writeData(io: Io, text: string): Promise<void> {
-  if (io.stop.reason === 'output_closed' || io.stdout.write(text)) return
-  await drained(io)
+function reasonOf(error: Error): StopReason {
+  if (systemCode(error) === 'EPIPE') return 'output_closed'
+  return new EvrouteError({
+    code: 'cannot_write_file',
+    message: `Cannot write the output: ${messageOf(error)}`,
+    hint: 'Check that there is room where it goes.',
+    cause: error,
+  })
 }
 
-/**
- * Resolves once the reader of stdout has caught up, or the command is to end early. Call it right
- * after the write that found the reader slower: a drain that came before is not told again.
- */
-export async function drained(io: Io): Promise<void> {
+/** Writes data to stdout: nothing once the reader is gone, and no faster than it reads. */
+export class DataWriter {
+  readonly #io: Io
+  #drained: Promise<void> | undefined
+
+  /** @param io - whose stdout is written to */
+  constructor(io: Io) {
+    this.#io = io
+  }
+
+  /** Writes now; {@link ready} tells when to go on. */
+  write(text: string): void {
+    if (isOutputGone(this.#io.stop) || this.#io.stdout.write(text)) return
+    // Asked for right after the write: a drain that came before is not told again.
+    this.#drained ??= drained(this.#io).then(() => (this.#drained = undefined))
+  }
+
+  /** Resolves once the reader has caught up, or the command is to end early. */
+  async ready(): Promise<void> {
+    await this.#drained
+  }
+}
+
+/** Writes data and waits for a reader that is slower. Resolves at once when the reader went away. */
+export async function writeData(io: Io, text: string): Promise<void> {
+  const writer = new DataWriter(io)
+  writer.write(text)
+  await writer.ready()
+}
+
+/** Whether stdout leads nowhere any more. */
+function isOutputGone({ reason }: AbortSignal): boolean {
+  return reason === 'output_closed' || reason instanceof EvrouteError
+}
+
+async function drained(io: Io): Promise<void> {
   await stoppable(new Promise<void>((resolve) => io.stdout.once('drain', resolve)), io.stop)
 }
 

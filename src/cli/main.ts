@@ -1,9 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CommanderError, type Command } from 'commander'
 import { EvrouteError } from '../model/index.ts'
-import { exitCodeOf, exitCodes, type ExitCode } from './exit-code.ts'
+import { exitCodeOf, exitCodes, gravest, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
-import { errorRecord, errorText } from './output/error.ts'
-import { createStyle, wantsColor } from './output/style.ts'
+import { writeError } from './output/error.ts'
 import { createProgram, epilogue } from './program.ts'
 
 /**
@@ -13,10 +13,25 @@ import { createProgram, epilogue } from './program.ts'
  * @returns the code to exit with
  */
 export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
+  const look = { json: argv.includes('--json'), color: !argv.includes('--no-color') }
+  const code = await run(argv, io, (error) => writeError(io, error, look))
+  // Streams tell in a later turn that they could not write.
+  await nextTurn()
+  const reason: unknown = io.stop.reason
+  if (!(reason instanceof EvrouteError)) return code
+  writeError(io, reason, look)
+  return gravest([code, exitCodeOf(reason)])
+}
+
+async function run(
+  argv: readonly string[],
+  io: Io,
+  tell: (error: unknown) => void,
+): Promise<ExitCode> {
   let ended: ExitCode = exitCodes.ok
   const program = createProgram({ io, end: (code) => (ended = code) })
   try {
-    if (argv.length === 0) {
+    if (argv.every((argument) => argument === '--no-color')) {
       io.stderr.write(`${program.helpInformation()}${epilogue}\n`)
       return exitCodes.usage
     }
@@ -27,7 +42,7 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok
     const error =
       thrown instanceof CommanderError ? usageError(thrown, helpOf(program, argv)) : thrown
-    writeError(error, argv, io)
+    tell(error)
     return exitCodeOf(error)
   }
 }
@@ -49,13 +64,4 @@ function usageError(error: CommanderError, help: string): EvrouteError {
     hint: suggestion?.replace(/^\((.*)\)$/, '$1') ?? `See \`${help}\`.`,
     cause: error,
   })
-}
-
-function writeError(error: unknown, argv: readonly string[], io: Io): void {
-  if (argv.includes('--json')) {
-    io.stderr.write(errorRecord(error))
-    return
-  }
-  const style = createStyle(wantsColor(io, io.stderr, !argv.includes('--no-color')))
-  io.stderr.write(errorText(error, style))
 }

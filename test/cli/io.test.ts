@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { drained, processIo, stoppable, writeData, type Io } from '../../src/cli/io.ts'
+import { processIo, stoppable, writeData, type Io } from '../../src/cli/io.ts'
 import { CapturedStream } from '../support/io.ts'
 
 class SlowStream extends CapturedStream {
@@ -42,7 +42,7 @@ describe('writeData', () => {
     const stdout = new SlowStream()
     const { signal } = new AbortController()
     for (let turn = 0; turn < 20; turn++) {
-      const wait = drained(ioOf(stdout, signal))
+      const wait = writeData(ioOf(stdout, signal), 'data')
       stdout.emit('drain')
       await wait
     }
@@ -63,6 +63,16 @@ describe('stoppable', () => {
 })
 
 describe('processIo', () => {
+  test('takes output that cannot be written as a wish to end, and says why', () => {
+    const io = processIo()
+    process.stdout.emit('error', Object.assign(new Error('no space left'), { code: 'ENOSPC' }))
+    io.release()
+    expect(io.stop.reason).toMatchObject({
+      code: 'cannot_write_file',
+      message: 'Cannot write the output: no space left',
+    })
+  })
+
   test('takes the first signal as a wish to end, and lets go of the handlers', () => {
     const before = process.listenerCount('SIGTERM')
     const io = processIo()

@@ -1,8 +1,22 @@
+import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { evrouteVersion } from '../../src/model/index.ts'
-import { run, type RunSettings } from '../support/io.ts'
+import { EvrouteError, evrouteVersion } from '../../src/model/index.ts'
+import { run, start, type RunSettings } from '../support/io.ts'
 
 const escape = '\u001b['
+
+/** What loading a file loads: the files and packages that it and they import at once. */
+async function importedBy(file: URL, found = new Set<string>()): Promise<ReadonlySet<string>> {
+  if (found.has(file.href)) return found
+  found.add(file.href)
+  const text = await readFile(file, 'utf8')
+  for (const [, names, name = ''] of text.matchAll(/^(?:im|ex)port (.*?) ?from '(.*?)'$/gms)) {
+    if (names?.startsWith('type ')) continue
+    if (name.startsWith('.')) await importedBy(new URL(name, file), found)
+    else found.add(name)
+  }
+  return found
+}
 
 describe('main', () => {
   test('shows help on stderr and ends with 2 when it is asked for nothing', async () => {
@@ -88,6 +102,42 @@ describe('main', () => {
     expect(code).toBe(1)
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'internal' } })
     expect(stderr).toContain('worn out')
+  })
+
+  test('shows help where nothing is asked for but no colour', async () => {
+    const { code, stderr } = await run(['--no-color'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('`evroute demo` shows all of it at once.')
+  })
+
+  test.each(['send', 'replay', 'explain', 'listen', 'demo', 'sign', 'verify', 'completion'])(
+    'knows --no-color for %s',
+    async (name) => {
+      expect((await run([name, '--help'])).stdout).toContain('--no-color')
+    },
+  )
+
+  test('takes --no-color before the command too', async () => {
+    const { stdout } = await run(['--no-color', 'send', 'track', '-n'], { isTTY: true })
+    expect(stdout).toContain('TRACK')
+    expect(stdout).not.toContain(escape)
+  })
+
+  test('loads no HTTP client before a command needs it', async () => {
+    const loaded = await importedBy(new URL('../../src/cli/main.ts', import.meta.url))
+    expect([...loaded]).toContain('commander')
+    expect([...loaded]).not.toContain('undici')
+  })
+
+  test('ends with 7 when the output could not be written', async () => {
+    const command = start(['send', 'track', '-n', '--count', '5000'])
+    await command.stdout.matching(/TRACK/)
+    command.stop(
+      new EvrouteError({ code: 'cannot_write_file', message: 'Cannot write the output' }),
+    )
+    const { code, stderr } = await command.ended
+    expect(code).toBe(7)
+    expect(stderr).toMatch(/evroute: Cannot write the output\n$/)
   })
 
   test.each<RunSettings & { given: string; flags?: string[]; coloured: boolean }>([

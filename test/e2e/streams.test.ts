@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { runBinary, startBinary } from '../support/binary.ts'
+import { binaryPath, runBinary, startBinary, TestProcess } from '../support/binary.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { fixture } from '../support/fixtures.ts'
 
@@ -50,6 +50,22 @@ describe('the streams', () => {
     expect({ code, signal }).toEqual({ code: 0, signal: null })
     expect(stderr).not.toMatch(/EPIPE|Error|^ +at /m)
   })
+
+  test.each([['--version'], ['send', 'track', '--dry-run', '--json', '--count', '5000']])(
+    'tell of %s why output cannot be written, and end with 7',
+    async (...argv) => {
+      const script = 'exec "$0" "$@" > /dev/full'
+      const command = new TestProcess(
+        'sh',
+        ['-c', script, process.execPath, binaryPath, ...argv],
+        {},
+      )
+      const { code, stderr } = await command.ended
+      expect(code).toBe(7)
+      expect(stderr).toContain('Cannot write the output: ENOSPC')
+      expect(stderr).not.toMatch(/^ +at /m)
+    },
+  )
 
   test('of a transfer do not wait for what is left when the reader went away', async () => {
     const endpoint = await TestEndpoint.start(({ body }) => (body.length > 0 ? 200 : 500))
@@ -114,13 +130,23 @@ describe('a signal', () => {
     expect(records.at(-1)).toMatchObject({ kind: 'summary', read: 1, delivered: 1 })
   })
 
-  test.each(['sign', 'verify'])('ends %s, which waits for input', async (name) => {
-    const command = startBinary([name, '--secret', 'k'])
-    // More than fits into a pipe, so that somebody must be reading once it is gone.
-    command.stdin.write(Buffer.alloc(1024 * 1024))
-    await once(command.stdin, 'drain')
+  test.each([['sign'], ['verify', '--signature', 'f'.repeat(40)]])(
+    'ends %s, which waits for input',
+    async (...argv) => {
+      const command = startBinary([...argv, '--secret', 'k'])
+      // More than fits into a pipe, so that somebody must be reading once it is gone.
+      command.stdin.write(Buffer.alloc(1024 * 1024))
+      await once(command.stdin, 'drain')
+      command.signal('SIGINT')
+      expect(await command.ended).toMatchObject({ code: 130, stdout: '', stderr: '' })
+    },
+  )
+
+  test('ends a dry run of a sample a million times', async () => {
+    const command = startBinary(['send', 'track', '--count', '1000000', '--dry-run', '--json'])
+    await command.stdout.record('plan')
     command.signal('SIGINT')
-    expect(await command.ended).toMatchObject({ code: 130, stdout: '', stderr: '' })
+    expect(await command.ended).toMatchObject({ code: 130 })
   })
 
   test('that comes second ends the command at once', async () => {

@@ -40,7 +40,7 @@ export const addReplayCommand: AddCommand = (program, { io, end }) => {
     .action(async (files: readonly string[]) => {
       const flags = command.opts<ReplayFlags>()
       const options = await readSendingOptions(flags, io)
-      const [{ selectedRows }, { transfer }] = await Promise.all([
+      const [{ SelectedRows }, { transfer }] = await Promise.all([
         import('../sending/row-selection.ts'),
         import('../sending/transfer.ts'),
       ])
@@ -49,8 +49,9 @@ export const addReplayCommand: AddCommand = (program, { io, end }) => {
         sinceMs: parseTimestamp(flags.since),
         untilMs: parseTimestamp(flags.until),
       }
-      const rows = selectedRows(files, selection, io)
-      end(await transfer({ io, options, rows, ratePerSecond: flags.rate }))
+      const rows = new SelectedRows(files, selection, io)
+      const skipped = (): number => rows.skipped
+      end(await transfer({ io, options, rows, ratePerSecond: flags.rate, skipped }))
     })
 }
 

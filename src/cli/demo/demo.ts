@@ -2,7 +2,7 @@ import { eventTypes, imbalances, type EventType, type Ledger } from '../../model
 import { Receiver, SummaryMemory, type ReceivedEvent } from '../../receiver/index.ts'
 import { createRuntime, stopwatch, type Observer } from '../../runtime/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
-import type { Io } from '../io.ts'
+import { DataWriter, type Io } from '../io.ts'
 import { eventRecord } from '../listening/event-record.ts'
 import { eventText } from '../listening/event-text.ts'
 import { recordLine } from '../output/records.ts'
@@ -39,11 +39,11 @@ export async function demo(options: DemoOptions, io: Io): Promise<ExitCode> {
     options: sending,
     destination: sending.target.destination,
     runtime,
-    listener: { rejected: (_, { code }) => rejections.push(code), acknowledged: () => undefined },
+    listener: { rejected: (_, { code }) => rejections.push(code) },
   })
   for (const [index, type] of eventTypes.entries()) {
     stage.sending(type)
-    await outlet.offer(sampleCall(type), index + 1)
+    await outlet.offer(sampleCall(type), { line: index + 1 })
     await outlet.finish()
   }
   const ledger = {
@@ -70,8 +70,9 @@ interface Stage extends Observer {
 }
 
 function jsonStage(io: Io): Stage {
+  const stdout = new DataWriter(io)
   const write = (record: Readonly<Record<string, unknown>>): void => {
-    if (io.stop.reason !== 'output_closed') io.stdout.write(recordLine(record))
+    stdout.write(recordLine(record))
   }
   return {
     opened: () => undefined,
@@ -87,9 +88,8 @@ function jsonStage(io: Io): Stage {
 function textStage(io: Io, options: DemoOptions): Stage {
   const style = createStyle(wantsColor(io, io.stdout, options.color))
   const memory = new SummaryMemory()
-  const write = (text: string): void => {
-    if (io.stop.reason !== 'output_closed') io.stdout.write(text)
-  }
+  const stdout = new DataWriter(io)
+  const write = (text: string): void => stdout.write(text)
   return {
     opened: (url) => write(introduction(url, style)),
     sending: (type) => write(`${style.faint('sent     ')}${type}\n`),

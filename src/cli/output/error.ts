@@ -1,5 +1,17 @@
 import { EvrouteError, messageOf } from '../../model/index.ts'
-import type { Style } from './style.ts'
+import type { Io } from '../io.ts'
+import { createStyle, wantsColor, type Style } from './style.ts'
+
+/** Tells an error on stderr: to a program, or to a person. */
+export function writeError(
+  io: Io,
+  error: unknown,
+  { json, color }: { readonly json: boolean; readonly color: boolean },
+): void {
+  io.stderr.write(
+    json ? errorRecord(error) : errorText(error, createStyle(wantsColor(io, io.stderr, color))),
+  )
+}
 
 /** An error as one line of JSON, for programs. */
 export function errorRecord(error: unknown): string {

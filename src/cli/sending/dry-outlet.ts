@@ -11,7 +11,7 @@ import type { RoutingDecision, RoutingReason } from '../../router/index.ts'
 import type { Runtime } from '../../runtime/index.ts'
 import { MemoryStore } from '../../store/index.ts'
 import { signBody } from '../../webhook/index.ts'
-import { CallQueue, type OfferResult } from './call-queue.ts'
+import { CallQueue, queueOptions, type OfferResult, type RowPlace } from './call-queue.ts'
 import { noDeletions, readDeletion } from './deletion.ts'
 import type { Outlet, OutletLedger, OutletParts } from './outlet.ts'
 import { commandLineSourceId, type SendingTarget } from './sending-options.ts'
@@ -49,7 +49,7 @@ export class DryOutlet implements Outlet {
       readonly planned: (plan: Plan) => void
     },
   ) {
-    const { target, planned, runtime, listener } = parts
+    const { target, planned, runtime, listener, options } = parts
     this.#planning =
       target.kind === 'webhooks'
         ? new WebhookPlanning(target.destination, runtime, planned)
@@ -57,14 +57,18 @@ export class DryOutlet implements Outlet {
     const transport = createInProcessTransport(async ({ calls }) => ({
       rejected: await this.#planning.accept(calls),
     }))
-    const client = new Client(commandLineSourceId, { runtime, transport })
-    this.#calls = new CallQueue(client, (call, line) => {
-      if (isRejectionCode(call.code)) listener.rejected(line, { ...call, code: call.code })
+    const client = new Client(commandLineSourceId, {
+      ...queueOptions(options),
+      runtime,
+      transport,
+    })
+    this.#calls = new CallQueue(client, (call, place) => {
+      if (isRejectionCode(call.code)) listener.rejected(place, { ...call, code: call.code })
     })
   }
 
-  async offer(row: JsonObject, line: number): Promise<OfferResult> {
-    if (row['type'] !== 'delete') return this.#calls.offer(row, line)
+  async offer(row: JsonObject, place: RowPlace): Promise<OfferResult> {
+    if (row['type'] !== 'delete') return this.#calls.offer(row, place)
     await this.#calls.flush()
     return this.#planning.offerDeletion(row)
   }

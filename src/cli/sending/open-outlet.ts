@@ -1,5 +1,5 @@
 import { DryOutlet, type Plan } from './dry-outlet.ts'
-import type { Outlet, OutletParts } from './outlet.ts'
+import type { Outlet, OutletParts, ServiceListener } from './outlet.ts'
 import { ServiceOutlet } from './service-outlet.ts'
 import { WebhookOutlet } from './webhook-outlet.ts'
 
@@ -8,7 +8,10 @@ import { WebhookOutlet } from './webhook-outlet.ts'
  *
  * @param planned - is told what would be sent, where nothing is sent
  */
-export function openOutlet(parts: OutletParts, planned: (plan: Plan) => void): Outlet {
+export function openOutlet(
+  parts: OutletParts & { readonly listener: ServiceListener },
+  planned: (plan: Plan) => void,
+): Outlet {
   const { target, dryRun } = parts.options
   if (dryRun) return new DryOutlet({ ...parts, target, planned })
   switch (target.kind) {

@@ -1,6 +1,7 @@
-import type { DeliveryLedger, JsonObject, Rejection } from '../../model/index.ts'
+import type { BatchRetry } from '../../client/index.ts'
+import type { DeliveryLedger, JsonObject, Rejection, SettledDelivery } from '../../model/index.ts'
 import type { Runtime } from '../../runtime/index.ts'
-import type { OfferResult } from './call-queue.ts'
+import type { OfferResult, RowPlace } from './call-queue.ts'
 import type { SendingOptions } from './sending-options.ts'
 
 /** Time that calls and then requests under way are given when a command is interrupted. */
@@ -15,7 +16,7 @@ export interface OutletLedger extends DeliveryLedger {
 /** The way that rows leave a command. */
 export interface Outlet {
   /** Takes one row in, waiting while too many are under way. */
-  offer(row: JsonObject, line: number): Promise<OfferResult>
+  offer(row: JsonObject, place: RowPlace): Promise<OfferResult>
   /** Resolves once everything that was taken has come to its end. */
   finish(): Promise<void>
   /** Ends early; what is not done stays open in the books. */
@@ -29,9 +30,17 @@ export interface Outlet {
 /** Is told what happens to rows after they were taken. */
 export interface OutletListener {
   /** A row was refused after all: it counts as rejected, not as accepted. */
-  rejected(line: number, rejection: Rejection): void
-  /** A service took a row; webhooks tell the observer of the runtime instead. */
+  rejected(place: RowPlace, rejection: Rejection): void
+}
+
+/** Is told what a service does with rows; webhooks tell the observer of the runtime instead. */
+export interface ServiceListener extends OutletListener {
+  /** The service took a row. */
   acknowledged(): void
+  /** A batch could not be sent and is tried again. */
+  retrying(retry: BatchRetry): void
+  /** A row that was taken will not reach the service; the message says why. */
+  failed(delivery: SettledDelivery, message: string): void
 }
 
 /** What every outlet is made of. */

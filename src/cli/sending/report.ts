@@ -1,3 +1,4 @@
+import type { BatchRetry } from '../../client/index.ts'
 import {
   formatDuration,
   type Ledger,
@@ -13,21 +14,35 @@ import {
   type Log,
   type Observer,
 } from '../../runtime/index.ts'
-import { drained, type Io } from '../io.ts'
+import { DataWriter, type Io } from '../io.ts'
+import { writeError } from '../output/error.ts'
 import { formatCount } from '../output/numbers.ts'
 import { startProgress } from '../output/progress.ts'
 import { recordLine } from '../output/records.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { formatTimeOfDay } from '../output/time.ts'
 import { summaryLine } from '../output/summary-line.ts'
+import type { RowPlace } from './call-queue.ts'
 import type { Plan } from './dry-outlet.ts'
 import type { OutletLedger } from './outlet.ts'
 import { planText } from './plan-text.ts'
 import type { SendingOptions } from './sending-options.ts'
 import { deliveryRecord, requestRecord } from './sending-records.ts'
 
-/** Lines about things that went wrong, before the summary stands for the rest. */
+/** Lines about requests and deliveries that went wrong, before the summary stands for the rest. */
 const problemLinesMax = 20
+/** Lines about rejected rows: they are all that says which rows to mend. */
+const rejectionLinesMax = 100
+
+/** What a transfer ends with. */
+export interface Closing {
+  /** The books. */
+  readonly ledger: Ledger & OutletLedger
+  /** How long it took, in milliseconds. */
+  readonly durationMs: number
+  /** Rows that were passed over; undefined where none can be. */
+  readonly skipped: number | undefined
+}
 
 /** Tells the user what happens while calls are sent: records on stdout, or lines on stderr. */
 export class Report implements Observer {
@@ -35,17 +50,19 @@ export class Report implements Observer {
   readonly #options: SendingOptions
   readonly #style: Style
   readonly #elapsedMs: () => number
+  readonly #stdout: DataWriter
   #endProgress = (): void => undefined
   #done = 0
   #failed = 0
   #problemLines = 0
+  #rejectionLines = 0
   #lastProblem = ''
   #retriesAnnounced = false
-  #drained: Promise<void> | undefined
 
   /** @param elapsedMs - the time since the command began */
   constructor(io: Io, options: SendingOptions, elapsedMs: () => number) {
     this.#io = io
+    this.#stdout = new DataWriter(io)
     this.#options = options
     this.#style = createStyle(wantsColor(io, io.stderr, options.color))
     this.#elapsedMs = elapsedMs
@@ -81,26 +98,51 @@ export class Report implements Observer {
       this.#line(`${this.#requestText(record)}\n`)
     } else if (outcome !== 'success') {
       this.#problem(this.#requestText(record))
-      if (outcome === 'retry') this.#announceRetries(error)
+      // What we cut off ourselves, because we end, is not tried again.
+      if (outcome === 'retry' && error !== 'interrupted') this.#announceRetries(error)
     }
   }
 
   settled(delivery: SettledDelivery): void {
-    const { messageId, type, state, attempts, reason } = delivery
-    this.#done++
-    if (state !== 'delivered') this.#failed++
-    if (this.#options.json) {
-      this.#record(deliveryRecord(delivery))
-    } else if (state !== 'delivered') {
-      const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`
-      this.#problem(`${type} ${plainText(messageId)} ${state} after ${tries}: ${reason ?? ''}`)
-    }
+    this.#settled(delivery, '')
+  }
+
+  /** A service will not get a row; the message says why. */
+  failed(delivery: SettledDelivery, message: string): void {
+    this.#settled(delivery, ` (${plainText(message)})`)
+  }
+
+  /** A batch for a service is tried again. */
+  retrying({ callCount, attempt, delayMs, reason }: BatchRetry): void {
+    this.#lastProblem = reason
+    if (this.#options.json) return
+    const calls = callCount === 1 ? '1 call' : `${formatCount(callCount)} calls`
+    const next = `tried again in ${formatDuration(Math.round(delayMs))}`
+    this.#problem(`attempt ${attempt} for a batch of ${calls}: ${plainText(reason)}; ${next}`)
   }
 
   /** A row that was not taken. */
-  rejected(line: number, { code, message }: Rejection): void {
-    if (this.#options.json) this.#record({ kind: 'rejected', line, code, message })
-    else this.#problem(`line ${line}: ${plainText(message)} (${code})`)
+  rejected({ file, line }: RowPlace, { code, message }: Rejection): void {
+    const { json, quiet, verbose } = this.#options
+    if (json) {
+      this.#record({
+        kind: 'rejected',
+        ...(file === undefined ? {} : { file }),
+        line,
+        code,
+        message,
+      })
+    } else if (!quiet) {
+      this.#rejectionLines++
+      if (this.#rejectionLines > rejectionLinesMax && !verbose) return
+      const place = file === undefined ? `line ${line}` : `${plainText(file)} line ${line}`
+      this.#line(`${place}: ${plainText(message)} (${code})\n`)
+    }
+  }
+
+  /** An error that ends the transfer early; the summary is still to come. */
+  failure(error: unknown): void {
+    writeError(this.#io, error, this.#options)
   }
 
   /** A service took a row. */
@@ -112,7 +154,7 @@ export class Report implements Observer {
   planned(plan: Plan): void {
     this.#done++
     if (!this.#options.json) {
-      this.#data(
+      this.#stdout.write(
         planText(plan, createStyle(wantsColor(this.#io, this.#io.stdout, this.#options.color))),
       )
       return
@@ -123,18 +165,15 @@ export class Report implements Observer {
   }
 
   /** The last word: counts that balance. */
-  summary(ledger: Ledger & OutletLedger, durationMs: number): void {
+  summary({ ledger, durationMs, skipped }: Closing): void {
     this.#endProgress()
-    const hidden = this.#problemLines - problemLinesMax
-    if (hidden > 0) {
-      const lines = hidden === 1 ? '1 more line' : `${formatCount(hidden)} more lines`
-      this.#io.stderr.write(`... and ${lines}; --json has them all\n`)
-    }
     if (this.#options.json) {
-      this.#record({ kind: 'summary', ...ledger, ms: Math.round(durationMs) })
-    } else {
-      this.#io.stderr.write(summaryLine(ledger, durationMs, this.#style))
+      const passedOver = skipped === undefined ? {} : { skipped }
+      this.#record({ kind: 'summary', ...ledger, ...passedOver, ms: Math.round(durationMs) })
+      return
     }
+    if (!this.#options.quiet) this.#notesOnWhatIsNotShown(skipped ?? 0)
+    this.#io.stderr.write(summaryLine(ledger, durationMs, this.#style))
   }
 
   /** Text for a person on stderr, whatever the flags. */
@@ -144,7 +183,7 @@ export class Report implements Observer {
 
   /** Resolves once whoever reads stdout has caught up. */
   async ready(): Promise<void> {
-    await this.#drained
+    await this.#stdout.ready()
   }
 
   /** Takes the progress line away. */
@@ -153,13 +192,40 @@ export class Report implements Observer {
   }
 
   #record(record: Readonly<Record<string, unknown>>): void {
-    this.#data(recordLine(record))
+    this.#stdout.write(recordLine(record))
   }
 
-  #data(text: string): void {
-    if (this.#io.stop.reason === 'output_closed') return
-    if (this.#io.stdout.write(text)) return
-    this.#drained ??= drained(this.#io).then(() => (this.#drained = undefined))
+  #settled(delivery: SettledDelivery, explanation: string): void {
+    const { messageId, type, state, attempts, reason } = delivery
+    this.#done++
+    if (state !== 'delivered') this.#failed++
+    if (this.#options.json) {
+      this.#record(deliveryRecord(delivery))
+    } else if (state !== 'delivered') {
+      const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`
+      const outcome = `${state} after ${tries}: ${reason ?? ''}${explanation}`
+      this.#problem(`${type} ${plainText(messageId)} ${outcome}`)
+    }
+  }
+
+  #notesOnWhatIsNotShown(skipped: number): void {
+    const { verbose } = this.#options
+    const rejections = this.#rejectionLines - rejectionLinesMax
+    if (rejections > 0 && !verbose) {
+      const rows =
+        rejections === 1 ? '1 more rejected row' : `${formatCount(rejections)} more rejected rows`
+      this.note(`... and ${rows}; --dry-run --json has them all`)
+    }
+    const problems = this.#problemLines - problemLinesMax
+    if (problems > 0 && !verbose) {
+      const lines = problems === 1 ? '1 more line' : `${formatCount(problems)} more lines`
+      this.note(`... and ${lines}; --json has them all`)
+    }
+    if (skipped > 0) {
+      this.note(
+        skipped === 1 ? '1 row was not selected' : `${formatCount(skipped)} rows were not selected`,
+      )
+    }
   }
 
   #problem(text: string): void {

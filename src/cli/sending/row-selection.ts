@@ -2,6 +2,7 @@ import { openInput, readRows, type Row } from '../../importer/index.ts'
 import { parseTimestamp, type EventType } from '../../model/index.ts'
 import type { Io } from '../io.ts'
 import { tellOfTerminalInput } from '../terminal-input.ts'
+import type { RowGroup } from './row-source.ts'
 
 /** Which rows of the files are wanted; undefined means all. */
 export interface RowSelection {
@@ -14,19 +15,43 @@ export interface RowSelection {
 }
 
 /**
- * The rows of several files, one file after the other. Rows that are not selected are passed over:
- * nobody counts them. Bad rows are never passed over.
+ * The rows of several files, one file after the other. Rows that are not selected are passed over;
+ * bad rows never are.
  */
-export async function* selectedRows(
-  paths: readonly string[],
-  selection: RowSelection,
-  io: Io,
-): AsyncGenerator<readonly Row[]> {
-  tellOfTerminalInput(paths, io)
-  // All are opened first, so that a wrong name costs nothing.
-  const inputs = await Promise.all(paths.map((path) => openInput(path, io.stdin)))
-  for (const input of inputs) {
-    for await (const rows of readRows(input)) yield rows.filter((row) => isSelected(row, selection))
+export class SelectedRows implements AsyncIterable<RowGroup> {
+  readonly #paths: readonly string[]
+  readonly #selection: RowSelection
+  readonly #io: Io
+  #skipped = 0
+
+  /** @param paths - the files, `-` for stdin */
+  constructor(paths: readonly string[], selection: RowSelection, io: Io) {
+    this.#paths = paths
+    this.#selection = selection
+    this.#io = io
+  }
+
+  /** Rows that were passed over so far. */
+  get skipped(): number {
+    return this.#skipped
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<RowGroup> {
+    tellOfTerminalInput(this.#paths, this.#io)
+    // All are opened first, so that a wrong name costs nothing.
+    const inputs = await Promise.all(
+      this.#paths.map(async (path) => ({ path, bytes: await openInput(path, this.#io.stdin) })),
+    )
+    for (const { path, bytes } of inputs) {
+      const file = inputs.length > 1 ? path : undefined
+      for await (const rows of readRows(bytes)) yield { file, rows: this.#select(rows) }
+    }
+  }
+
+  #select(rows: readonly Row[]): readonly Row[] {
+    const selected = rows.filter((row) => isSelected(row, this.#selection))
+    this.#skipped += rows.length - selected.length
+    return selected
   }
 }
 
@@ -35,7 +60,8 @@ function isSelected(row: Row, { types, sinceMs, untilMs }: RowSelection): boolea
   if (types !== undefined && !types.some((type) => type === row.value['type'])) return false
   if (sinceMs === undefined && untilMs === undefined) return true
   // A call without a readable timestamp happened at no time that could be asked for.
-  const atMs = parseTimestamp(row.value['originalTimestamp'] ?? row.value['timestamp'])
+  const atMs =
+    parseTimestamp(row.value['timestamp']) ?? parseTimestamp(row.value['originalTimestamp'])
   if (atMs === undefined) return false
   return atMs >= (sinceMs ?? -Infinity) && atMs < (untilMs ?? Infinity)
 }

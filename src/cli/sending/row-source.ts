@@ -13,6 +13,14 @@ export interface RowChanges {
   readonly integrations: Readonly<Record<string, boolean>> | undefined
 }
 
+/** Rows that become known together. */
+export interface RowGroup {
+  /** The file they are from; undefined where there is only one input. */
+  readonly file?: string | undefined
+  /** The rows, in their order. */
+  readonly rows: readonly Row[]
+}
+
 /** Rows are handed on in groups, so that a million of them cost a thousand waits. */
 const groupRows = 1_000
 
@@ -21,10 +29,12 @@ export async function* fileRows(
   path: string,
   changes: RowChanges,
   io: Io,
-): AsyncGenerator<readonly Row[]> {
+): AsyncGenerator<RowGroup> {
   tellOfTerminalInput([path], io)
   const input = await openInput(path, io.stdin)
-  for await (const rows of readRows(input)) yield rows.map((row) => changeRow(row, changes))
+  for await (const rows of readRows(input)) {
+    yield { rows: rows.map((row) => changeRow(row, changes)) }
+  }
 }
 
 /** The same call again and again, changed as asked; each gets an id of its own when it is sent. */
@@ -32,13 +42,12 @@ export async function* repeatedRows(
   call: JsonObject,
   count: number,
   changes: RowChanges,
-): AsyncGenerator<readonly Row[]> {
+): AsyncGenerator<RowGroup> {
   const value = changeRow({ kind: 'row', line: 1, value: call, bytes: 0 }, changes)
   for (let from = 1; from <= count; from += groupRows) {
-    const rows = Math.min(groupRows, count - from + 1)
-    yield await Promise.resolve(
-      Array.from({ length: rows }, (_, index) => ({ ...value, line: from + index })),
-    )
+    const length = Math.min(groupRows, count - from + 1)
+    const rows = Array.from({ length }, (_, index) => ({ ...value, line: from + index }))
+    yield await Promise.resolve({ rows })
   }
 }
 

@@ -1,22 +1,33 @@
-import { Client } from '../../client/index.ts'
+import { Client, type FailedCall } from '../../client/index.ts'
 import { isRejectionCode, type JsonObject } from '../../model/index.ts'
-import { CallQueue, type OfferResult } from './call-queue.ts'
+import { CallQueue, queueOptions, type OfferResult, type RowPlace } from './call-queue.ts'
 import { noDeletions } from './deletion.ts'
-import { stopGraceMs, type Outlet, type OutletLedger, type OutletParts } from './outlet.ts'
+import {
+  stopGraceMs,
+  type Outlet,
+  type OutletLedger,
+  type OutletParts,
+  type ServiceListener,
+} from './outlet.ts'
 import type { ServiceTarget } from './sending-options.ts'
 
 /** The client alone: a service at the other end does the rest. */
 export class ServiceOutlet implements Outlet {
+  readonly #target: ServiceTarget
+  readonly #listener: ServiceListener
   readonly #calls: CallQueue
   #accepted = 0
   #acknowledged = 0
   #failed = 0
 
-  constructor(parts: OutletParts & { readonly target: ServiceTarget }) {
+  constructor(
+    parts: OutletParts & { readonly target: ServiceTarget; readonly listener: ServiceListener },
+  ) {
     const { options, runtime, listener, target } = parts
+    this.#target = target
+    this.#listener = listener
     const client = new Client(target.writeKey, {
-      flushAt: options.flushAt,
-      flushAfterMs: options.flushAfterMs,
+      ...queueOptions(options),
       runtime,
       endpoint: target.endpoint,
       timeoutMs: options.timeoutMs,
@@ -25,29 +36,15 @@ export class ServiceOutlet implements Outlet {
       this.#acknowledged++
       listener.acknowledged()
     })
-    this.#calls = new CallQueue(client, (call, line) => {
-      if (isRejectionCode(call.code)) {
-        this.#accepted--
-        listener.rejected(line, { ...call, code: call.code })
-      } else if (call.code !== 'close_timeout') {
-        this.#failed++
-        const { messageId, type, attempts, code: reason } = call
-        const destinationId = target.endpoint
-        runtime.observer.settled({
-          messageId,
-          type,
-          destinationId,
-          state: 'failed',
-          attempts,
-          reason,
-        })
-      }
-    })
+    client.on('retry', (retry) =>
+      listener.retrying({ ...retry, reason: this.#withoutKey(retry.reason) }),
+    )
+    this.#calls = new CallQueue(client, (call, place) => this.#notTaken(call, place))
   }
 
-  async offer(row: JsonObject, line: number): Promise<OfferResult> {
+  async offer(row: JsonObject, place: RowPlace): Promise<OfferResult> {
     if (row['type'] === 'delete') return noDeletions
-    const result = await this.#calls.offer(row, line)
+    const result = await this.#calls.offer(row, place)
     if (result.kind === 'taken') this.#accepted++
     return result
   }
@@ -79,5 +76,25 @@ export class ServiceOutlet implements Outlet {
 
   close(): Promise<void> {
     return this.#calls.close(0)
+  }
+
+  #notTaken({ code, message, ...call }: FailedCall, place: RowPlace): void {
+    if (isRejectionCode(code)) {
+      this.#accepted--
+      this.#listener.rejected(place, { code, message })
+    } else if (code !== 'close_timeout') {
+      this.#failed++
+      const { messageId, type, attempts } = call
+      const destinationId = this.#target.endpoint
+      this.#listener.failed(
+        { messageId, type, destinationId, state: 'failed', attempts, reason: code },
+        this.#withoutKey(message),
+      )
+    }
+  }
+
+  /** A service's own words may quote the key. */
+  #withoutKey(text: string): string {
+    return text.replaceAll(this.#target.writeKey, '***')
   }
 }

@@ -1,5 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Row } from '../../importer/index.ts'
-import { imbalances, type Ledger, type Rejection } from '../../model/index.ts'
+import { imbalances, type Ledger } from '../../model/index.ts'
 import {
   createRuntime,
   stopwatch,
@@ -7,14 +8,18 @@ import {
   VirtualClock,
   type Clock,
 } from '../../runtime/index.ts'
-import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
+import { exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { stoppable, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
+import { RowCounts } from './row-counts.ts'
+import type { RowPlace } from './call-queue.ts'
 import { openOutlet } from './open-outlet.ts'
-import type { OutletLedger } from './outlet.ts'
+import type { Outlet, OutletLedger } from './outlet.ts'
 import { Pace } from './pace.ts'
 import { Report } from './report.ts'
+import type { RowGroup } from './row-source.ts'
 import type { SendingOptions } from './sending-options.ts'
+import { StoppableClock } from './stoppable-clock.ts'
 
 /** What a transfer is made of. */
 export interface TransferOptions {
@@ -23,84 +28,145 @@ export interface TransferOptions {
   /** Where and how to send. */
   readonly options: SendingOptions
   /** What to send. */
-  readonly rows: AsyncIterable<readonly Row[]>
+  readonly rows: AsyncIterable<RowGroup>
   /** Rows per second at the most; as fast as possible when undefined. */
   readonly ratePerSecond?: number | undefined
+  /** Rows that were passed over so far; undefined where none can be. */
+  readonly skipped?: (() => number) | undefined
+}
+
+/** A row, and where it stands. */
+interface PlacedRow {
+  readonly row: Row
+  readonly place: RowPlace
 }
 
 /** Sends every row, tells what happens, and ends with the books and the exit code they deserve. */
 export async function transfer(request: TransferOptions): Promise<ExitCode> {
-  const { io, options, rows, ratePerSecond = Infinity } = request
+  const { io, options, skipped } = request
   const elapsedMs = stopwatch()
-  const clock = options.virtualClock ? new VirtualClock(systemClock.nowMs()) : systemClock
+  const clock = options.virtualClock
+    ? new StoppableClock(new VirtualClock(systemClock.nowMs()), io.stop)
+    : systemClock
   const report = new Report(io, options, elapsedMs)
   const runtime = createRuntime({ clock, log: report.log, observer: report })
-  const counts = { read: 0, rejected: 0 }
-  const reject = (line: number, rejection: Rejection): void => {
-    counts.rejected++
-    report.rejected(line, rejection)
+  const counts = new RowCounts()
+  const listener = {
+    rejected: (...[place, rejection]: Parameters<Report['rejected']>) => {
+      counts.wasRejected()
+      report.rejected(place, rejection)
+    },
+    acknowledged: () => report.acknowledged(),
+    retrying: report.retrying.bind(report),
+    failed: report.failed.bind(report),
   }
-  const listener = { rejected: reject, acknowledged: () => report.acknowledged() }
-  const parts = { options, runtime, listener }
-  const outlet = openOutlet(parts, (plan) => report.planned(plan))
-
-  const offer = async (row: Row): Promise<void> => {
-    counts.read++
-    const result = row.kind === 'bad' ? row : await outlet.offer(row.value, row.line)
-    if (result.kind === 'bad' || result.kind === 'rejected') reject(row.line, result)
-  }
-
-  const sendAll = async (): Promise<void> => {
-    const pace = new Pace(clock, ratePerSecond)
-    for await (const row of eachRow(rows, clock)) {
-      await pace.turn(io.stop)
-      if (io.stop.aborted) return
-      await offer(row)
-      await report.ready()
-    }
-    await outlet.finish()
-  }
+  const outlet = openOutlet({ options, runtime, listener }, (plan) => report.planned(plan))
   report.begin()
   try {
-    await stoppable(sendAll(), io.stop)
-    if (io.stop.aborted) await outlet.stop()
-    const ledger = booksOf(await outlet.ledger(), counts, io.stop)
-    report.summary(ledger, elapsedMs())
-    return verdict({ ledger, report, stop: io.stop })
+    const errors = await sendAll({ ...request, clock, report, counts, outlet })
+    const isCut = io.stop.aborted || errors.some(({ isOurs }) => isOurs)
+    if (isCut) await outlet.stop()
+    const stored = await outlet.ledger()
+    const ledger = isCut ? counts.booksOfCut(stored) : counts.books(stored)
+    report.summary({ ledger, durationMs: elapsedMs(), skipped: skipped?.() })
+    const codes = errors.map(({ error }) => exitCodeOf(error))
+    return gravest([...codes, verdict({ ledger, report, stop: io.stop })])
   } finally {
     report.close()
     await outlet.close()
   }
 }
 
-/** Gives the rows one by one; a virtual clock stands still while they are read. */
-async function* eachRow(rows: AsyncIterable<readonly Row[]>, clock: Clock): AsyncGenerator<Row> {
-  const chunks = rows[Symbol.asyncIterator]()
+/** What sending is done with. */
+interface Sending extends TransferOptions {
+  readonly clock: Clock
+  readonly report: Report
+  readonly counts: RowCounts
+  readonly outlet: Outlet
+}
+
+/** An error that the user was told of; one of ours leaves undone what was taken. */
+interface TransferError {
+  readonly error: unknown
+  readonly isOurs: boolean
+}
+
+/**
+ * Resolves once every row that could be read came to its end, nothing more can be done, or the
+ * command is to end early.
+ *
+ * @returns what went wrong on the way
+ * @throws whatever kept the first row from being read: nothing has happened then
+ */
+async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
+  const { io, report, counts, outlet } = sending
+  const errors: TransferError[] = []
+  const tell = (error: unknown, isOurs: boolean): void => {
+    errors.push({ error, isOurs })
+    report.failure(error)
+  }
+  const rows = eachRow(sending, (error) => {
+    if (counts.read === 0) throw error
+    tell(error, false)
+  })
   try {
-    for (;;) {
-      const release = clock.hold()
-      const chunk = await chunks.next()
-      release()
-      if (chunk.done === true) return
-      yield* chunk.value
+    await stoppable(
+      offerAll(rows, sending).then(() => (io.stop.aborted ? undefined : outlet.finish())),
+      io.stop,
+    )
+  } catch (error) {
+    if (counts.read === 0) throw error
+    tell(error, true)
+  }
+  return errors
+}
+
+async function offerAll(rows: AsyncIterable<PlacedRow>, sending: Sending): Promise<void> {
+  const { io, clock, report, counts, outlet, ratePerSecond = Infinity } = sending
+  const pace = new Pace(clock, ratePerSecond)
+  for await (const { row, place } of rows) {
+    await pace.turn(io.stop)
+    if (io.stop.aborted) return
+    counts.wasRead()
+    const result = row.kind === 'bad' ? row : await outlet.offer(row.value, place)
+    if (result.kind === 'bad' || result.kind === 'rejected') {
+      counts.wasRejected()
+      report.rejected(place, result)
     }
-  } finally {
-    await chunks.return?.()
+    await report.ready()
   }
 }
 
-/** Puts the books together. What was read and not taken in when the command was stopped is not read. */
-function booksOf(
-  ledger: OutletLedger,
-  { read, rejected }: { readonly read: number; readonly rejected: number },
-  stop: AbortSignal,
-): OutletLedger & Ledger {
-  return { read: stop.aborted ? ledger.accepted + rejected : read, rejected, ...ledger }
+/**
+ * Gives the rows one by one; a virtual clock stands still while they are read. Before each group the
+ * event loop turns, so that signals are heard however fast rows come.
+ *
+ * @param unreadable - is told why the rows end before their end
+ */
+async function* eachRow(
+  { rows, clock, io }: TransferOptions & { readonly clock: Clock },
+  unreadable: (error: unknown) => void,
+): AsyncGenerator<PlacedRow> {
+  const groups = rows[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const release = clock.hold()
+      await nextTurn()
+      const group = await stoppable(groups.next(), io.stop).finally(release)
+      if (group === undefined || group.done === true) return
+      const { file, rows } = group.value
+      for (const row of rows) yield { row, place: { file, line: row.line } }
+    }
+  } catch (error) {
+    unreadable(error)
+  } finally {
+    await groups.return?.()
+  }
 }
 
 /** What the books and the way the command ended are worth. */
 function verdict(end: {
-  readonly ledger: Ledger
+  readonly ledger: OutletLedger & Ledger
   readonly report: Report
   readonly stop: AbortSignal
 }): ExitCode {

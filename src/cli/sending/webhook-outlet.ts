@@ -1,7 +1,7 @@
 import { Client, createInProcessTransport, type FailedCall } from '../../client/index.ts'
 import { isRejectionCode, type Destination, type JsonObject } from '../../model/index.ts'
 import { Pipeline } from '../../service/index.ts'
-import { CallQueue, type OfferResult } from './call-queue.ts'
+import { CallQueue, queueOptions, type OfferResult, type RowPlace } from './call-queue.ts'
 import { readDeletion } from './deletion.ts'
 import { stopGraceMs, type Outlet, type OutletLedger, type OutletParts } from './outlet.ts'
 import { commandLineSourceId } from './sending-options.ts'
@@ -21,22 +21,21 @@ export class WebhookOutlet implements Outlet {
       deadlineMs: options.timeoutMs,
     })
     const client = new Client(commandLineSourceId, {
-      flushAt: options.flushAt,
-      flushAfterMs: options.flushAfterMs,
+      ...queueOptions(options),
       runtime,
       transport: createInProcessTransport(async ({ calls }) => {
         const results = await this.#pipeline.intake.accept({ sourceId: commandLineSourceId, calls })
         return { rejected: results.filter((result) => result.kind === 'rejected') }
       }),
     })
-    this.#calls = new CallQueue(client, (call, line) => {
-      if (isRejectionCode(call.code)) listener.rejected(line, { ...call, code: call.code })
+    this.#calls = new CallQueue(client, (call, place) => {
+      if (isRejectionCode(call.code)) listener.rejected(place, { ...call, code: call.code })
       else if (call.code !== 'close_timeout') this.#failure ??= call
     })
   }
 
-  async offer(row: JsonObject, line: number): Promise<OfferResult> {
-    if (row['type'] !== 'delete') return this.#calls.offer(row, line)
+  async offer(row: JsonObject, place: RowPlace): Promise<OfferResult> {
+    if (row['type'] !== 'delete') return this.#calls.offer(row, place)
     const deletion = readDeletion(row)
     if (deletion.kind === 'rejected') return deletion
     // Calls that came before wait in the client; a deletion that overtook them would be undone.
@@ -52,8 +51,8 @@ export class WebhookOutlet implements Outlet {
   }
 
   async stop(): Promise<void> {
-    await this.#calls.close(stopGraceMs)
-    await this.#pipeline.stop(stopGraceMs)
+    // At once: while the calls have their grace the pipeline would start further requests.
+    await Promise.all([this.#pipeline.stop(stopGraceMs), this.#calls.close(stopGraceMs)])
   }
 
   ledger(): Promise<OutletLedger> {

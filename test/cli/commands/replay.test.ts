@@ -76,9 +76,54 @@ describe('replay', () => {
     expect(await replay(['-', ...both])).toMatchObject({ ids: ['m_2'] })
   })
 
-  test('selects by originalTimestamp where a row has one', async () => {
-    const row = call('m_1', '09', { originalTimestamp: '2026-10-01' })
-    expect(await replay(['-', '--until', '2026-10-02'], row)).toMatchObject({ ids: ['m_1'] })
+  test('selects by the timestamp that the event will have', async () => {
+    const rows = [
+      call('m_1', '09', { originalTimestamp: '2026-10-01' }),
+      call('m_2', '01', { originalTimestamp: '2026-10-09' }),
+      call('m_3', '09', { originalTimestamp: '2026-10-01', timestamp: undefined }),
+    ]
+    const { ids } = await replay(['-', '--until', '2026-10-02'], rows.join('\n'))
+    expect(ids).toEqual(['m_2', 'm_3'])
+  })
+
+  test('says how many rows were not selected', async () => {
+    const argv = ['replay', '-', '--dry-run', '--type', 'identify']
+    const text = await run(argv, { stdin: october })
+    expect(text.stderr).toContain('\n3 rows were not selected\n2 read =')
+    expect((await run([...argv, '-q'], { stdin: october })).stderr).not.toContain('selected')
+    const json = await run([...argv, '--json'], { stdin: october })
+    expect(json.records.at(-1)).toMatchObject({ kind: 'summary', read: 2, skipped: 3 })
+    const all = await replay(['-'])
+    expect(all.summary).toMatchObject({ skipped: 0 })
+  })
+
+  test('tells the file of a rejected row where there are several', async () => {
+    const folder = await temporaryFolder()
+    const files = [join(folder, 'a.ndjson'), join(folder, 'b.ndjson')]
+    await writeFile(files[0]!, call('m_1', '01'))
+    await writeFile(files[1]!, `${call('m_2', '01')}\n${call('m_3', '01', { event: 5 })}\nbroken`)
+    const { records, stderr } = await replay(files)
+    expect(stderr).toBe('')
+    const rejected = records.filter(({ kind }) => kind === 'rejected')
+    expect(rejected).toMatchObject([
+      { file: files[1], line: 2, code: 'wrong_type' },
+      { file: files[1], line: 3, code: 'invalid_json' },
+    ])
+    const text = await run(['replay', ...files, '-n'])
+    expect(text.stderr).toContain(`${files[1]!} line 2: `)
+  })
+
+  test('finishes what it has read when the rest cannot be read, and says both', async () => {
+    const endpoint = await TestEndpoint.start()
+    const file = join(await temporaryFolder(), 'a.ndjson')
+    await writeFile(file, `${call('m_1', '01')}\n`.repeat(500))
+    // It can be opened, and is not readable at its beginning.
+    const files = [file, '/proc/self/mem']
+    const { code, stderr } = await run(['replay', ...files, '--to', endpoint.url])
+    expect(code).toBe(7)
+    expect(stderr).toMatch(
+      /^evroute: Cannot read \/proc\/self\/mem: .*\n500 read = 500 accepted · 500 accepted = 1 routed \+ 499 duplicate · 1 deliveries = 1 delivered \(.*\)\n$/,
+    )
   })
 
   test('keeps to --rate', async () => {

@@ -105,14 +105,30 @@ describe('text', () => {
   })
 
   test('limits the lines about problems to 20, and counts the rest', async () => {
-    const rows = (count: number) => ({ stdin: 'broken\n'.repeat(count) })
-    const one = await run(['send', '-f', '-', '-n'], rows(21))
-    expect(one.stderr.match(/^line /gm)).toHaveLength(20)
-    expect(one.stderr).toContain('\n... and 1 more line; --json has them all\n21 read = 0 accepted')
-    const many = await run(['send', '-f', '-', '-n'], rows(1_220))
-    expect(many.stderr).toContain('\n... and 1,200 more lines; --json has them all\n1,220 read')
-    const none = await run(['send', '-f', '-', '-n'], rows(20))
-    expect(none.stderr).not.toContain('more line')
+    const endpoint = await TestEndpoint.start(404)
+    const fail = (count: number) =>
+      run(['send', 'track', '--count', String(count), '--to', endpoint.url])
+    // Each has a line for its request and one for its delivery.
+    const some = await fail(12)
+    expect(some.stderr.match(/status_404/g)).toHaveLength(20)
+    expect(some.stderr).toContain('\n... and 4 more lines; --json has them all\n12 read')
+    expect((await fail(10)).stderr).not.toContain('more line')
+  })
+
+  test('limits the lines about rejected rows to 100, apart from those about problems', async () => {
+    const endpoint = await TestEndpoint.start(404)
+    const send = (rejected: number) => ({
+      stdin: `${call()}\n`.repeat(30) + 'broken\n'.repeat(rejected),
+    })
+    const argv = ['send', '-f', '-', '--flush-at', '1', '--to', endpoint.url]
+    const all = await run(argv, send(100))
+    expect(all.stderr.match(/^line \d+: .* \(invalid_json\)$/gm)).toHaveLength(100)
+    expect(all.stderr).toContain('\n... and 40 more lines; --json has them all\n130 read')
+    const one = await run(argv, send(101))
+    expect(one.stderr.match(/^line /gm)).toHaveLength(100)
+    expect(one.stderr).toContain('... and 1 more rejected row; --dry-run --json has them all\n')
+    const many = await run(argv, send(1_300))
+    expect(many.stderr).toContain('... and 1,200 more rejected rows; --dry-run --json has them all')
   })
 
   test('prints what a row or an endpoint says harmlessly', async () => {
@@ -166,7 +182,7 @@ describe('a slow reader of stdout', () => {
     const stop = new AbortController().signal
     const io = { stdin: process.stdin, stdout, stderr, env: {}, stop }
     const report = new Report(io, await readSendingOptions({ json: true }, io), () => 0)
-    report.rejected(1, { code: 'invalid_json', message: '' })
+    report.rejected({ line: 1 }, { code: 'invalid_json', message: '' })
     await new Promise((resolve) => setImmediate(resolve))
     await report.ready()
     expect(stdout.records).toHaveLength(1)

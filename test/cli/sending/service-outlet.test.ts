@@ -91,6 +91,30 @@ describe('--endpoint', () => {
     })
   })
 
+  test('tells the lines of rejected calls that have the same messageId', async () => {
+    const [row = ''] = stdin.split('\n')
+    const rejected = [0, 2].map((index) => ({ index, code: 'no_event', message: 'no' }))
+    const body = JSON.stringify({ success: true, rejected })
+    const settings = { stdin: `${row}\n${row}\n${row}` }
+    const { records } = await sendTo({ status: 200, body }, [], settings)
+    const lines = records.filter(({ kind }) => kind === 'rejected').map(({ line }) => line)
+    expect(lines).toEqual([1, 3])
+  })
+
+  test('says why a batch is tried again, and why it was given up', async () => {
+    const service = await TestEndpoint.start({ status: 503, body: 'wk_example is not here' })
+    const argv = ['send', 'track', '--clock', 'virtual', '--endpoint', service.url]
+    const { code, stderr } = await run([...argv, '--write-key', 'wk_example'])
+    expect(code).toBe(4)
+    expect(
+      stderr.match(/^attempt \d for a batch of 1 call: .*; tried again in .*s$/gm),
+    ).toHaveLength(9)
+    expect(stderr).toMatch(
+      /^track [\w-]{36} failed after 10 attempts: retries_exhausted \(Gave up after 10 tries; .*\)$/m,
+    )
+    expect(stderr).not.toContain('wk_example')
+  })
+
   test('tries again what may succeed later', async () => {
     const { code, service, summary } = await sendTo([
       503,

@@ -36,27 +36,52 @@ describe('a transfer that is stopped', () => {
     expect(stderr).toBe('Interrupted: 0 of 1 deliveries were not made\n')
   })
 
-  test('has books that balance, also when calls still wait to be taken in', async () => {
-    const { opened, open } = gate()
-    // 10,000 deliveries may be pending; the rest of the rows waits in the client.
-    async function* rowsAndNoEnd(): AsyncGenerator<Uint8Array> {
-      yield Buffer.from(rows(15_000))
-      open()
-      await gate().opened
-    }
+  test('tells the truth about calls that still wait to be taken in', async () => {
     const endpoint = await TestEndpoint.start('hang')
-    const argv = ['send', '-f', '-', '--json', '--to', endpoint.url]
-    const command = start(argv, { stdin: rowsAndNoEnd() })
-    await opened
+    const argv = ['send', 'track', '--count', '30000', '--clock', 'virtual', '--json']
+    const command = start([...argv, '--to', endpoint.url])
+    await endpoint.received(10)
     command.stop()
     const { code, records, stderr } = await command.ended
-    expect({ code, stderr }).toEqual({
-      code: 130,
-      stderr: expect.stringMatching(/^Interrupted: 1[\d,]+ of 1[\d,]+ deliveries/) as string,
-    })
+    expect(code).toBe(130)
     const summary = records.at(-1) as unknown as Ledger
     expect(imbalances(summary)).toEqual([])
-    expect(summary.read).toBeLessThan(15_000)
+    const { read, accepted, routed, pending } = summary
+    expect({ accepted, routed, pending }).toEqual({ accepted: read, routed: read, pending: read })
+    // The store holds 10,000, the client's queue 1,000; one row waits for room.
+    expect(read).toBeLessThanOrEqual(11_001)
+    expect(stderr).not.toContain('tried again')
+    expect(stderr).toMatch(/^Interrupted: ([\d,]+) of \1 deliveries were not made\n$/)
+  })
+
+  test('does not wait for a service either, when time is virtual', async () => {
+    const service = await TestEndpoint.start('hang')
+    const argv = ['send', 'track', '--clock', 'virtual', '--endpoint', service.url]
+    const command = start([...argv, '--write-key', 'wk_example', '--count', '30', '--json'])
+    await service.received(1)
+    command.stop()
+    const { code, records } = await command.ended
+    expect(code).toBe(130)
+    expect(records.at(-1)).toMatchObject({ read: 30, accepted: 30, pending: 30, failed: 0 })
+    expect(service.requests.length).toBeLessThan(10)
+  })
+
+  test('does not announce that what it cut off is tried again', async () => {
+    const endpoint = await TestEndpoint.start('hang')
+    const command = start(['send', 'track', '--to', endpoint.url])
+    await endpoint.received(1)
+    command.stop()
+    const { stderr } = await command.ended
+    expect(stderr).toContain('interrupted')
+    expect(stderr).not.toContain('tried again')
+  })
+
+  test('hears the wish to end however fast rows come', async () => {
+    const command = start(['send', 'track', '--count', '1000000', '--dry-run', '--json'])
+    setImmediate(() => command.stop())
+    const { code, records } = await command.ended
+    expect(code).toBe(130)
+    expect(imbalances(records.at(-1) as unknown as Ledger)).toEqual([])
   })
 
   test('lets go of its input', async () => {
