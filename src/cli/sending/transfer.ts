@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Row } from '../../importer/index.ts'
-import { imbalances, type Ledger } from '../../model/index.ts'
+import { imbalances, type Ledger, type Rejection } from '../../model/index.ts'
 import {
   createRuntime,
   stopwatch,
@@ -11,12 +11,12 @@ import {
 import { exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { stoppable, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
-import { RowCounts } from './row-counts.ts'
 import type { RowPlace } from './call-queue.ts'
 import { openOutlet } from './open-outlet.ts'
 import type { Outlet, OutletLedger } from './outlet.ts'
 import { Pace } from './pace.ts'
 import { Report } from './report.ts'
+import { RowCounts } from './row-counts.ts'
 import type { RowGroup } from './row-source.ts'
 import type { SendingOptions } from './sending-options.ts'
 import { StoppableClock } from './stoppable-clock.ts'
@@ -52,7 +52,7 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
   const runtime = createRuntime({ clock, log: report.log, observer: report })
   const counts = new RowCounts()
   const listener = {
-    rejected: (...[place, rejection]: Parameters<Report['rejected']>) => {
+    rejected: (place: RowPlace, rejection: Rejection): void => {
       counts.wasRejected()
       report.rejected(place, rejection)
     },

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { readSendingOptions } from '../../../src/cli/sending/sending-options.ts'
+import { transfer } from '../../../src/cli/sending/transfer.ts'
 import { imbalances, type Ledger } from '../../../src/model/index.ts'
 import { TestEndpoint } from '../../support/endpoint.ts'
 import { gate } from '../../support/gate.ts'
-import { start } from '../../support/io.ts'
+import { CapturedStream, start } from '../../support/io.ts'
 
 const rows = (count: number) => '{"type":"track","userId":"u_1","event":"E"}\n'.repeat(count)
 
@@ -135,5 +137,32 @@ describe('the virtual clock', () => {
     }
     expect(waits.length).toBeGreaterThanOrEqual(9)
     expect(times.at(-1)! - times[0]!).toBeLessThanOrEqual(4 * 60 * 60 * 1_000)
+  })
+})
+
+describe('a transfer that fails inside', () => {
+  test('ends with 1, the error and the books of what was done', async () => {
+    const endpoint = await TestEndpoint.start('hang')
+    const call = { type: 'track', userId: 'u_1', event: 'E' }
+    const unusable = {
+      get type(): string {
+        throw new TypeError('worn out')
+      },
+    }
+    async function* source() {
+      yield {
+        rows: [call, call].map((value, line) => ({ kind: 'row' as const, line, value, bytes: 0 })),
+      }
+      await endpoint.received(2)
+      yield { rows: [{ kind: 'row' as const, line: 3, value: unusable, bytes: 0 }] }
+    }
+    const stderr = new CapturedStream()
+    const stop = new AbortController().signal
+    const io = { stdin: process.stdin, stdout: new CapturedStream(), stderr, env: {}, stop }
+    const options = await readSendingOptions({ to: [endpoint.url], flushAt: 1 }, io)
+    expect(await transfer({ io, options, rows: source() })).toBe(1)
+    expect(stderr.text).toContain('Something went wrong inside evroute: TypeError: worn out')
+    expect(stderr.text).toMatch(/\n3 read = 3 accepted .* 3 deliveries = 0 delivered \+ 3 pending/)
+    expect(stderr.text).not.toContain('tried again')
   })
 })
