@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../model/index.ts'
+import { isJsonObject, mergeBatch, type BatchDefaults, type JsonObject } from '../model/index.ts'
 import { closeBrace, openBrace } from './json-bytes.ts'
 import { badRow, parseJson, type BadRow, type Row } from './row.ts'
 
@@ -12,12 +12,11 @@ export const heldBatchBytesMax: number = 4 * 1024 * 1024
 const heldRowBytesMin = 256
 
 /** The members of a batch document that apply to each of its calls. */
-const sharedMembers = ['context', 'integrations'] as const
-type SharedMember = (typeof sharedMembers)[number]
+const sharedMembers: readonly (keyof BatchDefaults)[] = ['context', 'integrations']
 
 /** Puts a batch document's context and integrations under each of its calls. */
 export class Batch {
-  readonly #shared = new Map<SharedMember, JsonObject>()
+  #shared: BatchDefaults = {}
   #held: Row[] = []
   #heldBytes = 0
   #isStreaming = false
@@ -67,7 +66,7 @@ export class Batch {
     this.#isStreaming = true
   }
 
-  #addMember(name: SharedMember, value: unknown, line: number): BadRow | undefined {
+  #addMember(name: keyof BatchDefaults, value: unknown, line: number): BadRow | undefined {
     if (value === undefined || value === null) return undefined
     if (!isJsonObject(value)) {
       return badRow(line, 'wrong_type', `The ${name} of a batch must be an object`)
@@ -78,21 +77,11 @@ export class Batch {
         `${heldBatchBytesMax} bytes of them, and must stand before`
       return badRow(line, 'event_too_large', message)
     }
-    this.#shared.set(name, value)
+    this.#shared = { ...this.#shared, [name]: value }
     return undefined
   }
 
   #merged(row: Row): Row {
-    if (row.kind === 'bad' || this.#shared.size === 0) return row
-    const value = Object.fromEntries(
-      [...this.#shared].map(([name, shared]) => [name, under(shared, row.value[name])]),
-    )
-    return { ...row, value: { ...row.value, ...value } }
+    return row.kind === 'bad' ? row : { ...row, value: mergeBatch(row.value, this.#shared) }
   }
-}
-
-/** The call wins, key by key. What is no object is left for the check of the call to refuse. */
-function under(shared: JsonObject, own: JsonObject[string]): JsonObject[string] {
-  if (own === undefined || own === null) return shared
-  return isJsonObject(own) ? { ...shared, ...own } : own
 }

@@ -25,6 +25,13 @@ describe('context and integrations of a batch', () => {
     expect(await briefOf(`{"x":1,"batch":[${calls}] , ${shared} }`)).toEqual(merged)
   })
 
+  it('leave an opt-out in the context of a call as it is', async () => {
+    const call = '{"context":{"integrations":{"Webhooks":false}}}'
+    expect(await briefOf(`{"batch":[${call}],"integrations":{"Slack":true}}`)).toEqual([
+      [1, { context: {}, integrations: { Slack: true, Webhooks: false } }],
+    ])
+  })
+
   it('leave what is no object to the check of the call', async () => {
     expect(await briefOf(`{${shared},"batch":[{"context":"x","integrations":[1]}]}`)).toEqual([
       [1, { context: 'x', integrations: [1] }],
