@@ -1,4 +1,4 @@
-import { checkCall, limits, type CallCheck } from '../model/index.ts'
+import { checkCall, isNestedDeeper, limits, type CallCheck } from '../model/index.ts'
 
 /**
  * Checks a parsed call as `checkCall` does, and refuses one that is nested more than
@@ -15,12 +15,4 @@ export function checkParsedCall(value: unknown): CallCheck {
   if (field === undefined) return check
   const message = `${field} must not be nested more than ${limits.callNestingMax} levels deep`
   return { kind: 'invalid', code: 'wrong_type', message }
-}
-
-/** Stops at the limit, so that the call stack reaches. */
-function isNestedDeeper(value: unknown, levelsMax: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return (
-    levelsMax === 0 || Object.values(value).some((member) => isNestedDeeper(member, levelsMax - 1))
-  )
 }

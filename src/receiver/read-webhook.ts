@@ -2,6 +2,8 @@ import {
   eventTypes,
   isEventType,
   isJsonObject,
+  isNestedDeeper,
+  limits,
   messageOf,
   type EventType,
   type JsonObject,
@@ -40,8 +42,8 @@ export interface Malformed<Code extends string = MalformedCode> {
   readonly message: string
 }
 
-/** Nesting that everything which prints or compares a body later survives. */
-const depthMax = 500
+/** What a call's fields may have, and the body around them: all that can be sent can be received. */
+const levelsMax = limits.callNestingMax + 1
 
 /** Tells a webhook from other bytes. A missing version or identity is no fault. */
 export function readWebhook(rawBody: Buffer): Webhook | Malformed {
@@ -53,8 +55,8 @@ export function readWebhook(rawBody: Buffer): Webhook | Malformed {
   if (!isJsonObject(body)) {
     return malformed('not_an_object', `The body is ${describe(body)}, not a JSON object`)
   }
-  if (isDeeperThan(depthMax, body)) {
-    return malformed('too_deep', `The body is nested more than ${depthMax} levels deep`)
+  if (isNestedDeeper(body, levelsMax)) {
+    return malformed('too_deep', `The body is nested more than ${levelsMax} levels deep`)
   }
   const type = body['type']
   if (type === undefined || type === null || type === '') {
@@ -83,20 +85,6 @@ function parse(text: string): { readonly value: unknown } | Malformed {
     // The parser's message quotes the body.
     return malformed('invalid_json', `The body is not JSON: ${shortText(messageOf(error), 120)}`)
   }
-}
-
-/** Goes level by level, so that no nesting is too deep for the question itself. */
-function isDeeperThan(levels: number, value: object): boolean {
-  let level: readonly object[] = [value]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth === levels) return true
-    level = level.flatMap((parent) => Object.values(parent).filter(isContainer))
-  }
-  return false
-}
-
-function isContainer(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }
 
 function missingField(type: EventType, body: JsonObject): Malformed | undefined {
