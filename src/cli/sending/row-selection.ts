@@ -36,6 +36,7 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
     return this.#skipped
   }
 
+  /** Reads the files from their beginning. */
   async *[Symbol.asyncIterator](): AsyncGenerator<RowGroup> {
     tellOfTerminalInput(this.#paths, this.#io)
     // All are opened first, so that a wrong name costs nothing.

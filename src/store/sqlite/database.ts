@@ -3,9 +3,6 @@ import { EvrouteError } from '../../model/index.ts'
 /** A value that SQLite stores. */
 export type SqlValue = string | number | null
 
-/** A row, by the names of its columns. */
-export type SqlRow = Readonly<Record<string, SqlValue>>
-
 /** What the store needs of a prepared statement; both bindings have it. */
 export interface Statement {
   /** Runs it and tells how many rows it changed. */
@@ -64,8 +61,8 @@ function refuseOldVersion(DatabaseSync: Binding['DatabaseSync']): void {
 
 async function loadBinding(): Promise<Binding> {
   const major = Number(process.versions.node.split('.')[0])
-  const name = major >= ownSqliteNodeMajor ? 'node:sqlite' : '@photostructure/sqlite'
-  return (await import(name)) as Binding
+  if (major < ownSqliteNodeMajor) return import('@photostructure/sqlite')
+  return process.getBuiltinModule('node:sqlite') as unknown as Binding
 }
 
 function isOlder(version: readonly number[]): boolean {
