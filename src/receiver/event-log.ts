@@ -1,23 +1,30 @@
 import { messageOf } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
 import type { ReceivedCounts, ReceivedEvent, UnnumberedEvent } from './received-event.ts'
+import type { Waits } from './waits.ts'
 
 /**
- * Is told of each event, in order. What it throws, or rejects with, goes to the log and stops nobody;
- * what it returns is not waited for.
+ * Is told of each event, in order. What it returns is awaited before the sender is answered and before
+ * the next event is told, so that a slow listener slows the senders; it must not wait for a later
+ * event itself. What it throws, or rejects with, goes to the log and stops nobody.
  */
 export type EventListener = (event: ReceivedEvent) => unknown
 
 /** Bodies that are kept in memory, whatever the number of events: 64 MB. */
 const keptBytesMax = 64 * 1024 * 1024
 
-/** What arrived: numbers it, counts it, keeps the newest of it and tells whoever listens. */
+/**
+ * What arrived: numbers it, counts it, keeps the newest of it and tells whoever listens, one event
+ * after the other.
+ */
 export class EventLog {
   readonly #eventsMax: number
   readonly #log: Log
+  readonly #waits: Waits
   readonly #listeners = new Set<EventListener>()
   readonly #kept: ReceivedEvent[] = []
   #keptBytes = 0
+  #turn: Promise<void> = Promise.resolve()
   #counts: ReceivedCounts = Object.freeze({
     received: 0,
     wellFormed: 0,
@@ -27,10 +34,15 @@ export class EventLog {
     missing: 0,
   })
 
-  /** @param eventsMax - how many events are kept */
-  constructor(eventsMax: number, log: Log) {
+  /**
+   * @param eventsMax - how many events are kept
+   * @param log - is told of listeners that fail
+   * @param waits - those for listeners; once they are ended nobody waits for a listener any more
+   */
+  constructor(eventsMax: number, log: Log, waits: Waits) {
     this.#eventsMax = eventsMax
     this.#log = log
+    this.#waits = waits
   }
 
   /** The newest events, oldest first: at most `eventsMax`, with bodies of at most 64 MB. */
@@ -43,13 +55,16 @@ export class EventLog {
     return this.#counts
   }
 
-  /** Numbers, counts and keeps an event and tells it to every listener, before it returns. */
-  add(request: UnnumberedEvent): ReceivedEvent {
-    const event = Object.freeze({ seq: this.#counts.received + 1, ...request })
-    this.#counts = countWith(this.#counts, event)
-    this.#keep(event)
-    for (const listener of [...this.#listeners]) this.#tell(listener, event)
-    return event
+  /**
+   * Numbers, counts and keeps an event and tells it to every listener, once those are done with the
+   * event before. Resolves when they are done with this one.
+   *
+   * @param describe - gives the event at its turn; what it throws is what this rejects with
+   */
+  add(describe: () => UnnumberedEvent): Promise<void> {
+    const added = this.#turn.then(() => this.#add(describe()))
+    this.#turn = added.catch(() => undefined)
+    return added
   }
 
   /**
@@ -64,6 +79,16 @@ export class EventLog {
     return () => void this.#listeners.delete(told)
   }
 
+  async #add(request: UnnumberedEvent): Promise<void> {
+    const event = Object.freeze({ seq: this.#counts.received + 1, ...request })
+    this.#counts = countWith(this.#counts, event)
+    this.#keep(event)
+    const wait = this.#waits.begin()
+    const telling = [...this.#listeners].map((listener) => this.#tell(listener, event))
+    void Promise.all(telling).then(() => wait.abort())
+    await this.#waits.endOf(wait)
+  }
+
   #keep(event: ReceivedEvent): void {
     this.#kept.push(event)
     this.#keptBytes += event.bytes
@@ -72,16 +97,14 @@ export class EventLog {
     }
   }
 
-  #tell(listener: EventListener, event: ReceivedEvent): void {
-    const call = async (): Promise<void> => {
+  /** Never rejects. */
+  async #tell(listener: EventListener, event: ReceivedEvent): Promise<void> {
+    try {
       await listener(event)
+    } catch (error) {
+      const fields = { seq: event.seq, error: messageOf(error) }
+      this.#log.warn('a listener of the receiver failed', fields)
     }
-    call().catch((error: unknown) =>
-      this.#log.warn('a listener of the receiver failed', {
-        seq: event.seq,
-        error: messageOf(error),
-      }),
-    )
   }
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { listen, type Listening } from '../http/index.ts'
 import { EvrouteError } from '../model/index.ts'
+import { systemClock } from '../runtime/index.ts'
 import { decideAnswer } from './answer.ts'
 import { receiverApp, send } from './app.ts'
 import { EventLog, type EventListener } from './event-log.ts'
@@ -28,6 +29,8 @@ export interface WaitOptions {
 const headersTimeoutMs = 10_000
 /** The same over a whole request, for those whose body is not read: longer than a body may take. */
 const requestTimeoutMs = 60_000
+/** How long listeners are awaited when a receiver closes: shorter than senders wait for answers. */
+const listenersGraceMs = 250
 
 /**
  * Receives webhooks on this machine: checks the signature of each, answers it, and keeps it.
@@ -46,6 +49,7 @@ export class Receiver implements AsyncDisposable {
   readonly #settings: ReceiverSettings
   readonly #log: EventLog
   readonly #waits: Waits
+  readonly #listenerWaits: Waits
   readonly #underWay = new Set<Promise<void>>()
   #listening: Promise<Listening> | undefined
   #closed: Promise<void> | undefined
@@ -54,8 +58,9 @@ export class Receiver implements AsyncDisposable {
   constructor(options?: ReceiverOptions) {
     this.#settings = checkReceiverOptions(options)
     const { eventsMax, runtime } = this.#settings
-    this.#log = new EventLog(eventsMax, runtime.log)
     this.#waits = new Waits(runtime.clock)
+    this.#listenerWaits = new Waits(runtime.clock)
+    this.#log = new EventLog(eventsMax, runtime.log, this.#listenerWaits)
   }
 
   /** The newest events, oldest first: at most `eventsMax`, with bodies of at most 64 MB. */
@@ -87,8 +92,9 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Stops accepting and ends: delays are cut short, requests under way get half a second. Called
-   * again it waits for the same end. No event comes after it.
+   * Stops accepting and ends: delays are cut short, requests under way get half a second. Listeners
+   * get a quarter of it; what comes later is told to them without waiting for them. Called again it
+   * waits for the same end. No event comes after it.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close()
@@ -102,7 +108,8 @@ export class Receiver implements AsyncDisposable {
 
   /**
    * Tells the listener of every event from now on, in the order of `seq`, when its answer is about to
-   * be sent.
+   * be sent. What it returns is awaited before that, and before the next event: a slow listener slows
+   * the senders, and their webhooks do not pile up.
    *
    * @returns a function that ends it
    */
@@ -156,9 +163,12 @@ export class Receiver implements AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#waits.endAll()
+    // Real time, as that of the requests.
+    const timer = systemClock.schedule(listenersGraceMs, () => this.#listenerWaits.endAll())
     const listening = await this.#listening?.catch(() => undefined)
     await listening?.close()
     await Promise.allSettled(this.#underWay)
+    timer.cancel()
   }
 
   #track(handling: Promise<void>): Promise<void> {
@@ -173,12 +183,12 @@ export class Receiver implements AsyncDisposable {
     const inspection = await inspectRequest(request, this.#settings)
     const answer = decideAnswer(inspection, this.#settings)
     await this.#delay(response)
-    // Recorded before the sender can see its answer, so that whoever waited for it finds the event.
     const { status } = answer
-    const hungUp = response.destroyed
-    this.#log.add(
-      recordOf({ request, inspection, status, atMs, answeredAtMs: clock.nowMs(), hungUp }),
-    )
+    // Recorded before the sender can see its answer, so that whoever waited for it finds the event.
+    await this.#log.add(() => {
+      const hungUp = response.destroyed
+      return recordOf({ request, inspection, status, atMs, answeredAtMs: clock.nowMs(), hungUp })
+    })
     if (this.#closed !== undefined) response.setHeader('connection', 'close')
     send(response, answer)
   }

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { EventLog } from '../../src/receiver/event-log.ts'
 import type { UnnumberedEvent } from '../../src/receiver/received-event.ts'
-import { silentLog, type Log } from '../../src/runtime/index.ts'
+import { Waits } from '../../src/receiver/waits.ts'
+import { ManualClock, silentLog, type Log } from '../../src/runtime/index.ts'
+import { gate } from '../support/gate.ts'
 
 const request: UnnumberedEvent = {
   atMs: 0,
@@ -31,37 +33,42 @@ const malformed: UnnumberedEvent = {
   signature: 'unchecked',
 }
 
-test('numbers from 1, freezes and keeps', () => {
-  const log = new EventLog(10, silentLog)
-  const first = log.add(request)
+function logOf(eventsMax: number, log: Log = silentLog, waits = new Waits(new ManualClock(0))) {
+  return new EventLog(eventsMax, log, waits)
+}
+
+test('numbers from 1, freezes and keeps', async () => {
+  const log = logOf(10)
+  await log.add(() => request)
   const before = log.events
-  log.add(request)
+  await log.add(() => request)
   expect(before).toHaveLength(1)
   expect(log.events.map(({ seq }) => seq)).toEqual([1, 2])
-  expect(log.events[0]).toBe(first)
-  expect(Object.isFrozen(first)).toBe(true)
+  expect(log.events[0]).toBe(before[0])
+  expect(Object.isFrozen(before[0])).toBe(true)
 })
 
-test('the oldest goes when there are too many', () => {
-  const log = new EventLog(2, silentLog)
-  for (let count = 0; count < 5; count++) log.add(request)
+test('the oldest goes when there are too many', async () => {
+  const log = logOf(2)
+  for (let count = 0; count < 5; count++) await log.add(() => request)
   expect(log.events.map(({ seq }) => seq)).toEqual([4, 5])
   expect(log.counts.received).toBe(5)
 })
 
-test('the oldest goes when their bodies are more than 64 MB', () => {
-  const log = new EventLog(100, silentLog)
-  for (let count = 0; count < 5; count++) log.add({ ...request, bytes: 30 * 1024 * 1024 })
+test('the oldest goes when their bodies are more than 64 MB', async () => {
+  const log = logOf(100)
+  const large = { ...request, bytes: 30 * 1024 * 1024 }
+  for (let count = 0; count < 5; count++) await log.add(() => large)
   expect(log.events.map(({ seq }) => seq)).toEqual([4, 5])
 })
 
-test('counts by content and by signature', () => {
-  const log = new EventLog(0, silentLog)
+test('counts by content and by signature', async () => {
+  const log = logOf(0)
   const before = log.counts
-  log.add(request)
-  log.add({ ...request, signature: 'invalid' })
-  log.add({ ...request, signature: 'missing' })
-  log.add(malformed)
+  await log.add(() => request)
+  await log.add(() => ({ ...request, signature: 'invalid' }))
+  await log.add(() => ({ ...request, signature: 'missing' }))
+  await log.add(() => malformed)
   expect(log.counts).toEqual({
     received: 4,
     wellFormed: 3,
@@ -76,36 +83,71 @@ test('counts by content and by signature', () => {
 
 test('a listener that fails is logged and stops nobody', async () => {
   const warnings: unknown[] = []
-  const warned = new Promise<void>((resolve) => {
-    const recording: Log = {
-      debug: () => undefined,
-      warn: (_message, fields) => {
-        warnings.push(fields?.['error'])
-        if (warnings.length === 2) resolve()
-      },
-    }
-    const log = new EventLog(10, recording)
-    const told: number[] = []
-    log.listen(() => {
-      throw new Error('thrown')
-    })
-    log.listen(() => Promise.reject(new Error('rejected')))
-    log.listen(({ seq }) => told.push(seq))
-    log.add(request)
-    expect(told).toEqual([1])
+  const warn: Log['warn'] = (_message, fields) => void warnings.push(fields?.['error'])
+  const log = logOf(10, { debug: () => undefined, warn })
+  const told: number[] = []
+  log.listen(() => {
+    throw new Error('thrown')
   })
-  await warned
+  log.listen(() => Promise.reject(new Error('rejected')))
+  log.listen(({ seq }) => told.push(seq))
+  await log.add(() => request)
+  expect(told).toEqual([1])
   expect(warnings.toSorted()).toEqual(['rejected', 'thrown'])
 })
 
-test('a listener given twice is told twice, and ends once at a time', () => {
-  const log = new EventLog(10, silentLog)
+test('a listener given twice is told twice, and ends once at a time', async () => {
+  const log = logOf(10)
   const told: number[] = []
   const listener = ({ seq }: { seq: number }): unknown => told.push(seq)
   const endFirst = log.listen(listener)
   log.listen(listener)
-  log.add(request)
+  await log.add(() => request)
   endFirst()
-  log.add(request)
+  await log.add(() => request)
   expect(told).toEqual([1, 1, 2])
+})
+
+test('the next event is told when all listeners are done with the one before', async () => {
+  const log = logOf(10)
+  const [slow, told] = [gate(), gate()]
+  const steps: string[] = []
+  log.listen(async ({ seq }) => {
+    steps.push(`begin ${seq}`)
+    told.open()
+    await slow.opened
+    steps.push(`end ${seq}`)
+  })
+  const adding = [1, 2].map((seq) => log.add(() => request).then(() => steps.push(`added ${seq}`)))
+  await told.opened
+  expect(log.counts.received).toBe(1)
+  slow.open()
+  await Promise.all(adding)
+  expect(steps).toEqual(['begin 1', 'end 1', 'added 1', 'begin 2', 'end 2', 'added 2'])
+})
+
+test('nobody waits for listeners any more once the waits for them are ended', async () => {
+  const waits = new Waits(new ManualClock(0))
+  const log = logOf(10, silentLog, waits)
+  const told: number[] = []
+  log.listen(({ seq }) => {
+    told.push(seq)
+    return new Promise(() => undefined)
+  })
+  const adding = [log.add(() => request), log.add(() => request)]
+  waits.endAll()
+  await Promise.all(adding)
+  await log.add(() => request)
+  expect(told).toEqual([1, 2, 3])
+})
+
+test('an event that cannot be described holds up none', async () => {
+  const log = logOf(10)
+  const broken = log.add(() => {
+    throw new Error('out of time')
+  })
+  const next = log.add(() => request)
+  await expect(broken).rejects.toThrow('out of time')
+  await next
+  expect(log.events).toMatchObject([{ seq: 1 }])
 })

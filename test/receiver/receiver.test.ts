@@ -6,6 +6,7 @@ import { EvrouteError } from '../../src/model/index.ts'
 import { bodyDeadlineMs } from '../../src/receiver/read-body.ts'
 import { Receiver } from '../../src/receiver/index.ts'
 import { createRuntime, systemClock } from '../../src/runtime/index.ts'
+import { gate } from '../support/gate.ts'
 import {
   dial,
   nextEvent,
@@ -162,6 +163,59 @@ describe('closing under way', () => {
     expect(await answering).toMatch(/^HTTP\/1.1 200 /)
     await closing
     expect(receiver.counts.wellFormed).toBe(1)
+  })
+})
+
+describe('listeners that take their time', () => {
+  test('are awaited before the sender is answered', async () => {
+    const { receiver, url } = await start()
+    const written = gate()
+    const steps: string[] = []
+    receiver.on('event', async () => {
+      await written.opened
+      steps.push('written')
+    })
+    const received = nextEvent(receiver)
+    const answered = post(url, trackBody).then(() => steps.push('answered'))
+    await received
+    written.open()
+    await answered
+    expect(steps).toEqual(['written', 'answered'])
+  })
+
+  test('do not keep a receiver from closing: senders are answered, events told', async () => {
+    const { receiver, url } = await start()
+    const told: number[] = []
+    receiver.on('event', ({ seq }) => {
+      told.push(seq)
+      return new Promise(() => undefined)
+    })
+    const received = nextEvent(receiver)
+    const first = post(url, trackBody)
+    await received
+    const closing = receiver.close()
+    expect(await first).toMatchObject({ status: 200 })
+    await closing
+    expect(told).toEqual([1])
+  })
+
+  test('do not keep it from closing where the sender has left', async () => {
+    const { receiver, port } = await start()
+    receiver.on('event', () => new Promise(() => undefined))
+    const received = nextEvent(receiver)
+    const socket = await dial(port)
+    socket.write(rawPost('/', trackBody))
+    await received
+    socket.destroy()
+    await receiver.close()
+    expect(receiver.counts.received).toBe(1)
+  })
+
+  test('may close the receiver', async () => {
+    const { receiver, url } = await start()
+    receiver.on('event', () => receiver.close())
+    expect(await post(url, trackBody)).toMatchObject({ status: 200 })
+    await receiver.close()
   })
 })
 
