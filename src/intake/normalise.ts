@@ -2,6 +2,7 @@ import {
   formatTimestamp,
   hasFourDigitYear,
   isJsonObject,
+  liftIntegrations,
   limits,
   parseTimestamp,
   type AnalyticsEvent,
@@ -37,9 +38,9 @@ export interface Normalised {
  * Makes an event of a checked call: ids become strings, absent and null fields go, the timestamp is
  * corrected for the sender's clock, `context.integrations` moves up.
  */
-export function normalise(type: CallType, call: JsonObject, arrival: Arrival): Normalised {
+export function normalise(type: CallType, given: JsonObject, arrival: Arrival): Normalised {
+  const call = liftIntegrations(given)
   const instant = instantOf(call, arrival)
-  const { context, integrations } = contextOf(call)
   const event: AnalyticsEvent = {
     messageId: idOf(call['messageId']) ?? arrival.newId(),
     type,
@@ -56,8 +57,8 @@ export function normalise(type: CallType, call: JsonObject, arrival: Arrival): N
     ...present('category', textOf(call['category'])),
     ...present('properties', objectOf(call['properties'])),
     ...present('traits', objectOf(call['traits'])),
-    context,
-    integrations,
+    context: objectOf(call['context']) ?? {},
+    integrations: objectOf(call['integrations']) ?? {},
   }
   return { event, timestampUnreadable: instant.unreadable }
 }
@@ -81,14 +82,6 @@ function instantOf(
 function skewMs(call: JsonObject, { receivedAtMs, sentAtMs }: Arrival): number {
   if (sentAtMs === undefined) return 0
   return receivedAtMs - (parseTimestamp(call['sentAt']) ?? sentAtMs ?? receivedAtMs)
-}
-
-function contextOf(call: JsonObject): { context: JsonObject; integrations: JsonObject } {
-  const context = objectOf(call['context']) ?? {}
-  const integrations = objectOf(call['integrations'])
-  if (!Object.hasOwn(context, 'integrations')) return { context, integrations: integrations ?? {} }
-  const { integrations: nested, ...rest } = context
-  return { context: rest, integrations: integrations ?? objectOf(nested) ?? {} }
 }
 
 function idOf(value: JsonValue | undefined): string | undefined {

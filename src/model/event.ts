@@ -1,19 +1,11 @@
-import type { CallType } from './call.ts'
+import { callTypes, type CallType } from './call.ts'
 import type { JsonObject } from './json.ts'
 
 /** What can be delivered: the six calls and the notification of a deletion request. */
 export type EventType = CallType | 'delete'
 
 /** The seven types, in the order of the documentation. */
-export const eventTypes: readonly EventType[] = Object.freeze([
-  'identify',
-  'track',
-  'page',
-  'screen',
-  'group',
-  'alias',
-  'delete',
-])
+export const eventTypes: readonly EventType[] = Object.freeze([...callTypes, 'delete'] as const)
 
 /** Tells an event type from any other text. */
 export function isEventType(value: unknown): value is EventType {

@@ -1,5 +1,11 @@
 import { openInput, readRows, type Row } from '../../importer/index.ts'
-import { isJsonObject, type EventType, type JsonObject, type JsonValue } from '../../model/index.ts'
+import {
+  isJsonObject,
+  liftIntegrations,
+  type EventType,
+  type JsonObject,
+  type JsonValue,
+} from '../../model/index.ts'
 import type { Io } from '../io.ts'
 import { tellOfTerminalInput } from '../terminal-input.ts'
 
@@ -51,16 +57,9 @@ export async function* repeatedRows(
   }
 }
 
-/** Some clients write them into the context, where they count as long as nothing else is given. */
-function ownIntegrations({ integrations, context }: JsonObject): JsonObject {
-  if (isJsonObject(integrations)) return integrations
-  const nested = isJsonObject(context) ? context['integrations'] : undefined
-  return isJsonObject(nested) ? nested : {}
-}
-
 function changeRow(row: Row, { type, timestamp, integrations }: RowChanges): Row {
   if (row.kind === 'bad') return row
-  const value: Record<string, JsonValue | undefined> = { ...row.value }
+  const value: Record<string, JsonValue | undefined> = { ...liftIntegrations(row.value) }
   if (type !== undefined) {
     value['type'] ??= type
     if (value['type'] !== type) {
@@ -71,7 +70,8 @@ function changeRow(row: Row, { type, timestamp, integrations }: RowChanges): Row
   }
   if (timestamp !== undefined) value['timestamp'] = timestamp
   if (integrations !== undefined) {
-    value['integrations'] = { ...ownIntegrations(row.value), ...integrations }
+    const own = isJsonObject(value['integrations']) ? value['integrations'] : {}
+    value['integrations'] = { ...own, ...integrations }
   }
   return { ...row, value }
 }
