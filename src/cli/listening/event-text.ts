@@ -1,4 +1,4 @@
-import { type JsonObject, plainText, shortText } from '../../model/index.ts'
+import { plainText, shortText } from '../../model/index.ts'
 import {
   summarise,
   summaryText,
@@ -9,8 +9,9 @@ import {
   type SummaryRole,
 } from '../../receiver/index.ts'
 import type { Style } from '../output/style.ts'
-import { formatJson } from '../output/json.ts'
 import { formatTimeOfDay } from '../output/time.ts'
+import { columnsOf, cutToColumns, padToColumns } from './columns.ts'
+import { payloadText } from './payload-text.ts'
 
 /** How a received request is shown to a person. */
 export interface EventView {
@@ -18,7 +19,7 @@ export interface EventView {
   readonly style: Style
   /** What the summaries before saw. */
   readonly memory: SummaryMemory
-  /** Whether the whole payload follows the line. */
+  /** Whether the payload follows the line, up to 200 lines of it. */
   readonly verbose: boolean
   /** The terminal's width; undefined where lines may be of any length. */
   readonly columns: number | undefined
@@ -28,7 +29,7 @@ export interface EventView {
 const wideColumns = 100
 /** Below it there is no room for long ids, nor for the signature's verdict in words. */
 const narrowColumns = 80
-const summaryCharactersMin = 8
+const summaryColumnsMin = 8
 
 const signatureMarks: Readonly<
   Record<
@@ -46,6 +47,7 @@ const signatureMarks: Readonly<
 type Cell = readonly [text: string, look: keyof Style]
 
 const gap = '  '
+const payloadIndent = '      '
 
 const looks: Readonly<Record<SummaryRole, keyof Style>> = {
   name: 'strong',
@@ -66,7 +68,7 @@ const looks: Readonly<Record<SummaryRole, keyof Style>> = {
 export function eventText(event: ReceivedEvent, view: EventView): string {
   const lines = [mainLine(event, view)]
   if (event.reason !== null) lines.push(`  ${view.style.bad(`└ ${plainText(event.reason)}`)}`)
-  if (view.verbose) lines.push(payload(event, view.style))
+  if (view.verbose) lines.push(`${payloadText(event, view.style).replace(/^/gm, payloadIndent)}\n`)
   return `${lines.join('\n')}\n`
 }
 
@@ -74,7 +76,7 @@ function mainLine(event: ReceivedEvent, { style, memory, columns = Infinity }: E
   const { before, after } = cellsOf(event, columns)
   const parts = event.kind === 'webhook' ? summarise(event, memory) : malformedParts(event)
   const room = [...before, ...after].reduce(
-    (left, [text]) => left - text.length - gap.length,
+    (left, [text]) => left - columnsOf(text) - gap.length,
     columns,
   )
   const paint = ([text, look]: Cell): string => style[look](text)
@@ -88,7 +90,8 @@ function cellsOf(
 ): { readonly before: readonly Cell[]; readonly after: readonly Cell[] } {
   const isWide = columns >= wideColumns
   const { sign, words, look } = signatureMarks[event.signature]
-  const userCharactersMax = isWide ? 36 : columns < narrowColumns ? 12 : 16
+  const userColumnsMax = isWide ? 36 : columns < narrowColumns ? 12 : 16
+  const user = cutToColumns(shortText(event.userId ?? '-', userColumnsMax), userColumnsMax)
   const type = (event.type ?? 'malformed').toUpperCase().padEnd(9)
   const time: Cell = [formatTimeOfDay(event.atMs), 'faint']
   const duration: Cell = [`${event.durationMs}ms`, 'faint']
@@ -97,7 +100,7 @@ function cellsOf(
       ...(isWide ? [time] : []),
       [`#${event.seq}`.padEnd(4), 'plain'],
       [type, typeLook(event)],
-      [shortText(event.userId ?? '-', userCharactersMax).padEnd(6), 'name'],
+      [padToColumns(user, 6), 'name'],
     ],
     after: [
       [columns < narrowColumns ? sign : `${sign} ${words}`, look],
@@ -121,15 +124,8 @@ function typeLook({ kind, type }: ReceivedEvent): keyof Style {
 
 /** Colours a summary; where there is no room for all of it, it is cut. */
 function paintSummary(parts: readonly SummaryPart[], room: number, style: Style): string {
-  const charactersMax = Math.max(room, summaryCharactersMin)
-  if (summaryText(parts).length > charactersMax) {
-    return shortText(summaryText(parts), charactersMax)
-  }
+  const columnsMax = Math.max(room, summaryColumnsMin)
+  const text = summaryText(parts)
+  if (columnsOf(text) > columnsMax) return cutToColumns(plainText(text), columnsMax)
   return parts.map(({ role, text }) => style[looks[role]](text)).join('')
-}
-
-function payload(event: ReceivedEvent, style: Style): string {
-  const body: JsonObject | null = event.body
-  const text = body === null ? plainText(event.rawBody.toString('utf8')) : formatJson(body, style)
-  return `${text.replace(/^/gm, '      ')}\n`
 }
