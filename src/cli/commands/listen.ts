@@ -54,10 +54,10 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
       'end after this time, with 5 if --count is not reached',
       durationFlag,
     )
-    .option('--save <file>', 'append every request to a file, byte for byte')
+    .option('--save <file>', 'append every request to an NDJSON file, its exact bytes in base64')
     .option('--json', 'NDJSON records on stdout')
     .option('-q, --quiet', 'only the lines of requests')
-    .option('-v, --verbose', 'whole payloads')
+    .option('-v, --verbose', 'payloads too, up to 200 lines of each')
     .option('--no-color', 'no colours')
     .addHelpText('after', examples)
   command.action(async () => {

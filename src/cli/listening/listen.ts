@@ -1,5 +1,4 @@
-import { open, type FileHandle } from 'node:fs/promises'
-import { EvrouteError, formatDuration, messageOf } from '../../model/index.ts'
+import { formatDuration } from '../../model/index.ts'
 import {
   Receiver,
   SummaryMemory,
@@ -9,10 +8,12 @@ import {
 } from '../../receiver/index.ts'
 import { stopwatch } from '../../runtime/index.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
-import type { Io } from '../io.ts'
+import { DataWriter, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { recordLine } from '../output/records.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
+import { defaultUrl } from '../sending/sending-options.ts'
+import { Capture } from './capture.ts'
 import { eventRecord } from './event-record.ts'
 import { eventText } from './event-text.ts'
 
@@ -34,13 +35,13 @@ export interface ListenOptions {
   readonly count: number | undefined
   /** Ends after this time. */
   readonly timeoutMs: number | undefined
-  /** Appends every request to this file. */
+  /** Appends every request to this file; ends when one cannot be written. */
   readonly save: string | undefined
   /** NDJSON on stdout. */
   readonly json: boolean
   /** No lines beside those of requests. */
   readonly quiet: boolean
-  /** Whole payloads. */
+  /** Payloads. */
   readonly verbose: boolean
   /** False with `--no-color`. */
   readonly color: boolean
@@ -54,14 +55,14 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
   const capture = options.save === undefined ? undefined : await Capture.open(options.save)
   const badSignature = new AbortController()
   receiver.on('event', (event) => {
-    view.event(event)
-    capture?.append(event)
     const { signature } = event
     if (options.strict && (signature === 'invalid' || signature === 'missing')) badSignature.abort()
+    return Promise.all([view.event(event), capture?.append(event)])
   })
   try {
     view.ready(await receiver.start())
-    const stop = AbortSignal.any([io.stop, badSignature.signal])
+    const ends = [io.stop, badSignature.signal, capture?.failed].filter((end) => end !== undefined)
+    const stop = AbortSignal.any(ends)
     const met = await untilEnd({ receiver, options, stop })
     await receiver.close()
     view.summary(receiver.counts, elapsedMs())
@@ -102,18 +103,22 @@ async function untilEnd(parts: {
 /** Tells what arrives. */
 interface ListenView {
   ready(address: ReceiverAddress): void
-  event(event: ReceivedEvent): void
+  /** Resolves once the reader has caught up. */
+  event(event: ReceivedEvent): Promise<void>
   summary(counts: ReceivedCounts, durationMs: number): void
 }
 
 function jsonView(io: Io): ListenView {
-  const write = (record: Readonly<Record<string, unknown>>): void => {
-    if (io.stop.reason !== 'output_closed') io.stdout.write(recordLine(record))
-  }
+  const stdout = new DataWriter(io)
+  const write = (record: Readonly<Record<string, unknown>>): void =>
+    stdout.write(recordLine(record))
   return {
     ready: ({ url, port }) =>
       write({ kind: 'ready', url, urls: [url], port, inspector: null, pid: process.pid }),
-    event: (event) => write(eventRecord(event)),
+    event: (event) => {
+      write(eventRecord(event))
+      return stdout.ready()
+    },
     summary: (counts, durationMs) =>
       write({ kind: 'summary', ...counts, ms: Math.round(durationMs) }),
   }
@@ -121,6 +126,7 @@ function jsonView(io: Io): ListenView {
 
 function textView(io: Io, options: ListenOptions): ListenView {
   const memory = new SummaryMemory()
+  const stdout = new DataWriter(io)
   const style = createStyle(wantsColor(io, io.stdout, options.color))
   const aside = createStyle(wantsColor(io, io.stderr, options.color))
   const { verbose, quiet } = options
@@ -129,9 +135,9 @@ function textView(io: Io, options: ListenOptions): ListenView {
       if (!quiet) io.stderr.write(banner(address, options, aside))
     },
     event: (event) => {
-      if (io.stop.reason === 'output_closed') return
       const { columns } = io.stdout
-      io.stdout.write(eventText(event, { style, memory, verbose, columns }))
+      stdout.write(eventText(event, { style, memory, verbose, columns }))
+      return stdout.ready()
     },
     summary: (counts, durationMs) => {
       if (!quiet) io.stderr.write(`${countsText(counts)} in ${formatDuration(durationMs)}\n`)
@@ -148,12 +154,18 @@ function banner({ url }: ReceiverAddress, options: ListenOptions, style: Style):
   const lines = [
     `Listening  ${style.strong(url)}`,
     `Signature  ${signature}`,
-    style.faint('Ctrl-C stops it. Try `evroute send track` in another terminal.'),
+    style.faint(`Ctrl-C stops it. Try \`${sendCommand(url, secret)}\` in another terminal.`),
   ]
   if (!/^(127\.|localhost$|::1$)/.test(host)) {
     lines.unshift(style.warning(`Other machines can reach this receiver: it listens on ${host}`))
   }
   return `${lines.join('\n')}\n\n`
+}
+
+/** What sends a webhook here; a secret is not repeated. */
+function sendCommand(url: string, secret: string | undefined): string {
+  const to = `${url}/` === defaultUrl ? '' : ` --to ${url}`
+  return `evroute send track${to}${secret === undefined ? '' : ' --secret ...'}`
 }
 
 function countsText(counts: ReceivedCounts): string {
@@ -164,50 +176,4 @@ function countsText(counts: ReceivedCounts): string {
   if (counts.invalid > 0) parts.push(`${formatCount(counts.invalid)} with a wrong one`)
   if (counts.missing > 0) parts.push(`${formatCount(counts.missing)} without one`)
   return parts.join(', ')
-}
-
-/** A file that every request is appended to, byte for byte. */
-class Capture {
-  readonly #path: string
-  readonly #file: FileHandle
-  #written: Promise<void> = Promise.resolve()
-
-  private constructor(path: string, file: FileHandle) {
-    this.#path = path
-    this.#file = file
-  }
-
-  static async open(path: string): Promise<Capture> {
-    try {
-      return new Capture(path, await open(path, 'a'))
-    } catch (error) {
-      throw cannotWrite(path, error)
-    }
-  }
-
-  append(event: ReceivedEvent): void {
-    const line = recordLine(eventRecord(event))
-    this.#written = this.#written.then(() => this.#file.appendFile(line))
-    // Told by close, which is awaited.
-    this.#written.catch(() => undefined)
-  }
-
-  async close(): Promise<void> {
-    try {
-      await this.#written
-    } catch (error) {
-      throw cannotWrite(this.#path, error)
-    } finally {
-      await this.#file.close()
-    }
-  }
-}
-
-function cannotWrite(path: string, cause: unknown): EvrouteError {
-  return new EvrouteError({
-    code: 'cannot_write_file',
-    message: `Cannot save to ${path}: ${messageOf(cause)}`,
-    hint: 'Check that the folder exists and may be written to.',
-    cause,
-  })
 }

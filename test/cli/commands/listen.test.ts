@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { request as httpRequest } from 'undici'
 import { describe, expect, test } from 'vitest'
+import { columnsOf } from '../../../src/cli/listening/columns.ts'
 import { signBody } from '../../../src/webhook/index.ts'
 import { fixture } from '../../support/fixtures.ts'
 import { start, run, type RunningCommand, type RunSettings } from '../../support/io.ts'
@@ -199,9 +200,9 @@ describe('listen', () => {
   })
 
   test.skipIf(!existsSync('/dev/full'))(
-    'tells when what it saves cannot be written to the end',
+    'ends at once with 7 when what it saves cannot be written',
     async () => {
-      const { command, url } = await listening(['--save', '/dev/full', '--count', '1'])
+      const { command, url } = await listening(['--save', '/dev/full', '--count', '2'])
       await post(url, track)
       const { code, stderr } = await command.ended
       expect(code).toBe(7)
@@ -250,6 +251,23 @@ describe('listen', () => {
       command.stop()
       await command.ended
     }
+  })
+
+  test.each([
+    [[], {}, ''],
+    [['--secret', 'not-a-real-secret'], {}, ' --secret ...'],
+    [[], { EVROUTE_SECRET: 'not-a-real-secret' }, ' --secret ...'],
+  ])('says what sends to it, with %j and %j', async (argv, env, end) => {
+    const { command, url } = await listening(argv, { env })
+    expect(command.stderr.text).toContain(`\`evroute send track --to ${url}${end}\``)
+    expect(command.stderr.text).not.toContain('not-a-real-secret')
+    command.stop()
+    await command.ended
+  })
+
+  test('says in its help what a file of --save is', async () => {
+    const { stdout } = await run(['listen', '--help'])
+    expect(stdout.replace(/\s+/g, ' ')).toContain('NDJSON file, its exact bytes in base64')
   })
 
   test('is quiet but for the lines of requests with -q', async () => {
@@ -321,6 +339,14 @@ describe('listen', () => {
       url,
       JSON.stringify({ type: 'track', userId: 'u'.repeat(50), event: 'E'.repeat(90) }),
     )
+    await post(
+      url,
+      JSON.stringify({
+        type: 'track',
+        userId: '山田太郎様'.repeat(3),
+        event: '注文完了🎉'.repeat(9),
+      }),
+    )
     await httpRequest(`${url}/${'p'.repeat(99)}`, { method: 'PUT' }).then(({ body }) => body.dump())
     command.stop()
     const { stdout } = await command.ended
@@ -328,8 +354,8 @@ describe('listen', () => {
       .trimEnd()
       .split('\n')
       .filter((line) => line.startsWith('#'))
-    expect(lines).toHaveLength(9)
-    expect(lines.map((line) => line.length).filter((width) => width > 60)).toEqual([])
+    expect(lines).toHaveLength(10)
+    expect(lines.map(columnsOf).filter((width) => width > 60)).toEqual([])
     expect(lines[7]).toMatch(/^#8 {4}TRACK {6}u{11}… {2}“E+… {2}- {2}200$/)
   })
 })
