@@ -95,6 +95,8 @@ export class DataWriter {
   /** Writes now; {@link ready} tells when to go on. */
   write(text: string): void {
     if (isOutputGone(this.#io.stop) || this.#io.stdout.write(text)) return
+    // Nobody waits for a drain once the command is to end.
+    if (this.#io.stop.aborted) return
     // Asked for right after the write: a drain that came before is not told again.
     this.#drained ??= drained(this.#io).then(() => (this.#drained = undefined))
   }
