@@ -13,7 +13,7 @@ export function checkUrl(setting: string, text: unknown): string {
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw new SettingError(
       setting,
-      `Cannot send to "${String(text)}": it is not a full URL`,
+      `Cannot send to "${String(text)}": it is not a full http or https URL`,
       'Write the URL with its scheme, such as https://example.com/hook.',
     )
   }

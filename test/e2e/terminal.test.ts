@@ -93,7 +93,7 @@ describe('on a terminal', () => {
     const argv = ['send', 'track', '--endpoint', 'ftp://example.com', '--write-key', 'k']
     const { screen, ended } = onTerminal(argv)
     expect(await ended).toBe(2)
-    expect(screen.text).toContain('must be an http or https URL')
+    expect(screen.text).toContain('it is not a full http or https URL')
   })
 
   test('listen keeps a request on one line, in colour, and ends with 0 on Ctrl-C', async () => {

@@ -26,7 +26,7 @@ describe('checkUrl', () => {
     (text) => {
       expect(refusal(text)).toMatchObject({
         setting: 'endpoint',
-        message: `Cannot send to "${String(text)}": it is not a full URL`,
+        message: `Cannot send to "${String(text)}": it is not a full http or https URL`,
       })
     },
   )

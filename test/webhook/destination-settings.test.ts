@@ -132,7 +132,7 @@ describe('the URL of an endpoint', () => {
   ])('"%s" is refused', (url) => {
     const error = refusal(settings({ endpoints: [...urls(1), { url }] }))
     expect(error.setting).toBe('endpoints[1].url')
-    expect(error.message).toBe(`Cannot send to "${url}": it is not a full URL`)
+    expect(error.message).toBe(`Cannot send to "${url}": it is not a full http or https URL`)
     expect(error.hint).toContain('https://')
   })
 

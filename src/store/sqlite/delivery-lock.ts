@@ -14,19 +14,21 @@ export class DeliveryLock {
 
   /** @throws EvrouteError `store_in_use` when another process delivers from the store */
   static async take(storePath: string): Promise<DeliveryLock> {
-    const database = await openDatabase(`${storePath}-lock`)
+    let database: Database | undefined
     try {
+      database = await openDatabase(`${storePath}-lock`)
       database.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE')
+      return new DeliveryLock(database)
     } catch (error) {
-      database.close()
+      database?.close()
+      if (!isLocked(error)) throw error
       throw new EvrouteError({
         code: 'store_in_use',
-        message: `Cannot deliver from ${storePath}: ${lockProblem(error)}`,
+        message: `Cannot deliver from ${storePath}: another process does so`,
         hint: 'Wait until the other process has ended, or name another store.',
         cause: error,
       })
     }
-    return new DeliveryLock(database)
   }
 
   /** Lets the next process in. */
@@ -35,7 +37,6 @@ export class DeliveryLock {
   }
 }
 
-function lockProblem(error: unknown): string {
-  const message = messageOf(error)
-  return /locked|busy/i.test(message) ? 'another process does so' : message
+function isLocked(error: unknown): boolean {
+  return /locked|busy/i.test(messageOf(error))
 }

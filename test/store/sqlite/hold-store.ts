@@ -10,4 +10,5 @@ await store.add({
 })
 await store.claim({ nowMs, shares: [{ destinationId: 'crm', deliveriesMax: 1 }] })
 process.stdout.write('held\n')
-setInterval(() => undefined, 60_000)
+// The store must stay reachable: one that is collected would let go of its lock.
+setInterval(() => void store.ledger(), 60_000)
