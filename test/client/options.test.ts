@@ -52,7 +52,11 @@ describe('clientSettings', () => {
     ['flushAfterMs', [-1, 86_400_001, Infinity], 'a whole number from 0 to 86400000'],
     ['queueMax', [0, 1_000_001], 'a whole number from 1 to 1000000'],
     ['timeoutMs', [0, 300_001], 'a whole number from 1 to 300000'],
-    ['endpoint', ['', 'localhost:4000', 'ftp://example.com/', '/v1/batch', 4], 'not a full http or https URL'],
+    [
+      'endpoint',
+      ['', 'localhost:4000', 'ftp://example.com/', '/v1/batch', 4],
+      'not a full http or https URL',
+    ],
     ['endpoint', ['https://user:fake-password@example.com/'], 'carries a user name or password'],
     ['disabled', ['yes', 0], 'true or false'],
     ['transport', [{}, { send: () => undefined }], 'lacks the method send or close'],

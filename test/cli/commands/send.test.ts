@@ -171,7 +171,11 @@ describe('the command line is refused with 2', () => {
     [['track', '--header', 'User-Agent: mine'], 'a static header User-Agent', 'X-Team'],
     [['track', '--header', 'X-Team: a\nb'], 'characters that a header cannot carry', ''],
     [['track', '--integration', 'All'], 'Name=true or Name=false', ''],
-    [['track', '--to', 'example.com'], '"example.com": it is not a full http or https URL', 'with its scheme'],
+    [
+      ['track', '--to', 'example.com'],
+      '"example.com": it is not a full http or https URL',
+      'with its scheme',
+    ],
     [['track', '--to', 'http://a:b@example.com'], 'carries a user name or password', ''],
     [
       ['track', ...Array.from({ length: 6 }, (_, n) => ['--to', `http://127.0.0.1:9/${n}`]).flat()],
@@ -186,7 +190,11 @@ describe('the command line is refused with 2', () => {
       'Cannot use --write-key without --endpoint',
       'EVROUTE_ENDPOINT',
     ],
-    [['track', '--endpoint', 'ftp://x', '--write-key', 'k'], 'it is not a full http or https URL', 'https://'],
+    [
+      ['track', '--endpoint', 'ftp://x', '--write-key', 'k'],
+      'it is not a full http or https URL',
+      'https://',
+    ],
     ...webhookFlags.map(refusalWithService),
   ])('for %j', async (argv, message, hint) => {
     const { code, stdout, stderr } = await run(['send', ...argv])
