@@ -2,4 +2,5 @@
 export * from './attempt.ts'
 export * from './dispatcher.ts'
 export * from './retry-policy.ts'
+export * from './log-port.ts'
 export * from './store-port.ts'

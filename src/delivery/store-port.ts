@@ -1,4 +1,5 @@
-import type { DeliveryLedger, EventType, RequestRecord } from '../model/index.ts'
+import type { DeliveryLedger, EventType, Lane, RequestRecord } from '../model/index.ts'
+import type { DeliveryLog } from './log-port.ts'
 
 /** One webhook to be delivered to one destination. */
 export interface NewDelivery {
@@ -16,6 +17,8 @@ export interface NewEvent {
   readonly messageId: string
   /** What it is. */
   readonly type: EventType
+  /** Whom it is about, for the delivery log; null where only an anonymousId is known. */
+  readonly userId: string | null
   /** One per destination that gets it; none when it is filtered. */
   readonly deliveries: readonly NewDelivery[]
 }
@@ -23,9 +26,29 @@ export interface NewEvent {
 /** What became of an event that was added. */
 export type AddOutcome = 'routed' | 'filtered' | 'duplicate' | 'suppressed'
 
+/** An endpoint that a delivery does not ask. */
+export interface EndpointHold {
+  /** The endpoint. */
+  readonly url: string
+  /** Until when, in milliseconds since 1970; null for good, because it refused the delivery. */
+  readonly untilMs: number | null
+}
+
+/** How far a delivery has come. */
+export interface DeliveryProgress {
+  /** Rounds that were made, over all. */
+  readonly attempts: number
+  /** Of those, rounds of the current retry window: a manual retry begins a new one. */
+  readonly windowAttempts: number
+  /** When the first round of the window started, in milliseconds since 1970; null before it. */
+  readonly firstAttemptAtMs: number | null
+  /** Endpoints that are not asked. */
+  readonly holds: readonly EndpointHold[]
+}
+
 /** A delivery that the dispatcher holds until it settles it. */
-export interface LeasedDelivery {
-  /** Identifies it among the deliveries of its destination. */
+export interface LeasedDelivery extends DeliveryProgress {
+  /** Identifies it among the deliveries of its destination; later ones have greater ids. */
   readonly id: number
   /** The destination. */
   readonly destinationId: string
@@ -35,42 +58,60 @@ export interface LeasedDelivery {
   readonly type: EventType
   /** The exact text to send. */
   readonly body: string
-  /** Rounds that were made before. */
-  readonly attempts: number
-  /** When the first round started, in milliseconds since 1970; null before it. */
-  readonly firstAttemptAtMs: number | null
-  /** Endpoints that failed for good and are not asked again. */
-  readonly refusedUrls: readonly string[]
+  /** Why it is due. */
+  readonly lane: Lane
+  /** Since when it is due, in milliseconds since 1970. */
+  readonly dueAtMs: number
 }
 
 /** How a leased delivery ends its lease. */
 export type Settlement = {
-  /** The delivery as `claim` gave it out: it stands for that lease and no other. */
+  /** The delivery as it was given out: it stands for that lease and no other. */
   readonly delivery: LeasedDelivery
 } & (
-  | { readonly kind: 'delivered'; readonly requests: readonly RequestRecord[] }
+  | { readonly kind: 'delivered'; readonly attempts: number }
   | {
       readonly kind: 'failed' | 'expired'
+      /** Rounds that were made, over all. */
+      readonly attempts: number
       readonly reason: string
-      readonly requests: readonly RequestRecord[]
     }
+  /** Waits in the lane `retry` from now on. */
   | {
       readonly kind: 'retry'
       readonly dueAtMs: number
-      readonly firstAttemptAtMs: number
-      readonly refusedUrls: readonly string[]
-      readonly requests: readonly RequestRecord[]
+      /** The last moment at which another round may start. */
+      readonly expiresAtMs: number
+      readonly progress: DeliveryProgress
     }
-  /** Given back, its round not made or cut off by our own side: due at once, and nothing counted. */
-  | { readonly kind: 'returned' }
+  /** Given back, its round not made or cut off by our own side: nothing counted, same lane. */
+  | { readonly kind: 'returned'; readonly dueAtMs: number }
 )
 
-/** How many deliveries of one destination may be claimed. */
-export interface Share {
+/** How many deliveries of one destination may be given out. */
+export interface Room {
   /** The destination. */
   readonly destinationId: string
   /** At the most so many. */
   readonly deliveriesMax: number
+}
+
+/** How many deliveries of one lane may be claimed. */
+export interface Share extends Room {
+  /** The lane. */
+  readonly lane: Lane
+  /** Only what is due at this moment or before, in milliseconds since 1970. */
+  readonly dueByMs: number
+}
+
+/** When the first delivery of a lane can be claimed. */
+export interface DueTime {
+  /** The destination. */
+  readonly destinationId: string
+  /** The lane. */
+  readonly lane: Lane
+  /** Milliseconds since 1970; in the past when it is due. */
+  readonly dueAtMs: number
 }
 
 /**
@@ -80,37 +121,43 @@ export interface Share {
  * is one round trip over a batch, and rejects with EvrouteError `store_closed` after `close()`.
  * `test/conformance/` has the suite that every engine passes.
  */
-export interface DeliveryStore {
+export interface DeliveryStore extends DeliveryLog {
   /**
    * Takes events and their deliveries in, all or nothing, and writes the ledger. Resolves once they
    * are as durable as the engine makes them; an engine that is full lets the caller wait.
    *
-   * @returns what became of each event, in order
+   * What the caller has room for is handed over at once, leased, in the order of the events; the rest
+   * waits in the lane `first`.
    */
   add(batch: {
     readonly nowMs: number
+    /** An event is a duplicate when its messageId was added at this moment or after. */
+    readonly seenSinceMs: number
     readonly events: readonly NewEvent[]
-  }): Promise<readonly AddOutcome[]>
-  /** Leases deliveries that are due, oldest due first within a destination. */
+    /** What to hand over; a destination stands in it once at the most. */
+    readonly handOver: readonly Room[]
+  }): Promise<{
+    /** What became of each event, in order. */
+    readonly outcomes: readonly AddOutcome[]
+    /** What was handed over. */
+    readonly leased: readonly LeasedDelivery[]
+  }>
+  /** Leases deliveries that are due, oldest due first within a lane, then lowest id. */
   claim(request: {
     readonly nowMs: number
     readonly shares: readonly Share[]
   }): Promise<readonly LeasedDelivery[]>
-  /** Ends leases; settling a lease that has ended already changes nothing. */
+  /**
+   * Ends leases and writes requests to the log, together. Settling a lease that has ended already
+   * changes nothing; a request is written whatever became of its delivery.
+   */
   settle(batch: {
     readonly nowMs: number
     readonly settlements: readonly Settlement[]
+    readonly requests: readonly RequestRecord[]
   }): Promise<void>
-  /** When the next delivery of these destinations can be claimed; undefined when none is waiting. */
-  nextDueMs(request: { readonly destinationIds: readonly string[] }): Promise<number | undefined>
-  /**
-   * How many deliveries of these destinations are pending or leased: for who must know of a few
-   * destinations that all is done, which neither the ledger, that counts all of them, nor `nextDueMs`,
-   * that passes over what is leased, can tell.
-   */
-  pending(request: { readonly destinationIds: readonly string[] }): Promise<number>
+  /** When the first delivery of each lane of these destinations can be claimed; none for an empty lane. */
+  nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]>
   /** The books: every event that was added and every delivery that was made of it. */
   ledger(): Promise<DeliveryLedger>
-  /** Lets go of everything; idempotent. */
-  close(): Promise<void>
 }

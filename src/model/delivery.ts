@@ -6,15 +6,27 @@ import type { EventType } from './event.ts'
  */
 export type DeliveryState = 'pending' | 'leased' | 'delivered' | 'failed' | 'expired'
 
+/**
+ * Why a delivery is due: nobody has tried it yet, the schedule of retries says so, or a person does.
+ * Each is a queue of its own.
+ */
+export type Lane = 'first' | 'retry' | 'manual'
+
 /** How one request ended: `final` means that asking again cannot help. */
 export type RequestVerdict = 'success' | 'retry' | 'final'
 
 /** One request of an attempt, as the delivery log shows it. */
 export interface RequestRecord {
+  /** The destination of the delivery. */
+  readonly destinationId: string
+  /** Identifies the delivery among those of its destination. */
+  readonly deliveryId: number
   /** The event that was sent. */
   readonly messageId: string
   /** Where it was sent. */
   readonly url: string
+  /** Why it was made. */
+  readonly lane: Lane
   /** The round it belongs to, from 1. */
   readonly attempt: number
   /** When it started, in milliseconds since 1970. */
@@ -27,6 +39,22 @@ export interface RequestRecord {
   readonly error: string | null
   /** How long it took, in milliseconds. */
   readonly durationMs: number
+  /** The first 4 KB of the answer's body; empty when there was none. */
+  readonly excerpt: string
+}
+
+/** The circuit breaker of an endpoint let go or took hold. */
+export interface EndpointChange {
+  /** The destination's id. */
+  readonly destinationId: string
+  /** The endpoint. */
+  readonly url: string
+  /** `open`: it is left alone until it is probed. `closed`: it answers again. */
+  readonly state: 'open' | 'closed'
+  /** When it is asked again, in milliseconds since 1970; null when it is closed. */
+  readonly probeAtMs: number | null
+  /** How its last request failed; null when it is closed. */
+  readonly error: string | null
 }
 
 /** A delivery that came to its end. */

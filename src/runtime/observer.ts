@@ -1,4 +1,4 @@
-import type { RequestRecord, SettledDelivery } from '../model/index.ts'
+import type { EndpointChange, RequestRecord, SettledDelivery } from '../model/index.ts'
 
 /** Is told what happens to deliveries, as it happens. It must not throw. */
 export interface Observer {
@@ -6,10 +6,13 @@ export interface Observer {
   request(record: RequestRecord): void
   /** A delivery came to its end. */
   settled(delivery: SettledDelivery): void
+  /** The circuit breaker of an endpoint opened, opened again after a probe, or closed. */
+  endpoint(change: EndpointChange): void
 }
 
 /** Takes no notice. */
 export const silentObserver: Observer = Object.freeze({
   request: () => undefined,
   settled: () => undefined,
+  endpoint: () => undefined,
 })

@@ -1,0 +1,141 @@
+import type { DeliveryLedger, EventType, Lane, RequestRecord } from '../model/index.ts'
+import type { DeliveryProgress } from './store-port.ts'
+
+/** Where a delivery stands, as the log knows it: what is being sent is pending. */
+export type LoggedState = 'pending' | 'delivered' | 'failed' | 'expired'
+
+/** A delivery as the log lists it. */
+export interface LoggedDelivery extends DeliveryProgress {
+  /** The destination. */
+  readonly destinationId: string
+  /** Identifies it among the deliveries of its destination. */
+  readonly id: number
+  /** Who sent the event. */
+  readonly sourceId: string
+  /** The event. */
+  readonly messageId: string
+  /** What the event is. */
+  readonly type: EventType
+  /** Whom it is about; null where only an anonymousId is known. */
+  readonly userId: string | null
+  /** Where it stands. */
+  readonly state: LoggedState
+  /** Why its next round is due, or its last one was. */
+  readonly lane: Lane
+  /** When the event was accepted, in milliseconds since 1970. */
+  readonly acceptedAtMs: number
+  /** When its next round is due; null unless it is pending. */
+  readonly dueAtMs: number | null
+  /** The last moment at which another round may start; null before a round failed. */
+  readonly expiresAtMs: number | null
+  /** When it came to its end; null while it is pending. */
+  readonly settledAtMs: number | null
+  /** Why it failed or expired; null otherwise. */
+  readonly reason: string | null
+  /** How often it was retried by hand. */
+  readonly manualRetries: number
+}
+
+/** A delivery with all that happened to it. */
+export interface DeliveryStory extends LoggedDelivery {
+  /** The exact text of the webhook. */
+  readonly body: string
+  /** Every request, in the order they started. */
+  readonly requests: readonly RequestRecord[]
+}
+
+/** Which deliveries are meant: those that meet every condition that is there. */
+export interface DeliveryFilter {
+  /** Of this destination. */
+  readonly destinationId?: string | undefined
+  /** With this id. */
+  readonly id?: number | undefined
+  /** Of this event. */
+  readonly messageId?: string | undefined
+  /** In one of these states. */
+  readonly states?: readonly LoggedState[] | undefined
+  /** Of one of these types. */
+  readonly types?: readonly EventType[] | undefined
+  /** About this user. */
+  readonly userId?: string | undefined
+  /** Accepted at this moment or after, in milliseconds since 1970. */
+  readonly sinceMs?: number | undefined
+  /** Accepted before this moment. */
+  readonly untilMs?: number | undefined
+}
+
+/** What of a store is to be forgotten: moments, in milliseconds since 1970. */
+export interface PurgeRequest {
+  /** Now: when what is given up here came to its end. */
+  readonly nowMs: number
+  /** Deliveries that were delivered before it go. */
+  readonly deliveredBeforeMs: number
+  /** Deliveries that failed or expired before it go. */
+  readonly failedBeforeMs: number
+  /** Pending deliveries that are due since before it, and not given out, expire as `abandoned`. */
+  readonly abandonedBeforeMs: number
+  /** messageIds that were added before it are forgotten. */
+  readonly messageIdsBeforeMs: number
+  /** At the most so many rows of each kind, so that nobody waits long for it. */
+  readonly rowsMax: number
+}
+
+/** What a purge did. */
+export interface PurgeResult {
+  /** Rows that it dealt with; zero once nothing is left to purge. */
+  readonly rows: number
+  /** Of those, deliveries that expired as `abandoned`. */
+  readonly abandoned: number
+}
+
+/** Deliveries that came to their end, by how. */
+export type EndedCounts = Readonly<Record<'delivered' | 'failed' | 'expired', number>>
+
+/** What a store says of itself, and what is in it. */
+export interface StoreAudit {
+  /** The books. */
+  readonly ledger: DeliveryLedger
+  /** Deliveries that are there, counted one by one. */
+  readonly counted: EndedCounts & { readonly pending: number }
+  /** Deliveries that were purged. */
+  readonly purged: EndedCounts
+  /** Deliveries whose text is missing. */
+  readonly withoutBody: number
+}
+
+/**
+ * What is known of deliveries: for whoever asks about them, in the delivering process or beside it.
+ * The rules of the DeliveryStore port hold.
+ */
+export interface DeliveryLog {
+  /** Deliveries that the filter names, those with the greatest ids first. */
+  list(request: {
+    readonly filter: DeliveryFilter
+    /** At the most so many. */
+    readonly limit: number
+    /** Only those with a lower id: the last one of the page before. */
+    readonly beforeId?: number | undefined
+  }): Promise<readonly LoggedDelivery[]>
+  /** One delivery with its text and its requests; undefined when there is none. */
+  story(request: {
+    readonly destinationId: string
+    readonly id: number
+  }): Promise<DeliveryStory | undefined>
+  /**
+   * Makes deliveries due at once in the lane `manual`, with a new retry window and every endpoint asked
+   * again: those of the filter that failed or expired, or that wait for a retry.
+   *
+   * @returns how many it was: fewer than `limit` once none is left
+   */
+  retry(request: {
+    readonly nowMs: number
+    readonly filter: DeliveryFilter
+    readonly limit: number
+  }): Promise<number>
+  /** Forgets what is old; the ledger keeps its totals. */
+  purge(request: PurgeRequest): Promise<PurgeResult>
+  /** The books beside what is there, at one moment. */
+  audit(): Promise<StoreAudit>
+  /** Lets go of everything; idempotent. */
+  close(): Promise<void>
+}
