@@ -1,15 +1,39 @@
-import TinyQueue from 'tinyqueue'
 import type {
   AddOutcome,
+  DeliveryFilter,
   DeliveryStore,
+  DeliveryStory,
+  DueTime,
   LeasedDelivery,
-  NewDelivery,
+  LoggedDelivery,
   NewEvent,
+  PurgeRequest,
+  PurgeResult,
+  Room,
   Settlement,
   Share,
+  StoreAudit,
 } from '../../delivery/index.ts'
-import { emptyLedger, EvrouteError, type DeliveryLedger } from '../../model/index.ts'
+import {
+  emptyLedger,
+  EvrouteError,
+  type DeliveryLedger,
+  type RequestRecord,
+} from '../../model/index.ts'
+import { meets } from './delivery-filter.ts'
 import { RecentKeys } from './recent-keys.ts'
+import { SettledLog } from './settled-log.ts'
+import {
+  deliveryOrigin,
+  lease,
+  loggedDelivery,
+  newWindow,
+  storedDelivery,
+  type DeliveryEnd,
+  type DeliveryOrigin,
+  type StoredDelivery,
+} from './stored-delivery.ts'
+import { WaitingLanes } from './waiting-lanes.ts'
 
 /** The bounds of a memory store. */
 export interface MemoryStoreOptions {
@@ -22,50 +46,65 @@ export interface MemoryStoreOptions {
   readonly pendingBytesMax?: number
   /** messageIds that are remembered for deduplication; 100,000 by default. */
   readonly messageIdsMax?: number
-}
-
-/** A delivery with its place in the queue of its destination. */
-interface QueuedDelivery extends LeasedDelivery {
-  readonly dueAtMs: number
+  /** Deliveries that the log keeps once they came to their end; 1,000 by default. */
+  readonly settledMax?: number
 }
 
 const pendingMaxDefault = 10_000
 const pendingBytesMaxDefault = 64 * 1024 * 1024
 const messageIdsMaxDefault = 100_000
+const settledMaxDefault = 1_000
 
 type Counts = { -readonly [Name in keyof DeliveryLedger]: DeliveryLedger[Name] }
 
+/** An event that was read to its end, so that nothing can fail while it is taken in. */
+interface ReadEvent {
+  readonly key: string
+  readonly origins: readonly DeliveryOrigin[]
+}
+
 /**
- * Keeps deliveries in memory: for `send` and for tests. Settled deliveries go at once and old
- * messageIds are forgotten, so that memory stays flat however much passes through.
+ * Keeps deliveries in memory: for `send` and for tests. Only the last deliveries that came to their
+ * end are kept and old messageIds are forgotten, so that memory stays flat however much passes through.
  */
 export class MemoryStore implements DeliveryStore {
   readonly #pendingMax: number
   readonly #pendingBytesMax: number
   readonly #seen: RecentKeys
-  readonly #queues = new Map<string, TinyQueue<QueuedDelivery>>()
-  readonly #leased = new Map<number, LeasedDelivery>()
+  readonly #pending = new Map<number, StoredDelivery>()
+  readonly #waiting = new WaitingLanes()
+  readonly #settled: SettledLog
   readonly #roomWaiters: (() => void)[] = []
+  readonly #counts: Counts = { ...emptyLedger }
   #nextId = 1
   #closed = false
   #pendingBytes = 0
-  readonly #counts: Counts = { ...emptyLedger }
 
   constructor(options: MemoryStoreOptions = {}) {
     this.#pendingMax = options.pendingMax ?? pendingMaxDefault
     this.#pendingBytesMax = options.pendingBytesMax ?? pendingBytesMaxDefault
     this.#seen = new RecentKeys(options.messageIdsMax ?? messageIdsMaxDefault)
+    this.#settled = new SettledLog(options.settledMax ?? settledMaxDefault)
   }
 
   async add(batch: {
     readonly nowMs: number
+    readonly seenSinceMs: number
     readonly events: readonly NewEvent[]
-  }): Promise<readonly AddOutcome[]> {
+    readonly handOver: readonly Room[]
+  }): Promise<{
+    readonly outcomes: readonly AddOutcome[]
+    readonly leased: readonly LeasedDelivery[]
+  }> {
     while (!this.#closed && this.#isFull()) {
       await new Promise<void>((resolve) => this.#roomWaiters.push(resolve))
     }
     this.#refuseWhenClosed()
-    return batch.events.map((event) => this.#addEvent(event, batch.nowMs))
+    const room = new Map(batch.handOver.map((one) => [one.destinationId, one.deliveriesMax]))
+    const events = batch.events.map(readEvent)
+    const taken = { nowMs: batch.nowMs, seenSinceMs: batch.seenSinceMs, added: [] }
+    const outcomes = events.map((event) => this.#addEvent(event, taken))
+    return { outcomes, leased: this.#handOver(taken.added, room) }
   }
 
   async claim(request: {
@@ -73,36 +112,27 @@ export class MemoryStore implements DeliveryStore {
     readonly shares: readonly Share[]
   }): Promise<readonly LeasedDelivery[]> {
     await this.#open()
-    return request.shares.flatMap((share) => this.#claimShare(share, request.nowMs))
+    return request.shares.flatMap((share) => this.#waiting.take(share).map(lease))
   }
 
   async settle(batch: {
     readonly nowMs: number
     readonly settlements: readonly Settlement[]
+    readonly requests: readonly RequestRecord[]
   }): Promise<void> {
     await this.#open()
+    for (const request of batch.requests) {
+      this.#find(request.destinationId, request.deliveryId)?.requests.push(request)
+    }
     for (const settlement of batch.settlements) this.#settleOne(settlement, batch.nowMs)
     this.#letIn()
   }
 
-  async nextDueMs(request: {
+  async nextDue(request: {
     readonly destinationIds: readonly string[]
-  }): Promise<number | undefined> {
+  }): Promise<readonly DueTime[]> {
     await this.#open()
-    const dueTimes = request.destinationIds
-      .map((id) => this.#queues.get(id)?.peek()?.dueAtMs)
-      .filter((dueAtMs) => dueAtMs !== undefined)
-    return dueTimes.length === 0 ? undefined : Math.min(...dueTimes)
-  }
-
-  async pending(request: { readonly destinationIds: readonly string[] }): Promise<number> {
-    await this.#open()
-    const wanted = new Set(request.destinationIds)
-    let pending = 0
-    for (const id of wanted) pending += this.#queues.get(id)?.length ?? 0
-    for (const { destinationId } of this.#leased.values())
-      pending += wanted.has(destinationId) ? 1 : 0
-    return pending
+    return request.destinationIds.flatMap((id) => this.#waiting.nextDue(id))
   }
 
   async ledger(): Promise<DeliveryLedger> {
@@ -110,79 +140,191 @@ export class MemoryStore implements DeliveryStore {
     return { ...this.#counts }
   }
 
+  async list(request: {
+    readonly filter: DeliveryFilter
+    readonly limit: number
+    readonly beforeId?: number | undefined
+  }): Promise<readonly LoggedDelivery[]> {
+    await this.#open()
+    const { filter, limit, beforeId = Infinity } = request
+    return this.#thatMeet(filter)
+      .filter(({ id }) => id < beforeId)
+      .sort((a, b) => b.id - a.id)
+      .slice(0, limit)
+      .map(loggedDelivery)
+  }
+
+  async story(request: {
+    readonly destinationId: string
+    readonly id: number
+  }): Promise<DeliveryStory | undefined> {
+    await this.#open()
+    const delivery = this.#find(request.destinationId, request.id)
+    if (delivery === undefined) return undefined
+    const requests = delivery.requests.toSorted((a, b) => a.atMs - b.atMs)
+    return { ...loggedDelivery(delivery), body: delivery.body, requests }
+  }
+
+  async retry(request: {
+    readonly nowMs: number
+    readonly filter: DeliveryFilter
+    readonly limit: number
+  }): Promise<number> {
+    await this.#open()
+    const chosen = this.#thatMeet(request.filter).filter(canBeRetried).slice(0, request.limit)
+    this.#waiting.remove(new Set(chosen))
+    for (const delivery of chosen) this.#retryOne(delivery, request.nowMs)
+    return chosen.length
+  }
+
+  async purge(request: PurgeRequest): Promise<PurgeResult> {
+    await this.#open()
+    const { nowMs, rowsMax: countMax } = request
+    const settled =
+      this.#settled.purge({
+        states: ['delivered'],
+        beforeMs: request.deliveredBeforeMs,
+        countMax,
+      }) +
+      this.#settled.purge({
+        states: ['failed', 'expired'],
+        beforeMs: request.failedBeforeMs,
+        countMax,
+      })
+    const keys = this.#seen.forget({ beforeMs: request.messageIdsBeforeMs, countMax })
+    const abandoned = this.#waiting.takeDueBefore(request.abandonedBeforeMs, countMax)
+    for (const delivery of abandoned) {
+      this.#end(delivery, { state: 'expired', atMs: nowMs, reason: 'abandoned' })
+    }
+    this.#letIn()
+    return { rows: settled + keys + abandoned.length, abandoned: abandoned.length }
+  }
+
+  async audit(): Promise<StoreAudit> {
+    await this.#open()
+    return {
+      ledger: { ...this.#counts },
+      counted: { ...this.#settled.counted(), pending: this.#pending.size },
+      purged: this.#settled.purged(),
+      withoutBody: 0,
+    }
+  }
+
   close(): Promise<void> {
     this.#closed = true
-    this.#queues.clear()
-    this.#leased.clear()
+    this.#pending.clear()
+    this.#waiting.clear()
+    this.#settled.clear()
     this.#letIn()
     return Promise.resolve()
   }
 
-  #addEvent(event: NewEvent, nowMs: number): AddOutcome {
+  #addEvent(
+    { key, origins }: ReadEvent,
+    batch: { nowMs: number; seenSinceMs: number; added: StoredDelivery[] },
+  ): AddOutcome {
     this.#counts.accepted++
-    const outcome = this.#outcomeOf(event)
+    const outcome = this.#outcomeOf(key, origins.length, batch)
     this.#counts[outcome]++
-    if (outcome === 'routed') {
-      for (const delivery of event.deliveries) {
-        this.#enqueue(newDelivery(this.#nextId++, event, delivery), nowMs)
-        this.#pendingBytes += Buffer.byteLength(delivery.body)
-      }
-      this.#counts.deliveries += event.deliveries.length
-      this.#counts.pending += event.deliveries.length
+    if (outcome !== 'routed') return outcome
+    this.#counts.deliveries += origins.length
+    for (const origin of origins) {
+      const delivery = storedDelivery(origin, this.#nextId++, batch.nowMs)
+      this.#beginPending(delivery)
+      batch.added.push(delivery)
     }
     return outcome
   }
 
-  #outcomeOf(event: NewEvent): AddOutcome {
-    if (!this.#seen.add(`${event.sourceId}\n${event.messageId}`)) return 'duplicate'
-    return event.deliveries.length === 0 ? 'filtered' : 'routed'
+  #outcomeOf(
+    key: string,
+    deliveries: number,
+    moments: { nowMs: number; seenSinceMs: number },
+  ): AddOutcome {
+    if (!this.#seen.add(key, moments)) return 'duplicate'
+    return deliveries === 0 ? 'filtered' : 'routed'
   }
 
-  #enqueue(delivery: LeasedDelivery, dueAtMs: number): void {
-    let queue = this.#queues.get(delivery.destinationId)
-    if (queue === undefined) {
-      queue = new TinyQueue<QueuedDelivery>([], (a, b) => a.dueAtMs - b.dueAtMs || a.id - b.id)
-      this.#queues.set(delivery.destinationId, queue)
+  #handOver(
+    added: readonly StoredDelivery[],
+    room: Map<string, number>,
+  ): readonly LeasedDelivery[] {
+    const leased: LeasedDelivery[] = []
+    for (const delivery of added) {
+      const left = room.get(delivery.destinationId) ?? 0
+      room.set(delivery.destinationId, left - 1)
+      if (left > 0) leased.push(lease(delivery))
+      else this.#waiting.add(delivery)
     }
-    queue.push({ ...delivery, dueAtMs })
-  }
-
-  #claimShare({ destinationId, deliveriesMax }: Share, nowMs: number): readonly LeasedDelivery[] {
-    const queue = this.#queues.get(destinationId)
-    const claimed: LeasedDelivery[] = []
-    while (queue !== undefined && claimed.length < deliveriesMax) {
-      if ((queue.peek()?.dueAtMs ?? Infinity) > nowMs) break
-      const delivery = queue.pop()
-      if (delivery === undefined) break
-      this.#leased.set(delivery.id, delivery)
-      claimed.push(delivery)
-    }
-    return claimed
+    return leased
   }
 
   #settleOne(settlement: Settlement, nowMs: number): void {
-    const { delivery } = settlement
+    const delivery = this.#pending.get(settlement.delivery.id)
     // Only the lease it was given out with: settling twice changes nothing.
-    if (this.#leased.get(delivery.id) !== delivery) return
-    this.#leased.delete(delivery.id)
+    if (delivery?.lease !== settlement.delivery) return
+    delivery.lease = undefined
     switch (settlement.kind) {
       case 'delivered':
       case 'failed':
-      case 'expired':
-        this.#counts[settlement.kind]++
-        this.#counts.pending--
-        this.#pendingBytes -= Buffer.byteLength(delivery.body)
+      case 'expired': {
+        const { kind: state, attempts } = settlement
+        const reason = settlement.kind === 'delivered' ? null : settlement.reason
+        delivery.progress = { ...delivery.progress, attempts }
+        this.#end(delivery, { state, atMs: nowMs, reason })
         break
+      }
       case 'retry': {
-        const { firstAttemptAtMs, refusedUrls, dueAtMs } = settlement
-        const attempts = delivery.attempts + 1
-        this.#enqueue({ ...delivery, attempts, firstAttemptAtMs, refusedUrls }, dueAtMs)
+        const { dueAtMs, expiresAtMs, progress } = settlement
+        Object.assign(delivery, { lane: 'retry', dueAtMs, expiresAtMs, progress })
+        this.#waiting.add(delivery)
         break
       }
       case 'returned':
-        this.#enqueue(delivery, nowMs)
+        delivery.dueAtMs = settlement.dueAtMs
+        this.#waiting.add(delivery)
         break
     }
+  }
+
+  #retryOne(delivery: StoredDelivery, nowMs: number): void {
+    if (delivery.end !== undefined) {
+      this.#settled.remove(delivery)
+      this.#counts[delivery.end.state]--
+      this.#beginPending(delivery)
+      delivery.end = undefined
+    }
+    delivery.lane = 'manual'
+    delivery.dueAtMs = nowMs
+    delivery.expiresAtMs = null
+    delivery.manualRetries++
+    delivery.progress = { attempts: delivery.progress.attempts, ...newWindow }
+    this.#waiting.add(delivery)
+  }
+
+  #beginPending(delivery: StoredDelivery): void {
+    this.#pending.set(delivery.id, delivery)
+    this.#pendingBytes += delivery.bodyBytes
+    this.#counts.pending++
+  }
+
+  #end(delivery: StoredDelivery, end: DeliveryEnd): void {
+    this.#pending.delete(delivery.id)
+    this.#pendingBytes -= delivery.bodyBytes
+    this.#counts.pending--
+    this.#counts[end.state]++
+    delivery.end = end
+    this.#settled.add(delivery)
+  }
+
+  #find(destinationId: string, id: number): StoredDelivery | undefined {
+    const delivery = this.#pending.get(id) ?? this.#settled.get(id)
+    return delivery?.destinationId === destinationId ? delivery : undefined
+  }
+
+  #thatMeet(filter: DeliveryFilter): StoredDelivery[] {
+    const all = [...this.#pending.values(), ...this.#settled.all()]
+    return all.filter((delivery) => meets(delivery, filter))
   }
 
   #letIn(): void {
@@ -206,15 +348,15 @@ export class MemoryStore implements DeliveryStore {
   }
 }
 
-function newDelivery(id: number, event: NewEvent, delivery: NewDelivery): LeasedDelivery {
-  return {
-    id,
-    destinationId: delivery.destinationId,
-    messageId: event.messageId,
-    type: event.type,
-    body: delivery.body,
-    attempts: 0,
-    firstAttemptAtMs: null,
-    refusedUrls: [],
-  }
+function readEvent(event: NewEvent): ReadEvent {
+  const { sourceId, messageId, deliveries } = event
+  // The length keeps one pair from reading like another.
+  const key = `${sourceId.length}:${sourceId}${messageId}`
+  return { key, origins: deliveries.map((delivery) => deliveryOrigin(event, delivery)) }
+}
+
+/** What failed or expired, and what waits for a retry: neither given out nor due for another reason. */
+function canBeRetried({ end, lane, lease: given }: StoredDelivery): boolean {
+  if (end !== undefined) return end.state !== 'delivered'
+  return lane === 'retry' && given === undefined
 }
