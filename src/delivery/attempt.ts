@@ -1,8 +1,9 @@
 import { parseRetryAfter } from '../http/index.ts'
 import type { Destination, Endpoint, RequestRecord } from '../model/index.ts'
 import { stopwatch, type Runtime } from '../runtime/index.ts'
-import { judge, type Judgement, type RequestOutcome } from '../webhook/index.ts'
-import { nextAttemptAtMs, type RetryPolicy } from './retry-policy.ts'
+import { judge, type RequestOutcome } from '../webhook/index.ts'
+import type { RetryPolicy } from './retry-policy.ts'
+import { settleRound, type EndpointResult, type Round } from './round.ts'
 import type { LeasedDelivery, Settlement } from './store-port.ts'
 
 /** Sends one body to one endpoint; never throws. */
@@ -14,40 +15,67 @@ export interface AttemptContext {
   readonly runtime: Runtime
   /** Where the delivery goes. */
   readonly destination: Destination
+  /** Those of its endpoints that are asked. */
+  readonly endpoints: readonly Endpoint[]
   /** Sends one request. */
   readonly post: PostWebhook
   /** When to try again. */
   readonly policy: RetryPolicy
+  /** Is told of every request as it ends, before it settles the round. */
+  readonly ended: (record: RequestRecord) => void
 }
 
-/** One endpoint's part in a round. */
-interface EndpointResult extends Judgement {
-  readonly record: RequestRecord
-  readonly retryAfterMs: number | undefined
-  readonly interrupted: boolean
+/** A round under way. */
+export interface Attempt {
+  /**
+   * What it means for the delivery: known with the first success, which needs no other, or with the
+   * last answer.
+   */
+  readonly settlement: Promise<Settlement>
+  /** Resolves once every request ended, also those that were not waited for. */
+  readonly ended: Promise<unknown>
 }
 
-/**
- * Makes one round: asks every endpoint that has not failed for good, all at once. One success settles
- * the delivery and no other endpoint is asked again.
- */
-export async function attempt(
-  delivery: LeasedDelivery,
-  context: AttemptContext,
-): Promise<Settlement> {
-  const { destination, runtime } = context
-  const startedAtMs = runtime.clock.nowMs()
-  const endpoints = destination.endpoints.filter(({ url }) => !delivery.refusedUrls.includes(url))
-  const results = await Promise.all(
-    endpoints.map((endpoint) => askEndpoint(endpoint, delivery, context)),
-  )
-  return settlement({ delivery, results, startedAtMs }, context)
+/** Makes one round: asks the endpoints, one at least, all at once. */
+export function attempt(delivery: LeasedDelivery, context: AttemptContext): Attempt {
+  const startedAtMs = context.runtime.clock.nowMs()
+  const requests = context.endpoints.map((endpoint) => askEndpoint(endpoint, delivery, context))
+  return {
+    settlement: untilDecided(requests).then((results) =>
+      settlementOf({ delivery, results, startedAtMs }, context),
+    ),
+    ended: Promise.allSettled(requests),
+  }
+}
+
+function settlementOf(
+  round: Pick<Round, 'delivery' | 'results' | 'startedAtMs'>,
+  { destination, policy, runtime }: AttemptContext,
+): Settlement {
+  const urls = destination.endpoints.map(({ url }) => url)
+  const endedAtMs = runtime.clock.nowMs()
+  return settleRound({ ...round, urls, endedAtMs }, policy, runtime.random)
+}
+
+/** Resolves with the first success and what came before it, or with all results. */
+function untilDecided(
+  requests: readonly Promise<EndpointResult>[],
+): Promise<readonly EndpointResult[]> {
+  return new Promise((resolve, reject) => {
+    const results: EndpointResult[] = []
+    for (const request of requests) {
+      request.then((result) => {
+        results.push(result)
+        if (result.verdict === 'success' || results.length === requests.length) resolve(results)
+      }, reject)
+    }
+  })
 }
 
 async function askEndpoint(
   endpoint: Endpoint,
   delivery: LeasedDelivery,
-  { runtime, post }: AttemptContext,
+  { runtime, post, ended }: AttemptContext,
 ): Promise<EndpointResult> {
   const { clock, log, observer } = runtime
   const atMs = clock.nowMs()
@@ -55,86 +83,29 @@ async function askEndpoint(
   const elapsedMs = stopwatch()
   const outcome = await post(endpoint, delivery.body)
   release()
-  const judgement = judge(outcome)
+  const { verdict, status, error } = judge(outcome)
+  const { url } = endpoint
+  const { destinationId, id, messageId, lane } = delivery
   const record: RequestRecord = {
-    messageId: delivery.messageId,
-    url: endpoint.url,
+    destinationId,
+    deliveryId: id,
+    messageId,
+    url,
+    lane,
     attempt: delivery.attempts + 1,
     atMs,
-    outcome: judgement.verdict,
-    status: judgement.status,
-    error: judgement.error,
+    outcome: verdict,
+    status,
+    error,
     durationMs: Math.round(elapsedMs()),
+    excerpt: outcome.kind === 'answered' ? outcome.excerpt : '',
   }
   if (outcome.kind === 'timeout') {
-    const { messageId, url } = record
     log.warn('webhook timed out', { code: 'timeout', messageId, url })
   }
   observer.request(record)
+  ended(record)
   const retryAfter = outcome.kind === 'answered' ? outcome.retryAfter : undefined
-  return {
-    ...judgement,
-    record,
-    retryAfterMs: parseRetryAfter(retryAfter, clock.nowMs()),
-    interrupted: outcome.kind === 'interrupted',
-  }
-}
-
-/**
- * Decides what a round's results mean for its delivery.
- *
- * The next round is due when the first of the endpoints may be asked again: each at its time in the
- * schedule or after its own `Retry-After`, whichever is later. It asks all that have not failed for
- * good, an endpoint that wanted to be left alone for longer among them: one that is ready must not
- * wait for one that is not. The delivery expires only when no endpoint's time is in the window.
- */
-function settlement(
-  round: {
-    readonly delivery: LeasedDelivery
-    readonly results: readonly EndpointResult[]
-    readonly startedAtMs: number
-  },
-  { policy, runtime }: AttemptContext,
-): Settlement {
-  const { delivery, results, startedAtMs } = round
-  const requests = results.map(({ record }) => record)
-  if (results.some(({ verdict }) => verdict === 'success')) {
-    return { kind: 'delivered', delivery, requests }
-  }
-  // What our own side cut off is no attempt of the endpoint's: it must not use the window up.
-  if (results.some(({ interrupted }) => interrupted)) return { kind: 'returned', delivery }
-  const reason = reasonOf(results)
-  const retried = results.filter(({ verdict }) => verdict === 'retry')
-  if (retried.length === 0) return { kind: 'failed', delivery, reason, requests }
-  const firstAttemptAtMs = delivery.firstAttemptAtMs ?? startedAtMs
-  // The schedule is one for all, so the shortest wait belongs to the endpoint that is ready first.
-  const retryAfters = retried.map(({ retryAfterMs }) => retryAfterMs ?? 0)
-  const dueAtMs = nextAttemptAtMs(
-    policy,
-    {
-      attempts: delivery.attempts + 1,
-      firstAttemptAtMs,
-      endedAtMs: runtime.clock.nowMs(),
-      retryAfterMs: Math.min(...retryAfters),
-    },
-    runtime.random,
-  )
-  if (dueAtMs === undefined) return { kind: 'expired', delivery, reason, requests }
-  const refusedUrls = results
-    .filter(({ verdict }) => verdict === 'final')
-    .map(({ record }) => record.url)
-  return {
-    kind: 'retry',
-    delivery,
-    dueAtMs,
-    firstAttemptAtMs,
-    refusedUrls: [...delivery.refusedUrls, ...refusedUrls],
-    requests,
-  }
-}
-
-/** What kept the endpoints from taking it, each cause once: `status_404` or `timeout, status_503`. */
-function reasonOf(results: readonly EndpointResult[]): string {
-  if (results.length === 0) return 'no_endpoint_left'
-  return [...new Set(results.map(({ error }) => error))].join(', ')
+  const interrupted = outcome.kind === 'interrupted'
+  return { url, verdict, error, retryAfterMs: parseRetryAfter(retryAfter, clock.nowMs()), interrupted }
 }

@@ -1,9 +1,21 @@
-import type { Destination } from '../model/index.ts'
+import type { Destination, Lane } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import type { WebhookSender } from '../webhook/index.ts'
-import { attempt } from './attempt.ts'
+import { defaultBreakerPolicy } from './circuit-breaker.ts'
+import { breakerOpen, DestinationQueue } from './destination-queue.ts'
+import { Outbox } from './outbox.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts'
-import type { DeliveryStore, LeasedDelivery, Settlement } from './store-port.ts'
+import { Rounds } from './rounds.ts'
+import type {
+  AddOutcome,
+  DeliveryStore,
+  LeasedDelivery,
+  NewEvent,
+  Room,
+  Settlement,
+  Share,
+} from './store-port.ts'
+import { WaitingTimes } from './waiting-times.ts'
 
 /** A destination and what sends to it. */
 export interface DispatchTarget {
@@ -23,17 +35,40 @@ export interface DispatcherOptions {
   readonly runtime: Runtime
   /** When to try again; {@link defaultRetryPolicy} by default. */
   readonly retryPolicy?: RetryPolicy
+  /** For how long a messageId is remembered; 24 h by default. */
+  readonly dedupeWindowMs?: number
+  /** Requests in flight at the most, over all endpoints; 512 by default. */
+  readonly requestsMax?: number
 }
 
+const dedupeWindowMsDefault = 24 * 60 * 60 * 1_000
+const requestsMaxDefault = 512
+/** Deliveries that are given up at once when their endpoint stays down. */
+const givenUpAtOnceMax = 500
+/** Later than any moment: what is due whenever it is asked for. */
+const whenever = Number.MAX_SAFE_INTEGER
+const lanes: readonly Lane[] = ['manual', 'first', 'retry']
+
 /**
- * Takes due deliveries out of the store, sends them and settles them: as many at once per destination
- * as its concurrency allows, so that no endpoint has more requests in flight.
+ * Takes deliveries in, keeps a few of every destination leased and ready, sends them as fast as their
+ * endpoints allow, and settles them in batches.
+ *
+ * Destinations do not wait for one another: each has room of its own, and takes its turn where there
+ * is a bound over all. While the breakers of all endpoints of a destination are open, its deliveries
+ * are parked: they stay where they are, and no attempt of theirs is used up. A probe that fails speaks
+ * for all of them: those that have been due for a whole retry window then expire.
  */
 export class Dispatcher {
   readonly #store: DeliveryStore
   readonly #runtime: Runtime
   readonly #retryPolicy: RetryPolicy
-  readonly #lanes: ReadonlyMap<string, Lane>
+  readonly #dedupeWindowMs: number
+  readonly #queues: ReadonlyMap<string, DestinationQueue>
+  readonly #times: WaitingTimes
+  readonly #outbox: Outbox
+  readonly #rounds: Rounds
+  /** Destinations whose endpoints were found down again, with the error. */
+  readonly #down = new Map<DestinationQueue, string>()
   readonly #idleWaiters: Waiter[] = []
   #timer: Timer | undefined
   #run: Promise<void> | undefined
@@ -42,18 +77,66 @@ export class Dispatcher {
   #failure: { readonly error: unknown } | undefined
 
   constructor(options: DispatcherOptions) {
-    this.#store = options.store
-    this.#runtime = options.runtime
+    const { store, runtime, targets } = options
+    this.#store = store
+    this.#runtime = runtime
     this.#retryPolicy = options.retryPolicy ?? defaultRetryPolicy
-    this.#lanes = new Map(
-      options.targets.map((target) => [target.destination.id, { ...target, inFlight: new Set() }]),
-    )
+    this.#dedupeWindowMs = options.dedupeWindowMs ?? dedupeWindowMsDefault
+    const policies = { breaker: defaultBreakerPolicy, retryWindowMs: this.#retryPolicy.windowMs }
+    const roundTargets = targets.map(({ destination, sender }) => ({
+      queue: new DestinationQueue(destination, policies),
+      sender,
+    }))
+    this.#queues = new Map(roundTargets.map(({ queue }) => [queue.destination.id, queue]))
+    this.#times = new WaitingTimes([...this.#queues.keys()])
+    const goOn = (): void => this.#goOn()
+    const failed = (error: unknown): void => this.#fail(error)
+    this.#outbox = new Outbox({
+      store,
+      clock: runtime.clock,
+      settled: (settlement) => this.#settled(settlement),
+      drained: goOn,
+      failed,
+    })
+    this.#rounds = new Rounds({
+      targets: roundTargets,
+      runtime,
+      retryPolicy: this.#retryPolicy,
+      requestsMax: options.requestsMax ?? requestsMaxDefault,
+      outbox: this.#outbox,
+      ended: goOn,
+      stillDown: (queue, error) => this.#down.set(queue, error),
+      failed,
+    })
   }
 
-  /** Says that deliveries may be due. Cheap; call it after every change of the store. */
+  /**
+   * Takes events in. Deliveries for which there is room start at once, without being read back.
+   *
+   * @returns what became of each event, in order, once the store has answered for them
+   * @throws whatever makes the store refuse them
+   */
+  async add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
+    const nowMs = this.#runtime.clock.nowMs()
+    const handOver = this.#roomFor(events)
+    for (const { destinationId, deliveriesMax } of handOver) {
+      this.#queues.get(destinationId)?.promise('first', deliveriesMax)
+    }
+    let leased: readonly LeasedDelivery[] = []
+    try {
+      const seenSinceMs = nowMs - this.#dedupeWindowMs
+      const added = await this.#store.add({ nowMs, seenSinceMs, events, handOver })
+      leased = added.leased
+      return added.outcomes
+    } finally {
+      this.#takeOver(leased, handOver, events)
+    }
+  }
+
+  /** Says that somebody else may have changed what is in the store. */
   wake(): void {
-    this.#woken = true
-    if (!this.#stopped) this.#run ??= this.#claimWhileWoken()
+    this.#times.forgetAll()
+    this.#goOn()
   }
 
   /**
@@ -71,117 +154,226 @@ export class Dispatcher {
     })
   }
 
-  /** Claims nothing more and resolves once what is in flight is settled. Idempotent. */
+  /** Starts nothing more, and resolves once what is in flight is settled and the rest given back. Idempotent. */
   async stop(): Promise<void> {
     this.#stopped = true
+    this.#rounds.stop()
     this.#timer?.cancel()
-    // A claim that is under way may still lease deliveries; it gives them back.
+    // A claim that is under way may still lease deliveries.
     await this.#run
-    await Promise.all([...this.#lanes.values()].flatMap(({ inFlight }) => [...inFlight]))
+    for (const queue of this.#queues.values()) this.#giveBack(queue.giveBack('all'))
+    await this.#rounds.ended()
+    await this.#outbox.written()
     this.#endWaits()
   }
 
-  async #claimWhileWoken(): Promise<void> {
+  /** What can be handed over: only where nothing that came before waits in the store. */
+  #roomFor(events: readonly NewEvent[]): readonly Room[] {
+    if (this.#stopped) return []
+    const nowMs = this.#runtime.clock.nowMs()
+    const destinationIds = new Set(
+      events.flatMap(({ deliveries }) => deliveries.map(({ destinationId }) => destinationId)),
+    )
+    return [...destinationIds].flatMap((destinationId) => {
+      const queue = this.#queues.get(destinationId)
+      if (queue === undefined || !this.#times.isEmpty(destinationId, 'first')) return []
+      const deliveriesMax = queue.parkedUntilMs(nowMs) === undefined ? queue.room('first') : 0
+      return deliveriesMax > 0 ? [{ destinationId, deliveriesMax }] : []
+    })
+  }
+
+  #takeOver(
+    leased: readonly LeasedDelivery[],
+    handOver: readonly Room[],
+    events: readonly NewEvent[],
+  ): void {
+    const nowMs = this.#runtime.clock.nowMs()
+    const counts = new Map<string, number>()
+    for (const { deliveries } of events) {
+      for (const { destinationId } of deliveries) {
+        counts.set(destinationId, (counts.get(destinationId) ?? 0) + 1)
+      }
+    }
+    for (const [destinationId, count] of counts) {
+      const room = handOver.find((candidate) => candidate.destinationId === destinationId)
+      const taken = leased.filter((delivery) => delivery.destinationId === destinationId)
+      const queue = this.#queues.get(destinationId)
+      queue?.take('first', taken, room?.deliveriesMax ?? 0)
+      if (taken.length < count) this.#times.add(destinationId, 'first', nowMs)
+    }
+    // Whoever stopped meanwhile has emptied the queues already.
+    if (this.#stopped) for (const queue of this.#queues.values()) this.#giveBack(queue.giveBack('all'))
+    this.#rounds.startAll()
+    this.#goOn()
+  }
+
+  #goOn(): void {
+    this.#woken = true
+    if (!this.#stopped) this.#run ??= this.#workWhileWoken()
+  }
+
+  async #workWhileWoken(): Promise<void> {
+    const release = this.#runtime.clock.hold()
     try {
       while (this.#woken && !this.#stopped) {
         this.#woken = false
-        await this.#claimDue()
-        await this.#planNext()
+        await this.#work()
       }
     } catch (error) {
       this.#fail(error)
     }
+    release()
     this.#run = undefined
   }
 
-  async #claimDue(): Promise<void> {
-    const shares = this.#freeLanes().map(({ destination, inFlight }) => ({
-      destinationId: destination.id,
-      deliveriesMax: destination.concurrency - inFlight.size,
-    }))
-    if (shares.length === 0) return
+  async #work(): Promise<void> {
+    this.#rounds.startAll()
+    await this.#giveUp()
+    this.#park()
+    const shares = this.#shares()
+    if (shares.length > 0) {
+      await this.#claim(shares)
+      this.#woken = true
+      return
+    }
+    const unknown = this.#times.ask()
+    if (unknown.length > 0) {
+      this.#times.learn(unknown, await this.#store.nextDue({ destinationIds: unknown }))
+      this.#woken = true
+      return
+    }
+    this.#plan()
+  }
+
+  /** Ends what has waited for a whole window at endpoints that a probe has just found down. */
+  async #giveUp(): Promise<void> {
+    for (const [queue, error] of this.#down) {
+      this.#giveBack(queue.giveBack('parked'))
+      await this.#outbox.written()
+      const nowMs = this.#runtime.clock.nowMs()
+      const isParked = queue.parkedUntilMs(nowMs) !== undefined
+      const dueByMs = nowMs - this.#retryPolicy.windowMs
+      const destinationId = queue.destination.id
+      const shares = (['first', 'retry'] as const).map((lane) => ({
+        destinationId,
+        lane,
+        dueByMs,
+        deliveriesMax: givenUpAtOnceMax,
+      }))
+      const claimed = isParked ? await this.#store.claim({ nowMs, shares }) : []
+      for (const delivery of claimed) {
+        const { attempts } = delivery
+        const reason = `${breakerOpen}, ${error}`
+        this.#outbox.settle({ kind: 'expired', delivery, attempts, reason })
+      }
+      if (claimed.length > 0) await this.#outbox.written()
+      else this.#down.delete(queue)
+    }
+    if (this.#down.size > 0) this.#woken = true
+  }
+
+  /** What is ready for endpoints that are left alone goes back, so that others see that it waits. */
+  #park(): void {
     const nowMs = this.#runtime.clock.nowMs()
+    for (const queue of this.#queues.values()) {
+      if (queue.parkedUntilMs(nowMs) !== undefined) this.#giveBack(queue.giveBack('parked'))
+    }
+  }
+
+  #giveBack(deliveries: readonly LeasedDelivery[]): void {
+    for (const delivery of deliveries) {
+      this.#outbox.settle({ kind: 'returned', delivery, dueAtMs: delivery.dueAtMs })
+    }
+  }
+
+  /** What to claim: of every lane that has something due, as much as there is room for. */
+  #shares(): readonly Share[] {
+    const nowMs = this.#runtime.clock.nowMs()
+    const shares: Share[] = []
+    for (const [destinationId, queue] of this.#queues) {
+      const isParked = queue.parkedUntilMs(nowMs) !== undefined
+      for (const lane of lanes) {
+        if (isParked && lane !== 'manual') continue
+        const dueByMs = lane === 'retry' ? nowMs : whenever
+        const dueAtMs = this.#times.dueAtMs(destinationId, lane)
+        const deliveriesMax = queue.room(lane)
+        if (dueAtMs === undefined || dueAtMs > dueByMs || deliveriesMax === 0) continue
+        shares.push({ destinationId, lane, dueByMs, deliveriesMax })
+      }
+    }
+    return shares
+  }
+
+  async #claim(shares: readonly Share[]): Promise<void> {
+    const nowMs = this.#runtime.clock.nowMs()
+    for (const { destinationId, lane, deliveriesMax } of shares) {
+      this.#queues.get(destinationId)?.promise(lane, deliveriesMax)
+    }
     const claimed = await this.#store.claim({ nowMs, shares })
-    if (this.#stopped) await this.#giveBack(claimed)
-    else for (const delivery of claimed) this.#begin(delivery)
+    for (const { destinationId, lane, deliveriesMax } of shares) {
+      const taken = claimed.filter(
+        (delivery) => delivery.destinationId === destinationId && delivery.lane === lane,
+      )
+      this.#queues.get(destinationId)?.take(lane, taken, deliveriesMax)
+      if (taken.length < deliveriesMax) this.#times.forget(destinationId, lane)
+    }
   }
 
-  async #giveBack(deliveries: readonly LeasedDelivery[]): Promise<void> {
-    await this.#store.settle({
-      nowMs: this.#runtime.clock.nowMs(),
-      settlements: deliveries.map((delivery) => ({ kind: 'returned', delivery })),
+  /** Sets the alarm for the next delivery that can start, or finds that there is none at all. */
+  #plan(): void {
+    this.#timer?.cancel()
+    if (this.#stopped || this.#woken) return
+    const nowMs = this.#runtime.clock.nowMs()
+    const startTimes = [...this.#queues.values()].flatMap((queue) => this.#startTimes(queue, nowMs))
+    // What is due already waits for room, and a request that ends makes it.
+    const alarmAtMs = Math.min(...startTimes.filter((atMs) => atMs > nowMs))
+    if (alarmAtMs < Infinity) {
+      this.#timer = this.#runtime.clock.schedule(alarmAtMs - nowMs, () => this.wake())
+    } else if (startTimes.length === 0 && this.#isIdle()) {
+      this.#endWaits()
+    }
+  }
+
+  /** When the first delivery of each lane can start, where the store has one. */
+  #startTimes(queue: DestinationQueue, nowMs: number): readonly number[] {
+    const parkedUntilMs = queue.parkedUntilMs(nowMs) ?? 0
+    return lanes.flatMap((lane) => {
+      const dueAtMs = this.#times.dueAtMs(queue.destination.id, lane)
+      if (dueAtMs === undefined) return []
+      return lane === 'manual' ? dueAtMs : Math.max(dueAtMs, parkedUntilMs)
     })
   }
 
-  #begin(delivery: LeasedDelivery): void {
-    const lane = this.#lanes.get(delivery.destinationId)
-    if (lane === undefined) return
-    const run = this.#deliver(delivery, lane)
-      .catch((error: unknown) => this.#fail(error))
-      .finally(() => {
-        lane.inFlight.delete(run)
-        this.wake()
-      })
-    lane.inFlight.add(run)
+  #isIdle(): boolean {
+    const isEmpty = this.#rounds.isEmpty && this.#outbox.isEmpty
+    return isEmpty && [...this.#queues.values()].every((queue) => queue.isEmpty)
   }
 
-  async #deliver(delivery: LeasedDelivery, { destination, sender }: Lane): Promise<void> {
-    const settlement = await attempt(delivery, {
-      runtime: this.#runtime,
-      destination,
-      post: (endpoint, body) => sender.post(endpoint, body),
-      policy: this.#retryPolicy,
-    })
-    await this.#store.settle({
-      nowMs: this.#runtime.clock.nowMs(),
-      settlements: [settlement],
-    })
-    this.#report(settlement)
-  }
-
-  #report(settlement: Settlement): void {
+  #settled(settlement: Settlement): void {
     const { kind, delivery } = settlement
-    if (kind === 'retry' || kind === 'returned') return
+    const { destinationId, lane } = delivery
+    if (kind === 'retry') this.#times.add(destinationId, 'retry', settlement.dueAtMs)
+    else if (kind === 'returned') this.#times.add(destinationId, lane, settlement.dueAtMs)
+    else this.#report(settlement)
+  }
+
+  #report(settlement: Settlement & { readonly kind: 'delivered' | 'failed' | 'expired' }): void {
+    const { kind, delivery, attempts } = settlement
     this.#runtime.observer.settled({
       messageId: delivery.messageId,
       type: delivery.type,
       destinationId: delivery.destinationId,
       state: kind,
-      attempts: delivery.attempts + 1,
+      attempts,
       reason: kind === 'delivered' ? null : settlement.reason,
     })
-  }
-
-  /** Sets the alarm for the next delivery that can be claimed, or finds that there is none at all. */
-  async #planNext(): Promise<void> {
-    this.#timer?.cancel()
-    const destinationIds = this.#freeLanes().map(({ destination }) => destination.id)
-    const dueMs =
-      destinationIds.length === 0 ? undefined : await this.#store.nextDueMs({ destinationIds })
-    // An alarm set now would outlive the dispatcher and keep the process alive.
-    if (this.#stopped) return
-    if (dueMs !== undefined) {
-      const delayMs = dueMs - this.#runtime.clock.nowMs()
-      this.#timer = this.#runtime.clock.schedule(delayMs, () => this.wake())
-    } else if (!this.#woken && this.#nothingInFlight()) {
-      this.#endWaits()
-    }
-  }
-
-  #nothingInFlight(): boolean {
-    return [...this.#lanes.values()].every(({ inFlight }) => inFlight.size === 0)
-  }
-
-  #freeLanes(): readonly Lane[] {
-    return [...this.#lanes.values()].filter(
-      ({ destination, inFlight }) => inFlight.size < destination.concurrency,
-    )
   }
 
   /** A store that cannot be used ends the work: whoever waits is told. */
   #fail(error: unknown): void {
     this.#failure ??= { error }
     this.#stopped = true
+    this.#rounds.stop()
     this.#timer?.cancel()
     for (const waiter of this.#idleWaiters.splice(0)) waiter.reject(error)
   }
@@ -194,9 +386,4 @@ export class Dispatcher {
 interface Waiter {
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
-}
-
-interface Lane extends DispatchTarget {
-  /** What is being sent; each settles its delivery before it ends. */
-  readonly inFlight: Set<Promise<void>>
 }

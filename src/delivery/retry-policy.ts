@@ -25,32 +25,26 @@ export const defaultRetryPolicy: RetryPolicy = Object.freeze({
 
 /** A round that did not succeed. */
 export interface FailedRound {
-  /** Rounds that were made, this one included: from 1. */
+  /** Rounds that were made in the window, this one included: from 1. */
   readonly attempts: number
-  /** When the first round started. */
-  readonly firstAttemptAtMs: number
-  /** When this round ended. */
+  /** When this round ended, in milliseconds since 1970. */
   readonly endedAtMs: number
-  /** The least wait that every endpoint asked for; undefined when one did not ask. */
-  readonly retryAfterMs: number | undefined
 }
 
 /**
- * When the next round starts: as the schedule says, or later where the endpoints asked for it.
+ * When the schedule has the next round start, whether that is within the window or not.
  *
- * @returns milliseconds since 1970; undefined when that would be after the window
+ * @returns milliseconds since 1970
  */
 export function nextAttemptAtMs(
   policy: RetryPolicy,
   round: FailedRound,
   random: () => number,
-): number | undefined {
+): number {
   const delayMs = Math.min(
     policy.firstDelayMs * policy.factor ** (round.attempts - 1),
     policy.delayMsMax,
   )
   const jitterFactor = 1 + policy.jitter * (2 * random() - 1)
-  const waitMs = Math.max(Math.round(delayMs * jitterFactor), round.retryAfterMs ?? 0)
-  const atMs = round.endedAtMs + waitMs
-  return atMs > round.firstAttemptAtMs + policy.windowMs ? undefined : atMs
+  return round.endedAtMs + Math.round(delayMs * jitterFactor)
 }

@@ -1,4 +1,4 @@
-import type { AddOutcome, DeliveryStore, NewEvent } from '../delivery/index.ts'
+import type { AddOutcome, NewEvent } from '../delivery/index.ts'
 import {
   parseTimestamp,
   type AnalyticsEvent,
@@ -14,14 +14,12 @@ import { hasUnsafeInteger } from './unsafe-integers.ts'
 
 /** What intake is made of. */
 export interface IntakeOptions {
-  /** Where the deliveries of accepted events wait. */
-  readonly store: DeliveryStore
+  /** Takes accepted events, with their deliveries, and tells what became of each, in order. */
+  readonly add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>
   /** Where events may go. */
   readonly destinations: readonly Destination[]
   /** Clock, ids and log. */
   readonly runtime: Runtime
-  /** Is called after deliveries were stored. */
-  readonly onStored: () => void
 }
 
 /** Calls that arrived together. */
@@ -56,17 +54,15 @@ export type IntakeResult =
 
 /** Takes calls in: checks, normalises, routes, builds the bodies, and stores all of it at once. */
 export class Intake {
-  readonly #store: DeliveryStore
+  readonly #addEvents: IntakeOptions['add']
   readonly #destinations: readonly Destination[]
   readonly #runtime: Runtime
-  readonly #onStored: () => void
   #warnedOfIntegers = false
 
   constructor(options: IntakeOptions) {
-    this.#store = options.store
+    this.#addEvents = options.add
     this.#destinations = options.destinations
     this.#runtime = options.runtime
-    this.#onStored = options.onStored
   }
 
   /**
@@ -135,11 +131,7 @@ export class Intake {
     events: readonly Event[],
   ): Promise<readonly (Event & AcceptedEvent)[]> {
     if (events.length === 0) return []
-    const outcomes = await this.#store.add({
-      nowMs: this.#runtime.clock.nowMs(),
-      events: events.map(newEvent),
-    })
-    this.#onStored()
+    const outcomes = await this.#addEvents(events.map(newEvent))
     return events.map((event, position) => ({
       ...event,
       outcome: outcomes[position] ?? 'filtered',
@@ -148,6 +140,6 @@ export class Intake {
 }
 
 function newEvent({ event, deliveries }: PlannedEvent): NewEvent {
-  const { sourceId, messageId, type } = event
-  return { sourceId, messageId, type, deliveries }
+  const { sourceId, messageId, type, userId = null } = event
+  return { sourceId, messageId, type, userId, deliveries }
 }

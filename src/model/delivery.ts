@@ -49,11 +49,14 @@ export interface EndpointChange {
   readonly destinationId: string
   /** The endpoint. */
   readonly url: string
-  /** `open`: it is left alone until it is probed. `closed`: it answers again. */
-  readonly state: 'open' | 'closed'
-  /** When it is asked again, in milliseconds since 1970; null when it is closed. */
+  /**
+   * `open`: it is left alone until it is probed. `recovering`: a probe succeeded, and it is asked more
+   * and more often. `closed`: it gets all its requests again.
+   */
+  readonly state: 'open' | 'recovering' | 'closed'
+  /** When it is probed, in milliseconds since 1970; null unless it is open. */
   readonly probeAtMs: number | null
-  /** How its last request failed; null when it is closed. */
+  /** How its last request failed; null unless it is open. */
   readonly error: string | null
 }
 

@@ -6,6 +6,9 @@ interface Task {
   readonly run: () => void
 }
 
+/** Enough for a task to claim, send and settle over stores and senders that answer at once. */
+const turnsPerTask = 12
+
 /** A clock that stands still until it is told to move; for tests and for the virtual clock. */
 export class ManualClock implements Clock {
   #nowMs: number
@@ -37,17 +40,21 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Moves the time on and runs what falls due, in order. After each task the event loop turns once,
-   * so that what the task started can schedule more.
+   * Moves the time on and runs what falls due, in order. After each task the event loop turns a few
+   * times, so that what the task started can schedule more.
    */
   async advance(durationMs: number): Promise<void> {
     const endMs = this.#nowMs + durationMs
-    await nextTurn()
+    await this.#settle()
     for (let task = this.#next(); task !== undefined && task.atMs <= endMs; task = this.#next()) {
       this.#run(task)
-      await nextTurn()
+      await this.#settle()
     }
     this.#nowMs = endMs
+  }
+
+  async #settle(): Promise<void> {
+    for (let turn = 0; turn < turnsPerTask; turn++) await nextTurn()
   }
 
   /** Moves to the next task and runs it; does nothing when none waits. */

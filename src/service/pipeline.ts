@@ -48,10 +48,9 @@ export class Pipeline {
       },
     })
     this.intake = new Intake({
-      store: this.#store,
+      add: (events) => this.#dispatcher.add(events),
       destinations,
       runtime,
-      onStored: () => this.#dispatcher.wake(),
     })
   }
 

@@ -1,6 +1,8 @@
 import {
   Dispatcher,
+  type DeliveryStore,
   type DispatchTarget,
+  type DueTime,
   type LeasedDelivery,
   type NewEvent,
 } from '../../src/delivery/index.ts'
@@ -46,25 +48,27 @@ export function target(id: string, sender: ScriptedSender, concurrency = 10): Di
 }
 
 /** What a dispatcher asks of a store. */
-export type Step = 'claim' | 'settle' | 'nextDueMs'
+export type Step = 'claim' | 'settle' | 'nextDue'
 
 /** A memory store with something to happen before and after each step; nothing by default. */
 export class HookedStore extends MemoryStore {
   before: (step: Step) => Promise<void> = () => Promise.resolve()
   after: (step: Step) => Promise<void> = () => Promise.resolve()
 
-  override claim(request: Parameters<MemoryStore['claim']>[0]): Promise<readonly LeasedDelivery[]> {
+  override claim(
+    request: Parameters<DeliveryStore['claim']>[0],
+  ): Promise<readonly LeasedDelivery[]> {
     return this.#between('claim', () => super.claim(request))
   }
 
-  override settle(batch: Parameters<MemoryStore['settle']>[0]): Promise<void> {
+  override settle(batch: Parameters<DeliveryStore['settle']>[0]): Promise<void> {
     return this.#between('settle', () => super.settle(batch))
   }
 
-  override nextDueMs(
-    request: Parameters<MemoryStore['nextDueMs']>[0],
-  ): Promise<number | undefined> {
-    return this.#between('nextDueMs', () => super.nextDueMs(request))
+  override nextDue(
+    request: Parameters<DeliveryStore['nextDue']>[0],
+  ): Promise<readonly DueTime[]> {
+    return this.#between('nextDue', () => super.nextDue(request))
   }
 
   async #between<Result>(step: Step, work: () => Promise<Result>): Promise<Result> {
@@ -98,12 +102,12 @@ export function dispatching(
     store,
     add: async (destinationId, count = 1) => {
       const events = Array.from({ length: count }, () => eventTo(destinationId, `m_${++ids}`))
-      await store.add({ nowMs: clock.nowMs(), events })
+      await store.add({ nowMs: clock.nowMs(), seenSinceMs: 0, events, handOver: [] })
     },
   }
 }
 
 function eventTo(destinationId: string, messageId: string): NewEvent {
   const deliveries = [{ destinationId, body: messageId }]
-  return { sourceId: 'website', messageId, type: 'track', deliveries }
+  return { sourceId: 'website', messageId, type: 'track', userId: null, deliveries }
 }

@@ -1,4 +1,4 @@
-import type { RequestRecord, SettledDelivery } from '../../src/model/index.ts'
+import type { EndpointChange, RequestRecord, SettledDelivery } from '../../src/model/index.ts'
 import { createRuntime, type Clock, type LogFields, type Runtime } from '../../src/runtime/index.ts'
 
 /** 2026-01-02T03:04:05.678Z, where clocks that do not run start. */
@@ -11,6 +11,8 @@ export interface RecordingRuntime {
   readonly requests: readonly RequestRecord[]
   /** What the observer was told of deliveries, in order. */
   readonly settled: readonly SettledDelivery[]
+  /** What the observer was told of endpoints, in order. */
+  readonly endpoints: readonly EndpointChange[]
   /** The warnings in the log, in order. */
   readonly warnings: readonly (LogFields & { readonly message: string })[]
 }
@@ -19,6 +21,7 @@ export interface RecordingRuntime {
 export function recordingRuntime(clock: Clock): RecordingRuntime {
   const requests: RequestRecord[] = []
   const settled: SettledDelivery[] = []
+  const endpoints: EndpointChange[] = []
   const warnings: (LogFields & { readonly message: string })[] = []
   let ids = 0
   const runtime = createRuntime({
@@ -32,7 +35,8 @@ export function recordingRuntime(clock: Clock): RecordingRuntime {
     observer: {
       request: (record) => requests.push(record),
       settled: (delivery) => settled.push(delivery),
+      endpoint: (change) => endpoints.push(change),
     },
   })
-  return { runtime, requests, settled, warnings }
+  return { runtime, requests, settled, endpoints, warnings }
 }

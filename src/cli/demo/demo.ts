@@ -80,6 +80,7 @@ function jsonStage(io: Io): Stage {
     received: (event) => write(eventRecord(event)),
     request: (record) => write(requestRecord(record)),
     settled: (delivery) => write(deliveryRecord(delivery)),
+    endpoint: () => undefined,
     closed: (ledger, durationMs) =>
       write({ kind: 'summary', ...ledger, ms: Math.round(durationMs) }),
   }
@@ -101,6 +102,7 @@ function textStage(io: Io, options: DemoOptions): Stage {
     },
     request: () => undefined,
     settled: () => undefined,
+    endpoint: () => undefined,
     closed: (ledger, durationMs) => {
       write(`\n${summaryLine(ledger, durationMs, style)}`)
       write(nextSteps(style))

@@ -1,4 +1,5 @@
 import { Client, createInProcessTransport, type RejectedCall } from '../../client/index.ts'
+import type { AddOutcome, NewEvent } from '../../delivery/index.ts'
 import { checkParsedCall, Intake, type AcceptedEvent } from '../../intake/index.ts'
 import {
   emptyLedger,
@@ -113,23 +114,22 @@ class WebhookPlanning implements Planning {
     this.#runtime = runtime
     this.#planned = planned
     this.#intake = new Intake({
-      store: this.#store,
+      add: (events) => this.#add(events),
       destinations: [destination],
       runtime,
-      onStored: () => undefined,
     })
   }
 
   async accept(calls: readonly unknown[]): Promise<readonly RejectedCall[]> {
     const results = await this.#intake.accept({ sourceId: commandLineSourceId, calls })
-    await this.#show(results.filter((result) => result.kind === 'accepted'))
+    this.#show(results.filter((result) => result.kind === 'accepted'))
     return results.filter((result) => result.kind === 'rejected')
   }
 
   async offerDeletion(row: JsonObject): Promise<OfferResult> {
     const deletion = readDeletion(row)
     if (deletion.kind === 'rejected') return deletion
-    await this.#show(await this.#intake.acceptDeletion(deletion, commandLineSourceId))
+    this.#show(await this.#intake.acceptDeletion(deletion, commandLineSourceId))
     return { kind: 'taken' }
   }
 
@@ -137,9 +137,8 @@ class WebhookPlanning implements Planning {
     return this.#store.ledger()
   }
 
-  async #show(events: readonly AcceptedEvent[]): Promise<void> {
+  #show(events: readonly AcceptedEvent[]): void {
     for (const event of events) this.#planned(this.#plan(event))
-    await this.#settleAll()
   }
 
   #plan({ event, outcome, decisions, deliveries }: AcceptedEvent): Plan {
@@ -158,15 +157,14 @@ class WebhookPlanning implements Planning {
     }
   }
 
-  /** Nobody else empties the store, and a full one would keep its callers waiting. */
-  async #settleAll(): Promise<void> {
+  /** Deliveries end as they come: nobody else empties the store. */
+  async #add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
     const nowMs = this.#runtime.clock.nowMs()
-    const shares = [{ destinationId: this.#destination.id, deliveriesMax: Infinity }]
-    const claimed = await this.#store.claim({ nowMs, shares })
-    await this.#store.settle({
-      nowMs,
-      settlements: claimed.map((delivery) => ({ kind: 'delivered', delivery, requests: [] })),
-    })
+    const handOver = [{ destinationId: this.#destination.id, deliveriesMax: Infinity }]
+    const { outcomes, leased } = await this.#store.add({ nowMs, seenSinceMs: 0, events, handOver })
+    const settlements = leased.map((delivery) => ({ kind: 'delivered' as const, delivery, attempts: 0 }))
+    await this.#store.settle({ nowMs, settlements, requests: [] })
+    return outcomes
   }
 }
 

@@ -1,6 +1,7 @@
 import type { BatchRetry } from '../../client/index.ts'
 import {
   formatDuration,
+  type EndpointChange,
   type Ledger,
   type Rejection,
   type RequestRecord,
@@ -105,6 +106,15 @@ export class Report implements Observer {
 
   settled(delivery: SettledDelivery): void {
     this.#settled(delivery, '')
+  }
+
+  endpoint({ url, probeAtMs, error }: EndpointChange): void {
+    if (this.#options.json) return
+    const text =
+      probeAtMs === null
+        ? `${url} answers again`
+        : `${url} is left alone until ${formatTimeOfDay(probeAtMs)}: ${error ?? ''}; what waits for it is parked`
+    this.#problem(text)
   }
 
   /** A service will not get a row; the message says why. */

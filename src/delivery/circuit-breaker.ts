@@ -1,0 +1,289 @@
+/** When an endpoint is left alone, and for how long. */
+export interface BreakerPolicy {
+  /** Failures in a row that open the breaker. */
+  readonly consecutiveFailures: number
+  /** Share of failures that opens it, from 0 to 1. */
+  readonly failureRate: number
+  /** Requests that must have ended within the window before the share counts. */
+  readonly requestsMin: number
+  /** How far back the share looks. */
+  readonly windowMs: number
+  /** How long it stays open the first time; each time that follows without closing doubles it. */
+  readonly openMs: number
+  /** It never stays open longer. */
+  readonly openMsMax: number
+}
+
+/** 10 failures in a row, or 70 % of at least 10 requests in 30 s; open 30 s, doubled up to 5 min. */
+export const defaultBreakerPolicy: BreakerPolicy = Object.freeze({
+  consecutiveFailures: 10,
+  failureRate: 0.7,
+  requestsMin: 10,
+  windowMs: 30_000,
+  openMs: 30_000,
+  openMsMax: 5 * 60 * 1_000,
+})
+
+/**
+ * Where a breaker stands: `closed` lets everything through, `open` nothing until a probe is due,
+ * `half-open` has that probe under way, `recovering` lets more through with every success.
+ */
+export type BreakerState = 'closed' | 'open' | 'half-open' | 'recovering'
+
+/** How a request ended: `neutral` says nothing about the endpoint, our own side cut it off. */
+export type EndpointHealth = 'success' | 'failure' | 'neutral'
+
+/** A request under way; stands for that request and no other. */
+export type BreakerTicket = symbol
+
+/** What the end of a request changed. */
+export type BreakerChange =
+  | {
+      /** `opened` out of `closed`; `reopened` when the probe or the recovery failed. */
+      readonly kind: 'opened' | 'reopened'
+      /** How long nothing is sent. */
+      readonly openMs: number
+      /** When a probe may go, in milliseconds since 1970. */
+      readonly probeAtMs: number
+    }
+  /** The probe succeeded. */
+  | { readonly kind: 'recovering' }
+  /** The endpoint gets all its concurrency again. */
+  | { readonly kind: 'closed' }
+
+type Phase =
+  | { readonly kind: 'closed'; readonly tally: Tally }
+  /** `waitMs`: the probe is never further away than this, whatever the clock does. */
+  | { readonly kind: 'open'; readonly probeAtMs: number; readonly waitMs: number }
+  | { readonly kind: 'half-open' }
+  | { readonly kind: 'recovering'; readonly tally: Tally; readonly limit: number }
+
+/**
+ * Decides how many requests one endpoint may be sent: all its concurrency while it is well, one probe
+ * at a time while it is not, and step by step more while it recovers.
+ *
+ * It has no clock: every `nowMs` is in milliseconds since 1970. A clock that is set back makes an open
+ * breaker wait at most its whole time again, counted from the new time; requests in the window keep
+ * their distance from one another and the newest counts as just ended.
+ *
+ * Requests that started before it opened count against the concurrency until they end, and for nothing
+ * else: how they end is not looked at.
+ */
+export class CircuitBreaker {
+  readonly #policy: BreakerPolicy
+  readonly #concurrency: number
+  #phase: Phase
+  #nextOpenMs: number
+  /** Requests whose end counts; while half-open, the probe alone. */
+  #current = new Set<BreakerTicket>()
+  /** Requests that started before it opened. */
+  readonly #earlier = new Set<BreakerTicket>()
+
+  /** @param concurrency - requests that the endpoint may have in flight, at least 1 */
+  constructor(policy: BreakerPolicy, concurrency: number) {
+    this.#policy = policy
+    this.#concurrency = concurrency
+    this.#phase = { kind: 'closed', tally: new Tally(policy) }
+    this.#nextOpenMs = this.#firstOpenMs()
+  }
+
+  /** Where it stands; a probe that is due but has not started leaves it `open`. */
+  get state(): BreakerState {
+    return this.#phase.kind
+  }
+
+  /** When a probe may go, in the past when one is due; undefined unless it is `open`. */
+  probeAtMs(nowMs: number): number | undefined {
+    if (this.#phase.kind !== 'open') return undefined
+    const { probeAtMs, waitMs } = this.#phase
+    if (probeAtMs > nowMs + waitMs) {
+      this.#phase = { kind: 'open', probeAtMs: nowMs + waitMs, waitMs }
+    }
+    return this.#phase.probeAtMs
+  }
+
+  /** How many requests may start now, beside those that are in flight. */
+  freeSlots(nowMs: number): number {
+    const free = this.#limit(nowMs) - this.#current.size
+    const freeOfAll = this.#concurrency - this.#current.size - this.#earlier.size
+    return Math.max(Math.min(free, freeOfAll), 0)
+  }
+
+  /**
+   * A request starts; an open breaker takes it as the probe.
+   *
+   * @returns what to `end` it with; undefined when no slot is free, and then it must not be sent
+   */
+  start(nowMs: number): BreakerTicket | undefined {
+    if (this.freeSlots(nowMs) === 0) return undefined
+    if (this.#phase.kind === 'open') this.#phase = { kind: 'half-open' }
+    const ticket = Symbol('request')
+    this.#current.add(ticket)
+    return ticket
+  }
+
+  /**
+   * A request ended. Every ticket must be ended, or its slot stays taken; once is enough, a second
+   * time changes nothing.
+   *
+   * @returns what that changed; undefined when it changed nothing worth telling
+   */
+  end(ticket: BreakerTicket, health: EndpointHealth, nowMs: number): BreakerChange | undefined {
+    this.#earlier.delete(ticket)
+    if (!this.#current.delete(ticket)) return undefined
+    switch (health) {
+      case 'success':
+        return this.#succeeded(nowMs)
+      case 'failure':
+        return this.#failed(nowMs)
+      case 'neutral':
+        // The probe told nothing, so nothing is to be waited for.
+        if (this.#phase.kind === 'half-open') {
+          this.#phase = { kind: 'open', probeAtMs: nowMs, waitMs: 0 }
+        }
+        return undefined
+    }
+  }
+
+  #limit(nowMs: number): number {
+    switch (this.#phase.kind) {
+      case 'closed':
+        return this.#concurrency
+      case 'open':
+        return (this.probeAtMs(nowMs) ?? nowMs) <= nowMs ? 1 : 0
+      case 'half-open':
+        return 1
+      case 'recovering':
+        return this.#phase.limit
+    }
+  }
+
+  #succeeded(nowMs: number): BreakerChange | undefined {
+    const phase = this.#phase
+    switch (phase.kind) {
+      case 'closed':
+        phase.tally.count('success', nowMs)
+        return undefined
+      case 'recovering':
+        phase.tally.count('success', nowMs)
+        this.#recover(phase.tally, phase.limit + 1)
+        return this.state === 'closed' ? { kind: 'closed' } : undefined
+      // Nothing current is in flight while it is open: what ended is the probe.
+      case 'open':
+      case 'half-open':
+        this.#recover(new Tally(this.#policy), 1)
+        return { kind: this.state === 'closed' ? 'closed' : 'recovering' }
+    }
+  }
+
+  #failed(nowMs: number): BreakerChange | undefined {
+    const phase = this.#phase
+    switch (phase.kind) {
+      case 'closed':
+        phase.tally.count('failure', nowMs)
+        return phase.tally.isBad() ? this.#open('opened', nowMs) : undefined
+      case 'recovering':
+        phase.tally.count('failure', nowMs)
+        if (phase.tally.isBad()) return this.#open('reopened', nowMs)
+        this.#phase = { ...phase, limit: Math.max(Math.floor(phase.limit / 2), 1) }
+        return undefined
+      case 'open':
+      case 'half-open':
+        return this.#open('reopened', nowMs)
+    }
+  }
+
+  #open(kind: 'opened' | 'reopened', nowMs: number): BreakerChange {
+    const openMs = this.#nextOpenMs
+    this.#nextOpenMs = Math.min(2 * openMs, this.#policy.openMsMax)
+    const probeAtMs = nowMs + openMs
+    this.#phase = { kind: 'open', probeAtMs, waitMs: openMs }
+    for (const ticket of this.#current) this.#earlier.add(ticket)
+    this.#current = new Set()
+    return { kind, openMs, probeAtMs }
+  }
+
+  /** Lets so many through; with the whole concurrency it is closed. */
+  #recover(tally: Tally, limit: number): void {
+    if (limit < this.#concurrency) {
+      this.#phase = { kind: 'recovering', tally, limit }
+    } else {
+      this.#phase = { kind: 'closed', tally }
+      this.#nextOpenMs = this.#firstOpenMs()
+    }
+  }
+
+  #firstOpenMs(): number {
+    return Math.min(this.#policy.openMs, this.#policy.openMsMax)
+  }
+}
+
+/** Requests that ended within a thirtieth of the window. */
+interface Bucket {
+  startMs: number
+  ended: number
+  failed: number
+}
+
+const bucketsPerWindow = 30
+
+/**
+ * Counts how requests end. The window moves on by thirtieths of its length, so that it costs the same
+ * however many requests there are: one may leave it that much early, never late.
+ */
+class Tally {
+  readonly #policy: BreakerPolicy
+  readonly #bucketMs: number
+  /** Oldest first. */
+  readonly #buckets: Bucket[] = []
+  #failuresInRow = 0
+
+  constructor(policy: BreakerPolicy) {
+    this.#policy = policy
+    this.#bucketMs = policy.windowMs / bucketsPerWindow
+  }
+
+  count(health: 'success' | 'failure', nowMs: number): void {
+    const bucket = this.#bucketAt(nowMs)
+    bucket.ended++
+    if (health === 'success') {
+      this.#failuresInRow = 0
+    } else {
+      this.#failuresInRow++
+      bucket.failed++
+    }
+  }
+
+  /** Whether what was counted opens the breaker. Asked after failures only: no success opens it. */
+  isBad(): boolean {
+    const { consecutiveFailures, requestsMin, failureRate } = this.#policy
+    if (this.#failuresInRow >= consecutiveFailures) return true
+    let ended = 0
+    let failed = 0
+    for (const bucket of this.#buckets) {
+      ended += bucket.ended
+      failed += bucket.failed
+    }
+    return ended >= requestsMin && failed / ended >= failureRate
+  }
+
+  #bucketAt(nowMs: number): Bucket {
+    const newest = this.#buckets.at(-1)
+    if (newest !== undefined && newest.startMs > nowMs) this.#moveBack(newest.startMs - nowMs)
+    while (this.#leftWindow(this.#buckets[0], nowMs)) this.#buckets.shift()
+    const current = this.#buckets.at(-1)
+    if (current !== undefined && nowMs < current.startMs + this.#bucketMs) return current
+    const next: Bucket = { startMs: nowMs, ended: 0, failed: 0 }
+    this.#buckets.push(next)
+    return next
+  }
+
+  #leftWindow(bucket: Bucket | undefined, nowMs: number): boolean {
+    return bucket !== undefined && bucket.startMs <= nowMs - this.#policy.windowMs
+  }
+
+  /** Follows a clock that was set back: buckets of the future would never leave. */
+  #moveBack(durationMs: number): void {
+    for (const bucket of this.#buckets) bucket.startMs -= durationMs
+  }
+}

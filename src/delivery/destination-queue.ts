@@ -1,0 +1,172 @@
+import type { Destination, Lane } from '../model/index.ts'
+import type { BreakerPolicy } from './circuit-breaker.ts'
+import { EndpointGate } from './endpoint-gate.ts'
+import { isHeld } from './round.ts'
+import type { LeasedDelivery, Settlement } from './store-port.ts'
+
+/** What is to be done with a delivery now. */
+export type Start =
+  /** A round over these endpoints. */
+  | {
+      readonly kind: 'round'
+      readonly delivery: LeasedDelivery
+      readonly gates: readonly EndpointGate[]
+    }
+  /** Nothing can be asked for it now. */
+  | { readonly kind: 'settled'; readonly settlement: Settlement }
+
+const lanes: readonly Lane[] = ['manual', 'first', 'retry']
+
+/**
+ * The deliveries of one destination that are leased but not started, a few of each lane, and the gates
+ * to its endpoints. It decides what starts next; it starts nothing itself.
+ */
+export class DestinationQueue {
+  readonly destination: Destination
+  readonly #gates: readonly EndpointGate[]
+  readonly #retryWindowMs: number
+  readonly #waiting: Readonly<Record<Lane, LeasedDelivery[]>> = { manual: [], first: [], retry: [] }
+  readonly #promised: Record<Lane, number> = { manual: 0, first: 0, retry: 0 }
+  #rounds = 0
+  #retryRounds = 0
+
+  /** @param policies - when endpoints are left alone, and for how long a delivery is retried */
+  constructor(
+    destination: Destination,
+    policies: { readonly breaker: BreakerPolicy; readonly retryWindowMs: number },
+  ) {
+    this.destination = destination
+    this.#retryWindowMs = policies.retryWindowMs
+    this.#gates = destination.endpoints.map(
+      (endpoint) => new EndpointGate(endpoint, destination.concurrency, policies.breaker),
+    )
+  }
+
+  /** Deliveries under way whose rounds are not settled. */
+  get rounds(): number {
+    return this.#rounds
+  }
+
+  /** Whether nothing is leased for it. */
+  get isEmpty(): boolean {
+    const promised = lanes.some((lane) => this.#promised[lane] > 0)
+    return this.#rounds === 0 && !promised && lanes.every((lane) => this.#waiting[lane].length === 0)
+  }
+
+  /**
+   * How many more of a lane can be taken: twice what an endpoint takes at once are kept ready, so that
+   * it never waits for the store. Zero while half of them are still there.
+   */
+  room(lane: Lane): number {
+    const { concurrency } = this.destination
+    const taken = this.#waiting[lane].length + this.#promised[lane]
+    return taken > concurrency ? 0 : 2 * concurrency - taken
+  }
+
+  /** Keeps room for deliveries that are on their way, until {@link take}. */
+  promise(lane: Lane, count: number): void {
+    this.#promised[lane] += count
+  }
+
+  /** Takes leased deliveries of one lane; `promised` is the room that was kept for them. */
+  take(lane: Lane, deliveries: readonly LeasedDelivery[], promised: number): void {
+    this.#promised[lane] -= promised
+    this.#waiting[lane].push(...deliveries)
+  }
+
+  /** Lets go of what has not started, but for what a person wants retried unless `all`. */
+  giveBack(which: 'parked' | 'all'): readonly LeasedDelivery[] {
+    const given = which === 'all' ? lanes : lanes.filter((lane) => lane !== 'manual')
+    return given.flatMap((lane) => this.#waiting[lane].splice(0))
+  }
+
+  /**
+   * When an endpoint is asked again, in milliseconds since 1970, while the breakers of all of them are
+   * open; undefined while one can be asked, or its answer is awaited.
+   */
+  parkedUntilMs(nowMs: number): number | undefined {
+    const times = this.#gates.map((gate) => gate.parkedUntilMs(nowMs))
+    return earliest(times)
+  }
+
+  /** What starts next; undefined while nothing waits or nothing may start. The caller must do it. */
+  next(nowMs: number): Start | undefined {
+    for (const lane of this.#laneOrder()) {
+      const delivery = this.#waiting[lane][0]
+      if (delivery === undefined) continue
+      const start = this.#startOf(delivery, nowMs)
+      if (start === undefined) continue
+      this.#waiting[lane].shift()
+      if (start.kind === 'round') this.#begin(lane)
+      return start
+    }
+    return undefined
+  }
+
+  /** A round that {@link next} gave out is settled. */
+  end({ lane }: LeasedDelivery): void {
+    this.#rounds--
+    if (lane === 'retry') this.#retryRounds--
+  }
+
+  #begin(lane: Lane): void {
+    this.#rounds++
+    if (lane === 'retry') this.#retryRounds++
+  }
+
+  /** First tries go before retries, with some places kept for each. */
+  #laneOrder(): readonly Lane[] {
+    const { concurrency } = this.destination
+    const kept = Math.min(keptRoundsMax, Math.floor(concurrency / 2))
+    if (this.#retryRounds < kept) return ['manual', 'retry', 'first']
+    if (this.#retryRounds < concurrency - kept) return ['manual', 'first', 'retry']
+    return ['manual', 'first']
+  }
+
+  #startOf(delivery: LeasedDelivery, nowMs: number): Start | undefined {
+    const gates = this.#gates.filter(({ endpoint }) => !isHeld(endpoint.url, delivery.holds, nowMs))
+    if (gates.length === 0) return { kind: 'settled', settlement: this.#withoutEndpoint(delivery) }
+    // A person who retries wants to see it tried, whatever the breaker says.
+    const accesses = gates.map((gate) => gate.access(nowMs, delivery.lane))
+    if (accesses.includes('wait')) return undefined
+    const asked = gates.filter((_, index) => accesses[index] === 'ask')
+    if (asked.length > 0) return { kind: 'round', delivery, gates: asked }
+    const probeAtMs = earliest(gates.map((gate) => gate.parkedUntilMs(nowMs)))
+    if (probeAtMs === undefined || gates.length === this.#gates.length) return undefined
+    return { kind: 'settled', settlement: this.#parked(delivery, { nowMs, probeAtMs }) }
+  }
+
+  /** Others can be asked for other deliveries, but none of those that are left for this one. */
+  #parked(
+    delivery: LeasedDelivery,
+    { nowMs, probeAtMs }: { readonly nowMs: number; readonly probeAtMs: number },
+  ): Settlement {
+    const { attempts, firstAttemptAtMs } = delivery
+    const isOver = nowMs > (firstAttemptAtMs ?? nowMs) + this.#retryWindowMs
+    return isOver
+      ? { kind: 'expired', delivery, attempts, reason: breakerOpen }
+      : { kind: 'returned', delivery, dueAtMs: probeAtMs }
+  }
+
+  /** Every endpoint is held: one of them may be asked later, or none ever. */
+  #withoutEndpoint(delivery: LeasedDelivery): Settlement {
+    const { attempts, holds } = delivery
+    const urls = this.destination.endpoints.map(({ url }) => url)
+    const times = holds.filter(({ url }) => urls.includes(url)).map(({ untilMs }) => untilMs)
+    const later = times.filter((untilMs) => untilMs !== null)
+    if (later.length > 0) return { kind: 'returned', delivery, dueAtMs: Math.min(...later) }
+    return { kind: 'failed', delivery, attempts, reason: 'no_endpoint_left' }
+  }
+}
+
+/** Why a delivery expires whose endpoints were left alone until its window was over. */
+export const breakerOpen = 'breaker_open'
+
+/** Rounds at once that are kept for first tries, and as many for retries, where they wait. */
+const keptRoundsMax = 2
+
+/** The earliest of some moments; undefined unless all of them are known. */
+function earliest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length === times.length ? Math.min(...known) : undefined
+}

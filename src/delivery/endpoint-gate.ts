@@ -1,0 +1,73 @@
+import type { Endpoint, Lane } from '../model/index.ts'
+import type { RequestOutcome } from '../webhook/index.ts'
+import { judge } from '../webhook/index.ts'
+import {
+  CircuitBreaker,
+  type BreakerChange,
+  type BreakerPolicy,
+  type BreakerTicket,
+  type EndpointHealth,
+} from './circuit-breaker.ts'
+
+/**
+ * Whether a round may ask an endpoint now. `wait`: it is well, but has all the requests that it may
+ * have; `leave_out`: its breaker holds it back, and a round goes without it.
+ */
+export type Access = 'ask' | 'wait' | 'leave_out'
+
+/** A request under way through a gate; without a ticket the breaker takes no notice of it. */
+export interface Passage {
+  /** Stands for the request at the breaker; undefined for a manual retry. */
+  readonly ticket: BreakerTicket | undefined
+}
+
+/** What every request to one endpoint goes through: its share of requests at once, and its breaker. */
+export class EndpointGate {
+  /** The endpoint. */
+  readonly endpoint: Endpoint
+  readonly #concurrency: number
+  readonly #breaker: CircuitBreaker
+  #inFlight = 0
+
+  constructor(endpoint: Endpoint, concurrency: number, policy: BreakerPolicy) {
+    this.endpoint = endpoint
+    this.#concurrency = concurrency
+    this.#breaker = new CircuitBreaker(policy, concurrency)
+  }
+
+  /** Whether a delivery of a lane may ask it; a manual retry may, whatever the breaker says. */
+  access(nowMs: number, lane: Lane): Access {
+    const isFull = this.#inFlight >= this.#concurrency
+    if (lane === 'manual') return isFull ? 'wait' : 'ask'
+    if (!isFull && this.#breaker.freeSlots(nowMs) > 0) return 'ask'
+    return this.#breaker.state === 'closed' ? 'wait' : 'leave_out'
+  }
+
+  /** When it is probed, in milliseconds since 1970; undefined unless it is left alone until then. */
+  parkedUntilMs(nowMs: number): number | undefined {
+    const probeAtMs = this.#breaker.probeAtMs(nowMs)
+    return probeAtMs !== undefined && probeAtMs > nowMs ? probeAtMs : undefined
+  }
+
+  /** A request starts. */
+  begin(nowMs: number, lane: Lane): Passage {
+    this.#inFlight++
+    return { ticket: lane === 'manual' ? undefined : this.#breaker.start(nowMs) }
+  }
+
+  /** The request ended; tells what that changed at the breaker. */
+  end(passage: Passage, outcome: RequestOutcome, nowMs: number): BreakerChange | undefined {
+    this.#inFlight--
+    if (passage.ticket === undefined) return undefined
+    return this.#breaker.end(passage.ticket, healthOf(outcome), nowMs)
+  }
+}
+
+/**
+ * An endpoint that answers is well, also when it refuses a webhook for good. A certificate that is not
+ * trusted says nothing: the request was not sent.
+ */
+function healthOf(outcome: RequestOutcome): EndpointHealth {
+  if (outcome.kind === 'interrupted' || outcome.kind === 'certificate_refused') return 'neutral'
+  return judge(outcome).verdict === 'retry' ? 'failure' : 'success'
+}

@@ -1,0 +1,96 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { RequestRecord } from '../model/index.ts'
+import type { Clock } from '../runtime/index.ts'
+import type { DeliveryStore, Settlement } from './store-port.ts'
+
+/** What an outbox is made of. */
+export interface OutboxOptions {
+  /** Where everything goes. */
+  readonly store: Pick<DeliveryStore, 'settle'>
+  /** Tells the time of a settlement, and stands still while one is written. */
+  readonly clock: Clock
+  /** Is told of every settlement once it is written. */
+  readonly settled: (settlement: Settlement) => void
+  /** Is told whenever nothing is left to write. */
+  readonly drained: () => void
+  /** Is told when the store cannot be written: nothing more will be. */
+  readonly failed: (error: unknown) => void
+}
+
+/**
+ * Gathers what rounds come to and writes it in batches: everything that arrives while one batch is
+ * written goes into the next.
+ */
+export class Outbox {
+  readonly #options: OutboxOptions
+  #settlements: Settlement[] = []
+  #requests: RequestRecord[] = []
+  #writing: Promise<void> | undefined
+  #unwritten = 0
+  #broken = false
+
+  constructor(options: OutboxOptions) {
+    this.#options = options
+  }
+
+  /** Settlements that are not written yet. */
+  get unwritten(): number {
+    return this.#unwritten
+  }
+
+  /** Whether nothing waits to be written. */
+  get isEmpty(): boolean {
+    return this.#writing === undefined
+  }
+
+  /** Ends a lease with the next batch. */
+  settle(settlement: Settlement): void {
+    this.#settlements.push(settlement)
+    this.#unwritten++
+    this.#begin()
+  }
+
+  /** Writes a request to the log with the next batch. */
+  log(request: RequestRecord): void {
+    this.#requests.push(request)
+    this.#begin()
+  }
+
+  /** Resolves once everything is written, or cannot be. */
+  async written(): Promise<void> {
+    await this.#writing
+  }
+
+  #begin(): void {
+    if (!this.#broken) this.#writing ??= this.#writeAll()
+  }
+
+  async #writeAll(): Promise<void> {
+    const release = this.#options.clock.hold()
+    try {
+      while (this.#settlements.length + this.#requests.length > 0) {
+        // By then whatever ended in this turn of the event loop has been handed in.
+        await nextTurn()
+        await this.#write()
+      }
+    } catch (error) {
+      this.#broken = true
+      this.#options.failed(error)
+    } finally {
+      release()
+      this.#writing = undefined
+    }
+    this.#options.drained()
+  }
+
+  async #write(): Promise<void> {
+    const { store, clock, settled } = this.#options
+    const settlements = this.#settlements
+    const requests = this.#requests
+    this.#settlements = []
+    this.#requests = []
+    await store.settle({ nowMs: clock.nowMs(), settlements, requests })
+    this.#unwritten -= settlements.length
+    for (const settlement of settlements) settled(settlement)
+  }
+}

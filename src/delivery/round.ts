@@ -1,0 +1,100 @@
+import type { RequestVerdict } from '../model/index.ts'
+import { nextAttemptAtMs, type RetryPolicy } from './retry-policy.ts'
+import type { EndpointHold, LeasedDelivery, Settlement } from './store-port.ts'
+
+/** One endpoint's part in a round. */
+export interface EndpointResult {
+  /** The endpoint. */
+  readonly url: string
+  /** Whether to ask it again. */
+  readonly verdict: RequestVerdict
+  /** Why it did not succeed; null on success. */
+  readonly error: string | null
+  /** How long it wants to be left alone, in milliseconds; undefined when it does not say. */
+  readonly retryAfterMs: number | undefined
+  /** Whether our own side cut the request off. */
+  readonly interrupted: boolean
+}
+
+/** A round that is over, or whose result the first success has decided. */
+export interface Round {
+  /** What was sent. */
+  readonly delivery: LeasedDelivery
+  /** The destination's endpoints, whether they were asked or not. */
+  readonly urls: readonly string[]
+  /** Those that were asked. */
+  readonly results: readonly EndpointResult[]
+  /** When it started, in milliseconds since 1970. */
+  readonly startedAtMs: number
+  /** When it ended, in milliseconds since 1970. */
+  readonly endedAtMs: number
+}
+
+/** Endpoints that may be asked now: their hold is over, or there was none. */
+export function isHeld(url: string, holds: readonly EndpointHold[], nowMs: number): boolean {
+  const hold = holds.find((candidate) => candidate.url === url)
+  return hold !== undefined && (hold.untilMs === null || hold.untilMs > nowMs)
+}
+
+/**
+ * Decides what a round means for its delivery.
+ *
+ * The next round is due when the first of the endpoints may be asked: each at its time in the schedule
+ * or after its own `Retry-After`, whichever is later. Those whose time comes later are held until then:
+ * one that is ready must not wait for one that is not. The delivery expires only when no endpoint's
+ * time is in the window.
+ */
+export function settleRound(round: Round, policy: RetryPolicy, random: () => number): Settlement {
+  const { delivery, urls, results, startedAtMs, endedAtMs } = round
+  const attempts = delivery.attempts + 1
+  if (results.some(({ verdict }) => verdict === 'success')) {
+    return { kind: 'delivered', delivery, attempts }
+  }
+  // What our own side cut off is no attempt of the endpoint's: it must not use the window up.
+  if (results.some(({ interrupted }) => interrupted)) {
+    return { kind: 'returned', delivery, dueAtMs: delivery.dueAtMs }
+  }
+  const reason = reasonOf(results)
+  const refused = refusedUrls(round)
+  const candidates = urls.filter((url) => !refused.has(url))
+  if (candidates.length === 0) return { kind: 'failed', delivery, attempts, reason }
+
+  const windowAttempts = delivery.windowAttempts + 1
+  const firstAttemptAtMs = delivery.firstAttemptAtMs ?? startedAtMs
+  const scheduledAtMs = nextAttemptAtMs(policy, { attempts: windowAttempts, endedAtMs }, random)
+  const times = candidates.map((url) => ({
+    url,
+    atMs: Math.max(scheduledAtMs, leftAloneUntilMs(url, round)),
+  }))
+  const dueAtMs = Math.min(...times.map(({ atMs }) => atMs))
+  const expiresAtMs = firstAttemptAtMs + policy.windowMs
+  if (dueAtMs > expiresAtMs) return { kind: 'expired', delivery, attempts, reason }
+  const holds = [
+    ...[...refused].map((url) => ({ url, untilMs: null })),
+    ...times
+      .filter(({ atMs }) => atMs > dueAtMs)
+      .map(({ url, atMs }) => ({ url, untilMs: atMs })),
+  ]
+  const progress = { attempts, windowAttempts, firstAttemptAtMs, holds }
+  return { kind: 'retry', delivery, dueAtMs, expiresAtMs, progress }
+}
+
+/** The endpoints that failed for good, in this round or before. */
+function refusedUrls({ delivery, results }: Round): ReadonlySet<string> {
+  const before = delivery.holds.filter(({ untilMs }) => untilMs === null)
+  const now = results.filter(({ verdict }) => verdict === 'final')
+  return new Set([...before, ...now].map(({ url }) => url))
+}
+
+/** Until when an endpoint wants to be left alone: as it said now, or as it said before. */
+function leftAloneUntilMs(url: string, { delivery, results, endedAtMs }: Round): number {
+  const result = results.find((candidate) => candidate.url === url)
+  if (result !== undefined) return endedAtMs + (result.retryAfterMs ?? 0)
+  return delivery.holds.find((hold) => hold.url === url)?.untilMs ?? 0
+}
+
+/** What kept the endpoints from taking it, each cause once: `status_404` or `timeout, status_503`. */
+function reasonOf(results: readonly EndpointResult[]): string {
+  if (results.length === 0) return 'no_endpoint_left'
+  return [...new Set(results.map(({ error }) => error))].join(', ')
+}

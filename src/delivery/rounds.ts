@@ -1,0 +1,165 @@
+import type { Endpoint, Lane } from '../model/index.ts'
+import type { Runtime } from '../runtime/index.ts'
+import { judge, type RequestOutcome, type WebhookSender } from '../webhook/index.ts'
+import { attempt } from './attempt.ts'
+import type { BreakerChange } from './circuit-breaker.ts'
+import type { DestinationQueue, Start } from './destination-queue.ts'
+import type { EndpointGate } from './endpoint-gate.ts'
+import type { Outbox } from './outbox.ts'
+import type { RetryPolicy } from './retry-policy.ts'
+
+/** A destination's queue and what sends to it. */
+export interface RoundTarget {
+  /** What is ready to be sent. */
+  readonly queue: DestinationQueue
+  /** Sends one request. */
+  readonly sender: Pick<WebhookSender, 'post'>
+}
+
+/** What rounds are made of. */
+export interface RoundsOptions {
+  /** Where they go. */
+  readonly targets: readonly RoundTarget[]
+  /** Clock, randomness, log and observer. */
+  readonly runtime: Runtime
+  /** When to try again. */
+  readonly retryPolicy: RetryPolicy
+  /** Requests in flight at the most, over all endpoints. */
+  readonly requestsMax: number
+  /** Where settlements and requests go. */
+  readonly outbox: Outbox
+  /** Is told that a request ended: there may be room for more. */
+  readonly ended: () => void
+  /** Is told that a probe found an endpoint down still, and how. */
+  readonly stillDown: (queue: DestinationQueue, error: string) => void
+  /** Is told of what nobody expected. */
+  readonly failed: (error: unknown) => void
+}
+
+/** A start that asks endpoints. */
+type RoundStart = Start & { readonly kind: 'round' }
+
+/**
+ * Starts rounds wherever the gates let them, within the bound over all. One destination after the
+ * other gets a turn, so that none takes all of the bound.
+ */
+export class Rounds {
+  readonly #options: RoundsOptions
+  readonly #running = new Set<Promise<void>>()
+  #requests = 0
+  #turn = 0
+  #stopped = false
+
+  constructor(options: RoundsOptions) {
+    this.#options = options
+  }
+
+  /** Whether no request is in flight. */
+  get isEmpty(): boolean {
+    return this.#running.size === 0
+  }
+
+  /** Starts all that may start. */
+  startAll(): void {
+    const { targets } = this.#options
+    let idleTurns = 0
+    while (idleTurns < targets.length && !this.#isFull()) {
+      const target = targets[this.#turn]
+      this.#turn = (this.#turn + 1) % targets.length
+      if (target !== undefined && this.#startOne(target)) idleTurns = 0
+      else idleTurns++
+    }
+  }
+
+  /** Starts nothing more. */
+  stop(): void {
+    this.#stopped = true
+  }
+
+  /** Resolves once every request ended. */
+  async ended(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running)
+  }
+
+  #isFull(): boolean {
+    const { outbox, requestsMax } = this.#options
+    return this.#stopped || this.#requests >= requestsMax || outbox.unwritten >= requestsMax
+  }
+
+  #startOne(target: RoundTarget): boolean {
+    const start = target.queue.next(this.#options.runtime.clock.nowMs())
+    if (start === undefined) return false
+    if (start.kind === 'settled') this.#options.outbox.settle(start.settlement)
+    else this.#begin(start, target)
+    return true
+  }
+
+  #begin({ delivery, gates }: RoundStart, target: RoundTarget): void {
+    const { runtime, retryPolicy, outbox, failed } = this.#options
+    const { queue } = target
+    const { settlement, ended } = attempt(delivery, {
+      runtime,
+      destination: queue.destination,
+      endpoints: gates.map(({ endpoint }) => endpoint),
+      policy: retryPolicy,
+      post: (endpoint, body) => this.#post({ endpoint, body, lane: delivery.lane, gates }, target),
+      ended: (record) => outbox.log(record),
+    })
+    const settled = settlement.then((result) => {
+      queue.end(delivery)
+      outbox.settle(result)
+    })
+    const run: Promise<void> = Promise.all([settled, ended])
+      .then(() => undefined, failed)
+      .finally(() => {
+        this.#running.delete(run)
+        this.#options.ended()
+      })
+    this.#running.add(run)
+  }
+
+  async #post({ endpoint, body, lane, gates }: Request, target: RoundTarget): Promise<RequestOutcome> {
+    const { clock } = this.#options.runtime
+    const gate = gates.find((candidate) => candidate.endpoint === endpoint)
+    const passage = gate?.begin(clock.nowMs(), lane)
+    this.#requests++
+    const outcome = await target.sender.post(endpoint, body)
+    this.#requests--
+    if (gate !== undefined && passage !== undefined) {
+      const change = gate.end(passage, outcome, clock.nowMs())
+      if (change !== undefined) this.#tell(change, { endpoint, outcome, queue: target.queue })
+    }
+    // What waits for this very gate need not wait for anything else.
+    while (!this.#isFull() && this.#startOne(target));
+    this.#options.ended()
+    return outcome
+  }
+
+  #tell(
+    change: BreakerChange,
+    { endpoint, outcome, queue }: { endpoint: Endpoint; outcome: RequestOutcome; queue: DestinationQueue },
+  ): void {
+    const { observer, log } = this.#options.runtime
+    const isOpen = change.kind === 'opened' || change.kind === 'reopened'
+    const { error } = judge(outcome)
+    const destinationId = queue.destination.id
+    const { url } = endpoint
+    observer.endpoint({
+      destinationId,
+      url,
+      state: isOpen ? 'open' : change.kind,
+      probeAtMs: isOpen ? change.probeAtMs : null,
+      error: isOpen ? error : null,
+    })
+    log.debug('circuit breaker', { destinationId, url, change: change.kind })
+    if (change.kind === 'reopened') this.#options.stillDown(queue, error ?? '')
+  }
+}
+
+/** One request of a round. */
+interface Request {
+  readonly endpoint: Endpoint
+  readonly body: string
+  readonly lane: Lane
+  readonly gates: readonly EndpointGate[]
+}

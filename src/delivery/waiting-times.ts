@@ -1,0 +1,81 @@
+import type { Lane } from '../model/index.ts'
+import type { DueTime } from './store-port.ts'
+
+/**
+ * When the first delivery of a lane is due: a moment in milliseconds since 1970, `none` when nothing
+ * waits there, `unknown` until the store is asked, `asked` while it is.
+ */
+type Waiting = number | 'none' | 'unknown' | 'asked'
+
+const lanes: readonly Lane[] = ['manual', 'first', 'retry']
+
+/**
+ * What a dispatcher knows of the deliveries that wait in the store, so that it asks for those only that
+ * are there. Not to know is always safe: it costs a question.
+ */
+export class WaitingTimes {
+  readonly #waiting = new Map<string, Record<Lane, Waiting>>()
+
+  constructor(destinationIds: readonly string[]) {
+    for (const id of destinationIds) {
+      this.#waiting.set(id, { manual: 'unknown', first: 'unknown', retry: 'unknown' })
+    }
+  }
+
+  /** When a lane's first delivery is due; undefined when nothing waits or nothing is known. */
+  dueAtMs(destinationId: string, lane: Lane): number | undefined {
+    const waiting = this.#waiting.get(destinationId)?.[lane]
+    return typeof waiting === 'number' ? waiting : undefined
+  }
+
+  /** Whether it is known that nothing waits in a lane. */
+  isEmpty(destinationId: string, lane: Lane): boolean {
+    return this.#waiting.get(destinationId)?.[lane] === 'none'
+  }
+
+  /** A delivery is due at a moment: earlier, perhaps, than what was known of. */
+  add(destinationId: string, lane: Lane, dueAtMs: number): void {
+    const known = this.#waiting.get(destinationId)
+    if (known === undefined) return
+    const waiting = known[lane]
+    if (typeof waiting === 'number') known[lane] = Math.min(waiting, dueAtMs)
+    else known[lane] = waiting === 'none' ? dueAtMs : 'unknown'
+  }
+
+  /** Nothing is known of a lane any more. */
+  forget(destinationId: string, lane: Lane): void {
+    const known = this.#waiting.get(destinationId)
+    if (known !== undefined) known[lane] = 'unknown'
+  }
+
+  /** Nothing is known any more. */
+  forgetAll(): void {
+    for (const known of this.#waiting.values()) {
+      for (const lane of lanes) known[lane] = 'unknown'
+    }
+  }
+
+  /** The destinations that the store must be asked about: it is being asked from now on. */
+  ask(): readonly string[] {
+    const asked: string[] = []
+    for (const [destinationId, known] of this.#waiting) {
+      const unknown = lanes.filter((lane) => known[lane] === 'unknown')
+      for (const lane of unknown) known[lane] = 'asked'
+      if (unknown.length > 0) asked.push(destinationId)
+    }
+    return asked
+  }
+
+  /** The store's answer. What has changed since it was asked stays unknown. */
+  learn(destinationIds: readonly string[], dueTimes: readonly DueTime[]): void {
+    for (const { destinationId, lane, dueAtMs } of dueTimes) {
+      const known = this.#waiting.get(destinationId)
+      if (known?.[lane] === 'asked') known[lane] = dueAtMs
+    }
+    for (const destinationId of destinationIds) {
+      const known = this.#waiting.get(destinationId)
+      if (known === undefined) continue
+      for (const lane of lanes) if (known[lane] === 'asked') known[lane] = 'none'
+    }
+  }
+}
