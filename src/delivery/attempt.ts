@@ -107,5 +107,11 @@ async function askEndpoint(
   ended(record)
   const retryAfter = outcome.kind === 'answered' ? outcome.retryAfter : undefined
   const interrupted = outcome.kind === 'interrupted'
-  return { url, verdict, error, retryAfterMs: parseRetryAfter(retryAfter, clock.nowMs()), interrupted }
+  return {
+    url,
+    verdict,
+    error,
+    retryAfterMs: parseRetryAfter(retryAfter, clock.nowMs()),
+    interrupted,
+  }
 }

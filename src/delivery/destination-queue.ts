@@ -50,7 +50,9 @@ export class DestinationQueue {
   /** Whether nothing is leased for it. */
   get isEmpty(): boolean {
     const promised = lanes.some((lane) => this.#promised[lane] > 0)
-    return this.#rounds === 0 && !promised && lanes.every((lane) => this.#waiting[lane].length === 0)
+    return (
+      this.#rounds === 0 && !promised && lanes.every((lane) => this.#waiting[lane].length === 0)
+    )
   }
 
   /**

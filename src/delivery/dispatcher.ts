@@ -202,7 +202,8 @@ export class Dispatcher {
       if (taken.length < count) this.#times.add(destinationId, 'first', nowMs)
     }
     // Whoever stopped meanwhile has emptied the queues already.
-    if (this.#stopped) for (const queue of this.#queues.values()) this.#giveBack(queue.giveBack('all'))
+    if (this.#stopped)
+      for (const queue of this.#queues.values()) this.#giveBack(queue.giveBack('all'))
     this.#rounds.startAll()
     this.#goOn()
   }

@@ -71,9 +71,7 @@ export function settleRound(round: Round, policy: RetryPolicy, random: () => num
   if (dueAtMs > expiresAtMs) return { kind: 'expired', delivery, attempts, reason }
   const holds = [
     ...[...refused].map((url) => ({ url, untilMs: null })),
-    ...times
-      .filter(({ atMs }) => atMs > dueAtMs)
-      .map(({ url, atMs }) => ({ url, untilMs: atMs })),
+    ...times.filter(({ atMs }) => atMs > dueAtMs).map(({ url, atMs }) => ({ url, untilMs: atMs })),
   ]
   const progress = { attempts, windowAttempts, firstAttemptAtMs, holds }
   return { kind: 'retry', delivery, dueAtMs, expiresAtMs, progress }

@@ -118,7 +118,10 @@ export class Rounds {
     this.#running.add(run)
   }
 
-  async #post({ endpoint, body, lane, gates }: Request, target: RoundTarget): Promise<RequestOutcome> {
+  async #post(
+    { endpoint, body, lane, gates }: Request,
+    target: RoundTarget,
+  ): Promise<RequestOutcome> {
     const { clock } = this.#options.runtime
     const gate = gates.find((candidate) => candidate.endpoint === endpoint)
     const passage = gate?.begin(clock.nowMs(), lane)
@@ -137,7 +140,11 @@ export class Rounds {
 
   #tell(
     change: BreakerChange,
-    { endpoint, outcome, queue }: { endpoint: Endpoint; outcome: RequestOutcome; queue: DestinationQueue },
+    {
+      endpoint,
+      outcome,
+      queue,
+    }: { endpoint: Endpoint; outcome: RequestOutcome; queue: DestinationQueue },
   ): void {
     const { observer, log } = this.#options.runtime
     const isOpen = change.kind === 'opened' || change.kind === 'reopened'

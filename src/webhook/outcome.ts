@@ -1,3 +1,4 @@
+import { AssertionError } from 'node:assert'
 import { errors } from 'undici'
 import { systemCode, messageOf, type RequestVerdict } from '../model/index.ts'
 
@@ -91,16 +92,30 @@ const certificateCodes = new Set([
 export function failureOutcome(error: unknown): RequestOutcome {
   const code = failureCode(error)
   const message = messageOf(error)
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return { kind: 'timeout' }
   if (certificateCodes.has(code)) return { kind: 'certificate_refused', code, message }
   return { kind: 'connection_failed', code, message }
 }
 
 /** The system's name where there is one, our own for what only the HTTP library sees. */
 function failureCode(error: unknown): string {
+  if (isMalformedAnswer(error)) return 'malformed_answer'
   if (error instanceof errors.SocketError) return 'connection_closed'
-  if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) {
-    return 'malformed_answer'
-  }
   return systemCode(error) ?? 'connection_failed'
 }
+
+/** What the HTTP library says when it closes a connection because of what arrived over it. */
+const refusals = new Set(['bad response', 'bad upgrade'])
+
+function isMalformedAnswer(error: unknown): boolean {
+  if (error instanceof errors.SocketError) return refusals.has(error.message)
+  return malformedAnswers.some((kind) => error instanceof kind)
+}
+
+const malformedAnswers = [
+  errors.HTTPParserError,
+  errors.HeadersOverflowError,
+  errors.ResponseContentLengthMismatchError,
+  errors.ResponseExceededMaxSizeError,
+  // The HTTP library takes some answers for impossible, such as the status 000.
+  AssertionError,
+]

@@ -1,11 +1,19 @@
-import { Pool } from 'undici'
+import type { Socket } from 'node:net'
+import { buildConnector, Client, errors, type Dispatcher } from 'undici'
 import { headerValue, readAnswer, type AnswerLimits } from '../http/index.ts'
 import { limits, type Destination, type Endpoint } from '../model/index.ts'
+import { systemClock } from '../runtime/index.ts'
 import { failureOutcome, type RequestOutcome } from './outcome.ts'
 import { signBody } from './signature.ts'
 
 /** How much of an answer is read at the most, and how much of it is kept for the delivery log. */
 const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 1024 }
+
+/**
+ * How much may arrive for one request, whatever it is: a body in chunks of a byte and the longest
+ * headers fit. Ends what is no part of a body and goes on for ever, such as a status line.
+ */
+const receivedBytesMax = 1024 * 1024
 
 /** What a sender is made of. */
 export interface SenderOptions {
@@ -19,7 +27,7 @@ export interface SenderOptions {
 export class WebhookSender {
   readonly #destination: Destination
   readonly #deadlineMs: number
-  readonly #pools = new Map<string, Pool>()
+  readonly #connections = new Map<string, Connections>()
   #closed = false
 
   constructor({ destination, deadlineMs = limits.endpointDeadlineMs }: SenderOptions) {
@@ -34,16 +42,37 @@ export class WebhookSender {
    * The deadline runs in real time, whatever the clock of the runtime does: it measures the endpoint.
    */
   async post(endpoint: Endpoint, body: string): Promise<RequestOutcome> {
-    if (this.#closed) return { kind: 'interrupted' }
-    const deadline = AbortSignal.timeout(this.#deadlineMs)
-    const url = new URL(endpoint.url)
+    if (this.#isClosed()) return { kind: 'interrupted' }
+    const deadline = new AbortController()
+    const timer = systemClock.schedule(this.#deadlineMs, () => deadline.abort())
     try {
-      const response = await this.#pool(url.origin).request({
+      return await this.#exchange(endpoint, body, deadline.signal)
+    } catch (error) {
+      if (this.#isClosed()) return { kind: 'interrupted' }
+      return deadline.signal.aborted ? { kind: 'timeout' } : failureOutcome(error)
+    } finally {
+      timer.cancel()
+    }
+  }
+
+  /** Ends all connections at once, requests under way included. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all([...this.#connections.values()].map((connections) => connections.close()))
+  }
+
+  #isClosed(): boolean {
+    return this.#closed
+  }
+
+  #exchange(endpoint: Endpoint, body: string, deadline: AbortSignal): Promise<RequestOutcome> {
+    const url = new URL(endpoint.url)
+    return this.#connectionsTo(url.origin).use(deadline, async (connection) => {
+      const response = await connection.request({
         method: 'POST',
         path: url.pathname + url.search,
         headers: this.#headers(endpoint, body),
         body,
-        signal: deadline,
       })
       const { text } = await readAnswer(response.body, answerLimits)
       return {
@@ -52,20 +81,7 @@ export class WebhookSender {
         retryAfter: headerValue(response.headers['retry-after']),
         excerpt: text,
       }
-    } catch (error) {
-      return this.#unanswered(error, deadline)
-    }
-  }
-
-  /** Ends all connections at once, requests under way included. Idempotent. */
-  async close(): Promise<void> {
-    this.#closed = true
-    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()))
-  }
-
-  #unanswered(error: unknown, deadline: AbortSignal): RequestOutcome {
-    if (this.#closed) return { kind: 'interrupted' }
-    return deadline.aborted ? { kind: 'timeout' } : failureOutcome(error)
+    })
   }
 
   #headers(endpoint: Endpoint, body: string): Record<string, string> {
@@ -78,28 +94,152 @@ export class WebhookSender {
     }
   }
 
-  #pool(origin: string): Pool {
-    let pool = this.#pools.get(origin)
-    if (pool === undefined) {
-      pool = new Pool(origin, {
-        connections: this.#connections(origin),
-        // The deadline above is exact; the pool's own timers are coarse and would come after it.
-        headersTimeout: 0,
-        bodyTimeout: 0,
-        connectTimeout: this.#deadlineMs,
-        // Said outright, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment changes nothing.
-        connect: { rejectUnauthorized: true },
-      })
-      this.#pools.set(origin, pool)
+  /** With a connection for every request that the destination's endpoints may have in flight there. */
+  #connectionsTo(origin: string): Connections {
+    let connections = this.#connections.get(origin)
+    if (connections === undefined) {
+      const endpoints = this.#destination.endpoints.filter(
+        ({ url }) => new URL(url).origin === origin,
+      )
+      connections = new Connections(origin, endpoints.length * this.#destination.concurrency)
+      this.#connections.set(origin, connections)
     }
-    return pool
+    return connections
+  }
+}
+
+/** Makes a socket and returns it before it is connected, which undici's own type does not tell. */
+type Connect = (options: buildConnector.Options, callback: buildConnector.Callback) => unknown
+
+/** Who waits for a connection. */
+interface Waiter {
+  readonly resolve: (connection: Connection) => void
+  readonly reject: (error: Error) => void
+}
+
+/**
+ * The connections to one origin, each with one request at a time.
+ *
+ * undici's Pool is of no use here: it cannot give up a connection that is being made, opens more than
+ * it may after one failed, and closes without those.
+ */
+class Connections {
+  readonly #all: readonly Connection[]
+  /** The one that was used last is at the end, and is used next. */
+  readonly #idle: Connection[]
+  readonly #waiters = new Set<Waiter>()
+  #closed = false
+
+  constructor(origin: string, connectionsMax: number) {
+    // Said outright, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment changes nothing.
+    // Without a timeout of its own, which is coarse: the deadline of the request ends a connect too.
+    const connect = buildConnector({ rejectUnauthorized: true, timeout: 0 })
+    this.#all = Array.from({ length: connectionsMax }, () => new Connection(origin, connect))
+    this.#idle = [...this.#all]
   }
 
-  /** A connection for every request that the destination's endpoints may have in flight there. */
-  #connections(origin: string): number {
-    const endpoints = this.#destination.endpoints.filter(
-      ({ url }) => new URL(url).origin === origin,
-    )
-    return endpoints.length * this.#destination.concurrency
+  /** Lends a connection to a task; the deadline ends the wait for it, and then the connection. */
+  async use<Result>(
+    deadline: AbortSignal,
+    task: (connection: Connection) => Promise<Result>,
+  ): Promise<Result> {
+    const connection = this.#idle.pop() ?? (await this.#nextIdle(deadline))
+    let free = Promise.resolve()
+    const end = (): void => {
+      free = connection.end()
+    }
+    deadline.addEventListener('abort', end)
+    try {
+      if (this.#closed) throw new errors.ClientClosedError()
+      return await task(connection)
+    } finally {
+      deadline.removeEventListener('abort', end)
+      // Lent again only once it is closed: the other side never sees more than there may be.
+      void free.then(() => this.#release(connection))
+    }
+  }
+
+  /** Ends them all, and the waiting for one. */
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const { reject } of this.#waiters) reject(new errors.ClientClosedError())
+    this.#waiters.clear()
+    await Promise.all(this.#all.map((connection) => connection.end()))
+  }
+
+  #nextIdle(deadline: AbortSignal): Promise<Connection> {
+    return new Promise((resolve, reject) => {
+      const waiter = { resolve, reject }
+      this.#waiters.add(waiter)
+      deadline.addEventListener('abort', () => {
+        this.#waiters.delete(waiter)
+        reject(new errors.RequestAbortedError())
+      })
+    })
+  }
+
+  #release(connection: Connection): void {
+    const [waiter] = this.#waiters
+    if (waiter === undefined) {
+      this.#idle.push(connection)
+      return
+    }
+    this.#waiters.delete(waiter)
+    waiter.resolve(connection)
+  }
+}
+
+/** One connection to an origin: made when a request needs it, kept for the next one. */
+class Connection {
+  readonly #origin: string
+  readonly #connect: Connect
+  #client: Client | undefined
+  #socket: Socket | undefined
+  /** What the socket had received before the request that is under way. */
+  #receivedBytesBefore = 0
+
+  constructor(origin: string, connect: Connect) {
+    this.#origin = origin
+    this.#connect = connect
+  }
+
+  /** Sends a request, the only one at the time, and resolves with the head of its answer. */
+  request(options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData> {
+    this.#client ??= new Client(this.#origin, {
+      // The deadline is exact; the client's own timers are coarse and would come after it.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: (target, callback) => this.#open(target, callback),
+    })
+    this.#receivedBytesBefore = this.#socket?.bytesRead ?? 0
+    return this.#client.request(options)
+  }
+
+  /** Gives up whatever is under way; resolves once it is closed. The next request starts afresh. */
+  async end(): Promise<void> {
+    const [client, socket] = [this.#client, this.#socket]
+    this.#client = undefined
+    this.#socket = undefined
+    // The client forgets a socket that is not connected yet, but does not end it.
+    const destroyed = client?.destroy()
+    socket?.destroy()
+    await destroyed
+    if (socket?.closed === false) await new Promise((resolve) => socket.once('close', resolve))
+  }
+
+  #open(target: buildConnector.Options, callback: buildConnector.Callback): void {
+    const socket = this.#connect(target, (...result) => {
+      const [, connected] = result
+      connected?.on('readable', () => this.#limit(connected))
+      callback(...result)
+    }) as Socket
+    this.#socket = socket
+    this.#receivedBytesBefore = 0
+  }
+
+  #limit(socket: Socket): void {
+    if (socket.bytesRead - this.#receivedBytesBefore > receivedBytesMax) {
+      socket.destroy(new errors.ResponseExceededMaxSizeError())
+    }
   }
 }

@@ -1,10 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ManualClock, VirtualClock } from '../../src/runtime/index.ts'
 import { gate } from '../support/gate.ts'
 import { startMs } from '../support/recording-runtime.ts'
-import { answered, dispatching, ScriptedSender, target } from './dispatching.ts'
+import { answered, dispatching, quiet, ScriptedSender, target } from './dispatching.ts'
 
 const hourMs = 60 * 60 * 1_000
 
@@ -15,7 +14,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
     settled = true
   }
   promise.then(note, note)
-  await nextTurn()
+  await quiet()
   return settled
 }
 
@@ -39,7 +38,7 @@ describe('what is due', () => {
     const { dispatcher, store, add } = dispatching([target('crm', sender)])
     await add('crm')
     dispatcher.wake()
-    await nextTurn()
+    await quiet()
     expect(await store.ledger()).toMatchObject({ delivered: 1 })
   })
 
@@ -72,9 +71,9 @@ describe('a destination', () => {
     const { dispatcher, store, add } = dispatching([target('crm', sender, 3)])
     await add('crm', 25)
     dispatcher.wake()
-    await nextTurn()
+    await quiet()
     dispatcher.wake()
-    await nextTurn()
+    await quiet()
     expect(sender.bodies).toHaveLength(3)
     open()
     await dispatcher.idle()
@@ -91,9 +90,9 @@ describe('a destination', () => {
     const { dispatcher, add } = dispatching([target('crm', sender, 2)])
     await add('crm', 4)
     dispatcher.wake()
-    await nextTurn()
+    await quiet()
     gates[1]?.open()
-    await nextTurn()
+    await quiet()
     expect(sender.bodies).toEqual(['m_1', 'm_2', 'm_3'])
     for (const { open } of gates) open()
     await dispatcher.idle()
@@ -113,7 +112,7 @@ describe('a destination', () => {
     await add('crm', 50)
     await add('mail', 50)
     dispatcher.wake()
-    await nextTurn()
+    await quiet()
     expect(hanging.bodies).toHaveLength(2)
     expect(quick.bodies).toHaveLength(50)
     expect(settled).toHaveLength(50)
@@ -147,7 +146,7 @@ describe('a retry', () => {
     const { dispatcher, add, requests } = dispatching(targets, clock)
     await add('crm')
     dispatcher.wake()
-    await nextTurn()
+    await quiet()
     await add('mail')
     dispatcher.wake()
     await clock.advance(hourMs)
@@ -225,9 +224,9 @@ describe('idle', () => {
     const sender = new ScriptedSender(() => answered(200))
     const { dispatcher, store, add } = dispatching([target('crm', sender)])
     const { opened, open } = gate()
-    store.after = (step) => (step === 'nextDueMs' ? opened : Promise.resolve())
+    store.after = (step) => (step === 'nextDue' ? opened : Promise.resolve())
     const idle = dispatcher.idle()
-    await nextTurn()
+    await quiet()
     await add('crm')
     dispatcher.wake()
     open()
@@ -262,7 +261,7 @@ describe('stop', () => {
     const { dispatcher, store, add } = dispatching([target('crm', sender, 2)])
     await add('crm', 5)
     const idle = dispatcher.idle()
-    await nextTurn()
+    await quiet()
     const stopped = Promise.all([dispatcher.stop(), dispatcher.stop()])
     expect(await isSettled(stopped)).toBe(false)
     expect(await isSettled(idle)).toBe(false)
@@ -273,7 +272,7 @@ describe('stop', () => {
     await add('crm')
     dispatcher.wake()
     await dispatcher.idle()
-    await nextTurn()
+    await quiet()
     expect(sender.bodies).toHaveLength(2)
   })
 
@@ -283,11 +282,11 @@ describe('stop', () => {
     const { dispatcher, add } = dispatching([target('crm', sender)], clock)
     await add('crm')
     dispatcher.wake()
-    await nextTurn()
+    await quiet()
     expect(clock.nextDueMs()).toBe(startMs + 10_000)
     // However often the alarm is set, there is one of it.
     dispatcher.wake()
-    await nextTurn()
+    await quiet()
     await dispatcher.stop()
     expect(clock.nextDueMs()).toBeUndefined()
   })
@@ -298,11 +297,11 @@ describe('stop', () => {
     const { dispatcher, store, add } = dispatching([target('crm', sender)], clock)
     await add('crm')
     dispatcher.wake()
-    await nextTurn()
+    await quiet()
     const { opened, open } = gate()
-    store.after = (step) => (step === 'nextDueMs' ? opened : Promise.resolve())
+    store.after = (step) => (step === 'nextDue' ? opened : Promise.resolve())
     dispatcher.wake()
-    await nextTurn()
+    await quiet()
     const stopped = dispatcher.stop()
     open()
     await stopped
@@ -316,18 +315,20 @@ describe('stop', () => {
     const { opened, open } = gate()
     store.after = (step) => (step === 'claim' ? opened : Promise.resolve())
     dispatcher.wake()
-    await nextTurn()
+    await quiet()
     const stopped = dispatcher.stop()
     open()
     await stopped
     expect(sender.bodies).toEqual([])
-    const shares = [{ destinationId: 'crm', deliveriesMax: 1 }]
+    const shares = [
+      { destinationId: 'crm', lane: 'first' as const, dueByMs: startMs, deliveriesMax: 1 },
+    ]
     expect(await store.claim({ nowMs: startMs, shares })).toMatchObject([{ attempts: 0 }])
   })
 })
 
 describe('a store that cannot be used', () => {
-  test.each(['claim', 'settle', 'nextDueMs'] as const)(
+  test.each(['claim', 'settle', 'nextDue'] as const)(
     'ends the work at %s, and whoever waits is told why',
     async (broken) => {
       const error = new Error('disk full')
@@ -336,7 +337,7 @@ describe('a store that cannot be used', () => {
       const { dispatcher, store, add, settled } = dispatching([target('crm', sender)], clock)
       await add('crm')
       dispatcher.wake()
-      await nextTurn()
+      await quiet()
       store.before = (step) => (step === broken ? Promise.reject(error) : Promise.resolve())
       await add('crm')
       await expect(dispatcher.idle()).rejects.toBe(error)
@@ -378,7 +379,7 @@ test('no delivery is forgotten, whatever happens while others are claimed and se
       }
       while (scheduler.count() > 0) {
         await scheduler.waitNext(1)
-        await nextTurn()
+        await quiet()
       }
       const added = counts.reduce((sum, count) => sum + count, 0)
       expect(sender.bodies.toSorted()).toEqual(

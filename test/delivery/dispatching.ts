@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   Dispatcher,
   type DeliveryStore,
@@ -10,6 +11,11 @@ import { ManualClock, type Clock } from '../../src/runtime/index.ts'
 import { MemoryStore } from '../../src/store/index.ts'
 import { checkDestination, type RequestOutcome } from '../../src/webhook/index.ts'
 import { recordingRuntime, startMs, type RecordingRuntime } from '../support/recording-runtime.ts'
+
+/** Resolves once everything that can go on without the clock went on. */
+export async function quiet(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await nextTurn()
+}
 
 /** An endpoint's answer without a body. */
 export function answered(status: number, retryAfter?: string): RequestOutcome {
@@ -65,9 +71,7 @@ export class HookedStore extends MemoryStore {
     return this.#between('settle', () => super.settle(batch))
   }
 
-  override nextDue(
-    request: Parameters<DeliveryStore['nextDue']>[0],
-  ): Promise<readonly DueTime[]> {
+  override nextDue(request: Parameters<DeliveryStore['nextDue']>[0]): Promise<readonly DueTime[]> {
     return this.#between('nextDue', () => super.nextDue(request))
   }
 

@@ -162,7 +162,11 @@ class WebhookPlanning implements Planning {
     const nowMs = this.#runtime.clock.nowMs()
     const handOver = [{ destinationId: this.#destination.id, deliveriesMax: Infinity }]
     const { outcomes, leased } = await this.#store.add({ nowMs, seenSinceMs: 0, events, handOver })
-    const settlements = leased.map((delivery) => ({ kind: 'delivered' as const, delivery, attempts: 0 }))
+    const settlements = leased.map((delivery) => ({
+      kind: 'delivered' as const,
+      delivery,
+      attempts: 0,
+    }))
     await this.#store.settle({ nowMs, settlements, requests: [] })
     return outcomes
   }

@@ -1,135 +1,217 @@
-import type { LeasedDelivery, Settlement } from '../../delivery/index.ts'
-import type { EventType } from '../../model/index.ts'
+import type {
+  DeliveryProgress,
+  EndpointHold,
+  LeasedDelivery,
+  NewEvent,
+  Settlement,
+} from '../../delivery/index.ts'
+import type { EventType, Lane, RequestRecord } from '../../model/index.ts'
 import type { Database } from './database.ts'
+import { fromStored, toStored, toStoredOrNull } from './stored-text.ts'
 
-/** A delivery that waits, as it stands in the file. */
-export interface DueRow {
+interface WaitingRow {
   readonly id: number
-  readonly destination_id: string
   readonly message_id: string
   readonly type: EventType
   readonly body_id: number
   readonly due_at: number
   readonly attempts: number
+  readonly window_attempts: number
   readonly first_attempt_at: number | null
-  /** A JSON array of URLs. */
-  readonly refused_urls: string
+  readonly holds: string
+}
+
+/** When a delivery is due that waits. */
+export interface WaitingTime {
+  readonly id: number
+  readonly due_at: number
+}
+
+/** A lane of a destination. */
+export interface LaneOf {
+  readonly destinationId: string
+  readonly lane: Lane
 }
 
 /** A delivery that is written for the first time. */
 export interface DeliveryRow {
   readonly destinationId: string
   readonly id: number
-  readonly sourceId: string
-  readonly messageId: string
-  readonly type: EventType
+  readonly event: NewEvent
   readonly bodyId: number
   readonly nowMs: number
 }
 
 /** How a delivery came to its end. */
 export interface DeliveryEnd {
-  readonly delivery: LeasedDelivery
+  readonly destinationId: string
+  readonly id: number
   readonly state: 'delivered' | 'failed' | 'expired'
+  readonly attempts: number
   readonly reason: string | null
   readonly nowMs: number
 }
 
-/** Everything that is said to the database, compiled once. */
+/**
+ * What taking in, giving out and settling say to the database, compiled once. Every change of a
+ * delivery says whether the delivery stood where the change begins: another process may have
+ * changed it.
+ */
 export class Statements {
-  readonly #lastId
-  readonly #addSeen
+  readonly #see
   readonly #addBody
   readonly #body
   readonly #addDelivery
-  readonly #due
+  readonly #waiting
+  readonly #waitingTimes
   readonly #end
   readonly #retry
+  readonly #countRounds
   readonly #giveBack
-  readonly #pending
+  readonly #addRequest
 
   constructor(database: Database) {
-    this.#lastId = database.prepare('SELECT max(id) AS id FROM deliveries')
-    this.#addSeen = database.prepare('INSERT OR IGNORE INTO seen VALUES (?, ?, ?)')
-    this.#addBody = database.prepare('INSERT INTO messages (body) VALUES (?) RETURNING id')
+    this.#see = database.prepare(`
+      INSERT INTO seen VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seen_at = excluded.seen_at
+      WHERE seen_at < ?`)
+    this.#addBody = database.prepare(
+      'INSERT INTO messages (body, deliveries) VALUES (?, ?) RETURNING id',
+    )
     this.#body = database.prepare('SELECT body FROM messages WHERE id = ?')
     this.#addDelivery = database.prepare(`
-      INSERT INTO deliveries (destination_id, id, source_id, message_id, type, body_id, due_at,
-        state, attempts, refused_urls)
-      VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', 0, '[]')`)
-    this.#due = database.prepare(`
-      SELECT id, destination_id, message_id, type, body_id, due_at, attempts, first_attempt_at,
-        refused_urls
-      FROM deliveries WHERE destination_id = ? AND state = 'pending' AND due_at <= ?
+      INSERT INTO deliveries (destination_id, id, source_id, message_id, type, user_id, body_id, state,
+        lane, accepted_at, due_at, attempts, window_attempts, holds, manual_retries)
+      VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', 'first', ?, ?, 0, 0, '[]', 0)`)
+    this.#waiting = database.prepare(`
+      SELECT id, message_id, type, body_id, due_at, attempts, window_attempts, first_attempt_at, holds
+      FROM deliveries WHERE destination_id = ? AND lane = ? AND state = 'pending' AND due_at <= ?
+      ORDER BY due_at, id LIMIT ?`)
+    this.#waitingTimes = database.prepare(`
+      SELECT id, due_at FROM deliveries WHERE destination_id = ? AND lane = ? AND state = 'pending'
       ORDER BY due_at, id LIMIT ?`)
     this.#end = database.prepare(`
-      UPDATE deliveries SET state = ?, reason = ?, settled_at = ?, attempts = attempts + 1
-      WHERE destination_id = ? AND id = ?`)
+      UPDATE deliveries SET state = ?, attempts = ?, reason = ?, settled_at = ?
+      WHERE destination_id = ? AND id = ? AND state = 'pending'`)
     this.#retry = database.prepare(`
-      UPDATE deliveries SET due_at = ?, first_attempt_at = ?, refused_urls = ?,
-        attempts = attempts + 1
-      WHERE destination_id = ? AND id = ?`)
-    this.#giveBack = database.prepare(
-      'UPDATE deliveries SET due_at = ? WHERE destination_id = ? AND id = ?',
-    )
-    this.#pending = database.prepare(`
-      SELECT count(*) AS count FROM deliveries WHERE destination_id = ? AND state = 'pending'`)
+      UPDATE deliveries SET lane = 'retry', due_at = ?, expires_at = ?, attempts = ?,
+        window_attempts = ?, first_attempt_at = ?, holds = ?
+      WHERE destination_id = ? AND id = ? AND state = 'pending' AND lane = ?`)
+    this.#countRounds = database.prepare(`
+      UPDATE deliveries SET attempts = ? WHERE destination_id = ? AND id = ? AND state = 'pending'`)
+    this.#giveBack = database.prepare(`
+      UPDATE deliveries SET due_at = ?
+      WHERE destination_id = ? AND id = ? AND state = 'pending' AND lane = ?`)
+    this.#addRequest = database.prepare(`
+      INSERT INTO requests SELECT destination_id, id,
+        (SELECT coalesce(max(r.id), 0) + 1 FROM requests r
+          WHERE r.destination_id = d.destination_id AND r.delivery_id = d.id),
+        ?, ?, ?, ?, ?, ?, ?, ?, ?
+      FROM deliveries d WHERE destination_id = ? AND id = ?`)
   }
 
-  /** The highest id that was given to a delivery; 0 before the first. */
-  lastId(): number {
-    const row = this.#lastId.get() as { readonly id: number | null }
-    return row.id ?? 0
+  /** Remembers an event; false when it was seen already, at the given moment or after. */
+  see(event: NewEvent, moments: { nowMs: number; seenSinceMs: number }): boolean {
+    const { nowMs, seenSinceMs } = moments
+    const key = [toStored(event.sourceId), toStored(event.messageId)]
+    return this.#see.run(...key, nowMs, seenSinceMs).changes !== 0
   }
 
-  /** Remembers an event; false when it is known already. */
-  addSeen(event: { sourceId: string; messageId: string; nowMs: number }): boolean {
-    return this.#addSeen.run(event.sourceId, event.messageId, event.nowMs).changes !== 0
-  }
-
-  /** Keeps the text of a webhook and returns its id. */
-  addBody(body: string): number {
-    const row = this.#addBody.get(body) as { readonly id: number }
+  /** Keeps the text of some deliveries and returns its id. */
+  addBody(body: string, deliveries: number): number {
+    const row = this.#addBody.get(toStored(body), deliveries) as { readonly id: number }
     return row.id
   }
 
-  /** The text of a webhook. */
-  body(id: number): string {
-    const row = this.#body.get(id) as { readonly body: string }
-    return row.body
-  }
-
   /** Writes a delivery that is due at once. */
-  addDelivery(row: DeliveryRow): void {
-    const { destinationId, id, sourceId, messageId, type, bodyId, nowMs } = row
-    this.#addDelivery.run(destinationId, id, sourceId, messageId, type, bodyId, nowMs)
+  addDelivery({ destinationId, id, event, bodyId, nowMs }: DeliveryRow): void {
+    this.#addDelivery.run(
+      toStored(destinationId),
+      id,
+      toStored(event.sourceId),
+      toStored(event.messageId),
+      event.type,
+      toStoredOrNull(event.userId),
+      bodyId,
+      nowMs,
+      nowMs,
+    )
   }
 
-  /** What of a destination is pending and due, in the order it is due. */
-  due(request: { destinationId: string; nowMs: number; rowsMax: number }): readonly DueRow[] {
-    return this.#due.all(request.destinationId, request.nowMs, request.rowsMax) as DueRow[]
+  /** What waits in a lane and is due, in order. */
+  waiting(request: LaneOf & { dueByMs: number; rowsMax: number }): readonly WaitingRow[] {
+    const { destinationId, lane, dueByMs, rowsMax } = request
+    return this.#waiting.all(toStored(destinationId), lane, dueByMs, rowsMax) as WaitingRow[]
   }
 
-  /** How many deliveries of a destination are pending, leased ones included. */
-  pending(destinationId: string): number {
-    const row = this.#pending.get(destinationId) as { readonly count: number }
-    return row.count
+  /** When the first deliveries of a lane are due, in order. */
+  waitingTimes({ destinationId, lane, rowsMax }: LaneOf & { rowsMax: number }): WaitingTime[] {
+    return this.#waitingTimes.all(toStored(destinationId), lane, rowsMax) as WaitingTime[]
   }
 
-  /** Writes the end of a delivery. */
-  end({ delivery, state, reason, nowMs }: DeliveryEnd): void {
-    this.#end.run(state, reason, nowMs, delivery.destinationId, delivery.id)
+  /** What is given out for a row. */
+  leasedDelivery(row: WaitingRow, { destinationId, lane }: LaneOf): LeasedDelivery {
+    const stored = this.#body.get(row.body_id) as { readonly body: string } | undefined
+    if (stored === undefined) throw new Error(`the text of delivery ${row.id} is missing`)
+    return {
+      id: row.id,
+      destinationId,
+      messageId: fromStored(row.message_id),
+      type: row.type,
+      body: fromStored(stored.body),
+      lane,
+      dueAtMs: row.due_at,
+      ...progressOf(row),
+    }
   }
 
-  /** Writes when a delivery is tried again. */
-  retry(settlement: Settlement & { readonly kind: 'retry' }): void {
-    const { delivery, dueAtMs, firstAttemptAtMs, refusedUrls } = settlement
-    const { destinationId, id } = delivery
-    this.#retry.run(dueAtMs, firstAttemptAtMs, JSON.stringify(refusedUrls), destinationId, id)
+  /** Writes the end of a pending delivery; false when it is none. */
+  end({ destinationId, id, state, attempts, reason, nowMs }: DeliveryEnd): boolean {
+    const why = toStoredOrNull(reason)
+    const { changes } = this.#end.run(state, attempts, why, nowMs, toStored(destinationId), id)
+    return changes !== 0
   }
 
-  /** Makes a delivery due again whose round was not made. */
-  giveBack({ destinationId, id }: LeasedDelivery, nowMs: number): void {
-    this.#giveBack.run(nowMs, destinationId, id)
+  /** Writes when a delivery is tried again; one that somebody made due meanwhile stays due. */
+  retry({ delivery, dueAtMs, expiresAtMs, progress }: Settlement & { kind: 'retry' }): void {
+    const { attempts, windowAttempts, firstAttemptAtMs, holds } = progress
+    const { id, lane } = delivery
+    const destinationId = toStored(delivery.destinationId)
+    const next = [dueAtMs, expiresAtMs, attempts, windowAttempts, firstAttemptAtMs]
+    const { changes } = this.#retry.run(...next, JSON.stringify(holds), destinationId, id, lane)
+    if (changes === 0) this.#countRounds.run(attempts, destinationId, id)
+  }
+
+  /** Writes when a delivery is due again whose round was not made. */
+  giveBack({ destinationId, id, lane }: LeasedDelivery, dueAtMs: number): void {
+    this.#giveBack.run(dueAtMs, toStored(destinationId), id, lane)
+  }
+
+  /** Writes a request, unless its delivery is purged. */
+  addRequest(request: RequestRecord): void {
+    this.#addRequest.run(
+      request.attempt,
+      request.lane,
+      toStored(request.url),
+      request.atMs,
+      request.durationMs,
+      request.outcome,
+      request.status,
+      toStoredOrNull(request.error),
+      toStored(request.excerpt),
+      toStored(request.destinationId),
+      request.deliveryId,
+    )
+  }
+}
+
+/** How far a delivery has come, out of its row. */
+export function progressOf(
+  row: Pick<WaitingRow, 'attempts' | 'window_attempts' | 'first_attempt_at' | 'holds'>,
+): DeliveryProgress {
+  return {
+    attempts: row.attempts,
+    windowAttempts: row.window_attempts,
+    firstAttemptAtMs: row.first_attempt_at,
+    holds: row.holds === '[]' ? [] : (JSON.parse(row.holds) as readonly EndpointHold[]),
   }
 }

@@ -4,6 +4,8 @@ import type { Database } from './database.ts'
 interface Job {
   /** Does the work within the transaction, and keeps its result. */
   readonly work: () => void
+  /** Takes back what the work did outside the database. */
+  readonly undo: () => void
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
@@ -12,6 +14,8 @@ interface Job {
 export interface Companion {
   /** Writes what is to be part of the transaction; called before every commit. */
   save(): void
+  /** The transaction is in the database. */
+  commit(): void
   /** Forgets what the transaction was to write; called after every rollback. */
   discard(): void
 }
@@ -19,7 +23,8 @@ export interface Companion {
 /**
  * Runs pieces of work in as few transactions as possible: what arrives while one commits goes into
  * the next together, so that one sync of the disk serves all of it. Nobody is answered before the
- * commit; a transaction that fails fails for everybody in it, and leaves nothing behind.
+ * commit. When a transaction fails, each piece gets one of its own, so that only those fail that
+ * cannot be done; those leave nothing behind.
  */
 export class WriteQueue {
   readonly #database: Database
@@ -32,14 +37,18 @@ export class WriteQueue {
     this.#companion = companion
   }
 
-  /** Does the work in the next transaction and resolves, after its commit, with the result. */
-  run<Result>(work: () => Result): Promise<Result> {
+  /**
+   * Does the work in the next transaction and resolves, after its commit, with the result. The work
+   * may be done twice, then `undo` was called in between; it is called after every rollback.
+   */
+  run<Result>(work: () => Result, undo: () => void = () => undefined): Promise<Result> {
     return new Promise((resolve, reject) => {
       let result: Result
       this.#jobs.push({
         work: () => {
           result = work()
         },
+        undo,
         resolve: () => resolve(result),
         reject,
       })
@@ -58,9 +67,20 @@ export class WriteQueue {
       await nextTurn()
       const jobs = this.#jobs
       this.#jobs = []
-      this.#commit(jobs)
+      this.#doAll(jobs)
     }
     this.#running = undefined
+  }
+
+  #doAll(jobs: readonly Job[]): void {
+    try {
+      this.#commit(jobs)
+    } catch (error) {
+      if (jobs.length === 1) for (const { reject } of jobs) reject(error)
+      else for (const job of jobs) this.#doAll([job])
+      return
+    }
+    for (const { resolve } of jobs) resolve()
   }
 
   #commit(jobs: readonly Job[]): void {
@@ -70,15 +90,15 @@ export class WriteQueue {
       this.#companion.save()
       this.#database.exec('COMMIT')
     } catch (error) {
-      this.#rollBack()
-      for (const { reject } of jobs) reject(error)
-      return
+      this.#rollBack(jobs)
+      throw error
     }
-    for (const { resolve } of jobs) resolve()
+    this.#companion.commit()
   }
 
-  #rollBack(): void {
+  #rollBack(jobs: readonly Job[]): void {
     this.#companion.discard()
+    for (const { undo } of jobs) undo()
     try {
       this.#database.exec('ROLLBACK')
     } catch {

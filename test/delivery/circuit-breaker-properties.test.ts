@@ -1,0 +1,174 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  CircuitBreaker,
+  defaultBreakerPolicy,
+  type BreakerChange,
+  type BreakerTicket,
+  type EndpointHealth,
+} from '../../src/delivery/circuit-breaker.ts'
+
+/** Easy to open, so that short sequences come far. */
+const policy = { ...defaultBreakerPolicy, consecutiveFailures: 3, requestsMin: 4 }
+
+type Step =
+  | { readonly kind: 'start' }
+  | { readonly kind: 'end'; readonly pick: number; readonly health: EndpointHealth }
+  | { readonly kind: 'pass'; readonly durationMs: number }
+  | { readonly kind: 'wait' }
+
+/** A breaker with a clock and requests, which checks what must hold at every moment. */
+class Driver {
+  readonly breaker: CircuitBreaker
+  readonly concurrency: number
+  nowMs: number = Date.UTC(2026, 0, 2)
+  readonly #inFlight: BreakerTicket[] = []
+  #probe: BreakerTicket | undefined
+
+  constructor(concurrency: number) {
+    this.concurrency = concurrency
+    this.breaker = new CircuitBreaker(policy, concurrency)
+  }
+
+  take(step: Step): void {
+    switch (step.kind) {
+      case 'start':
+        this.start()
+        break
+      case 'end':
+        this.#endOne(step.pick, step.health)
+        break
+      case 'pass':
+        this.nowMs += step.durationMs
+        break
+      case 'wait':
+        this.waitForProbe()
+        break
+    }
+    this.check()
+  }
+
+  start(): boolean {
+    const free = this.breaker.freeSlots(this.nowMs)
+    const isProbe = this.breaker.state === 'open'
+    const ticket = this.breaker.start(this.nowMs)
+    expect(ticket !== undefined).toBe(free > 0)
+    if (ticket === undefined) return false
+    this.#inFlight.push(ticket)
+    if (isProbe) {
+      expect(this.#probe).toBeUndefined()
+      this.#probe = ticket
+    }
+    return true
+  }
+
+  #endOne(pick: number, health: EndpointHealth): BreakerChange | undefined {
+    const [ticket] = this.#inFlight.splice(pick % Math.max(this.#inFlight.length, 1), 1)
+    if (ticket === undefined) return undefined
+    if (ticket === this.#probe) this.#probe = undefined
+    return this.breaker.end(ticket, health, this.nowMs)
+  }
+
+  endAll(health: EndpointHealth): readonly BreakerChange[] {
+    const changes = this.#inFlight.map(() => undefined).map(() => this.#endOne(0, health))
+    return changes.filter((change) => change !== undefined)
+  }
+
+  waitForProbe(): void {
+    this.nowMs = Math.max(this.breaker.probeAtMs(this.nowMs) ?? this.nowMs, this.nowMs)
+  }
+
+  check(): void {
+    const { state } = this.breaker
+    const free = this.breaker.freeSlots(this.nowMs)
+    expect(Number.isInteger(free)).toBe(true)
+    expect(free).toBeGreaterThanOrEqual(0)
+    expect(free).toBeLessThanOrEqual(this.concurrency - this.#inFlight.length)
+    expect(state === 'half-open').toBe(this.#probe !== undefined)
+    const probeAtMs = this.breaker.probeAtMs(this.nowMs)
+    expect(probeAtMs !== undefined).toBe(state === 'open')
+    if (probeAtMs === undefined) return
+    expect(probeAtMs).toBeLessThanOrEqual(this.nowMs + policy.openMsMax)
+    expect(free).toBe(probeAtMs <= this.nowMs ? 1 : 0)
+  }
+}
+
+const ends = fc.constantFrom<EndpointHealth>('success', 'failure', 'failure', 'neutral')
+const steps = fc.array(
+  fc.oneof(
+    { weight: 6, arbitrary: fc.constant<Step>({ kind: 'start' }) },
+    {
+      weight: 6,
+      arbitrary: fc.record({ kind: fc.constant('end' as const), pick: fc.nat(9), health: ends }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        kind: fc.constant('pass' as const),
+        durationMs: fc.integer({ min: -100_000, max: 100_000 }),
+      }),
+    },
+    { weight: 1, arbitrary: fc.constant<Step>({ kind: 'wait' }) },
+  ),
+  { maxLength: 150, size: 'max' },
+)
+
+const concurrencies = fc.integer({ min: 1, max: 6 })
+
+/** A breaker after anything at all. */
+function drive(concurrency: number, taken: readonly Step[]): Driver {
+  const driver = new Driver(concurrency)
+  for (const step of taken) driver.take(step)
+  return driver
+}
+
+test('whatever happens, it keeps to the concurrency, to one probe and to its longest time', () => {
+  fc.assert(fc.property(concurrencies, steps, (...given) => drive(...given).check()))
+})
+
+test('an endpoint that is well again gets its whole concurrency after as many requests', () => {
+  const property = fc.property(concurrencies, steps, (...given) => {
+    const driver = drive(...given)
+    driver.endAll('success')
+    for (let asked = 0; asked < driver.concurrency && driver.breaker.state !== 'closed'; asked++) {
+      driver.waitForProbe()
+      expect(driver.start()).toBe(true)
+      driver.endAll('success')
+    }
+    expect(driver.breaker.state).toBe('closed')
+    expect(driver.breaker.freeSlots(driver.nowMs)).toBe(driver.concurrency)
+  })
+  fc.assert(property)
+})
+
+test('an endpoint that fails everything gets one request each time that it was left alone', () => {
+  const pauses = fc.array(fc.integer({ min: 20_000, max: 60_000 }), { minLength: 50 })
+  const property = fc.property(concurrencies, steps, pauses, (concurrency, taken, pausesMs) => {
+    const driver = drive(concurrency, taken)
+    driver.endAll('failure')
+    let asked = 0
+    while (driver.breaker.state !== 'open') {
+      expect(driver.start()).toBe(true)
+      driver.endAll('failure')
+      expect(++asked).toBeLessThanOrEqual(policy.consecutiveFailures)
+    }
+    let blockedUntilMs = driver.breaker.probeAtMs(driver.nowMs) ?? 0
+    let leastOpenMs = Math.min(policy.openMs, policy.openMsMax)
+    for (const pauseMs of pausesMs) {
+      driver.nowMs += pauseMs
+      if (!driver.start()) continue
+      expect(driver.nowMs).toBeGreaterThanOrEqual(blockedUntilMs)
+      expect(driver.start()).toBe(false)
+      const [change, ...others] = driver.endAll('failure')
+      expect(others).toEqual([])
+      expect(change).toMatchObject({ kind: 'reopened' })
+      if (change?.kind !== 'reopened') return
+      expect(change.openMs).toBeGreaterThanOrEqual(leastOpenMs)
+      expect(change.probeAtMs).toBe(driver.nowMs + change.openMs)
+      blockedUntilMs = change.probeAtMs
+      leastOpenMs = Math.min(2 * change.openMs, policy.openMsMax)
+    }
+    expect(leastOpenMs).toBe(policy.openMsMax)
+  })
+  fc.assert(property)
+})
