@@ -18,13 +18,191 @@ import type { DeliveryLedger, RequestRecord } from '../../model/index.ts'
 import { Counts } from './counts.ts'
 import { openDatabase, type Database } from './database.ts'
 import { DeliveryLock } from './delivery-lock.ts'
-import { Intake } from './intake.ts'
+import { DeliveryQueue, type Added } from './delivery-queue.ts'
 import { Leases } from './leases.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { migrate, pragma } from './schema.ts'
-import { Settling } from './settling.ts'
 import { Statements } from './statements.ts'
 import { closedError, storeError } from './store-error.ts'
-import { Waiting } from './waiting.ts'
 import { WriteQueue } from './write-queue.ts'
+
+/** `PRAGMA synchronous` at which a commit is on the disk before it returns. */
+const synchronousFull = 2
+
+/**
+ * Keeps deliveries in a file: what `add` has answered for survives the end of the process and of the
+ * machine.
+ *
+ * One process delivers from a file. It holds its leases in memory: in the file a leased delivery is
+ * pending, so that a process that dies gives back all of them, at once and whatever happened.
+ */
+export class SqliteStore implements DeliveryStore {
+  readonly #path: string
+  readonly #database: Database
+  readonly #lock: DeliveryLock
+  readonly #counts: Counts
+  readonly #queue: DeliveryQueue
+  readonly #reader: LogReader
+  readonly #writer: LogWriter
+  readonly #writes: WriteQueue
+  readonly #leases = new Leases()
+  #closed: Promise<void> | undefined
+
+  private constructor(path: string, database: Database, lock: DeliveryLock) {
+    this.#path = path
+    this.#database = database
+    this.#lock = lock
+    const counts = new Counts(database)
+    const statements = new Statements(database)
+    this.#counts = counts
+    this.#queue = new DeliveryQueue({ statements, counts, leases: this.#leases })
+    this.#reader = new LogReader(database, counts)
+    this.#writer = new LogWriter(database, { counts, leases: this.#leases })
+    this.#writes = new WriteQueue(database, counts)
+  }
+
+  /**
+   * Opens a file for delivery; it is made when it does not exist.
+   *
+   * @throws EvrouteError `store_in_use` when another process delivers from it, `store_unusable` when
+   * it is not a store, or of a newer version, or cannot be opened
+   */
+  static async open(path: string): Promise<SqliteStore> {
+    let lock: DeliveryLock | undefined
+    let database: Database | undefined
+    try {
+      lock = await DeliveryLock.take(path)
+      database = await openDatabase(path)
+      database.exec(
+        'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000',
+      )
+      if (pragma(database, 'synchronous') !== synchronousFull) throw new Error('it does not sync')
+      migrate(database, path)
+      return new SqliteStore(path, database, lock)
+    } catch (error) {
+      database?.close()
+      lock?.release()
+      throw storeError(path, error)
+    }
+  }
+
+  async add(batch: {
+    readonly nowMs: number
+    readonly seenSinceMs: number
+    readonly events: readonly NewEvent[]
+    readonly handOver: readonly Room[]
+  }): Promise<{
+    readonly outcomes: readonly AddOutcome[]
+    readonly leased: readonly LeasedDelivery[]
+  }> {
+    let leased: readonly LeasedDelivery[] = []
+    const add = (): Added => {
+      const added = this.#queue.add(batch)
+      leased = added.leased
+      return added
+    }
+    return this.#write(add, () => {
+      this.#queue.takeBack(leased)
+      leased = []
+    })
+  }
+
+  claim(request: {
+    readonly nowMs: number
+    readonly shares: readonly Share[]
+  }): Promise<readonly LeasedDelivery[]> {
+    return this.#read(() => request.shares.flatMap((share) => this.#queue.claim(share)))
+  }
+
+  async settle(batch: {
+    readonly nowMs: number
+    readonly settlements: readonly Settlement[]
+    readonly requests: readonly RequestRecord[]
+  }): Promise<void> {
+    // Only the leases they were given out with: settling twice changes nothing.
+    const settlements = batch.settlements.filter(({ delivery }) => this.#leases.beginEnd(delivery))
+    try {
+      await this.#write(() => this.#queue.settle({ ...batch, settlements }))
+    } catch (error) {
+      for (const { delivery } of settlements) this.#leases.goOn(delivery)
+      throw error
+    }
+    // Not before the commit: until then the file says that they are due.
+    for (const { delivery } of settlements) this.#leases.end(delivery)
+  }
+
+  nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]> {
+    return this.#read(() => request.destinationIds.flatMap((id) => this.#queue.nextDue(id)))
+  }
+
+  ledger(): Promise<DeliveryLedger> {
+    return this.#read(() => this.#counts.ledger())
+  }
+
+  list(request: {
+    readonly filter: DeliveryFilter
+    readonly limit: number
+    readonly beforeId?: number | undefined
+  }): Promise<readonly LoggedDelivery[]> {
+    return this.#read(() => this.#reader.list(request))
+  }
+
+  story(request: {
+    readonly destinationId: string
+    readonly id: number
+  }): Promise<DeliveryStory | undefined> {
+    return this.#read(() => this.#reader.story(request))
+  }
+
+  retry(request: {
+    readonly nowMs: number
+    readonly filter: DeliveryFilter
+    readonly limit: number
+  }): Promise<number> {
+    return this.#write(() => this.#writer.retry(request))
+  }
+
+  purge(request: PurgeRequest): Promise<PurgeResult> {
+    return this.#write(() => this.#writer.purge(request))
+  }
+
+  audit(): Promise<StoreAudit> {
+    return this.#read(() => this.#reader.audit())
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    await this.#writes.idle()
+    this.#database.close()
+    this.#lock.release()
+  }
+
+  async #write<Result>(work: () => Result, undo?: () => void): Promise<Result> {
+    await this.#open()
+    try {
+      return await this.#writes.run(work, undo)
+    } catch (error) {
+      throw storeError(this.#path, error)
+    }
+  }
+
+  async #read<Result>(work: () => Result): Promise<Result> {
+    await this.#open()
+    try {
+      return work()
+    } catch (error) {
+      throw storeError(this.#path, error)
+    }
+  }
+
+  /** Every method answers later, and none after `close`. */
+  async #open(): Promise<void> {
+    await Promise.resolve()
+    if (this.#closed !== undefined) throw closedError()
+  }
+}

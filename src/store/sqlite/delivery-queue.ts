@@ -1,0 +1,176 @@
+import type {
+  AddOutcome,
+  DueTime,
+  LeasedDelivery,
+  NewEvent,
+  Room,
+  Settlement,
+  Share,
+} from '../../delivery/index.ts'
+import type { Lane, RequestRecord } from '../../model/index.ts'
+import type { Counts } from './counts.ts'
+import type { Leases } from './leases.ts'
+import type { LaneOf, Statements } from './statements.ts'
+
+const lanes: readonly Lane[] = ['first', 'retry', 'manual']
+
+/** What is added, and when. */
+export interface Batch {
+  readonly nowMs: number
+  readonly seenSinceMs: number
+  readonly events: readonly NewEvent[]
+  readonly handOver: readonly Room[]
+}
+
+/** A settlement after which nothing is left to do. */
+type Ending = Extract<Settlement, { readonly attempts: number }>
+
+/** What became of a batch. */
+export interface Added {
+  readonly outcomes: readonly AddOutcome[]
+  readonly leased: readonly LeasedDelivery[]
+}
+
+/** Takes deliveries in, gives them out and settles them; whoever calls it begins and ends transactions. */
+export class DeliveryQueue {
+  readonly #statements: Statements
+  readonly #counts: Counts
+  readonly #leases: Leases
+
+  constructor(parts: { statements: Statements; counts: Counts; leases: Leases }) {
+    this.#statements = parts.statements
+    this.#counts = parts.counts
+    this.#leases = parts.leases
+  }
+
+  /** Writes events with their deliveries, and gives out what there is room for. */
+  add(batch: Batch): Added {
+    const rooms = new Map(batch.handOver.map((room) => [room.destinationId, room.deliveriesMax]))
+    const leased: LeasedDelivery[] = []
+    const give = (delivery: LeasedDelivery): void => {
+      const room = rooms.get(delivery.destinationId) ?? 0
+      if (room <= 0) return
+      rooms.set(delivery.destinationId, room - 1)
+      leased.push(delivery)
+    }
+    const outcomes = batch.events.map((event) => this.#addEvent(event, batch, give))
+    // Now, so that no claim can give them out as well.
+    for (const delivery of leased) this.#leases.begin(delivery)
+    return { outcomes, leased }
+  }
+
+  /** Takes back what was given out of a batch that could not be written. */
+  takeBack(deliveries: readonly LeasedDelivery[]): void {
+    for (const delivery of deliveries) this.#leases.end(delivery)
+  }
+
+  /** Gives out what of a lane is due. */
+  claim(share: Share): readonly LeasedDelivery[] {
+    const leasedIds = this.#leases.idsOf(share.destinationId)
+    // What is given out is among the first that SQLite finds.
+    const rowsMax = share.deliveriesMax + leasedIds.size
+    const claimed = this.#statements
+      .waiting({ ...share, rowsMax })
+      .filter(({ id }) => !leasedIds.has(id))
+      .slice(0, share.deliveriesMax)
+      .map((row) => this.#statements.leasedDelivery(row, share))
+    for (const delivery of claimed) this.#leases.begin(delivery)
+    return claimed
+  }
+
+  /** When each lane of a destination can be claimed. */
+  nextDue(destinationId: string): readonly DueTime[] {
+    return lanes.flatMap((lane) => {
+      const dueAtMs = this.#nextDueMs({ destinationId, lane })
+      return dueAtMs === undefined ? [] : [{ destinationId, lane, dueAtMs }]
+    })
+  }
+
+  /** Writes settlements whose leases have not ended, and requests. */
+  settle(batch: {
+    readonly nowMs: number
+    readonly settlements: readonly Settlement[]
+    readonly requests: readonly RequestRecord[]
+  }): void {
+    for (const request of batch.requests) this.#statements.addRequest(request)
+    for (const settlement of batch.settlements) this.#settleOne(settlement, batch.nowMs)
+  }
+
+  #addEvent(event: NewEvent, batch: Batch, give: (delivery: LeasedDelivery) => void): AddOutcome {
+    const { deliveries, messageId, type } = event
+    const outcome = this.#outcomeOf(event, batch)
+    this.#counts.add('accepted', 1)
+    this.#counts.add(outcome, 1)
+    if (outcome !== 'routed') return outcome
+    const { nowMs } = batch
+    const bodyIds = this.#addBodies(event)
+    for (const { destinationId, body } of deliveries) {
+      const id = this.#counts.takeId()
+      const bodyId = bodyIds.get(body) ?? 0
+      this.#statements.addDelivery({ destinationId, id, event, bodyId, nowMs })
+      give({ id, destinationId, messageId, type, body, dueAtMs: nowMs, ...untried })
+    }
+    this.#counts.add('deliveries', deliveries.length)
+    this.#counts.add('pending', deliveries.length)
+    return outcome
+  }
+
+  #outcomeOf(event: NewEvent, batch: Batch): AddOutcome {
+    if (!this.#statements.see(event, batch)) return 'duplicate'
+    return event.deliveries.length === 0 ? 'filtered' : 'routed'
+  }
+
+  /** Destinations that get the same text share it. */
+  #addBodies({ deliveries }: NewEvent): ReadonlyMap<string, number> {
+    const uses = new Map<string, number>()
+    for (const { body } of deliveries) uses.set(body, (uses.get(body) ?? 0) + 1)
+    const ids = [...uses].map(([body, count]) => this.#statements.addBody(body, count))
+    return new Map([...uses.keys()].map((body, place) => [body, ids[place] ?? 0]))
+  }
+
+  #nextDueMs(lane: LaneOf): number | undefined {
+    const leasedIds = this.#leases.idsOf(lane.destinationId)
+    return this.#statements
+      .waitingTimes({ ...lane, rowsMax: leasedIds.size + 1 })
+      .find(({ id }) => !leasedIds.has(id))?.due_at
+  }
+
+  #settleOne(settlement: Settlement, nowMs: number): void {
+    const { delivery, kind } = settlement
+    switch (kind) {
+      case 'delivered':
+        this.#end(settlement, { nowMs, reason: null })
+        break
+      case 'failed':
+      case 'expired':
+        this.#end(settlement, { nowMs, reason: settlement.reason })
+        break
+      case 'retry':
+        this.#statements.retry(settlement)
+        break
+      case 'returned':
+        this.#statements.giveBack(delivery, settlement.dueAtMs)
+        break
+    }
+  }
+
+  #end(
+    { delivery, kind, attempts }: Ending,
+    end: { readonly nowMs: number; readonly reason: string | null },
+  ): void {
+    const { destinationId, id } = delivery
+    // Only what the file calls pending: another process may have ended it.
+    if (!this.#statements.end({ destinationId, id, state: kind, attempts, ...end })) return
+    this.#counts.add(kind, 1)
+    this.#counts.add('pending', -1)
+  }
+}
+
+/** How far a new delivery has come. */
+const untried = Object.freeze({
+  lane: 'first' as const,
+  attempts: 0,
+  windowAttempts: 0,
+  firstAttemptAtMs: null,
+  holds: Object.freeze([]),
+})

@@ -1,0 +1,171 @@
+import type {
+  DeliveryFilter,
+  EndedCounts,
+  LoggedState,
+  PurgeRequest,
+  PurgeResult,
+} from '../../delivery/index.ts'
+import type { Counts } from './counts.ts'
+import type { Database } from './database.ts'
+import { conditionsOf, DestinationIds } from './delivery-rows.ts'
+import type { Leases } from './leases.ts'
+import { fromStored } from './stored-text.ts'
+
+interface EndedRow {
+  readonly id: number
+  readonly body_id: number
+}
+
+interface RetriedRow {
+  readonly id: number
+  readonly state: LoggedState
+}
+
+/** The queues that a retry by hand takes from: each is the range of an index. */
+const retried = [
+  "state = 'failed' AND state <> 'pending'",
+  "state = 'expired' AND state <> 'pending'",
+  "state = 'pending' AND lane = 'retry'",
+]
+
+/** Retries by hand and forgets what is old; whoever calls it begins and ends transactions. */
+export class LogWriter {
+  readonly #database: Database
+  readonly #counts: Counts
+  readonly #leases: Leases
+  readonly #destinationIds: DestinationIds
+  readonly #retryOne
+  readonly #endedBefore
+  readonly #waitingBefore
+  readonly #abandon
+  readonly #forgetRequests
+  readonly #forgetDelivery
+  readonly #forgetBody
+  readonly #useBodyLess
+  readonly #forgetSeen
+
+  constructor(database: Database, parts: { readonly counts: Counts; readonly leases: Leases }) {
+    this.#database = database
+    this.#counts = parts.counts
+    this.#leases = parts.leases
+    this.#destinationIds = new DestinationIds(database)
+    this.#retryOne = database.prepare(`
+      UPDATE deliveries SET state = 'pending', lane = 'manual', due_at = ?, window_attempts = 0,
+        first_attempt_at = NULL, expires_at = NULL, holds = '[]', reason = NULL, settled_at = NULL,
+        manual_retries = manual_retries + 1
+      WHERE destination_id = ? AND id = ?`)
+    this.#endedBefore = database.prepare(`
+      SELECT id, body_id FROM deliveries
+      WHERE destination_id = ? AND state = ? AND state <> 'pending' AND settled_at < ?
+      ORDER BY settled_at LIMIT ?`)
+    this.#waitingBefore = database.prepare(`
+      SELECT id FROM deliveries
+      WHERE destination_id = ? AND lane = ? AND state = 'pending' AND due_at < ?
+      ORDER BY due_at LIMIT ?`)
+    this.#abandon = database.prepare(`
+      UPDATE deliveries SET state = 'expired', reason = 'abandoned', settled_at = ?
+      WHERE destination_id = ? AND id = ?`)
+    this.#forgetRequests = database.prepare(
+      'DELETE FROM requests WHERE destination_id = ? AND delivery_id = ?',
+    )
+    this.#forgetDelivery = database.prepare(
+      'DELETE FROM deliveries WHERE destination_id = ? AND id = ?',
+    )
+    this.#forgetBody = database.prepare('DELETE FROM messages WHERE id = ? AND deliveries <= 1')
+    this.#useBodyLess = database.prepare(
+      'UPDATE messages SET deliveries = deliveries - 1 WHERE id = ?',
+    )
+    this.#forgetSeen = database.prepare(`
+      DELETE FROM seen WHERE (source_id, message_id) IN (
+        SELECT source_id, message_id FROM seen WHERE seen_at < ? ORDER BY seen_at LIMIT ?)`)
+  }
+
+  /** Makes deliveries due at once, and says how many. */
+  retry(request: {
+    readonly nowMs: number
+    readonly filter: DeliveryFilter
+    readonly limit: number
+  }): number {
+    const { nowMs, filter, limit } = request
+    let left = limit
+    for (const destinationId of this.#destinationIds.of(filter)) {
+      if (left <= 0) break
+      const rows = this.#toRetry(destinationId, { filter, limit: left })
+      for (const { id, state } of rows) {
+        this.#retryOne.run(nowMs, destinationId, id)
+        this.#counts.add('pending', 1)
+        this.#counts.add(state, -1)
+      }
+      left -= rows.length
+    }
+    return limit - left
+  }
+
+  /** Forgets what is old, so many rows of each kind at the most. */
+  purge(request: PurgeRequest): PurgeResult {
+    const { deliveredBeforeMs, failedBeforeMs, messageIdsBeforeMs, rowsMax } = request
+    const delivered = this.#purgeEnded(['delivered'], deliveredBeforeMs, rowsMax)
+    const failed = this.#purgeEnded(['failed', 'expired'], failedBeforeMs, rowsMax)
+    const abandoned = this.#abandonOld(request)
+    const seen = Number(this.#forgetSeen.run(messageIdsBeforeMs, rowsMax).changes)
+    return { rows: delivered + failed + abandoned + seen, abandoned }
+  }
+
+  #toRetry(
+    destinationId: string,
+    { filter, limit }: { filter: DeliveryFilter; limit: number },
+  ): readonly RetriedRow[] {
+    const leasedIds = this.#leases.idsOf(fromStored(destinationId))
+    const { sql, values } = conditionsOf(filter)
+    const rows: RetriedRow[] = []
+    for (const queue of retried) {
+      const statement = this.#database.prepare(`
+        SELECT id, state FROM deliveries WHERE destination_id = ? AND ${queue} ${sql} LIMIT ?`)
+      const rowsMax = limit - rows.length + leasedIds.size
+      const found = statement.all(destinationId, ...values, rowsMax) as RetriedRow[]
+      rows.push(...found.filter(({ id }) => !leasedIds.has(id)).slice(0, limit - rows.length))
+    }
+    return rows
+  }
+
+  #purgeEnded(states: readonly (keyof EndedCounts)[], beforeMs: number, rowsMax: number): number {
+    let left = rowsMax
+    for (const destinationId of this.#destinationIds.of({})) {
+      for (const state of states) {
+        const rows = this.#endedBefore.all(destinationId, state, beforeMs, left) as EndedRow[]
+        for (const row of rows) this.#forget(destinationId, row)
+        this.#counts.add(`purged_${state}`, rows.length)
+        left -= rows.length
+      }
+    }
+    return rowsMax - left
+  }
+
+  #forget(destinationId: string, row: EndedRow): void {
+    this.#forgetRequests.run(destinationId, row.id)
+    this.#forgetDelivery.run(destinationId, row.id)
+    if (this.#forgetBody.run(row.body_id).changes === 0) this.#useBodyLess.run(row.body_id)
+  }
+
+  #abandonOld({ nowMs, abandonedBeforeMs, rowsMax }: PurgeRequest): number {
+    let left = rowsMax
+    for (const destinationId of this.#destinationIds.of({})) {
+      const leasedIds = this.#leases.idsOf(fromStored(destinationId))
+      for (const lane of ['first', 'retry', 'manual']) {
+        const found = this.#waitingBefore.all(
+          destinationId,
+          lane,
+          abandonedBeforeMs,
+          left + leasedIds.size,
+        ) as { readonly id: number }[]
+        const rows = found.filter(({ id }) => !leasedIds.has(id)).slice(0, left)
+        for (const { id } of rows) this.#abandon.run(nowMs, destinationId, id)
+        left -= rows.length
+      }
+    }
+    const abandoned = rowsMax - left
+    this.#counts.add('expired', abandoned)
+    this.#counts.add('pending', -abandoned)
+    return abandoned
+  }
+}
