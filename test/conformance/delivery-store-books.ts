@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest'
+import { emptyLedger } from '../../src/model/index.ts'
+import {
+  delivered,
+  ended,
+  event,
+  events,
+  messageIds,
+  nowMs,
+  requestOf,
+  retried,
+  returned,
+  type StoreUnderTest,
+} from './store-under-test.ts'
+
+/** What `ledger` and `audit` promise, and that large batches are like small ones. */
+export function booksSuite(tested: StoreUnderTest): void {
+  describe('ledger', () => ledger(tested))
+  describe('audit', () => audit(tested))
+  describe('a large batch', () => largeBatches(tested))
+}
+
+function ledger(tested: StoreUnderTest): void {
+  test('counts every event and every delivery', async () => {
+    await tested.add([event('m_1', 'crm', 'mail'), event('m_2'), event('m_2'), event('m_3', 'crm')])
+    expect(await tested.store.ledger()).toEqual({
+      ...emptyLedger,
+      accepted: 4,
+      routed: 2,
+      filtered: 1,
+      duplicate: 1,
+      deliveries: 3,
+      pending: 3,
+    })
+  })
+
+  test('counts as pending what is given out, put off and given back', async () => {
+    await tested.add(events(4, 'crm'))
+    const [first, second] = await tested.claim('crm', { deliveriesMax: 3 })
+    await tested.settle(retried(first!), returned(second!))
+    expect(await tested.store.ledger()).toMatchObject({ deliveries: 4, pending: 4 })
+  })
+
+  test('is what it was, whatever happens later', async () => {
+    const before = await tested.store.ledger()
+    await tested.add([event('m_1', 'crm')])
+    expect(before).toEqual(emptyLedger)
+  })
+}
+
+function audit(tested: StoreUnderTest): void {
+  test('of an empty store is empty', async () => {
+    const ends = { delivered: 0, failed: 0, expired: 0 }
+    expect(await tested.store.audit()).toEqual({
+      ledger: emptyLedger,
+      counted: { ...ends, pending: 0 },
+      purged: ends,
+      withoutBody: 0,
+    })
+  })
+
+  test('sets the books beside what is there', async () => {
+    await tested.add([...events(5, 'crm'), event('m_6', 'mail'), event('m_7')])
+    const [first, second, third, fourth] = await tested.claim('crm')
+    await tested.settle(
+      delivered(first!),
+      ended('failed', second!),
+      ended('expired', third!),
+      retried(fourth!),
+    )
+    expect(await tested.store.audit()).toEqual({
+      ledger: await tested.store.ledger(),
+      counted: { delivered: 1, failed: 1, expired: 1, pending: 3 },
+      purged: { delivered: 0, failed: 0, expired: 0 },
+      withoutBody: 0,
+    })
+  })
+
+  test('balances whatever happens at once', async () => {
+    await tested.add(events(40, 'crm'))
+    const leased = await tested.claim('crm')
+    const steps = leased.flatMap((delivery, index) => [
+      tested.settle(index % 2 === 0 ? delivered(delivery) : ended('failed', delivery)),
+      tested.add([event(`n_${index}`, 'crm', 'mail')]),
+      tested.retry({}, 3),
+      tested.purge({ failedBeforeMs: nowMs + 1, rowsMax: 1 }),
+      tested.expectBalance(),
+    ])
+    await Promise.all(steps)
+    expect(await tested.store.ledger()).toMatchObject({ deliveries: 120, delivered: 20 })
+  })
+}
+
+function largeBatches(tested: StoreUnderTest): void {
+  test('of 2,500 events is added, given out, settled and logged as one', async () => {
+    const batch = events(2_500, 'crm', 'mail')
+    const handOver = [{ destinationId: 'crm', deliveriesMax: 1_000 }]
+    const { outcomes, leased } = await tested.add(batch, { handOver })
+    expect(outcomes).toEqual(batch.map(() => 'routed'))
+    expect(leased).toHaveLength(1_000)
+    const rest = await tested.claim('crm', { deliveriesMax: 2_500 })
+    const all = [...leased, ...rest]
+    expect(messageIds(all)).toEqual(messageIds(batch))
+    await tested.log(
+      all.map((delivery) => requestOf(delivery)),
+      ...all.map((delivery) => retried(delivery)),
+    )
+    expect(await tested.retry({ destinationId: 'crm' }, 2_400)).toBe(2_400)
+    expect(await tested.claim('crm', { lane: 'manual', deliveriesMax: 2_500 })).toHaveLength(2_400)
+    expect(await tested.claim('crm', { lane: 'retry', deliveriesMax: 2_500 })).toHaveLength(100)
+    expect(await tested.list({ destinationId: 'crm' }, { limit: 2_500 })).toHaveLength(2_500)
+    expect((await tested.story(all.at(-1)!)).requests).toHaveLength(1)
+    expect(await tested.outcomes(batch)).toEqual(batch.map(() => 'duplicate'))
+    expect(await tested.store.ledger()).toMatchObject({ accepted: 5_000, pending: 5_000 })
+  })
+
+  test('of 2,500 deliveries comes to its end, and is purged', async () => {
+    await tested.add(events(2_500, 'crm'))
+    const leased = await tested.claim('crm', { deliveriesMax: 2_500 })
+    await tested.settle(...leased.map((delivery) => delivered(delivery)))
+    await tested.purge({ deliveredBeforeMs: nowMs + 1, rowsMax: 10_000 })
+    expect(await tested.store.audit()).toMatchObject({
+      ledger: { delivered: 2_500 },
+      counted: { delivered: 0 },
+      purged: { delivered: 2_500 },
+    })
+  })
+}

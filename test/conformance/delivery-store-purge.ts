@@ -1,0 +1,266 @@
+import { describe, expect, test } from 'vitest'
+import type { EndedCounts, LeasedDelivery } from '../../src/delivery/index.ts'
+import {
+  delivered,
+  ended,
+  event,
+  events,
+  messageIds,
+  nowMs,
+  requestOf,
+  retried,
+  type StoreUnderTest,
+} from './store-under-test.ts'
+
+const dayMs = 86_400_000
+
+type EndState = keyof EndedCounts
+
+/** What `purge` promises. */
+export function purgeSuite(tested: StoreUnderTest): void {
+  describe('purge', () => {
+    forgets(tested)
+    abandons(tested)
+    forgetsMessageIds(tested)
+    isBounded(tested)
+  })
+}
+
+/** Adds as many events for crm as are named and settles each in its way, at its time. */
+async function settleEach(
+  tested: StoreUnderTest,
+  ends: readonly (readonly [EndState, number])[],
+): Promise<readonly LeasedDelivery[]> {
+  await tested.add(events(ends.length, 'crm'))
+  const leased = await tested.claim('crm')
+  for (const [index, delivery] of leased.entries()) {
+    const [kind, atMs] = ends[index]!
+    const settlement = { kind, delivery, attempts: 1, reason: 'status_404' }
+    const requests = [requestOf(delivery)]
+    await tested.store.settle({ nowMs: atMs, settlements: [settlement], requests })
+  }
+  return leased
+}
+
+function forgets(tested: StoreUnderTest): void {
+  test('does nothing where nothing is old', async () => {
+    expect(await tested.purge({ deliveredBeforeMs: nowMs, messageIdsBeforeMs: nowMs })).toEqual({
+      rows: 0,
+      abandoned: 0,
+    })
+    await settleEach(tested, [
+      ['delivered', nowMs],
+      ['failed', nowMs],
+      ['expired', nowMs],
+    ])
+    await tested.add([event('m_9', 'crm')])
+    const result = await tested.purge({
+      deliveredBeforeMs: nowMs,
+      failedBeforeMs: nowMs,
+      abandonedBeforeMs: nowMs,
+      messageIdsBeforeMs: nowMs,
+    })
+    expect(result).toEqual({ rows: 0, abandoned: 0 })
+    expect(await tested.list()).toHaveLength(4)
+  })
+
+  test.each([
+    ['delivered', { deliveredBeforeMs: nowMs + 1 }, ['m_6', 'm_5', 'm_4', 'm_3', 'm_2']],
+    ['failed or expired', { failedBeforeMs: nowMs + 1 }, ['m_6', 'm_5', 'm_4', 'm_1']],
+  ] as const)('forgets what was %s before a moment', async (_name, moment, left) => {
+    const leased = await settleEach(tested, [
+      ['delivered', nowMs],
+      ['failed', nowMs],
+      ['expired', nowMs],
+      ['delivered', nowMs + 1],
+      ['failed', nowMs + 1],
+      ['expired', nowMs + 1],
+    ])
+    const before = await tested.store.ledger()
+    const result = await tested.purge(moment)
+    expect(result.rows).toBeGreaterThan(0)
+    expect(result.abandoned).toBe(0)
+    expect(messageIds(await tested.list())).toEqual(left)
+    for (const delivery of leased) {
+      const story = await tested.store.story(delivery)
+      expect(story?.requests.length).toBe(
+        left.some((id) => id === delivery.messageId) ? 1 : undefined,
+      )
+    }
+    expect(await tested.store.ledger()).toEqual(before)
+    await tested.expectBalance()
+    expect(await tested.purge(moment)).toEqual({ rows: 0, abandoned: 0 })
+  })
+
+  test('forgets nothing that is pending, however old its rounds are', async () => {
+    const first = await tested.leaseOne('m_1')
+    await tested.settle(retried(first, nowMs + 60_000))
+    await tested.failOne('m_2')
+    await tested.retry({ messageId: 'm_2' })
+    await tested.add([event('m_3', 'crm')])
+    const moment = nowMs + dayMs
+    await tested.purge({ deliveredBeforeMs: moment, failedBeforeMs: moment })
+    expect(messageIds(await tested.list())).toEqual(['m_3', 'm_2', 'm_1'])
+    expect((await tested.story(first)).body).toBe(first.body)
+  })
+
+  test('tells in the audit what it forgot', async () => {
+    await settleEach(tested, [
+      ['delivered', nowMs],
+      ['delivered', nowMs],
+      ['failed', nowMs],
+      ['expired', nowMs + 1],
+      ['delivered', nowMs + 1],
+    ])
+    await tested.purge({ deliveredBeforeMs: nowMs + 1, failedBeforeMs: nowMs + 1 })
+    expect(await tested.store.audit()).toMatchObject({
+      ledger: { deliveries: 5, delivered: 3, failed: 1, expired: 1, pending: 0 },
+      counted: { delivered: 1, failed: 0, expired: 1, pending: 0 },
+      purged: { delivered: 2, failed: 1, expired: 0 },
+    })
+  })
+
+  test('keeps the text of an event until its last delivery goes', async () => {
+    const body = '{"text":"the same for both"}'
+    const deliveries = ['crm', 'mail'].map((destinationId) => ({ destinationId, body }))
+    await tested.add([{ ...event('m_1'), deliveries }])
+    await tested.settle(delivered(await tested.claimOne('crm')))
+    await tested.purge({ deliveredBeforeMs: nowMs + 1 })
+    const delivery = await tested.claimOne('mail')
+    expect(delivery.body).toBe(body)
+    expect((await tested.story(delivery)).body).toBe(body)
+    await tested.expectBalance()
+    await tested.settle(ended('failed', delivery))
+    await tested.purge({ failedBeforeMs: nowMs + 1 })
+    expect(await tested.list()).toEqual([])
+  })
+
+  test('gives no id a second time after everything was forgotten', async () => {
+    const [first] = await settleEach(tested, [['delivered', nowMs]])
+    const moment = nowMs + 1
+    await tested.purge({ deliveredBeforeMs: moment, messageIdsBeforeMs: moment })
+    const second = await tested.leaseOne('m_1')
+    expect(second.id).toBeGreaterThan(first!.id)
+    expect((await tested.story(second)).requests).toEqual([])
+  })
+
+  test('what was forgotten cannot be retried by hand or settled', async () => {
+    const failed = await tested.failOne()
+    await tested.purge({ failedBeforeMs: nowMs + 1 })
+    expect(await tested.retry()).toBe(0)
+    await tested.settle(delivered(failed))
+    expect(await tested.store.ledger()).toMatchObject({ delivered: 0, failed: 1, pending: 0 })
+  })
+}
+
+function abandons(tested: StoreUnderTest): void {
+  test('lets expire what is due since before a moment, in every lane', async () => {
+    await tested.failOne('manual')
+    await tested.retry()
+    await tested.settle(retried(await tested.leaseOne('retry'), nowMs - 1))
+    await tested.settle(retried(await tested.leaseOne('later'), nowMs + 1))
+    await tested.add([event('first', 'crm', 'unknown')])
+    await tested.add([event('young', 'crm')], { atMs: nowMs + 1 })
+    const atMs = nowMs + 3
+    const result = await tested.purge({ nowMs: atMs, abandonedBeforeMs: nowMs + 1 })
+    expect(result.abandoned).toBe(4)
+    expect(result.rows).toBeGreaterThanOrEqual(4)
+    const expired = await tested.list({ states: ['expired'] })
+    expect(messageIds(expired).toSorted()).toEqual(['first', 'first', 'manual', 'retry'])
+    for (const delivery of expired) {
+      expect(delivery).toMatchObject({ reason: 'abandoned', settledAtMs: atMs, dueAtMs: null })
+    }
+    expect(await tested.store.ledger()).toMatchObject({ pending: 2, expired: 4, failed: 0 })
+    expect(messageIds(await tested.list({ states: ['pending'] }))).toEqual(['young', 'later'])
+    const dueByMs = nowMs + dayMs
+    expect(messageIds(await tested.claim('crm', { dueByMs }))).toEqual(['young'])
+    expect(messageIds(await tested.claim('crm', { lane: 'retry', dueByMs }))).toEqual(['later'])
+    expect(await tested.claim('crm', { lane: 'manual', dueByMs })).toEqual([])
+    expect(await tested.claim('unknown', { dueByMs })).toEqual([])
+  })
+
+  test('gives up nothing that is given out', async () => {
+    const handOver = [{ destinationId: 'crm', deliveriesMax: 1 }]
+    const { leased } = await tested.add(events(2, 'crm'), { handOver })
+    const claimed = await tested.claimOne('crm')
+    expect(await tested.purge({ abandonedBeforeMs: nowMs + dayMs })).toEqual({
+      rows: 0,
+      abandoned: 0,
+    })
+    await tested.settle(delivered(leased[0]!), delivered(claimed))
+    expect(await tested.store.ledger()).toMatchObject({ delivered: 2, expired: 0, pending: 0 })
+  })
+
+  test('what was given up can be retried by hand, and is forgotten in its time', async () => {
+    await tested.add(events(2, 'crm'))
+    await tested.purge({ abandonedBeforeMs: nowMs + 1 })
+    expect(await tested.retry({ messageId: 'm_1' })).toBe(1)
+    expect(messageIds(await tested.claim('crm', { lane: 'manual' }))).toEqual(['m_1'])
+    await tested.purge({ failedBeforeMs: nowMs })
+    expect(await tested.list()).toHaveLength(2)
+    await tested.purge({ failedBeforeMs: nowMs + 1 })
+    expect(messageIds(await tested.list())).toEqual(['m_1'])
+  })
+}
+
+function forgetsMessageIds(tested: StoreUnderTest): void {
+  test('forgets messageIds that were added before a moment', async () => {
+    await tested.add([event('m_1', 'crm'), event('m_2')])
+    await tested.add([event('m_3')], { atMs: nowMs + 1 })
+    const result = await tested.purge({ messageIdsBeforeMs: nowMs + 1 })
+    expect(result.rows).toBeGreaterThan(0)
+    expect(await tested.outcomes([event('m_1'), event('m_2'), event('m_3')])).toEqual([
+      'filtered',
+      'filtered',
+      'duplicate',
+    ])
+    expect(messageIds(await tested.list())).toEqual(['m_1'])
+  })
+
+  test('counts from the moment at which a messageId was last new', async () => {
+    await tested.add([event('m_1')])
+    await tested.add([event('m_1')], { atMs: nowMs + 9, seenSinceMs: nowMs + 1 })
+    expect(await tested.purge({ messageIdsBeforeMs: nowMs + 9 })).toEqual({ rows: 0, abandoned: 0 })
+    expect(await tested.outcomes([event('m_1')])).toEqual(['duplicate'])
+  })
+}
+
+function isBounded(tested: StoreUnderTest): void {
+  test('deals with so many rows of each kind at the most, until nothing is left', async () => {
+    const each = (kind: EndState): readonly (readonly [EndState, number])[] =>
+      Array.from({ length: 5 }, () => [kind, nowMs] as const)
+    await settleEach(tested, [...each('delivered'), ...each('failed'), ...each('expired')])
+    await tested.add(events(5, 'mail').map((added) => ({ ...added, sourceId: 'app' })))
+    const moment = nowMs + 1
+    const request = {
+      deliveredBeforeMs: moment,
+      failedBeforeMs: moment,
+      abandonedBeforeMs: moment,
+      messageIdsBeforeMs: moment,
+      rowsMax: 2,
+      nowMs: moment,
+    }
+    let abandoned = 0
+    for (let rounds = 0; ; rounds++) {
+      const before = (await tested.store.audit()).purged
+      const result = await tested.purge(request)
+      const after = (await tested.store.audit()).purged
+      for (const state of ['delivered', 'failed', 'expired'] as const) {
+        expect(after[state] - before[state]).toBeLessThanOrEqual(2)
+      }
+      expect(result.abandoned).toBeLessThanOrEqual(2)
+      await tested.expectBalance()
+      abandoned += result.abandoned
+      if (result.rows === 0) break
+      expect(rounds).toBeLessThan(50)
+    }
+    expect(abandoned).toBe(5)
+    // What was given up came to its end at the moment itself, not before it.
+    expect(await tested.store.audit()).toMatchObject({
+      counted: { delivered: 0, failed: 0, expired: 5, pending: 0 },
+      purged: { delivered: 5, failed: 5, expired: 5 },
+    })
+    const again = events(15).map(({ messageId }) => event(messageId))
+    expect(new Set(await tested.outcomes(again))).toEqual(new Set(['filtered']))
+  })
+}

@@ -1,0 +1,240 @@
+import type {
+  AddOutcome,
+  DeliveryFilter,
+  DeliveryProgress,
+  DueTime,
+  EndedCounts,
+  LeasedDelivery,
+  NewEvent,
+  PurgeRequest,
+  Room,
+  Settlement,
+  Share,
+  StoreAudit,
+} from '../../src/delivery/index.ts'
+import type { DeliveryLedger, EventType, Lane } from '../../src/model/index.ts'
+
+/** What the reference knows of a delivery; its body identifies it. */
+export interface KnownDelivery {
+  readonly destinationId: string
+  readonly body: string
+  readonly sourceId: string
+  readonly messageId: string
+  readonly type: EventType
+  readonly userId: string | null
+  readonly acceptedAtMs: number
+  state: 'waiting' | 'leased' | keyof EndedCounts
+  lane: Lane
+  dueAtMs: number
+  progress: DeliveryProgress
+  expiresAtMs: number | null
+  settledAtMs: number | null
+  reason: string | null
+  manualRetries: number
+  requests: number
+}
+
+const noProgress: DeliveryProgress = {
+  attempts: 0,
+  windowAttempts: 0,
+  firstAttemptAtMs: null,
+  holds: [],
+}
+
+/** A store made of lists and loops: nothing that an engine would do. */
+export class Reference {
+  nowMs: number = Date.UTC(2026, 0, 2)
+  /** Every delivery that is not forgotten, in the order they were added. */
+  deliveries: KnownDelivery[] = []
+  readonly #outcomes: AddOutcome[] = []
+  readonly #purged: Record<keyof EndedCounts, number> = { delivered: 0, failed: 0, expired: 0 }
+  #seen: { readonly key: string; readonly atMs: number }[] = []
+
+  add(batch: {
+    readonly seenSinceMs: number
+    readonly events: readonly NewEvent[]
+    readonly handOver: readonly Room[]
+  }): { readonly outcomes: readonly AddOutcome[]; readonly leased: readonly string[] } {
+    const earlier = this.deliveries.length
+    const outcomes = batch.events.map((event) => this.#addOne(event, batch.seenSinceMs))
+    this.#outcomes.push(...outcomes)
+    const added = this.deliveries.slice(earlier)
+    const handedOver = batch.handOver.flatMap(({ destinationId, deliveriesMax }) =>
+      added.filter((known) => known.destinationId === destinationId).slice(0, deliveriesMax),
+    )
+    const leased = added.filter((known) => handedOver.includes(known))
+    for (const known of leased) known.state = 'leased'
+    return { outcomes, leased: leased.map(({ body }) => body) }
+  }
+
+  claim({ destinationId, lane, deliveriesMax, dueByMs }: Share): readonly string[] {
+    const claimed = this.#inLane(destinationId, lane)
+      .filter(({ dueAtMs }) => dueAtMs <= dueByMs)
+      .slice(0, deliveriesMax)
+    for (const known of claimed) known.state = 'leased'
+    return claimed.map(({ body }) => body)
+  }
+
+  settle(settlement: Settlement): void {
+    const known = this.find(settlement.delivery)
+    switch (settlement.kind) {
+      case 'retry': {
+        const { dueAtMs, expiresAtMs, progress } = settlement
+        Object.assign(known, { state: 'waiting', lane: 'retry', dueAtMs, expiresAtMs, progress })
+        break
+      }
+      case 'returned':
+        Object.assign(known, { state: 'waiting', dueAtMs: settlement.dueAtMs })
+        break
+      case 'delivered':
+      case 'failed':
+      case 'expired':
+        known.state = settlement.kind
+        known.progress = { ...known.progress, attempts: settlement.attempts }
+        known.settledAtMs = this.nowMs
+        known.reason = settlement.kind === 'delivered' ? null : settlement.reason
+    }
+  }
+
+  nextDue(destinationId: string): readonly DueTime[] {
+    return (['first', 'manual', 'retry'] as const).flatMap((lane) =>
+      this.#inLane(destinationId, lane)
+        .slice(0, 1)
+        .map(({ dueAtMs }) => ({ destinationId, lane, dueAtMs })),
+    )
+  }
+
+  retry(filter: DeliveryFilter): number {
+    const chosen = this.list(filter).filter(
+      ({ state, lane }) =>
+        state === 'failed' || state === 'expired' || (state === 'waiting' && lane === 'retry'),
+    )
+    for (const known of chosen) {
+      known.state = 'waiting'
+      known.lane = 'manual'
+      known.dueAtMs = this.nowMs
+      known.expiresAtMs = null
+      known.settledAtMs = null
+      known.reason = null
+      known.manualRetries++
+      known.progress = { ...noProgress, attempts: known.progress.attempts }
+    }
+    return chosen.length
+  }
+
+  purge(request: PurgeRequest): { readonly abandoned: number; readonly anything: boolean } {
+    const old = this.deliveries.filter(({ state, settledAtMs }) => {
+      const delivered = state === 'delivered'
+      const beforeMs = delivered ? request.deliveredBeforeMs : request.failedBeforeMs
+      return settledAtMs !== null && settledAtMs < beforeMs
+    })
+    for (const { state } of old) if (state in this.#purged) this.#purged[state as 'failed']++
+    this.deliveries = this.deliveries.filter((known) => !old.includes(known))
+    const abandoned = this.deliveries.filter(
+      ({ state, dueAtMs }) => state === 'waiting' && dueAtMs < request.abandonedBeforeMs,
+    )
+    for (const known of abandoned) {
+      Object.assign(known, { state: 'expired', reason: 'abandoned', settledAtMs: request.nowMs })
+    }
+    const keys = this.#seen.filter(({ atMs }) => atMs < request.messageIdsBeforeMs)
+    this.#seen = this.#seen.filter((key) => !keys.includes(key))
+    return {
+      abandoned: abandoned.length,
+      anything: old.length + abandoned.length + keys.length > 0,
+    }
+  }
+
+  /** Deliveries that a filter names, the latest first. */
+  list(filter: DeliveryFilter): readonly KnownDelivery[] {
+    return this.deliveries
+      .filter(
+        (known) =>
+          (filter.destinationId ?? known.destinationId) === known.destinationId &&
+          (filter.messageId ?? known.messageId) === known.messageId &&
+          (filter.states ?? [loggedState(known)]).includes(loggedState(known)) &&
+          (filter.types ?? [known.type]).includes(known.type),
+      )
+      .toReversed()
+  }
+
+  audit(): StoreAudit {
+    const count = (...states: readonly KnownDelivery['state'][]): number =>
+      this.deliveries.filter(({ state }) => states.includes(state)).length
+    const counted = {
+      pending: count('waiting', 'leased'),
+      delivered: count('delivered'),
+      failed: count('failed'),
+      expired: count('expired'),
+    }
+    return {
+      ledger: this.#ledger(counted),
+      counted,
+      purged: { ...this.#purged },
+      withoutBody: 0,
+    }
+  }
+
+  find({ body }: Pick<LeasedDelivery, 'body'>): KnownDelivery {
+    const known = this.deliveries.find((delivery) => delivery.body === body)
+    if (known === undefined) throw new Error(`the reference does not know ${body}`)
+    return known
+  }
+
+  #ledger(counted: StoreAudit['counted']): DeliveryLedger {
+    const outcomes = (name: AddOutcome): number =>
+      this.#outcomes.filter((outcome) => outcome === name).length
+    const ends = {
+      delivered: counted.delivered + this.#purged.delivered,
+      failed: counted.failed + this.#purged.failed,
+      expired: counted.expired + this.#purged.expired,
+    }
+    return {
+      accepted: this.#outcomes.length,
+      routed: outcomes('routed'),
+      filtered: outcomes('filtered'),
+      duplicate: outcomes('duplicate'),
+      suppressed: 0,
+      deliveries: ends.delivered + ends.failed + ends.expired + counted.pending,
+      ...ends,
+      pending: counted.pending,
+    }
+  }
+
+  #addOne(event: NewEvent, seenSinceMs: number): AddOutcome {
+    const { sourceId, messageId, type, userId, deliveries } = event
+    const key = JSON.stringify([sourceId, messageId])
+    if (this.#seen.some((seen) => seen.key === key && seen.atMs >= seenSinceMs)) return 'duplicate'
+    this.#seen = [...this.#seen.filter((seen) => seen.key !== key), { key, atMs: this.nowMs }]
+    for (const { body, destinationId } of deliveries) {
+      const origin = { destinationId, body, sourceId, messageId, type, userId }
+      this.deliveries.push({
+        ...origin,
+        acceptedAtMs: this.nowMs,
+        state: 'waiting',
+        lane: 'first',
+        dueAtMs: this.nowMs,
+        progress: noProgress,
+        expiresAtMs: null,
+        settledAtMs: null,
+        reason: null,
+        manualRetries: 0,
+        requests: 0,
+      })
+    }
+    return deliveries.length === 0 ? 'filtered' : 'routed'
+  }
+
+  /** What waits in a lane, in the order in which it is given out. */
+  #inLane(destinationId: string, lane: Lane): readonly KnownDelivery[] {
+    // Sorting keeps the order in which they were added where they are due at the same moment.
+    return this.deliveries
+      .filter((known) => known.destinationId === destinationId && known.lane === lane)
+      .filter(({ state }) => state === 'waiting')
+      .toSorted((a, b) => a.dueAtMs - b.dueAtMs)
+  }
+}
+
+/** Where a delivery stands, as the log says it. */
+export function loggedState({ state }: KnownDelivery): 'pending' | keyof EndedCounts {
+  return state === 'waiting' || state === 'leased' ? 'pending' : state
+}

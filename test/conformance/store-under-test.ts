@@ -1,0 +1,262 @@
+import { expect } from 'vitest'
+import type {
+  AddOutcome,
+  DeliveryFilter,
+  DeliveryProgress,
+  DeliveryStore,
+  DeliveryStory,
+  DueTime,
+  LeasedDelivery,
+  LoggedDelivery,
+  NewEvent,
+  PurgeRequest,
+  PurgeResult,
+  Room,
+  Settlement,
+} from '../../src/delivery/index.ts'
+import { imbalances, type Lane, type RequestRecord } from '../../src/model/index.ts'
+
+/** The moment at which tests happen. */
+export const nowMs: number = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+
+/** An event of the source `website` that goes to the given destinations. */
+export function event(messageId: string, ...destinationIds: readonly string[]): NewEvent {
+  return {
+    sourceId: 'website',
+    messageId,
+    type: 'track',
+    userId: 'u_1',
+    deliveries: destinationIds.map((destinationId) => ({
+      destinationId,
+      body: `{"to":"${destinationId}","messageId":"${messageId}"}`,
+    })),
+  }
+}
+
+/** Several events, from `m_1` on. */
+export function events(count: number, ...destinationIds: readonly string[]): readonly NewEvent[] {
+  return Array.from({ length: count }, (_, index) => event(`m_${index + 1}`, ...destinationIds))
+}
+
+/** The end of a lease whose round was a success. */
+export function delivered(delivery: LeasedDelivery): Settlement {
+  return { kind: 'delivered', delivery, attempts: delivery.attempts + 1 }
+}
+
+/** The end of a lease whose round was the last one without success. */
+export function ended(kind: 'failed' | 'expired', delivery: LeasedDelivery): Settlement {
+  return { kind, delivery, attempts: delivery.attempts + 1, reason: 'status_404' }
+}
+
+/** The end of a lease after which another round is made. */
+export function retried(
+  delivery: LeasedDelivery,
+  dueAtMs: number = nowMs,
+  progress: Partial<DeliveryProgress> = {},
+): Settlement & { readonly kind: 'retry' } {
+  return {
+    kind: 'retry',
+    delivery,
+    dueAtMs,
+    expiresAtMs: nowMs + 4 * 3_600_000,
+    progress: {
+      attempts: delivery.attempts + 1,
+      windowAttempts: delivery.windowAttempts + 1,
+      firstAttemptAtMs: delivery.firstAttemptAtMs ?? nowMs,
+      holds: delivery.holds,
+      ...progress,
+    },
+  }
+}
+
+/** The end of a lease without a round. */
+export function returned(delivery: LeasedDelivery, dueAtMs: number = nowMs): Settlement {
+  return { kind: 'returned', delivery, dueAtMs }
+}
+
+/** A request that was made for a delivery. */
+export function requestOf(
+  delivery: LeasedDelivery,
+  details: Partial<RequestRecord> = {},
+): RequestRecord {
+  return {
+    destinationId: delivery.destinationId,
+    deliveryId: delivery.id,
+    messageId: delivery.messageId,
+    url: 'https://example.com/hook',
+    lane: delivery.lane,
+    attempt: delivery.attempts + 1,
+    atMs: nowMs,
+    outcome: 'retry',
+    status: 503,
+    error: 'status_503',
+    durationMs: 12,
+    excerpt: 'try later',
+    ...details,
+  }
+}
+
+/** Which events the deliveries are of, in their order. */
+export function messageIds(
+  deliveries: readonly { readonly messageId: string }[],
+): readonly string[] {
+  return deliveries.map(({ messageId }) => messageId)
+}
+
+/** The store of the test that runs, with what every test says to it. */
+export class StoreUnderTest {
+  readonly #open: () => Promise<DeliveryStore>
+  #store: DeliveryStore | undefined
+
+  constructor(open: () => Promise<DeliveryStore>) {
+    this.#open = open
+  }
+
+  /** The store itself. */
+  get store(): DeliveryStore {
+    if (this.#store === undefined) throw new Error('no test runs')
+    return this.#store
+  }
+
+  /** Opens an empty store. */
+  async begin(): Promise<void> {
+    this.#store = await this.#open()
+  }
+
+  /** Looks into the books, whatever the test did, and closes the store. */
+  async end(): Promise<void> {
+    try {
+      await this.expectBalance()
+      const { ledger } = await this.store.audit()
+      expect(await this.store.ledger()).toEqual(ledger)
+    } finally {
+      await this.store.close()
+    }
+  }
+
+  /** Adds events, and hands nothing over unless it is told to. */
+  add(
+    newEvents: readonly NewEvent[],
+    options: { atMs?: number; seenSinceMs?: number; handOver?: readonly Room[] } = {},
+  ): Promise<{
+    readonly outcomes: readonly AddOutcome[]
+    readonly leased: readonly LeasedDelivery[]
+  }> {
+    const { atMs = nowMs, seenSinceMs = 0, handOver = [] } = options
+    return this.store.add({ nowMs: atMs, seenSinceMs, events: newEvents, handOver })
+  }
+
+  /** Adds events and says what became of them. */
+  async outcomes(
+    newEvents: readonly NewEvent[],
+    options: { atMs?: number; seenSinceMs?: number } = {},
+  ): Promise<readonly AddOutcome[]> {
+    return (await this.add(newEvents, options)).outcomes
+  }
+
+  /** Adds an event for `crm` and leases its delivery. */
+  async leaseOne(messageId = 'm_1'): Promise<LeasedDelivery> {
+    await this.add([event(messageId, 'crm')])
+    return this.claimOne('crm')
+  }
+
+  /** Adds an event for `crm` and lets its delivery fail. */
+  async failOne(messageId = 'm_1'): Promise<LeasedDelivery> {
+    const delivery = await this.leaseOne(messageId)
+    await this.settle(ended('failed', delivery))
+    return delivery
+  }
+
+  /** Claims from the lane `first` what is due now, unless it is told otherwise. */
+  claim(
+    destinationId: string,
+    options: { lane?: Lane; deliveriesMax?: number; dueByMs?: number } = {},
+  ): Promise<readonly LeasedDelivery[]> {
+    const { lane = 'first', deliveriesMax = 100, dueByMs = nowMs } = options
+    return this.store.claim({ nowMs, shares: [{ destinationId, lane, deliveriesMax, dueByMs }] })
+  }
+
+  /** Claims the only delivery that is due in a lane. */
+  async claimOne(
+    destinationId: string,
+    options: { lane?: Lane; dueByMs?: number } = {},
+  ): Promise<LeasedDelivery> {
+    const claimed = await this.claim(destinationId, options)
+    expect(claimed).toHaveLength(1)
+    return claimed[0]!
+  }
+
+  /** Ends leases. */
+  settle(...settlements: readonly Settlement[]): Promise<void> {
+    return this.store.settle({ nowMs, settlements, requests: [] })
+  }
+
+  /** Writes requests to the log, and ends leases. */
+  log(requests: readonly RequestRecord[], ...settlements: readonly Settlement[]): Promise<void> {
+    return this.store.settle({ nowMs, settlements, requests })
+  }
+
+  /** When the lanes are due, in the order of their destinations and names. */
+  async nextDue(...destinationIds: readonly string[]): Promise<readonly DueTime[]> {
+    const place = ({ destinationId, lane }: DueTime): string => `${destinationId} ${lane}`
+    const dueTimes = await this.store.nextDue({ destinationIds })
+    return dueTimes.toSorted((a, b) => (place(a) < place(b) ? -1 : 1))
+  }
+
+  /** What the log lists; everything by default. */
+  list(
+    filter: DeliveryFilter = {},
+    options: { limit?: number; beforeId?: number } = {},
+  ): Promise<readonly LoggedDelivery[]> {
+    return this.store.list({ filter, limit: 100, ...options })
+  }
+
+  /** A delivery that the log has. */
+  async story({
+    destinationId,
+    id,
+  }: {
+    readonly destinationId: string
+    readonly id: number
+  }): Promise<DeliveryStory> {
+    const story = await this.store.story({ destinationId, id })
+    expect(story).toBeDefined()
+    return story!
+  }
+
+  /** Retries by hand what failed, expired or waits for a retry. */
+  retry(filter: DeliveryFilter = {}, limit = 100): Promise<number> {
+    return this.store.retry({ nowMs, filter, limit })
+  }
+
+  /** Forgets nothing unless it is told to. */
+  purge(request: Partial<PurgeRequest>): Promise<PurgeResult> {
+    return this.store.purge({
+      nowMs,
+      deliveredBeforeMs: 0,
+      failedBeforeMs: 0,
+      abandonedBeforeMs: 0,
+      messageIdsBeforeMs: 0,
+      rowsMax: 1_000,
+      ...request,
+    })
+  }
+
+  /** Compares the books with what is there and with what was purged. */
+  async expectBalance(): Promise<void> {
+    const { ledger, counted, purged, withoutBody } = await this.store.audit()
+    expect(imbalances({ ...ledger, read: ledger.accepted, rejected: 0 })).toEqual([])
+    expect({
+      pending: counted.pending,
+      delivered: counted.delivered + purged.delivered,
+      failed: counted.failed + purged.failed,
+      expired: counted.expired + purged.expired,
+    }).toEqual({
+      pending: ledger.pending,
+      delivered: ledger.delivered,
+      failed: ledger.failed,
+      expired: ledger.expired,
+    })
+    expect(withoutBody).toBe(0)
+  }
+}
