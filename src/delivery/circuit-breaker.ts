@@ -51,10 +51,16 @@ export type BreakerChange =
   /** The endpoint gets all its concurrency again. */
   | { readonly kind: 'closed' }
 
+interface OpenPhase {
+  readonly kind: 'open'
+  readonly probeAtMs: number
+  /** The probe is never further away than this, whatever the clock does. */
+  readonly waitMs: number
+}
+
 type Phase =
+  | OpenPhase
   | { readonly kind: 'closed'; readonly tally: Tally }
-  /** `waitMs`: the probe is never further away than this, whatever the clock does. */
-  | { readonly kind: 'open'; readonly probeAtMs: number; readonly waitMs: number }
   | { readonly kind: 'half-open' }
   | { readonly kind: 'recovering'; readonly tally: Tally; readonly limit: number }
 
@@ -94,12 +100,7 @@ export class CircuitBreaker {
 
   /** When a probe may go, in the past when one is due; undefined unless it is `open`. */
   probeAtMs(nowMs: number): number | undefined {
-    if (this.#phase.kind !== 'open') return undefined
-    const { probeAtMs, waitMs } = this.#phase
-    if (probeAtMs > nowMs + waitMs) {
-      this.#phase = { kind: 'open', probeAtMs: nowMs + waitMs, waitMs }
-    }
-    return this.#phase.probeAtMs
+    return this.#phase.kind === 'open' ? this.#seeTime(this.#phase, nowMs) : undefined
   }
 
   /** How many requests may start now, beside those that are in flight. */
@@ -150,12 +151,19 @@ export class CircuitBreaker {
       case 'closed':
         return this.#concurrency
       case 'open':
-        return (this.probeAtMs(nowMs) ?? nowMs) <= nowMs ? 1 : 0
+        return this.#seeTime(this.#phase, nowMs) <= nowMs ? 1 : 0
       case 'half-open':
         return 1
       case 'recovering':
         return this.#phase.limit
     }
+  }
+
+  /** When a probe may go, after following a clock that was set back. */
+  #seeTime(phase: OpenPhase, nowMs: number): number {
+    const probeAtMs = Math.min(phase.probeAtMs, nowMs + phase.waitMs)
+    this.#phase = { ...phase, probeAtMs }
+    return probeAtMs
   }
 
   #succeeded(nowMs: number): BreakerChange | undefined {

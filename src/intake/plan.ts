@@ -32,6 +32,8 @@ export interface DeletionRequest {
   readonly userId: string
   /** When it was asked for, ISO 8601; the time of arrival when absent or unreadable. */
   readonly timestamp?: string | undefined
+  /** Identifies the request, so that it is known when it comes again; a new one when absent. */
+  readonly messageId?: string | undefined
 }
 
 /** Makes the event whose webhook is the notification of a deletion request. */
@@ -40,7 +42,7 @@ export function deletionEvent(
   { sourceId, receivedAtMs, newId }: Arrival,
 ): AnalyticsEvent {
   return {
-    messageId: newId(),
+    messageId: request.messageId ?? newId(),
     type: 'delete',
     sourceId,
     receivedAtMs,

@@ -1,4 +1,11 @@
-import { Dispatcher, defaultRetryPolicy, type DeliveryStore } from '../delivery/index.ts'
+import {
+  Dispatcher,
+  defaultRetention,
+  defaultRetryPolicy,
+  Retention,
+  type DeliveryStore,
+  type RetentionPolicy,
+} from '../delivery/index.ts'
 import { Intake } from '../intake/index.ts'
 import type { DeliveryLedger, Destination } from '../model/index.ts'
 import { systemClock, type Runtime } from '../runtime/index.ts'
@@ -17,6 +24,8 @@ export interface PipelineOptions {
   readonly retryWindowMs?: number
   /** Time an endpoint has to answer; 5 s by default and at the most. */
   readonly deadlineMs?: number
+  /** How long the store remembers what is settled; {@link defaultRetention} by default. */
+  readonly retention?: RetentionPolicy
 }
 
 /** From accepted calls to answered webhooks, in this process. */
@@ -26,9 +35,10 @@ export class Pipeline {
   readonly #store: DeliveryStore
   readonly #dispatcher: Dispatcher
   readonly #senders: readonly WebhookSender[]
+  readonly #retention: Retention
 
   constructor(options: PipelineOptions) {
-    const { destinations, runtime, deadlineMs } = options
+    const { destinations, runtime, deadlineMs, retention = defaultRetention } = options
     const targets = destinations.map((destination) => ({
       destination,
       sender: new WebhookSender({
@@ -42,11 +52,15 @@ export class Pipeline {
       store: this.#store,
       targets,
       runtime,
+      dedupeWindowMs: retention.messageIdsMs,
       retryPolicy: {
         ...defaultRetryPolicy,
         windowMs: options.retryWindowMs ?? defaultRetryPolicy.windowMs,
       },
     })
+    this.#retention = new Retention({ store: this.#store, policy: retention, runtime })
+    // A store that was made for this pipeline ends with it.
+    if (options.store !== undefined) this.#retention.start()
     this.intake = new Intake({
       add: (events) => this.#dispatcher.add(events),
       destinations,
@@ -59,9 +73,9 @@ export class Pipeline {
     return this.#dispatcher.idle()
   }
 
-  /** The books so far. */
-  ledger(): Promise<DeliveryLedger> {
-    return this.#store.ledger()
+  /** The books so far; with a destination, its deliveries only. */
+  ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
+    return this.#store.ledger(request)
   }
 
   /**
@@ -77,7 +91,7 @@ export class Pipeline {
 
   /** Lets go of connections and the store; what is still pending stays in a store that keeps it. */
   async close(): Promise<void> {
-    await this.stop(0)
+    await Promise.all([this.stop(0), this.#retention.stop()])
     await this.#closeSenders()
     await this.#store.close()
   }

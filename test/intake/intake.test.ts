@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Intake, type IntakeResult } from '../../src/intake/index.ts'
+import type { NewEvent } from '../../src/delivery/index.ts'
 import type { Destination } from '../../src/model/index.ts'
 import { MemoryStore } from '../../src/store/index.ts'
 import { crm, nested, now, nowMs, standingRuntime } from './support.ts'
@@ -10,25 +11,28 @@ function startIntake(destinations: readonly Destination[] = [crm]) {
   const store = new MemoryStore()
   onTestFinished(() => store.close())
   const { runtime, logged } = standingRuntime()
-  const stored: number[] = []
+  const added: (readonly NewEvent[])[] = []
   const intake = new Intake({
-    store,
+    add: async (events) => {
+      added.push(events)
+      const batch = { nowMs, seenSinceMs: 0, events, handOver: [] }
+      return (await store.add(batch)).outcomes
+    },
     destinations,
     runtime,
-    onStored: () => stored.push(stored.length + 1),
   })
   return {
     intake,
     store,
     logged,
-    /** One entry for each time that intake said it had stored something. */
-    stored,
+    /** The batches that intake handed on. */
+    added,
     accept: async (...calls: unknown[]) => {
       const results = await intake.accept({ sourceId: 'website', calls })
       return results.map(inShort)
     },
     bodies: async (destinationId = 'crm'): Promise<readonly unknown[]> => {
-      const shares = [{ destinationId, deliveriesMax: 100 }]
+      const shares = [{ destinationId, lane: 'first' as const, dueByMs: nowMs, deliveriesMax: 100 }]
       const deliveries = await store.claim({ nowMs, shares })
       return deliveries.map(({ body }) => JSON.parse(body) as unknown)
     },
@@ -175,27 +179,29 @@ describe('accept', () => {
     expect(await bodies()).toHaveLength(2)
   })
 
-  test('says once for each batch that something was stored', async () => {
-    const { accept, stored } = startIntake()
-    await accept(track, track, track)
-    expect(stored).toHaveLength(1)
-    await accept(track)
-    expect(stored).toHaveLength(2)
+  test('hands a batch on at once, with what the delivery log shows of each event', async () => {
+    const { accept, added } = startIntake()
+    await accept(track, { ...track, userId: undefined, anonymousId: 'anon-1' })
+    expect(added).toMatchObject([
+      [
+        { sourceId: 'website', messageId: 'id-1', type: 'track', userId: 'user-1' },
+        { sourceId: 'website', messageId: 'id-2', type: 'track', userId: null },
+      ],
+    ])
   })
 
-  test('stores nothing of a batch without a good call, and does not say so', async () => {
-    const { accept, stored, store } = startIntake()
+  test('stores nothing of a batch without a good call', async () => {
+    const { accept, added, store } = startIntake()
     expect(await accept()).toEqual([])
     expect(await accept('text')).toMatchObject([{ kind: 'rejected' }])
-    expect(stored).toEqual([])
+    expect(added).toEqual([])
     expect(await store.ledger()).toMatchObject({ accepted: 0 })
   })
 
-  test('says that something was stored only when it was', async () => {
-    const { accept, stored, store } = startIntake()
+  test('answers for nothing that is not stored', async () => {
+    const { accept, store } = startIntake()
     await store.close()
     await expect(accept(track)).rejects.toMatchObject({ code: 'store_closed' })
-    expect(stored).toEqual([])
   })
 })
 
@@ -204,13 +210,21 @@ describe('acceptDeletion', () => {
     const other = { ...crm, id: 'other', sourceIds: ['app'] }
     const off = { ...crm, id: 'off', enabled: false }
     const recent = { ...crm, id: 'recent', acceptsHistorical: false }
-    const { intake, store, stored, bodies } = startIntake([crm, other, off, recent])
+    const { intake, store, bodies } = startIntake([crm, other, off, recent])
     const request = { userId: 'user-1', timestamp: '2012-12-02T00:30:08.276Z' }
     await intake.acceptDeletion(request, 'website')
     const notice = { type: 'delete', ...request }
     expect(await bodies('crm')).toEqual([notice])
     expect(await bodies('recent')).toEqual([notice])
     expect(await store.ledger()).toMatchObject({ accepted: 1, routed: 1, deliveries: 2 })
-    expect(stored).toHaveLength(1)
+  })
+
+  test('knows a request again by its messageId', async () => {
+    const { intake, bodies } = startIntake()
+    const request = { userId: 'user-1', messageId: 'd-1' }
+    await intake.acceptDeletion(request, 'website')
+    const again = await intake.acceptDeletion(request, 'website')
+    expect(again).toMatchObject([{ outcome: 'duplicate' }])
+    expect(await bodies()).toHaveLength(1)
   })
 })

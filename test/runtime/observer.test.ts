@@ -4,14 +4,18 @@ import { silentObserver } from '../../src/runtime/index.ts'
 test('silentObserver takes whatever it is told', () => {
   const told = (): void => {
     silentObserver.request({
+      destinationId: 'crm',
+      deliveryId: 1,
       messageId: 'm-1',
       url: 'https://crm.example.com/',
+      lane: 'first',
       attempt: 1,
       atMs: 0,
       outcome: 'success',
       status: 200,
       error: null,
       durationMs: 1,
+      excerpt: '',
     })
     silentObserver.settled({
       messageId: 'm-1',
@@ -20,6 +24,13 @@ test('silentObserver takes whatever it is told', () => {
       state: 'delivered',
       attempts: 1,
       reason: null,
+    })
+    silentObserver.endpoint({
+      destinationId: 'crm',
+      url: 'https://crm.example.com/',
+      state: 'closed',
+      probeAtMs: null,
+      error: null,
     })
   }
   expect(told).not.toThrow()

@@ -35,7 +35,7 @@ export async function demo(options: DemoOptions, io: Io): Promise<ExitCode> {
   const sending = await readSendingOptions({ to: [`${url}/`], secret }, io)
   if (sending.target.kind !== 'webhooks') return exitCodes.internal
   const rejections: string[] = []
-  const outlet = new WebhookOutlet({
+  const outlet = await WebhookOutlet.open({
     options: sending,
     destination: sending.target.destination,
     runtime,

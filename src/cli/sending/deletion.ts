@@ -16,7 +16,7 @@ export const noDeletions: Extract<DeletionRow, { kind: 'rejected' }> = Object.fr
  * Reads the deletion request of a row; such rows enter at intake, behind the client. A number serves
  * as an id, as it does in calls.
  */
-export function readDeletion({ userId, timestamp }: JsonObject): DeletionRow {
+export function readDeletion({ userId, timestamp, messageId }: JsonObject): DeletionRow {
   if (userId === undefined || userId === null || userId === '') {
     return { kind: 'rejected', code: 'no_user_id', message: 'delete needs a userId' }
   }
@@ -27,5 +27,6 @@ export function readDeletion({ userId, timestamp }: JsonObject): DeletionRow {
     kind: 'deletion',
     userId: String(userId),
     timestamp: typeof timestamp === 'string' ? timestamp : undefined,
+    messageId: typeof messageId === 'string' && messageId !== '' ? messageId : undefined,
   }
 }

@@ -7,16 +7,17 @@ import { WebhookOutlet } from './webhook-outlet.ts'
  * Opens the way out that the options ask for.
  *
  * @param planned - is told what would be sent, where nothing is sent
+ * @throws EvrouteError `store_in_use` or `store_unusable`; SettingError for a URL that names no store
  */
-export function openOutlet(
+export async function openOutlet(
   parts: OutletParts & { readonly listener: ServiceListener },
   planned: (plan: Plan) => void,
-): Outlet {
+): Promise<Outlet> {
   const { target, dryRun } = parts.options
   if (dryRun) return new DryOutlet({ ...parts, target, planned })
   switch (target.kind) {
     case 'webhooks':
-      return new WebhookOutlet({ ...parts, destination: target.destination })
+      return WebhookOutlet.open({ ...parts, destination: target.destination })
     case 'service':
       return new ServiceOutlet({ ...parts, target })
   }

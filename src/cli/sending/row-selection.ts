@@ -1,7 +1,9 @@
+import { resolve } from 'node:path'
 import { openInput, readRows, type Row } from '../../importer/index.ts'
 import { parseTimestamp, type EventType } from '../../model/index.ts'
 import type { Io } from '../io.ts'
 import { tellOfTerminalInput } from '../terminal-input.ts'
+import { identifyRow } from './row-identity.ts'
 import type { RowGroup } from './row-source.ts'
 
 /** Which rows of the files are wanted; undefined means all. */
@@ -16,7 +18,7 @@ export interface RowSelection {
 
 /**
  * The rows of several files, one file after the other. Rows that are not selected are passed over;
- * bad rows never are.
+ * bad rows never are. A row without a messageId gets one that stays the same when the file is read again.
  */
 export class SelectedRows implements AsyncIterable<RowGroup> {
   readonly #paths: readonly string[]
@@ -45,7 +47,12 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
     )
     for (const { path, bytes } of inputs) {
       const file = inputs.length > 1 ? path : undefined
-      for await (const rows of readRows(bytes)) yield { file, rows: this.#select(rows) }
+      const origin = path === '-' ? path : resolve(path)
+      let index = 0
+      for await (const rows of readRows(bytes)) {
+        const identified = rows.map((row) => identifyRow(row, { file: origin, index: index++ }))
+        yield { file, rows: this.#select(identified) }
+      }
     }
   }
 

@@ -34,6 +34,8 @@ export interface SendingOptions {
   readonly flushAt: number | undefined
   /** Time between flushes; undefined for the client's default. */
   readonly flushAfterMs: number | undefined
+  /** The URL of the store that keeps what is not delivered yet; undefined to keep it in memory. */
+  readonly store: string | undefined
   /** How long a delivery is retried. */
   readonly retryForMs: number
   /** Time an endpoint has to answer. */
@@ -68,6 +70,8 @@ export interface SendingFlags {
   readonly flushAt?: number
   /** `--flush-after` */
   readonly flushAfter?: number
+  /** `--store` */
+  readonly store?: string
   /** `--retry-for` */
   readonly retryFor?: number
   /** `--timeout` */
@@ -123,6 +127,10 @@ export function addSendingFlags(command: Command): Command {
       durationFlagUpTo(flushAfterMsMax),
     )
     .option(
+      '--store <url>',
+      'keep what is not delivered yet in sqlite:<file>; the next run goes on',
+    )
+    .option(
       '--retry-for <duration>',
       'retry a delivery so long, at most 4h (default: 60s)',
       durationFlag,
@@ -147,8 +155,10 @@ export function addSendingFlags(command: Command): Command {
  * @throws SettingError, or EvrouteError `cannot_read_file` for a secret's file
  */
 export async function readSendingOptions(flags: SendingFlags, io: Io): Promise<SendingOptions> {
+  refuseBesideStore(flags)
   return Object.freeze({
     target: await readTarget(flags, io),
+    store: flags.store,
     flushAt: flags.flushAt,
     flushAfterMs: flags.flushAfter,
     retryForMs: within('--retry-for', flags.retryFor ?? retryForDefaultMs, [
@@ -198,6 +208,7 @@ const webhookFlags = [
   ['--to', 'to'],
   ['--header', 'header'],
   ['--secret', 'secret'],
+  ['--store', 'store'],
   ['--retry-for', 'retryFor'],
 ] as const satisfies readonly (readonly [string, keyof SendingFlags])[]
 
@@ -219,6 +230,23 @@ function serviceTarget(endpoint: string, flags: SendingFlags, io: Io): SendingTa
     )
   }
   return { kind: 'service', endpoint, writeKey }
+}
+
+/** A store outlives the command: nothing may come into it that did not happen. */
+function refuseBesideStore({ store, dryRun, clock }: SendingFlags): void {
+  if (store === undefined) return
+  if (dryRun === true) {
+    throw new SettingError(
+      '--store',
+      'Cannot use --store together with --dry-run: nothing is stored where nothing is sent',
+    )
+  }
+  if (clock === 'virtual') {
+    throw new SettingError(
+      '--store',
+      'Cannot use --store together with --clock virtual: the store would hold times that have not come',
+    )
+  }
 }
 
 function within(

@@ -60,7 +60,7 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
     retrying: report.retrying.bind(report),
     failed: report.failed.bind(report),
   }
-  const outlet = openOutlet({ options, runtime, listener }, (plan) => report.planned(plan))
+  const outlet = await openOutlet({ options, runtime, listener }, (plan) => report.planned(plan))
   report.begin()
   try {
     const errors = await sendAll({ ...request, clock, report, counts, outlet })
@@ -70,7 +70,7 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
     const ledger = isCut ? counts.booksOfCut(stored) : counts.books(stored)
     report.summary({ ledger, durationMs: elapsedMs(), skipped: skipped?.() })
     const codes = errors.map(({ error }) => exitCodeOf(error))
-    return gravest([...codes, verdict({ ledger, report, stop: io.stop })])
+    return gravest([...codes, verdict({ ledger, report, stop: io.stop, options })])
   } finally {
     report.close()
     await outlet.close()
@@ -169,8 +169,9 @@ function verdict(end: {
   readonly ledger: OutletLedger & Ledger
   readonly report: Report
   readonly stop: AbortSignal
+  readonly options: SendingOptions
 }): ExitCode {
-  const { ledger, report, stop } = end
+  const { ledger, report, stop, options } = end
   const codes: ExitCode[] = []
   for (const { equation } of imbalances(ledger)) {
     report.note(`The counts do not balance: ${equation}. This is a fault of evroute`)
@@ -180,10 +181,17 @@ function verdict(end: {
     // Whoever closed our output knows that it ends here.
     if (stop.reason === 'output_closed') return gravest(codes)
     const open = `${formatCount(ledger.pending)} of ${formatCount(ledger.deliveries)}`
-    report.note(`Interrupted: ${open} deliveries were not made`)
+    report.note(`Interrupted: ${open} deliveries were not made${whereTheyStay(options.store)}`)
     codes.push(exitCodes.interrupted)
   }
   if (ledger.failed + ledger.expired > 0) codes.push(exitCodes.deliveryFailed)
   if (ledger.rejected > 0) codes.push(exitCodes.badInput)
   return gravest(codes)
+}
+
+/** What becomes of deliveries that a command leaves behind. */
+function whereTheyStay(store: string | undefined): string {
+  return store === undefined
+    ? ''
+    : `; they stay in ${store}, and the same command goes on with them`
 }

@@ -1,0 +1,100 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { messageOf } from '../model/index.ts'
+import type { Runtime, Timer } from '../runtime/index.ts'
+import type { DeliveryLog } from './log-port.ts'
+
+/** How long a store remembers. */
+export interface RetentionPolicy {
+  /** Deliveries that were delivered, with their text and their requests. */
+  readonly deliveredMs: number
+  /** Deliveries that failed or expired; and how long a delivery waits that nobody tries. */
+  readonly failedMs: number
+  /** messageIds, for deduplication. */
+  readonly messageIdsMs: number
+}
+
+const hourMs = 60 * 60 * 1_000
+
+/** A day for what was delivered and for messageIds, 30 days for what was not. */
+export const defaultRetention: RetentionPolicy = Object.freeze({
+  deliveredMs: 24 * hourMs,
+  failedMs: 30 * 24 * hourMs,
+  messageIdsMs: 24 * hourMs,
+})
+
+/** What a retention is made of. */
+export interface RetentionOptions {
+  /** What is to forget. */
+  readonly store: Pick<DeliveryLog, 'purge'>
+  /** How long it remembers; {@link defaultRetention} by default. */
+  readonly policy?: RetentionPolicy
+  /** Clock and log. */
+  readonly runtime: Runtime
+}
+
+const everyMs = 60_000
+/** Few enough that deliveries beside it wait for milliseconds. */
+const rowsAtOnceMax = 200
+
+/**
+ * Lets a store forget what is old: now and every minute, a few rows at a time with everybody else's
+ * turn in between. A purge that fails is tried again with the next.
+ */
+export class Retention {
+  readonly #store: Pick<DeliveryLog, 'purge'>
+  readonly #policy: RetentionPolicy
+  readonly #runtime: Runtime
+  #timer: Timer | undefined
+  #run: Promise<void> | undefined
+  #stopped = false
+
+  constructor({ store, policy = defaultRetention, runtime }: RetentionOptions) {
+    this.#store = store
+    this.#policy = policy
+    this.#runtime = runtime
+  }
+
+  /** Begins. */
+  start(): void {
+    if (this.#stopped) return
+    this.#run = this.#purge().then(() => {
+      if (!this.#stopped) this.#timer = this.#runtime.clock.schedule(everyMs, () => this.start())
+    })
+  }
+
+  /** Resolves once nothing is purged any more. Idempotent. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#timer?.cancel()
+    await this.#run
+  }
+
+  async #purge(): Promise<void> {
+    const { deliveredMs, failedMs, messageIdsMs } = this.#policy
+    const { clock, log } = this.#runtime
+    const nowMs = clock.nowMs()
+    const request = {
+      nowMs,
+      deliveredBeforeMs: nowMs - deliveredMs,
+      failedBeforeMs: nowMs - failedMs,
+      abandonedBeforeMs: nowMs - failedMs,
+      messageIdsBeforeMs: nowMs - messageIdsMs,
+      rowsMax: rowsAtOnceMax,
+    }
+    const release = clock.hold()
+    try {
+      for (let rows = 1; rows > 0 && !this.#stopped;) {
+        const result = await this.#store.purge(request)
+        if (result.abandoned > 0) {
+          log.warn('deliveries expired that nobody tried', { deliveries: result.abandoned })
+        }
+        rows = result.rows
+        await nextTurn()
+      }
+    } catch (error) {
+      log.warn('old deliveries cannot be purged', { error: messageOf(error) })
+    } finally {
+      release()
+    }
+  }
+}
