@@ -1,7 +1,7 @@
 import type { Destination, Lane } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import type { WebhookSender } from '../webhook/index.ts'
-import { defaultBreakerPolicy } from './circuit-breaker.ts'
+import { defaultBreakerPolicy, type BreakerPolicy } from './circuit-breaker.ts'
 import { breakerOpen, DestinationQueue } from './destination-queue.ts'
 import { Outbox } from './outbox.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts'
@@ -82,7 +82,8 @@ export class Dispatcher {
     this.#runtime = runtime
     this.#retryPolicy = options.retryPolicy ?? defaultRetryPolicy
     this.#dedupeWindowMs = options.dedupeWindowMs ?? dedupeWindowMsDefault
-    const policies = { breaker: defaultBreakerPolicy, retryWindowMs: this.#retryPolicy.windowMs }
+    const { windowMs } = this.#retryPolicy
+    const policies = { breaker: breakerPolicy(windowMs), retryWindowMs: windowMs }
     const roundTargets = targets.map(({ destination, sender }) => ({
       queue: new DestinationQueue(destination, policies),
       sender,
@@ -381,6 +382,15 @@ export class Dispatcher {
 
   #endWaits(): void {
     for (const waiter of this.#idleWaiters.splice(0)) waiter.resolve()
+  }
+}
+
+/** Where deliveries are retried for a short time only, an endpoint is probed more than once in it. */
+function breakerPolicy(retryWindowMs: number): BreakerPolicy {
+  const { openMs, openMsMax } = defaultBreakerPolicy
+  return {
+    ...defaultBreakerPolicy,
+    openMsMax: Math.max(openMs, Math.min(openMsMax, retryWindowMs / 2)),
   }
 }
 
