@@ -41,6 +41,33 @@ function ledger(tested: StoreUnderTest): void {
     expect(await tested.store.ledger()).toMatchObject({ deliveries: 4, pending: 4 })
   })
 
+  test('of a destination counts its deliveries only, and every event', async () => {
+    await tested.add([...events(4, 'crm', 'mail'), event('m_5'), event('m_6', 'mail')])
+    const [first, second, third] = await tested.claim('crm')
+    await tested.settle(delivered(first!), ended('failed', second!), ended('expired', third!))
+    const all = await tested.store.ledger()
+    expect(all).toMatchObject({ accepted: 6, routed: 5, deliveries: 9, pending: 6 })
+    const of = (destinationId: string): Promise<object> => tested.store.ledger({ destinationId })
+    const crm = { deliveries: 4, delivered: 1, failed: 1, expired: 1, pending: 1 }
+    expect(await of('crm')).toEqual({ ...all, ...crm })
+    const none = { delivered: 0, failed: 0, expired: 0 }
+    expect(await of('mail')).toEqual({ ...all, ...none, deliveries: 5, pending: 5 })
+    expect(await of('unknown')).toEqual({ ...all, ...none, deliveries: 0, pending: 0 })
+  })
+
+  test('of a destination follows retries by hand, what is given up and what is purged', async () => {
+    await tested.failOne('m_1')
+    await tested.failOne('m_2')
+    await tested.add([event('m_3', 'crm', 'mail')])
+    const moment = nowMs + 1
+    await tested.retry({ messageId: 'm_1' })
+    await tested.purge({ abandonedBeforeMs: moment, failedBeforeMs: moment })
+    await tested.purge({ failedBeforeMs: moment })
+    const of = (destinationId: string): Promise<object> => tested.store.ledger({ destinationId })
+    expect(await of('crm')).toMatchObject({ deliveries: 3, failed: 1, expired: 2, pending: 0 })
+    expect(await of('mail')).toMatchObject({ deliveries: 1, failed: 0, expired: 1, pending: 0 })
+  })
+
   test('is what it was, whatever happens later', async () => {
     const before = await tested.store.ledger()
     await tested.add([event('m_1', 'crm')])

@@ -36,6 +36,7 @@ export abstract class Operation implements fc.AsyncCommand<Reference, Real> {
     expect(await store.ledger()).toEqual(audit.ledger)
     expect(await store.audit()).toEqual(audit)
     for (const id of destinationIds) {
+      expect(await store.ledger({ destinationId: id })).toEqual(reference.ledger(id))
       const dueTimes = await store.nextDue({ destinationIds: [id] })
       expect(dueTimes.toSorted((a, b) => (a.lane < b.lane ? -1 : 1))).toEqual(reference.nextDue(id))
     }
@@ -112,7 +113,7 @@ export class Add extends Operation {
   /** The same messageId can come again: a number tells the bodies apart. */
   #event(planned: PlannedEvent, reference: Reference, index: number): NewEvent {
     const { destinations, ...origin } = planned
-    const userId = `u_${reference.audit().ledger.accepted + index}`
+    const userId = `u_${reference.ledger().accepted + index}`
     const deliveries = destinations.map((destinationId) => ({
       destinationId,
       body: `${userId} to ${destinationId}`,

@@ -47,7 +47,7 @@ export class Reference {
   /** Every delivery that is not forgotten, in the order they were added. */
   deliveries: KnownDelivery[] = []
   readonly #outcomes: AddOutcome[] = []
-  readonly #purged: Record<keyof EndedCounts, number> = { delivered: 0, failed: 0, expired: 0 }
+  readonly #purged: KnownDelivery[] = []
   #seen: { readonly key: string; readonly atMs: number }[] = []
 
   add(batch: {
@@ -128,7 +128,7 @@ export class Reference {
       const beforeMs = delivered ? request.deliveredBeforeMs : request.failedBeforeMs
       return settledAtMs !== null && settledAtMs < beforeMs
     })
-    for (const { state } of old) if (state in this.#purged) this.#purged[state as 'failed']++
+    this.#purged.push(...old)
     this.deliveries = this.deliveries.filter((known) => !old.includes(known))
     const abandoned = this.deliveries.filter(
       ({ state, dueAtMs }) => state === 'waiting' && dueAtMs < request.abandonedBeforeMs,
@@ -158,19 +158,25 @@ export class Reference {
   }
 
   audit(): StoreAudit {
-    const count = (...states: readonly KnownDelivery['state'][]): number =>
-      this.deliveries.filter(({ state }) => states.includes(state)).length
-    const counted = {
-      pending: count('waiting', 'leased'),
-      delivered: count('delivered'),
-      failed: count('failed'),
-      expired: count('expired'),
-    }
+    const { pending, ...purged } = countStates(this.#purged)
+    if (pending > 0) throw new Error('the reference purged what was pending')
+    return { ledger: this.ledger(), counted: countStates(this.deliveries), purged, withoutBody: 0 }
+  }
+
+  ledger(destinationId?: string): DeliveryLedger {
+    const outcomes = (name: AddOutcome): number =>
+      this.#outcomes.filter((outcome) => outcome === name).length
+    const ever = [...this.#purged, ...this.deliveries].filter(
+      (known) => (destinationId ?? known.destinationId) === known.destinationId,
+    )
     return {
-      ledger: this.#ledger(counted),
-      counted,
-      purged: { ...this.#purged },
-      withoutBody: 0,
+      accepted: this.#outcomes.length,
+      routed: outcomes('routed'),
+      filtered: outcomes('filtered'),
+      duplicate: outcomes('duplicate'),
+      suppressed: 0,
+      deliveries: ever.length,
+      ...countStates(ever),
     }
   }
 
@@ -178,26 +184,6 @@ export class Reference {
     const known = this.deliveries.find((delivery) => delivery.body === body)
     if (known === undefined) throw new Error(`the reference does not know ${body}`)
     return known
-  }
-
-  #ledger(counted: StoreAudit['counted']): DeliveryLedger {
-    const outcomes = (name: AddOutcome): number =>
-      this.#outcomes.filter((outcome) => outcome === name).length
-    const ends = {
-      delivered: counted.delivered + this.#purged.delivered,
-      failed: counted.failed + this.#purged.failed,
-      expired: counted.expired + this.#purged.expired,
-    }
-    return {
-      accepted: this.#outcomes.length,
-      routed: outcomes('routed'),
-      filtered: outcomes('filtered'),
-      duplicate: outcomes('duplicate'),
-      suppressed: 0,
-      deliveries: ends.delivered + ends.failed + ends.expired + counted.pending,
-      ...ends,
-      pending: counted.pending,
-    }
   }
 
   #addOne(event: NewEvent, seenSinceMs: number): AddOutcome {
@@ -237,4 +223,10 @@ export class Reference {
 /** Where a delivery stands, as the log says it. */
 export function loggedState({ state }: KnownDelivery): 'pending' | keyof EndedCounts {
   return state === 'waiting' || state === 'leased' ? 'pending' : state
+}
+
+function countStates(deliveries: readonly KnownDelivery[]): StoreAudit['counted'] {
+  const counts = { pending: 0, delivered: 0, failed: 0, expired: 0 }
+  for (const known of deliveries) counts[loggedState(known)]++
+  return counts
 }

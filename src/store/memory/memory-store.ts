@@ -14,12 +14,8 @@ import type {
   Share,
   StoreAudit,
 } from '../../delivery/index.ts'
-import {
-  emptyLedger,
-  EvrouteError,
-  type DeliveryLedger,
-  type RequestRecord,
-} from '../../model/index.ts'
+import { EvrouteError, type DeliveryLedger, type RequestRecord } from '../../model/index.ts'
+import { Books } from './books.ts'
 import { meets } from './delivery-filter.ts'
 import { RecentKeys } from './recent-keys.ts'
 import { SettledLog } from './settled-log.ts'
@@ -55,8 +51,6 @@ const pendingBytesMaxDefault = 64 * 1024 * 1024
 const messageIdsMaxDefault = 100_000
 const settledMaxDefault = 1_000
 
-type Counts = { -readonly [Name in keyof DeliveryLedger]: DeliveryLedger[Name] }
-
 /** An event that was read to its end, so that nothing can fail while it is taken in. */
 interface ReadEvent {
   readonly key: string
@@ -75,7 +69,7 @@ export class MemoryStore implements DeliveryStore {
   readonly #waiting = new WaitingLanes()
   readonly #settled: SettledLog
   readonly #roomWaiters: (() => void)[] = []
-  readonly #counts: Counts = { ...emptyLedger }
+  readonly #books = new Books()
   #nextId = 1
   #closed = false
   #pendingBytes = 0
@@ -135,9 +129,9 @@ export class MemoryStore implements DeliveryStore {
     return request.destinationIds.flatMap((id) => this.#waiting.nextDue(id))
   }
 
-  async ledger(): Promise<DeliveryLedger> {
+  async ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
     await this.#open()
-    return { ...this.#counts }
+    return this.#books.ledger(request?.destinationId)
   }
 
   async list(request: {
@@ -203,7 +197,7 @@ export class MemoryStore implements DeliveryStore {
   async audit(): Promise<StoreAudit> {
     await this.#open()
     return {
-      ledger: { ...this.#counts },
+      ledger: this.#books.ledger(),
       counted: { ...this.#settled.counted(), pending: this.#pending.size },
       purged: this.#settled.purged(),
       withoutBody: 0,
@@ -223,14 +217,13 @@ export class MemoryStore implements DeliveryStore {
     { key, origins }: ReadEvent,
     batch: { nowMs: number; seenSinceMs: number; added: StoredDelivery[] },
   ): AddOutcome {
-    this.#counts.accepted++
     const outcome = this.#outcomeOf(key, origins.length, batch)
-    this.#counts[outcome]++
+    this.#books.countEvent(outcome)
     if (outcome !== 'routed') return outcome
-    this.#counts.deliveries += origins.length
     for (const origin of origins) {
       const delivery = storedDelivery(origin, this.#nextId++, batch.nowMs)
-      this.#beginPending(delivery)
+      this.#keepPending(delivery)
+      this.#books.countDelivery(delivery.destinationId)
       batch.added.push(delivery)
     }
     return outcome
@@ -290,8 +283,8 @@ export class MemoryStore implements DeliveryStore {
   #retryOne(delivery: StoredDelivery, nowMs: number): void {
     if (delivery.end !== undefined) {
       this.#settled.remove(delivery)
-      this.#counts[delivery.end.state]--
-      this.#beginPending(delivery)
+      this.#books.takeEndBack(delivery.destinationId, delivery.end.state)
+      this.#keepPending(delivery)
       delivery.end = undefined
     }
     delivery.lane = 'manual'
@@ -302,17 +295,15 @@ export class MemoryStore implements DeliveryStore {
     this.#waiting.add(delivery)
   }
 
-  #beginPending(delivery: StoredDelivery): void {
+  #keepPending(delivery: StoredDelivery): void {
     this.#pending.set(delivery.id, delivery)
     this.#pendingBytes += delivery.bodyBytes
-    this.#counts.pending++
   }
 
   #end(delivery: StoredDelivery, end: DeliveryEnd): void {
     this.#pending.delete(delivery.id)
     this.#pendingBytes -= delivery.bodyBytes
-    this.#counts.pending--
-    this.#counts[end.state]++
+    this.#books.countEnd(delivery.destinationId, end.state)
     delivery.end = end
     this.#settled.add(delivery)
   }
@@ -333,7 +324,7 @@ export class MemoryStore implements DeliveryStore {
   }
 
   #isFull(): boolean {
-    return this.#counts.pending >= this.#pendingMax || this.#pendingBytes >= this.#pendingBytesMax
+    return this.#books.pending >= this.#pendingMax || this.#pendingBytes >= this.#pendingBytesMax
   }
 
   /** Every method answers later, as one that reaches a database would, and not after `close`. */
