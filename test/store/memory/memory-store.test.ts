@@ -1,134 +1,175 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { NewEvent } from '../../../src/delivery/index.ts'
 import { MemoryStore, type MemoryStoreOptions } from '../../../src/store/memory/memory-store.ts'
 import { deliveryStoreSuite } from '../../conformance/delivery-store.ts'
+import {
+  delivered,
+  ended,
+  event,
+  events,
+  messageIds,
+  nowMs,
+  requestOf,
+  StoreUnderTest,
+} from '../../conformance/store-under-test.ts'
 
 deliveryStoreSuite('MemoryStore', () => Promise.resolve(new MemoryStore()))
 
-const nowMs = Date.UTC(2026, 0, 2)
-const destinationIds = ['crm']
-
-function open(options: MemoryStoreOptions): MemoryStore {
-  const store = new MemoryStore(options)
-  onTestFinished(() => store.close())
-  return store
+async function opened(options: MemoryStoreOptions): Promise<StoreUnderTest> {
+  const tested = new StoreUnderTest(() => Promise.resolve(new MemoryStore(options)))
+  await tested.begin()
+  onTestFinished(() => tested.end())
+  return tested
 }
 
-function event(messageId: string, body = '{}'): NewEvent {
-  const deliveries = [{ destinationId: 'crm', body }]
-  return { sourceId: 'website', messageId, type: 'track', deliveries }
-}
-
-async function deliverOne(store: MemoryStore): Promise<void> {
-  const shares = [{ destinationId: 'crm', deliveriesMax: 1 }]
-  const [delivery] = await store.claim({ nowMs, shares })
-  await store.settle({
-    nowMs,
-    settlements: [{ kind: 'delivered', delivery: delivery!, requests: [] }],
+/** An addition that may have to wait; its batches tell when they were taken. */
+function adding(tested: StoreUnderTest, ...ids: readonly string[]): Waiting {
+  const waiting: Waiting = { taken: [], all: [] }
+  waiting.all = ids.map(async (messageId) => {
+    await tested.add([event(messageId, 'crm')])
+    waiting.taken.push(messageId)
   })
+  return waiting
+}
+
+interface Waiting {
+  readonly taken: string[]
+  all: readonly Promise<void>[]
+}
+
+async function deliverOne(tested: StoreUnderTest): Promise<void> {
+  const [delivery] = await tested.claim('crm', { deliveriesMax: 1 })
+  await tested.settle(delivered(delivery!))
+}
+
+function withBody(messageId: string, body: string): ReturnType<typeof event> {
+  return { ...event(messageId), deliveries: [{ destinationId: 'crm', body }] }
 }
 
 describe('a memory store that is full', () => {
-  test('counts the bytes of bodies as well, those of leased deliveries included', async () => {
-    const store = open({ pendingBytesMax: 8 })
-    await store.add({ nowMs, events: [event('m_1', '"éé"'), event('m_2', '{}')] })
-    let taken = false
-    const addition = store.add({ nowMs, events: [event('m_3')] }).then(() => (taken = true))
-    const shares = [{ destinationId: 'crm', deliveriesMax: 1 }]
-    const [first] = await store.claim({ nowMs, shares })
-    expect(taken).toBe(false)
-    const requests: readonly [] = []
-    await store.settle({ nowMs, settlements: [{ kind: 'delivered', delivery: first!, requests }] })
-    await addition
-    await deliverOne(store)
-    await deliverOne(store)
-    expect(await store.ledger()).toMatchObject({ delivered: 3, pending: 0 })
-  })
-
-  test('holds 64 MB of bodies by default', async () => {
-    const store = open({})
-    const body = JSON.stringify('x'.repeat(1024 * 1024))
-    const events = Array.from({ length: 64 }, (_, index) => event(`m_${index}`, body))
-    await store.add({ nowMs, events })
-    let taken = false
-    const addition = store.add({ nowMs, events: [event('m_64')] }).then(() => (taken = true))
-    await store.claim({ nowMs, shares: [] })
-    expect(taken).toBe(false)
-    await deliverOne(store)
-    await addition
-    expect(taken).toBe(true)
-  })
-
   test('lets callers wait until deliveries are settled, and takes them in turn', async () => {
-    const store = open({ pendingMax: 2 })
-    await store.add({ nowMs, events: [event('m_1'), event('m_2')] })
-    const taken: string[] = []
-    const additions = ['m_3', 'm_4'].map(async (messageId) => {
-      await store.add({ nowMs, events: [event(messageId)] })
-      taken.push(messageId)
-    })
+    const tested = await opened({ pendingMax: 2 })
+    await tested.add(events(2, 'crm'))
+    const waiting = adding(tested, 'm_3', 'm_4')
     // A leased delivery takes up room as well.
-    await store.claim({ nowMs, shares: [{ destinationId: 'crm', deliveriesMax: 1 }] })
-    expect(taken).toEqual([])
-    await deliverOne(store)
-    await additions[0]
-    expect(taken).toEqual(['m_3'])
-    expect(await store.pending({ destinationIds })).toBe(2)
-    await deliverOne(store)
-    await additions[1]
-    expect(taken).toEqual(['m_3', 'm_4'])
+    const [first] = await tested.claim('crm', { deliveriesMax: 1 })
+    expect(waiting.taken).toEqual([])
+    await tested.settle(delivered(first!))
+    await waiting.all[0]
+    expect(waiting.taken).toEqual(['m_3'])
+    expect(await tested.store.ledger()).toMatchObject({ pending: 2 })
+    await deliverOne(tested)
+    await waiting.all[1]
+    expect(waiting.taken).toEqual(['m_3', 'm_4'])
+  })
+
+  test('counts the bytes of bodies as well, those of leased deliveries included', async () => {
+    const tested = await opened({ pendingBytesMax: 8 })
+    await tested.add([withBody('m_1', '"éé"'), withBody('m_2', '{}')])
+    const waiting = adding(tested, 'm_3')
+    const [first] = await tested.claim('crm', { deliveriesMax: 1 })
+    expect(waiting.taken).toEqual([])
+    await tested.settle(delivered(first!))
+    await waiting.all[0]
+    expect(await tested.store.ledger()).toMatchObject({ delivered: 1, pending: 2 })
+  })
+
+  test('counts what is retried by hand, and no longer what was given up', async () => {
+    const tested = await opened({ pendingMax: 1, pendingBytesMax: 100 })
+    await tested.failOne('m_1')
+    await tested.retry()
+    const waiting = adding(tested, 'm_2')
+    await tested.store.ledger()
+    expect(waiting.taken).toEqual([])
+    await tested.purge({ abandonedBeforeMs: nowMs + 1 })
+    await waiting.all[0]
+    expect(await tested.store.ledger()).toMatchObject({ expired: 1, pending: 1 })
   })
 
   test('takes a batch whole once there is room for one', async () => {
-    const store = open({ pendingMax: 1 })
-    await store.add({ nowMs, events: [event('m_1'), event('m_2'), event('m_3')] })
-    expect(await store.pending({ destinationIds })).toBe(3)
+    const tested = await opened({ pendingMax: 1 })
+    await tested.add(events(3, 'crm'))
+    expect(await tested.store.ledger()).toMatchObject({ pending: 3 })
   })
 
   test('refuses those who wait when it closes', async () => {
-    const store = open({ pendingMax: 1 })
-    await store.add({ nowMs, events: [event('m_1')] })
-    const waiting = store.add({ nowMs, events: [event('m_2')] })
+    const store = new MemoryStore({ pendingMax: 1 })
+    const batch = { nowMs, seenSinceMs: 0, handOver: [] }
+    await store.add({ ...batch, events: [event('m_1', 'crm')] })
+    const waiting = store.add({ ...batch, events: [event('m_2', 'crm')] })
     await store.close()
     await expect(waiting).rejects.toMatchObject({ code: 'store_closed' })
   })
 })
 
-test('a memory store forgets messageIds only when enough newer ones came', async () => {
-  const messageIdsMax = 3
-  const store = open({ messageIdsMax })
-  const add = async (messageId: string): Promise<string | undefined> =>
-    (await store.add({ nowMs, events: [event(messageId)] }))[0]
-  await add('m_0')
-  for (let count = 1; count <= 20; count++) {
-    await add(`m_${count}`)
-    for (let age = 0; age < messageIdsMax && age <= count; age++) {
-      expect(await add(`m_${count - age}`)).toBe('duplicate')
+describe('by default a memory store', () => {
+  test('holds 64 MB of bodies', async () => {
+    const tested = await opened({})
+    const body = JSON.stringify('x'.repeat(1024 * 1024))
+    await tested.add(Array.from({ length: 64 }, (_, index) => withBody(`b_${index}`, body)))
+    const waiting = adding(tested, 'm_1')
+    await tested.store.ledger()
+    expect(waiting.taken).toEqual([])
+    await deliverOne(tested)
+    await waiting.all[0]
+    expect(waiting.taken).toEqual(['m_1'])
+  })
+
+  test('holds ten thousand deliveries and knows a hundred thousand messageIds', async () => {
+    const tested = await opened({})
+    const batch = events(10_000, 'crm')
+    await tested.add(batch.slice(1))
+    await tested.add(batch.slice(0, 1))
+    const waiting = adding(tested, 'one too many')
+    await tested.store.ledger()
+    expect(waiting.taken).toEqual([])
+    await deliverOne(tested)
+    await waiting.all[0]
+
+    for (let count = 0; count < 2; count++) await deliverOne(tested)
+    await tested.add(Array.from({ length: 89_999 }, (_, index) => event(`f_${index}`)))
+    expect(await tested.outcomes([batch[1]!])).toEqual(['duplicate'])
+  })
+
+  test('shows the last thousand deliveries that ended', async () => {
+    const tested = await opened({})
+    await tested.add(events(1_001, 'crm'))
+    for (const delivery of await tested.claim('crm', { deliveriesMax: 2_000 })) {
+      await tested.settle(delivered(delivery))
     }
-  }
-  // Twice as many are kept at the most.
-  expect(await add(`m_${20 - 2 * messageIdsMax}`)).toBe('routed')
+    const listed = await tested.list({}, { limit: 2_000 })
+    expect(listed).toHaveLength(1_000)
+    expect(listed.at(-1)).toMatchObject({ messageId: 'm_2' })
+  })
 })
 
-test('a memory store holds ten thousand deliveries and knows a hundred thousand messageIds', async () => {
-  const store = open({})
-  const events = Array.from({ length: 10_000 }, (_, index) => event(`m_${index}`))
-  await store.add({ nowMs, events: events.slice(1) })
-  await store.add({ nowMs, events: events.slice(0, 1) })
-  let taken = false
-  const waiting = store.add({ nowMs, events: [event('one too many')] }).then(() => {
-    taken = true
+describe('the log of a memory store', () => {
+  test('forgets first what ended first, and tells so in its audit', async () => {
+    const tested = await opened({ settledMax: 2 })
+    await tested.add(events(5, 'crm'))
+    const [first, second, third, fourth, fifth] = await tested.claim('crm')
+    await tested.log([requestOf(fifth!)], delivered(fifth!))
+    await tested.settle(ended('failed', first!), ended('expired', fourth!))
+    expect(messageIds(await tested.list())).toEqual(['m_4', 'm_3', 'm_2', 'm_1'])
+    expect(await tested.store.story(fifth!)).toBeUndefined()
+    await tested.settle(delivered(third!))
+    expect(messageIds(await tested.list())).toEqual(['m_4', 'm_3', 'm_2'])
+    expect(await tested.store.audit()).toMatchObject({
+      counted: { delivered: 1, failed: 0, expired: 1, pending: 1 },
+      purged: { delivered: 1, failed: 1, expired: 0 },
+    })
+    await tested.log([requestOf(second!), requestOf(fifth!)], delivered(second!))
+    expect((await tested.story(second!)).requests).toHaveLength(1)
   })
-  await store.ledger()
-  expect(taken).toBe(false)
-  await deliverOne(store)
-  await waiting
 
-  const filtered = Array.from({ length: 89_999 }, (_, index) => ({
-    ...event(`f_${index}`),
-    deliveries: [],
-  }))
-  for (let count = 0; count < 2; count++) await deliverOne(store)
-  await store.add({ nowMs, events: filtered })
-  expect(await store.add({ nowMs, events: events.slice(1, 2) })).toEqual(['duplicate'])
+  test('does not count among them what is retried by hand', async () => {
+    const tested = await opened({ settledMax: 2 })
+    await tested.failOne('m_1')
+    await tested.retry()
+    const again = await tested.claimOne('crm', { lane: 'manual' })
+    await tested.settle(delivered(await tested.leaseOne('m_2')))
+    await tested.settle(delivered(await tested.leaseOne('m_3')))
+    expect(messageIds(await tested.list())).toEqual(['m_3', 'm_2', 'm_1'])
+    await tested.settle(delivered(again))
+    expect(messageIds(await tested.list())).toEqual(['m_3', 'm_1'])
+  })
 })
