@@ -1,3 +1,3 @@
 /** The engines of the DeliveryStore port, one folder each. */
 export { MemoryStore } from './memory/memory-store.ts'
-export { openStore } from './open-store.ts'
+export { openDeliveryLog, openStore } from './open-store.ts'

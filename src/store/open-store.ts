@@ -1,4 +1,4 @@
-import type { DeliveryStore } from '../delivery/index.ts'
+import type { DeliveryLog, DeliveryStore } from '../delivery/index.ts'
 import { SettingError } from '../model/index.ts'
 import { MemoryStore } from './memory/memory-store.ts'
 
@@ -10,7 +10,7 @@ import { MemoryStore } from './memory/memory-store.ts'
  */
 export async function openStore(url: string): Promise<DeliveryStore> {
   if (url === 'memory:') return new MemoryStore()
-  const path = /^sqlite:(.+)$/.exec(url)?.[1]
+  const path = sqlitePath(url)
   if (path === undefined) {
     throw new SettingError(
       '--store',
@@ -21,4 +21,31 @@ export async function openStore(url: string): Promise<DeliveryStore> {
   // Loaded only where it is asked for: it brings a binary along.
   const { SqliteStore } = await import('./sqlite/sqlite-store.ts')
   return SqliteStore.open(path)
+}
+
+/**
+ * Opens the delivery log of a store that is there, beside a process that may deliver from it. It can
+ * be read; with `write` deliveries can be retried as well.
+ *
+ * @throws SettingError for a URL that names no file; EvrouteError `store_unusable` when the file is
+ * missing, not a store or of another version
+ */
+export async function openDeliveryLog(
+  url: string,
+  options: { readonly write: boolean },
+): Promise<DeliveryLog> {
+  const path = sqlitePath(url)
+  if (path === undefined) {
+    throw new SettingError(
+      '--store',
+      `Cannot look into the store "${url}": only sqlite:<file> can be opened beside its owner`,
+      'Write it as sqlite:./evroute.db.',
+    )
+  }
+  const { SqliteLog } = await import('./sqlite/sqlite-log.ts')
+  return SqliteLog.open(path, options)
+}
+
+function sqlitePath(url: string): string | undefined {
+  return /^sqlite:(.+)$/.exec(url)?.[1]
 }

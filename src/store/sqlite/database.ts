@@ -1,4 +1,8 @@
+import { pathToFileURL } from 'node:url'
 import { EvrouteError } from '../../model/index.ts'
+
+/** How long a connection waits for one that writes, in milliseconds. */
+export const busyTimeoutMs = 5_000
 
 /** A value that SQLite stores. */
 export type SqlValue = string | number | null
@@ -23,6 +27,12 @@ export interface Database {
   close(): void
 }
 
+/** What a connection may do: make the file where it does not exist, write it, or only read it. */
+export type Access = 'create' | 'write' | 'read'
+
+/** The same in the words of SQLite's URIs. */
+const uriModes: Readonly<Record<Access, string>> = { create: 'rwc', write: 'rw', read: 'ro' }
+
 interface Binding {
   readonly DatabaseSync: new (path: string) => Database
 }
@@ -39,10 +49,10 @@ const sqliteVersionMin = [3, 51, 3] as const
  *
  * @throws EvrouteError `store_unusable` for a SQLite that is too old; else whatever SQLite reports
  */
-export async function openDatabase(path: string): Promise<Database> {
+export async function openDatabase(path: string, access: Access = 'create'): Promise<Database> {
   const { DatabaseSync } = await loadBinding()
   refuseOldVersion(DatabaseSync)
-  return new DatabaseSync(path)
+  return new DatabaseSync(`${pathToFileURL(path).href}?mode=${uriModes[access]}`)
 }
 
 /** Asks a database in memory: a file that somebody has locked would not answer. */

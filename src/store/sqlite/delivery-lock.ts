@@ -1,5 +1,6 @@
-import { EvrouteError, messageOf } from '../../model/index.ts'
+import { EvrouteError } from '../../model/index.ts'
 import { openDatabase, type Database } from './database.ts'
+import { isBusy } from './store-error.ts'
 
 /**
  * Keeps every other process from delivering out of the same store. The lock is a transaction on a file
@@ -21,7 +22,7 @@ export class DeliveryLock {
       return new DeliveryLock(database)
     } catch (error) {
       database?.close()
-      if (!isLocked(error)) throw error
+      if (!isBusy(error)) throw error
       throw new EvrouteError({
         code: 'store_in_use',
         message: `Cannot deliver from ${storePath}: another process does so`,
@@ -35,8 +36,4 @@ export class DeliveryLock {
   release(): void {
     this.#database.close()
   }
-}
-
-function isLocked(error: unknown): boolean {
-  return /locked|busy/i.test(messageOf(error))
 }

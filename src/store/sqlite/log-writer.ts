@@ -28,11 +28,13 @@ const retried = [
   "state = 'pending' AND lane = 'retry'",
 ]
 
+const noIds: ReadonlySet<number> = new Set()
+
 /** Retries by hand and forgets what is old; whoever calls it begins and ends transactions. */
 export class LogWriter {
   readonly #database: Database
   readonly #counts: Counts
-  readonly #leases: Leases
+  readonly #leases: Leases | undefined
   readonly #destinationIds: DestinationIds
   readonly #retryOne
   readonly #endedBefore
@@ -44,7 +46,8 @@ export class LogWriter {
   readonly #useBodyLess
   readonly #forgetSeen
 
-  constructor(database: Database, parts: { readonly counts: Counts; readonly leases: Leases }) {
+  /** Without leases it does not know what another process has given out, and gives nothing up. */
+  constructor(database: Database, parts: { readonly counts: Counts; readonly leases?: Leases }) {
     this.#database = database
     this.#counts = parts.counts
     this.#leases = parts.leases
@@ -115,7 +118,7 @@ export class LogWriter {
     destinationId: string,
     { filter, limit }: { filter: DeliveryFilter; limit: number },
   ): readonly RetriedRow[] {
-    const leasedIds = this.#leases.idsOf(fromStored(destinationId))
+    const leasedIds = this.#leases?.idsOf(fromStored(destinationId)) ?? noIds
     const { sql, values } = conditionsOf(filter)
     const rows: RetriedRow[] = []
     for (const queue of retried) {
@@ -148,6 +151,7 @@ export class LogWriter {
   }
 
   #abandonOld({ nowMs, abandonedBeforeMs, rowsMax }: PurgeRequest): number {
+    if (this.#leases === undefined) return 0
     let left = rowsMax
     for (const destinationId of this.#destinationIds.of({})) {
       const leasedIds = this.#leases.idsOf(fromStored(destinationId))

@@ -91,13 +91,38 @@ const migrations: readonly string[] = [
  * @throws EvrouteError `store_unusable` for a file of another program or of a newer evroute
  */
 export function migrate(database: Database, path: string): void {
+  const isNew = pragma(database, 'application_id') === 0 && isEmpty(database)
+  const version = isNew ? 0 : storeVersion(database, path)
+  for (const [index, step] of migrations.entries()) {
+    if (index < version) continue
+    const after = index + 1
+    database.exec(
+      `BEGIN IMMEDIATE; ${step}; PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${after}; COMMIT`,
+    )
+  }
+}
+
+/**
+ * Makes sure that a file has the tables of today, and changes nothing.
+ *
+ * @throws EvrouteError `store_unusable` for a file of another program, of an older or a newer evroute
+ */
+export function expectTables(database: Database, path: string): void {
+  if (storeVersion(database, path) === migrations.length) return
+  throw new EvrouteError({
+    code: 'store_unusable',
+    message: `Cannot use the store ${path}: an older version of evroute made it`,
+    hint: 'Deliver from it once with this version, which brings it up to date.',
+  })
+}
+
+function storeVersion(database: Database, path: string): number {
   const version = pragma(database, 'user_version')
-  const owner = pragma(database, 'application_id')
-  if (owner !== applicationId && (owner !== 0 || !isEmpty(database))) {
+  if (pragma(database, 'application_id') !== applicationId) {
     throw new EvrouteError({
       code: 'store_unusable',
       message: `Cannot use ${path} as a store: it belongs to another program`,
-      hint: 'Name another file; it is made when it does not exist.',
+      hint: 'Name another file; whoever delivers makes it when it does not exist.',
     })
   }
   if (version > migrations.length) {
@@ -107,13 +132,7 @@ export function migrate(database: Database, path: string): void {
       hint: 'Use that version, or another file.',
     })
   }
-  for (const [index, step] of migrations.entries()) {
-    if (index < version) continue
-    const after = index + 1
-    database.exec(
-      `BEGIN IMMEDIATE; ${step}; PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${after}; COMMIT`,
-    )
-  }
+  return version
 }
 
 /** The value of one of SQLite's settings. */

@@ -16,9 +16,12 @@ import type {
 } from '../../delivery/index.ts'
 import type { DeliveryLedger, RequestRecord } from '../../model/index.ts'
 import { Counts } from './counts.ts'
-import { openDatabase, type Database } from './database.ts'
+import { Checkpoints } from './checkpoints.ts'
+import { busyTimeoutMs, openDatabase, type Database } from './database.ts'
 import { DeliveryLock } from './delivery-lock.ts'
 import { DeliveryQueue, type Added } from './delivery-queue.ts'
+import { expectFolder } from './expect-file.ts'
+import { FileGuard } from './file-guard.ts'
 import { Leases } from './leases.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
@@ -41,6 +44,8 @@ export class SqliteStore implements DeliveryStore {
   readonly #path: string
   readonly #database: Database
   readonly #lock: DeliveryLock
+  readonly #guard: FileGuard
+  readonly #checkpoints: Checkpoints
   readonly #counts: Counts
   readonly #queue: DeliveryQueue
   readonly #reader: LogReader
@@ -53,32 +58,37 @@ export class SqliteStore implements DeliveryStore {
     this.#path = path
     this.#database = database
     this.#lock = lock
+    this.#checkpoints = new Checkpoints(database)
+    this.#guard = new FileGuard(path, this.#checkpoints)
     const counts = new Counts(database)
     const statements = new Statements(database)
     this.#counts = counts
     this.#queue = new DeliveryQueue({ statements, counts, leases: this.#leases })
     this.#reader = new LogReader(database, counts)
     this.#writer = new LogWriter(database, { counts, leases: this.#leases })
-    this.#writes = new WriteQueue(database, counts)
+    this.#writes = new WriteQueue(database, { companion: counts, guard: this.#guard })
   }
 
   /**
    * Opens a file for delivery; it is made when it does not exist.
    *
+   * @param open - opens the connection; {@link openDatabase} by default
    * @throws EvrouteError `store_in_use` when another process delivers from it, `store_unusable` when
    * it is not a store, or of a newer version, or cannot be opened
    */
-  static async open(path: string): Promise<SqliteStore> {
+  static async open(path: string, open: typeof openDatabase = openDatabase): Promise<SqliteStore> {
     let lock: DeliveryLock | undefined
     let database: Database | undefined
     try {
+      expectFolder(path)
       lock = await DeliveryLock.take(path)
-      database = await openDatabase(path)
-      database.exec(
-        'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000',
-      )
+      database = await open(path)
+      database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA journal_mode = WAL`)
+      database.exec('PRAGMA synchronous = FULL')
       if (pragma(database, 'synchronous') !== synchronousFull) throw new Error('it does not sync')
       migrate(database, path)
+      // A file that may only be read would show it at the first write.
+      database.exec('BEGIN IMMEDIATE; ROLLBACK')
       return new SqliteStore(path, database, lock)
     } catch (error) {
       database?.close()
@@ -178,6 +188,7 @@ export class SqliteStore implements DeliveryStore {
 
   async #close(): Promise<void> {
     await this.#writes.idle()
+    this.#checkpoints.finish()
     this.#database.close()
     this.#lock.release()
   }
@@ -200,9 +211,10 @@ export class SqliteStore implements DeliveryStore {
     }
   }
 
-  /** Every method answers later, and none after `close`. */
+  /** Every method answers later, and none after `close` or once the file is not what it was. */
   async #open(): Promise<void> {
     await Promise.resolve()
     if (this.#closed !== undefined) throw closedError()
+    this.#guard.expectUnharmed()
   }
 }

@@ -20,6 +20,16 @@ export interface Companion {
   discard(): void
 }
 
+/** What watches over the file. What it throws is the answer to everybody in the transaction. */
+export interface Guard {
+  /** Called before every transaction. */
+  beforeBegin(): void
+  /** Called after every commit, before anybody is answered. */
+  afterCommit(): Promise<void>
+  /** Called once they are answered; throws nothing. */
+  afterAnswer(): void
+}
+
 /**
  * Runs pieces of work in as few transactions as possible: what arrives while one commits goes into
  * the next together, so that one sync of the disk serves all of it. Nobody is answered before the
@@ -29,17 +39,19 @@ export interface Companion {
 export class WriteQueue {
   readonly #database: Database
   readonly #companion: Companion
+  readonly #guard: Guard | undefined
   #jobs: Job[] = []
   #running: Promise<void> | undefined
 
-  constructor(database: Database, companion: Companion) {
+  constructor(database: Database, parts: { companion: Companion; guard?: Guard }) {
     this.#database = database
-    this.#companion = companion
+    this.#companion = parts.companion
+    this.#guard = parts.guard
   }
 
   /**
    * Does the work in the next transaction and resolves, after its commit, with the result. The work
-   * may be done twice, then `undo` was called in between; it is called after every rollback.
+   * may be done again after `undo`, which is called whenever the work came to nothing.
    */
   run<Result>(work: () => Result, undo: () => void = () => undefined): Promise<Result> {
     return new Promise((resolve, reject) => {
@@ -67,33 +79,47 @@ export class WriteQueue {
       await nextTurn()
       const jobs = this.#jobs
       this.#jobs = []
-      this.#doAll(jobs)
+      await this.#doTogether(jobs)
     }
     this.#running = undefined
   }
 
-  #doAll(jobs: readonly Job[]): void {
+  async #doTogether(jobs: readonly Job[]): Promise<void> {
+    try {
+      this.#guard?.beforeBegin()
+      this.#database.exec('BEGIN IMMEDIATE')
+    } catch (error) {
+      refuse(jobs, error)
+      return
+    }
     try {
       this.#commit(jobs)
     } catch (error) {
-      if (jobs.length === 1) for (const { reject } of jobs) reject(error)
-      else for (const job of jobs) this.#doAll([job])
+      this.#rollBack(jobs)
+      if (jobs.length === 1) refuse(jobs, error)
+      else for (const job of jobs) await this.#doTogether([job])
       return
     }
-    for (const { resolve } of jobs) resolve()
+    await this.#answer(jobs)
   }
 
   #commit(jobs: readonly Job[]): void {
-    try {
-      this.#database.exec('BEGIN IMMEDIATE')
-      for (const { work } of jobs) work()
-      this.#companion.save()
-      this.#database.exec('COMMIT')
-    } catch (error) {
-      this.#rollBack(jobs)
-      throw error
-    }
+    for (const { work } of jobs) work()
+    this.#companion.save()
+    this.#database.exec('COMMIT')
     this.#companion.commit()
+  }
+
+  async #answer(jobs: readonly Job[]): Promise<void> {
+    try {
+      await this.#guard?.afterCommit()
+    } catch (error) {
+      for (const { undo } of jobs) undo()
+      refuse(jobs, error)
+      return
+    }
+    for (const { resolve } of jobs) resolve()
+    this.#guard?.afterAnswer()
   }
 
   #rollBack(jobs: readonly Job[]): void {
@@ -105,4 +131,8 @@ export class WriteQueue {
       // SQLite has rolled back by itself, as it does when the disk is full.
     }
   }
+}
+
+function refuse(jobs: readonly Job[], error: unknown): void {
+  for (const { reject } of jobs) reject(error)
 }

@@ -2,13 +2,13 @@
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 
 const store = await SqliteStore.open(process.argv[2] ?? '')
-const nowMs = 0
 const deliveries = [{ destinationId: 'crm', body: '{}' }]
 await store.add({
-  nowMs,
-  events: [{ sourceId: 'website', messageId: 'm_held', type: 'track', deliveries }],
+  nowMs: 0,
+  seenSinceMs: 0,
+  events: [{ sourceId: 'website', messageId: 'm_held', type: 'track', userId: null, deliveries }],
+  handOver: [{ destinationId: 'crm', deliveriesMax: 1 }],
 })
-await store.claim({ nowMs, shares: [{ destinationId: 'crm', deliveriesMax: 1 }] })
 process.stdout.write('held\n')
 // The store must stay reachable: one that is collected would let go of its lock.
 setInterval(() => void store.ledger(), 60_000)

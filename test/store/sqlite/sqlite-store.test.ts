@@ -1,31 +1,12 @@
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { LeasedDelivery, NewEvent } from '../../../src/delivery/index.ts'
 import { emptyLedger } from '../../../src/model/index.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
-import { deliveryStoreSuite } from '../../conformance/delivery-store.ts'
+import { delivered, event, nowMs, requestOf, retried } from '../../conformance/store-under-test.ts'
 import { startSource } from '../../support/run-source.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
-
-const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
-
-async function newPath(): Promise<string> {
-  return join(await temporaryFolder(), 'store.db')
-}
-
-deliveryStoreSuite('SqliteStore', async () => SqliteStore.open(await newPath()))
-
-function event(messageId: string): NewEvent {
-  const deliveries = [{ destinationId: 'crm', body: `{"messageId":"${messageId}"}` }]
-  return { sourceId: 'website', messageId, type: 'track', deliveries }
-}
-
-function claim(store: SqliteStore): Promise<readonly LeasedDelivery[]> {
-  return store.claim({ nowMs, shares: [{ destinationId: 'crm', deliveriesMax: 100 }] })
-}
+import { add, claim, newPath } from './store-calls.ts'
 
 describe('SqliteStore', () => {
   let path = ''
@@ -43,30 +24,22 @@ describe('SqliteStore', () => {
   }
 
   test('keeps what was added, settled and put off when it is opened again', async () => {
+    const holds = [{ url: 'https://example.com/', untilMs: null }]
     await withStore(async (store) => {
-      await store.add({ nowMs, events: ['m_1', 'm_2', 'm_3'].map(event) })
+      await add(store, 'm_1', 'm_2', 'm_3')
       const [first, second] = await claim(store)
       await store.settle({
         nowMs,
-        settlements: [
-          { kind: 'delivered', delivery: first!, requests: [] },
-          {
-            kind: 'retry',
-            delivery: second!,
-            dueAtMs: nowMs,
-            firstAttemptAtMs: nowMs - 1,
-            refusedUrls: ['https://example.com/'],
-            requests: [],
-          },
-        ],
+        settlements: [delivered(first!), retried(second!, nowMs, { holds })],
+        requests: [requestOf(second!)],
       })
     })
     await withStore(async (store) => {
-      expect(await store.add({ nowMs, events: [event('m_1')] })).toEqual(['duplicate'])
-      expect(await claim(store)).toMatchObject([
-        { messageId: 'm_2', attempts: 1, firstAttemptAtMs: nowMs - 1 },
-        { messageId: 'm_3', attempts: 0, firstAttemptAtMs: null },
-      ])
+      expect(await add(store, 'm_1')).toEqual(['duplicate'])
+      expect(await claim(store)).toMatchObject([{ messageId: 'm_3', attempts: 0, holds: [] }])
+      const [retriedOne] = await claim(store, 'retry')
+      expect(retriedOne).toMatchObject({ messageId: 'm_2', attempts: 1, windowAttempts: 1, holds })
+      expect(await store.story(retriedOne!)).toMatchObject({ requests: [{ status: 503 }] })
       expect(await store.ledger()).toEqual({
         ...emptyLedger,
         accepted: 4,
@@ -81,27 +54,73 @@ describe('SqliteStore', () => {
 
   test('gives every lease back when it is opened again', async () => {
     await withStore(async (store) => {
-      await store.add({ nowMs, events: [event('m_1')] })
+      await add(store, 'm_1')
       expect(await claim(store)).toHaveLength(1)
     })
-    expect(await withStore(claim)).toHaveLength(1)
+    expect(await withStore((store) => claim(store))).toHaveLength(1)
   })
 
-  test('gives new deliveries ids of their own when it is opened again', async () => {
-    const add = (messageId: string) =>
-      withStore((store) => store.add({ nowMs, events: [event(messageId)] }))
-    await add('m_1')
-    await add('m_2')
-    const ids = (await withStore(claim)).map(({ id }) => id)
-    expect(new Set(ids).size).toBe(2)
+  test('gives new deliveries ids of their own when it is opened again, even once all are gone', async () => {
+    const ids: number[] = []
+    for (const messageId of ['m_1', 'm_2', 'm_3']) {
+      await withStore(async (store) => {
+        await add(store, messageId)
+        const [delivery] = await claim(store)
+        ids.push(delivery!.id)
+        await store.settle({ nowMs, settlements: [delivered(delivery!)], requests: [] })
+        const [deliveredBeforeMs, never] = [nowMs + 1, 0]
+        await store.purge({
+          nowMs,
+          deliveredBeforeMs,
+          failedBeforeMs: never,
+          abandonedBeforeMs: never,
+          messageIdsBeforeMs: never,
+          rowsMax: 10,
+        })
+        expect(await store.list({ filter: {}, limit: 10 })).toEqual([])
+      })
+    }
+    expect(ids).toEqual([1, 2, 3])
   })
 
-  test('syncs every commit to the disk', async () => {
-    await withStore(async () => {
-      const reader = await openDatabase(path)
-      expect(reader.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
-      reader.close()
+  test('stores a text once however many destinations get it, and forgets it with the last', async () => {
+    const body = '{"type":"track"}'
+    const deliveries = ['ads', 'crm'].map((destinationId) => ({ destinationId, body }))
+    await withStore(async (store) => {
+      const events = [{ ...event('m_1'), deliveries }]
+      const handOver = ['ads', 'crm'].map((destinationId) => ({ destinationId, deliveriesMax: 1 }))
+      const { leased } = await store.add({ nowMs, seenSinceMs: 0, events, handOver })
+      const counts: unknown[] = []
+      for (const delivery of leased) {
+        counts.push(await countMessages())
+        await store.settle({ nowMs, settlements: [delivered(delivery)], requests: [] })
+        await store.purge({
+          nowMs,
+          deliveredBeforeMs: nowMs + 1,
+          failedBeforeMs: 0,
+          abandonedBeforeMs: 0,
+          messageIdsBeforeMs: 0,
+          rowsMax: 10,
+        })
+      }
+      expect([...counts, await countMessages()]).toEqual([1, 1, 0])
     })
+  })
+
+  async function countMessages(): Promise<unknown> {
+    const reader = await openDatabase(path, 'read')
+    const row = reader.prepare('SELECT count(*) AS count FROM messages').get() as { count: number }
+    reader.close()
+    return row.count
+  }
+
+  test('leaves everything in the file when it is closed', async () => {
+    await withStore((store) => add(store, 'm_1'))
+    const reader = await openDatabase(path, 'read')
+    expect(reader.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
+    expect(reader.prepare('PRAGMA wal_checkpoint(NOOP)').get()).toMatchObject({ log: 0 })
+    reader.close()
+    expect(await countMessages()).toBe(1)
   })
 
   test('refuses a second deliverer of the same file, and lets it in afterwards', async () => {
@@ -117,30 +136,13 @@ describe('SqliteStore', () => {
     await expect(SqliteStore.open(path)).rejects.toMatchObject({ code: 'store_in_use' })
     holder.kill('SIGKILL')
     await once(holder, 'exit')
-    const claimed = await withStore(claim)
+    const claimed = await withStore((store) => claim(store))
     expect(claimed.map(({ messageId }) => messageId)).toEqual(['m_held'])
-  })
-
-  test('lets others read while it delivers', async () => {
-    await withStore(async (store) => {
-      await store.add({ nowMs, events: [event('m_1')] })
-      const reader = await openDatabase(path)
-      await store.add({ nowMs, events: [event('m_2')] })
-      const count = reader.prepare('SELECT count(*) AS count FROM deliveries').get()
-      reader.close()
-      expect(count).toEqual({ count: 2 })
-    })
   })
 
   test('refuses a file that is not a database', async () => {
     await writeFile(path, 'a shopping list\n'.repeat(100))
     await expect(SqliteStore.open(path)).rejects.toMatchObject({ code: 'store_unusable' })
-  })
-
-  test('refuses a folder that does not exist', async () => {
-    await expect(SqliteStore.open(join(path, 'no/such'))).rejects.toMatchObject({
-      code: expect.stringMatching(/^store_/) as string,
-    })
   })
 
   test('refuses the database of another program, and leaves it alone', async () => {
@@ -167,39 +169,14 @@ describe('SqliteStore', () => {
     })
   })
 
-  test('answers for nothing that could not be written, and goes on afterwards', async () => {
+  test('tells messageIds apart that differ after a NUL or in half a character', async () => {
+    const ids = ['m\0a', 'm\0b', 'm\ud800', 'm\ud801', 'm']
     await withStore(async (store) => {
-      await store.add({ nowMs, events: [event('m_1')] })
-      const writer = await openDatabase(path)
-      writer.exec(
-        "CREATE TRIGGER full BEFORE INSERT ON seen BEGIN SELECT RAISE(FAIL, 'disk is full'); END",
-      )
-      await expect(store.add({ nowMs, events: [event('m_2')] })).rejects.toMatchObject({
-        code: 'store_unusable',
-        message: expect.stringContaining('disk is full') as string,
-      })
-      writer.exec('DROP TRIGGER full')
-      writer.close()
-      expect(await store.add({ nowMs, events: [event('m_2')] })).toEqual(['routed'])
-      expect(await store.ledger()).toMatchObject({ accepted: 2, routed: 2, pending: 2 })
+      expect(await add(store, ...ids)).toEqual(ids.map(() => 'routed'))
+      const listed = await store.list({ filter: { messageId: 'm\0b' }, limit: 10 })
+      expect(listed.map(({ messageId }) => messageId)).toEqual(['m\0b'])
     })
-  })
-
-  test('keeps a lease whose settlement could not be written', async () => {
-    await withStore(async (store) => {
-      await store.add({ nowMs, events: [event('m_1')] })
-      const [delivery] = await claim(store)
-      const settlements = [{ kind: 'delivered', delivery: delivery!, requests: [] }] as const
-      const writer = await openDatabase(path)
-      writer.exec(
-        "CREATE TRIGGER full BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(FAIL, 'full'); END",
-      )
-      await expect(store.settle({ nowMs, settlements })).rejects.toThrow('full')
-      expect(await claim(store)).toEqual([])
-      writer.exec('DROP TRIGGER full')
-      writer.close()
-      await store.settle({ nowMs, settlements })
-      expect(await store.ledger()).toMatchObject({ delivered: 1, pending: 0 })
-    })
+    const claimed = await withStore((store) => claim(store))
+    expect(claimed.map(({ messageId }) => messageId)).toEqual(ids)
   })
 })

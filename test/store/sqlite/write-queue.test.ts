@@ -5,9 +5,16 @@ import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { WriteQueue } from '../../../src/store/sqlite/write-queue.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-const companion = { save: () => undefined, discard: () => undefined }
+const companion = { save: () => undefined, commit: () => undefined, discard: () => undefined }
 
-async function openCounted(): Promise<{ database: Database; statements: string[] }> {
+interface Counted {
+  readonly database: Database
+  readonly statements: string[]
+  readonly insert: (number: number) => number
+  readonly numbers: () => readonly unknown[]
+}
+
+async function openCounted(): Promise<Counted> {
   const database = await openDatabase(join(await temporaryFolder(), 'queue.db'))
   database.exec('CREATE TABLE numbers (number INTEGER)')
   const statements: string[] = []
@@ -19,36 +26,100 @@ async function openCounted(): Promise<{ database: Database; statements: string[]
     prepare: (sql) => database.prepare(sql),
     close: () => database.close(),
   }
-  return { database: counted, statements }
+  const insert = database.prepare('INSERT INTO numbers VALUES (?)')
+  const numbers = database.prepare('SELECT number FROM numbers')
+  return {
+    database: counted,
+    statements,
+    insert: (number) => Number(insert.run(number).changes),
+    numbers: () => numbers.all().map((row) => (row as { number: number }).number),
+  }
+}
+
+function failing(): never {
+  throw new Error('no room')
 }
 
 test('what arrives together is committed once', async () => {
-  const { database, statements } = await openCounted()
-  const insert = database.prepare('INSERT INTO numbers VALUES (?)')
-  const queue = new WriteQueue(database, companion)
+  const { database, statements, insert } = await openCounted()
+  const queue = new WriteQueue(database, { companion })
   const results = await Promise.all(
-    Array.from({ length: 50 }, (_, number) => queue.run(() => insert.run(number).changes)),
+    Array.from({ length: 50 }, (_, number) => queue.run(() => insert(number))),
   )
   expect(results).toEqual(Array(50).fill(1))
   expect(statements).toEqual(['BEGIN IMMEDIATE', 'COMMIT'])
   database.close()
 })
 
-test('a transaction that fails fails for all in it, is undone, and the next one works', async () => {
-  const { database } = await openCounted()
-  const insert = database.prepare('INSERT INTO numbers VALUES (?)')
-  const discarded: string[] = []
-  const queue = new WriteQueue(database, { ...companion, discard: () => discarded.push('once') })
+test('work that fails leaves nothing behind, and what arrived with it is done', async () => {
+  const { database, insert, numbers } = await openCounted()
+  const calls: string[] = []
+  const queue = new WriteQueue(database, {
+    companion: {
+      save: () => calls.push('save'),
+      commit: () => calls.push('commit'),
+      discard: () => calls.push('discard'),
+    },
+  })
   const outcomes = await Promise.allSettled([
-    queue.run(() => insert.run(1)),
+    queue.run(
+      () => insert(1),
+      () => calls.push('undo 1'),
+    ),
     queue.run(() => {
-      throw new Error('no room')
+      insert(2)
+      failing()
     }),
+    queue.run(() => insert(3)),
   ])
-  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-  expect(discarded).toEqual(['once'])
-  await queue.run(() => insert.run(2))
-  expect(database.prepare('SELECT number FROM numbers').all()).toEqual([{ number: 2 }])
+  expect(outcomes).toMatchObject([
+    { status: 'fulfilled', value: 1 },
+    { status: 'rejected', reason: { message: 'no room' } },
+    { status: 'fulfilled', value: 1 },
+  ])
+  expect(numbers()).toEqual([1, 3])
+  const together = ['discard', 'undo 1']
+  expect(calls).toEqual([...together, 'save', 'commit', 'discard', 'save', 'commit'])
   await queue.idle()
+  database.close()
+})
+
+test('a transaction that cannot begin is not tried again for each piece of work', async () => {
+  const { database, insert, numbers, statements } = await openCounted()
+  const busy: Database = {
+    ...database,
+    exec: (sql) => {
+      statements.push(sql)
+      failing()
+    },
+  }
+  const queue = new WriteQueue(busy, { companion })
+  const outcomes = await Promise.allSettled([1, 2, 3].map((one) => queue.run(() => insert(one))))
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect(statements).toEqual(['BEGIN IMMEDIATE'])
+  expect(numbers()).toEqual([])
+  database.close()
+})
+
+test('what the guard throws after a commit is the answer, and the work counts as undone', async () => {
+  const { database, insert } = await openCounted()
+  const undone: number[] = []
+  const guard = {
+    beforeBegin: () => undefined,
+    afterCommit: () => Promise.reject(new Error('the file is gone')),
+    afterAnswer: () => undone.push(-1),
+  }
+  const queue = new WriteQueue(database, { companion, guard })
+  const outcomes = await Promise.allSettled(
+    [1, 2].map((one) =>
+      queue.run(
+        () => insert(one),
+        () => undone.push(one),
+      ),
+    ),
+  )
+  const refused = { status: 'rejected', reason: { message: 'the file is gone' } }
+  expect(outcomes).toMatchObject([refused, refused])
+  expect(undone).toEqual([1, 2])
   database.close()
 })

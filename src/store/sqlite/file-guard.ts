@@ -1,0 +1,116 @@
+import { statSync, type BigIntStats } from 'node:fs'
+import { EvrouteError, messageOf } from '../../model/index.ts'
+import type { Checkpoints } from './checkpoints.ts'
+import { busyTimeoutMs, openDatabase } from './database.ts'
+import { expectTables } from './schema.ts'
+import type { Guard } from './write-queue.ts'
+
+/**
+ * Notices when somebody removes, replaces or damages the files of an open store. SQLite does not: it
+ * would go on writing where nobody will ever look. Once something was noticed, the store stays
+ * unusable.
+ */
+export class FileGuard implements Guard {
+  readonly #path: string
+  readonly #checkpoints: Checkpoints
+  readonly #logStats: BigIntStats
+  #mainStats: BigIntStats
+  #failure: EvrouteError | undefined
+
+  /** @param path - a store that is open, so that its files are there */
+  constructor(path: string, checkpoints: Checkpoints) {
+    this.#path = path
+    this.#checkpoints = checkpoints
+    this.#mainStats = statSync(path, { bigint: true })
+    this.#logStats = statSync(`${path}-wal`, { bigint: true })
+  }
+
+  /** @throws EvrouteError `store_unusable` once something was noticed */
+  expectUnharmed(): void {
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  beforeBegin(): void {
+    this.expectUnharmed()
+    // Twice, because another process may begin the log anew between the two looks at it.
+    if (this.#isLogWhole() || this.#isLogWhole()) return
+    throw this.#fail(`${this.#path}-wal was cut short while it was open`)
+  }
+
+  async afterCommit(): Promise<void> {
+    this.#lookAtLog()
+    const stats = this.#lookAtMain()
+    if (isUnchanged(stats, this.#mainStats)) return
+    // Somebody else wrote it, which a tool for SQLite may do; what counts is whether it is whole.
+    await this.#expectWhole()
+    this.#mainStats = stats
+  }
+
+  afterAnswer(): void {
+    if (!this.#checkpoints.runWhenDue()) return
+    try {
+      this.#mainStats = this.#lookAtMain()
+    } catch {
+      // The failure is kept: whoever comes next is told.
+    }
+  }
+
+  #isLogWhole(): boolean {
+    return this.#checkpoints.logBytes() <= this.#lookAtLog().size
+  }
+
+  #lookAtMain(): BigIntStats {
+    return this.#look(this.#path, this.#mainStats)
+  }
+
+  #lookAtLog(): BigIntStats {
+    return this.#look(`${this.#path}-wal`, this.#logStats)
+  }
+
+  #look(path: string, known: BigIntStats): BigIntStats {
+    try {
+      const stats = statSync(path, { bigint: true })
+      if (stats.ino === known.ino && stats.dev === known.dev) return stats
+    } catch (error) {
+      throw this.#fail(`${path} was removed while it was open`, error)
+    }
+    throw this.#fail(`${path} was replaced while it was open`)
+  }
+
+  async #expectWhole(): Promise<void> {
+    const damage = await damageOf(this.#path)
+    if (damage === undefined) return
+    throw this.#fail(`${this.#path} was damaged while it was open: ${messageOf(damage)}`, damage)
+  }
+
+  #fail(what: string, cause?: unknown): EvrouteError {
+    this.#failure ??= new EvrouteError({
+      code: 'store_unusable',
+      message: `Cannot use the store: ${what}`,
+      hint: 'End this process, put the file back or name another one, and start again.',
+      cause,
+    })
+    return this.#failure
+  }
+}
+
+function isUnchanged(stats: BigIntStats, known: BigIntStats): boolean {
+  return stats.size === known.size && stats.mtimeNs === known.mtimeNs
+}
+
+/** What a connection of its own finds wrong with a store; undefined when it finds nothing. */
+async function damageOf(path: string): Promise<unknown> {
+  try {
+    const database = await openDatabase(path, 'read')
+    try {
+      database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
+      expectTables(database, path)
+      const row = database.prepare('PRAGMA quick_check(1)').get() as { quick_check: string }
+      return row.quick_check === 'ok' ? undefined : row.quick_check
+    } finally {
+      database.close()
+    }
+  } catch (error) {
+    return error
+  }
+}

@@ -1,0 +1,130 @@
+import type {
+  DeliveryFilter,
+  DeliveryLog,
+  DeliveryStory,
+  LoggedDelivery,
+  PurgeRequest,
+  PurgeResult,
+  StoreAudit,
+} from '../../delivery/index.ts'
+import { EvrouteError } from '../../model/index.ts'
+import { Counts } from './counts.ts'
+import { busyTimeoutMs, openDatabase, type Database } from './database.ts'
+import { expectFile } from './expect-file.ts'
+import { LogReader } from './log-reader.ts'
+import { LogWriter } from './log-writer.ts'
+import { expectTables } from './schema.ts'
+import { closedError, storeError } from './store-error.ts'
+import { WriteQueue } from './write-queue.ts'
+
+/** Pages in the write-ahead log from which on a writer copies them: far more than a deliverer leaves. */
+const checkpointPages = 32_000
+
+/**
+ * The delivery log of a file, beside a process that may deliver from it and holds the lock. It never
+ * makes or migrates a file, and leaves the write-ahead log to the deliverer.
+ *
+ * What is given out is only known to the deliverer: a delivery that is retried here while it is given
+ * out there is tried again after that round unless the round ends it, and `purge` gives up nothing
+ * that is pending.
+ */
+export class SqliteLog implements DeliveryLog {
+  readonly #path: string
+  readonly #database: Database
+  readonly #mayWrite: boolean
+  readonly #reader: LogReader
+  readonly #writer: LogWriter
+  readonly #writes: WriteQueue
+  #closed: Promise<void> | undefined
+
+  private constructor(path: string, database: Database, mayWrite: boolean) {
+    this.#path = path
+    this.#database = database
+    this.#mayWrite = mayWrite
+    const counts = new Counts(database)
+    this.#reader = new LogReader(database, counts)
+    this.#writer = new LogWriter(database, { counts })
+    this.#writes = new WriteQueue(database, { companion: counts })
+  }
+
+  /**
+   * Opens a file that is there.
+   *
+   * @throws EvrouteError `store_unusable` when it is missing, not a store, of an older or a newer
+   * version, or cannot be opened
+   */
+  static async open(path: string, options: { readonly write: boolean }): Promise<SqliteLog> {
+    let database: Database | undefined
+    try {
+      expectFile(path)
+      database = await openDatabase(path, options.write ? 'write' : 'read')
+      database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA synchronous = FULL`)
+      database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
+      expectTables(database, path)
+      return new SqliteLog(path, database, options.write)
+    } catch (error) {
+      database?.close()
+      throw storeError(path, error)
+    }
+  }
+
+  list(request: {
+    readonly filter: DeliveryFilter
+    readonly limit: number
+    readonly beforeId?: number | undefined
+  }): Promise<readonly LoggedDelivery[]> {
+    return this.#use(() => this.#reader.list(request))
+  }
+
+  story(request: {
+    readonly destinationId: string
+    readonly id: number
+  }): Promise<DeliveryStory | undefined> {
+    return this.#use(() => this.#reader.story(request))
+  }
+
+  retry(request: {
+    readonly nowMs: number
+    readonly filter: DeliveryFilter
+    readonly limit: number
+  }): Promise<number> {
+    return this.#use(() => this.#write(() => this.#writer.retry(request)))
+  }
+
+  purge(request: PurgeRequest): Promise<PurgeResult> {
+    return this.#use(() => this.#write(() => this.#writer.purge(request)))
+  }
+
+  audit(): Promise<StoreAudit> {
+    return this.#use(() => this.#reader.audit())
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    await this.#writes.idle()
+    this.#database.close()
+  }
+
+  #write<Result>(work: () => Result): Promise<Result> {
+    if (this.#mayWrite) return this.#writes.run(work)
+    throw new EvrouteError({
+      code: 'store_unusable',
+      message: `Cannot change the store ${this.#path}: it was opened to be read`,
+      hint: 'Open it with write: true.',
+    })
+  }
+
+  async #use<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+    await Promise.resolve()
+    if (this.#closed !== undefined) throw closedError()
+    try {
+      return await work()
+    } catch (error) {
+      throw storeError(this.#path, error)
+    }
+  }
+}

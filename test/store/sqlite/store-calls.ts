@@ -1,0 +1,34 @@
+import { join } from 'node:path'
+import type { DeliveryStore, LeasedDelivery, NewEvent } from '../../../src/delivery/index.ts'
+import type { Lane } from '../../../src/model/index.ts'
+import { event, nowMs } from '../../conformance/store-under-test.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+/** Where a store can be made. */
+export async function newPath(): Promise<string> {
+  return join(await temporaryFolder(), 'store.db')
+}
+
+/** Adds events for `crm` and says what became of them. */
+export async function add(
+  store: DeliveryStore,
+  ...messageIds: readonly string[]
+): Promise<readonly string[]> {
+  const events = messageIds.map((messageId) => event(messageId, 'crm'))
+  return (await store.add({ nowMs, seenSinceMs: 0, events, handOver: [] })).outcomes
+}
+
+/** Claims whatever of `crm` is due in a lane. */
+export function claim(
+  store: DeliveryStore,
+  lane: Lane = 'first',
+): Promise<readonly LeasedDelivery[]> {
+  const share = { destinationId: 'crm', lane, deliveriesMax: 100, dueByMs: nowMs }
+  return store.claim({ nowMs, shares: [share] })
+}
+
+/** An event for `crm` whose text is as long as it is told. */
+export function longEvent(messageId: string, characters: number): NewEvent {
+  const deliveries = [{ destinationId: 'crm', body: 'x'.repeat(characters) }]
+  return { ...event(messageId), deliveries }
+}
