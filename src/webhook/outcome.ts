@@ -88,6 +88,19 @@ const certificateCodes = new Set([
   'UNSPECIFIED',
 ])
 
+/** What the HTTP library throws when an answer is none. */
+const malformedAnswers = [
+  errors.HTTPParserError,
+  errors.HeadersOverflowError,
+  errors.ResponseContentLengthMismatchError,
+  errors.ResponseExceededMaxSizeError,
+  // It takes some answers for impossible, such as one with the status 000.
+  AssertionError,
+]
+
+/** What it says when it closes a connection because of an answer that it does not expect. */
+const refusals = new Set(['bad response', 'bad upgrade'])
+
 /** Tells a refused certificate from every other failure to get an answer. */
 export function failureOutcome(error: unknown): RequestOutcome {
   const code = failureCode(error)
@@ -98,24 +111,9 @@ export function failureOutcome(error: unknown): RequestOutcome {
 
 /** The system's name where there is one, our own for what only the HTTP library sees. */
 function failureCode(error: unknown): string {
-  if (isMalformedAnswer(error)) return 'malformed_answer'
-  if (error instanceof errors.SocketError) return 'connection_closed'
+  if (error instanceof errors.SocketError) {
+    return refusals.has(error.message) ? 'malformed_answer' : 'connection_closed'
+  }
+  if (malformedAnswers.some((kind) => error instanceof kind)) return 'malformed_answer'
   return systemCode(error) ?? 'connection_failed'
 }
-
-/** What the HTTP library says when it closes a connection because of what arrived over it. */
-const refusals = new Set(['bad response', 'bad upgrade'])
-
-function isMalformedAnswer(error: unknown): boolean {
-  if (error instanceof errors.SocketError) return refusals.has(error.message)
-  return malformedAnswers.some((kind) => error instanceof kind)
-}
-
-const malformedAnswers = [
-  errors.HTTPParserError,
-  errors.HeadersOverflowError,
-  errors.ResponseContentLengthMismatchError,
-  errors.ResponseExceededMaxSizeError,
-  // The HTTP library takes some answers for impossible, such as the status 000.
-  AssertionError,
-]

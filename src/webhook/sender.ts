@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { buildConnector, Client, errors, type Dispatcher } from 'undici'
+import { buildConnector, errors, Pool, type Dispatcher } from 'undici'
 import { headerValue, readAnswer, type AnswerLimits } from '../http/index.ts'
 import { limits, type Destination, type Endpoint } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
@@ -42,14 +42,13 @@ export class WebhookSender {
    * The deadline runs in real time, whatever the clock of the runtime does: it measures the endpoint.
    */
   async post(endpoint: Endpoint, body: string): Promise<RequestOutcome> {
-    if (this.#isClosed()) return { kind: 'interrupted' }
+    if (this.#closed) return { kind: 'interrupted' }
     const deadline = new AbortController()
     const timer = systemClock.schedule(this.#deadlineMs, () => deadline.abort())
     try {
       return await this.#exchange(endpoint, body, deadline.signal)
     } catch (error) {
-      if (this.#isClosed()) return { kind: 'interrupted' }
-      return deadline.signal.aborted ? { kind: 'timeout' } : failureOutcome(error)
+      return this.#unanswered(error, deadline.signal)
     } finally {
       timer.cancel()
     }
@@ -61,8 +60,9 @@ export class WebhookSender {
     await Promise.all([...this.#connections.values()].map((connections) => connections.close()))
   }
 
-  #isClosed(): boolean {
-    return this.#closed
+  #unanswered(error: unknown, deadline: AbortSignal): RequestOutcome {
+    if (this.#closed) return { kind: 'interrupted' }
+    return deadline.aborted ? { kind: 'timeout' } : failureOutcome(error)
   }
 
   #exchange(endpoint: Endpoint, body: string, deadline: AbortSignal): Promise<RequestOutcome> {
@@ -74,7 +74,9 @@ export class WebhookSender {
         headers: this.#headers(endpoint, body),
         body,
       })
-      const { text } = await readAnswer(response.body, answerLimits)
+      const { text, isWhole } = await readAnswer(response.body, answerLimits)
+      // Left alone, a connection that is cut off amid an answer would be made anew for nobody.
+      if (!isWhole) await connection.end()
       return {
         kind: 'answered',
         status: response.statusCode,
@@ -120,8 +122,8 @@ interface Waiter {
 /**
  * The connections to one origin, each with one request at a time.
  *
- * undici's Pool is of no use here: it cannot give up a connection that is being made, opens more than
- * it may after one failed, and closes without those.
+ * One Pool of undici for all would not do: it cannot give up a connection that is being made, opens
+ * more than it may after one failed, and closes without those.
  */
 class Connections {
   readonly #all: readonly Connection[]
@@ -193,7 +195,7 @@ class Connections {
 class Connection {
   readonly #origin: string
   readonly #connect: Connect
-  #client: Client | undefined
+  #pool: Pool | undefined
   #socket: Socket | undefined
   /** What the socket had received before the request that is under way. */
   #receivedBytesBefore = 0
@@ -205,23 +207,26 @@ class Connection {
 
   /** Sends a request, the only one at the time, and resolves with the head of its answer. */
   request(options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData> {
-    this.#client ??= new Client(this.#origin, {
-      // The deadline is exact; the client's own timers are coarse and would come after it.
+    // A pool of one, where a bare client would do: before it uses a connection again it lets bytes
+    // arrive that nobody asked for, so that they are not taken for the answer.
+    this.#pool ??= new Pool(this.#origin, {
+      connections: 1,
+      // The deadline is exact; the pool's own timers are coarse and would come after it.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: (target, callback) => this.#open(target, callback),
     })
     this.#receivedBytesBefore = this.#socket?.bytesRead ?? 0
-    return this.#client.request(options)
+    return this.#pool.request(options)
   }
 
   /** Gives up whatever is under way; resolves once it is closed. The next request starts afresh. */
   async end(): Promise<void> {
-    const [client, socket] = [this.#client, this.#socket]
-    this.#client = undefined
+    const [pool, socket] = [this.#pool, this.#socket]
+    this.#pool = undefined
     this.#socket = undefined
-    // The client forgets a socket that is not connected yet, but does not end it.
-    const destroyed = client?.destroy()
+    // The pool forgets a socket that is not connected yet, but does not end it.
+    const destroyed = pool?.destroy()
     socket?.destroy()
     await destroyed
     if (socket?.closed === false) await new Promise((resolve) => socket.once('close', resolve))

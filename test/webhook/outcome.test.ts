@@ -62,10 +62,6 @@ describe('failureOutcome', () => {
     expect(failureOutcome(failure(code))).toEqual({ kind: 'certificate_refused', code, message })
   })
 
-  test('takes a connection that is not made in time for a timeout', () => {
-    expect(failureOutcome(failure('UND_ERR_CONNECT_TIMEOUT'))).toEqual({ kind: 'timeout' })
-  })
-
   test.each([
     { thrown: new Error('no code'), message: 'no code' },
     { thrown: 'a text', message: 'a text' },

@@ -1,42 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import {
-  checkDestination,
-  signBody,
-  WebhookSender,
-  type DestinationSettings,
-  type EndpointSettings,
-  type RequestOutcome,
-} from '../../src/webhook/index.ts'
+import { checkDestination, signBody, WebhookSender } from '../../src/webhook/index.ts'
 import { TestEndpoint, unreachableUrl } from '../support/endpoint.ts'
 import { gate } from '../support/gate.ts'
-
-const body = '{"version":1,"type":"track","userId":"u_1","event":"Café 🎈"}'
+import { body, postTo } from './post-to.ts'
 
 /** Long enough for whatever answers, short enough to wait for what does not. */
 const shortDeadlineMs = 150
-
-type Post = (text?: string) => Promise<RequestOutcome>
-
-/** Posts to one endpoint, the first of a destination, with connections of its own. */
-function postTo(
-  endpoint: EndpointSettings,
-  { deadlineMs, ...settings }: Partial<DestinationSettings> & { deadlineMs?: number } = {},
-): Post & { readonly sender: WebhookSender } {
-  const destination = checkDestination({
-    id: 'crm',
-    sourceIds: ['website'],
-    endpoints: [endpoint],
-    ...settings,
-  })
-  const sender = new WebhookSender({
-    destination,
-    ...(deadlineMs === undefined ? {} : { deadlineMs }),
-  })
-  onTestFinished(() => sender.close())
-  const post = (text = body): Promise<RequestOutcome> =>
-    sender.post(destination.endpoints[0]!, text)
-  return Object.assign(post, { sender })
-}
 
 describe('a request', () => {
   test('is a POST of exactly the body to path and query', async () => {

@@ -1,0 +1,81 @@
+import { head, say, sayForEver, type HostileAnswer } from './hostile-endpoint.ts'
+
+/** What an endpoint does, and what a request to it comes to. */
+export interface Case {
+  readonly name: string
+  readonly answer: HostileAnswer
+  readonly outcome: object
+}
+
+/** An answer whose status line and headers arrived. */
+export const answered = (status: number, excerpt: string): object => ({
+  kind: 'answered',
+  status,
+  retryAfter: undefined,
+  excerpt,
+})
+
+/** An answer that is none. */
+export const malformed = { kind: 'connection_failed', code: 'malformed_answer' }
+
+/** The header of a body in chunks. */
+export const chunked = 'Transfer-Encoding: chunked\r\n'
+
+const manyHeaders = Array.from({ length: 10_000 }, (_, index) => `X-${index}: 1\r\n`).join('')
+
+/** Answers that never end, or are far too long. */
+export const endlessAnswers: readonly Case[] = [
+  {
+    name: 'a body that never ends, after a 200',
+    answer: sayForEver(head(200), '.'),
+    outcome: answered(200, '.'.repeat(4_096)),
+  },
+  {
+    name: 'a body that never ends, after a 500',
+    answer: sayForEver(head(500), '.'),
+    outcome: answered(500, '.'.repeat(4_096)),
+  },
+  {
+    name: 'a body of 100 MB with its length',
+    answer: sayForEver(head(200, 'Content-Length: 104857600\r\n'), '.'),
+    outcome: answered(200, '.'.repeat(4_096)),
+  },
+  {
+    name: 'a body in chunks for ever',
+    answer: sayForEver(head(200, chunked), `1000\r\n${'.'.repeat(0x1000)}\r\n`),
+    outcome: answered(200, '.'.repeat(4_096)),
+  },
+  {
+    name: 'a body in chunks of one byte for ever',
+    answer: sayForEver(head(200, chunked), '1\r\n.\r\n'),
+    outcome: answered(200, '.'.repeat(4_096)),
+  },
+  {
+    name: 'a chunk extension that never ends',
+    answer: sayForEver(`${head(200, chunked)}5;`, 'x'),
+    outcome: answered(200, ''),
+  },
+  {
+    name: 'trailers for ever',
+    answer: sayForEver(`${head(200, chunked)}0\r\n`, 'X-Trailer: 1\r\n'),
+    outcome: answered(200, ''),
+  },
+  {
+    name: 'a status line that never ends',
+    answer: sayForEver('HTTP/1.1 200 ', 'x'),
+    outcome: malformed,
+  },
+  {
+    name: 'a header that never ends',
+    answer: sayForEver('HTTP/1.1 200 Status\r\nX-Long: ', 'x'),
+    outcome: malformed,
+  },
+  {
+    name: 'a header of 1 MB',
+    answer: say(head(200, `X-Long: ${'x'.repeat(1024 * 1024)}\r\n`)),
+    outcome: malformed,
+  },
+  { name: '10,000 headers', answer: say(head(200, manyHeaders)), outcome: malformed },
+  { name: 'status 100 for ever', answer: sayForEver('', head(100)), outcome: malformed },
+  { name: 'status 103 for ever', answer: sayForEver('', head(103)), outcome: malformed },
+]

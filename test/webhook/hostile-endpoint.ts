@@ -1,0 +1,167 @@
+import { EventEmitter, once } from 'node:events'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+import { body } from './post-to.ts'
+
+/** Does to the connection what the endpoint does instead of answering a request properly. */
+export type HostileAnswer = (socket: Socket) => void
+
+const dripIntervalMs = 10
+const goodAnswer = head(204)
+
+/**
+ * A server on a free port of 127.0.0.1 that writes bytes, not HTTP: the requests get its answers in
+ * turn, all further ones a 204.
+ */
+export class HostileEndpoint {
+  /** Requests that arrived whole. */
+  requests = 0
+  /** Connections that were accepted. */
+  connections = 0
+  /** The most bytes that were written to one connection, counted when it closed. */
+  sentBytesMax = 0
+  readonly #server: Server
+  #answers: readonly HostileAnswer[]
+  readonly #sockets = new Set<Socket>()
+  readonly #events = new EventEmitter()
+
+  private constructor(server: Server, answers: readonly HostileAnswer[]) {
+    this.#server = server
+    this.#answers = answers
+    server.on('connection', (socket: Socket) => this.#welcome(socket))
+  }
+
+  /** Starts one that listens until the test ends. */
+  static async start(...answers: readonly HostileAnswer[]): Promise<HostileEndpoint> {
+    const server = createServer()
+    const endpoint = new HostileEndpoint(server, answers)
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => endpoint.#close())
+    return endpoint
+  }
+
+  /** Its URL; with `https` for who would wait for a handshake that never comes. */
+  url(scheme: 'http' | 'https' = 'http'): string {
+    return `${scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`
+  }
+
+  /** Answers every request with a 204 from now on. */
+  recover(): void {
+    this.#answers = []
+  }
+
+  /** Resolves once that many connections were accepted. */
+  async accepted(count: number): Promise<void> {
+    while (this.connections < count) await once(this.#events, 'connection')
+  }
+
+  /** Resolves once that many requests arrived. */
+  async received(count: number): Promise<void> {
+    while (this.requests < count) await once(this.#events, 'request')
+  }
+
+  /** Resolves once no connection is open. */
+  async disconnected(): Promise<void> {
+    while (this.#sockets.size > 0) await once(this.#events, 'close')
+  }
+
+  /** Resolves once these bytes are written to every open connection. */
+  async tell(text: string): Promise<void> {
+    const written = [...this.#sockets].map(
+      (socket) => new Promise<void>((resolve) => socket.write(text, () => resolve())),
+    )
+    await Promise.all(written)
+  }
+
+  #welcome(socket: Socket): void {
+    this.connections++
+    this.#sockets.add(socket)
+    this.#events.emit('connection')
+    let text = ''
+    socket.on('data', (bytes: Buffer) => {
+      text += bytes.toString('latin1')
+      if (!text.endsWith(Buffer.from(body).toString('latin1'))) return
+      text = ''
+      this.#answer(socket)
+    })
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      this.sentBytesMax = Math.max(this.sentBytesMax, socket.bytesWritten)
+      this.#sockets.delete(socket)
+      this.#events.emit('close')
+    })
+  }
+
+  #answer(socket: Socket): void {
+    const answer = this.#answers[this.requests] ?? say(goodAnswer)
+    this.requests++
+    this.#events.emit('request')
+    answer(socket)
+  }
+
+  async #close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    for (const socket of this.#sockets) socket.destroy()
+    await closed
+  }
+}
+
+/** A status line with headers, of which each ends with CRLF. */
+export function head(status: number, headers = ''): string {
+  return `HTTP/1.1 ${status} Status\r\n${headers}\r\n`
+}
+
+/** Says nothing. */
+export const hang: HostileAnswer = () => undefined
+
+/** Writes it and goes on listening. */
+export function say(bytes: string | Uint8Array): HostileAnswer {
+  return (socket) => void socket.write(bytes)
+}
+
+/** Writes it and closes the connection. */
+export function sayAndEnd(text: string): HostileAnswer {
+  return (socket) => void socket.end(text)
+}
+
+/** Writes it and resets the connection. */
+export function sayAndReset(text: string): HostileAnswer {
+  return (socket) => void socket.write(text, () => socket.resetAndDestroy())
+}
+
+/** Writes the beginning, and then the rest again and again, as fast as the other side takes it. */
+export function sayForEver(beginning: string, rest: string): HostileAnswer {
+  return (socket) => {
+    const bytes = Buffer.from(rest.repeat(Math.ceil((16 * 1024) / rest.length)))
+    const write = (): void => {
+      while (!socket.destroyed && socket.write(bytes));
+      if (!socket.destroyed) socket.once('drain', write)
+    }
+    socket.write(beginning)
+    write()
+  }
+}
+
+/** Writes the beginning, and then the rest again and again, a byte now and then. */
+export function drip(beginning: string, rest: string): HostileAnswer {
+  return (socket) => {
+    let index = 0
+    const timer = setInterval(() => {
+      socket.write(rest.charAt(index++ % rest.length))
+    }, dripIntervalMs)
+    socket.write(beginning)
+    socket.once('close', () => clearInterval(timer))
+  }
+}
+
+/** Stops reading and never closes, as if its machine had gone; `comeBack` ends that. */
+export function vanish(): { readonly answer: HostileAnswer; readonly comeBack: () => void } {
+  let vanished: Socket | undefined
+  return {
+    answer: (socket) => {
+      vanished = socket.pause()
+    },
+    comeBack: () => void vanished?.resume(),
+  }
+}

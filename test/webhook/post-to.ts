@@ -1,0 +1,35 @@
+import { onTestFinished } from 'vitest'
+import {
+  checkDestination,
+  WebhookSender,
+  type DestinationSettings,
+  type EndpointSettings,
+  type RequestOutcome,
+} from '../../src/webhook/index.ts'
+
+/** What is posted. */
+export const body = '{"version":1,"type":"track","userId":"u_1","event":"Café 🎈"}'
+
+/** Posts once more over the same sender. */
+export type Post = (text?: string) => Promise<RequestOutcome>
+
+/** Posts to one endpoint, the first of a destination, with connections of its own. */
+export function postTo(
+  endpoint: EndpointSettings,
+  { deadlineMs, ...settings }: Partial<DestinationSettings> & { deadlineMs?: number } = {},
+): Post & { readonly sender: WebhookSender } {
+  const destination = checkDestination({
+    id: 'crm',
+    sourceIds: ['website'],
+    endpoints: [endpoint],
+    ...settings,
+  })
+  const sender = new WebhookSender({
+    destination,
+    ...(deadlineMs === undefined ? {} : { deadlineMs }),
+  })
+  onTestFinished(() => sender.close())
+  const post = (text = body): Promise<RequestOutcome> =>
+    sender.post(destination.endpoints[0]!, text)
+  return Object.assign(post, { sender })
+}
