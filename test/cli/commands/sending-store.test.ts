@@ -1,0 +1,132 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { openStore } from '../../../src/store/index.ts'
+import { TestEndpoint } from '../../support/endpoint.ts'
+import { run, start } from '../../support/io.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const rows = ['u_1', 'u_2', 'u_3'].map((userId) =>
+  JSON.stringify({ type: 'track', userId, event: 'Order Completed' }),
+)
+
+describe('--store', () => {
+  let folder = ''
+  let store = ''
+  let file = ''
+  beforeEach(async () => {
+    folder = await temporaryFolder()
+    store = `sqlite:${join(folder, 'store.db')}`
+    file = join(folder, 'history.ndjson')
+    await writeFile(file, rows.join('\n'))
+  })
+
+  const replayTo = (url: string): readonly string[] => [
+    'replay',
+    file,
+    '--to',
+    url,
+    '--store',
+    store,
+    '--json',
+  ]
+
+  test('replays a file once, however often it is asked to', async () => {
+    const endpoint = await TestEndpoint.start()
+    const first = await run(replayTo(endpoint.url))
+    const second = await run(replayTo(endpoint.url))
+    expect([first.code, second.code]).toEqual([0, 0])
+    expect(endpoint.requests).toHaveLength(3)
+    expect(first.records.at(-1)).toMatchObject({ read: 3, routed: 3, deliveries: 3, delivered: 3 })
+    expect(second.records.at(-1)).toMatchObject({
+      read: 3,
+      accepted: 3,
+      routed: 0,
+      duplicate: 3,
+      deliveries: 0,
+      pending: 0,
+    })
+  })
+
+  test('sends a row that stands twice in a file twice, also on one line', async () => {
+    const endpoint = await TestEndpoint.start()
+    await writeFile(file, `[${rows[0] ?? ''},${rows[0] ?? ''}]`)
+    await run(replayTo(endpoint.url))
+    await run(replayTo(endpoint.url))
+    expect(endpoint.requests).toHaveLength(2)
+  })
+
+  test('goes on with what an interrupted run left, and counts it among its deliveries', async () => {
+    let isWell = false
+    const endpoint = await TestEndpoint.start(({ body }) =>
+      isWell || body.includes('u_1') ? 200 : 'hang',
+    )
+    const interrupted = start(replayTo(endpoint.url))
+    await interrupted.stdout.record('delivery')
+    await endpoint.received(3)
+    interrupted.stop('SIGTERM')
+    const { code, stderr, records } = await interrupted.ended
+    expect(code).toBe(130)
+    expect(stderr).toContain('Interrupted: 2 of 3 deliveries were not made; they stay in sqlite:')
+    expect(records.at(-1)).toMatchObject({ read: 3, deliveries: 3, delivered: 1, pending: 2 })
+
+    isWell = true
+    const resumed = await run(replayTo(endpoint.url))
+    expect(resumed.code).toBe(0)
+    expect(resumed.records.at(-1)).toMatchObject({
+      read: 3,
+      duplicate: 3,
+      routed: 0,
+      deliveries: 2,
+      delivered: 2,
+      pending: 0,
+    })
+    expect(endpoint.requests).toHaveLength(5)
+  })
+
+  test('delivers what the store holds for the destination, and not what it holds for others', async () => {
+    const [endpoint, other] = await Promise.all([TestEndpoint.start(), TestEndpoint.start('hang')])
+    const interrupted = start(replayTo(other.url))
+    await other.received(3)
+    interrupted.stop('SIGTERM')
+    await interrupted.ended
+    const argv = ['send', 'track', '--to', endpoint.url, '--store', store, '--json']
+    const { code, records } = await run(argv)
+    expect(code).toBe(0)
+    expect(records.at(-1)).toMatchObject({ read: 1, deliveries: 1, delivered: 1, pending: 0 })
+    expect(endpoint.requests).toHaveLength(1)
+  })
+
+  test('a deletion of a file is sent once too', async () => {
+    const endpoint = await TestEndpoint.start()
+    await writeFile(file, '{"type":"delete","userId":"u_1"}')
+    await run(replayTo(endpoint.url))
+    const { records } = await run(replayTo(endpoint.url))
+    expect(endpoint.requests).toHaveLength(1)
+    expect(records.at(-1)).toMatchObject({ read: 1, accepted: 1, duplicate: 1 })
+  })
+
+  test('ends with 7 while another process delivers from the store', async () => {
+    const held = await openStore(store)
+    const { code, stderr } = await run(['send', 'track', '--store', store, '--json'])
+    await held.close()
+    expect(code).toBe(7)
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'store_in_use' } })
+  })
+
+  test.each([
+    [['--dry-run'], '--dry-run'],
+    [['--clock', 'virtual'], '--clock virtual'],
+    [['--endpoint', 'http://127.0.0.1:1/', '--write-key', 'wk_example'], 'a service'],
+  ])('is refused together with %j', async (flags, named) => {
+    const { code, stderr } = await run(['send', 'track', '--store', store, ...flags])
+    expect(code).toBe(2)
+    expect(stderr).toContain(`Cannot use --store together with ${named}`)
+  })
+
+  test('is refused where it names no store', async () => {
+    const { code, stderr } = await run(['send', 'track', '--store', 'mysql:x'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('mysql:x')
+  })
+})
