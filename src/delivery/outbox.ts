@@ -25,7 +25,9 @@ export class Outbox {
   readonly #options: OutboxOptions
   #settlements: Settlement[] = []
   #requests: RequestRecord[] = []
-  #writing: Promise<void> | undefined
+  /** Who waits for the batch that is being written, and who for the one after it. */
+  #waiters: { now: (() => void)[]; next: (() => void)[] } = { now: [], next: [] }
+  #writing = false
   #unwritten = 0
   #broken = false
 
@@ -40,7 +42,7 @@ export class Outbox {
 
   /** Whether nothing waits to be written. */
   get isEmpty(): boolean {
-    return this.#writing === undefined
+    return !this.#writing
   }
 
   /** Ends a lease with the next batch. */
@@ -56,19 +58,29 @@ export class Outbox {
     this.#begin()
   }
 
-  /** Resolves once everything is written, or cannot be. */
+  /**
+   * Resolves once everything that was handed in before is written, or cannot be. It does not wait for
+   * what comes later: under load something always does.
+   */
   async written(): Promise<void> {
-    await this.#writing
+    if (!this.#writing) return
+    const waiters = this.#isDue() ? this.#waiters.next : this.#waiters.now
+    await new Promise<void>((resolve) => waiters.push(resolve))
   }
 
   #begin(): void {
-    if (!this.#broken) this.#writing ??= this.#writeAll()
+    if (!this.#broken && !this.#writing) void this.#writeAll()
+  }
+
+  #isDue(): boolean {
+    return this.#settlements.length + this.#requests.length > 0
   }
 
   async #writeAll(): Promise<void> {
+    this.#writing = true
     const release = this.#options.clock.hold()
     try {
-      while (this.#settlements.length + this.#requests.length > 0) {
+      while (this.#isDue()) {
         // By then whatever ended in this turn of the event loop has been handed in.
         await nextTurn()
         await this.#write()
@@ -78,7 +90,8 @@ export class Outbox {
       this.#options.failed(error)
     } finally {
       release()
-      this.#writing = undefined
+      this.#writing = false
+      this.#answer([...this.#waiters.now.splice(0), ...this.#waiters.next.splice(0)])
     }
     this.#options.drained()
   }
@@ -89,8 +102,14 @@ export class Outbox {
     const requests = this.#requests
     this.#settlements = []
     this.#requests = []
+    this.#waiters = { now: [...this.#waiters.now, ...this.#waiters.next], next: [] }
     await store.settle({ nowMs: clock.nowMs(), settlements, requests })
     this.#unwritten -= settlements.length
     for (const settlement of settlements) settled(settlement)
+    this.#answer(this.#waiters.now.splice(0))
+  }
+
+  #answer(waiters: readonly (() => void)[]): void {
+    for (const answer of waiters) answer()
   }
 }

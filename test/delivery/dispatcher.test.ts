@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { ManualClock, VirtualClock } from '../../src/runtime/index.ts'
 import { gate } from '../support/gate.ts'
 import { startMs } from '../support/recording-runtime.ts'
-import { answered, dispatching, quiet, ScriptedSender, target } from './dispatching.ts'
+import { dispatching, quiet, ScriptedSender, target } from './dispatching.ts'
+import { answered } from './samples.ts'
 
 const hourMs = 60 * 60 * 1_000
 

@@ -2,11 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   Dispatcher,
   type DeliveryStore,
+  type DispatcherOptions,
   type DispatchTarget,
   type DueTime,
   type LeasedDelivery,
   type NewEvent,
 } from '../../src/delivery/index.ts'
+import type { Endpoint, Lane } from '../../src/model/index.ts'
 import { ManualClock, type Clock } from '../../src/runtime/index.ts'
 import { MemoryStore } from '../../src/store/index.ts'
 import { checkDestination, type RequestOutcome } from '../../src/webhook/index.ts'
@@ -17,29 +19,35 @@ export async function quiet(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await nextTurn()
 }
 
-/** An endpoint's answer without a body. */
-export function answered(status: number, retryAfter?: string): RequestOutcome {
-  return { kind: 'answered', status, retryAfter, excerpt: '' }
-}
+/** What a scripted sender is to answer. */
+export type Answer = (
+  /** How many requests were made, this one included. */
+  count: number,
+  request: { readonly url: string; readonly body: string },
+) => RequestOutcome | Promise<RequestOutcome>
 
 /** Stands in for what sends: does what the test says and keeps count. */
 export class ScriptedSender {
   readonly bodies: string[] = []
   inFlightMax = 0
   #inFlight = 0
-  readonly #answer: (count: number) => RequestOutcome | Promise<RequestOutcome>
+  answer: Answer
 
-  /** @param answer - is given how many requests were made, this one included */
-  constructor(answer: (count: number) => RequestOutcome | Promise<RequestOutcome>) {
-    this.#answer = answer
+  constructor(answer: Answer) {
+    this.answer = answer
   }
 
-  async post(_endpoint: unknown, body: string): Promise<RequestOutcome> {
+  /** Requests that are under way. */
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  async post({ url }: Endpoint, body: string): Promise<RequestOutcome> {
     this.#inFlight++
     this.inFlightMax = Math.max(this.inFlightMax, this.#inFlight)
     this.bodies.push(body)
     try {
-      return await this.#answer(this.bodies.length)
+      return await this.answer(this.bodies.length, { url, body })
     } finally {
       this.#inFlight--
     }
@@ -54,12 +62,20 @@ export function target(id: string, sender: ScriptedSender, concurrency = 10): Di
 }
 
 /** What a dispatcher asks of a store. */
-export type Step = 'claim' | 'settle' | 'nextDue'
+export type Step = 'add' | 'claim' | 'settle' | 'nextDue'
 
-/** A memory store with something to happen before and after each step; nothing by default. */
+/**
+ * A memory store that counts what it is asked, with something to happen before and after each step;
+ * nothing by default.
+ */
 export class HookedStore extends MemoryStore {
+  readonly counts: Record<Step, number> = { add: 0, claim: 0, settle: 0, nextDue: 0 }
   before: (step: Step) => Promise<void> = () => Promise.resolve()
   after: (step: Step) => Promise<void> = () => Promise.resolve()
+
+  override add(batch: Parameters<DeliveryStore['add']>[0]): ReturnType<DeliveryStore['add']> {
+    return this.#between('add', () => super.add(batch))
+  }
 
   override claim(
     request: Parameters<DeliveryStore['claim']>[0],
@@ -76,6 +92,7 @@ export class HookedStore extends MemoryStore {
   }
 
   async #between<Result>(step: Step, work: () => Promise<Result>): Promise<Result> {
+    this.counts[step]++
     await this.before(step)
     const result = await work()
     await this.after(step)
@@ -91,14 +108,18 @@ export interface Dispatching extends RecordingRuntime {
   readonly add: (destinationId: string, count?: number) => Promise<void>
 }
 
+/** What else a dispatcher is put together with. */
+export type DispatchingOptions = Partial<DispatcherOptions> & { readonly store?: HookedStore }
+
 /** Puts a dispatcher together; its clock stands still unless another is given. */
 export function dispatching(
   targets: readonly DispatchTarget[],
   clock: Clock = new ManualClock(startMs),
+  options: DispatchingOptions = {},
 ): Dispatching {
-  const store = new HookedStore()
+  const store = options.store ?? new HookedStore()
   const told = recordingRuntime(clock)
-  const dispatcher = new Dispatcher({ store, targets, runtime: told.runtime })
+  const dispatcher = new Dispatcher({ targets, runtime: told.runtime, ...options, store })
   let ids = 0
   return {
     ...told,
@@ -111,7 +132,24 @@ export function dispatching(
   }
 }
 
-function eventTo(destinationId: string, messageId: string): NewEvent {
+/** An event with one delivery, whose body is the messageId. */
+export function eventTo(destinationId: string, messageId: string): NewEvent {
   const deliveries = [{ destinationId, body: messageId }]
   return { sourceId: 'website', messageId, type: 'track', userId: null, deliveries }
+}
+
+/** That many events for a destination: `<prefix>_1` and on. */
+export function eventsTo(destinationId: string, count: number, prefix = 'e'): readonly NewEvent[] {
+  return Array.from({ length: count }, (_, index) =>
+    eventTo(destinationId, `${prefix}_${index + 1}`),
+  )
+}
+
+/** Claims all that a destination has in a lane and that is due by a moment. */
+export function claimAll(
+  store: DeliveryStore,
+  { destinationId, lane, dueByMs }: { destinationId: string; lane: Lane; dueByMs: number },
+): Promise<readonly LeasedDelivery[]> {
+  const shares = [{ destinationId, lane, dueByMs, deliveriesMax: 100_000 }]
+  return store.claim({ nowMs: dueByMs, shares })
 }

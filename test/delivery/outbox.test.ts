@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'vitest'
+import type { DeliveryStore, Settlement } from '../../src/delivery/index.ts'
+import { Outbox } from '../../src/delivery/outbox.ts'
+import type { RequestRecord } from '../../src/model/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { gate, type Gate } from '../support/gate.ts'
+import { startMs } from '../support/recording-runtime.ts'
+import { quiet } from './dispatching.ts'
+import { leased, urlOf } from './samples.ts'
+
+type Batch = Parameters<DeliveryStore['settle']>[0]
+
+const delivered = (id: number): Settlement => ({
+  kind: 'delivered',
+  delivery: leased({ id }),
+  attempts: 1,
+})
+
+const requestOf = (deliveryId: number): RequestRecord => ({
+  destinationId: 'crm',
+  deliveryId,
+  messageId: 'm_1',
+  url: urlOf('a'),
+  lane: 'first',
+  attempt: 1,
+  atMs: startMs,
+  outcome: 'success',
+  status: 200,
+  error: null,
+  durationMs: 1,
+  excerpt: '',
+})
+
+/** An outbox over a store that writes each batch once its gate is open. */
+function outboxOf(write: (batch: Batch) => Promise<void>) {
+  const batches: Batch[] = []
+  const told: string[] = []
+  const clock = new ManualClock(startMs)
+  let holds = 0
+  const outbox = new Outbox({
+    store: {
+      settle: (batch) => {
+        batches.push(batch)
+        return write(batch)
+      },
+    },
+    clock: {
+      nowMs: () => clock.nowMs(),
+      schedule: (delayMs, task) => clock.schedule(delayMs, task),
+      hold: () => {
+        holds++
+        return () => holds--
+      },
+    },
+    settled: ({ delivery }) => told.push(`settled ${delivery.id}`),
+    drained: () => told.push(`drained, ${outbox.isEmpty ? 'empty' : 'not empty'}`),
+    failed: (error) => told.push(`failed: ${String(error)}`),
+  })
+  return { outbox, batches, told, clock, held: () => holds }
+}
+
+const ids = ({ settlements }: Batch): readonly number[] =>
+  settlements.map(({ delivery }) => delivery.id)
+
+describe('a batch', () => {
+  test('has all that was handed in in one turn, settlements and requests', async () => {
+    const { outbox, batches, told } = outboxOf(() => Promise.resolve())
+    expect(outbox.isEmpty).toBe(true)
+    outbox.log(requestOf(1))
+    outbox.settle(delivered(1))
+    await Promise.resolve()
+    outbox.log(requestOf(2))
+    outbox.settle(delivered(2))
+    expect(outbox.isEmpty).toBe(false)
+    expect(outbox.unwritten).toBe(2)
+    await quiet()
+    const settlements = [delivered(1), delivered(2)]
+    expect(batches).toEqual([
+      { nowMs: startMs, settlements, requests: [requestOf(1), requestOf(2)] },
+    ])
+    expect(told).toEqual(['settled 1', 'settled 2', 'drained, empty'])
+    expect(outbox.unwritten).toBe(0)
+  })
+
+  test('has all that came while the one before was written, and the time of its own', async () => {
+    const { opened, open } = gate()
+    const { outbox, batches, told, clock } = outboxOf(() => opened)
+    outbox.settle(delivered(1))
+    await quiet()
+    for (const id of [2, 3, 4]) outbox.settle(delivered(id))
+    await clock.advance(5)
+    expect(batches.map(ids)).toEqual([[1]])
+    expect(told).toEqual([])
+    expect(outbox.unwritten).toBe(4)
+    open()
+    await quiet()
+    expect(batches.map(ids)).toEqual([[1], [2, 3, 4]])
+    expect(batches.map(({ nowMs }) => nowMs - startMs)).toEqual([0, 5])
+    expect(told.at(-1)).toBe('drained, empty')
+  })
+
+  test('may have requests only', async () => {
+    const { outbox, batches } = outboxOf(() => Promise.resolve())
+    outbox.log(requestOf(1))
+    expect(outbox.unwritten).toBe(0)
+    expect(outbox.isEmpty).toBe(false)
+    await quiet()
+    expect(batches).toMatchObject([{ settlements: [], requests: [requestOf(1)] }])
+  })
+
+  test('holds the clock until it is written', async () => {
+    const { opened, open } = gate()
+    const { outbox, held } = outboxOf(() => opened)
+    outbox.settle(delivered(1))
+    expect(held()).toBe(1)
+    await quiet()
+    expect(held()).toBe(1)
+    open()
+    await quiet()
+    expect(held()).toBe(0)
+  })
+})
+
+describe('written', () => {
+  test('resolves at once when nothing waits', async () => {
+    await outboxOf(() => Promise.resolve()).outbox.written()
+  })
+
+  test('resolves once what was handed in before is written, though more comes all the time', async () => {
+    const gates: Gate[] = []
+    const { outbox, batches } = outboxOf(() => {
+      const next = gate()
+      gates.push(next)
+      return next.opened
+    })
+    outbox.settle(delivered(1))
+    await quiet()
+    outbox.settle(delivered(2))
+    let written = false
+    void outbox.written().then(() => {
+      written = true
+    })
+    outbox.settle(delivered(3))
+    gates[0]?.open()
+    await quiet()
+    // The batch with what it waits for has begun, and the next one fills up meanwhile.
+    expect(batches.map(ids)).toEqual([[1], [2, 3]])
+    expect(written).toBe(false)
+    outbox.settle(delivered(4))
+    gates[1]?.open()
+    await quiet()
+    expect(written).toBe(true)
+    expect(batches.map(ids)).toEqual([[1], [2, 3], [4]])
+  })
+
+  test('resolves for everybody who waits', async () => {
+    const { opened, open } = gate()
+    const { outbox } = outboxOf(() => opened)
+    outbox.settle(delivered(1))
+    const both = Promise.all([outbox.written(), outbox.written()])
+    await quiet()
+    const third = outbox.written()
+    open()
+    await Promise.all([both, third])
+    expect(outbox.unwritten).toBe(0)
+  })
+})
+
+describe('a store that cannot be written', () => {
+  test('is told of once, ends the writing, and nobody waits for it', async () => {
+    const { opened, open } = gate()
+    const { outbox, batches, told, held } = outboxOf(async () => {
+      await opened
+      throw new Error('disk full')
+    })
+    outbox.settle(delivered(1))
+    await quiet()
+    outbox.settle(delivered(2))
+    const before = outbox.written()
+    open()
+    await before
+    expect(told).toEqual(['failed: Error: disk full', 'drained, empty'])
+    outbox.settle(delivered(3))
+    outbox.log(requestOf(3))
+    await outbox.written()
+    await quiet()
+    expect(batches.map(ids)).toEqual([[1]])
+    expect(told).toHaveLength(2)
+    expect(outbox.unwritten).toBe(3)
+    expect(held()).toBe(0)
+  })
+})

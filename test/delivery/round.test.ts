@@ -1,0 +1,286 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  defaultRetryPolicy,
+  isHeld,
+  settleRound,
+  type EndpointHold,
+  type EndpointResult,
+  type LeasedDelivery,
+  type Settlement,
+} from '../../src/delivery/index.ts'
+import { startMs } from '../support/recording-runtime.ts'
+import { leased, urlOf, urlsOf } from './samples.ts'
+
+const hourMs = 60 * 60 * 1_000
+const { windowMs } = defaultRetryPolicy
+
+/** How an endpoint ended; a number is a `Retry-After` in milliseconds, null stands for not asked. */
+type End = 'success' | 'retry' | 'final' | 'interrupted' | number | null
+
+function resultsOf(ends: readonly End[]): readonly EndpointResult[] {
+  return ends.flatMap((end, index) => {
+    if (end === null) return []
+    const url = urlsOf(ends.length)[index]!
+    const rest = { retryAfterMs: undefined, interrupted: false }
+    if (typeof end === 'number') {
+      return { url, ...rest, verdict: 'retry', error: 'status_429', retryAfterMs: end }
+    }
+    switch (end) {
+      case 'success':
+        return { url, ...rest, verdict: end, error: null }
+      case 'retry':
+        return { url, ...rest, verdict: end, error: 'status_503' }
+      case 'final':
+        return { url, ...rest, verdict: end, error: 'status_404' }
+      case 'interrupted':
+        return { url, verdict: 'retry', error: end, retryAfterMs: undefined, interrupted: true }
+    }
+  })
+}
+
+/** Settles a round that took no time, without jitter, over endpoints `a`, `b`, ... */
+function settle(
+  ends: readonly End[],
+  delivery = leased(),
+  moments: { readonly startedAtMs: number; readonly endedAtMs: number } = {
+    startedAtMs: startMs,
+    endedAtMs: startMs,
+  },
+): Settlement {
+  const round = { delivery, urls: urlsOf(ends.length), results: resultsOf(ends), ...moments }
+  return settleRound(round, defaultRetryPolicy, () => 0.5)
+}
+
+/** A delivery that was tried before, with what is held since. */
+function tried(holds: readonly EndpointHold[], changes: Partial<LeasedDelivery> = {}) {
+  const progress = { attempts: 1, windowAttempts: 1, firstAttemptAtMs: startMs - 10_000, holds }
+  return leased({ lane: 'retry', ...progress, ...changes })
+}
+
+const until = (letter: string, untilMs: number | null): EndpointHold => ({
+  url: urlOf(letter),
+  untilMs,
+})
+
+describe('every mix of ends', () => {
+  const ends = ['success', 'retry', 'final', 'interrupted'] as const
+
+  function mixes(length: number): readonly (readonly (typeof ends)[number][])[] {
+    if (length === 0) return [[]]
+    return mixes(length - 1).flatMap((mix) => ends.map((end) => [...mix, end]))
+  }
+
+  test.each([1, 2, 3, 4, 5])('over %i endpoints', (count) => {
+    const all = mixes(count)
+    expect(all).toHaveLength(4 ** count)
+    for (const mix of all) {
+      const settlement = settle(mix)
+      const refused = mix.flatMap((end, index) => (end === 'final' ? urlsOf(count)[index]! : []))
+      if (mix.includes('success')) {
+        expect(settlement).toEqual({ kind: 'delivered', delivery: leased(), attempts: 1 })
+      } else if (mix.includes('interrupted')) {
+        expect(settlement).toEqual({ kind: 'returned', delivery: leased(), dueAtMs: startMs })
+      } else if (mix.includes('retry')) {
+        const holds = refused.map((url) => ({ url, untilMs: null }))
+        expect(settlement).toEqual({
+          kind: 'retry',
+          delivery: leased(),
+          dueAtMs: startMs + 10_000,
+          expiresAtMs: startMs + windowMs,
+          progress: { attempts: 1, windowAttempts: 1, firstAttemptAtMs: startMs, holds },
+        })
+      } else {
+        const reason = 'status_404'
+        expect(settlement).toEqual({ kind: 'failed', delivery: leased(), attempts: 1, reason })
+      }
+    }
+  })
+})
+
+describe('an endpoint that failed for good', () => {
+  test('is remembered over rounds', () => {
+    const settlement = settle(['final', null, 'retry'], tried([until('b', null)]))
+    expect(settlement).toMatchObject({
+      kind: 'retry',
+      progress: { attempts: 2, holds: [until('b', null), until('a', null)] },
+    })
+  })
+
+  test('ends the delivery when it was the last one that was left', () => {
+    const settlement = settle([null, 'final'], tried([until('a', null)]))
+    expect(settlement).toMatchObject({ kind: 'failed', attempts: 2, reason: 'status_404' })
+  })
+
+  test('does not end it while one is left that was not asked', () => {
+    expect(settle(['final', null])).toMatchObject({
+      kind: 'retry',
+      dueAtMs: startMs + 10_000,
+      progress: { holds: [until('a', null)] },
+    })
+  })
+})
+
+describe('Retry-After', () => {
+  test.each([
+    { name: 'counts when it is longer than the schedule', ends: [120_000], waitMs: 120_000 },
+    { name: 'does not when it is shorter', ends: [3_000], waitMs: 10_000 },
+    { name: 'may reach the end of the window', ends: [windowMs], waitMs: windowMs },
+    { name: 'of one that failed for good is nothing', ends: ['final', 'retry'], waitMs: 10_000 },
+  ] as const)('$name', ({ ends, waitMs }) => {
+    expect(settle(ends)).toMatchObject({ kind: 'retry', dueAtMs: startMs + waitMs })
+  })
+
+  test('of one endpoint does not keep the other waiting, which is asked alone', () => {
+    const first = settle([60_000, 'retry'])
+    const holdsAfter = [until('a', startMs + 60_000)]
+    expect(first).toMatchObject({ dueAtMs: startMs + 10_000, progress: { holds: holdsAfter } })
+
+    // At 10 s only b was asked, at 35 s the same: a is not asked before its minute is over.
+    const endedAtMs = startMs + 10_000
+    const second = settle([null, 'retry'], tried(holdsAfter, { firstAttemptAtMs: startMs }), {
+      startedAtMs: endedAtMs,
+      endedAtMs,
+    })
+    expect(second).toMatchObject({
+      dueAtMs: startMs + 35_000,
+      progress: { attempts: 2, holds: holdsAfter },
+    })
+    const third = settle([null, 'retry'], tried(holdsAfter, { attempts: 2, windowAttempts: 2 }), {
+      startedAtMs: startMs + 35_000,
+      endedAtMs: startMs + 35_000,
+    })
+    expect(third).toMatchObject({ dueAtMs: startMs + 97_500, progress: { holds: [] } })
+  })
+
+  test('of several: the shortest decides, the others are held', () => {
+    expect(settle([90_000, 60_000, 70_000])).toMatchObject({
+      dueAtMs: startMs + 60_000,
+      progress: { holds: [until('a', startMs + 90_000), until('c', startMs + 70_000)] },
+    })
+  })
+
+  test('that was given before ends the wait of one that is left alone since', () => {
+    const settlement = settle(['final', null], tried([until('b', startMs + 40_000)]))
+    expect(settlement).toMatchObject({
+      kind: 'retry',
+      dueAtMs: startMs + 40_000,
+      progress: { holds: [until('a', null)] },
+    })
+  })
+})
+
+describe('the window', () => {
+  /** A delivery whose window began so long ago, at whose age the schedule waits for 1 h. */
+  const old = (ageMs: number): LeasedDelivery =>
+    tried([], { attempts: 9, windowAttempts: 9, firstAttemptAtMs: startMs - ageMs })
+
+  test('includes its last moment', () => {
+    expect(settle(['retry'], old(3 * hourMs))).toMatchObject({
+      kind: 'retry',
+      dueAtMs: startMs + hourMs,
+      expiresAtMs: startMs + hourMs,
+    })
+  })
+
+  test('ends there, at once, and every cause is named once', () => {
+    const delivery = old(3 * hourMs + 1)
+    expect(settle(['retry', 'final', 60_000, 'retry'], delivery)).toEqual({
+      kind: 'expired',
+      delivery,
+      attempts: 10,
+      reason: 'status_503, status_404, status_429',
+    })
+  })
+
+  test('expires when no endpoint may be asked again within it', () => {
+    const settlement = settle([windowMs + 1, windowMs + 2])
+    expect(settlement).toMatchObject({ kind: 'expired', attempts: 1, reason: 'status_429' })
+  })
+
+  test('does not expire while one of them may', () => {
+    expect(settle([windowMs + 1, 90_000])).toMatchObject({
+      kind: 'retry',
+      dueAtMs: startMs + 90_000,
+      progress: { holds: [until('a', startMs + windowMs + 1)] },
+    })
+  })
+
+  test('begins with the start of the first round, and waits count from the end of each', () => {
+    const moments = { startedAtMs: startMs, endedAtMs: startMs + 4_000 }
+    expect(settle(['retry'], leased(), moments)).toMatchObject({
+      dueAtMs: startMs + 14_000,
+      expiresAtMs: startMs + windowMs,
+      progress: { firstAttemptAtMs: startMs },
+    })
+  })
+
+  test('begins anew with a manual retry, whose rounds count on', () => {
+    const delivery = leased({ lane: 'manual', attempts: 10 })
+    expect(settle(['retry'], delivery)).toMatchObject({
+      kind: 'retry',
+      dueAtMs: startMs + 10_000,
+      expiresAtMs: startMs + windowMs,
+      progress: { attempts: 11, windowAttempts: 1, firstAttemptAtMs: startMs },
+    })
+  })
+
+  test('does not end what our own side cut off', () => {
+    const delivery = old(5 * hourMs)
+    const returned = { kind: 'returned', delivery, dueAtMs: delivery.dueAtMs }
+    expect(settle(['retry', 'interrupted'], delivery)).toEqual(returned)
+  })
+})
+
+describe('a hold', () => {
+  test.each([
+    { name: 'for good', hold: until('a', null), held: true },
+    { name: 'until later', hold: until('a', startMs + 1), held: true },
+    { name: 'until now', hold: until('a', startMs), held: false },
+    { name: 'of another endpoint', hold: until('b', null), held: false },
+  ])('$name: $held', ({ hold, held }) => {
+    expect(isHeld(urlOf('a'), [hold], startMs)).toBe(held)
+  })
+})
+
+test('whatever the ends: a retry is in the window, and asks one that may be asked then', () => {
+  const end = fc.oneof(
+    fc.constantFrom('retry' as const, 'final' as const, null),
+    fc.nat(5 * hourMs),
+  )
+  const property = fc.property(
+    fc
+      .array(end, { minLength: 1, maxLength: 5 })
+      .filter((ends) => ends.some((one) => one !== null)),
+    fc.nat(3 * hourMs),
+    fc.array(fc.option(fc.integer({ min: -hourMs, max: 5 * hourMs }), { nil: null }), {
+      maxLength: 5,
+    }),
+    (ends, ageMs, heldMs) => {
+      // Only those that were not asked are held.
+      const urls = urlsOf(ends.length)
+      const holds = heldMs.flatMap((forMs, index) =>
+        ends[index] === null
+          ? [{ url: urls[index]!, untilMs: forMs === null ? null : startMs + forMs }]
+          : [],
+      )
+      const firstAttemptAtMs = startMs - ageMs
+      const settlement = settle(ends, tried(holds, { firstAttemptAtMs }))
+      if (settlement.kind !== 'retry') {
+        expect(['failed', 'expired']).toContain(settlement.kind)
+        return
+      }
+      const { dueAtMs, expiresAtMs, progress } = settlement
+      expect(dueAtMs).toBeGreaterThanOrEqual(startMs + 25_000)
+      expect(dueAtMs).toBeLessThanOrEqual(expiresAtMs)
+      expect(expiresAtMs).toBe(firstAttemptAtMs + windowMs)
+      expect(urls.some((url) => !isHeld(url, progress.holds, dueAtMs))).toBe(true)
+      for (const [index, one] of ends.entries()) {
+        const asked = !isHeld(urls[index]!, progress.holds, dueAtMs)
+        if (one === 'final') expect(asked).toBe(false)
+        if (typeof one === 'number') expect(asked).toBe(startMs + one <= dueAtMs)
+      }
+    },
+  )
+  fc.assert(property)
+})
