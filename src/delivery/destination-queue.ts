@@ -27,6 +27,8 @@ export class DestinationQueue {
   readonly #retryWindowMs: number
   readonly #waiting: Readonly<Record<Lane, LeasedDelivery[]>> = { manual: [], first: [], retry: [] }
   readonly #promised: Record<Lane, number> = { manual: 0, first: 0, retry: 0 }
+  /** How often in a row others went first while something waited there. */
+  readonly #passedOver: Record<Lane, number> = { manual: 0, first: 0, retry: 0 }
   #rounds = 0
   #retryRounds = 0
 
@@ -40,11 +42,6 @@ export class DestinationQueue {
     this.#gates = destination.endpoints.map(
       (endpoint) => new EndpointGate(endpoint, destination.concurrency, policies.breaker),
     )
-  }
-
-  /** Deliveries under way whose rounds are not settled. */
-  get rounds(): number {
-    return this.#rounds
   }
 
   /** Whether nothing is leased for it. */
@@ -114,15 +111,24 @@ export class DestinationQueue {
   #begin(lane: Lane): void {
     this.#rounds++
     if (lane === 'retry') this.#retryRounds++
+    for (const other of lanes) {
+      const isPassedOver = other !== lane && this.#waiting[other].length > 0
+      this.#passedOver[other] = isPassedOver ? this.#passedOver[other] + 1 : 0
+    }
   }
 
-  /** First tries go before retries, with some places kept for each. */
+  /**
+   * First tries go before retries, and what a person wants before both. Whoever was passed over long
+   * enough has a turn, so that nobody starves; and retries leave some places free, which are long in
+   * use where an endpoint does not answer.
+   */
   #laneOrder(): readonly Lane[] {
     const { concurrency } = this.destination
-    const kept = Math.min(keptRoundsMax, Math.floor(concurrency / 2))
-    if (this.#retryRounds < kept) return ['manual', 'retry', 'first']
-    if (this.#retryRounds < concurrency - kept) return ['manual', 'first', 'retry']
-    return ['manual', 'first']
+    const keptRounds = Math.min(keptRoundsMax, Math.floor(concurrency / 2))
+    const isFree = this.#retryRounds < concurrency - keptRounds
+    const open = isFree ? lanes : lanes.filter((lane) => lane !== 'retry')
+    const isLate = (lane: Lane): boolean => this.#passedOver[lane] >= passedOverMax
+    return [...open.filter(isLate), ...open.filter((lane) => !isLate(lane))]
   }
 
   #startOf(delivery: LeasedDelivery, nowMs: number): Start | undefined {
@@ -164,8 +170,10 @@ export class DestinationQueue {
 /** Why a delivery expires whose endpoints were left alone until its window was over. */
 export const breakerOpen = 'breaker_open'
 
-/** Rounds at once that are kept for first tries, and as many for retries, where they wait. */
+/** Rounds at once that retries leave to others. */
 const keptRoundsMax = 2
+/** How often in a row a lane is passed over before it goes first. */
+const passedOverMax = 4
 
 /** The earliest of some moments; undefined unless all of them are known. */
 function earliest(times: readonly (number | undefined)[]): number | undefined {

@@ -1,0 +1,297 @@
+import { describe, expect, test } from 'vitest'
+import { defaultBreakerPolicy, type LeasedDelivery } from '../../src/delivery/index.ts'
+import { DestinationQueue, type Start } from '../../src/delivery/destination-queue.ts'
+import type { Lane } from '../../src/model/index.ts'
+import { startMs } from '../support/recording-runtime.ts'
+import { answered, destinationOf, leased, urlOf } from './samples.ts'
+
+const { consecutiveFailures, openMs } = defaultBreakerPolicy
+const hourMs = 60 * 60 * 1_000
+const retryWindowMs = 4 * hourMs
+
+type RoundStart = Start & { readonly kind: 'round' }
+
+function queueOf(concurrency = 10, endpoints = 1): DestinationQueue {
+  const policies = { breaker: defaultBreakerPolicy, retryWindowMs }
+  return new DestinationQueue(destinationOf(endpoints, concurrency), policies)
+}
+
+/** Lets deliveries wait in a lane. */
+function fill(queue: DestinationQueue, lane: Lane, count = 1): readonly LeasedDelivery[] {
+  const deliveries = Array.from({ length: count }, (_, index) => leased({ id: index + 1, lane }))
+  queue.take(lane, deliveries, 0)
+  return deliveries
+}
+
+/** Starts a round, and begins its requests. */
+function begin(queue: DestinationQueue, nowMs = startMs) {
+  const start = queue.next(nowMs) as RoundStart
+  expect(start).toMatchObject({ kind: 'round' })
+  const passages = start.gates.map((gate) => ({
+    gate,
+    passage: gate.begin(nowMs, start.delivery.lane),
+  }))
+  return {
+    delivery: start.delivery,
+    asked: start.gates.map(({ endpoint }) => endpoint.url),
+    end: (...statuses: readonly number[]): void => {
+      passages.forEach(({ gate, passage }, index) =>
+        gate.end(passage, answered(statuses[index] ?? 200), nowMs),
+      )
+      queue.end(start.delivery)
+    },
+  }
+}
+
+/** The lanes of rounds that start one after the other, while each waits for its turn. */
+function lanesInTurn(queue: DestinationQueue, rounds: number): readonly Lane[] {
+  return Array.from({ length: rounds }, () => {
+    const { delivery, end } = begin(queue)
+    end()
+    return delivery.lane
+  })
+}
+
+/** How many of each lane start at once. */
+function lanesAtOnce(queue: DestinationQueue): Partial<Record<Lane, number>> {
+  const counts: Partial<Record<Lane, number>> = {}
+  for (let start = queue.next(startMs); start !== undefined; start = queue.next(startMs)) {
+    const { gates, delivery } = start as RoundStart
+    for (const gate of gates) gate.begin(startMs, delivery.lane)
+    counts[delivery.lane] = (counts[delivery.lane] ?? 0) + 1
+  }
+  return counts
+}
+
+/** Opens the breaker of the endpoint with a number. */
+function open(queue: DestinationQueue, endpoint = 0): void {
+  for (let asked = 0; asked < consecutiveFailures; asked++) {
+    fill(queue, 'first')
+    const { end } = begin(queue)
+    const statuses = queue.destination.endpoints.map((_, index) => (index === endpoint ? 503 : 404))
+    end(...statuses)
+  }
+}
+
+describe('the order of lanes', () => {
+  test.each([1, 2, 5, 10])('takes what a person wants first (concurrency %i)', (concurrency) => {
+    const queue = queueOf(concurrency)
+    fill(queue, 'retry', 3)
+    fill(queue, 'first', 3)
+    fill(queue, 'manual', 3)
+    expect(lanesInTurn(queue, 4)).toEqual(['manual', 'manual', 'manual', 'first'])
+  })
+
+  test.each([1, 2, 5, 10])(
+    'takes first tries before retries, but every fifth time (concurrency %i)',
+    (concurrency) => {
+      const queue = queueOf(concurrency)
+      fill(queue, 'retry', 20)
+      fill(queue, 'first', 20)
+      const turn = ['first', 'first', 'first', 'first', 'retry']
+      expect(lanesInTurn(queue, 15)).toEqual([...turn, ...turn, ...turn])
+    },
+  )
+
+  test('lets none of three starve', () => {
+    const queue = queueOf(1)
+    for (const lane of ['manual', 'first', 'retry'] as const) fill(queue, lane, 20)
+    const lanes = lanesInTurn(queue, 18)
+    expect(lanes.filter((lane) => lane === 'manual')).toHaveLength(12)
+    expect(lanes.filter((lane) => lane === 'first')).toHaveLength(3)
+    expect(lanes.filter((lane) => lane === 'retry')).toHaveLength(3)
+  })
+
+  test('counts no turns of a lane that had nothing to send', () => {
+    const queue = queueOf(1)
+    fill(queue, 'first', 20)
+    lanesInTurn(queue, 15)
+    fill(queue, 'retry', 5)
+    expect(lanesInTurn(queue, 5)).toEqual(['first', 'first', 'first', 'first', 'retry'])
+  })
+
+  test.each([
+    { concurrency: 1, retries: 1 },
+    { concurrency: 2, retries: 1 },
+    { concurrency: 5, retries: 3 },
+    { concurrency: 10, retries: 8 },
+  ])('keeps places for first tries: $retries retries of $concurrency', (expected) => {
+    const { concurrency, retries } = expected
+    const queue = queueOf(concurrency)
+    fill(queue, 'retry', 30)
+    expect(lanesAtOnce(queue)).toEqual({ retry: retries })
+    fill(queue, 'first', 30)
+    const first = concurrency - retries
+    expect(lanesAtOnce(queue)).toEqual(first > 0 ? { first } : {})
+  })
+
+  test.each([1, 2, 5, 10])('gives all places to first tries alone (concurrency %i)', (all) => {
+    const queue = queueOf(all)
+    fill(queue, 'first', 30)
+    expect(lanesAtOnce(queue)).toEqual({ first: all })
+  })
+
+  test('gives a place back when the round is settled', () => {
+    const queue = queueOf(2)
+    fill(queue, 'retry', 3)
+    const { end } = begin(queue)
+    expect(queue.next(startMs)).toBeUndefined()
+    expect(queue.isEmpty).toBe(false)
+    end()
+    expect(begin(queue).delivery.lane).toBe('retry')
+  })
+
+  test('starts those of one lane in the order they came', () => {
+    const queue = queueOf()
+    fill(queue, 'first', 3)
+    const ids = [begin(queue), begin(queue), begin(queue)].map(({ delivery }) => delivery.id)
+    expect(ids).toEqual([1, 2, 3])
+  })
+})
+
+describe('room', () => {
+  test.each(['manual', 'first', 'retry'] as const)('is twice the concurrency (%s)', (lane) => {
+    const queue = queueOf(3)
+    expect(queue.room(lane)).toBe(6)
+    fill(queue, lane, 3)
+    expect(queue.room(lane)).toBe(3)
+    fill(queue, lane, 1)
+    expect(queue.room(lane)).toBe(0)
+  })
+
+  test('is kept for what is promised, until it comes', () => {
+    const queue = queueOf(3)
+    queue.promise('first', 2)
+    expect(queue.room('first')).toBe(4)
+    expect(queue.room('retry')).toBe(6)
+    expect(queue.isEmpty).toBe(false)
+    queue.promise('first', 2)
+    expect(queue.room('first')).toBe(0)
+    queue.take('first', [], 4)
+    expect(queue.room('first')).toBe(6)
+    expect(queue.isEmpty).toBe(true)
+  })
+})
+
+describe('what has not started', () => {
+  test('is given back: all of it, or what may not start while it is parked', () => {
+    const queue = queueOf()
+    const retries = fill(queue, 'retry', 2)
+    const first = fill(queue, 'first', 2)
+    const manual = fill(queue, 'manual', 2)
+    expect(queue.giveBack('parked')).toEqual([...first, ...retries])
+    expect(queue.giveBack('parked')).toEqual([])
+    expect(queue.giveBack('all')).toEqual(manual)
+    expect(queue.isEmpty).toBe(true)
+  })
+})
+
+describe('a destination whose endpoints are all left alone', () => {
+  test('is parked until the first of them is probed, and starts nothing', () => {
+    const queue = queueOf(10, 2)
+    open(queue, 0)
+    expect(queue.parkedUntilMs(startMs)).toBeUndefined()
+    // From then on the second one is asked alone.
+    for (let asked = 0; asked < consecutiveFailures; asked++) {
+      fill(queue, 'first')
+      const { end, asked: urls } = begin(queue, startMs + 1)
+      expect(urls).toEqual([urlOf('b')])
+      end(503)
+    }
+    fill(queue, 'first')
+    fill(queue, 'retry')
+    expect(queue.parkedUntilMs(startMs + 1)).toBe(startMs + openMs)
+    expect(queue.next(startMs + 1)).toBeUndefined()
+    expect(queue.parkedUntilMs(startMs + openMs)).toBeUndefined()
+    expect(begin(queue, startMs + openMs).asked).toEqual([urlOf('a')])
+    // While the probe is awaited, nothing else starts, and nothing needs to be given back.
+    expect(queue.next(startMs + openMs)).toBeUndefined()
+    expect(queue.parkedUntilMs(startMs + openMs)).toBeUndefined()
+  })
+
+  test('starts what a person wants all the same', () => {
+    const queue = queueOf()
+    open(queue)
+    fill(queue, 'first')
+    fill(queue, 'manual')
+    expect(begin(queue).delivery.lane).toBe('manual')
+    expect(queue.next(startMs)).toBeUndefined()
+  })
+})
+
+describe('endpoints that are held', () => {
+  const b = { url: urlOf('b'), untilMs: startMs + 60_000 }
+
+  test('are not asked before their time', () => {
+    const queue = queueOf(10, 2)
+    const delivery = leased({ lane: 'retry', holds: [b] })
+    queue.take('retry', [delivery, delivery], 0)
+    expect(begin(queue).asked).toEqual([urlOf('a')])
+    expect(begin(queue, startMs + 60_000).asked).toEqual([urlOf('a'), urlOf('b')])
+  })
+
+  test('send a delivery back when nobody else may be asked yet', () => {
+    const queue = queueOf(10, 2)
+    const holds = [b, { url: urlOf('a'), untilMs: startMs + 70_000 }]
+    const delivery = leased({ lane: 'retry', holds })
+    queue.take('retry', [delivery], 0)
+    const settlement = { kind: 'returned', delivery, dueAtMs: startMs + 60_000 }
+    expect(queue.next(startMs)).toEqual({ kind: 'settled', settlement })
+    expect(queue.isEmpty).toBe(true)
+  })
+
+  test('fail a delivery that none is left for, such as after a change of the settings', () => {
+    const queue = queueOf()
+    const holds = [b, { url: urlOf('a'), untilMs: null }]
+    const delivery = leased({ lane: 'retry', attempts: 3, holds })
+    queue.take('retry', [delivery], 0)
+    expect(queue.next(startMs)).toEqual({
+      kind: 'settled',
+      settlement: { kind: 'failed', delivery, attempts: 3, reason: 'no_endpoint_left' },
+    })
+  })
+})
+
+describe('a delivery that only an endpoint with an open breaker is left for', () => {
+  const holds = [{ url: urlOf('b'), untilMs: null }]
+
+  test('goes back until the probe', () => {
+    const queue = queueOf(10, 2)
+    open(queue, 0)
+    const firstAttemptAtMs = startMs - retryWindowMs
+    const delivery = leased({ lane: 'retry', attempts: 2, firstAttemptAtMs, holds })
+    queue.take('retry', [delivery], 0)
+    const settlement = { kind: 'returned', delivery, dueAtMs: startMs + openMs }
+    expect(queue.next(startMs)).toEqual({ kind: 'settled', settlement })
+  })
+
+  test('expires once its window is over', () => {
+    const queue = queueOf(10, 2)
+    open(queue, 0)
+    const firstAttemptAtMs = startMs - retryWindowMs - 1
+    const delivery = leased({ lane: 'retry', attempts: 2, firstAttemptAtMs, holds })
+    queue.take('retry', [delivery], 0)
+    expect(queue.next(startMs)).toEqual({
+      kind: 'settled',
+      settlement: { kind: 'expired', delivery, attempts: 2, reason: 'breaker_open' },
+    })
+  })
+
+  test('waits while the probe is under way', () => {
+    const queue = queueOf(10, 2)
+    open(queue, 0)
+    const delivery = leased({ lane: 'retry', holds })
+    queue.take('retry', [delivery, delivery], 0)
+    const probeAtMs = startMs + openMs
+    expect(begin(queue, probeAtMs).asked).toEqual([urlOf('a')])
+    expect(queue.next(probeAtMs)).toBeUndefined()
+  })
+})
+
+test('a round waits for an endpoint that is well but busy, rather than go without it', () => {
+  const queue = queueOf(1, 2)
+  fill(queue, 'first', 2)
+  begin(queue)
+  expect(queue.next(startMs)).toBeUndefined()
+  expect(queue.giveBack('all')).toHaveLength(1)
+})

@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest'
+import { defaultBreakerPolicy } from '../../src/delivery/index.ts'
+import { EndpointGate, type Passage } from '../../src/delivery/endpoint-gate.ts'
+import type { RequestOutcome } from '../../src/webhook/index.ts'
+import { startMs } from '../support/recording-runtime.ts'
+import { answered, certificateRefused, destinationOf } from './samples.ts'
+
+const { consecutiveFailures, openMs } = defaultBreakerPolicy
+
+function gateOf(concurrency = 10): EndpointGate {
+  return new EndpointGate(destinationOf(1).endpoints[0]!, concurrency, defaultBreakerPolicy)
+}
+
+/** Makes that many requests, one after the other. */
+function ask(gate: EndpointGate, outcome: RequestOutcome, count = consecutiveFailures): void {
+  for (let asked = 0; asked < count; asked++) {
+    gate.end(gate.begin(startMs, 'first'), outcome, startMs)
+  }
+}
+
+function opened(concurrency = 10): EndpointGate {
+  const gate = gateOf(concurrency)
+  ask(gate, answered(503))
+  return gate
+}
+
+describe('an endpoint that is well', () => {
+  test.each(['first', 'retry', 'manual'] as const)('takes its concurrency (%s)', (lane) => {
+    const gate = gateOf(2)
+    const first = gate.begin(startMs, lane)
+    expect(gate.access(startMs, lane)).toBe('ask')
+    gate.begin(startMs, lane)
+    expect(gate.access(startMs, lane)).toBe('wait')
+    gate.end(first, answered(200), startMs)
+    expect(gate.access(startMs, lane)).toBe('ask')
+    expect(gate.parkedUntilMs(startMs)).toBeUndefined()
+  })
+
+  test('counts all lanes together', () => {
+    const gate = gateOf(2)
+    gate.begin(startMs, 'manual')
+    gate.begin(startMs, 'first')
+    expect(gate.access(startMs, 'retry')).toBe('wait')
+    expect(gate.access(startMs, 'manual')).toBe('wait')
+  })
+})
+
+describe('an endpoint whose breaker is open', () => {
+  test('is left out until it is probed, by one at a time', () => {
+    const gate = opened()
+    expect(gate.access(startMs, 'first')).toBe('leave_out')
+    expect(gate.parkedUntilMs(startMs)).toBe(startMs + openMs)
+    const probeAtMs = startMs + openMs
+    expect(gate.parkedUntilMs(probeAtMs)).toBeUndefined()
+    expect(gate.access(probeAtMs, 'first')).toBe('ask')
+    const probe = gate.begin(probeAtMs, 'first')
+    expect(gate.access(probeAtMs, 'first')).toBe('leave_out')
+    expect(gate.parkedUntilMs(probeAtMs)).toBeUndefined()
+    expect(gate.end(probe, answered(200), probeAtMs)).toEqual({ kind: 'recovering' })
+    expect(gate.access(probeAtMs, 'first')).toBe('ask')
+  })
+
+  test('is asked for a manual retry, which does not count for the breaker, but in flight', () => {
+    const gate = opened(1)
+    expect(gate.access(startMs, 'manual')).toBe('ask')
+    const passage = gate.begin(startMs, 'manual')
+    expect(gate.access(startMs, 'manual')).toBe('wait')
+    expect(gate.end(passage, answered(200), startMs)).toBeUndefined()
+    expect(gate.access(startMs, 'first')).toBe('leave_out')
+    expect(gate.access(startMs, 'manual')).toBe('ask')
+  })
+
+  test('is not probed while a manual retry takes all of its concurrency', () => {
+    const gate = opened(1)
+    const passage = gate.begin(startMs, 'manual')
+    expect(gate.access(startMs + openMs, 'first')).toBe('leave_out')
+    gate.end(passage, answered(503), startMs + openMs)
+    expect(gate.access(startMs + openMs, 'first')).toBe('ask')
+  })
+})
+
+describe('what counts as a failure', () => {
+  test.each([
+    { name: 'a busy answer', outcome: answered(503), opens: true },
+    { name: 'too many requests', outcome: answered(429), opens: true },
+    { name: 'no answer', outcome: { kind: 'timeout' }, opens: true },
+    {
+      name: 'no connection',
+      outcome: { kind: 'connection_failed', code: 'ECONNREFUSED', message: 'refused' },
+      opens: true,
+    },
+    { name: 'not a refusal for good', outcome: answered(404), opens: false },
+    { name: 'not a redirect', outcome: answered(302), opens: false },
+    { name: 'not a bad certificate', outcome: certificateRefused, opens: false },
+    { name: 'not our own end', outcome: { kind: 'interrupted' }, opens: false },
+  ] as const)('$name', ({ outcome, opens }) => {
+    const gate = gateOf()
+    ask(gate, outcome, consecutiveFailures - 1)
+    expect(gate.access(startMs, 'first')).toBe('ask')
+    ask(gate, outcome, 1)
+    expect(gate.access(startMs, 'first')).toBe(opens ? 'leave_out' : 'ask')
+  })
+
+  test('neither a bad certificate nor our own end breaks a row of failures', () => {
+    const gate = gateOf()
+    ask(gate, answered(503), consecutiveFailures - 1)
+    ask(gate, certificateRefused, 1)
+    ask(gate, { kind: 'interrupted' }, 1)
+    ask(gate, answered(503), 1)
+    expect(gate.access(startMs, 'first')).toBe('leave_out')
+  })
+
+  test('a refusal for good does break it: whoever answers is well', () => {
+    const gate = gateOf()
+    // As many good ones that the share of failures does not open it.
+    ask(gate, answered(404), consecutiveFailures)
+    ask(gate, answered(503), consecutiveFailures - 1)
+    ask(gate, answered(404), 1)
+    ask(gate, answered(503), consecutiveFailures - 1)
+    expect(gate.access(startMs, 'first')).toBe('ask')
+  })
+})
+
+test('requests that started before it opened keep their place until they end', () => {
+  const gate = gateOf(2)
+  const hanging: Passage = gate.begin(startMs, 'first')
+  ask(gate, answered(503))
+  const hanging2: Passage = gate.begin(startMs, 'manual')
+  const probeAtMs = startMs + openMs
+  expect(gate.access(probeAtMs, 'first')).toBe('leave_out')
+  expect(gate.end(hanging, answered(200), probeAtMs)).toBeUndefined()
+  expect(gate.access(probeAtMs, 'first')).toBe('ask')
+  gate.end(hanging2, { kind: 'timeout' }, probeAtMs)
+  expect(gate.access(probeAtMs, 'first')).toBe('ask')
+})
