@@ -1,68 +1,99 @@
 import type { EndedCounts } from '../../delivery/index.ts'
 import { emptyLedger, type DeliveryLedger } from '../../model/index.ts'
 import type { Database, Statement } from './database.ts'
+import { toStored } from './stored-text.ts'
 import type { Companion } from './write-queue.ts'
 
-/** A figure that the file keeps: a line of the books, deliveries that were purged, ids given out. */
-export type CountName = keyof DeliveryLedger | `purged_${keyof EndedCounts}` | 'ids'
+type LedgerLine = keyof DeliveryLedger
+
+/** A figure that each destination has of its own: a line of the books, or deliveries that were purged. */
+export type DeliveryCount =
+  'deliveries' | 'pending' | keyof EndedCounts | `purged_${keyof EndedCounts}`
+
+/** A figure of the whole store: a line of the books, or how many ids were given out. */
+export type StoreCount = Exclude<LedgerLine, DeliveryCount> | 'ids'
+
+/** Stands in the place of a destination where a figure is of the whole store. */
+const wholeStore = ''
+
+interface Change {
+  readonly destinationId: string
+  readonly name: StoreCount | DeliveryCount
+  count: number
+}
 
 interface CountRow {
-  readonly name: CountName
+  readonly name: StoreCount | DeliveryCount
   readonly count: number
 }
+
+type CountsByName = Partial<Record<StoreCount | DeliveryCount, number>>
 
 /**
  * The figures that are kept in the file: changes gather in memory and are written once per
  * transaction, as differences, because another process may change the same figures.
  */
 export class Counts implements Companion {
+  readonly #readAll: Statement
   readonly #read: Statement
   readonly #write: Statement
-  readonly #changes = new Map<CountName, number>()
+  readonly #changes = new Map<string, Change>()
   #idsGiven: number
+  #idsTaken = 0
 
   constructor(database: Database) {
-    this.#read = database.prepare('SELECT name, count FROM counts')
+    this.#readAll = database.prepare('SELECT name, sum(count) AS count FROM counts GROUP BY name')
+    this.#read = database.prepare('SELECT name, count FROM counts WHERE destination_id = ?')
     this.#write = database.prepare(`
-      INSERT INTO counts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET count = count + excluded.count`)
-    this.#idsGiven = this.#all().ids ?? 0
+      INSERT INTO counts VALUES (?, ?, ?)
+      ON CONFLICT (destination_id, name) DO UPDATE SET count = count + excluded.count`)
+    this.#idsGiven = byName(this.#read.all(wholeStore)).ids ?? 0
   }
 
-  /** Changes a figure within the transaction at hand. */
-  add(name: CountName, change: number): void {
-    this.#changes.set(name, (this.#changes.get(name) ?? 0) + change)
+  /** Changes a figure of the whole store within the transaction at hand. */
+  add(name: StoreCount, count: number): void {
+    this.#change({ destinationId: wholeStore, name, count })
+  }
+
+  /** Changes a figure of a destination within the transaction at hand. */
+  addFor(destinationId: string, name: DeliveryCount, count: number): void {
+    this.#change({ destinationId: toStored(destinationId), name, count })
   }
 
   /** An id that no delivery ever had, purged ones included. Only for the process that delivers. */
   takeId(): number {
-    this.add('ids', 1)
-    return this.#idsGiven + (this.#changes.get('ids') ?? 0)
+    this.#idsTaken++
+    return this.#idsGiven + this.#idsTaken
   }
 
   save(): void {
-    for (const [name, change] of this.#changes) if (change !== 0) this.#write.run(name, change)
+    if (this.#idsTaken > 0) this.add('ids', this.#idsTaken)
+    for (const { destinationId, name, count } of this.#changes.values()) {
+      if (count !== 0) this.#write.run(destinationId, name, count)
+    }
   }
 
   commit(): void {
-    this.#idsGiven += this.#changes.get('ids') ?? 0
-    this.#changes.clear()
+    this.#idsGiven += this.#idsTaken
+    this.discard()
   }
 
   discard(): void {
+    this.#idsTaken = 0
     this.#changes.clear()
   }
 
-  /** The books as they were committed. */
-  ledger(): DeliveryLedger {
-    const counts = this.#all()
-    const names = Object.keys(emptyLedger) as (keyof DeliveryLedger)[]
-    const lines = names.map((name) => [name, counts[name] ?? 0] as const)
-    return { ...emptyLedger, ...Object.fromEntries(lines) }
+  /** The books as they were committed: of the deliveries to one destination, or of all. */
+  ledger(destinationId?: string): DeliveryLedger {
+    if (destinationId === undefined) return ledgerOf(byName(this.#readAll.all()))
+    const ofStore = byName(this.#read.all(wholeStore))
+    const ofDestination = byName(this.#read.all(toStored(destinationId)))
+    return ledgerOf({ ...ofStore, ...ofDestination })
   }
 
   /** How many deliveries were purged, by how they ended. */
   purged(): EndedCounts {
-    const counts = this.#all()
+    const counts = byName(this.#readAll.all())
     return {
       delivered: counts.purged_delivered ?? 0,
       failed: counts.purged_failed ?? 0,
@@ -70,8 +101,20 @@ export class Counts implements Companion {
     }
   }
 
-  #all(): Partial<Record<CountName, number>> {
-    const rows = this.#read.all() as readonly CountRow[]
-    return Object.fromEntries(rows.map(({ name, count }) => [name, count]))
+  #change({ destinationId, name, count }: Change): void {
+    const key = `${name} ${destinationId}`
+    const change = this.#changes.get(key)
+    if (change === undefined) this.#changes.set(key, { destinationId, name, count })
+    else change.count += count
   }
+}
+
+function byName(rows: readonly unknown[]): CountsByName {
+  return Object.fromEntries((rows as readonly CountRow[]).map(({ name, count }) => [name, count]))
+}
+
+function ledgerOf(counts: CountsByName): DeliveryLedger {
+  const names = Object.keys(emptyLedger) as LedgerLine[]
+  const lines = names.map((name) => [name, counts[name] ?? 0] as const)
+  return { ...emptyLedger, ...Object.fromEntries(lines) }
 }

@@ -107,11 +107,11 @@ export class DeliveryQueue {
     for (const { destinationId, body } of deliveries) {
       const id = this.#counts.takeId()
       const bodyId = bodyIds.get(body) ?? 0
+      this.#counts.addFor(destinationId, 'deliveries', 1)
+      this.#counts.addFor(destinationId, 'pending', 1)
       this.#statements.addDelivery({ destinationId, id, event, bodyId, nowMs })
       give({ id, destinationId, messageId, type, body, dueAtMs: nowMs, ...untried })
     }
-    this.#counts.add('deliveries', deliveries.length)
-    this.#counts.add('pending', deliveries.length)
     return outcome
   }
 
@@ -161,8 +161,8 @@ export class DeliveryQueue {
     const { destinationId, id } = delivery
     // Only what the file calls pending: another process may have ended it.
     if (!this.#statements.end({ destinationId, id, state: kind, attempts, ...end })) return
-    this.#counts.add(kind, 1)
-    this.#counts.add('pending', -1)
+    this.#counts.addFor(destinationId, kind, 1)
+    this.#counts.addFor(destinationId, 'pending', -1)
   }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { EvrouteError } from '../../model/index.ts'
 
@@ -15,7 +15,7 @@ export function expectFolder(path: string): void {
 
 /** @throws EvrouteError `store_unusable` when there is no such file */
 export function expectFile(path: string): void {
-  if (existsSync(path)) return
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return
   throw new EvrouteError({
     code: 'store_unusable',
     message: `Cannot use the store ${path}: there is no such file`,

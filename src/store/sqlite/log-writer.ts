@@ -96,8 +96,8 @@ export class LogWriter {
       const rows = this.#toRetry(destinationId, { filter, limit: left })
       for (const { id, state } of rows) {
         this.#retryOne.run(nowMs, destinationId, id)
-        this.#counts.add('pending', 1)
-        this.#counts.add(state, -1)
+        this.#counts.addFor(fromStored(destinationId), 'pending', 1)
+        this.#counts.addFor(fromStored(destinationId), state, -1)
       }
       left -= rows.length
     }
@@ -137,7 +137,7 @@ export class LogWriter {
       for (const state of states) {
         const rows = this.#endedBefore.all(destinationId, state, beforeMs, left) as EndedRow[]
         for (const row of rows) this.#forget(destinationId, row)
-        this.#counts.add(`purged_${state}`, rows.length)
+        this.#counts.addFor(fromStored(destinationId), `purged_${state}`, rows.length)
         left -= rows.length
       }
     }
@@ -164,12 +164,11 @@ export class LogWriter {
         ) as { readonly id: number }[]
         const rows = found.filter(({ id }) => !leasedIds.has(id)).slice(0, left)
         for (const { id } of rows) this.#abandon.run(nowMs, destinationId, id)
+        this.#counts.addFor(fromStored(destinationId), 'expired', rows.length)
+        this.#counts.addFor(fromStored(destinationId), 'pending', -rows.length)
         left -= rows.length
       }
     }
-    const abandoned = rowsMax - left
-    this.#counts.add('expired', abandoned)
-    this.#counts.add('pending', -abandoned)
-    return abandoned
+    return rowsMax - left
   }
 }

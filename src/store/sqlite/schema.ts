@@ -14,7 +14,7 @@ const applicationId = 0x65767274
  *   other what came to its end, in the order it did
  * - `requests`: what was sent, and how it was answered; `id` counts those of a delivery
  * - `seen`: what deduplication remembers
- * - `counts`: the books, what was purged, and how many ids were given out
+ * - `counts`: the books and what was purged, per destination; how many ids were given out
  */
 const migrations: readonly string[] = [
   `
@@ -79,8 +79,10 @@ const migrations: readonly string[] = [
   CREATE INDEX seen_by_time ON seen (seen_at);
 
   CREATE TABLE counts (
-    name TEXT PRIMARY KEY,
-    count INTEGER NOT NULL
+    destination_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (destination_id, name)
   ) STRICT, WITHOUT ROWID;
   `,
 ]

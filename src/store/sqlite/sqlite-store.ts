@@ -87,8 +87,8 @@ export class SqliteStore implements DeliveryStore {
       database.exec('PRAGMA synchronous = FULL')
       if (pragma(database, 'synchronous') !== synchronousFull) throw new Error('it does not sync')
       migrate(database, path)
-      // A file that may only be read would show it at the first write.
-      database.exec('BEGIN IMMEDIATE; ROLLBACK')
+      // A file that may only be read shows it at the first write.
+      database.exec("DELETE FROM counts WHERE name = ''")
       return new SqliteStore(path, database, lock)
     } catch (error) {
       database?.close()
@@ -146,8 +146,8 @@ export class SqliteStore implements DeliveryStore {
     return this.#read(() => request.destinationIds.flatMap((id) => this.#queue.nextDue(id)))
   }
 
-  ledger(): Promise<DeliveryLedger> {
-    return this.#read(() => this.#counts.ledger())
+  ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
+    return this.#read(() => this.#counts.ledger(request?.destinationId))
   }
 
   list(request: {

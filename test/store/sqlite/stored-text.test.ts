@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { fromStored, toStored } from '../../../src/store/sqlite/stored-text.ts'
+import { newPath } from './store-calls.ts'
 
 test('plain text is stored as it is', () => {
   const text = '{"name":"Zoë 🦊\\n"}'
@@ -9,7 +10,7 @@ test('plain text is stored as it is', () => {
 })
 
 test('any text comes back out of the database as it was', async () => {
-  const database = await openDatabase(':memory:')
+  const database = await openDatabase(await newPath())
   const echo = database.prepare('SELECT ? AS text')
   const special = fc.constantFrom('\0', '\u001a', '\ud83e', '\udd8a', '🦊', 'a', '0000')
   fc.assert(

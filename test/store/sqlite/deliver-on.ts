@@ -1,0 +1,41 @@
+// Delivers from the store that it is given, on and on, until it is asked to end; then writes its audit.
+import type { LeasedDelivery, Settlement } from '../../../src/delivery/index.ts'
+import type { Lane } from '../../../src/model/index.ts'
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+
+const nowMs = 1_000
+const lanes: readonly Lane[] = ['first', 'retry', 'manual']
+
+/** Delivers, fails and puts off in turn. */
+function settlementOf(delivery: LeasedDelivery, turn: number): Settlement {
+  const attempts = delivery.attempts + 1
+  if (turn % 3 === 0) return { kind: 'delivered', delivery, attempts }
+  if (turn % 3 === 1) return { kind: 'failed', delivery, attempts, reason: 'status_404' }
+  const progress = { attempts, windowAttempts: 1, firstAttemptAtMs: nowMs, holds: [] }
+  return { kind: 'retry', delivery, dueAtMs: nowMs, expiresAtMs: nowMs, progress }
+}
+
+const store = await SqliteStore.open(process.argv[2] ?? '')
+const end = new AbortController()
+process.on('SIGTERM', () => end.abort())
+
+for (let round = 0; !end.signal.aborted; round++) {
+  const events = ['a', 'b', 'c'].map((part) => ({
+    sourceId: 'website',
+    messageId: `m_${round}_${part}`,
+    type: 'track' as const,
+    userId: null,
+    deliveries: ['ads', 'crm'].map((destinationId) => ({ destinationId, body: `{"n":${round}}` })),
+  }))
+  const handOver = [{ destinationId: 'ads', deliveriesMax: 1 }]
+  const { leased } = await store.add({ nowMs, seenSinceMs: 0, events, handOver })
+  const shares = ['ads', 'crm'].flatMap((destinationId) =>
+    lanes.map((lane) => ({ destinationId, lane, deliveriesMax: 1, dueByMs: nowMs })),
+  )
+  const claimed = await store.claim({ nowMs, shares })
+  const settlements = [...leased, ...claimed].map((one, place) => settlementOf(one, round + place))
+  await store.settle({ nowMs, settlements, requests: [] })
+  if (round === 5) process.stdout.write('delivering\n')
+}
+process.stdout.write(JSON.stringify(await store.audit()))
+await store.close()

@@ -1,0 +1,10 @@
+// Opens the store that it is given as a user who owns nothing, and writes the error.
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+
+if (process.getuid?.() === 0) process.setuid?.(65_534)
+try {
+  await SqliteStore.open(process.argv[2] ?? '')
+} catch (error) {
+  const { code, message, hint } = error as Error & { code: string; hint: string }
+  process.stdout.write(JSON.stringify({ code, message, hint }))
+}

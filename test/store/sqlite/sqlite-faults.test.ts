@@ -1,0 +1,240 @@
+import { execFileSync } from 'node:child_process'
+import { chmod, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { openDatabase, type Database } from '../../../src/store/sqlite/database.ts'
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { delivered, event, nowMs } from '../../conformance/store-under-test.ts'
+import { runSource } from '../../support/run-source.ts'
+import { add, claim, longEvent, newPath } from './store-calls.ts'
+
+let path = ''
+beforeEach(async () => {
+  path = await newPath()
+})
+
+async function openStore(): Promise<SqliteStore> {
+  const store = await SqliteStore.open(path)
+  onTestFinished(() => store.close())
+  return store
+}
+
+/** A store of which enough is in the file, not in the log, to be damaged there. */
+async function openFilledStore(): Promise<SqliteStore> {
+  const filling = await SqliteStore.open(path)
+  const events = Array.from({ length: 200 }, (_, index) => longEvent(`m_${index}`, 2_000))
+  await filling.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
+  await filling.close()
+  return openStore()
+}
+
+/** Does it in another process: closing a file would end this one's locks on it. */
+function elsewhere(source: string): void {
+  execFileSync(process.execPath, ['-e', `const path = ${JSON.stringify(path)}; ${source}`])
+}
+
+const unusable = (words: string) => ({
+  code: 'store_unusable',
+  message: expect.stringContaining(words) as string,
+  hint: expect.stringMatching(/.+/) as string,
+})
+
+async function expectUnusable(store: SqliteStore, words: string): Promise<void> {
+  await expect(add(store, 'm_new')).rejects.toMatchObject(unusable(words))
+  // For good: nobody can tell what of the file is still true.
+  await expect(add(store, 'm_newer')).rejects.toMatchObject(unusable(words))
+  await expect(claim(store)).rejects.toMatchObject(unusable(words))
+}
+
+describe('a store whose files are removed or replaced while it is open', () => {
+  const harms: readonly (readonly [string, (file: string) => Promise<void>])[] = [
+    ['removed', (file) => rm(file)],
+    [
+      'replaced',
+      async (file) => {
+        await writeFile(`${file}.other`, 'a shopping list')
+        await rename(`${file}.other`, file)
+      },
+    ],
+  ]
+
+  describe.each(harms)('%s', (word, harm) => {
+    test.each(['', '-wal'])('notices it before it answers an add: store.db%s', async (suffix) => {
+      const store = await openStore()
+      await add(store, 'm_1')
+      await harm(path + suffix)
+      await expectUnusable(store, `${path}${suffix} was ${word}`)
+    })
+
+    test.each(['', '-wal'])('notices it before it settles: store.db%s', async (suffix) => {
+      const store = await openStore()
+      await add(store, 'm_1')
+      const [delivery] = await claim(store)
+      await harm(path + suffix)
+      const settled = store.settle({ nowMs, settlements: [delivered(delivery!)], requests: [] })
+      await expect(settled).rejects.toMatchObject(unusable(`${path}${suffix} was ${word}`))
+    })
+  })
+
+  test('leaves a file alone that was put in its place', async () => {
+    const other = await newPath()
+    const otherStore = await SqliteStore.open(other)
+    await add(otherStore, 'm_other')
+    await otherStore.close()
+    const store = await SqliteStore.open(path)
+    await rename(other, path)
+    await expectUnusable(store, 'was replaced')
+    await store.close()
+    const reopened = await openStore()
+    expect(await reopened.list({ filter: {}, limit: 10 })).toMatchObject([{ messageId: 'm_other' }])
+  })
+})
+
+describe('a store whose files are damaged while it is open', () => {
+  test.each([
+    ['cut in half', 'fs.truncateSync(path, fs.statSync(path).size / 2)'],
+    ['emptied', 'fs.truncateSync(path, 0)'],
+    ['overwritten', "fs.writeFileSync(path, 'x'.repeat(fs.statSync(path).size))"],
+    [
+      'overwritten in its middle',
+      "fs.writeSync(fs.openSync(path, 'r+'), 'x'.repeat(50_000), 9_000)",
+    ],
+  ])('notices a file that was %s', async (_name, source) => {
+    const store = await openFilledStore()
+    elsewhere(source)
+    await expectUnusable(store, path)
+  })
+
+  test('notices a log that was cut short', async () => {
+    const store = await openStore()
+    await add(store, 'm_1')
+    elsewhere("fs.truncateSync(path + '-wal', 0)")
+    await expectUnusable(store, `${path}-wal was cut short`)
+  })
+
+  test('goes on when a tool for SQLite wrote the file', async () => {
+    const store = await openFilledStore()
+    const tool = await openDatabase(path, 'write')
+    tool.exec('CREATE TABLE notes (text TEXT); PRAGMA wal_checkpoint(PASSIVE)')
+    tool.close()
+    expect(await add(store, 'm_new')).toEqual(['routed'])
+  })
+
+  test('goes on after its own copying of the log into the file', async () => {
+    const store = await openStore()
+    for (let turn = 0; turn < 4; turn++) {
+      const events = Array.from({ length: 500 }, (_, part) => longEvent(`m_${turn}_${part}`, 5_000))
+      const { outcomes } = await store.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
+      expect(new Set(outcomes)).toEqual(new Set(['routed']))
+    }
+  })
+})
+
+describe('a store whose disk is full', () => {
+  let connection: Database
+  let store: SqliteStore
+
+  beforeEach(async () => {
+    store = await SqliteStore.open(path, async (file) => (connection = await openDatabase(file)))
+    onTestFinished(() => store.close())
+    await add(store, 'm_1')
+  })
+
+  /** Lets the file grow no more, or as it likes. */
+  function setRoom(pages: 'none' | 'plenty'): void {
+    connection.exec(`PRAGMA max_page_count = ${pages === 'none' ? 1 : 1_000_000}`)
+  }
+
+  const batch = {
+    nowMs,
+    seenSinceMs: 0,
+    events: [event('m_2', 'crm'), longEvent('m_3', 100_000)],
+    handOver: [{ destinationId: 'crm', deliveriesMax: 2 }],
+  }
+
+  test('refuses an add, of which it keeps nothing, and says that room is wanted', async () => {
+    setRoom('none')
+    await expect(store.add(batch)).rejects.toMatchObject({
+      code: 'store_unusable',
+      message: expect.stringContaining('full') as string,
+      hint: expect.stringContaining('Make room') as string,
+    })
+    expect(await store.ledger()).toMatchObject({ accepted: 1, pending: 1 })
+    expect(await store.list({ filter: {}, limit: 10 })).toHaveLength(1)
+    expect(await claim(store)).toMatchObject([{ messageId: 'm_1' }])
+  })
+
+  test('settles, and adds what fits, while it refuses an add that came with them', async () => {
+    const [delivery] = await claim(store)
+    setRoom('none')
+    const [big, settled] = await Promise.allSettled([
+      store.add(batch),
+      store.settle({ nowMs, settlements: [delivered(delivery!)], requests: [] }),
+    ])
+    expect([big.status, settled.status]).toEqual(['rejected', 'fulfilled'])
+    expect(await store.ledger()).toMatchObject({ accepted: 1, delivered: 1, pending: 0 })
+  })
+
+  test('goes on once there is room, and has stored what it acknowledged and nothing else', async () => {
+    setRoom('none')
+    await expect(store.add(batch)).rejects.toMatchObject({ code: 'store_unusable' })
+    setRoom('plenty')
+    const { outcomes, leased } = await store.add(batch)
+    expect(outcomes).toEqual(['routed', 'routed'])
+    expect(leased.map(({ messageId }) => messageId)).toEqual(['m_2', 'm_3'])
+    await store.close()
+    const reopened = await openStore()
+    const listed = await reopened.list({ filter: {}, limit: 10 })
+    expect(listed.map(({ id, messageId }) => [id, messageId])).toEqual([
+      [3, 'm_3'],
+      [2, 'm_2'],
+      [1, 'm_1'],
+    ])
+  })
+})
+
+describe('a store that a commit fails in', () => {
+  test('keeps the lease whose settlement could not be written, and goes on', async () => {
+    let connection: Database | undefined
+    const store = await SqliteStore.open(path, async (file) => {
+      return (connection = await openDatabase(file))
+    })
+    onTestFinished(() => store.close())
+    await add(store, 'm_1')
+    const [delivery] = await claim(store)
+    const settle = () => store.settle({ nowMs, settlements: [delivered(delivery!)], requests: [] })
+    connection!.exec('PRAGMA query_only = 1')
+    await expect(settle()).rejects.toMatchObject({ code: 'store_unusable' })
+    expect(await claim(store)).toEqual([])
+    connection!.exec('PRAGMA query_only = 0')
+    await settle()
+    expect(await store.ledger()).toMatchObject({ delivered: 1, pending: 0 })
+  })
+})
+
+describe('a store that cannot be opened', () => {
+  test('says that its folder is missing', async () => {
+    const missing = join(path, 'no', 'store.db')
+    await expect(SqliteStore.open(missing)).rejects.toMatchObject({
+      code: 'store_unusable',
+      message: expect.stringContaining(`no folder ${dirname(missing)}`) as string,
+      hint: 'Make the folder, or name another file.',
+    })
+  })
+
+  const folders = [
+    ['a file that it may not write', 0o777],
+    ['a folder that it may not write', 0o755],
+  ] as const
+  test.skipIf(process.platform === 'win32').each(folders)('names %s', async (_name, mode) => {
+    await (await SqliteStore.open(path)).close()
+    await Promise.all([chmod(path, 0o444), chmod(dirname(path), mode)])
+    await rm(`${path}-lock`)
+    const output = await runSource(new URL('open-as-nobody.ts', import.meta.url), [path])
+    expect(JSON.parse(output)).toMatchObject({
+      code: 'store_unusable',
+      message: expect.stringContaining(path) as string,
+      hint: expect.stringContaining('folder') as string,
+    })
+  })
+})

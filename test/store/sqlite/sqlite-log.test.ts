@@ -1,0 +1,230 @@
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { DeliveryLog, StoreAudit } from '../../../src/delivery/index.ts'
+import { imbalances } from '../../../src/model/index.ts'
+import { openDatabase } from '../../../src/store/sqlite/database.ts'
+import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { delivered, ended, nowMs, retried } from '../../conformance/store-under-test.ts'
+import { startSource } from '../../support/run-source.ts'
+import { add, claim, newPath } from './store-calls.ts'
+
+function expectBalance({ ledger, counted, purged }: StoreAudit): void {
+  expect(imbalances({ ...ledger, read: ledger.accepted, rejected: 0 })).toEqual([])
+  for (const state of ['delivered', 'failed', 'expired'] as const) {
+    expect([state, ledger[state]]).toEqual([state, counted[state] + purged[state]])
+  }
+  expect(counted.pending).toBe(ledger.pending)
+}
+
+const nothingOld = {
+  nowMs,
+  deliveredBeforeMs: 0,
+  failedBeforeMs: 0,
+  abandonedBeforeMs: 0,
+  messageIdsBeforeMs: 0,
+  rowsMax: 10,
+}
+
+describe('SqliteLog', () => {
+  let path = ''
+  beforeEach(async () => {
+    path = await newPath()
+  })
+
+  async function beside(
+    use: (store: SqliteStore, log: DeliveryLog) => Promise<void>,
+    options = { write: true },
+  ): Promise<void> {
+    const store = await SqliteStore.open(path)
+    const log = await SqliteLog.open(path, options)
+    try {
+      await use(store, log)
+      expectBalance(await store.audit())
+    } finally {
+      await log.close()
+      await store.close()
+    }
+  }
+
+  test('shows what its deliverer does', async () => {
+    await beside(
+      async (store, log) => {
+        await add(store, 'm_1')
+        expect(await log.list({ filter: {}, limit: 10 })).toMatchObject([{ messageId: 'm_1' }])
+        const [delivery] = await claim(store)
+        await store.settle({ nowMs, settlements: [delivered(delivery!)], requests: [] })
+        expect(await log.story(delivery!)).toMatchObject({ state: 'delivered' })
+        expect(await log.audit()).toEqual(await store.audit())
+      },
+      { write: false },
+    )
+  })
+
+  test('shows a store that nobody delivers from', async () => {
+    const store = await SqliteStore.open(path)
+    await add(store, 'm_1')
+    await store.close()
+    const log = await SqliteLog.open(path, { write: false })
+    expect(await log.list({ filter: {}, limit: 10 })).toHaveLength(1)
+    await log.close()
+  })
+
+  test('retries for the deliverer', async () => {
+    await beside(async (store, log) => {
+      await add(store, 'm_1')
+      const [delivery] = await claim(store)
+      await store.settle({ nowMs, settlements: [ended('failed', delivery!)], requests: [] })
+      expect(await log.retry({ nowMs, filter: {}, limit: 10 })).toBe(1)
+      expect(await claim(store, 'manual')).toMatchObject([{ messageId: 'm_1', windowAttempts: 0 }])
+    })
+  })
+
+  test('what it retries while it is given out ends with that round, if the round ends it', async () => {
+    await beside(async (store, log) => {
+      await add(store, 'm_1')
+      const [first] = await claim(store)
+      await store.settle({ nowMs, settlements: [retried(first!)], requests: [] })
+      const [second] = await claim(store, 'retry')
+      expect(await log.retry({ nowMs, filter: {}, limit: 10 })).toBe(1)
+      await store.settle({ nowMs, settlements: [delivered(second!)], requests: [] })
+      expect(await claim(store, 'manual')).toEqual([])
+      expect(await store.ledger()).toMatchObject({ delivered: 1, pending: 0 })
+    })
+  })
+
+  test('what it retries while it is given out is due at once after that round, if that fails', async () => {
+    await beside(async (store, log) => {
+      await add(store, 'm_1')
+      const [first] = await claim(store)
+      await store.settle({ nowMs, settlements: [retried(first!)], requests: [] })
+      const [second] = await claim(store, 'retry')
+      await log.retry({ nowMs, filter: {}, limit: 10 })
+      await store.settle({ nowMs, settlements: [retried(second!, nowMs + 1)], requests: [] })
+      expect(await claim(store, 'manual')).toMatchObject([{ attempts: 2, windowAttempts: 0 }])
+    })
+  })
+
+  test('what another process ended is not ended again', async () => {
+    await beside(async (store, log) => {
+      await add(store, 'm_1')
+      const [delivery] = await claim(store)
+      const other = await openDatabase(path, 'write')
+      other.exec(`
+        BEGIN; UPDATE deliveries SET state = 'expired', settled_at = 1;
+        UPDATE counts SET count = count - 1 WHERE name = 'pending';
+        INSERT INTO counts VALUES ('crm', 'expired', 1); COMMIT`)
+      other.close()
+      await store.settle({ nowMs, settlements: [delivered(delivery!)], requests: [] })
+      expect(await log.story(delivery!)).toMatchObject({ state: 'expired', settledAtMs: 1 })
+    })
+  })
+
+  test('forgets what is old, and gives up nothing: it cannot know what is given out', async () => {
+    await beside(async (store, log) => {
+      await add(store, 'm_1', 'm_2')
+      const [delivery] = await claim(store)
+      await store.settle({ nowMs, settlements: [delivered(delivery!)], requests: [] })
+      const [deliveredBeforeMs, abandonedBeforeMs] = [nowMs + 1, nowMs + 1]
+      const old = { ...nothingOld, deliveredBeforeMs, abandonedBeforeMs }
+      expect(await log.purge(old)).toEqual({ rows: 1, abandoned: 0 })
+    })
+  })
+
+  test('neither retries nor purges when it was opened to be read', async () => {
+    await beside(
+      async (_store, log) => {
+        const refused = { code: 'store_unusable', hint: 'Open it with write: true.' }
+        const retry = log.retry({ nowMs, filter: {}, limit: 10 })
+        await expect(retry).rejects.toMatchObject(refused)
+        await expect(log.purge(nothingOld)).rejects.toMatchObject(refused)
+      },
+      { write: false },
+    )
+  })
+
+  test('neither disturbs a busy deliverer nor fails beside it', async () => {
+    const deliverer = startSource(new URL('deliver-on.ts', import.meta.url), [path])
+    await once(deliverer.stdout!, 'data')
+    const [reader, writer] = [
+      await SqliteLog.open(path, { write: false }),
+      await SqliteLog.open(path, { write: true }),
+    ]
+    let retriedCount = 0
+    for (let turn = 0; turn < 100; turn++) {
+      await reader.list({ filter: { states: ['failed'] }, limit: 5 })
+      expectBalance(await reader.audit())
+      retriedCount += await writer.retry({ nowMs: 1_000, filter: {}, limit: 3 })
+    }
+    deliverer.kill('SIGTERM')
+    const [output, exit] = await Promise.all([text(deliverer.stdout!), once(deliverer, 'exit')])
+    expect(exit).toEqual([0, null])
+    expect(retriedCount).toBeGreaterThan(0)
+    const audit = JSON.parse(output) as StoreAudit
+    expectBalance(audit)
+    expect(await reader.audit()).toEqual(audit)
+    await Promise.all([reader.close(), writer.close()])
+  })
+
+  test('rejects with store_closed after close, which can be called again', async () => {
+    await beside(async (_store, log) => {
+      await log.close()
+      await log.close()
+      await expect(log.audit()).rejects.toMatchObject({ code: 'store_closed' })
+    })
+  })
+
+  describe.each([{ write: false }, { write: true }])('with %o refuses', (options) => {
+    async function expectRefused(hint: string): Promise<void> {
+      const opened = SqliteLog.open(path, options)
+      await expect(opened).rejects.toMatchObject({
+        code: 'store_unusable',
+        hint: expect.stringContaining(hint) as string,
+      })
+    }
+
+    test('a file that is not there, and does not make it', async () => {
+      await expectRefused('Name a store')
+      expect(existsSync(path)).toBe(false)
+    })
+
+    test('a folder', async () => {
+      await mkdir(path)
+      await expectRefused('Name a store')
+    })
+
+    test('what is no database', async () => {
+      await writeFile(path, 'a shopping list\n'.repeat(100))
+      await expectRefused('Name another file')
+    })
+
+    test('an empty file, and leaves it so', async () => {
+      await writeFile(path, '')
+      await expectRefused('Name another file')
+      const after = await openDatabase(path)
+      expect(after.prepare('SELECT name FROM sqlite_schema').all()).toEqual([])
+      after.close()
+    })
+
+    test('the database of another program', async () => {
+      const other = await openDatabase(path)
+      other.exec('CREATE TABLE notes (text TEXT)')
+      other.close()
+      await expectRefused('Name another file')
+    })
+
+    test.each([
+      ['an older version', 0, 'Deliver from it once'],
+      ['a newer version', 1_000, 'Use that version'],
+    ])('a file of %s', async (_name, version, hint) => {
+      await (await SqliteStore.open(path)).close()
+      const other = await openDatabase(path)
+      other.exec(`PRAGMA user_version = ${version}`)
+      other.close()
+      await expectRefused(hint)
+    })
+  })
+})
