@@ -113,12 +113,6 @@ export class WebhookSender {
 /** Makes a socket and returns it before it is connected, which undici's own type does not tell. */
 type Connect = (options: buildConnector.Options, callback: buildConnector.Callback) => unknown
 
-/** Who waits for a connection. */
-interface Waiter {
-  readonly resolve: (connection: Connection) => void
-  readonly reject: (error: Error) => void
-}
-
 /**
  * The connections to one origin, each with one request at a time.
  *
@@ -129,7 +123,7 @@ class Connections {
   readonly #all: readonly Connection[]
   /** The one that was used last is at the end, and is used next. */
   readonly #idle: Connection[]
-  readonly #waiters = new Set<Waiter>()
+  readonly #waiters = new Set<(connection: Connection) => void>()
   #closed = false
 
   constructor(origin: string, connectionsMax: number) {
@@ -161,33 +155,30 @@ class Connections {
     }
   }
 
-  /** Ends them all, and the waiting for one. */
+  /** Ends them all. Who waits for one gets it, and the error that it is closed. */
   async close(): Promise<void> {
     this.#closed = true
-    for (const { reject } of this.#waiters) reject(new errors.ClientClosedError())
-    this.#waiters.clear()
     await Promise.all(this.#all.map((connection) => connection.end()))
   }
 
   #nextIdle(deadline: AbortSignal): Promise<Connection> {
     return new Promise((resolve, reject) => {
-      const waiter = { resolve, reject }
-      this.#waiters.add(waiter)
+      this.#waiters.add(resolve)
       deadline.addEventListener('abort', () => {
-        this.#waiters.delete(waiter)
+        this.#waiters.delete(resolve)
         reject(new errors.RequestAbortedError())
       })
     })
   }
 
   #release(connection: Connection): void {
-    const [waiter] = this.#waiters
-    if (waiter === undefined) {
+    const [lend] = this.#waiters
+    if (lend === undefined) {
       this.#idle.push(connection)
       return
     }
-    this.#waiters.delete(waiter)
-    waiter.resolve(connection)
+    this.#waiters.delete(lend)
+    lend(connection)
   }
 }
 

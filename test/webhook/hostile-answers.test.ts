@@ -133,6 +133,7 @@ describe('is stopped long before the deadline:', () => {
     const post = postTo({ url: endpoint.url() }, { concurrency: 1 })
     expect(await post()).toMatchObject(outcome)
     await endpoint.disconnected()
+    expect(endpoint.connections).toBe(1)
     expect(endpoint.sentBytesMax).toBeLessThan(sentBytesMax)
     expect(await post()).toMatchObject({ kind: 'answered', status: 204 })
   })

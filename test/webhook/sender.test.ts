@@ -194,6 +194,14 @@ describe('connections', () => {
     expect(endpoint.connections).toBe(1)
   })
 
+  test('are kept however much they have carried', async () => {
+    const endpoint = await TestEndpoint.start({ status: 200, body: '.'.repeat(60 * 1024) })
+    const post = postTo({ url: endpoint.url }, { concurrency: 1 })
+    for (let count = 0; count < 20; count++) await post()
+    expect(endpoint.requests).toHaveLength(20)
+    expect(endpoint.connections).toBe(1)
+  })
+
   test('are never more than the concurrency', async () => {
     const { opened, open } = gate()
     const endpoint = await TestEndpoint.start({ status: 200, after: opened })
