@@ -1,7 +1,9 @@
-import type { Destination, Lane } from '../model/index.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Destination } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import type { WebhookSender } from '../webhook/index.ts'
 import { defaultBreakerPolicy, type BreakerPolicy } from './circuit-breaker.ts'
+import { byDestination, Claims } from './claims.ts'
 import { breakerOpen, DestinationQueue } from './destination-queue.ts'
 import { Outbox } from './outbox.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts'
@@ -13,7 +15,6 @@ import type {
   NewEvent,
   Room,
   Settlement,
-  Share,
 } from './store-port.ts'
 import { WaitingTimes } from './waiting-times.ts'
 
@@ -45,9 +46,6 @@ const dedupeWindowMsDefault = 24 * 60 * 60 * 1_000
 const requestsMaxDefault = 512
 /** Deliveries that are given up at once when their endpoint stays down. */
 const givenUpAtOnceMax = 500
-/** Later than any moment: what is due whenever it is asked for. */
-const whenever = Number.MAX_SAFE_INTEGER
-const lanes: readonly Lane[] = ['manual', 'first', 'retry']
 
 /**
  * Takes deliveries in, keeps a few of every destination leased and ready, sends them as fast as their
@@ -65,6 +63,7 @@ export class Dispatcher {
   readonly #dedupeWindowMs: number
   readonly #queues: ReadonlyMap<string, DestinationQueue>
   readonly #times: WaitingTimes
+  readonly #claims: Claims
   readonly #outbox: Outbox
   readonly #rounds: Rounds
   /** Destinations whose endpoints were found down again, with the error. */
@@ -90,11 +89,13 @@ export class Dispatcher {
     }))
     this.#queues = new Map(roundTargets.map(({ queue }) => [queue.destination.id, queue]))
     this.#times = new WaitingTimes([...this.#queues.keys()])
+    const { clock } = runtime
+    this.#claims = new Claims({ store, clock, queues: this.#queues, times: this.#times })
     const goOn = (): void => this.#goOn()
     const failed = (error: unknown): void => this.#fail(error)
     this.#outbox = new Outbox({
       store,
-      clock: runtime.clock,
+      clock,
       settled: (settlement) => this.#settled(settlement),
       drained: goOn,
       failed,
@@ -131,6 +132,8 @@ export class Dispatcher {
       return added.outcomes
     } finally {
       this.#takeOver(leased, handOver, events)
+      // Nobody else waits for what is given back after the end.
+      if (this.#stopped) await this.#outbox.written()
     }
   }
 
@@ -162,7 +165,7 @@ export class Dispatcher {
     this.#timer?.cancel()
     // A claim that is under way may still lease deliveries.
     await this.#run
-    for (const queue of this.#queues.values()) this.#giveBack(queue.giveBack('all'))
+    this.#giveBackAll()
     await this.#rounds.ended()
     await this.#outbox.written()
     this.#endWaits()
@@ -172,13 +175,13 @@ export class Dispatcher {
   #roomFor(events: readonly NewEvent[]): readonly Room[] {
     if (this.#stopped) return []
     const nowMs = this.#runtime.clock.nowMs()
-    const destinationIds = new Set(
-      events.flatMap(({ deliveries }) => deliveries.map(({ destinationId }) => destinationId)),
-    )
-    return [...destinationIds].flatMap((destinationId) => {
+    const added = byDestination(events.flatMap(({ deliveries }) => deliveries))
+    return [...added].flatMap(([destinationId, { length }]) => {
       const queue = this.#queues.get(destinationId)
       if (queue === undefined || !this.#times.isEmpty(destinationId, 'first')) return []
-      const deliveriesMax = queue.parkedUntilMs(nowMs) === undefined ? queue.room('first') : 0
+      if (queue.parkedUntilMs(nowMs) !== undefined) return []
+      // No more than there are: the rest of the room is for those that are added meanwhile.
+      const deliveriesMax = Math.min(queue.room('first'), length)
       return deliveriesMax > 0 ? [{ destinationId, deliveriesMax }] : []
     })
   }
@@ -189,22 +192,17 @@ export class Dispatcher {
     events: readonly NewEvent[],
   ): void {
     const nowMs = this.#runtime.clock.nowMs()
-    const counts = new Map<string, number>()
-    for (const { deliveries } of events) {
-      for (const { destinationId } of deliveries) {
-        counts.set(destinationId, (counts.get(destinationId) ?? 0) + 1)
-      }
-    }
-    for (const [destinationId, count] of counts) {
-      const room = handOver.find((candidate) => candidate.destinationId === destinationId)
-      const taken = leased.filter((delivery) => delivery.destinationId === destinationId)
+    const promised = new Map(handOver.map((room) => [room.destinationId, room.deliveriesMax]))
+    const handedOver = byDestination(leased)
+    const added = byDestination(events.flatMap(({ deliveries }) => deliveries))
+    for (const [destinationId, { length }] of added) {
+      const taken = handedOver.get(destinationId) ?? []
       const queue = this.#queues.get(destinationId)
-      queue?.take('first', taken, room?.deliveriesMax ?? 0)
-      if (taken.length < count) this.#times.add(destinationId, 'first', nowMs)
+      queue?.take('first', taken, promised.get(destinationId) ?? 0)
+      if (taken.length < length) this.#times.add(destinationId, 'first', nowMs)
     }
     // Whoever stopped meanwhile has emptied the queues already.
-    if (this.#stopped)
-      for (const queue of this.#queues.values()) this.#giveBack(queue.giveBack('all'))
+    if (this.#stopped) this.#giveBackAll()
     this.#rounds.startAll()
     this.#goOn()
   }
@@ -217,6 +215,9 @@ export class Dispatcher {
   async #workWhileWoken(): Promise<void> {
     const release = this.#runtime.clock.hold()
     try {
+      // By then whatever ended in this turn of the event loop has been noted: one look at all
+      // destinations is enough for it.
+      await nextTurn()
       while (this.#woken && !this.#stopped) {
         this.#woken = false
         await this.#work()
@@ -232,9 +233,7 @@ export class Dispatcher {
     this.#rounds.startAll()
     await this.#giveUp()
     this.#park()
-    const shares = this.#shares()
-    if (shares.length > 0) {
-      await this.#claim(shares)
+    if (await this.#claims.claim()) {
       this.#woken = true
       return
     }
@@ -282,42 +281,13 @@ export class Dispatcher {
     }
   }
 
+  #giveBackAll(): void {
+    for (const queue of this.#queues.values()) this.#giveBack(queue.giveBack('all'))
+  }
+
   #giveBack(deliveries: readonly LeasedDelivery[]): void {
     for (const delivery of deliveries) {
       this.#outbox.settle({ kind: 'returned', delivery, dueAtMs: delivery.dueAtMs })
-    }
-  }
-
-  /** What to claim: of every lane that has something due, as much as there is room for. */
-  #shares(): readonly Share[] {
-    const nowMs = this.#runtime.clock.nowMs()
-    const shares: Share[] = []
-    for (const [destinationId, queue] of this.#queues) {
-      const isParked = queue.parkedUntilMs(nowMs) !== undefined
-      for (const lane of lanes) {
-        if (isParked && lane !== 'manual') continue
-        const dueByMs = lane === 'retry' ? nowMs : whenever
-        const dueAtMs = this.#times.dueAtMs(destinationId, lane)
-        const deliveriesMax = queue.room(lane)
-        if (dueAtMs === undefined || dueAtMs > dueByMs || deliveriesMax === 0) continue
-        shares.push({ destinationId, lane, dueByMs, deliveriesMax })
-      }
-    }
-    return shares
-  }
-
-  async #claim(shares: readonly Share[]): Promise<void> {
-    const nowMs = this.#runtime.clock.nowMs()
-    for (const { destinationId, lane, deliveriesMax } of shares) {
-      this.#queues.get(destinationId)?.promise(lane, deliveriesMax)
-    }
-    const claimed = await this.#store.claim({ nowMs, shares })
-    for (const { destinationId, lane, deliveriesMax } of shares) {
-      const taken = claimed.filter(
-        (delivery) => delivery.destinationId === destinationId && delivery.lane === lane,
-      )
-      this.#queues.get(destinationId)?.take(lane, taken, deliveriesMax)
-      if (taken.length < deliveriesMax) this.#times.forget(destinationId, lane)
     }
   }
 
@@ -326,24 +296,17 @@ export class Dispatcher {
     this.#timer?.cancel()
     if (this.#stopped || this.#woken) return
     const nowMs = this.#runtime.clock.nowMs()
-    const startTimes = [...this.#queues.values()].flatMap((queue) => this.#startTimes(queue, nowMs))
+    const startTimes = this.#claims.startTimes()
     // What is due already waits for room, and a request that ends makes it.
-    const alarmAtMs = Math.min(...startTimes.filter((atMs) => atMs > nowMs))
+    const alarmAtMs = startTimes.reduce(
+      (earliest, atMs) => (atMs > nowMs ? Math.min(earliest, atMs) : earliest),
+      Infinity,
+    )
     if (alarmAtMs < Infinity) {
-      this.#timer = this.#runtime.clock.schedule(alarmAtMs - nowMs, () => this.wake())
+      this.#timer = this.#runtime.clock.schedule(alarmAtMs - nowMs, () => this.#goOn())
     } else if (startTimes.length === 0 && this.#isIdle()) {
       this.#endWaits()
     }
-  }
-
-  /** When the first delivery of each lane can start, where the store has one. */
-  #startTimes(queue: DestinationQueue, nowMs: number): readonly number[] {
-    const parkedUntilMs = queue.parkedUntilMs(nowMs) ?? 0
-    return lanes.flatMap((lane) => {
-      const dueAtMs = this.#times.dueAtMs(queue.destination.id, lane)
-      if (dueAtMs === undefined) return []
-      return lane === 'manual' ? dueAtMs : Math.max(dueAtMs, parkedUntilMs)
-    })
   }
 
   #isIdle(): boolean {

@@ -127,13 +127,15 @@ export class Rounds {
     const passage = gate?.begin(clock.nowMs(), lane)
     this.#requests++
     const outcome = await target.sender.post(endpoint, body)
+    const othersWait = this.#isFull()
     this.#requests--
     if (gate !== undefined && passage !== undefined) {
       const change = gate.end(passage, outcome, clock.nowMs())
       if (change !== undefined) this.#tell(change, { endpoint, outcome, queue: target.queue })
     }
-    // What waits for this very gate need not wait for anything else.
-    while (!this.#isFull() && this.#startOne(target));
+    // What waits for this very gate need not wait for anything else, but for its turn among those
+    // that wait for the bound over all.
+    while (!othersWait && !this.#isFull() && this.#startOne(target));
     this.#options.ended()
     return outcome
   }

@@ -1,0 +1,96 @@
+import type { Lane } from '../model/index.ts'
+import type { Clock } from '../runtime/index.ts'
+import type { DestinationQueue } from './destination-queue.ts'
+import type { DeliveryStore, Share } from './store-port.ts'
+import type { WaitingTimes } from './waiting-times.ts'
+
+/** What claims are made of. */
+export interface ClaimsOptions {
+  /** Where deliveries wait. */
+  readonly store: Pick<DeliveryStore, 'claim'>
+  /** Tells what is due. */
+  readonly clock: Clock
+  /** Where they go, by the id of the destination. */
+  readonly queues: ReadonlyMap<string, DestinationQueue>
+  /** What is known of those that wait. */
+  readonly times: WaitingTimes
+}
+
+/** Later than any moment: what is due whenever it is asked for. */
+const whenever = Number.MAX_SAFE_INTEGER
+const lanes: readonly Lane[] = ['manual', 'first', 'retry']
+
+/** Takes out of the store what is due and has room, a few of every destination. */
+export class Claims {
+  readonly #options: ClaimsOptions
+
+  constructor(options: ClaimsOptions) {
+    this.#options = options
+  }
+
+  /** Claims once; false when there is nothing to claim. */
+  async claim(): Promise<boolean> {
+    const { store, clock, queues, times } = this.#options
+    const shares = this.#shares()
+    if (shares.length === 0) return false
+    for (const { destinationId, lane, deliveriesMax } of shares) {
+      queues.get(destinationId)?.promise(lane, deliveriesMax)
+    }
+    const claimed = byDestination(await store.claim({ nowMs: clock.nowMs(), shares }))
+    for (const { destinationId, lane, deliveriesMax } of shares) {
+      const ofDestination = claimed.get(destinationId) ?? []
+      const taken = ofDestination.filter((delivery) => delivery.lane === lane)
+      queues.get(destinationId)?.take(lane, taken, deliveriesMax)
+      if (taken.length < deliveriesMax) times.forget(destinationId, lane)
+    }
+    return true
+  }
+
+  /** When the first delivery of each lane can start, where the store is known to have one. */
+  startTimes(): readonly number[] {
+    const { clock, queues, times } = this.#options
+    const nowMs = clock.nowMs()
+    const startTimes: number[] = []
+    for (const [destinationId, queue] of queues) {
+      const parkedUntilMs = queue.parkedUntilMs(nowMs) ?? 0
+      for (const lane of lanes) {
+        const dueAtMs = times.dueAtMs(destinationId, lane)
+        if (dueAtMs === undefined) continue
+        startTimes.push(lane === 'manual' ? dueAtMs : Math.max(dueAtMs, parkedUntilMs))
+      }
+    }
+    return startTimes
+  }
+
+  /** What to claim: of every lane that has something due, as much as there is room for. */
+  #shares(): readonly Share[] {
+    const { clock, queues, times } = this.#options
+    const nowMs = clock.nowMs()
+    const shares: Share[] = []
+    for (const [destinationId, queue] of queues) {
+      const isParked = queue.parkedUntilMs(nowMs) !== undefined
+      for (const lane of lanes) {
+        if (isParked && lane !== 'manual') continue
+        const dueByMs = lane === 'retry' ? nowMs : whenever
+        const dueAtMs = times.dueAtMs(destinationId, lane)
+        const deliveriesMax = queue.room(lane)
+        if (dueAtMs === undefined || dueAtMs > dueByMs || deliveriesMax === 0) continue
+        shares.push({ destinationId, lane, dueByMs, deliveriesMax })
+      }
+    }
+    return shares
+  }
+}
+
+/** Groups what belongs to destinations, in order. */
+export function byDestination<Item extends { readonly destinationId: string }>(
+  items: readonly Item[],
+): ReadonlyMap<string, readonly Item[]> {
+  const groups = new Map<string, Item[]>()
+  for (const item of items) {
+    const group = groups.get(item.destinationId)
+    if (group === undefined) groups.set(item.destinationId, [item])
+    else group.push(item)
+  }
+  return groups
+}

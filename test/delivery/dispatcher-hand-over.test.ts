@@ -1,0 +1,221 @@
+import { describe, expect, test } from 'vitest'
+import type { NewEvent } from '../../src/delivery/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { gate } from '../support/gate.ts'
+import { startMs } from '../support/recording-runtime.ts'
+import {
+  claimAll,
+  dispatching,
+  eventsTo,
+  eventTo,
+  quiet,
+  ScriptedSender,
+  target,
+  type Dispatching,
+} from './dispatching.ts'
+import { answered } from './samples.ts'
+
+const dayMs = 24 * 60 * 60 * 1_000
+const ok = (): ScriptedSender => new ScriptedSender(() => answered(200))
+
+/** A dispatcher that knows that its store is empty. */
+async function informed(...args: Parameters<typeof dispatching>): Promise<Dispatching> {
+  const all = dispatching(...args)
+  await all.dispatcher.idle()
+  return all
+}
+
+describe('a fresh event', () => {
+  test('is sent at once, without being read back', async () => {
+    const sender = ok()
+    const { dispatcher, store } = await informed([target('crm', sender)])
+    expect(await dispatcher.add(eventsTo('crm', 3))).toEqual(['routed', 'routed', 'routed'])
+    expect(sender.bodies).toEqual(['e_1', 'e_2', 'e_3'])
+    await dispatcher.idle()
+    expect(store.counts.claim).toBe(0)
+    expect(await store.ledger()).toMatchObject({ delivered: 3, pending: 0 })
+  })
+
+  test('is claimed while it is not known what waits in the store', async () => {
+    const sender = ok()
+    const { dispatcher, add } = dispatching([target('crm', sender)])
+    await add('crm')
+    await dispatcher.add(eventsTo('crm', 1))
+    expect(sender.bodies).toEqual([])
+    await quiet()
+    expect(sender.bodies).toEqual(['m_1', 'e_1'])
+  })
+
+  test('does not pass what waits in the store already', async () => {
+    const { opened, open } = gate()
+    const sender = new ScriptedSender(() => opened.then(() => answered(200)))
+    const { dispatcher } = await informed([target('crm', sender, 1)])
+    // One is sent, one waits in the queue beside it, the rest in the store.
+    await dispatcher.add(eventsTo('crm', 5, 'before'))
+    await dispatcher.add(eventsTo('crm', 2, 'after'))
+    open()
+    await dispatcher.idle()
+    const before = [1, 2, 3, 4, 5].map((number) => `before_${number}`)
+    expect(sender.bodies).toEqual([...before, 'after_1', 'after_2'])
+  })
+
+  test('is handed over again once the store has none left', async () => {
+    const sender = ok()
+    const { dispatcher, store } = await informed([target('crm', sender, 1)])
+    await dispatcher.add(eventsTo('crm', 10, 'before'))
+    await dispatcher.idle()
+    const { claim } = store.counts
+    expect(claim).toBeGreaterThan(0)
+    await dispatcher.add(eventsTo('crm', 1))
+    expect(sender.bodies.at(-1)).toBe('e_1')
+    await dispatcher.idle()
+    expect(store.counts.claim).toBe(claim)
+  })
+
+  test.each([1, 3, 10])(
+    'beyond what there is room for is claimed, all in order (%i)',
+    async (concurrency) => {
+      const sender = ok()
+      const { dispatcher, store } = await informed([target('crm', sender, concurrency)])
+      await dispatcher.add(eventsTo('crm', 100))
+      await dispatcher.idle()
+      expect(sender.bodies).toEqual(eventsTo('crm', 100).map(({ messageId }) => messageId))
+      expect(await store.ledger()).toMatchObject({ delivered: 100 })
+    },
+  )
+
+  test('that comes while another is taken in shares the room with it', async () => {
+    const { opened, open } = gate()
+    const sender = new ScriptedSender(() => opened.then(() => answered(200)))
+    const { dispatcher, store } = await informed([target('crm', sender, 2)])
+    await Promise.all([
+      dispatcher.add(eventsTo('crm', 2, 'a')),
+      dispatcher.add(eventsTo('crm', 3, 'b')),
+    ])
+    const waiting = await claimAll(store, {
+      destinationId: 'crm',
+      lane: 'first',
+      dueByMs: startMs,
+    })
+    // Room for four: two that are sent and two that wait beside them.
+    expect(waiting.map(({ body }) => body)).toEqual(['b_3'])
+    open()
+    await dispatcher.stop()
+  })
+
+  test('of several destinations goes to each that has room', async () => {
+    const { opened, open } = gate()
+    const [crm, mail] = [new ScriptedSender(() => opened.then(() => answered(200))), ok()]
+    const { dispatcher, store } = await informed([target('crm', crm, 1), target('mail', mail, 1)])
+    await dispatcher.add(eventsTo('crm', 5, 'before'))
+    const deliveries = ['crm', 'mail', 'elsewhere'].map((destinationId) => ({
+      destinationId,
+      body: `to ${destinationId}`,
+    }))
+    const event: NewEvent = { ...eventTo('crm', 'm_1'), deliveries }
+    await dispatcher.add([event])
+    expect(mail.bodies).toEqual(['to mail'])
+    open()
+    await dispatcher.idle()
+    expect(crm.bodies.at(-1)).toBe('to crm')
+    expect(await store.ledger()).toMatchObject({ delivered: 7, pending: 1 })
+  })
+})
+
+describe('events that make no delivery', () => {
+  test('such as duplicates keep no room', async () => {
+    const sender = ok()
+    const { dispatcher, store } = await informed([target('crm', sender, 2)])
+    for (let time = 0; time < 10; time++) await dispatcher.add(eventsTo('crm', 4))
+    await dispatcher.idle()
+    await dispatcher.add(eventsTo('crm', 4, 'new'))
+    await dispatcher.idle()
+    expect(sender.bodies).toHaveLength(8)
+    expect(await store.ledger()).toMatchObject({ duplicate: 36, delivered: 8 })
+  })
+
+  test('are answered for as the store does', async () => {
+    const { dispatcher } = await informed([target('crm', ok())])
+    const filtered: NewEvent = { ...eventTo('crm', 'f_1'), deliveries: [] }
+    const events = [filtered, eventTo('crm', 'e_1'), eventTo('crm', 'e_1')]
+    expect(await dispatcher.add(events)).toEqual(['filtered', 'routed', 'duplicate'])
+  })
+
+  test.each([
+    { name: 'a day', dedupeWindowMs: undefined, windowMs: dayMs },
+    { name: 'as long as is said', dedupeWindowMs: 1_000, windowMs: 1_000 },
+  ])('are duplicates for $name', async ({ dedupeWindowMs, windowMs }) => {
+    const clock = new ManualClock(startMs)
+    const options = dedupeWindowMs === undefined ? {} : { dedupeWindowMs }
+    const { dispatcher } = await informed([target('crm', ok())], clock, options)
+    await dispatcher.add(eventsTo('crm', 1))
+    await clock.advance(windowMs)
+    expect(await dispatcher.add(eventsTo('crm', 1))).toEqual(['duplicate'])
+    await clock.advance(1)
+    expect(await dispatcher.add(eventsTo('crm', 1))).toEqual(['routed'])
+  })
+})
+
+describe('an add that fails', () => {
+  test('is told, and its room is free again', async () => {
+    const sender = ok()
+    const { dispatcher, store } = await informed([target('crm', sender, 2)])
+    const error = new Error('disk full')
+    store.before = (step) => (step === 'add' ? Promise.reject(error) : Promise.resolve())
+    for (let time = 0; time < 5; time++) {
+      await expect(dispatcher.add(eventsTo('crm', 4))).rejects.toBe(error)
+    }
+    store.before = () => Promise.resolve()
+    await dispatcher.idle()
+    const { claim } = store.counts
+    await dispatcher.add(eventsTo('crm', 4))
+    await quiet()
+    expect(sender.bodies).toHaveLength(4)
+    await dispatcher.idle()
+    expect(store.counts.claim).toBe(claim)
+    expect(await store.ledger()).toMatchObject({ accepted: 4, delivered: 4 })
+  })
+
+  test('does not end the work', async () => {
+    const sender = ok()
+    const { dispatcher, store, add } = await informed([target('crm', sender)])
+    store.before = (step) => (step === 'add' ? Promise.reject(new Error('no')) : Promise.resolve())
+    await expect(dispatcher.add(eventsTo('crm', 1))).rejects.toThrow('no')
+    store.before = () => Promise.resolve()
+    await add('crm')
+    await dispatcher.idle()
+    expect(sender.bodies).toEqual(['m_1'])
+  })
+})
+
+describe('an add that is under way while the dispatcher stops', () => {
+  test.each(['before', 'after'] as const)(
+    'gives back what it is handed, before it answers (%s)',
+    async (when) => {
+      const sender = ok()
+      const { dispatcher, store } = await informed([target('crm', sender)])
+      const { opened, open } = gate()
+      store[when] = (step) => (step === 'add' ? opened : Promise.resolve())
+      const added = dispatcher.add(eventsTo('crm', 3))
+      await quiet()
+      // It cannot wait for it: a store that is full keeps it waiting until it is closed.
+      await dispatcher.stop()
+      open()
+      expect(await added).toEqual(['routed', 'routed', 'routed'])
+      expect(sender.bodies).toEqual([])
+      const lane = { destinationId: 'crm', lane: 'first', dueByMs: startMs } as const
+      const fresh = { attempts: 0, windowAttempts: 0, firstAttemptAtMs: null }
+      expect(await claimAll(store, lane)).toMatchObject([fresh, fresh, fresh])
+    },
+  )
+
+  test('is handed nothing when it comes later', async () => {
+    const sender = ok()
+    const { dispatcher, store } = await informed([target('crm', sender)])
+    await dispatcher.stop()
+    await dispatcher.add(eventsTo('crm', 3))
+    expect(store.counts.settle).toBe(0)
+    const lane = { destinationId: 'crm', lane: 'first', dueByMs: startMs } as const
+    expect(await claimAll(store, lane)).toHaveLength(3)
+  })
+})
