@@ -8,7 +8,7 @@ import {
 } from '../delivery/index.ts'
 import { Intake } from '../intake/index.ts'
 import type { DeliveryLedger, Destination } from '../model/index.ts'
-import { systemClock, type Runtime } from '../runtime/index.ts'
+import { systemClock, type Runtime, type Timer } from '../runtime/index.ts'
 import { MemoryStore } from '../store/index.ts'
 import { WebhookSender } from '../webhook/index.ts'
 
@@ -28,6 +28,9 @@ export interface PipelineOptions {
   readonly retention?: RetentionPolicy
 }
 
+/** How often a store is looked at for what somebody else has changed, such as a retry by hand. */
+const lookEveryMs = 1_000
+
 /** From accepted calls to answered webhooks, in this process. */
 export class Pipeline {
   /** Where calls enter. */
@@ -36,6 +39,9 @@ export class Pipeline {
   readonly #dispatcher: Dispatcher
   readonly #senders: readonly WebhookSender[]
   readonly #retention: Retention
+  readonly #runtime: Runtime
+  #look: Timer | undefined
+  #closed = false
 
   constructor(options: PipelineOptions) {
     const { destinations, runtime, deadlineMs, retention = defaultRetention } = options
@@ -59,8 +65,12 @@ export class Pipeline {
       },
     })
     this.#retention = new Retention({ store: this.#store, policy: retention, runtime })
-    // A store that was made for this pipeline ends with it.
-    if (options.store !== undefined) this.#retention.start()
+    this.#runtime = runtime
+    // A store that was made for this pipeline ends with it, and nobody else sees it.
+    if (options.store !== undefined) {
+      this.#retention.start()
+      this.#lookAgain()
+    }
     this.intake = new Intake({
       add: (events) => this.#dispatcher.add(events),
       destinations,
@@ -91,9 +101,19 @@ export class Pipeline {
 
   /** Lets go of connections and the store; what is still pending stays in a store that keeps it. */
   async close(): Promise<void> {
+    this.#closed = true
+    this.#look?.cancel()
     await Promise.all([this.stop(0), this.#retention.stop()])
     await this.#closeSenders()
     await this.#store.close()
+  }
+
+  #lookAgain(): void {
+    if (this.#closed) return
+    this.#look = this.#runtime.clock.schedule(lookEveryMs, () => {
+      this.#dispatcher.wake()
+      this.#lookAgain()
+    })
   }
 
   async #closeSenders(): Promise<void> {
