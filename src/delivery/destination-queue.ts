@@ -88,6 +88,17 @@ export class DestinationQueue {
     return earliest(times)
   }
 
+  /**
+   * What is due since then or before has nowhere to go, in milliseconds since 1970: all endpoints are
+   * left alone, and were not well for a whole retry window. Undefined while there is hope.
+   */
+  hopelessSinceMs(nowMs: number): number | undefined {
+    if (this.parkedUntilMs(nowMs) === undefined) return undefined
+    const windowStartMs = nowMs - this.#retryWindowMs
+    const isHopeless = this.#gates.every(({ downSinceMs = nowMs }) => downSinceMs <= windowStartMs)
+    return isHopeless ? windowStartMs : undefined
+  }
+
   /** What starts next; undefined while nothing waits or nothing may start. The caller must do it. */
   next(nowMs: number): Start | undefined {
     for (const lane of this.#laneOrder()) {

@@ -54,7 +54,8 @@ const givenUpAtOnceMax = 500
  * Destinations do not wait for one another: each has room of its own, and takes its turn where there
  * is a bound over all. While the breakers of all endpoints of a destination are open, its deliveries
  * are parked: they stay where they are, and no attempt of theirs is used up. A probe that fails speaks
- * for all of them: those that have been due for a whole retry window then expire.
+ * for all of them: once the endpoints have been down for a whole retry window, those that have been due
+ * for as long expire.
  */
 export class Dispatcher {
   readonly #store: DeliveryStore
@@ -246,22 +247,10 @@ export class Dispatcher {
     this.#plan()
   }
 
-  /** Ends what has waited for a whole window at endpoints that a probe has just found down. */
+  /** Ends what has waited for a whole window at endpoints that were down all the time. */
   async #giveUp(): Promise<void> {
     for (const [queue, error] of this.#down) {
-      this.#giveBack(queue.giveBack('parked'))
-      await this.#outbox.written()
-      const nowMs = this.#runtime.clock.nowMs()
-      const isParked = queue.parkedUntilMs(nowMs) !== undefined
-      const dueByMs = nowMs - this.#retryPolicy.windowMs
-      const destinationId = queue.destination.id
-      const shares = (['first', 'retry'] as const).map((lane) => ({
-        destinationId,
-        lane,
-        dueByMs,
-        deliveriesMax: givenUpAtOnceMax,
-      }))
-      const claimed = isParked ? await this.#store.claim({ nowMs, shares }) : []
+      const claimed = await this.#claimHopeless(queue)
       for (const delivery of claimed) {
         const { attempts } = delivery
         const reason = `${breakerOpen}, ${error}`
@@ -271,6 +260,24 @@ export class Dispatcher {
       else this.#down.delete(queue)
     }
     if (this.#down.size > 0) this.#woken = true
+  }
+
+  async #claimHopeless(queue: DestinationQueue): Promise<readonly LeasedDelivery[]> {
+    if (queue.hopelessSinceMs(this.#runtime.clock.nowMs()) === undefined) return []
+    this.#giveBack(queue.giveBack('parked'))
+    await this.#outbox.written()
+    const nowMs = this.#runtime.clock.nowMs()
+    const dueByMs = queue.hopelessSinceMs(nowMs)
+    if (dueByMs === undefined) return []
+    const destinationId = queue.destination.id
+    const deliveriesMax = givenUpAtOnceMax
+    const shares = (['first', 'retry'] as const).map((lane) => ({
+      destinationId,
+      lane,
+      dueByMs,
+      deliveriesMax,
+    }))
+    return this.#store.claim({ nowMs, shares })
   }
 
   /** What is ready for endpoints that are left alone goes back, so that others see that it waits. */

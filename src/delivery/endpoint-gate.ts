@@ -28,6 +28,7 @@ export class EndpointGate {
   readonly #concurrency: number
   readonly #breaker: CircuitBreaker
   #inFlight = 0
+  #downSinceMs: number | undefined
 
   constructor(endpoint: Endpoint, concurrency: number, policy: BreakerPolicy) {
     this.endpoint = endpoint
@@ -49,6 +50,11 @@ export class EndpointGate {
     return probeAtMs !== undefined && probeAtMs > nowMs ? probeAtMs : undefined
   }
 
+  /** Since when it is not well, in milliseconds since 1970: until its breaker closes. */
+  get downSinceMs(): number | undefined {
+    return this.#downSinceMs
+  }
+
   /** A request starts. */
   begin(nowMs: number, lane: Lane): Passage {
     this.#inFlight++
@@ -59,7 +65,10 @@ export class EndpointGate {
   end(passage: Passage, outcome: RequestOutcome, nowMs: number): BreakerChange | undefined {
     this.#inFlight--
     if (passage.ticket === undefined) return undefined
-    return this.#breaker.end(passage.ticket, healthOf(outcome), nowMs)
+    const change = this.#breaker.end(passage.ticket, healthOf(outcome), nowMs)
+    if (change?.kind === 'opened') this.#downSinceMs = nowMs
+    if (change?.kind === 'closed') this.#downSinceMs = undefined
+    return change
   }
 }
 

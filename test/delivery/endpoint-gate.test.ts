@@ -133,3 +133,20 @@ test('requests that started before it opened keep their place until they end', (
   gate.end(hanging2, { kind: 'timeout' }, probeAtMs)
   expect(gate.access(probeAtMs, 'first')).toBe('ask')
 })
+
+test('an endpoint is down from the failure that opens its breaker until it is closed', () => {
+  const gate = gateOf(2)
+  ask(gate, answered(503), consecutiveFailures - 1)
+  expect(gate.downSinceMs).toBeUndefined()
+  ask(gate, answered(503), 1)
+  expect(gate.downSinceMs).toBe(startMs)
+  const askAt = (nowMs: number, status: number): void => {
+    gate.end(gate.begin(nowMs, 'first'), answered(status), nowMs)
+  }
+  askAt(startMs + openMs, 503)
+  expect(gate.downSinceMs).toBe(startMs)
+  askAt(startMs + 3 * openMs, 200)
+  expect(gate.downSinceMs).toBe(startMs)
+  askAt(startMs + 3 * openMs, 200)
+  expect(gate.downSinceMs).toBeUndefined()
+})

@@ -1,0 +1,274 @@
+import { describe, expect, test } from 'vitest'
+import { defaultBreakerPolicy, type DispatchTarget } from '../../src/delivery/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { checkDestination } from '../../src/webhook/index.ts'
+import { gate } from '../support/gate.ts'
+import { startMs } from '../support/recording-runtime.ts'
+import { dispatching, eventsTo, HookedStore, quiet, ScriptedSender, target } from './dispatching.ts'
+import { answered, urlOf } from './samples.ts'
+
+const { openMs, openMsMax } = defaultBreakerPolicy
+const hourMs = 60 * 60 * 1_000
+const crmUrl = 'https://example.com/crm'
+
+/** A destination whose endpoint answers as it is told to from time to time. */
+function changing(status: number, concurrency = 1) {
+  const clock = new ManualClock(startMs)
+  const state = { status }
+  const sender = new ScriptedSender(() => answered(state.status))
+  return { ...dispatching([target('crm', sender, concurrency)], clock), clock, sender, state }
+}
+
+/** A destination with two endpoints. */
+function pair(sender: ScriptedSender): DispatchTarget {
+  const endpoints = [{ url: urlOf('a') }, { url: urlOf('b') }]
+  const settings = { id: 'crm', sourceIds: ['website'], endpoints, concurrency: 1 }
+  return { destination: checkDestination(settings), sender }
+}
+
+describe('an endpoint that fails', () => {
+  test('is left alone after ten failures in a row', async () => {
+    const { dispatcher, store, sender, endpoints } = changing(503)
+    await dispatcher.add(eventsTo('crm', 200))
+    await quiet()
+    expect(sender.bodies).toHaveLength(10)
+    const probeAtMs = startMs + openMs
+    const opened = { destinationId: 'crm', url: crmUrl, state: 'open', probeAtMs }
+    expect(endpoints).toEqual([{ ...opened, error: 'status_503' }])
+    expect(await store.ledger()).toMatchObject({ pending: 200 })
+  })
+
+  test.each([2, 10])(
+    'is sent no more than was under way by then (%i at once)',
+    async (concurrency) => {
+      const { dispatcher, sender, clock } = changing(503, concurrency)
+      await dispatcher.add(eventsTo('crm', 200))
+      await clock.advance(openMs - 1)
+      expect(sender.bodies.length).toBeGreaterThanOrEqual(10)
+      expect(sender.bodies.length).toBeLessThan(10 + concurrency)
+    },
+  )
+
+  test('is left alone when 70 % fail', async () => {
+    const clock = new ManualClock(startMs)
+    const good = new Set([3, 6, 9])
+    const sender = new ScriptedSender((count) => answered(good.has(count) ? 200 : 503))
+    const { dispatcher, endpoints } = dispatching([target('crm', sender, 1)], clock)
+    await dispatcher.add(eventsTo('crm', 100))
+    await quiet()
+    expect(sender.bodies).toHaveLength(10)
+    expect(endpoints).toMatchObject([{ state: 'open' }])
+  })
+
+  test('is asked on while fewer fail', async () => {
+    const clock = new ManualClock(startMs)
+    const sender = new ScriptedSender((count) => answered(count % 3 === 1 ? 200 : 503))
+    const { dispatcher, endpoints } = dispatching([target('crm', sender, 1)], clock)
+    await dispatcher.add(eventsTo('crm', 60))
+    for (let wait = 0; wait < 10; wait++) await quiet()
+    expect(sender.bodies).toHaveLength(60)
+    expect(endpoints).toEqual([])
+  })
+})
+
+describe('deliveries behind an open breaker', () => {
+  test('wait in the store with no attempt used up, and nobody asks for them', async () => {
+    const { dispatcher, store, clock } = changing(503)
+    await dispatcher.add(eventsTo('crm', 200))
+    await quiet()
+    const counts = { ...store.counts }
+    await clock.advance(openMs - 1)
+    expect(store.counts).toEqual(counts)
+    const all = await store.list({ filter: {}, limit: 1_000 })
+    expect(all.filter(({ attempts }) => attempts === 1)).toHaveLength(10)
+    const untried = { attempts: 0, windowAttempts: 0, firstAttemptAtMs: null, lane: 'first' }
+    expect(all.filter(({ attempts }) => attempts === 0)).toHaveLength(190)
+    for (const one of all.filter(({ attempts }) => attempts === 0)) {
+      expect(one).toMatchObject({ ...untried, dueAtMs: startMs })
+    }
+  })
+
+  test('are joined by fresh ones, which are not handed over', async () => {
+    const { dispatcher, store, sender } = changing(503)
+    await dispatcher.add(eventsTo('crm', 10))
+    await quiet()
+    const { settle } = store.counts
+    for (let time = 0; time < 5; time++) await dispatcher.add(eventsTo('crm', 5, `later${time}`))
+    await quiet()
+    expect(sender.bodies).toHaveLength(10)
+    expect(store.counts.settle).toBe(settle)
+    expect(await store.ledger()).toMatchObject({ pending: 35 })
+  })
+
+  test('are probed by one after 30 s, doubling up to five minutes', async () => {
+    const { dispatcher, sender, clock, requests } = changing(503)
+    await dispatcher.add(eventsTo('crm', 200))
+    await clock.advance(30 * 60_000)
+    const [, ...probes] = [...new Set(requests.map(({ atMs }) => atMs - startMs))]
+    const expected = [30, 90, 210, 450, 750, 1_050, 1_350, 1_650].map((s) => s * 1_000)
+    expect(probes).toEqual(expected)
+    expect(sender.bodies).toHaveLength(10 + probes.length)
+    expect(openMsMax).toBe(300_000)
+  })
+
+  test('go again once a probe succeeds, more and more at once', async () => {
+    const { dispatcher, store, sender, clock, state, endpoints } = changing(503, 10)
+    const { opened, open } = gate()
+    await dispatcher.add(eventsTo('crm', 300))
+    await quiet()
+    state.status = 200
+    const inFlight: number[] = []
+    sender.answer = async () => {
+      inFlight.push(sender.inFlight)
+      if (sender.bodies.length > 100) await opened
+      return answered(200)
+    }
+    await clock.advance(openMs)
+    // The probe, then one, then two at once, and so on.
+    expect(inFlight.slice(0, 2)).toEqual([1, 1])
+    for (const [index, count] of inFlight.entries()) expect(count).toBeLessThanOrEqual(index + 1)
+    expect(Math.max(...inFlight)).toBe(10)
+    expect(endpoints.map(({ state: now }) => now)).toEqual(['open', 'recovering', 'closed'])
+    expect(endpoints.at(-1)).toEqual({
+      destinationId: 'crm',
+      url: crmUrl,
+      state: 'closed',
+      probeAtMs: null,
+      error: null,
+    })
+    open()
+    await clock.advance(hourMs)
+    expect(await store.ledger()).toMatchObject({ delivered: 300, pending: 0 })
+  })
+
+  test('start afresh with 30 s once it was closed', async () => {
+    const { dispatcher, clock, state, endpoints } = changing(503)
+    await dispatcher.add(eventsTo('crm', 20, 'a'))
+    await clock.advance(openMs)
+    state.status = 200
+    await clock.advance(hourMs)
+    state.status = 503
+    await dispatcher.add(eventsTo('crm', 20, 'b'))
+    await quiet()
+    const opened = endpoints.filter(({ state: now }) => now === 'open')
+    expect(opened.map(({ probeAtMs }) => (probeAtMs ?? 0) - startMs)).toEqual([
+      openMs,
+      3 * openMs,
+      openMs + hourMs + openMs,
+    ])
+  })
+})
+
+describe('a second endpoint that is well', () => {
+  test('gets every delivery at once, while the first is left alone', async () => {
+    const clock = new ManualClock(startMs)
+    const asked: string[] = []
+    const sender = new ScriptedSender((_, { url }) => {
+      asked.push(url)
+      return answered(url === urlOf('a') ? 503 : 200)
+    })
+    const { dispatcher, store } = dispatching([pair(sender)], clock)
+    await dispatcher.add(eventsTo('crm', 100))
+    await dispatcher.idle()
+    expect(await store.ledger()).toMatchObject({ delivered: 100 })
+    expect(asked.filter((url) => url === urlOf('a'))).toHaveLength(10)
+    expect(asked.filter((url) => url === urlOf('b'))).toHaveLength(100)
+  })
+
+  test('does not get what it refused for good: that waits for the first one', async () => {
+    const clock = new ManualClock(startMs)
+    let statusOfA = 503
+    const asked: [string, string][] = []
+    const sender = new ScriptedSender((_, { url, body }) => {
+      asked.push([url, body])
+      return answered(url === urlOf('a') ? statusOfA : 404)
+    })
+    const { dispatcher, store, requests } = dispatching([pair(sender)], clock)
+    await dispatcher.add(eventsTo('crm', 15))
+    await clock.advance(openMs - 1)
+    // Ten open the breaker; the others are refused by the second one alone.
+    expect(asked.filter(([url]) => url === urlOf('a'))).toHaveLength(10)
+    expect(asked.filter(([url]) => url === urlOf('b'))).toHaveLength(15)
+    statusOfA = 200
+    await clock.advance(hourMs)
+    expect(asked.filter(([url]) => url === urlOf('b'))).toHaveLength(15)
+    expect(
+      new Set(requests.filter(({ status }) => status === 200).map((r) => r.messageId)).size,
+    ).toBe(15)
+    expect(await store.ledger()).toMatchObject({ delivered: 15, pending: 0 })
+  })
+})
+
+describe('a retry by hand', () => {
+  test('passes an open breaker, and tells it nothing', async () => {
+    const { dispatcher, store, sender, clock, state, endpoints, requests } = changing(503)
+    await dispatcher.add(eventsTo('crm', 200))
+    await quiet()
+    state.status = 200
+    const filter = { messageId: 'e_1' }
+    expect(await store.retry({ nowMs: startMs, filter, limit: 1 })).toBe(1)
+    dispatcher.wake()
+    await quiet()
+    expect(sender.bodies).toHaveLength(11)
+    expect(requests.at(-1)).toMatchObject({ messageId: 'e_1', lane: 'manual', attempt: 2 })
+    expect(await store.ledger()).toMatchObject({ delivered: 1, pending: 199 })
+    expect(endpoints).toHaveLength(1)
+    await clock.advance(openMs - 1)
+    expect(sender.bodies).toHaveLength(11)
+  })
+})
+
+describe('a probe that fails', () => {
+  test('expires what has been due for a whole window, and nothing younger', async () => {
+    const { dispatcher, store, clock, settled } = changing(503)
+    await dispatcher.add(eventsTo('crm', 700, 'old'))
+    await clock.advance(2 * hourMs)
+    await dispatcher.add(eventsTo('crm', 20, 'young'))
+    await clock.advance(2 * hourMs - 10 * 60_000)
+    expect(settled.filter(({ attempts }) => attempts === 0)).toEqual([])
+    await clock.advance(20 * 60_000)
+    const untried = settled.filter(({ attempts }) => attempts === 0)
+    expect(untried.length).toBeGreaterThan(600)
+    for (const one of untried) {
+      expect(one).toMatchObject({ state: 'expired', reason: 'breaker_open, status_503' })
+      expect(one.messageId).toMatch(/^old/)
+    }
+    const filter = { states: ['pending'] as const }
+    const pending = await store.list({ filter, limit: 1_000 })
+    const old = pending.filter(({ messageId }) => messageId.startsWith('old'))
+    expect(old.every(({ attempts }) => attempts > 0)).toBe(true)
+    expect(pending.length - old.length).toBeGreaterThanOrEqual(19)
+    const { ledger, counted } = await store.audit()
+    expect(ledger.deliveries).toBe(
+      ledger.delivered + ledger.failed + ledger.expired + ledger.pending,
+    )
+    expect(counted.pending).toBe(ledger.pending)
+  })
+
+  test('leaves all to an endpoint that has not been down for long, however old it is', async () => {
+    const clock = new ManualClock(startMs)
+    const store = new HookedStore()
+    const ok = new ScriptedSender(() => answered(503))
+    const { dispatcher, add, settled } = dispatching([target('crm', ok)], clock, { store })
+    await add('crm', 100)
+    // Nobody delivers for a night.
+    await clock.advance(12 * hourMs)
+    dispatcher.wake()
+    await clock.advance(10 * 60_000)
+    expect(settled).toEqual([])
+    ok.answer = () => answered(200)
+    await clock.advance(hourMs)
+    expect(await store.ledger()).toMatchObject({ delivered: 100, pending: 0 })
+  })
+
+  test('does not end the work of a healthy endpoint beside it', async () => {
+    const clock = new ManualClock(startMs)
+    const sender = new ScriptedSender((_, { url }) => answered(url === urlOf('a') ? 503 : 200))
+    const { dispatcher, store } = dispatching([pair(sender)], clock)
+    for (let minute = 0; minute < 300; minute++) {
+      await dispatcher.add(eventsTo('crm', 3, `at${minute}`))
+      await clock.advance(60_000)
+    }
+    expect(await store.ledger()).toMatchObject({ delivered: 900, expired: 0 })
+  })
+})
