@@ -230,7 +230,7 @@ function isBounded(tested: StoreUnderTest): void {
     const each = (kind: EndState): readonly (readonly [EndState, number])[] =>
       Array.from({ length: 5 }, () => [kind, nowMs] as const)
     await settleEach(tested, [...each('delivered'), ...each('failed'), ...each('expired')])
-    await tested.add(events(5, 'mail').map((added) => ({ ...added, sourceId: 'app' })))
+    await tested.add(events(5, 'mail', 'ads').map((added) => ({ ...added, sourceId: 'app' })))
     const moment = nowMs + 1
     const request = {
       deliveredBeforeMs: moment,
@@ -254,13 +254,23 @@ function isBounded(tested: StoreUnderTest): void {
       if (result.rows === 0) break
       expect(rounds).toBeLessThan(50)
     }
-    expect(abandoned).toBe(5)
+    expect(abandoned).toBe(10)
     // What was given up came to its end at the moment itself, not before it.
     expect(await tested.store.audit()).toMatchObject({
-      counted: { delivered: 0, failed: 0, expired: 5, pending: 0 },
+      counted: { delivered: 0, failed: 0, expired: 10, pending: 0 },
       purged: { delivered: 5, failed: 5, expired: 5 },
     })
     const again = events(15).map(({ messageId }) => event(messageId))
     expect(new Set(await tested.outcomes(again))).toEqual(new Set(['filtered']))
+  })
+
+  test('forgets so many messageIds at the most', async () => {
+    await tested.add(events(5))
+    const request = { messageIdsBeforeMs: nowMs + 1, rowsMax: 2 }
+    expect((await tested.purge(request)).rows).toBeGreaterThan(0)
+    const outcomes = await tested.outcomes(events(5))
+    const known = outcomes.filter((outcome) => outcome === 'duplicate').length
+    expect(known).toBeGreaterThanOrEqual(3)
+    expect(known).toBeLessThan(5)
   })
 }
