@@ -111,4 +111,26 @@ describe('ManualClock', () => {
     release()
     expect(clock.nowMs()).toBe(1_010)
   })
+
+  test.each([60_000, -60_000, 0])(
+    'jumps by %i ms, and tasks keep the rest of their wait and their order',
+    async (byMs) => {
+      const clock = new ManualClock(startMs)
+      const ran: [string, number][] = []
+      const task = (name: string) => () => void ran.push([name, clock.nowMs()])
+      clock.schedule(20, task('later'))
+      clock.schedule(10, task('sooner'))
+      await clock.advance(4)
+      clock.jump(byMs)
+      expect(clock.nowMs()).toBe(1_004 + byMs)
+      expect(ran).toEqual([])
+      await clock.advance(5)
+      expect(ran).toEqual([])
+      await clock.advance(11)
+      expect(ran).toEqual([
+        ['sooner', 1_010 + byMs],
+        ['later', 1_020 + byMs],
+      ])
+    },
+  )
 })
