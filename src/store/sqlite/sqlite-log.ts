@@ -8,14 +8,18 @@ import type {
   StoreAudit,
 } from '../../delivery/index.ts'
 import { EvrouteError } from '../../model/index.ts'
+import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
 import { Counts } from './counts.ts'
-import { busyTimeoutMs, openDatabase, type Database } from './database.ts'
+import { openDatabase, type Database } from './database.ts'
 import { expectFile } from './expect-file.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { expectTables } from './schema.ts'
 import { closedError, storeError } from './store-error.ts'
 import { WriteQueue } from './write-queue.ts'
+
+/** How long it waits for the deliverer, who may be busy without a pause, in milliseconds. */
+const busyTimeoutMs = 30_000
 
 /** Pages in the write-ahead log from which on a writer copies them: far more than a deliverer leaves. */
 const checkpointPages = 32_000
@@ -109,9 +113,17 @@ export class SqliteLog implements DeliveryLog {
     this.#database.close()
   }
 
-  #write<Result>(work: () => Result): Promise<Result> {
-    if (this.#mayWrite) return this.#writes.run(work)
-    throw new EvrouteError({
+  async #write<Result>(work: () => Result): Promise<Result> {
+    if (!this.#mayWrite) throw this.#readOnlyError()
+    const elapsedMs = stopwatch()
+    const result = await this.#writes.run(work)
+    // SQLite knows no turns: one batch right after the other would keep the deliverer out.
+    await sleep(systemClock, elapsedMs())
+    return result
+  }
+
+  #readOnlyError(): EvrouteError {
+    return new EvrouteError({
       code: 'store_unusable',
       message: `Cannot change the store ${this.#path}: it was opened to be read`,
       hint: 'Open it with write: true.',

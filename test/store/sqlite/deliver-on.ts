@@ -35,7 +35,7 @@ for (let round = 0; !end.signal.aborted; round++) {
   const claimed = await store.claim({ nowMs, shares })
   const settlements = [...leased, ...claimed].map((one, place) => settlementOf(one, round + place))
   await store.settle({ nowMs, settlements, requests: [] })
-  if (round === 5) process.stdout.write('delivering\n')
+  if (round === 3) process.stdout.write('delivering\n')
 }
 process.stdout.write(JSON.stringify(await store.audit()))
 await store.close()

@@ -154,7 +154,7 @@ describe('SqliteLog', () => {
       await SqliteLog.open(path, { write: true }),
     ]
     let retriedCount = 0
-    for (let turn = 0; turn < 100; turn++) {
+    for (let turn = 0; turn < 20; turn++) {
       await reader.list({ filter: { states: ['failed'] }, limit: 5 })
       expectBalance(await reader.audit())
       retriedCount += await writer.retry({ nowMs: 1_000, filter: {}, limit: 3 })

@@ -1,0 +1,103 @@
+import { statSync } from 'node:fs'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { Checkpoints } from '../../../src/store/sqlite/checkpoints.ts'
+import { openDatabase, type Database } from '../../../src/store/sqlite/database.ts'
+import { newPath } from './store-calls.ts'
+
+const pageBytes = 4_096
+const roomyLogBytes = 1_200 * (pageBytes + 24)
+
+let path = ''
+let database: Database
+let checkpoints: Checkpoints
+
+beforeEach(async () => {
+  path = await newPath()
+  database = await openConnection()
+  database.exec('PRAGMA journal_mode = WAL; CREATE TABLE texts (text TEXT)')
+  checkpoints = new Checkpoints(database)
+})
+
+async function openConnection(): Promise<Database> {
+  const connection = await openDatabase(path)
+  onTestFinished(() => connection.close())
+  return connection
+}
+
+/** Writes so many pages, each in a transaction of its own, and copies when it is due. */
+function write(pages: number): number {
+  const insert = database.prepare('INSERT INTO texts VALUES (?)')
+  let copied = 0
+  for (let page = 0; page < pages; page++) {
+    insert.run('x'.repeat(pageBytes - 100))
+    if (checkpoints.runWhenDue()) copied++
+  }
+  return copied
+}
+
+const logFileBytes = () => statSync(`${path}-wal`).size
+
+test('leaves the file alone until enough waits in the log, and begins the log anew', () => {
+  const before = statSync(path).size
+  expect(write(100)).toBe(0)
+  expect(statSync(path).size).toBe(before)
+  expect(write(10_000)).toBeGreaterThan(5)
+  expect(statSync(path).size).toBeGreaterThan(9_000 * pageBytes)
+  expect(logFileBytes()).toBeLessThan(roomyLogBytes)
+})
+
+test('keeps the log short while readers come and go', async () => {
+  const reader = await openConnection()
+  for (let turn = 0; turn < 20; turn++) {
+    reader.exec('BEGIN; SELECT count(*) FROM texts')
+    write(100)
+    reader.exec('COMMIT')
+    write(400)
+  }
+  expect(logFileBytes()).toBeLessThan(2 * roomyLogBytes)
+})
+
+test('lets the log grow for a reader that stays, trying now and then, and begins it anew after', async () => {
+  const reader = await openConnection()
+  reader.exec('BEGIN')
+  reader.prepare('SELECT count(*) FROM texts').get()
+  expect(write(5_000)).toBeLessThan(20)
+  expect(logFileBytes()).toBeGreaterThan(4 * roomyLogBytes)
+  reader.exec('COMMIT')
+  write(1_200)
+  const grown = logFileBytes()
+  write(3_000)
+  expect(logFileBytes()).toBe(grown)
+})
+
+test('waits for readers once the log is long, and not again and again', async () => {
+  const reader = await openConnection()
+  reader.exec('BEGIN')
+  reader.prepare('SELECT count(*) FROM texts').get()
+  const statements: string[] = []
+  const watched: Database = {
+    exec: (sql) => {
+      statements.push(sql)
+      database.exec(sql)
+    },
+    prepare: (sql) => database.prepare(sql),
+    close: () => database.close(),
+  }
+  checkpoints = new Checkpoints(watched)
+  const insert = database.prepare('INSERT INTO texts VALUES (?)')
+  database.exec('BEGIN')
+  for (let page = 0; page < 16_500; page++) insert.run('x'.repeat(pageBytes - 100))
+  database.exec('COMMIT')
+  expect(checkpoints.runWhenDue()).toBe(true)
+  expect(checkpoints.runWhenDue()).toBe(false)
+  expect(statements.slice(1)).toEqual(['PRAGMA busy_timeout = 200', 'PRAGMA busy_timeout = 5000'])
+})
+
+test('says how long the log is at the least', () => {
+  write(10)
+  expect(checkpoints.logBytes()).toBeGreaterThan(10 * pageBytes)
+  expect(checkpoints.logBytes()).toBeLessThanOrEqual(logFileBytes())
+  checkpoints.finish()
+  expect(checkpoints.logBytes()).toBe(0)
+  expect(logFileBytes()).toBe(0)
+})
