@@ -1,5 +1,12 @@
 import { InvalidArgumentError } from 'commander'
-import { formatDuration, parseDuration, parseTimestamp } from '../model/index.ts'
+import {
+  eventTypes,
+  formatDuration,
+  isEventType,
+  parseDuration,
+  parseTimestamp,
+  type EventType,
+} from '../model/index.ts'
 
 /** Reads a duration flag as milliseconds. */
 export function durationFlag(text: string): number {
@@ -30,6 +37,29 @@ export function countFlag(min: number, max: number): (text: string) => number {
 export function timestampFlag(text: string): string {
   if (parseTimestamp(text) !== undefined) return text
   throw new InvalidArgumentError('A timestamp is written as 2026-11-20 or 2026-11-20T10:15:00Z.')
+}
+
+/** Reads a moment flag, keeping its text for {@link momentMs}: a timestamp, or a duration ago. */
+export function momentFlag(text: string): string {
+  if (momentMs(text, 0) !== undefined) return text
+  throw new InvalidArgumentError(
+    'A moment is written as 2026-11-20, 2026-11-20T10:15:00Z, or as a time ago: 90s, 2h, 7d.',
+  )
+}
+
+/** The moment that a text names, in milliseconds since 1970; undefined when it names none. */
+export function momentMs(text: string, nowMs: number): number | undefined {
+  const agoMs = parseDuration(text)
+  return agoMs === undefined ? parseTimestamp(text) : nowMs - agoMs
+}
+
+/** Collects the types of events that a repeatable flag names. */
+export function eventTypesFlag(
+  text: string,
+  previous: readonly EventType[] = [],
+): readonly EventType[] {
+  if (isEventType(text)) return [...previous, text]
+  throw new InvalidArgumentError(`It is one of ${eventTypes.join(', ')}.`)
 }
 
 /** Collects a flag that may be repeated. */

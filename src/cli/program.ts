@@ -1,7 +1,9 @@
 import { Command } from 'commander'
 import { evrouteVersion } from '../model/index.ts'
 import type { AddCommand, CommandContext } from './command.ts'
+import { addAuditCommand } from './commands/audit.ts'
 import { addCompletionCommand } from './commands/completion.ts'
+import { addDeliveriesCommand } from './commands/deliveries.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addListenCommand } from './commands/listen.ts'
@@ -15,6 +17,8 @@ const commands: readonly AddCommand[] = [
   addSendCommand,
   addListenCommand,
   addReplayCommand,
+  addDeliveriesCommand,
+  addAuditCommand,
   addExplainCommand,
   addSignCommand,
   addVerifyCommand,

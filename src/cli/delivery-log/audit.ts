@@ -1,0 +1,46 @@
+// eslint-disable-next-line no-restricted-imports -- the room's door does not have it yet
+import { auditEquations, type AuditEquation } from '../../delivery/audit.ts'
+import { exitCodes, type ExitCode } from '../exit-code.ts'
+import { writeData } from '../io.ts'
+import { formatCount } from '../output/numbers.ts'
+import { recordLine } from '../output/records.ts'
+import { createStyle, wantsColor, type Style } from '../output/style.ts'
+import type { LogContext } from './open-log.ts'
+
+/** Prints what must be true of a store's figures, and ends with 1 where something is not. */
+export async function auditStore({ log, io, view }: LogContext): Promise<ExitCode> {
+  const audit = await log.audit()
+  const equations = auditEquations(audit)
+  const wrong = equations.filter(({ difference }) => difference !== 0)
+  if (view.json) {
+    const imbalances = wrong.map((equation) => ({
+      equation: equationText(equation, String),
+      difference: equation.difference,
+    }))
+    const balanced = wrong.length === 0
+    await writeData(io, recordLine({ kind: 'audit', balanced, ...audit, imbalances }))
+  } else {
+    const style = createStyle(wantsColor(io, io.stdout, view.color))
+    await writeData(io, equations.map((equation) => lineOf(equation, style)).join(''))
+    if (wrong.length > 0) io.stderr.write(`${failureText(wrong.length, equations.length)}\n`)
+  }
+  return wrong.length === 0 ? exitCodes.ok : exitCodes.internal
+}
+
+function lineOf(equation: AuditEquation, style: Style): string {
+  const { difference } = equation
+  const text = equationText(equation, formatCount)
+  if (difference === 0) return `${style.good('✔')} ${text}\n`
+  const side = difference > 0 ? 'too many' : 'too few'
+  return `${style.bad('✖')} ${text}: ${style.bad(`${formatCount(Math.abs(difference))} ${side} on the left`)}\n`
+}
+
+function equationText({ whole, parts }: AuditEquation, format: (count: number) => string): string {
+  const sum = parts.map(({ count, name }) => `${format(count)} ${name}`).join(' + ')
+  return `${format(whole.count)} ${whole.name} = ${sum === '' ? '0' : sum}`
+}
+
+function failureText(wrong: number, all: number): string {
+  const equations = wrong === 1 ? '1 equation does' : `${wrong} equations do`
+  return `The books do not balance: ${equations} not hold, of ${all}`
+}

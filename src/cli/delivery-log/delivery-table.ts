@@ -1,0 +1,118 @@
+import type { LoggedDelivery, LoggedState } from '../../delivery/index.ts'
+import { plainText } from '../../model/index.ts'
+import { columnsOf, cutToColumns, padToColumns } from '../listening/columns.ts'
+import type { Style } from '../output/style.ts'
+import { formatDeliveryId } from './delivery-id.ts'
+import { formatSpan } from './moments.ts'
+import {
+  columnNames,
+  fitWidths,
+  gapWidth,
+  type ColumnName,
+  type ColumnWidths,
+} from './table-widths.ts'
+
+/** How a table is shown to a person. */
+export interface TableView {
+  /** When it is, in milliseconds since 1970. */
+  readonly nowMs: number
+  /** How text is set apart. */
+  readonly style: Style
+  /** The terminal's width; undefined where lines may be of any length. */
+  readonly columns: number | undefined
+}
+
+/** A text and how it looks. */
+type Cell = readonly [text: string, look: keyof Style]
+
+type Row = Readonly<Record<ColumnName, Cell>>
+
+/** How each state looks. */
+export const stateLooks: Readonly<Record<LoggedState, keyof Style>> = {
+  pending: 'warning',
+  delivered: 'good',
+  failed: 'bad',
+  expired: 'bad',
+}
+
+const header: Row = {
+  id: ['delivery', 'faint'],
+  state: ['state', 'faint'],
+  type: ['type', 'faint'],
+  user: ['user', 'faint'],
+  message: ['messageId', 'faint'],
+  tries: ['tries', 'faint'],
+  accepted: ['accepted', 'faint'],
+  outlook: ['why or next', 'faint'],
+}
+
+const noWidths = Object.fromEntries(columnNames.map((name) => [name, 0])) as ColumnWidths
+
+/** A line for every delivery. The first page decides how wide the columns are. */
+export class DeliveryTable {
+  readonly #view: TableView
+  #widths: ColumnWidths | undefined
+
+  constructor(view: TableView) {
+    this.#view = view
+  }
+
+  /** The lines of some deliveries, below the names of the columns where they are the first. */
+  page(deliveries: readonly LoggedDelivery[]): string {
+    if (deliveries.length === 0) return ''
+    const rows = deliveries.map((delivery) => rowOf(delivery, this.#view.nowMs))
+    if (this.#widths === undefined) {
+      rows.unshift(header)
+      this.#widths = fitWidths(widthsOf(rows), this.#view.columns ?? Infinity)
+    }
+    const widths = this.#widths
+    return rows.map((row) => `${this.#line(row, widths)}\n`).join('')
+  }
+
+  #line(row: Row, widths: ColumnWidths): string {
+    const { style, columns } = this.#view
+    const cells = columnNames
+      .filter((name) => widths[name] > 0)
+      .map((name) => {
+        const [text, look] = row[name]
+        const shown = columns === undefined ? text : cutToColumns(text, widths[name])
+        return style[look](shown) + padding(shown, widths[name])
+      })
+    return cells.join(' '.repeat(gapWidth)).trimEnd()
+  }
+}
+
+/** Outside of the colour, so that it can be taken away at the end of a line. */
+function padding(text: string, columns: number): string {
+  return padToColumns(text, columns).slice(text.length)
+}
+
+function rowOf(delivery: LoggedDelivery, nowMs: number): Row {
+  const { state, type, userId, messageId, attempts, acceptedAtMs } = delivery
+  return {
+    id: [plainText(formatDeliveryId(delivery)), 'strong'],
+    state: [state, stateLooks[state]],
+    type: [type, 'plain'],
+    user: [plainText(userId ?? '-'), 'name'],
+    message: [plainText(messageId), 'faint'],
+    tries: [String(attempts).padStart(header.tries[0].length), 'plain'],
+    accepted: [`${formatSpan(nowMs - acceptedAtMs)} ago`, 'faint'],
+    outlook: [outlookOf(delivery, nowMs), state === 'pending' ? 'plain' : 'bad'],
+  }
+}
+
+/** Why it was not delivered, or when it is tried next. */
+function outlookOf({ reason, dueAtMs }: LoggedDelivery, nowMs: number): string {
+  if (dueAtMs === null) return plainText(reason ?? '')
+  return dueAtMs > nowMs
+    ? `next in ${formatSpan(dueAtMs - nowMs)}`
+    : `due for ${formatSpan(nowMs - dueAtMs)}`
+}
+
+function widthsOf(rows: readonly Row[]): ColumnWidths {
+  const widths: Record<ColumnName, number> = { ...noWidths }
+  for (const row of rows) {
+    for (const name of columnNames) widths[name] = Math.max(widths[name], columnsOf(row[name][0]))
+  }
+  return widths
+}

@@ -1,0 +1,42 @@
+import type { DeliveryFilter } from '../../delivery/index.ts'
+import type { ExitCode } from '../exit-code.ts'
+import { DataWriter } from '../io.ts'
+import { recordLine } from '../output/records.ts'
+import { createStyle, wantsColor } from '../output/style.ts'
+import { DeliveryTable } from './delivery-table.ts'
+import { limitMax } from './log-flags.ts'
+import { loggedDeliveryRecord } from './log-records.ts'
+import { codeOfEnd, pagesOf, type LogContext } from './open-log.ts'
+
+/** How many times the limit is proposed where there are more. */
+const moreFactor = 10
+
+/** Lists deliveries, newest first, and says when there are more than the limit. */
+export async function listDeliveries(
+  { filter, limit }: { readonly filter: DeliveryFilter; readonly limit: number },
+  context: LogContext,
+): Promise<ExitCode> {
+  const { io, nowMs, view } = context
+  const stdout = new DataWriter(io)
+  const style = createStyle(wantsColor(io, io.stdout, view.color))
+  const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
+  const table = new DeliveryTable({ nowMs, style, columns })
+  let shown = 0
+  let isMore = false
+  // One more than is shown tells whether there are more.
+  for await (const page of pagesOf(context, { filter, limit: limit + 1 })) {
+    const deliveries = page.slice(0, limit - shown)
+    shown += deliveries.length
+    isMore = deliveries.length < page.length
+    stdout.write(
+      view.json
+        ? deliveries.map((delivery) => recordLine(loggedDeliveryRecord(delivery))).join('')
+        : table.page(deliveries),
+    )
+    await stdout.ready()
+  }
+  const nothing = shown === 0 && !io.stop.aborted
+  if (isMore) io.stderr.write(`... and more; --limit ${Math.min(limit * moreFactor, limitMax)}\n`)
+  else if (nothing && !view.json) io.stderr.write('There is no such delivery\n')
+  return codeOfEnd(io)
+}

@@ -1,0 +1,106 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import type { DeliveryFilter, LoggedState } from '../../delivery/index.ts'
+import { SettingError, type EventType } from '../../model/index.ts'
+import { eventTypesFlag, momentFlag, momentMs } from '../flags.ts'
+import type { Io } from '../io.ts'
+
+/** The flags that every command about a store has, as commander hands them over. */
+export interface LogFlags {
+  /** `--store` */
+  readonly store?: string
+  /** `--json` */
+  readonly json?: boolean
+  /** `--no-color` */
+  readonly color: boolean
+}
+
+/** The flags that select deliveries, as commander hands them over. */
+export interface FilterFlags {
+  /** `--state` */
+  readonly state?: readonly LoggedState[]
+  /** `--type` */
+  readonly type?: readonly EventType[]
+  /** `--user` */
+  readonly user?: string
+  /** `--destination` */
+  readonly destination?: string
+  /** `--message` */
+  readonly message?: string
+  /** `--since` */
+  readonly since?: string
+  /** `--until` */
+  readonly until?: string
+}
+
+/** The highest `--limit`. */
+export const limitMax = 1_000_000_000
+
+/** Adds the flags that every command about a store has. */
+export function addLogFlags(command: Command): Command {
+  return command
+    .option('--store <url>', 'the store, sqlite:<file>; also EVROUTE_STORE')
+    .option('--json', 'NDJSON records on stdout')
+    .option('--no-color', 'no colours')
+}
+
+/** Adds the flags that select deliveries, in any of these states. */
+export function addFilterFlags(command: Command, states: readonly LoggedState[]): Command {
+  return command
+    .addOption(stateOption(states))
+    .option('--type <type>', 'only events of this type, repeatable', eventTypesFlag)
+    .option('--user <id>', 'only events about this user')
+    .option('--destination <id>', 'only deliveries to this destination')
+    .option('--message <id>', 'only deliveries of the event with this messageId')
+    .option(
+      '--since <moment>',
+      'only events accepted from then on: a timestamp, or 2h ago',
+      momentFlag,
+    )
+    .option('--until <moment>', 'only events accepted before then', momentFlag)
+}
+
+function stateOption(states: readonly LoggedState[]): Option {
+  const option = new Option('--state <state>', 'only deliveries in this state, repeatable')
+  // The choices are for help and completion; one that may be repeated has to collect them itself.
+  return option.choices(states).argParser((text, previous: readonly LoggedState[] | undefined) => {
+    const state = states.find((candidate) => candidate === text)
+    if (state !== undefined) return [...(previous ?? []), state]
+    throw new InvalidArgumentError(`It is one of ${states.join(', ')}.`)
+  })
+}
+
+/** The deliveries that the flags select. */
+export function filterOf(flags: FilterFlags, nowMs: number): DeliveryFilter {
+  const { since, until } = flags
+  return {
+    states: flags.state,
+    types: flags.type,
+    userId: flags.user,
+    destinationId: flags.destination,
+    messageId: flags.message,
+    sinceMs: since === undefined ? undefined : momentMs(since, nowMs),
+    untilMs: until === undefined ? undefined : momentMs(until, nowMs),
+  }
+}
+
+/** The first of the flags that select deliveries which is there, as it is typed. */
+export function firstFilterFlag(flags: FilterFlags): string | undefined {
+  const names = ['state', 'type', 'user', 'destination', 'message', 'since', 'until'] as const
+  const name = names.find((candidate) => flags[candidate] !== undefined)
+  return name === undefined ? undefined : `--${name}`
+}
+
+/**
+ * The store that a command is about.
+ *
+ * @throws SettingError when none is named
+ */
+export function readStoreUrl({ store }: LogFlags, { env }: Io): string {
+  const url = store ?? (env['EVROUTE_STORE'] || undefined)
+  if (url !== undefined) return url
+  throw new SettingError(
+    '--store',
+    'Cannot tell which store is meant',
+    'Pass --store sqlite:<file> or set EVROUTE_STORE.',
+  )
+}

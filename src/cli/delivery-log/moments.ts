@@ -1,0 +1,45 @@
+import { formatTimestamp } from '../../model/index.ts'
+import { formatTimeOfDay } from '../output/time.ts'
+
+/** The last moment that a date can name: an endpoint may ask for a later one. */
+const latestMs = 8_640_000_000_000_000
+
+const units: readonly (readonly [string, number])[] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+]
+
+/** Writes milliseconds in the largest unit that they fill: `45s`, `12m`, `3h`, `5d`; never negative. */
+export function formatSpan(durationMs: number): string {
+  const [unit, unitMs] = units.find(([, size]) => durationMs >= size) ?? ['s', 1_000]
+  return `${Math.floor(Math.max(durationMs, 0) / unitMs)}${unit}`
+}
+
+/** Writes a moment where the user is: `10:15:30.207`, with its date unless that is today's. */
+export function formatMoment(instantMs: number, nowMs: number): string {
+  const [day, today] = [dayOf(instantMs), dayOf(nowMs)]
+  const time = formatTimeOfDay(withinDates(instantMs))
+  return day === today ? time : `${day} ${time}`
+}
+
+/** {@link formatMoment} to the second. */
+export function formatSecond(instantMs: number, nowMs: number): string {
+  return formatMoment(instantMs, nowMs).replace(/\.\d+$/, '')
+}
+
+/** Writes a moment for programs: UTC, ISO 8601; null where there is none. */
+export function isoOrNull(instantMs: number | null): string | null {
+  return instantMs === null ? null : formatTimestamp(withinDates(instantMs))
+}
+
+function dayOf(instantMs: number): string {
+  const date = new Date(withinDates(instantMs))
+  const two = (part: number): string => String(part).padStart(2, '0')
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+}
+
+function withinDates(instantMs: number): number {
+  return Math.min(Math.max(instantMs, -latestMs), latestMs)
+}

@@ -1,0 +1,66 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { DeliveryFilter, DeliveryLog, LoggedDelivery } from '../../delivery/index.ts'
+import { openDeliveryLog } from '../../store/index.ts'
+import { exitCodes, type ExitCode } from '../exit-code.ts'
+import type { Io } from '../io.ts'
+
+/** What a command about deliveries works with. */
+export interface LogContext {
+  /** The deliveries. */
+  readonly log: DeliveryLog
+  /** Streams and the signal to end early. */
+  readonly io: Io
+  /** When it is, in milliseconds since 1970. */
+  readonly nowMs: number
+  /** How it is shown. */
+  readonly view: LogView
+}
+
+/** How deliveries are shown. */
+export interface LogView {
+  /** NDJSON records instead of text. */
+  readonly json: boolean
+  /** False with `--no-color`. */
+  readonly color: boolean
+}
+
+/** Deliveries that are read, or retried, at a time. */
+export const deliveriesAtOnce = 500
+
+/** Opens the log of a store for as long as the work takes. */
+export async function withDeliveryLog<Result>(
+  { url, write }: { readonly url: string; readonly write: boolean },
+  work: (log: DeliveryLog) => Promise<Result>,
+): Promise<Result> {
+  const log = await openDeliveryLog(url, { write })
+  try {
+    return await work(log)
+  } finally {
+    await log.close()
+  }
+}
+
+/** Deliveries in pages, newest first, up to a limit. The event loop turns before each, so that signals are heard. */
+export async function* pagesOf(
+  { log, io }: Pick<LogContext, 'log' | 'io'>,
+  { filter, limit }: { readonly filter: DeliveryFilter; readonly limit: number },
+): AsyncGenerator<readonly LoggedDelivery[]> {
+  let left = limit
+  let beforeId: number | undefined
+  while (left > 0) {
+    await nextTurn()
+    if (io.stop.aborted) return
+    const asked = Math.min(left, deliveriesAtOnce)
+    const page = await log.list({ filter, limit: asked, beforeId })
+    if (page.length > 0) yield page
+    if (page.length < asked) return
+    beforeId = page.at(-1)?.id
+    left -= page.length
+  }
+}
+
+/** How a command ends that may have been ended early: whoever closed our output knows that it ends here. */
+export function codeOfEnd({ stop }: Io): ExitCode {
+  const isSignal = stop.reason === 'SIGINT' || stop.reason === 'SIGTERM'
+  return stop.aborted && isSignal ? exitCodes.interrupted : exitCodes.ok
+}

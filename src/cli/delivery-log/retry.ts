@@ -1,0 +1,74 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { DeliveryFilter, LoggedDelivery } from '../../delivery/index.ts'
+import { plainText } from '../../model/index.ts'
+import type { ExitCode } from '../exit-code.ts'
+import { writeData } from '../io.ts'
+import { formatCount } from '../output/numbers.ts'
+import { recordLine } from '../output/records.ts'
+import { createStyle, wantsColor } from '../output/style.ts'
+import { formatDeliveryId } from './delivery-id.ts'
+import { filterOfId } from './find-deliveries.ts'
+import { codeOfEnd, deliveriesAtOnce, type LogContext } from './open-log.ts'
+
+/** Which deliveries are retried: those that an id names, or those of a filter. */
+export type RetrySelection = { readonly id: string } | { readonly filter: DeliveryFilter }
+
+/**
+ * Makes deliveries due again at once, with a new retry window, and says how many.
+ *
+ * @throws EvrouteError `invalid_usage` when the id names none
+ */
+export async function retryDeliveries(
+  selection: RetrySelection,
+  context: LogContext,
+): Promise<ExitCode> {
+  const { io, view } = context
+  const filter = 'id' in selection ? await filterOfId(selection.id, context) : selection.filter
+  const count = await retryAll(filter, context)
+  if (view.json) {
+    await writeData(io, recordLine({ kind: 'retry', deliveries: count }))
+    return codeOfEnd(io)
+  }
+  await writeData(io, `${countText(count)}\n`)
+  const style = createStyle(wantsColor(io, io.stderr, view.color))
+  const notes = count > 0 ? [nextText] : await reasonsOf(selection, filter, context)
+  for (const note of notes) io.stderr.write(`${style.faint(note)}\n`)
+  return codeOfEnd(io)
+}
+
+async function retryAll(filter: DeliveryFilter, { log, io, nowMs }: LogContext): Promise<number> {
+  let total = 0
+  for (;;) {
+    const count = await log.retry({ nowMs, filter, limit: deliveriesAtOnce })
+    total += count
+    // So that signals are heard, and others get their turn with the store.
+    await nextTurn()
+    if (count < deliveriesAtOnce || io.stop.aborted) return total
+  }
+}
+
+const nextText =
+  'A process that delivers from the store sends them when it next looks into it; else the next ' +
+  '`send` or `replay` to the same --to with this --store does.'
+
+function countText(count: number): string {
+  return count === 1 ? '1 delivery is due again' : `${formatCount(count)} deliveries are due again`
+}
+
+/** Why nothing was retried. */
+async function reasonsOf(
+  selection: RetrySelection,
+  filter: DeliveryFilter,
+  { log }: LogContext,
+): Promise<readonly string[]> {
+  if (!('id' in selection)) {
+    return ['Nothing that failed, expired or waits for a retry is like that.']
+  }
+  const found = await log.list({ filter, limit: deliveriesAtOnce })
+  return found.map((delivery) => `${plainText(formatDeliveryId(delivery))} ${whyNot(delivery)}`)
+}
+
+function whyNot({ state, lane }: LoggedDelivery): string {
+  if (state === 'delivered') return 'is delivered'
+  return lane === 'first' ? 'waits for its first attempt' : 'is due already'
+}

@@ -1,0 +1,35 @@
+import type { ExitCode } from '../exit-code.ts'
+import { DataWriter } from '../io.ts'
+import { recordLine } from '../output/records.ts'
+import { createStyle, wantsColor } from '../output/style.ts'
+import { filterOfId } from './find-deliveries.ts'
+import { storyRecord } from './log-records.ts'
+import { codeOfEnd, pagesOf, type LogContext } from './open-log.ts'
+import { storyText } from './story-text.ts'
+
+/**
+ * Shows all that happened to a delivery, or to every delivery of an event.
+ *
+ * @throws EvrouteError `invalid_usage` when the id names none
+ */
+export async function showDeliveries(id: string, context: LogContext): Promise<ExitCode> {
+  const { io, log, nowMs, view } = context
+  const stdout = new DataWriter(io)
+  const style = createStyle(wantsColor(io, io.stdout, view.color))
+  const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
+  const filter = await filterOfId(id, context)
+  let isFirst = true
+  for await (const page of pagesOf(context, { filter, limit: Infinity })) {
+    for (const { destinationId, id } of page) {
+      const story = await log.story({ destinationId, id })
+      // It may have been purged since it was listed.
+      if (story === undefined) continue
+      const text = (): string =>
+        `${isFirst ? '' : '\n'}${storyText(story, { nowMs, style, columns })}`
+      stdout.write(view.json ? recordLine(storyRecord(story)) : text())
+      isFirst = false
+    }
+    await stdout.ready()
+  }
+  return codeOfEnd(io)
+}

@@ -1,0 +1,75 @@
+import type { LoggedDelivery } from '../../delivery/index.ts'
+import { formatDuration, plainText } from '../../model/index.ts'
+import { formatSecond } from './moments.ts'
+
+/** Where a delivery stands and why, in a sentence for a person. */
+export function standingText(delivery: LoggedDelivery, nowMs: number): string {
+  switch (delivery.state) {
+    case 'pending':
+      return waitingText(delivery, nowMs)
+    case 'delivered':
+      return `delivered with its ${ordinal(delivery.attempts)} attempt${ending(delivery, nowMs)}`
+    case 'failed':
+      return `failed${ending(delivery, nowMs)}: ${failureText(delivery)}`
+    case 'expired':
+      return `expired${ending(delivery, nowMs)}: ${expiryText(delivery)}`
+  }
+}
+
+/** What may keep a delivery that is due from being tried, as far as the store can tell. */
+export function waitText({ dueAtMs }: LoggedDelivery, nowMs: number): string | undefined {
+  if (dueAtMs === null || dueAtMs > nowMs) return undefined
+  return 'It is being sent, or parked while no endpoint of its destination answers, or no process delivers to its destination.'
+}
+
+function waitingText(delivery: LoggedDelivery, nowMs: number): string {
+  const { attempts, lane, expiresAtMs } = delivery
+  const dueAtMs = delivery.dueAtMs ?? nowMs
+  const due = formatSecond(dueAtMs, nowMs)
+  const asked = lane === 'manual' ? ', which was asked for by hand,' : ','
+  const when =
+    dueAtMs > nowMs
+      ? `due in ${formatDuration(dueAtMs - nowMs)} (${due})`
+      : `due for ${formatDuration(nowMs - dueAtMs)} (since ${due})`
+  const expiry = expiresAtMs === null ? '' : `; expires at ${formatSecond(expiresAtMs, nowMs)}`
+  return `waits for its ${ordinal(attempts + 1)} attempt${asked} ${when}${expiry}`
+}
+
+function ending({ settledAtMs }: LoggedDelivery, nowMs: number): string {
+  if (settledAtMs === null) return ''
+  const ago = formatDuration(Math.max(nowMs - settledAtMs, 0))
+  return ` at ${formatSecond(settledAtMs, nowMs)} (${ago} ago)`
+}
+
+function failureText({ reason }: LoggedDelivery): string {
+  const causes = causesOf(reason)
+  const named = `(${causes.join(', ')})`
+  if (causes.includes('no_endpoint_left')) {
+    return `its destination has no endpoint left that could take it ${named}`
+  }
+  if (causes.every((cause) => cause.startsWith('status_'))) {
+    return `the ${causes.length === 1 ? 'endpoint' : 'endpoints'} refused it ${named}`
+  }
+  return `it can never succeed ${named}`
+}
+
+function expiryText({ reason }: LoggedDelivery): string {
+  const causes = causesOf(reason)
+  const named = `(${causes.join(', ')})`
+  if (causes.includes('abandoned')) return `nobody tried it for too long ${named}`
+  if (causes.includes('breaker_open')) {
+    return `it was parked until its retry window ended, because no endpoint answered ${named}`
+  }
+  return `its retry window ended before an endpoint took it ${named}`
+}
+
+function causesOf(reason: string | null): readonly string[] {
+  return plainText(reason ?? 'no reason was given').split(', ')
+}
+
+/** `1st`, `2nd`, `3rd`, `4th`, `11th`, `21st`. */
+export function ordinal(count: number): string {
+  const isTeen = count % 100 >= 11 && count % 100 <= 13
+  const suffix = isTeen ? 'th' : (['th', 'st', 'nd', 'rd'][count % 10] ?? 'th')
+  return `${count}${suffix}`
+}

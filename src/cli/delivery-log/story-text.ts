@@ -1,0 +1,87 @@
+import type { DeliveryStory } from '../../delivery/index.ts'
+import {
+  formatDuration,
+  isJsonObject,
+  plainText,
+  shortText,
+  type JsonObject,
+  type RequestRecord,
+} from '../../model/index.ts'
+import { payloadText } from '../listening/payload-text.ts'
+import { formatCount } from '../output/numbers.ts'
+import type { Style } from '../output/style.ts'
+import { formatDeliveryId } from './delivery-id.ts'
+import { stateLooks, type TableView } from './delivery-table.ts'
+import { formatMoment, formatSecond, formatSpan } from './moments.ts'
+import { standingText, waitText } from './standing.ts'
+
+/** Characters of an answer that a terminal gets; the records have all that was kept. */
+const excerptCharactersMax = 400
+const outcomeLooks = { success: 'good', retry: 'warning', final: 'bad' } as const
+
+/** All that happened to a delivery, for a person. */
+export function storyText(story: DeliveryStory, view: TableView): string {
+  const { style } = view
+  const bytes = formatCount(Buffer.byteLength(story.body))
+  const parts = [
+    pairsOf(story, view).map(([name, text]) => `${style.faint(name.padEnd(13))}${text}`),
+    ['', style.strong('Requests'), ...requestLines(story, view)],
+    ['', style.strong('Body') + style.faint(` (${bytes} bytes)`), bodyText(story, style)],
+  ]
+  return `${parts.flat().join('\n')}\n`
+}
+
+function pairsOf(story: DeliveryStory, { nowMs, style }: TableView): (readonly [string, string])[] {
+  const { type, messageId, userId, sourceId, destinationId, acceptedAtMs, manualRetries } = story
+  const wait = waitText(story, nowMs)
+  const ago = `${formatSpan(nowMs - acceptedAtMs)} ago`
+  const pairs: (readonly [string, string])[] = [
+    ['Delivery', style.strong(plainText(formatDeliveryId(story)))],
+    ['Event', `${style.strong(type.toUpperCase())} ${plainText(messageId)}`],
+    ['User', style.name(plainText(userId ?? '-'))],
+    ['Source', plainText(sourceId)],
+    ['Destination', plainText(destinationId)],
+    ['Accepted', `${formatSecond(acceptedAtMs, nowMs)} (${ago})`],
+    ['State', style[stateLooks[story.state]](standingText(story, nowMs))],
+  ]
+  if (wait !== undefined) pairs.push(['', wait])
+  if (manualRetries > 0) {
+    pairs.push(['By hand', manualRetries === 1 ? 'retried once' : `retried ${manualRetries} times`])
+  }
+  return [...pairs, ...story.holds.map((hold) => ['Left alone', holdText(hold, nowMs)] as const)]
+}
+
+function holdText({ url, untilMs }: DeliveryStory['holds'][number], nowMs: number): string {
+  const until =
+    untilMs === null ? 'it refused this delivery' : `until ${formatSecond(untilMs, nowMs)}`
+  return `${plainText(url)}: ${until}`
+}
+
+function requestLines({ requests }: DeliveryStory, view: TableView): readonly string[] {
+  if (requests.length === 0) return [view.style.faint('  none yet')]
+  return requests.flatMap((request) => requestText(request, view))
+}
+
+function requestText(request: RequestRecord, { nowMs, style, columns }: TableView): string[] {
+  const { atMs, attempt, lane, outcome, error, status, url, durationMs, excerpt } = request
+  const answer = style[outcomeLooks[outcome]](plainText(error ?? String(status)))
+  const round = `attempt ${attempt}${lane === 'manual' ? ' by hand' : ''}`
+  const time = style.faint(formatMoment(atMs, nowMs))
+  const line = `  ${time}  ${round}  ${answer}  ${plainText(url)}  ${style.faint(formatDuration(durationMs))}`
+  const text = columns === undefined ? plainText(excerpt) : shortText(excerpt, excerptCharactersMax)
+  return text.trim() === '' ? [line] : [line, `    ${style.faint('└')} ${text.trim()}`]
+}
+
+function bodyText({ body }: DeliveryStory, style: Style): string {
+  if (body === '') return style.bad('  its text is missing in the store')
+  return payloadText({ body: parsed(body), rawBody: Buffer.from(body) }, style).replace(/^/gm, '  ')
+}
+
+function parsed(body: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(body)
+    return isJsonObject(value) ? value : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,196 @@
+import { stripVTControlCharacters } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { formatTimestamp } from '../../../src/model/index.ts'
+import { run, type RunSettings } from '../../support/io.ts'
+import {
+  delivered,
+  failed,
+  falsify,
+  hourMs,
+  nowMs,
+  retried,
+  retriedWithout,
+  storeWith,
+} from '../delivery-log/stores.ts'
+
+const show = (url: string, id: string, settings?: RunSettings) =>
+  run(['deliveries', 'show', id, '--store', url], settings)
+
+const showJson = (url: string, id: string) =>
+  run(['deliveries', 'show', id, '--json', '--store', url])
+
+const atMs = nowMs - hourMs
+
+describe('deliveries show', () => {
+  test('tells the whole story', async () => {
+    const { url } = await storeWith({
+      ...failed,
+      type: 'identify',
+      body: '{"version":1,"type":"identify","userId":"u_1","traits":{"plan":"pro"}}',
+      requests: [
+        { excerpt: 'upstream is\ndown' },
+        {
+          lane: 'manual',
+          attempt: 2,
+          atMs: atMs + 9_000,
+          status: 404,
+          error: 'status_404',
+          outcome: 'final',
+        },
+      ],
+    })
+    const { code, stdout, stderr } = await show(url, 'crm/1')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    // The moments of another day have their date.
+    const time = String.raw`(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d`
+    const expected = [
+      'Delivery     crm/1',
+      'Event        IDENTIFY m_1',
+      'User         u_1',
+      'Source       website',
+      'Destination  crm',
+      String.raw`Accepted     ${time} \(1h ago\)`,
+      String.raw`State        failed at ${time} \((59m \d+s|1h) ago\): the endpoint refused it \(status_404\)`,
+      '',
+      'Requests',
+      String.raw`  ${time}\.\d{3}  attempt 1  status_503  https://example.com/hook  12ms`,
+      '    └ upstream is down',
+      String.raw`  ${time}\.\d{3}  attempt 2 by hand  status_404  https://example.com/hook  12ms`,
+      '',
+      String.raw`Body \(70 bytes\)`,
+      String.raw`  \{`,
+      '    "version": 1,',
+      '    "type": "identify",',
+      '    "userId": "u_1",',
+      String.raw`    "traits": \{`,
+      '      "plan": "pro"',
+      String.raw`    \}`,
+      String.raw`  \}`,
+    ]
+    expect(stdout).toMatch(new RegExp(`^${expected.join('\n')}\n$`))
+  })
+
+  test('gives the story as a record, with the exact body', async () => {
+    const body = '{"version":1, "type":"track","big":12345678901234567890}'
+    const { url } = await storeWith({
+      ...delivered,
+      body,
+      requests: [{ outcome: 'success', status: 200, error: null, excerpt: 'ok\n' }],
+    })
+    const { code, records, stderr } = await showJson(url, 'crm/1')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const listed = await run(['deliveries', '--store', url, '--json'])
+    const { v, kind, ...delivery } = listed.records[0] ?? {}
+    expect({ v, kind }).toEqual({ v: 1, kind: 'delivery' })
+    expect(records).toEqual([
+      {
+        v: 1,
+        kind: 'story',
+        delivery,
+        requests: [
+          {
+            url: 'https://example.com/hook',
+            lane: 'first',
+            attempt: 1,
+            outcome: 'success',
+            status: 200,
+            error: null,
+            ms: 12,
+            at: formatTimestamp(atMs + 1_000),
+            excerpt: 'ok\n',
+          },
+        ],
+        body,
+      },
+    ])
+  })
+
+  test('shows every delivery of an event', async () => {
+    const { url } = await storeWith({ ...failed, destinationIds: ['crm', 'mail'] }, delivered)
+    const { stdout } = await show(url, 'm_1')
+    expect(stdout.match(/^Delivery.*$/gm)).toEqual(['Delivery     mail/2', 'Delivery     crm/1'])
+    expect(stdout).toContain('}\n\nDelivery')
+    expect((await showJson(url, 'm_1')).records).toHaveLength(2)
+  })
+
+  test('takes a messageId that looks like the id of a delivery', async () => {
+    const { url } = await storeWith({ messageId: 'crm/2' }, { messageId: 'crm/9', type: 'page' })
+    expect((await show(url, 'crm/9')).stdout).toContain('PAGE crm/9')
+    // The id of a delivery comes first.
+    expect((await show(url, 'crm/2')).stdout).toContain('PAGE crm/9')
+  })
+
+  test('shows where a delivery waits, and for what', async () => {
+    const holds = [
+      { url: 'https://example.com/a', untilMs: null },
+      { url: 'https://example.com/b', untilMs: nowMs + hourMs },
+    ]
+    const { url } = await storeWith(retriedWithout(holds), {})
+    const waiting = (await show(url, 'crm/1')).stdout
+    expect(waiting).toMatch(
+      /^State {8}waits for its 4th attempt, due in 59m \d+s \(.*\); expires at /m,
+    )
+    expect(waiting).toContain('Left alone   https://example.com/a: it refused this delivery\n')
+    expect(waiting).toMatch(/^Left alone {3}https:\/\/example\.com\/b: until /m)
+    const due = (await show(url, 'crm/2')).stdout
+    expect(due).toMatch(/^State {8}waits for its 1st attempt, due for 1h \(since /m)
+    expect(due).toContain('It is being sent, or parked while no endpoint')
+    expect(due).toContain('Requests\n  none yet\n')
+  })
+
+  test('says how often it was retried by hand', async () => {
+    const { url } = await storeWith(retried)
+    await run(['deliveries', 'retry', 'crm/1', '--store', url])
+    const { stdout } = await show(url, 'crm/1')
+    expect(stdout).toMatch(/waits for its 4th attempt, which was asked for by hand, due for \d+/)
+    expect(stdout).toContain('By hand      retried once\n')
+  })
+
+  test('shows a body that is no JSON, and says that one is missing', async () => {
+    const { url, path } = await storeWith({ body: 'no json' }, { body: 'gone' })
+    await falsify({ url, path }, "DELETE FROM messages WHERE body = 'gone'")
+    expect((await show(url, 'crm/1')).stdout).toContain('Body (7 bytes)\n  no json\n')
+    expect((await show(url, 'crm/2')).stdout).toContain('its text is missing in the store\n')
+  })
+
+  test('shortens what an endpoint answered on a terminal only', async () => {
+    const { url } = await storeWith({ ...failed, requests: [{ excerpt: 'x'.repeat(4_000) }] })
+    expect((await show(url, 'crm/1')).stdout).toContain(`└ ${'x'.repeat(4_000)}\n`)
+    const { stdout } = await show(url, 'crm/1', { isTTY: true, columns: 80 })
+    expect(stripVTControlCharacters(stdout)).toContain(`└ ${'x'.repeat(399)}…\n`)
+  })
+
+  test.each([
+    { given: 'a terminal', settings: { isTTY: true }, flags: [], coloured: true },
+    {
+      given: 'a terminal and --no-color',
+      settings: { isTTY: true },
+      flags: ['--no-color'],
+      coloured: false,
+    },
+    { given: 'a pipe', settings: {}, flags: [], coloured: false },
+  ])('has colours as elsewhere: with $given', async ({ settings, flags, coloured }) => {
+    const { url } = await storeWith(failed)
+    const shown = [
+      await run(['deliveries', 'show', 'crm/1', '--store', url, ...flags], settings),
+      await run(['deliveries', '--store', url, ...flags], settings),
+      await run(['audit', '--store', url, ...flags], settings),
+    ]
+    for (const { stdout } of shown) expect(stdout.includes('\u001b[')).toBe(coloured)
+  })
+
+  test('ends with 2 when there is no such delivery', async () => {
+    const { url } = await storeWith(delivered)
+    for (const id of ['crm/2', 'mail/1', 'm_2', '', 'crm/', '/1', 'crm/99999999999999999999']) {
+      const { code, stdout, stderr } = await showJson(url, id)
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+      expect(JSON.parse(stderr)).toEqual({
+        error: {
+          code: 'invalid_usage',
+          message: `Cannot find "${id}" in the store: it is neither a delivery nor a messageId there`,
+          hint: expect.stringContaining('evroute deliveries list') as string,
+        },
+      })
+    }
+  })
+})

@@ -1,0 +1,168 @@
+import { join } from 'node:path'
+import type {
+  DeliveryStore,
+  EndpointHold,
+  LoggedDelivery,
+  NewEvent,
+  Settlement,
+} from '../../../src/delivery/index.ts'
+import type { EventType, RequestRecord } from '../../../src/model/index.ts'
+import { systemClock } from '../../../src/runtime/index.ts'
+import { openStore } from '../../../src/store/index.ts'
+import { openDatabase } from '../../../src/store/sqlite/database.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+/** What is left out of {@link Settlement} when a sample says how its first lease ends. */
+type End = Settlement extends infer Each
+  ? Each extends Settlement
+    ? Omit<Each, 'delivery'>
+    : never
+  : never
+
+/** An event with one delivery. */
+export interface Sample {
+  readonly messageId?: string
+  readonly type?: EventType
+  readonly userId?: string | null
+  readonly sourceId?: string
+  readonly destinationIds?: readonly string[]
+  readonly body?: string
+  /** How long ago it was accepted; an hour by default. */
+  readonly ageMs?: number
+  /** How its lease ended; it still waits for its first attempt by default. */
+  readonly end?: End
+  /** What was sent. */
+  readonly requests?: readonly Partial<RequestRecord>[]
+}
+
+/** A store in a file. */
+export interface SampleStore {
+  readonly path: string
+  /** What `--store` takes. */
+  readonly url: string
+}
+
+export const hourMs = 3_600_000
+
+/** The moment at which the tests of one file happen. */
+export const nowMs: number = systemClock.nowMs()
+
+/** A delivery that succeeded at once. */
+export const delivered: Sample = { end: { kind: 'delivered', attempts: 1 } }
+/** A delivery that was refused. */
+export const failed: Sample = { end: { kind: 'failed', attempts: 1, reason: 'status_404' } }
+/** A delivery whose window ended. */
+export const expired: Sample = { end: { kind: 'expired', attempts: 9, reason: 'timeout' } }
+/** A delivery that is tried again in an hour. */
+export const retried: Sample = retriedWithout([])
+
+/** A delivery that is tried again in an hour, with some endpoints left alone. */
+export function retriedWithout(holds: readonly EndpointHold[]): Sample {
+  const progress = { attempts: 3, windowAttempts: 3, firstAttemptAtMs: nowMs - hourMs, holds }
+  const [dueAtMs, expiresAtMs] = [nowMs + hourMs, nowMs + 3 * hourMs]
+  return { end: { kind: 'retry', dueAtMs, expiresAtMs, progress } }
+}
+
+/** Makes a store file of its own that holds these, in order: the first has the number 1. */
+export function storeWith(...samples: readonly Sample[]): Promise<SampleStore> {
+  return filledStore(async (store) => {
+    for (const [index, sample] of samples.entries()) await addSample(store, sample, [index + 1])
+  })
+}
+
+/** Makes a store file of its own that holds a sample so many times. */
+export function storeOf(count: number, sample: Sample): Promise<SampleStore> {
+  const numbers = Array.from({ length: count }, (_, index) => index + 1)
+  return filledStore((store) => addSample(store, sample, numbers))
+}
+
+async function filledStore(fill: (store: DeliveryStore) => Promise<unknown>): Promise<SampleStore> {
+  const path = join(await temporaryFolder(), 'evroute.db')
+  const url = `sqlite:${path}`
+  const store = await openStore(url)
+  await fill(store).finally(() => store.close())
+  return { path, url }
+}
+
+async function addSample(
+  store: DeliveryStore,
+  sample: Sample,
+  numbers: readonly number[],
+): Promise<void> {
+  const { destinationIds = ['crm'], ageMs = hourMs, end, requests = [] } = sample
+  const atMs = nowMs - ageMs
+  const deliveriesMax = end === undefined ? 0 : numbers.length
+  const { leased } = await store.add({
+    nowMs: atMs,
+    seenSinceMs: 0,
+    events: numbers.map((number) => eventOf(sample, destinationIds, number)),
+    handOver: destinationIds.map((destinationId) => ({ destinationId, deliveriesMax })),
+  })
+  await store.settle({
+    nowMs: atMs + 2_000,
+    settlements: end === undefined ? [] : leased.map((delivery) => ({ delivery, ...end })),
+    requests: leased.flatMap((delivery) =>
+      requests.map((request) => ({ ...requestOf(delivery, atMs), ...request })),
+    ),
+  })
+}
+
+function eventOf(sample: Sample, destinationIds: readonly string[], number: number): NewEvent {
+  const { type = 'track', userId = 'u_1', sourceId = 'website' } = sample
+  const messageId = sample.messageId ?? `m_${number}`
+  const body = sample.body ?? JSON.stringify({ version: 1, type, messageId })
+  const deliveries = destinationIds.map((destinationId) => ({ destinationId, body }))
+  return { sourceId, messageId, type, userId, deliveries }
+}
+
+function requestOf(
+  delivery: Pick<LoggedDelivery, 'destinationId' | 'id' | 'messageId'>,
+  atMs: number,
+): RequestRecord {
+  return {
+    destinationId: delivery.destinationId,
+    deliveryId: delivery.id,
+    messageId: delivery.messageId,
+    url: 'https://example.com/hook',
+    lane: 'first',
+    attempt: 1,
+    atMs: atMs + 1_000,
+    outcome: 'retry',
+    status: 503,
+    error: 'status_503',
+    durationMs: 12,
+    excerpt: '',
+  }
+}
+
+/** Changes a store's file behind its back. */
+export async function falsify({ path }: SampleStore, sql: string): Promise<void> {
+  const database = await openDatabase(path, 'write')
+  database.exec(sql)
+  database.close()
+}
+
+/** A delivery as the log lists it. */
+export function logged(details: Partial<LoggedDelivery> = {}): LoggedDelivery {
+  return {
+    destinationId: 'crm',
+    id: 17,
+    sourceId: 'website',
+    messageId: '5e1b7f0a-9c3d-4e2a-8b17-000000000001',
+    type: 'track',
+    userId: 'u_1',
+    state: 'pending',
+    lane: 'first',
+    attempts: 0,
+    windowAttempts: 0,
+    firstAttemptAtMs: null,
+    holds: [],
+    acceptedAtMs: nowMs - hourMs,
+    dueAtMs: nowMs - hourMs,
+    expiresAtMs: null,
+    settledAtMs: null,
+    reason: null,
+    manualRetries: 0,
+    ...details,
+  }
+}
