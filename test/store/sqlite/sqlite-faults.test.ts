@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { chmod, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { Checkpoints } from '../../../src/store/sqlite/checkpoints.ts'
 import { openDatabase, type Database } from '../../../src/store/sqlite/database.ts'
+import { FileGuard } from '../../../src/store/sqlite/file-guard.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { delivered, event, nowMs } from '../../conformance/store-under-test.ts'
 import { runSource } from '../../support/run-source.ts'
@@ -101,8 +103,30 @@ describe('a store whose files are damaged while it is open', () => {
     ],
   ])('notices a file that was %s', async (_name, source) => {
     const store = await openFilledStore()
+    // What the next add reads is in memory from now on: SQLite itself has no occasion to notice.
+    await add(store, 'm_before')
     elsewhere(source)
-    await expectUnusable(store, path)
+    await expectUnusable(store, `${path} was damaged`)
+  })
+
+  test('notices a file into which another database was copied', async () => {
+    const other = await openDatabase(`${path}-other`)
+    other.exec('CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES (zeroblob(500000))')
+    other.close()
+    const store = await openFilledStore()
+    await add(store, 'm_before')
+    elsewhere("fs.copyFileSync(path + '-other', path)")
+    await expectUnusable(store, `${path} was damaged`)
+  })
+
+  test('notices a log that was removed while it committed', async () => {
+    const database = await openDatabase(path)
+    onTestFinished(() => database.close())
+    database.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (text TEXT)')
+    const guard = new FileGuard(path, new Checkpoints(database))
+    guard.beforeBegin()
+    await rm(`${path}-wal`)
+    await expect(guard.afterCommit()).rejects.toMatchObject(unusable('-wal was removed'))
   })
 
   test('notices a log that was cut short', async () => {
