@@ -1,0 +1,84 @@
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { Pipeline } from '../../src/service/index.ts'
+import { openDeliveryLog, openStore } from '../../src/store/index.ts'
+import { checkDestination } from '../../src/webhook/index.ts'
+import { TestEndpoint, type Plan } from '../support/endpoint.ts'
+import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const hourMs = 60 * 60 * 1_000
+const everything = { filter: {}, limit: 100 }
+
+/** A pipeline over a store in a file, and the log that another process would read it with. */
+async function start(plan: Plan) {
+  const url = `sqlite:${join(await temporaryFolder(), 'store.db')}`
+  const endpoint = await TestEndpoint.start(plan)
+  const clock = new ManualClock(startMs)
+  const destination = checkDestination({
+    id: 'crm',
+    sourceIds: ['website'],
+    endpoints: [{ url: endpoint.url }],
+  })
+  const pipeline = new Pipeline({
+    destinations: [destination],
+    store: await openStore(url),
+    ...recordingRuntime(clock),
+  })
+  onTestFinished(() => pipeline.close())
+  const log = await openDeliveryLog(url, { write: true })
+  onTestFinished(() => log.close())
+  const track = async (messageId: string): Promise<void> => {
+    const call = { type: 'track', userId: 'u_1', event: 'Ping', messageId }
+    await pipeline.intake.accept({ sourceId: 'website', calls: [call] })
+  }
+  return { endpoint, clock, pipeline, log, track }
+}
+
+describe('a pipeline over a store', () => {
+  test('notices within a second that somebody else retries by hand', async () => {
+    const { endpoint, clock, pipeline, log, track } = await start([404, 200])
+    await track('m_1')
+    await pipeline.idle()
+    expect(await log.list(everything)).toMatchObject([{ state: 'failed', reason: 'status_404' }])
+
+    expect(await log.retry({ nowMs: clock.nowMs(), filter: {}, limit: 10 })).toBe(1)
+    await clock.advance(1_000)
+    await endpoint.received(2)
+    await pipeline.idle()
+    const [delivery] = await log.list(everything)
+    expect(delivery).toMatchObject({ state: 'delivered', attempts: 2, manualRetries: 1 })
+    const story = await log.story({ destinationId: 'crm', id: delivery!.id })
+    expect(story?.requests).toMatchObject([
+      { lane: 'first', attempt: 1, status: 404, atMs: startMs },
+      { lane: 'manual', attempt: 2, status: 200, atMs: startMs + 1_000 },
+    ])
+  })
+
+  test('forgets what was delivered a day ago and what failed 30 days ago, but not their counts', async () => {
+    const { clock, pipeline, log, track } = await start(({ body }) =>
+      body.includes('m_good') ? 200 : 404,
+    )
+    await track('m_good')
+    await track('m_bad')
+    await pipeline.idle()
+    clock.jump(23 * hourMs)
+    await clock.advance(60_000)
+    expect(await log.list(everything)).toHaveLength(2)
+    clock.jump(hourMs)
+    await clock.advance(60_000)
+    expect(await log.list(everything)).toMatchObject([{ messageId: 'm_bad' }])
+    // The same messageId is another event after a day.
+    await track('m_good')
+    await pipeline.idle()
+    clock.jump(30 * 24 * hourMs)
+    await clock.advance(60_000)
+    expect(await log.list(everything)).toEqual([])
+    expect(await log.audit()).toMatchObject({
+      ledger: { accepted: 3, delivered: 2, failed: 1, pending: 0 },
+      counted: { pending: 0, delivered: 0, failed: 0, expired: 0 },
+      purged: { delivered: 2, failed: 1, expired: 0 },
+    })
+  })
+})
