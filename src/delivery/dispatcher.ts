@@ -204,7 +204,7 @@ export class Dispatcher {
     }
     // Whoever stopped meanwhile has emptied the queues already.
     if (this.#stopped) this.#giveBackAll()
-    this.#rounds.startAll()
+    for (const destinationId of handedOver.keys()) this.#rounds.start(destinationId)
     this.#goOn()
   }
 

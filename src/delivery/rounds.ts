@@ -45,13 +45,17 @@ type RoundStart = Start & { readonly kind: 'round' }
  */
 export class Rounds {
   readonly #options: RoundsOptions
+  readonly #targets: ReadonlyMap<string, RoundTarget>
   readonly #running = new Set<Promise<void>>()
   #requests = 0
   #turn = 0
+  /** Whether the bound over all was reached: what becomes free goes by turns. */
+  #isShort = false
   #stopped = false
 
   constructor(options: RoundsOptions) {
     this.#options = options
+    this.#targets = new Map(options.targets.map((target) => [target.queue.destination.id, target]))
   }
 
   /** Whether no request is in flight. */
@@ -59,9 +63,16 @@ export class Rounds {
     return this.#running.size === 0
   }
 
+  /** Starts what may start of one destination, unless others wait as well and it is not its turn. */
+  start(destinationId: string): void {
+    const target = this.#targets.get(destinationId)
+    if (target !== undefined) this.#startOf(target)
+  }
+
   /** Starts all that may start. */
   startAll(): void {
     const { targets } = this.#options
+    this.#isShort = false
     let idleTurns = 0
     while (idleTurns < targets.length && !this.#isFull()) {
       const target = targets[this.#turn]
@@ -84,6 +95,11 @@ export class Rounds {
   #isFull(): boolean {
     const { outbox, requestsMax } = this.#options
     return this.#stopped || this.#requests >= requestsMax || outbox.unwritten >= requestsMax
+  }
+
+  #startOf(target: RoundTarget): void {
+    this.#isShort ||= this.#isFull()
+    while (!this.#isShort && !this.#isFull() && this.#startOne(target));
   }
 
   #startOne(target: RoundTarget): boolean {
@@ -127,15 +143,14 @@ export class Rounds {
     const passage = gate?.begin(clock.nowMs(), lane)
     this.#requests++
     const outcome = await target.sender.post(endpoint, body)
-    const othersWait = this.#isFull()
+    this.#isShort ||= this.#isFull()
     this.#requests--
     if (gate !== undefined && passage !== undefined) {
       const change = gate.end(passage, outcome, clock.nowMs())
       if (change !== undefined) this.#tell(change, { endpoint, outcome, queue: target.queue })
     }
-    // What waits for this very gate need not wait for anything else, but for its turn among those
-    // that wait for the bound over all.
-    while (!othersWait && !this.#isFull() && this.#startOne(target));
+    // What waits for this very gate need not wait for anything else.
+    this.#startOf(target)
     this.#options.ended()
     return outcome
   }

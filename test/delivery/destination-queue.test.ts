@@ -291,7 +291,11 @@ describe('a delivery that only an endpoint with an open breaker is left for', ()
 test('a round waits for an endpoint that is well but busy, rather than go without it', () => {
   const queue = queueOf(1, 2)
   fill(queue, 'first', 2)
-  begin(queue)
+  const { gates, delivery } = queue.next(startMs) as RoundStart
+  const [a, b] = gates.map((gate) => ({ gate, passage: gate.begin(startMs, 'first') }))
+  a!.gate.end(a!.passage, answered(200), startMs)
+  queue.end(delivery)
   expect(queue.next(startMs)).toBeUndefined()
-  expect(queue.giveBack('all')).toHaveLength(1)
+  b!.gate.end(b!.passage, answered(200), startMs)
+  expect(begin(queue).asked).toEqual([urlOf('a'), urlOf('b')])
 })

@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { ManualClock, type Clock } from '../../src/runtime/index.ts'
 import { startMs } from '../support/recording-runtime.ts'
-import { dispatching, eventsTo, HookedStore, quiet, ScriptedSender, target } from './dispatching.ts'
+import {
+  dispatching,
+  eventsTo,
+  HookedStore,
+  quiet,
+  ScriptedSender,
+  target,
+  type Dispatching,
+} from './dispatching.ts'
 import { answered } from './samples.ts'
 
 /** That many destinations that nothing is sent to, beside the one that is looked at. */
@@ -22,7 +30,10 @@ class AskedStore extends HookedStore {
 
 describe('the cost of a request', () => {
   /** Every look at a destination reads the clock: so often per request. */
-  async function readsPerRequest(destinations: number): Promise<number> {
+  async function readsPerRequest(
+    destinations: number,
+    add: (all: Dispatching) => Promise<void>,
+  ): Promise<number> {
     let reads = 0
     const clock = new ManualClock(startMs)
     const counting: Clock = {
@@ -38,17 +49,25 @@ describe('the cost of a request', () => {
       () => new Promise((resolve) => setImmediate(() => resolve(answered(200)))),
     )
     const targets = [target('crm', sender), ...idleTargets(destinations)]
-    const { dispatcher, add } = dispatching(targets, counting)
-    await dispatcher.idle()
-    await add('crm', 1_000)
+    const all = dispatching(targets, counting)
+    await all.dispatcher.idle()
     reads = 0
-    await dispatcher.idle()
+    await add(all)
+    await all.dispatcher.idle()
     return reads / 1_000
   }
 
-  test('hardly grows with the destinations: all that ends at once is one look at them', async () => {
-    const few = await readsPerRequest(0)
-    const many = await readsPerRequest(500)
+  test.each([
+    { name: 'that waited', add: ({ add }: Dispatching) => add('crm', 1_000) },
+    {
+      name: 'that come one by one',
+      add: async ({ dispatcher }: Dispatching) => {
+        for (const event of eventsTo('crm', 1_000)) await dispatcher.add([event])
+      },
+    },
+  ])('hardly grows with the destinations, for events $name', async ({ add }) => {
+    const few = await readsPerRequest(0, add)
+    const many = await readsPerRequest(500, add)
     expect(many - few).toBeLessThan(200)
   })
 })

@@ -120,24 +120,32 @@ describe('the bound over all', () => {
     expect(senders.map(({ sender }) => sender.bodies.length)).toEqual([30, 30, 30])
   })
 
-  test('is shared in turns: who came first does not keep it', async () => {
-    const [first, second, third] = [steppedSender(), steppedSender(), steppedSender()]
-    const targets = [target('a', first), target('b', second), target('c', third)]
-    const { dispatcher } = dispatching(targets, new ManualClock(startMs), { requestsMax: 2 })
-    await dispatcher.add(eventsTo('a', 200, 'a'))
-    await quiet()
-    expect(first.inFlight).toBe(2)
-    await dispatcher.add(eventsTo('b', 200, 'b'))
-    await dispatcher.add(eventsTo('c', 200, 'c'))
-    for (let step = 0; step < 30; step++) {
-      for (const sender of [first, second, third]) await sender.end()
-    }
-    const counts = [first, second, third].map(({ bodies }) => bodies.length)
-    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(3)
-    const stopped = dispatcher.stop()
-    for (const sender of [first, second, third]) await sender.end(1_000)
-    await stopped
-  })
+  test.each([1, 2])(
+    'is shared in turns: who came first does not keep it (%i end at once)',
+    async (count) => {
+      const [first, second, third] = [steppedSender(), steppedSender(), steppedSender()]
+      const targets = [target('a', first), target('b', second), target('c', third)]
+      const { dispatcher } = dispatching(targets, new ManualClock(startMs), { requestsMax: 2 })
+      await dispatcher.add(eventsTo('a', 200, 'a'))
+      await quiet()
+      expect(first.inFlight).toBe(2)
+      await dispatcher.add(eventsTo('b', 200, 'b'))
+      await dispatcher.add(eventsTo('c', 200, 'c'))
+      for (let step = 0; step < 30; step++) {
+        for (const sender of [first, second, third]) {
+          const ended = sender.end(count)
+          // What is taken in at that moment has to wait for its turn too.
+          await dispatcher.add(eventsTo('a', 1, `a${step}`))
+          await ended
+        }
+      }
+      const counts = [first, second, third].map(({ bodies }) => bodies.length)
+      expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(3)
+      const stopped = dispatcher.stop()
+      for (const sender of [first, second, third]) await sender.end(1_000)
+      await stopped
+    },
+  )
 
   test('stays full as long as anything waits', async () => {
     const senders = [steppedSender(), steppedSender()] as const

@@ -70,6 +70,19 @@ describe('an endpoint whose breaker is open', () => {
     expect(gate.access(startMs, 'manual')).toBe('ask')
   })
 
+  test('stays as well as it was, however manual retries end', () => {
+    const well = gateOf()
+    for (let asked = 0; asked < 2 * consecutiveFailures; asked++) {
+      expect(well.end(well.begin(startMs, 'manual'), answered(503), startMs)).toBeUndefined()
+    }
+    expect(well.access(startMs, 'first')).toBe('ask')
+    // Nor is one the probe that is due.
+    const gate = opened()
+    const passage = gate.begin(startMs + openMs, 'manual')
+    expect(gate.access(startMs + openMs, 'first')).toBe('ask')
+    expect(gate.end(passage, answered(200), startMs + openMs)).toBeUndefined()
+  })
+
   test('is not probed while a manual retry takes all of its concurrency', () => {
     const gate = opened(1)
     const passage = gate.begin(startMs, 'manual')
