@@ -48,8 +48,8 @@ async function retryAll(filter: DeliveryFilter, { log, io, nowMs }: LogContext):
 }
 
 const nextText =
-  'A process that delivers from the store sends them when it next looks into it; else the next ' +
-  '`send` or `replay` to the same --to with this --store does.'
+  'They go out at once where a process delivers from the store, else with the next `send` or ' +
+  '`replay` to the same --to with this --store.'
 
 function countText(count: number): string {
   return count === 1 ? '1 delivery is due again' : `${formatCount(count)} deliveries are due again`

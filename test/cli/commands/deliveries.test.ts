@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { formatTimestamp } from '../../../src/model/index.ts'
 import { run, start } from '../../support/io.ts'
@@ -95,6 +96,17 @@ describe('deliveries list', () => {
     ])
   })
 
+  test('fits a terminal, and is whole in a pipe however wide that is', async () => {
+    const { url } = await storeWith({ ...expired, messageId: 'm'.repeat(40) })
+    const argv = ['deliveries', '--store', url]
+    const pipe = await run(argv, { columns: 60 })
+    expect(pipe.stdout).toContain('m'.repeat(40))
+    const terminal = await run(argv, { columns: 60, isTTY: true })
+    const lines = stripVTControlCharacters(terminal.stdout).trimEnd().split('\n')
+    expect(lines.map(({ length }) => length <= 60)).toEqual([true, true])
+    expect(lines[1]).toMatch(/^crm\/1 .*timeout$/)
+  })
+
   test('says that there is nothing, and ends with 0', async () => {
     const { url } = await storeWith()
     expect(await list(url)).toEqual(
@@ -183,14 +195,18 @@ describe('deliveries list', () => {
       end: { kind: 'failed', attempts: 1, reason: `r${evil}` },
       requests: [{ url: `https://example.com/${evil}`, error: `e${evil}`, excerpt: `t${evil}` }],
     })
+    const held = await storeWith(
+      retriedWithout([{ url: `https://example.com/${evil}`, untilMs: null }]),
+    )
     const shown = [
       await list(url),
       await run(['deliveries', 'show', `m${evil}`, '--store', url]),
       await run(['deliveries', 'retry', `m${evil}`, '--store', url]),
       await run(['deliveries', 'retry', `m${evil}`, '--store', url]),
       await run(['deliveries', 'show', `n${evil}`, '--store', url]),
+      await run(['deliveries', 'show', 'crm/1', '--store', held.url]),
     ]
-    expect(shown.map(({ code }) => code)).toEqual([0, 0, 0, 0, 2])
+    expect(shown.map(({ code }) => code)).toEqual([0, 0, 0, 0, 2, 0])
     for (const { stdout, stderr } of shown) {
       expect(stdout + stderr).not.toMatch(/[\u001b\u009b\u202e]/)
     }

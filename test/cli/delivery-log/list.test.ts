@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { listDeliveries } from '../../../src/cli/delivery-log/list.ts'
-import type { LogContext } from '../../../src/cli/delivery-log/open-log.ts'
+import { withDeliveryLog, type LogContext } from '../../../src/cli/delivery-log/open-log.ts'
 import type { DeliveryLog } from '../../../src/delivery/index.ts'
 import { CapturedStream } from '../../support/io.ts'
-import { logged, nowMs } from './stores.ts'
+import { logged, nowMs, storeWith } from './stores.ts'
 
 /** A stream whose reader is slow: it has caught up when `drain` is emitted. */
 class SlowStream extends CapturedStream {
@@ -62,5 +62,22 @@ describe('listDeliveries', () => {
     stop.abort('output_closed')
     expect(await listing).toBe(0)
     expect(asked).toEqual([500])
+  })
+})
+
+describe('withDeliveryLog', () => {
+  test('closes the log, whether the work succeeds or not', async () => {
+    const { url } = await storeWith()
+    const logs: DeliveryLog[] = []
+    const keep = (log: DeliveryLog) => Promise.resolve(logs.push(log))
+    expect(await withDeliveryLog({ url, write: false }, keep)).toBe(1)
+    const fail = (log: DeliveryLog) => keep(log).then(() => Promise.reject(new Error('no')))
+    await expect(withDeliveryLog({ url, write: false }, fail)).rejects.toThrow('no')
+    for (const log of logs) {
+      await expect(log.list({ filter: {}, limit: 1 })).rejects.toMatchObject({
+        code: 'store_closed',
+      })
+    }
+    expect(logs).toHaveLength(2)
   })
 })
