@@ -111,7 +111,10 @@ describe('audit', () => {
 
   test('names an imbalance in its record', async () => {
     const store = await samples()
-    await falsify(store, "UPDATE counts SET count = count + 1203 WHERE name = 'pending' AND destination_id = 'crm'")
+    await falsify(
+      store,
+      "UPDATE counts SET count = count + 1203 WHERE name = 'pending' AND destination_id = 'crm'",
+    )
     expect((await audit(store.url, '--json')).records).toMatchObject([
       {
         imbalances: [
