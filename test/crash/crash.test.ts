@@ -1,0 +1,56 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { compileProgram } from './compile-program.ts'
+import { runCrashes, type CrashResult } from './crash-run.ts'
+import type { Fault } from './deliverer-settings.ts'
+import { figuresOf, findingsOf } from './findings.ts'
+import type { DelivererEvent } from './kill-plan.ts'
+
+/** More than a run may stand still, so that its own report comes first. */
+const timeoutMs = 60_000
+const seed = 20_260_102
+
+describe('a delivering process that is killed', { timeout: timeoutMs }, () => {
+  let folder = ''
+  let program = ''
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'evroute-crash-'))
+    program = await compileProgram(new URL('deliverer.ts', import.meta.url), folder)
+  })
+
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  async function crash(
+    messages: number,
+    killEvents: readonly DelivererEvent[],
+    fault?: Fault,
+  ): Promise<CrashResult> {
+    const folder = await temporaryFolder()
+    return runCrashes({ program, folder, messages, killEvents, seed, fault })
+  }
+
+  test('loses nothing that it acknowledged, and sends twice only what it had not settled', async () => {
+    const result = await crash(400, ['acknowledged', 'loaded', 'requested', 'opened', 'answered'])
+    expect(findingsOf(result)).toEqual([])
+    expect(figuresOf(result)).toMatchObject({ acknowledged: 400, answered: 400 })
+    expect(result).toMatchObject({ kills: 5, killsAtRest: 0, refusals: 40 })
+  })
+
+  test('would be seen to lose what it acknowledged before the commit', async () => {
+    const result = await crash(100, ['acknowledged'], 'ack-before-commit')
+    expect(findingsOf(result)).toContainEqual(
+      expect.stringMatching(/^\d+ messages were acknowledged and lost: m_\d+/),
+    )
+  })
+
+  test('would be seen to leave behind what it held', async () => {
+    const result = await crash(100, ['requested'], 'leases-never-returned')
+    expect(findingsOf(result)).toContainEqual(
+      expect.stringMatching(/^\d+ deliveries pending, not 0$/),
+    )
+  })
+})

@@ -1,0 +1,67 @@
+// Delivers from a file until it is killed: the URL of the endpoint, the file, and perhaps a fault are its
+// arguments. A line on stdin is a call; `finish` asks it to say when it is idle. On stdout it says what it
+// has done, a line each, as soon as it is done. It ends with its stdin.
+import { createInterface } from 'node:readline'
+import { Dispatcher } from '../../src/delivery/index.ts'
+import { Intake } from '../../src/intake/index.ts'
+import { createRuntime, silentObserver } from '../../src/runtime/index.ts'
+import { openStore } from '../../src/store/index.ts'
+import { checkDestination, WebhookSender } from '../../src/webhook/index.ts'
+import { concurrency, requestsMax, retryPolicy } from './deliverer-settings.ts'
+import { EarlyAnswers, withoutReturn } from './faults.ts'
+
+const [url = '', path = '', fault] = process.argv.slice(2)
+const sourceId = 'website'
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+say('loaded')
+const opened = await openStore(`sqlite:${path}`)
+say('opened')
+const store = fault === 'leases-never-returned' ? withoutReturn(opened, `${path}-held`) : opened
+const endpoints = [{ url }]
+const destination = checkDestination({ id: 'crm', sourceIds: [sourceId], endpoints, concurrency })
+const sender = new WebhookSender({ destination })
+const runtime = createRuntime({
+  observer: {
+    ...silentObserver,
+    settled: ({ messageId, state }) => say(`settled ${messageId} ${state}`),
+  },
+})
+const targets = [{ destination, sender }]
+const dispatcher = new Dispatcher({ store, targets, runtime, retryPolicy, requestsMax })
+const early = new EarlyAnswers((events) => dispatcher.add(events))
+const intake = new Intake({
+  add: (events) => (fault === 'ack-before-commit' ? early.add(events) : dispatcher.add(events)),
+  destinations: [destination],
+  runtime,
+})
+
+async function accept(line: string): Promise<void> {
+  const calls = [JSON.parse(line) as unknown]
+  for (const result of await intake.accept({ sourceId, calls })) {
+    if (result.kind === 'rejected') throw new Error(`It was rejected: ${line}`)
+    say(`acknowledged ${result.event.messageId} ${result.outcome}`)
+  }
+}
+
+async function finish(): Promise<void> {
+  await early.flush()
+  await dispatcher.idle()
+  say('idle')
+}
+
+async function close(): Promise<void> {
+  await dispatcher.stop()
+  await sender.close()
+  await store.close()
+}
+
+// What an earlier process left behind goes out without being asked for.
+dispatcher.wake()
+say('ready')
+createInterface({ input: process.stdin })
+  .on('line', (line) => void (line === 'finish' ? finish() : accept(line)))
+  .on('close', () => void close())
