@@ -122,6 +122,45 @@ describe('a fresh event', () => {
   })
 })
 
+describe('a store that is slow to answer', () => {
+  test('does not hold up what is ready', async () => {
+    const ends: (() => void)[] = []
+    const sender = new ScriptedSender(async () => {
+      await new Promise<void>((resolve) => ends.push(resolve))
+      return answered(200)
+    })
+    const { dispatcher, store } = await informed([target('crm', sender, 1)])
+    await dispatcher.add(eventsTo('crm', 2))
+    const { opened, open } = gate()
+    store.before = (step) => (step === 'nextDue' ? opened : Promise.resolve())
+    dispatcher.wake()
+    await quiet()
+    ends.shift()?.()
+    await quiet()
+    expect(sender.bodies).toEqual(['e_1', 'e_2'])
+    ends.shift()?.()
+    open()
+    await dispatcher.idle()
+    expect(await store.ledger()).toMatchObject({ delivered: 2 })
+  })
+
+  test('starts what is handed over without waiting for what it is asked', async () => {
+    const sender = ok()
+    const { dispatcher, store, add } = await informed([target('crm', ok()), target('mail', sender)])
+    const { opened, open } = gate()
+    store.before = (step) => (step === 'claim' ? opened : Promise.resolve())
+    await add('crm')
+    dispatcher.wake()
+    await quiet()
+    expect(store.counts.claim).toBe(1)
+    await dispatcher.add(eventsTo('mail', 1))
+    await quiet()
+    expect(sender.bodies).toEqual(['e_1'])
+    open()
+    await dispatcher.idle()
+  })
+})
+
 describe('events that make no delivery', () => {
   test('such as duplicates keep no room', async () => {
     const sender = ok()
