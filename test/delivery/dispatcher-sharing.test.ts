@@ -147,6 +147,29 @@ describe('the bound over all', () => {
     },
   )
 
+  test('asks for no turns any more once it is not reached', async () => {
+    const [first, second] = [steppedSender(), new ScriptedSender(() => answered(200))]
+    const targets = [target('a', first), target('b', second)]
+    const clock = new ManualClock(startMs)
+    const { dispatcher, store, add } = dispatching(targets, clock, { requestsMax: 2 })
+    await dispatcher.add(eventsTo('a', 20, 'a'))
+    await quiet()
+    for (let step = 0; step < 20; step++) await first.end()
+    await dispatcher.idle()
+    // A round of turns is kept waiting, and does not matter.
+    const { opened, open } = gate()
+    store.before = (step) => (step === 'claim' ? opened : Promise.resolve())
+    await add('a')
+    dispatcher.wake()
+    await quiet()
+    await dispatcher.add(eventsTo('b', 1))
+    expect(second.bodies).toEqual(['e_1'])
+    open()
+    await quiet()
+    await first.end()
+    await dispatcher.idle()
+  })
+
   test('stays full as long as anything waits', async () => {
     const senders = [steppedSender(), steppedSender()] as const
     const targets = [target('a', senders[0]), target('b', senders[1])]
