@@ -1,5 +1,6 @@
 /** The store port, the dispatcher that empties it, and the policy of trying again. */
 export * from './attempt.ts'
+export * from './audit.ts'
 export * from './circuit-breaker.ts'
 export * from './dispatcher.ts'
 export * from './log-port.ts'

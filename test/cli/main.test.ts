@@ -110,12 +110,20 @@ describe('main', () => {
     expect(stderr).toContain('`evroute demo` shows all of it at once.')
   })
 
-  test.each(['send', 'replay', 'explain', 'listen', 'demo', 'sign', 'verify', 'completion'])(
-    'knows --no-color for %s',
-    async (name) => {
-      expect((await run([name, '--help'])).stdout).toContain('--no-color')
-    },
-  )
+  test.each([
+    'send',
+    'replay',
+    'deliveries',
+    'audit',
+    'explain',
+    'listen',
+    'demo',
+    'sign',
+    'verify',
+    'completion',
+  ])('knows --no-color for %s', async (name) => {
+    expect((await run([name, '--help'])).stdout).toContain('--no-color')
+  })
 
   test('takes --no-color before the command too', async () => {
     const { stdout } = await run(['--no-color', 'send', 'track', '-n'], { isTTY: true })

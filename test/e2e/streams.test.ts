@@ -182,7 +182,16 @@ describe('completion', () => {
     const names = flags.stdout.split('\n').map((line) => line.split('\t')[0])
     expect(names).toEqual(expect.arrayContaining(['--to', '--secret', '--dry-run', '--file']))
     const commands = await runBinary(['complete', '--', ''])
-    for (const name of ['demo', 'send', 'listen', 'replay', 'explain', 'sign', 'verify']) {
+    for (const name of [
+      'demo',
+      'send',
+      'listen',
+      'replay',
+      'deliveries',
+      'audit',
+      'sign',
+      'verify',
+    ]) {
       expect(commands.stdout).toMatch(new RegExp(`^${name}\\t`, 'm'))
     }
     expect(commands.stdout).not.toMatch(/^complete\t/m)

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander'
-import { isEventType, parseTimestamp, type EventType } from '../../model/index.ts'
+import { parseTimestamp, type EventType } from '../../model/index.ts'
 import type { AddCommand } from '../command.ts'
-import { timestampFlag } from '../flags.ts'
+import { eventTypesFlag, timestampFlag } from '../flags.ts'
 import {
   addSendingFlags,
   readSendingOptions,
@@ -32,7 +32,7 @@ export const addReplayCommand: AddCommand = (program, { io, end }) => {
     )
     .argument('<file...>', 'calls in any format that `send --file` reads, - for stdin')
     .option('--rate <n/s>', 'calls per second at the most', rateFlag)
-    .option('--type <type>', 'only calls of this type, repeatable', typesFlag)
+    .option('--type <type>', 'only calls of this type, repeatable', eventTypesFlag)
     .option('--since <time>', 'only calls from this timestamp on', timestampFlag)
     .option('--until <time>', 'only calls before this timestamp', timestampFlag)
   addSendingFlags(command)
@@ -60,11 +60,4 @@ function rateFlag(text: string): number {
   const rate = Number(match?.[1])
   if (rate > 0) return rate
   throw new InvalidArgumentError('A rate is written as 100/s.')
-}
-
-function typesFlag(text: string, previous: readonly EventType[] = []): readonly EventType[] {
-  if (isEventType(text)) return [...previous, text]
-  throw new InvalidArgumentError(
-    'It is one of identify, track, page, screen, group, alias, delete.',
-  )
 }

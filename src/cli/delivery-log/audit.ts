@@ -1,5 +1,4 @@
-// eslint-disable-next-line no-restricted-imports -- the room's door does not have it yet
-import { auditEquations, type AuditEquation } from '../../delivery/audit.ts'
+import { auditEquations, type AuditEquation } from '../../delivery/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
