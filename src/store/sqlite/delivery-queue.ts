@@ -131,7 +131,7 @@ export class DeliveryQueue {
   #nextDueMs(lane: LaneOf): number | undefined {
     const leasedIds = this.#leases.idsOf(lane.destinationId)
     return this.#statements
-      .waitingTimes({ ...lane, rowsMax: leasedIds.size + 1 })
+      .waiting({ ...lane, dueByMs: Number.MAX_SAFE_INTEGER, rowsMax: leasedIds.size + 1 })
       .find(({ id }) => !leasedIds.has(id))?.due_at
   }
 

@@ -9,20 +9,18 @@ import type { EventType, Lane, RequestRecord } from '../../model/index.ts'
 import type { Database } from './database.ts'
 import { fromStored, toStored, toStoredOrNull } from './stored-text.ts'
 
-interface WaitingRow {
-  readonly id: number
+interface LeasedRow {
   readonly message_id: string
   readonly type: EventType
-  readonly body_id: number
-  readonly due_at: number
   readonly attempts: number
   readonly window_attempts: number
   readonly first_attempt_at: number | null
   readonly holds: string
+  readonly body: string | null
 }
 
-/** When a delivery is due that waits. */
-export interface WaitingTime {
+/** A delivery that waits, and since or until when. */
+export interface WaitingRow {
   readonly id: number
   readonly due_at: number
 }
@@ -60,10 +58,9 @@ export interface DeliveryEnd {
 export class Statements {
   readonly #see
   readonly #addBody
-  readonly #body
   readonly #addDelivery
   readonly #waiting
-  readonly #waitingTimes
+  readonly #leased
   readonly #end
   readonly #retry
   readonly #countRounds
@@ -77,18 +74,18 @@ export class Statements {
     this.#addBody = database.prepare(
       'INSERT INTO messages (body, deliveries) VALUES (?, ?) RETURNING id',
     )
-    this.#body = database.prepare('SELECT body FROM messages WHERE id = ?')
     this.#addDelivery = database.prepare(`
       INSERT INTO deliveries (destination_id, id, source_id, message_id, type, user_id, body_id, state,
         lane, accepted_at, due_at, attempts, window_attempts, holds, manual_retries)
       VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', 'first', ?, ?, 0, 0, '[]', 0)`)
     this.#waiting = database.prepare(`
-      SELECT id, message_id, type, body_id, due_at, attempts, window_attempts, first_attempt_at, holds
-      FROM deliveries WHERE destination_id = ? AND lane = ? AND state = 'pending' AND due_at <= ?
+      SELECT id, due_at FROM deliveries
+      WHERE destination_id = ? AND lane = ? AND state = 'pending' AND due_at <= ?
       ORDER BY due_at, id LIMIT ?`)
-    this.#waitingTimes = database.prepare(`
-      SELECT id, due_at FROM deliveries WHERE destination_id = ? AND lane = ? AND state = 'pending'
-      ORDER BY due_at, id LIMIT ?`)
+    this.#leased = database.prepare(`
+      SELECT message_id, type, attempts, window_attempts, first_attempt_at, holds, body
+      FROM deliveries LEFT JOIN messages ON messages.id = body_id
+      WHERE destination_id = ? AND deliveries.id = ?`)
     this.#end = database.prepare(`
       UPDATE deliveries SET state = ?, attempts = ?, reason = ?, settled_at = ?
       WHERE destination_id = ? AND id = ? AND state = 'pending'`)
@@ -137,29 +134,25 @@ export class Statements {
     )
   }
 
-  /** What waits in a lane and is due, in order. */
+  /** What waits in a lane and is due by a moment, in order; an index alone answers it. */
   waiting(request: LaneOf & { dueByMs: number; rowsMax: number }): readonly WaitingRow[] {
     const { destinationId, lane, dueByMs, rowsMax } = request
     return this.#waiting.all(toStored(destinationId), lane, dueByMs, rowsMax) as WaitingRow[]
   }
 
-  /** When the first deliveries of a lane are due, in order. */
-  waitingTimes({ destinationId, lane, rowsMax }: LaneOf & { rowsMax: number }): WaitingTime[] {
-    return this.#waitingTimes.all(toStored(destinationId), lane, rowsMax) as WaitingTime[]
-  }
-
-  /** What is given out for a row. */
-  leasedDelivery(row: WaitingRow, { destinationId, lane }: LaneOf): LeasedDelivery {
-    const stored = this.#body.get(row.body_id) as { readonly body: string } | undefined
-    if (stored === undefined) throw new Error(`the text of delivery ${row.id} is missing`)
+  /** What is given out for a delivery that waits. */
+  leasedDelivery(waiting: WaitingRow, { destinationId, lane }: LaneOf): LeasedDelivery {
+    const { id, due_at: dueAtMs } = waiting
+    const row = this.#leased.get(toStored(destinationId), id) as LeasedRow
+    if (row.body === null) throw new Error(`the text of delivery ${id} is missing`)
     return {
-      id: row.id,
+      id,
       destinationId,
       messageId: fromStored(row.message_id),
       type: row.type,
-      body: fromStored(stored.body),
+      body: fromStored(row.body),
       lane,
-      dueAtMs: row.due_at,
+      dueAtMs,
       ...progressOf(row),
     }
   }
@@ -206,7 +199,7 @@ export class Statements {
 
 /** How far a delivery has come, out of its row. */
 export function progressOf(
-  row: Pick<WaitingRow, 'attempts' | 'window_attempts' | 'first_attempt_at' | 'holds'>,
+  row: Pick<LeasedRow, 'attempts' | 'window_attempts' | 'first_attempt_at' | 'holds'>,
 ): DeliveryProgress {
   return {
     attempts: row.attempts,
