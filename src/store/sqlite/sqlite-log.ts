@@ -10,16 +10,19 @@ import type {
 import { EvrouteError } from '../../model/index.ts'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
 import { Counts } from './counts.ts'
-import { openDatabase, type Database } from './database.ts'
+import { busyTimeoutMs, openDatabase, type Database } from './database.ts'
 import { expectFile } from './expect-file.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { expectTables } from './schema.ts'
-import { closedError, storeError } from './store-error.ts'
+import { closedError, isBusy, storeError } from './store-error.ts'
 import { WriteQueue } from './write-queue.ts'
 
-/** How long it waits for the deliverer, who may be busy without a pause, in milliseconds. */
-const busyTimeoutMs = 30_000
+/** How long it tries to get its turn beside a deliverer who is busy without a pause, in milliseconds. */
+const patienceMs = 30_000
+
+/** How long SQLite waits at a time, in milliseconds: it looks ever more rarely, and would miss its turn. */
+const lookMs = 5
 
 /** Pages in the write-ahead log from which on a writer copies them: far more than a deliverer leaves. */
 const checkpointPages = 32_000
@@ -65,6 +68,7 @@ export class SqliteLog implements DeliveryLog {
       database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA synchronous = FULL`)
       database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
       expectTables(database, path)
+      database.exec(`PRAGMA busy_timeout = ${lookMs}`)
       return new SqliteLog(path, database, options.write)
     } catch (error) {
       database?.close()
@@ -117,7 +121,7 @@ export class SqliteLog implements DeliveryLog {
     if (!this.#mayWrite) throw this.#readOnlyError()
     const elapsedMs = stopwatch()
     const result = await this.#writes.run(work)
-    // SQLite knows no turns: one batch right after the other would keep the deliverer out.
+    // One batch right after the other would keep the deliverer out.
     await sleep(systemClock, elapsedMs())
     return result
   }
@@ -133,10 +137,14 @@ export class SqliteLog implements DeliveryLog {
   async #use<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     await Promise.resolve()
     if (this.#closed !== undefined) throw closedError()
-    try {
-      return await work()
-    } catch (error) {
-      throw storeError(this.#path, error)
+    const waitedMs = stopwatch()
+    for (;;) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!isBusy(error) || waitedMs() > patienceMs) throw storeError(this.#path, error)
+      }
+      await sleep(systemClock, 1)
     }
   }
 }
