@@ -216,10 +216,10 @@ export class Dispatcher {
   async #workWhileWoken(): Promise<void> {
     const release = this.#runtime.clock.hold()
     try {
-      // By then whatever ended in this turn of the event loop has been noted: one look at all
-      // destinations is enough for it.
-      await nextTurn()
       while (this.#woken && !this.#stopped) {
+        // By then whatever ended in this turn of the event loop has been noted: one look at all
+        // destinations is enough for it. And nobody is kept waiting, whatever the store answers.
+        await nextTurn()
         this.#woken = false
         await this.#work()
       }

@@ -6,12 +6,15 @@ interface Task {
   readonly run: () => void
 }
 
-/** Enough for a task to claim, send and settle over stores and senders that answer at once. */
-const turnsPerTask = 12
+/** Turns of the event loop after each task: enough for what does not hold the clock. */
+const turnsPerTaskMin = 12
+/** While something holds the clock there are more, though not for ever: a request may hang. */
+const turnsPerTaskMax = 100
 
 /** A clock that stands still until it is told to move; for tests and for the virtual clock. */
 export class ManualClock implements Clock {
   #nowMs: number
+  #holds = 0
   /** In the order of scheduling, which decides between tasks of the same time. */
   readonly #tasks = new Set<Task>()
 
@@ -31,7 +34,12 @@ export class ManualClock implements Clock {
   }
 
   hold(): () => void {
-    return () => undefined
+    this.#holds++
+    let held = true
+    return () => {
+      if (held) this.#holds--
+      held = false
+    }
   }
 
   /** When the next task is due, in milliseconds since 1970; undefined when none waits. */
@@ -41,7 +49,8 @@ export class ManualClock implements Clock {
 
   /**
    * Moves the time on and runs what falls due, in order. After each task the event loop turns a few
-   * times, so that what the task started can schedule more.
+   * times, and more often while something holds the clock, so that what the task started can schedule
+   * more.
    */
   async advance(durationMs: number): Promise<void> {
     const endMs = this.#nowMs + durationMs
@@ -63,7 +72,10 @@ export class ManualClock implements Clock {
   }
 
   async #settle(): Promise<void> {
-    for (let turn = 0; turn < turnsPerTask; turn++) await nextTurn()
+    for (let turn = 0; turn < turnsPerTaskMax; turn++) {
+      if (turn >= turnsPerTaskMin && this.#holds === 0) return
+      await nextTurn()
+    }
   }
 
   /** Moves to the next task and runs it; does nothing when none waits. */

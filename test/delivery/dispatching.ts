@@ -16,7 +16,7 @@ import { recordingRuntime, startMs, type RecordingRuntime } from '../support/rec
 
 /** Resolves once everything that can go on without the clock went on. */
 export async function quiet(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await nextTurn()
+  for (let turn = 0; turn < 60; turn++) await nextTurn()
 }
 
 /** What a scripted sender is to answer. */
