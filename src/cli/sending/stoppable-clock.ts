@@ -7,11 +7,14 @@ import type { Clock, Timer } from '../../runtime/index.ts'
 export class StoppableClock implements Clock {
   readonly #clock: Clock
   readonly #stop: AbortSignal
+  readonly #releases = new Set<() => void>()
 
   /** @param stop - aborts when the command is to end early */
   constructor(clock: Clock, stop: AbortSignal) {
     this.#clock = clock
     this.#stop = stop
+    // One listener for all: Node warns of a signal that has many.
+    stop.addEventListener('abort', () => this.#releaseAll(), { once: true })
   }
 
   nowMs(): number {
@@ -25,10 +28,15 @@ export class StoppableClock implements Clock {
   hold(): () => void {
     if (this.#stop.aborted) return () => undefined
     const release = this.#clock.hold()
-    this.#stop.addEventListener('abort', release, { once: true })
+    this.#releases.add(release)
     return () => {
-      this.#stop.removeEventListener('abort', release)
+      this.#releases.delete(release)
       release()
     }
+  }
+
+  #releaseAll(): void {
+    for (const release of this.#releases) release()
+    this.#releases.clear()
   }
 }
