@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { callOfArchivedRow } from '../../archive/index.ts'
 import { openInput, readRows, type Row } from '../../importer/index.ts'
 import { parseTimestamp, type EventType } from '../../model/index.ts'
 import type { Io } from '../io.ts'
@@ -50,7 +51,9 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
       const origin = path === '-' ? path : resolve(path)
       let index = 0
       for await (const rows of readRows(bytes)) {
-        const identified = rows.map((row) => identifyRow(row, { file: origin, index: index++ }))
+        const identified = rows
+          .map(callOfRow)
+          .map((row) => identifyRow(row, { file: origin, index: index++ }))
         yield { file, rows: this.#select(identified) }
       }
     }
@@ -61,6 +64,11 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
     this.#skipped += rows.length - selected.length
     return selected
   }
+}
+
+/** The call of a row, which is not quite the row where that is one of an archive. */
+function callOfRow(row: Row): Row {
+  return row.kind === 'bad' ? row : { ...row, value: callOfArchivedRow(row.value) }
 }
 
 function isSelected(row: Row, { types, sinceMs, untilMs }: RowSelection): boolean {

@@ -57,6 +57,17 @@ describe('replay', () => {
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'cannot_read_file' } })
   })
 
+  test('sends what an archive of the service holds to webhooks, whatever it said when it was new', async () => {
+    const row = call('m_1', '01', {
+      integrations: { All: false },
+      archived: { sourceId: 'website', receivedAt: '2026-10-01T00:00:00.000Z' },
+    })
+    const { code, bodies } = await replay(['-'], row)
+    expect(code).toBe(0)
+    expect(bodies).toMatchObject([{ messageId: 'm_1', timestamp: '2026-10-01T00:00:00.000Z' }])
+    expect(bodies[0]).not.toHaveProperty('archived')
+  })
+
   test('counts a call that comes twice as a duplicate', async () => {
     const { code, summary } = await replay(['-'], `${call('m_1', '01')}\n${call('m_1', '01')}`)
     expect(code).toBe(0)

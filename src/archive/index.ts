@@ -1,0 +1,3 @@
+/** Every accepted event in files, and back. */
+export { Archive } from './archive.ts'
+export { callOfArchivedRow } from './archived-row.ts'

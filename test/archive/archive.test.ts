@@ -1,0 +1,135 @@
+import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { Archive, callOfArchivedRow } from '../../src/archive/index.ts'
+import { openInput, readRows } from '../../src/importer/index.ts'
+import type { AnalyticsEvent, JsonObject } from '../../src/model/index.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const startedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+const runName = '2026-01-02T03-04-05-678Z.ndjson.gz'
+
+function event(messageId: string, changes: Partial<AnalyticsEvent> = {}): AnalyticsEvent {
+  return {
+    messageId,
+    type: 'track',
+    sourceId: 'website',
+    receivedAtMs: startedAtMs + 1_000,
+    timestamp: '2026-01-02T03:04:06.678Z',
+    historical: false,
+    userId: 'u_1',
+    event: 'Order Completed',
+    properties: { total: 39.95 },
+    context: { library: { name: 'example', version: '1.0.0' } },
+    integrations: { Webhooks: false },
+    ...changes,
+  }
+}
+
+describe('Archive', () => {
+  let directory = ''
+  let archive: Archive
+  beforeEach(async () => {
+    directory = join(await temporaryFolder(), 'archive')
+    archive = new Archive(directory, startedAtMs)
+  })
+
+  async function rowsOf(...path: readonly string[]): Promise<readonly JsonObject[]> {
+    const text = gunzipSync(await readFile(join(directory, ...path))).toString('utf8')
+    return text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as JsonObject)
+  }
+
+  test('keeps an event as a call, with when and from whom it was accepted', async () => {
+    await archive.append([event('m_1')])
+    expect(await rowsOf('website', '2026-01-02', runName)).toEqual([
+      {
+        messageId: 'm_1',
+        type: 'track',
+        timestamp: '2026-01-02T03:04:06.678Z',
+        userId: 'u_1',
+        event: 'Order Completed',
+        properties: { total: 39.95 },
+        context: { library: { name: 'example', version: '1.0.0' } },
+        integrations: { Webhooks: false },
+        archived: { sourceId: 'website', receivedAt: '2026-01-02T03:04:06.678Z' },
+      },
+    ])
+  })
+
+  test('writes one file per source and day, in order', async () => {
+    const nextDay = { receivedAtMs: startedAtMs + 24 * 60 * 60 * 1_000 }
+    await Promise.all([
+      archive.append([event('m_1'), event('m_2', { sourceId: 'app' })]),
+      archive.append([event('m_3', nextDay), event('m_4')]),
+      archive.append([event('m_5')]),
+    ])
+    await archive.append([event('m_6')])
+    const ids = (rows: readonly JsonObject[]) => rows.map(({ messageId }) => messageId)
+    expect(ids(await rowsOf('website', '2026-01-02', runName))).toEqual([
+      'm_1',
+      'm_4',
+      'm_5',
+      'm_6',
+    ])
+    expect(ids(await rowsOf('website', '2026-01-03', runName))).toEqual(['m_3'])
+    expect(ids(await rowsOf('app', '2026-01-02', runName))).toEqual(['m_2'])
+  })
+
+  test('loses nothing else where another run was cut off amid a write', async () => {
+    await archive.append([event('m_1')])
+    await appendFile(join(directory, 'website', '2026-01-02', runName), Buffer.of(0x1f, 0x8b, 8))
+    await new Archive(directory, startedAtMs + 1).append([event('m_2')])
+    const folder = join(directory, 'website', '2026-01-02')
+    const ids: unknown[] = []
+    for (const name of (await readdir(folder)).toSorted()) {
+      for await (const rows of readRows(await openInput(join(folder, name), process.stdin))) {
+        for (const row of rows) if (row.kind === 'row') ids.push(row.value['messageId'])
+      }
+    }
+    expect(ids).toEqual(['m_1', 'm_2'])
+  })
+
+  test.each(['..', '.', 'a/b', 'grün ☃', '%2E'])(
+    'takes the source %j for no path',
+    async (sourceId) => {
+      await archive.append([event('m_1', { sourceId })])
+      const names = await readdir(directory)
+      expect(names).toHaveLength(1)
+      expect(decodeURIComponent(names[0] ?? '')).toBe(sourceId)
+    },
+  )
+
+  test('says when it cannot be written, and goes on when it can be again', async () => {
+    await writeFile(directory, 'in the way')
+    await expect(archive.append([event('m_1')])).rejects.toMatchObject({
+      code: 'cannot_write_file',
+    })
+    await rm(directory)
+    await archive.append([event('m_2')])
+    expect(await rowsOf('website', '2026-01-02', runName)).toMatchObject([{ messageId: 'm_2' }])
+  })
+
+  test('writes nothing for nothing', async () => {
+    await archive.append([])
+    await expect(readdir(directory)).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+})
+
+describe('callOfArchivedRow', () => {
+  test('sends a row of an archive to webhooks and nowhere else', () => {
+    const row = { type: 'track', integrations: { Webhooks: false }, archived: { sourceId: 'app' } }
+    expect(callOfArchivedRow(row)).toEqual({
+      type: 'track',
+      integrations: { All: false, Webhooks: true },
+    })
+  })
+
+  test('leaves any other row as it is', () => {
+    const row = { type: 'track', integrations: { Webhooks: false } }
+    expect(callOfArchivedRow(row)).toBe(row)
+  })
+})
