@@ -7,7 +7,7 @@ import { byDestination, Claims } from './claims.ts'
 import { breakerOpen, DestinationQueue } from './destination-queue.ts'
 import { Outbox } from './outbox.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts'
-import { Rounds } from './rounds.ts'
+import { Rounds, type RoundTarget } from './rounds.ts'
 import type {
   AddOutcome,
   DeliveryStore,
@@ -24,6 +24,8 @@ export interface DispatchTarget {
   readonly destination: Destination
   /** Sends one request; closed by whoever made it. */
   readonly sender: Pick<WebhookSender, 'post'>
+  /** When to try again; {@link defaultRetryPolicy} by default. */
+  readonly retryPolicy?: RetryPolicy
 }
 
 /** What a dispatcher is made of. */
@@ -34,8 +36,8 @@ export interface DispatcherOptions {
   readonly targets: readonly DispatchTarget[]
   /** Clock, randomness, log and observer. */
   readonly runtime: Runtime
-  /** When to try again; {@link defaultRetryPolicy} by default. */
-  readonly retryPolicy?: RetryPolicy
+  /** Is told what made the store unusable, once: nothing is sent any more. */
+  readonly failed?: (error: unknown) => void
   /** For how long a messageId is remembered; 24 h by default. */
   readonly dedupeWindowMs?: number
   /** Requests in flight at the most, over all endpoints; 512 by default. */
@@ -60,7 +62,7 @@ const givenUpAtOnceMax = 500
 export class Dispatcher {
   readonly #store: DeliveryStore
   readonly #runtime: Runtime
-  readonly #retryPolicy: RetryPolicy
+  readonly #failed: (error: unknown) => void
   readonly #dedupeWindowMs: number
   readonly #queues: ReadonlyMap<string, DestinationQueue>
   readonly #times: WaitingTimes
@@ -80,14 +82,9 @@ export class Dispatcher {
     const { store, runtime, targets } = options
     this.#store = store
     this.#runtime = runtime
-    this.#retryPolicy = options.retryPolicy ?? defaultRetryPolicy
+    this.#failed = options.failed ?? (() => undefined)
     this.#dedupeWindowMs = options.dedupeWindowMs ?? dedupeWindowMsDefault
-    const { windowMs } = this.#retryPolicy
-    const policies = { breaker: breakerPolicy(windowMs), retryWindowMs: windowMs }
-    const roundTargets = targets.map(({ destination, sender }) => ({
-      queue: new DestinationQueue(destination, policies),
-      sender,
-    }))
+    const roundTargets = targets.map(roundTarget)
     this.#queues = new Map(roundTargets.map(({ queue }) => [queue.destination.id, queue]))
     this.#times = new WaitingTimes([...this.#queues.keys()])
     const { clock } = runtime
@@ -104,7 +101,6 @@ export class Dispatcher {
     this.#rounds = new Rounds({
       targets: roundTargets,
       runtime,
-      retryPolicy: this.#retryPolicy,
       requestsMax: options.requestsMax ?? requestsMaxDefault,
       outbox: this.#outbox,
       ended: goOn,
@@ -343,6 +339,7 @@ export class Dispatcher {
 
   /** A store that cannot be used ends the work: whoever waits is told. */
   #fail(error: unknown): void {
+    if (this.#failure === undefined) this.#failed(error)
     this.#failure ??= { error }
     this.#stopped = true
     this.#rounds.stop()
@@ -353,6 +350,19 @@ export class Dispatcher {
   #endWaits(): void {
     for (const waiter of this.#idleWaiters.splice(0)) waiter.resolve()
   }
+}
+
+function roundTarget({
+  destination,
+  sender,
+  retryPolicy = defaultRetryPolicy,
+}: DispatchTarget): RoundTarget {
+  const retryWindowMs = retryPolicy.windowMs
+  const queue = new DestinationQueue(destination, {
+    breaker: breakerPolicy(retryWindowMs),
+    retryWindowMs,
+  })
+  return { queue, sender, retryPolicy }
 }
 
 /** Where deliveries are retried for a short time only, an endpoint is probed more than once in it. */

@@ -14,6 +14,8 @@ export interface RoundTarget {
   readonly queue: DestinationQueue
   /** Sends one request. */
   readonly sender: Pick<WebhookSender, 'post'>
+  /** When to try again. */
+  readonly retryPolicy: RetryPolicy
 }
 
 /** What rounds are made of. */
@@ -22,8 +24,6 @@ export interface RoundsOptions {
   readonly targets: readonly RoundTarget[]
   /** Clock, randomness, log and observer. */
   readonly runtime: Runtime
-  /** When to try again. */
-  readonly retryPolicy: RetryPolicy
   /** Requests in flight at the most, over all endpoints. */
   readonly requestsMax: number
   /** Where settlements and requests go. */
@@ -111,8 +111,8 @@ export class Rounds {
   }
 
   #begin({ delivery, gates }: RoundStart, target: RoundTarget): void {
-    const { runtime, retryPolicy, outbox, failed } = this.#options
-    const { queue } = target
+    const { runtime, outbox, failed } = this.#options
+    const { queue, retryPolicy } = target
     const { settlement, ended } = attempt(delivery, {
       runtime,
       destination: queue.destination,

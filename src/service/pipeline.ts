@@ -1,16 +1,14 @@
 import {
-  Dispatcher,
   defaultRetention,
-  defaultRetryPolicy,
   Retention,
   type DeliveryStore,
   type RetentionPolicy,
 } from '../delivery/index.ts'
-import { Intake } from '../intake/index.ts'
-import type { DeliveryLedger, Destination } from '../model/index.ts'
-import { systemClock, type Runtime, type Timer } from '../runtime/index.ts'
+import type { Intake } from '../intake/index.ts'
+import { limits, type DeliveryLedger, type Destination } from '../model/index.ts'
+import type { Runtime, Timer } from '../runtime/index.ts'
 import { MemoryStore } from '../store/index.ts'
-import { WebhookSender } from '../webhook/index.ts'
+import { Line } from './line.ts'
 
 /** What a pipeline is made of. */
 export interface PipelineOptions {
@@ -26,6 +24,8 @@ export interface PipelineOptions {
   readonly deadlineMs?: number
   /** How long the store remembers what is settled; {@link defaultRetention} by default. */
   readonly retention?: RetentionPolicy
+  /** Is told what made the store unusable: nothing is sent any more. */
+  readonly failed?: (error: unknown) => void
 }
 
 /** How often a store is looked at for what somebody else has changed, such as a retry by hand. */
@@ -33,54 +33,46 @@ const lookEveryMs = 1_000
 
 /** From accepted calls to answered webhooks, in this process. */
 export class Pipeline {
-  /** Where calls enter. */
-  readonly intake: Intake
+  readonly #options: PipelineOptions
   readonly #store: DeliveryStore
-  readonly #dispatcher: Dispatcher
-  readonly #senders: readonly WebhookSender[]
   readonly #retention: Retention
-  readonly #runtime: Runtime
+  readonly #retiring = new Set<Line>()
+  #line: Line
   #look: Timer | undefined
   #closed = false
 
   constructor(options: PipelineOptions) {
-    const { destinations, runtime, deadlineMs, retention = defaultRetention } = options
-    const targets = destinations.map((destination) => ({
-      destination,
-      sender: new WebhookSender({
-        destination,
-        ...(deadlineMs === undefined ? {} : { deadlineMs }),
-      }),
-    }))
-    this.#senders = targets.map(({ sender }) => sender)
+    const { runtime, retention = defaultRetention } = options
+    this.#options = options
     this.#store = options.store ?? new MemoryStore()
-    this.#dispatcher = new Dispatcher({
-      store: this.#store,
-      targets,
-      runtime,
-      dedupeWindowMs: retention.messageIdsMs,
-      retryPolicy: {
-        ...defaultRetryPolicy,
-        windowMs: options.retryWindowMs ?? defaultRetryPolicy.windowMs,
-      },
-    })
     this.#retention = new Retention({ store: this.#store, policy: retention, runtime })
-    this.#runtime = runtime
+    this.#line = this.#newLine(options.destinations)
     // A store that was made for this pipeline ends with it, and nobody else sees it.
     if (options.store !== undefined) {
       this.#retention.start()
       this.#lookAgain()
     }
-    this.intake = new Intake({
-      add: (events) => this.#dispatcher.add(events),
-      destinations,
-      runtime,
-    })
+  }
+
+  /** Where calls enter. */
+  get intake(): Intake {
+    return this.#line.intake
+  }
+
+  /**
+   * Sends to other destinations from now on. Requests to those before are let end; what is not sent
+   * stays in the store, for those that are still there.
+   */
+  replaceDestinations(destinations: readonly Destination[]): void {
+    const before = this.#line
+    this.#line = this.#newLine(destinations)
+    this.#retiring.add(before)
+    void this.#retire(before)
   }
 
   /** Resolves once every delivery came to its end, or the pipeline was stopped. */
   idle(): Promise<void> {
-    return this.#dispatcher.idle()
+    return this.#line.dispatcher.idle()
   }
 
   /** The books so far; with a destination, its deliveries only. */
@@ -89,14 +81,12 @@ export class Pipeline {
   }
 
   /**
-   * Starts no further request, gives those under way `graceMs` of real time to end, then cuts them off. Deliveries
-   * that were not made stay pending in the books.
+   * Starts no further request, gives those under way `graceMs` of real time to end, then cuts them off.
+   * Deliveries that were not made stay pending in the books.
    */
   async stop(graceMs: number): Promise<void> {
-    const stopped = this.#dispatcher.stop()
-    const cut = systemClock.schedule(graceMs, () => void this.#closeSenders())
-    await stopped
-    cut.cancel()
+    const lines = [this.#line, ...this.#retiring]
+    await Promise.all(lines.map((line) => line.stop(graceMs)))
   }
 
   /** Lets go of connections and the store; what is still pending stays in a store that keeps it. */
@@ -104,19 +94,38 @@ export class Pipeline {
     this.#closed = true
     this.#look?.cancel()
     await Promise.all([this.stop(0), this.#retention.stop()])
-    await this.#closeSenders()
+    await Promise.all([this.#line, ...this.#retiring].map((line) => line.close()))
     await this.#store.close()
+  }
+
+  #newLine(destinations: readonly Destination[]): Line {
+    const { runtime, retryWindowMs, deadlineMs, failed } = this.#options
+    const { messageIdsMs } = this.#options.retention ?? defaultRetention
+    return new Line({
+      destinations,
+      store: this.#store,
+      runtime,
+      retryWindowMs,
+      deadlineMs,
+      dedupeWindowMs: messageIdsMs,
+      ...(failed === undefined ? {} : { failed }),
+    })
+  }
+
+  /** Lets a line end what it has begun: no request takes longer than its deadline. */
+  async #retire(line: Line): Promise<void> {
+    await line.stop(limits.endpointDeadlineMs)
+    await line.close()
+    this.#retiring.delete(line)
+    // What it gave back is for the line of today.
+    this.#line.dispatcher.wake()
   }
 
   #lookAgain(): void {
     if (this.#closed) return
-    this.#look = this.#runtime.clock.schedule(lookEveryMs, () => {
-      this.#dispatcher.wake()
+    this.#look = this.#options.runtime.clock.schedule(lookEveryMs, () => {
+      this.#line.dispatcher.wake()
       this.#lookAgain()
     })
-  }
-
-  async #closeSenders(): Promise<void> {
-    await Promise.all(this.#senders.map((sender) => sender.close()))
   }
 }

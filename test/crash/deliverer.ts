@@ -30,8 +30,8 @@ const runtime = createRuntime({
     settled: ({ messageId, state }) => say(`settled ${messageId} ${state}`),
   },
 })
-const targets = [{ destination, sender }]
-const dispatcher = new Dispatcher({ store, targets, runtime, retryPolicy, requestsMax })
+const targets = [{ destination, sender, retryPolicy }]
+const dispatcher = new Dispatcher({ store, targets, runtime, requestsMax })
 const early = new EarlyAnswers((events) => dispatcher.add(events))
 const intake = new Intake({
   add: (events) => (fault === 'ack-before-commit' ? early.add(events) : dispatcher.add(events)),

@@ -5,6 +5,7 @@ import { Pipeline } from '../../src/service/index.ts'
 import { openDeliveryLog, openStore } from '../../src/store/index.ts'
 import { checkDestination } from '../../src/webhook/index.ts'
 import { TestEndpoint, type Plan } from '../support/endpoint.ts'
+import { gate } from '../support/gate.ts'
 import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -80,5 +81,39 @@ describe('a pipeline over a store', () => {
       counted: { pending: 0, delivered: 0, failed: 0, expired: 0 },
       purged: { delivered: 2, failed: 1, expired: 0 },
     })
+  })
+
+  test('sends to other destinations once they are replaced, and loses nothing of what is under way', async () => {
+    const { opened, open } = gate()
+    const { endpoint, clock, pipeline, log, track } = await start(({ body }) =>
+      body.includes('m_1') ? { status: 200, after: opened } : 200,
+    )
+    const other = await TestEndpoint.start()
+    await track('m_1')
+    await endpoint.received(1)
+    const moved = checkDestination({
+      id: 'crm',
+      sourceIds: ['website'],
+      endpoints: [{ url: other.url }],
+    })
+    pipeline.replaceDestinations([moved])
+    await track('m_2')
+    await other.received(1)
+    open()
+    await clock.advance(1_000)
+    await pipeline.idle()
+    await pipeline.stop(1_000)
+    expect(endpoint.requests).toHaveLength(1)
+    expect(other.requests).toHaveLength(1)
+    expect(await log.audit()).toMatchObject({ ledger: { delivered: 2, pending: 0 } })
+  })
+
+  test('leaves what is for a destination that went away in the store', async () => {
+    const { endpoint, pipeline, log, track } = await start('hang')
+    await track('m_1')
+    await endpoint.received(1)
+    pipeline.replaceDestinations([])
+    await pipeline.stop(10)
+    expect(await log.list(everything)).toMatchObject([{ messageId: 'm_1', state: 'pending' }])
   })
 })

@@ -1,0 +1,18 @@
+/** What identifies a delivery in a store. */
+export interface DeliveryKey {
+  /** The destination. */
+  readonly destinationId: string
+  /** Identifies it among the deliveries of its destination. */
+  readonly id: number
+}
+
+/** The id of a delivery as people see and type it: `<destination>/<number>`. */
+export function formatDeliveryId({ destinationId, id }: DeliveryKey): string {
+  return `${destinationId}/${id}`
+}
+
+/** Reads what {@link formatDeliveryId} writes; undefined for other text. */
+export function parseDeliveryId(text: string): DeliveryKey | undefined {
+  const [, destinationId, id] = /^(.+)\/(\d{1,15})$/s.exec(text) ?? []
+  return destinationId === undefined ? undefined : { destinationId, id: Number(id) }
+}

@@ -1,0 +1,85 @@
+import {
+  Dispatcher,
+  defaultRetryPolicy,
+  type DeliveryStore,
+  type DispatchTarget,
+} from '../delivery/index.ts'
+import { Intake } from '../intake/index.ts'
+import type { Destination } from '../model/index.ts'
+import { systemClock, type Runtime } from '../runtime/index.ts'
+import { WebhookSender } from '../webhook/index.ts'
+
+/** What a line is made of. */
+export interface LineOptions {
+  /** Where events may go. */
+  readonly destinations: readonly Destination[]
+  /** Where deliveries wait; others may use it too. */
+  readonly store: DeliveryStore
+  /** Clock, randomness, ids, log and observer. */
+  readonly runtime: Runtime
+  /** From a delivery's first attempt to the last moment another may start; 4 h by default. */
+  readonly retryWindowMs?: number | undefined
+  /** Time an endpoint has to answer; 5 s by default and at the most. */
+  readonly deadlineMs?: number | undefined
+  /** For how long a messageId is remembered. */
+  readonly dedupeWindowMs: number
+  /** Is told what made the store unusable. */
+  readonly failed?: (error: unknown) => void
+}
+
+/** From accepted calls to answered webhooks, for destinations that do not change. */
+export class Line {
+  /** Where calls enter. */
+  readonly intake: Intake
+  /** Empties the store. */
+  readonly dispatcher: Dispatcher
+  readonly #senders: readonly WebhookSender[]
+
+  constructor(options: LineOptions) {
+    const { store, runtime, dedupeWindowMs, failed } = options
+    const targets = options.destinations.map((destination) => target(destination, options))
+    this.#senders = targets.map(({ sender }) => sender)
+    this.dispatcher = new Dispatcher({
+      store,
+      targets,
+      runtime,
+      dedupeWindowMs,
+      ...(failed === undefined ? {} : { failed }),
+    })
+    this.intake = new Intake({
+      add: (events) => this.dispatcher.add(events),
+      destinations: options.destinations,
+      runtime,
+    })
+  }
+
+  /**
+   * Starts no further request, gives those under way `graceMs` of real time to end, then cuts them
+   * off.
+   */
+  async stop(graceMs: number): Promise<void> {
+    const stopped = this.dispatcher.stop()
+    const cut = systemClock.schedule(graceMs, () => void this.close())
+    await stopped
+    cut.cancel()
+  }
+
+  /** Ends all connections at once. */
+  async close(): Promise<void> {
+    await Promise.all(this.#senders.map((sender) => sender.close()))
+  }
+}
+
+function target(
+  destination: Destination,
+  { retryWindowMs = defaultRetryPolicy.windowMs, deadlineMs }: LineOptions,
+): DispatchTarget & { readonly sender: WebhookSender } {
+  return {
+    destination,
+    sender: new WebhookSender({
+      destination,
+      ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    }),
+    retryPolicy: { ...defaultRetryPolicy, windowMs: retryWindowMs },
+  }
+}
