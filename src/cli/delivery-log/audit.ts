@@ -1,4 +1,9 @@
-import { auditEquations, type AuditEquation } from '../../delivery/index.ts'
+import {
+  auditEquations,
+  auditRecord,
+  equationText,
+  type AuditEquation,
+} from '../../delivery/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
@@ -12,12 +17,7 @@ export async function auditStore({ log, io, view }: LogContext): Promise<ExitCod
   const equations = auditEquations(audit)
   const wrong = equations.filter(({ difference }) => difference !== 0)
   if (view.json) {
-    const imbalances = wrong.map((equation) => ({
-      equation: equationText(equation, String),
-      difference: equation.difference,
-    }))
-    const balanced = wrong.length === 0
-    await writeData(io, recordLine({ kind: 'audit', balanced, ...audit, imbalances }))
+    await writeData(io, recordLine(auditRecord(audit)))
   } else {
     const style = createStyle(wantsColor(io, io.stdout, view.color))
     await writeData(io, equations.map((equation) => lineOf(equation, style)).join(''))
@@ -32,11 +32,6 @@ function lineOf(equation: AuditEquation, style: Style): string {
   if (difference === 0) return `${style.good('✔')} ${text}\n`
   const side = difference > 0 ? 'too many' : 'too few'
   return `${style.bad('✖')} ${text}: ${style.bad(`${formatCount(Math.abs(difference))} ${side} on the left`)}\n`
-}
-
-function equationText({ whole, parts }: AuditEquation, format: (count: number) => string): string {
-  const sum = parts.map(({ count, name }) => `${format(count)} ${name}`).join(' + ')
-  return `${format(whole.count)} ${whole.name} = ${sum === '' ? '0' : sum}`
 }
 
 function failureText(wrong: number, all: number): string {

@@ -1,8 +1,7 @@
-import type { LoggedDelivery, LoggedState } from '../../delivery/index.ts'
+import { formatDeliveryId, type LoggedDelivery, type LoggedState } from '../../delivery/index.ts'
 import { plainText } from '../../model/index.ts'
 import { columnsOf, cutToColumns, padToColumns } from '../listening/columns.ts'
 import type { Style } from '../output/style.ts'
-import { formatDeliveryId } from './delivery-id.ts'
 import { formatSpan } from './moments.ts'
 import {
   columnNames,

@@ -1,6 +1,5 @@
-import type { DeliveryFilter } from '../../delivery/index.ts'
+import { parseDeliveryId, type DeliveryFilter } from '../../delivery/index.ts'
 import { EvrouteError, plainText } from '../../model/index.ts'
-import { parseDeliveryId } from './delivery-id.ts'
 import type { LogContext } from './open-log.ts'
 
 /**

@@ -1,11 +1,10 @@
-import type { DeliveryFilter } from '../../delivery/index.ts'
+import { loggedDeliveryRecord, type DeliveryFilter } from '../../delivery/index.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { DataWriter } from '../io.ts'
 import { recordLine } from '../output/records.ts'
 import { createStyle, wantsColor } from '../output/style.ts'
 import { DeliveryTable } from './delivery-table.ts'
 import { limitMax } from './log-flags.ts'
-import { loggedDeliveryRecord } from './log-records.ts'
 import { codeOfEnd, pagesOf, type LogContext } from './open-log.ts'
 
 /** How many times the limit is proposed where there are more. */

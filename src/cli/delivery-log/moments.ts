@@ -1,8 +1,5 @@
-import { formatTimestamp } from '../../model/index.ts'
+import { withinDates } from '../../delivery/index.ts'
 import { formatTimeOfDay } from '../output/time.ts'
-
-/** The last moment that a date can name: an endpoint may ask for a later one. */
-const latestMs = 8_640_000_000_000_000
 
 const units: readonly (readonly [string, number])[] = [
   ['d', 86_400_000],
@@ -29,17 +26,8 @@ export function formatSecond(instantMs: number, nowMs: number): string {
   return formatMoment(instantMs, nowMs).replace(/\.\d+$/, '')
 }
 
-/** Writes a moment for programs: UTC, ISO 8601; null where there is none. */
-export function isoOrNull(instantMs: number | null): string | null {
-  return instantMs === null ? null : formatTimestamp(withinDates(instantMs))
-}
-
 function dayOf(instantMs: number): string {
   const date = new Date(withinDates(instantMs))
   const two = (part: number): string => String(part).padStart(2, '0')
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
-}
-
-function withinDates(instantMs: number): number {
-  return Math.min(Math.max(instantMs, -latestMs), latestMs)
 }

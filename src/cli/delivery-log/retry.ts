@@ -1,12 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { DeliveryFilter, LoggedDelivery } from '../../delivery/index.ts'
+import { formatDeliveryId, type DeliveryFilter, type LoggedDelivery } from '../../delivery/index.ts'
 import { plainText } from '../../model/index.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { recordLine } from '../output/records.ts'
 import { createStyle, wantsColor } from '../output/style.ts'
-import { formatDeliveryId } from './delivery-id.ts'
 import { filterOfId } from './find-deliveries.ts'
 import { codeOfEnd, deliveriesAtOnce, type LogContext } from './open-log.ts'
 

@@ -1,9 +1,9 @@
+import { storyRecord } from '../../delivery/index.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { DataWriter } from '../io.ts'
 import { recordLine } from '../output/records.ts'
 import { createStyle, wantsColor } from '../output/style.ts'
 import { filterOfId } from './find-deliveries.ts'
-import { storyRecord } from './log-records.ts'
 import { codeOfEnd, pagesOf, type LogContext } from './open-log.ts'
 import { storyText } from './story-text.ts'
 

@@ -1,4 +1,4 @@
-import type { DeliveryStory } from '../../delivery/index.ts'
+import { formatDeliveryId, type DeliveryStory } from '../../delivery/index.ts'
 import {
   formatDuration,
   isJsonObject,
@@ -10,7 +10,6 @@ import {
 import { payloadText } from '../listening/payload-text.ts'
 import { formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
-import { formatDeliveryId } from './delivery-id.ts'
 import { stateLooks, type TableView } from './delivery-table.ts'
 import { formatMoment, formatSecond, formatSpan } from './moments.ts'
 import { standingText, waitText } from './standing.ts'

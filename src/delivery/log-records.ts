@@ -1,0 +1,83 @@
+import { formatTimestamp, type RequestRecord } from '../model/index.ts'
+import { auditEquations, type AuditEquation } from './audit.ts'
+import { formatDeliveryId } from './delivery-id.ts'
+import type { DeliveryStory, LoggedDelivery, StoreAudit } from './log-port.ts'
+
+/** What the delivery log tells programs, as JSON; the names are part of every interface. */
+export type LogRecord = Readonly<Record<string, unknown>>
+
+/** The last moment that a date can name: an endpoint may ask for a later one. */
+const latestMs = 8_640_000_000_000_000
+
+/** A delivery of the log as a record for programs. */
+export function loggedDeliveryRecord(delivery: LoggedDelivery): LogRecord {
+  return { kind: 'delivery', ...deliveryFields(delivery) }
+}
+
+/** A delivery with all that happened to it as a record for programs. */
+export function storyRecord(story: DeliveryStory): LogRecord {
+  return {
+    kind: 'story',
+    delivery: deliveryFields(story),
+    requests: story.requests.map(requestFields),
+    body: story.body,
+  }
+}
+
+/** The figures of a store, and whether they balance, as a record for programs. */
+export function auditRecord(audit: StoreAudit): LogRecord {
+  const wrong = auditEquations(audit).filter(({ difference }) => difference !== 0)
+  const imbalances = wrong.map((equation) => ({
+    equation: equationText(equation, String),
+    difference: equation.difference,
+  }))
+  return { kind: 'audit', balanced: wrong.length === 0, ...audit, imbalances }
+}
+
+/** An equation as it is written on a line; the function writes its figures. */
+export function equationText(
+  { whole, parts }: AuditEquation,
+  format: (count: number) => string,
+): string {
+  const sum = parts.map(({ count, name }) => `${format(count)} ${name}`).join(' + ')
+  return `${format(whole.count)} ${whole.name} = ${sum === '' ? '0' : sum}`
+}
+
+/** The nearest moment that a date can name, in milliseconds since 1970. */
+export function withinDates(instantMs: number): number {
+  return Math.min(Math.max(instantMs, -latestMs), latestMs)
+}
+
+/** Writes a moment for programs: UTC, ISO 8601; null where there is none. */
+export function isoOrNull(instantMs: number | null): string | null {
+  return instantMs === null ? null : formatTimestamp(withinDates(instantMs))
+}
+
+function deliveryFields(delivery: LoggedDelivery): LogRecord {
+  return {
+    id: formatDeliveryId(delivery),
+    messageId: delivery.messageId,
+    type: delivery.type,
+    userId: delivery.userId,
+    source: delivery.sourceId,
+    destination: delivery.destinationId,
+    state: delivery.state,
+    lane: delivery.lane,
+    attempts: delivery.attempts,
+    windowAttempts: delivery.windowAttempts,
+    manualRetries: delivery.manualRetries,
+    reason: delivery.reason,
+    acceptedAt: isoOrNull(delivery.acceptedAtMs),
+    firstAttemptAt: isoOrNull(delivery.firstAttemptAtMs),
+    dueAt: isoOrNull(delivery.dueAtMs),
+    expiresAt: isoOrNull(delivery.expiresAtMs),
+    settledAt: isoOrNull(delivery.settledAtMs),
+    holds: delivery.holds.map(({ url, untilMs }) => ({ url, until: isoOrNull(untilMs) })),
+  }
+}
+
+function requestFields(request: RequestRecord): LogRecord {
+  const { url, lane, attempt, outcome, status, error, durationMs, atMs, excerpt } = request
+  const at = isoOrNull(atMs)
+  return { url, lane, attempt, outcome, status, error, ms: durationMs, at, excerpt }
+}
