@@ -1,3 +1,6 @@
+import { formatTimestamp } from '../model/index.ts'
+import type { Clock } from './clock.ts'
+
 /** What a line of the log may carry beside its message. Never payloads, never secrets. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
 
@@ -11,6 +14,9 @@ export interface Log {
   /** Something that may need attention. */
   readonly warn: LogLine
 }
+
+/** What ends a line for some readers, or steers a terminal. */
+const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 const nothing = (): void => undefined
 
@@ -36,10 +42,35 @@ function formatFields(fields: LogFields | undefined): string {
     .join('')
 }
 
+/**
+ * Writes each line through the given function as one JSON object: `time` (UTC, ISO 8601), `level`,
+ * `message`, then the fields. Characters that would break the line or steer a terminal are escaped.
+ */
+export function jsonLog(write: (line: string) => void, clock: Pick<Clock, 'nowMs'>): Log {
+  const line =
+    (level: string): LogLine =>
+    (message, fields) => {
+      const head = { time: formatTimestamp(clock.nowMs()), level, message }
+      // Once more at the end: no field stands in for them, and they keep their places.
+      write(`${escaped(JSON.stringify({ ...head, ...fields, ...head }))}\n`)
+    }
+  return { debug: line('debug'), warn: line('warn') }
+}
+
+/** JSON without characters that readers act upon; as data it stays the same. */
+function escaped(json: string): string {
+  return json.replace(steering, (character) =>
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  )
+}
+
 /** Values such as messageIds come from outside. */
 function visible(text: string): string {
   return text.replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    steering,
     (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`,
   )
 }

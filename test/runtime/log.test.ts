@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { lineLog, logFromEnvironment } from '../../src/runtime/index.ts'
+import { jsonLog, lineLog, logFromEnvironment, ManualClock } from '../../src/runtime/index.ts'
 
 function recorded(): { readonly lines: string[]; readonly log: ReturnType<typeof lineLog> } {
   const lines: string[] = []
@@ -24,6 +24,42 @@ describe('lineLog', () => {
     expect(lines).toEqual([
       'warn refused messageId=a\\u{a}warn forged\\u{1b}[2J\\u{2028}\\u{202e}\\u{9b}-ü-🙂\n',
     ])
+  })
+})
+
+describe('jsonLog', () => {
+  function recordedJson() {
+    const lines: string[] = []
+    const clock = new ManualClock(Date.UTC(2026, 0, 2, 3, 4, 5, 678))
+    return { lines, log: jsonLog((line) => lines.push(line), clock) }
+  }
+
+  test('writes the time, the level, the message and every field that has a value', () => {
+    const { lines, log } = recordedJson()
+    log.debug('sending a batch', { calls: 3, last: true, reason: null, retry: undefined })
+    log.warn('halving a batch')
+    expect(lines).toEqual([
+      '{"time":"2026-01-02T03:04:05.678Z","level":"debug","message":"sending a batch","calls":3,"last":true,"reason":null}\n',
+      '{"time":"2026-01-02T03:04:05.678Z","level":"warn","message":"halving a batch"}\n',
+    ])
+  })
+
+  test('keeps what every line has, whatever a field is called', () => {
+    const { lines, log } = recordedJson()
+    log.warn('late', { level: 'none', message: 'none', time: 'none', code: 'timeout' })
+    expect(lines).toEqual([
+      '{"time":"2026-01-02T03:04:05.678Z","level":"warn","message":"late","code":"timeout"}\n',
+    ])
+  })
+
+  test('keeps a line a line that steers nothing, and its values as they are', () => {
+    const { lines, log } = recordedJson()
+    const messageId = 'a"\\\nb\u001b[2J\u2028\u202e\u009b-ü-🙂-\u{e0041}-\ud800'
+    log.warn('refused', { messageId })
+    const [line = ''] = lines
+    expect(line.trimEnd()).toMatch(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+$/u)
+    expect(line).toContain('-ü-🙂-')
+    expect(JSON.parse(line)).toMatchObject({ messageId })
   })
 })
 
