@@ -1,0 +1,108 @@
+import type { ServerResponse } from 'node:http'
+import type { JsonObject, RejectionCode } from '../model/index.ts'
+
+/**
+ * Why a request is refused as a whole.
+ *
+ * Beside the names of the protocol: `not_found` and `method_not_allowed` are requests that no route
+ * is for, `body_too_slow` is a body that took longer than the deadline.
+ */
+export type RefusalCode = keyof typeof statuses
+
+const statuses = {
+  invalid_json: 400,
+  invalid_batch: 400,
+  nothing_valid: 400,
+  event_too_large: 400,
+  batch_too_large: 400,
+  too_many_events: 400,
+  invalid_gzip: 400,
+  unknown_write_key: 401,
+  source_disabled: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  rate_limited: 429,
+  queue_full: 429,
+  store_unavailable: 503,
+  // Not 408, at which half of the clients in use drop what they sent.
+  body_too_slow: 503,
+} as const
+
+/** A request that is not taken, and why. */
+export interface Refusal {
+  /** Tells it from what is taken. */
+  readonly kind: 'refused'
+  /** The stable name of the reason. */
+  readonly code: RefusalCode
+  /** The reason in words. */
+  readonly message: string
+  /** When to come again, in milliseconds from now. */
+  readonly retryAfterMs?: number
+}
+
+/** A call that was not accepted, in an answer. */
+export interface RejectedCall {
+  /** Its place in the batch, from 0. */
+  readonly index: number
+  /** Its messageId; null when it has none that is text. */
+  readonly messageId: string | null
+  /** The stable name of the reason. */
+  readonly code: RejectionCode
+  /** The reason in words. */
+  readonly message: string
+}
+
+/** What a request is answered. */
+export interface Answer {
+  /** The HTTP status. */
+  readonly status: number
+  /** Headers, its content type among them. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The body. */
+  readonly body: string | Buffer
+}
+
+/** Makes a refusal. */
+export function refuse(code: RefusalCode, message: string, retryAfterMs?: number): Refusal {
+  const refusal: Refusal = { kind: 'refused', code, message }
+  return retryAfterMs === undefined ? refusal : { ...refusal, retryAfterMs }
+}
+
+/** Answers 200: clients take no other status, and no empty body, for success. */
+export function success(fields: JsonObject = {}): Answer {
+  return json(200, { success: true, ...fields })
+}
+
+/** Answers that calls were taken in, and which were not. */
+export function taken(accepted: number, rejected: readonly RejectedCall[]): Answer {
+  return success({ accepted, rejected: rejected.map((call) => ({ ...call })) })
+}
+
+/**
+ * Answers with a refusal. Its reason stands in the three fields in which clients look for it: some
+ * fail, or try again for ever, where one of them is missing.
+ */
+export function refusalAnswer({ code, message, retryAfterMs }: Refusal): Answer {
+  const answer = json(statuses[code], { success: false, error: message, code, message })
+  if (retryAfterMs === undefined) return answer
+  const retryAfter = String(Math.max(1, Math.ceil(retryAfterMs / 1_000)))
+  return { ...answer, headers: { ...answer.headers, 'retry-after': retryAfter } }
+}
+
+/** Answers with a JSON document. */
+export function json(status: number, document: JsonObject): Answer {
+  return {
+    status,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(document),
+  }
+}
+
+/** Sends an answer; does nothing where nobody waits for it, or one was sent before. */
+export function send(response: ServerResponse, { status, headers, body }: Answer): void {
+  if (response.destroyed || response.headersSent) return
+  response.statusCode = status
+  response.setHeaders(new Map(Object.entries(headers)))
+  response.setHeader('content-length', Buffer.byteLength(body))
+  response.end(body)
+}

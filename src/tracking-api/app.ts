@@ -1,0 +1,186 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import express, { type Request, type Response, type Router } from 'express'
+import { messageOf, type CallType } from '../model/index.ts'
+import type { Clock } from '../runtime/index.ts'
+import { refuse, send, success, type Answer, type Refusal } from './answer.ts'
+import type { ClientConnection } from './client-context.ts'
+import { Collector } from './collector.ts'
+import { allowOrigin, allowRequest } from './cross-origin.ts'
+import { batchTooLarge, decodeBody, type Document } from './decode-body.ts'
+import { pixelAnswer, pixelDocument } from './pixel.ts'
+import type { TrackingApiOptions } from './ports.ts'
+import { projectSettings } from './project-settings.ts'
+import { readBody, type WireBody } from './read-body.ts'
+import type { Expected } from './read-calls.ts'
+
+const batchPaths = ['/batch', '/import', '/b']
+
+/** The two paths of each type: the second is the one that browsers use. */
+const callPaths: Readonly<Record<CallType, readonly [string, string]>> = {
+  identify: ['/identify', '/i'],
+  track: ['/track', '/t'],
+  page: ['/page', '/p'],
+  screen: ['/screen', '/s'],
+  group: ['/group', '/g'],
+  alias: ['/alias', '/a'],
+}
+
+/** Decides the answer to a request whose body has been read, as far as it is read. */
+type Decide = (request: Request, body: WireBody) => Answer | Promise<Answer>
+
+/** What a path answers, and to which methods. */
+interface Route {
+  readonly paths: string | string[]
+  readonly method: 'get' | 'post'
+  readonly decide: Decide
+}
+
+/**
+ * The tracking API: what clients of Segment's protocol post to. It answers 200, 400, 401, 403, 404,
+ * 405, 429 and 503 with a JSON object and nothing else, and 200 only for what is stored.
+ */
+export function trackingApp(options: TrackingApiOptions): RequestListener {
+  const { clock, log } = options.runtime
+  const collector = new Collector(options)
+  const app = express()
+  app.disable('x-powered-by')
+  app.set('trust proxy', options.trustedProxies ?? 0)
+  app.use((request, response, next) => {
+    allowOrigin(request, response)
+    next()
+  })
+  const router = trackingRouter(collector, clock)
+  app.use('/v1', router)
+  app.use(router)
+  const refusalOf = (error: unknown): Refusal => {
+    // Only paths are decoded, so that what cannot be is a path at which there is nothing.
+    if (error === undefined || error instanceof URIError) {
+      return refuse('not_found', 'There is nothing at this path')
+    }
+    log.warn('a request could not be handled', { error: messageOf(error) })
+    return refuse('store_unavailable', 'The request could not be handled; nothing was taken')
+  }
+  return (request, response) => {
+    app(request as Request, response as Response, (error?: unknown) => {
+      void answer(request, response, { clock, decide: () => collector.refused(refusalOf(error)) })
+    })
+  }
+}
+
+function trackingRouter(collector: Collector, clock: Clock): Router {
+  const router = express.Router()
+  for (const { paths, method, decide } of trackingRoutes(collector)) {
+    const methods = method === 'get' ? ['GET', 'HEAD', 'OPTIONS'] : ['POST', 'OPTIONS']
+    const route = router.route(paths)
+    route[method]((request, response) =>
+      answer(request, response, { clock, decide: (body) => decide(request, body) }),
+    )
+    route.options((request, response) => {
+      allowRequest(request, response, methods)
+      send(response, success())
+    })
+    route.all((request, response) => {
+      response.setHeader('allow', methods.join(', '))
+      const refusal = refuse('method_not_allowed', `This path takes ${methods.join(', ')}`)
+      return answer(request, response, { clock, decide: () => collector.refused(refusal) })
+    })
+  }
+  return router
+}
+
+function trackingRoutes(collector: Collector): readonly Route[] {
+  const collecting =
+    (expected: Expected, isBrowserPath: boolean): Decide =>
+    (request, body) =>
+      collector.collect({
+        expected,
+        headers: request.headers,
+        query: queryOf(request),
+        client: clientOf(request, isBrowserPath),
+        readDocument: () => documentOf(request, body),
+      })
+  const calls = Object.entries(callPaths).flatMap(([type, [path, browserPath]]): Route[] => {
+    const expected = { kind: 'call', type } as const
+    return [
+      { paths: path, method: 'post', decide: collecting(expected, false) },
+      { paths: browserPath, method: 'post', decide: collecting(expected, true) },
+    ]
+  })
+  return [
+    { paths: batchPaths, method: 'post', decide: collecting({ kind: 'batch' }, false) },
+    ...calls,
+    // What clients measure of themselves is nobody's concern here.
+    { paths: '/m', method: 'post', decide: () => success() },
+    { paths: '/pixel/:type', method: 'get', decide: (request) => pixel(collector, request) },
+    {
+      paths: '/projects/:writeKey/settings',
+      method: 'get',
+      decide: (request) => settings(collector, request),
+    },
+  ]
+}
+
+/** Reads the body to its end before it answers, whatever the answer: the connection can go on. */
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { clock, decide }: { clock: Clock; decide: (body: WireBody) => Answer | Promise<Answer> },
+): Promise<void> {
+  const body = await readBody(request, clock)
+  if (body.kind === 'cut_off') return
+  const decided = await decide(body)
+  // What is left of a body that was not read to its end cannot be told from a next request.
+  if (body.kind === 'too_slow' || (body.kind === 'too_large' && !body.isRead)) {
+    response.setHeader('connection', 'close')
+  }
+  send(response, decided)
+}
+
+async function documentOf(request: Request, body: WireBody): Promise<Document | Refusal> {
+  switch (body.kind) {
+    case 'complete':
+      return decodeBody(body.bytes, request.headers['content-encoding'])
+    case 'too_large':
+      return batchTooLarge()
+    case 'too_slow':
+    case 'cut_off':
+      return refuse('body_too_slow', 'The body did not come in time')
+  }
+}
+
+async function pixel(collector: Collector, request: Request): Promise<Answer> {
+  const query = queryOf(request)
+  await collector.collect({
+    expected: { kind: 'call', type: String(request.params['type']) },
+    headers: request.headers,
+    query,
+    client: clientOf(request, true),
+    readDocument: () => Promise.resolve(pixelDocument(query)),
+  })
+  return pixelAnswer
+}
+
+function settings(collector: Collector, request: Request): Answer {
+  const writeKey = String(request.params['writeKey'])
+  const admission = collector.admit(writeKey)
+  if (admission.kind === 'refused') return collector.refused(admission)
+  return projectSettings(writeKey, { protocol: request.protocol, host: hostOf(request) })
+}
+
+function queryOf({ url }: Request): URLSearchParams {
+  const start = url.indexOf('?')
+  return new URLSearchParams(start === -1 ? '' : url.slice(start + 1))
+}
+
+function clientOf(request: Request, isBrowserPath: boolean): ClientConnection {
+  return {
+    ip: request.ip,
+    userAgent: request.get('user-agent'),
+    isBrowser: isBrowserPath || request.headers.origin !== undefined,
+  }
+}
+
+/** Only a client of HTTP/1.0 does not say which host it means. */
+function hostOf({ host, socket }: Request): string {
+  return host || `127.0.0.1:${socket.localPort ?? ''}`
+}

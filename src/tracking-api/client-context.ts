@@ -1,0 +1,35 @@
+import { isIP } from 'node:net'
+import { isJsonObject, type JsonObject } from '../model/index.ts'
+
+/** What the connection tells about the client at its other end. */
+export interface ClientConnection {
+  /** Its address. */
+  readonly ip: string | undefined
+  /** Its `User-Agent`. */
+  readonly userAgent: string | undefined
+  /** Whether the client is a browser, and so the user's own device. */
+  readonly isBrowser: boolean
+}
+
+/**
+ * Fills in `context.ip` and `context.userAgent` where the call has none and comes from the user's own
+ * device: from a browser, or with `context.direct`. A server's address is not that of a user.
+ */
+export function addClientContext(call: JsonObject, client: ClientConnection): JsonObject {
+  const context = call['context'] ?? {}
+  if (!isJsonObject(context)) return call
+  if (!client.isBrowser && context['direct'] !== true) return call
+  const { ip, userAgent } = client
+  const known = { ip: ip === undefined ? undefined : plainAddress(ip), userAgent }
+  const missing = Object.entries(known).filter(
+    ([name, value]) => value !== undefined && (context[name] ?? null) === null,
+  )
+  if (missing.length === 0) return call
+  return { ...call, context: { ...context, ...Object.fromEntries(missing) } }
+}
+
+/** Of what a proxy wrote, only what is an address; without the prefix of IPv4 in IPv6. */
+function plainAddress(ip: string): string | undefined {
+  const address = ip.replace(/^::ffff:(?=\d+\.)/i, '')
+  return isIP(address) === 0 ? undefined : address
+}

@@ -1,0 +1,127 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { IntakeResult } from '../intake/index.ts'
+import { messageOf } from '../model/index.ts'
+import { refusalAnswer, refuse, taken, type Answer, type Refusal } from './answer.ts'
+import type { ClientConnection } from './client-context.ts'
+import type { Document } from './decode-body.ts'
+import type { TrackingApiOptions, TrackingObserver, TrackingSource } from './ports.ts'
+import { prepareCalls, type PreparedCalls } from './prepare-calls.ts'
+import { RateLimits } from './rate-limits.ts'
+import { readCalls, type Expected } from './read-calls.ts'
+import { nothingAccepted, tally } from './tally.ts'
+import { bodyWriteKey, headerWriteKey } from './write-key.ts'
+
+/** A request with calls. */
+export interface TrackingRequest {
+  /** What its path is for. */
+  readonly expected: Expected
+  /** Its headers. */
+  readonly headers: IncomingHttpHeaders
+  /** Its query. */
+  readonly query: URLSearchParams
+  /** Who is at the other end. */
+  readonly client: ClientConnection
+  /** Makes a document of what it carries. */
+  readonly readDocument: () => Promise<Document | Refusal>
+}
+
+/** A refusal, and the source that is meant where it is known. */
+type SourceRefusal = Refusal & { readonly source?: TrackingSource | undefined }
+
+/** A source that may send, or why it may not. */
+export type Admission =
+  { readonly kind: 'admitted'; readonly source: TrackingSource } | SourceRefusal
+
+/** How long a client is asked to wait while too much waits to be delivered. */
+const queueFullWaitMs = 5_000
+
+const silentObserver: TrackingObserver = { calls: () => undefined, refused: () => undefined }
+
+/** Takes in the calls of requests, and decides what each request is answered. */
+export class Collector {
+  readonly #options: TrackingApiOptions
+  readonly #observer: TrackingObserver
+  readonly #rateLimits: RateLimits
+
+  constructor(options: TrackingApiOptions) {
+    this.#options = options
+    this.#observer = options.observer ?? silentObserver
+    this.#rateLimits = new RateLimits(options.runtime.clock)
+  }
+
+  /**
+   * Answers a request with calls. One from a client that its headers show not to be known, or that
+   * comes while the queue is full, is refused before its document is read. Never rejects.
+   */
+  async collect(request: TrackingRequest): Promise<Answer> {
+    const headerKey = headerWriteKey(request.headers)
+    const early = headerKey === undefined ? undefined : this.admit(headerKey)
+    if (early?.kind === 'refused') return this.refused(early)
+    if (this.#options.isFull()) {
+      const refusal = refuse('queue_full', 'Too many events wait to be delivered', queueFullWaitMs)
+      return this.refused({ ...refusal, source: early?.source })
+    }
+    const document = await request.readDocument()
+    if (document.kind === 'refused') return this.refused({ ...document, source: early?.source })
+    const admission = early ?? this.admit(bodyWriteKey(document.value, request.query))
+    if (admission.kind === 'refused') return this.refused(admission)
+    return this.#collectFrom(admission.source, document, request)
+  }
+
+  /** The source of a write key, if it may send. */
+  admit(writeKey: string | undefined): Admission {
+    if (writeKey === undefined) return refuse('unknown_write_key', 'The request has no write key')
+    const source = this.#options.sourceOf(writeKey)
+    if (source === undefined) return refuse('unknown_write_key', 'The write key is not known')
+    if (source.enabled) return { kind: 'admitted', source }
+    return { ...refuse('source_disabled', 'The source of the write key is disabled'), source }
+  }
+
+  /** The answer of a refusal, which is told to the observer too. */
+  refused(refusal: SourceRefusal): Answer {
+    this.#observer.refused({ sourceId: refusal.source?.id ?? null, code: refusal.code })
+    return refusalAnswer(refusal)
+  }
+
+  async #collectFrom(
+    source: TrackingSource,
+    document: Document,
+    { expected, client }: TrackingRequest,
+  ): Promise<Answer> {
+    const read = readCalls(document.value, expected)
+    if (read.kind === 'refused') return this.refused({ ...read, source })
+    const waitMs = this.#rateLimits.take(source, read.calls.length)
+    if (waitMs > 0) {
+      const refusal = refuse('rate_limited', 'The source sends more than its rate', waitMs)
+      return this.refused({ ...refusal, source })
+    }
+    const prepared = prepareCalls(read, { bodyBytes: document.bytes, client })
+    const results = await this.#accept(source, prepared, read.sentAt)
+    if (results === undefined) {
+      const refusal = refuse('store_unavailable', 'The events cannot be stored; nothing was taken')
+      return this.refused({ ...refusal, source })
+    }
+    const outcome = tally(prepared, results)
+    for (const counted of outcome.counted) {
+      this.#observer.calls({ sourceId: source.id, ...counted })
+    }
+    const refusal = nothingAccepted(outcome, expected.kind === 'call')
+    if (refusal !== undefined) return this.refused({ ...refusal, source })
+    return taken(outcome.accepted, outcome.rejected)
+  }
+
+  async #accept(
+    { id: sourceId }: TrackingSource,
+    { ready }: PreparedCalls,
+    sentAt: string | null,
+  ): Promise<readonly IntakeResult[] | undefined> {
+    if (ready.length === 0) return []
+    try {
+      return await this.#options.accept({ sourceId, calls: ready.map(({ call }) => call), sentAt })
+    } catch (error) {
+      const { log } = this.#options.runtime
+      log.warn('events could not be stored', { sourceId, error: messageOf(error) })
+      return undefined
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { systemCode } from '../model/index.ts'
+import { refuse, type Refusal } from './answer.ts'
+
+/** A body that is JSON. */
+export interface Document {
+  /** Tells it from a refusal. */
+  readonly kind: 'document'
+  /** The JSON, parsed. */
+  readonly value: unknown
+  /** Its length as text. */
+  readonly bytes: number
+}
+
+/**
+ * Bytes that a batch may have, inflated: clients send up to 512,000, more than ours does, and lose what
+ * is refused.
+ */
+export const batchBytesMax = 512_000
+
+const inflateGzip = promisify(gunzip)
+const gzipMagic = Buffer.of(0x1f, 0x8b)
+
+/**
+ * Makes JSON of a body: inflates it where its header or its first bytes say gzip, and never further
+ * than a batch may be long. What is not UTF-8 is replaced, so that one bad byte does not cost a batch.
+ */
+export async function decodeBody(
+  wire: Buffer,
+  contentEncoding: string | undefined,
+): Promise<Document | Refusal> {
+  const isGzip =
+    /\bgzip\b/i.test(contentEncoding ?? '') || wire.subarray(0, gzipMagic.length).equals(gzipMagic)
+  const bytes = isGzip ? await inflated(wire) : wire
+  if (!Buffer.isBuffer(bytes)) return bytes
+  if (bytes.length > batchBytesMax) return batchTooLarge()
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8').replace(/^\u{feff}/u, ''))
+    return { kind: 'document', value, bytes: bytes.length }
+  } catch {
+    // The parser's own message repeats parts of the body.
+    return refuse('invalid_json', 'The body is not valid JSON')
+  }
+}
+
+/** Refuses a batch for its size. */
+export function batchTooLarge(): Refusal {
+  const message = `Exceeds the payload limit: a batch may have ${batchBytesMax} bytes`
+  return refuse('batch_too_large', message)
+}
+
+async function inflated(bytes: Buffer): Promise<Buffer | Refusal> {
+  try {
+    return await inflateGzip(bytes, { maxOutputLength: batchBytesMax })
+  } catch (error) {
+    if (systemCode(error) === 'ERR_BUFFER_TOO_LARGE') return batchTooLarge()
+    return refuse('invalid_gzip', 'The body is not valid gzip')
+  }
+}

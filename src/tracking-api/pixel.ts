@@ -1,0 +1,54 @@
+import type { JsonObject } from '../model/index.ts'
+import { refuse, type Answer, type Refusal } from './answer.ts'
+import type { Document } from './decode-body.ts'
+
+/** A transparent image of one by one pixel. */
+const image = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
+
+/** What every pixel is answered: the page that shows it has no use for anything else. */
+export const pixelAnswer: Answer = {
+  status: 200,
+  headers: { 'content-type': 'image/gif', 'cache-control': 'no-store' },
+  body: image,
+}
+
+/**
+ * Makes a document of a pixel's query: `data` is JSON in base64 of either alphabet; without it every
+ * parameter is a field, and a dot in its name goes one level down.
+ */
+export function pixelDocument(query: URLSearchParams): Document | Refusal {
+  const data = query.get('data')
+  if (data === null) return { kind: 'document', value: nestedFields(query), bytes: 0 }
+  try {
+    // A plus that was not escaped has become a blank.
+    const text = Buffer.from(data.replaceAll(' ', '+'), 'base64').toString('utf8')
+    return { kind: 'document', value: JSON.parse(text) as unknown, bytes: text.length }
+  } catch {
+    return refuse('invalid_json', 'The data of the pixel is not valid JSON in base64')
+  }
+}
+
+interface Fields {
+  [name: string]: Fields | string
+}
+
+function nestedFields(query: URLSearchParams): JsonObject {
+  const fields = emptyFields()
+  for (const [path, value] of query) {
+    const names = path.split('.')
+    const last = names.pop() ?? ''
+    let level = fields
+    for (const name of names) {
+      const below = level[name]
+      if (typeof below === 'object') level = below
+      else level = level[name] = emptyFields()
+    }
+    level[last] = value
+  }
+  return fields
+}
+
+/** Without a prototype, so that `__proto__` is a name like any other. */
+function emptyFields(): Fields {
+  return Object.create(null) as Fields
+}

@@ -1,0 +1,63 @@
+import type { AddOutcome } from '../delivery/index.ts'
+import type { IntakeBatch, IntakeResult } from '../intake/index.ts'
+import type { RejectionCode } from '../model/index.ts'
+import type { Runtime } from '../runtime/index.ts'
+import type { RefusalCode } from './answer.ts'
+
+/** Who sends calls, as far as the tracking API needs to know. */
+export interface TrackingSource {
+  /** Unique among the sources. */
+  readonly id: string
+  /** Off means that its calls are refused with `source_disabled`. */
+  readonly enabled: boolean
+  /** Calls that it may send per second in the long run; without it there is no limit. */
+  readonly eventsPerSecond?: number | undefined
+}
+
+/** What the tracking API is made of. */
+export interface TrackingApiOptions {
+  /**
+   * The source of a write key. It is asked at every request, so that a change takes effect at once,
+   * and compares in constant time: `SourceDirectory` does.
+   */
+  readonly sourceOf: (writeKey: string) => TrackingSource | undefined
+  /** Takes calls in; rejects when they cannot be stored, and then none of them is acknowledged. */
+  readonly accept: (batch: IntakeBatch) => Promise<readonly IntakeResult[]>
+  /** Whether so much waits to be delivered that nothing more is taken. */
+  readonly isFull: () => boolean
+  /** Clock and log. */
+  readonly runtime: Runtime
+  /** Is told what became of calls and requests. */
+  readonly observer?: TrackingObserver
+  /**
+   * How many proxies stand in front and write `X-Forwarded-For`, `-Proto` and `-Host`; 0 by default:
+   * these headers are not believed then.
+   */
+  readonly trustedProxies?: number
+}
+
+/** Calls of a source that came to the same end. */
+export interface CountedCalls {
+  /** The source. */
+  readonly sourceId: string
+  /** What became of them: an outcome of the store, or why they were rejected. */
+  readonly outcome: AddOutcome | RejectionCode
+  /** How many. */
+  readonly count: number
+}
+
+/** A request that was refused as a whole. */
+export interface RefusedRequest {
+  /** The source; null when the request was refused before its write key was known. */
+  readonly sourceId: string | null
+  /** Why. */
+  readonly code: RefusalCode
+}
+
+/** Is told what the tracking API does, as it happens, for metrics. It must not throw. */
+export interface TrackingObserver {
+  /** Calls were accepted or rejected. */
+  calls(counted: CountedCalls): void
+  /** A request was refused. */
+  refused(refused: RefusedRequest): void
+}

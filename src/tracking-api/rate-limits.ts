@@ -1,0 +1,22 @@
+import type { Clock } from '../runtime/index.ts'
+import type { TrackingSource } from './ports.ts'
+import { takeTokens, type TokenBucket } from './token-bucket.ts'
+
+/** Holds every source to its rate. */
+export class RateLimits {
+  readonly #clock: Clock
+  readonly #buckets = new Map<string, TokenBucket>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** How long a source must wait before it sends so many calls, in milliseconds; 0 when it need not. */
+  take({ id, eventsPerSecond }: TrackingSource, count: number): number {
+    if (eventsPerSecond === undefined || count === 0) return 0
+    const request = { nowMs: this.#clock.nowMs(), count, perSecond: eventsPerSecond }
+    const { bucket, waitMs } = takeTokens(this.#buckets.get(id), request)
+    this.#buckets.set(id, bucket)
+    return waitMs
+  }
+}

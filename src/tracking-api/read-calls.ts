@@ -1,0 +1,71 @@
+import {
+  isJsonObject,
+  limits,
+  type BatchDefaults,
+  type CallType,
+  type JsonObject,
+} from '../model/index.ts'
+import { refuse, type Refusal } from './answer.ts'
+
+/** What a route expects: a batch, or one call of a type. Of a pixel the type can be any text. */
+export type Expected =
+  { readonly kind: 'batch' } | { readonly kind: 'call'; readonly type: CallType | (string & {}) }
+
+/** The calls of a request. */
+export interface Calls {
+  /** Tells it from a refusal. */
+  readonly kind: 'calls'
+  /** As they were sent, not checked. */
+  readonly calls: readonly unknown[]
+  /** What the batch says for all of them. */
+  readonly defaults: BatchDefaults
+  /** When they were sent by the client's clock; null when it does not say. */
+  readonly sentAt: string | null
+}
+
+/** Finds the calls in a document. The path decides about the type of a single one. */
+export function readCalls(document: unknown, expected: Expected): Calls | Refusal {
+  return expected.kind === 'batch' ? readBatch(document) : readCall(document, expected.type)
+}
+
+function readCall(document: unknown, type: string): Calls {
+  if (!isJsonObject(document)) {
+    return { kind: 'calls', calls: [document], defaults: {}, sentAt: null }
+  }
+  return { kind: 'calls', calls: [{ ...document, type }], defaults: {}, sentAt: sentAtOf(document) }
+}
+
+function readBatch(document: unknown): Calls | Refusal {
+  if (!isJsonObject(document)) {
+    return refuse('invalid_batch', 'The body must be an object with the calls in its batch')
+  }
+  const { batch } = document
+  // Some clients that have nothing to send say so with null.
+  const calls: unknown = batch === null ? [] : batch
+  if (!Array.isArray(calls)) return refuse('invalid_batch', 'The batch must be an array of calls')
+  if (calls.length > limits.intakeBatchEventsMax) {
+    const message = `A batch may have ${limits.intakeBatchEventsMax} calls, this one has ${calls.length}`
+    return refuse('too_many_events', message)
+  }
+  const context = document['context'] ?? undefined
+  const integrations = document['integrations'] ?? undefined
+  if (!isOptionalObject(context)) return wrongMember('context')
+  if (!isOptionalObject(integrations)) return wrongMember('integrations')
+  const defaults = {
+    ...(context === undefined ? {} : { context }),
+    ...(integrations === undefined ? {} : { integrations }),
+  }
+  return { kind: 'calls', calls, defaults, sentAt: sentAtOf(document) }
+}
+
+function sentAtOf({ sentAt }: JsonObject): string | null {
+  return typeof sentAt === 'string' ? sentAt : null
+}
+
+function isOptionalObject(value: unknown): value is JsonObject | undefined {
+  return value === undefined || isJsonObject(value)
+}
+
+function wrongMember(name: keyof BatchDefaults): Refusal {
+  return refuse('invalid_batch', `The ${name} of a batch must be an object`)
+}

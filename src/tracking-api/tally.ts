@@ -1,0 +1,57 @@
+import type { IntakeResult } from '../intake/index.ts'
+import { refuse, type Refusal, type RejectedCall } from './answer.ts'
+import type { CountedCalls } from './ports.ts'
+import type { PreparedCalls } from './prepare-calls.ts'
+
+/** What became of the calls of a request. */
+export interface Tally {
+  /** How many were accepted, duplicates and filtered ones among them. */
+  readonly accepted: number
+  /** The others, in the order in which they were sent. */
+  readonly rejected: readonly RejectedCall[]
+  /** How many came to which end. */
+  readonly counted: readonly Omit<CountedCalls, 'sourceId'>[]
+}
+
+/** Puts the results of intake together with the calls that did not get there. */
+export function tally({ ready, tooLarge }: PreparedCalls, results: readonly IntakeResult[]): Tally {
+  const rejected = [...tooLarge]
+  const counts = new Map<CountedCalls['outcome'], number>()
+  const count = (outcome: CountedCalls['outcome']): void => {
+    counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
+  }
+  for (const [position, { index, messageId }] of ready.entries()) {
+    const result = results[position]
+    if (result?.kind === 'rejected') {
+      rejected.push({ index, messageId, code: result.code, message: result.message })
+    } else {
+      count(result?.outcome ?? 'filtered')
+    }
+  }
+  for (const { code } of rejected) count(code)
+  return {
+    accepted: ready.length + tooLarge.length - rejected.length,
+    rejected: rejected.sort((a, b) => a.index - b.index),
+    counted: [...counts].map(([outcome, number]) => ({ outcome, count: number })),
+  }
+}
+
+/**
+ * The refusal of a request of which nothing was accepted; undefined for one without calls, which is no
+ * mistake. A call that came alone and is too large is refused by that name, since clients know it.
+ */
+export function nothingAccepted(
+  { accepted, rejected: [first, ...others] }: Tally,
+  isAlone: boolean,
+): Refusal | undefined {
+  if (accepted > 0 || first === undefined) return undefined
+  const { code, message } = first
+  if (isAlone) {
+    return code === 'event_too_large'
+      ? refuse(code, message)
+      : refuse('nothing_valid', `The call is not valid: ${code}: ${message}`)
+  }
+  const calls = others.length === 0 ? 'The only call' : `None of the ${others.length + 1} calls`
+  const reason = others.length === 0 ? 'is not valid' : 'is valid; the first'
+  return refuse('nothing_valid', `${calls} ${reason}: ${code}: ${message}`)
+}

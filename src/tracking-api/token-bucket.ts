@@ -1,0 +1,39 @@
+/** How much of its rate a source has left. */
+export interface TokenBucket {
+  /** Calls that may come now; negative after a batch that was larger. */
+  readonly tokens: number
+  /** When that was so, in milliseconds since 1970. */
+  readonly atMs: number
+}
+
+/** What is asked of a bucket. */
+export interface TokenRequest {
+  /** Milliseconds since 1970. */
+  readonly nowMs: number
+  /** Calls that want to come. */
+  readonly count: number
+  /** Calls that come in again per second; as many fit into the bucket, and never less than one. */
+  readonly perSecond: number
+}
+
+/**
+ * Takes calls out of a bucket, or says how long to wait. Whatever the size of a batch, it comes in as
+ * long as anything is left: the bucket owes the rest, and the batches after it wait for that.
+ *
+ * @param bucket - undefined for a source that has sent nothing yet
+ * @returns the bucket after it, and how long to wait in milliseconds: 0 when the calls may come
+ */
+export function takeTokens(
+  bucket: TokenBucket | undefined,
+  { nowMs, count, perSecond }: TokenRequest,
+): { readonly bucket: TokenBucket; readonly waitMs: number } {
+  const tokensMax = Math.max(1, perSecond)
+  const elapsedMs = bucket === undefined ? 0 : Math.max(0, nowMs - bucket.atMs)
+  const before = bucket?.tokens ?? tokensMax
+  const tokens = Math.min(tokensMax, before + (elapsedMs / 1_000) * perSecond)
+  if (tokens <= 0) {
+    const waitMs = Math.max(1, Math.ceil((-tokens / perSecond) * 1_000))
+    return { bucket: { tokens, atMs: nowMs }, waitMs }
+  }
+  return { bucket: { tokens: tokens - count, atMs: nowMs }, waitMs: 0 }
+}

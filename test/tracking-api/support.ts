@@ -1,0 +1,160 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { request } from 'undici'
+import { onTestFinished } from 'vitest'
+import { listen } from '../../src/http/index.ts'
+import { Intake } from '../../src/intake/index.ts'
+import type { Destination, JsonObject } from '../../src/model/index.ts'
+import { createRuntime, lineLog, ManualClock, type Clock } from '../../src/runtime/index.ts'
+import { MemoryStore } from '../../src/store/index.ts'
+import {
+  SourceDirectory,
+  trackingApp,
+  type CountedCalls,
+  type RefusedRequest,
+  type TrackingApiOptions,
+  type TrackingSource,
+} from '../../src/tracking-api/index.ts'
+
+/** 2026-01-02T03:04:05.678Z, where the clocks of these tests stand. */
+export const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+
+/** The same moment as a timestamp. */
+export const now = '2026-01-02T03:04:05.678Z'
+
+export const writeKey = 'wk_example'
+
+/** Its source may send two calls per second. */
+export const slowWriteKey = 'wk_example_slow'
+
+export const disabledWriteKey = 'wk_example_disabled'
+
+const directory = new SourceDirectory<TrackingSource>([
+  { source: { id: 'website', enabled: true }, writeKeys: ['wk_example_next', writeKey] },
+  { source: { id: 'slow', enabled: true, eventsPerSecond: 2 }, writeKeys: [slowWriteKey] },
+  { source: { id: 'old', enabled: false }, writeKeys: [disabledWriteKey] },
+])
+
+const crm: Destination = {
+  id: 'crm',
+  sourceIds: ['website', 'slow', 'old'],
+  enabled: true,
+  endpoints: [{ url: 'https://crm.example.com/', headers: {} }],
+  sharedSecret: undefined,
+  aliasKeys: 'camel',
+  acceptsHistorical: true,
+  concurrency: 10,
+}
+
+/** A tracking API that runs until the test ends, with a real intake and a store in memory behind it. */
+export interface TestApi {
+  readonly url: string
+  readonly port: number
+  /** The webhooks that were stored since the last time, oldest first. */
+  readonly webhooks: () => Promise<readonly JsonObject[]>
+  /** What the observer was told. */
+  readonly counted: readonly CountedCalls[]
+  readonly refused: readonly RefusedRequest[]
+  /** The lines of the log. */
+  readonly logged: readonly string[]
+}
+
+export async function startApi(
+  options: Partial<TrackingApiOptions> & { readonly clock?: Clock } = {},
+): Promise<TestApi> {
+  const { clock = new ManualClock(nowMs), ...replacements } = options
+  const logged: string[] = []
+  const counted: CountedCalls[] = []
+  const refused: RefusedRequest[] = []
+  let ids = 0
+  const log = lineLog((line) => logged.push(line))
+  const runtime = createRuntime({ clock, log, newId: () => `id-${++ids}` })
+  const store = new MemoryStore({ pendingMax: Infinity, pendingBytesMax: Infinity })
+  onTestFinished(() => store.close())
+  const intake = new Intake({
+    add: async (events) => {
+      const batch = { nowMs: clock.nowMs(), seenSinceMs: 0, events, handOver: [] }
+      return (await store.add(batch)).outcomes
+    },
+    destinations: [crm],
+    runtime,
+  })
+  const app = trackingApp({
+    sourceOf: (key) => directory.find(key),
+    accept: (batch) => intake.accept(batch),
+    isFull: () => false,
+    runtime,
+    observer: { calls: (calls) => counted.push(calls), refused: (one) => refused.push(one) },
+    ...replacements,
+  })
+  const listening = await listen(app, { host: '127.0.0.1', port: 0 })
+  onTestFinished(() => listening.close(0))
+  return {
+    url: listening.url,
+    port: listening.port,
+    counted,
+    refused,
+    logged,
+    webhooks: async () => {
+      const dueByMs = clock.nowMs()
+      const share = { destinationId: 'crm', lane: 'first' as const, dueByMs, deliveriesMax: 10_000 }
+      const deliveries = await store.claim({ nowMs: dueByMs, shares: [share] })
+      return deliveries.map(({ body }) => JSON.parse(body) as JsonObject)
+    },
+  }
+}
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly bytes: Buffer
+  /** The bytes as JSON; asking for it fails where they are none. */
+  readonly json: unknown
+}
+
+export interface Sent {
+  readonly method?: string
+  readonly path?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Buffer
+}
+
+/** Sends a request, by default to `/v1/batch`, and reads the answer. */
+export async function send(url: string, sent: Sent): Promise<Reply> {
+  const { method = 'POST', path = '/v1/batch', headers = {}, body } = sent
+  const response = await request(`${url}${path}`, {
+    method: method as 'POST',
+    headers,
+    body: body ?? null,
+  })
+  const bytes = Buffer.from(await response.body.arrayBuffer())
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    bytes,
+    get json() {
+      return JSON.parse(bytes.toString('utf8')) as unknown
+    },
+  }
+}
+
+/** The header that says who sends. */
+export function basic(user: string): Readonly<Record<string, string>> {
+  return { authorization: `Basic ${Buffer.from(user).toString('base64')}` }
+}
+
+/** A connection that says what it is told, whether or not it is HTTP. */
+export async function dial(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  return socket
+}
+
+/** Everything that arrives until the other side ends the connection. */
+export async function readAll(socket: Socket): Promise<string> {
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+  await new Promise((resolve) => socket.once('close', resolve))
+  return Buffer.concat(chunks).toString('latin1')
+}
