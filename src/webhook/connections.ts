@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { buildConnector, errors, Pool, type Dispatcher } from 'undici'
+import { AddressRefusedError, type AddressGuard } from '../http/index.ts'
 
 /**
  * How much may arrive for one request, whatever it is: a body in chunks of a byte and the longest
@@ -7,8 +8,14 @@ import { buildConnector, errors, Pool, type Dispatcher } from 'undici'
  */
 const receivedBytesMax = 1024 * 1024
 
-/** Makes a socket and returns it before it is connected, which undici's own type does not tell. */
-type Connect = (options: buildConnector.Options, callback: buildConnector.Callback) => unknown
+/**
+ * Makes a socket and returns it before it is connected, which undici's own type does not tell; undefined
+ * when it may not be made.
+ */
+type Connect = (
+  options: buildConnector.Options,
+  callback: buildConnector.Callback,
+) => Socket | undefined
 
 /**
  * The connections to one origin, each with one request at a time.
@@ -23,10 +30,9 @@ export class Connections {
   readonly #waiters = new Set<(connection: Connection) => void>()
   #closed = false
 
-  constructor(origin: string, connectionsMax: number) {
-    // Said outright, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment changes nothing.
-    // Without a timeout of its own, which is coarse: the deadline of the request ends a connect too.
-    const connect = buildConnector({ rejectUnauthorized: true, timeout: 0 })
+  /** @param guard - what addresses to keep to; to any when there is none */
+  constructor(origin: string, connectionsMax: number, guard?: AddressGuard) {
+    const connect = connector(guard)
     this.#all = Array.from({ length: connectionsMax }, () => new Connection(origin, connect))
     this.#idle = [...this.#all]
   }
@@ -125,7 +131,7 @@ export class Connection {
       const [, connected] = result
       connected?.on('readable', () => this.#limit(connected))
       callback(...result)
-    }) as Socket
+    })
     this.#socket = socket
     this.#receivedBytesBefore = 0
   }
@@ -134,5 +140,24 @@ export class Connection {
     if (socket.bytesRead - this.#receivedBytesBefore > receivedBytesMax) {
       socket.destroy(new errors.ResponseExceededMaxSizeError())
     }
+  }
+}
+
+function connector(guard: AddressGuard | undefined): Connect {
+  const connect = buildConnector({
+    // Said outright, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment changes nothing.
+    rejectUnauthorized: true,
+    // None of its own, which is coarse: the deadline of the request ends a connect too.
+    timeout: 0,
+    // Every connection is made to the very addresses that were checked for it.
+    ...(guard === undefined ? {} : { lookup: guard.lookup }),
+  }) as (...parameters: Parameters<Connect>) => Socket
+  if (guard === undefined) return connect
+  return (target, callback) => {
+    // An address is not looked up.
+    const refusal = guard.refusalOf(target.hostname)
+    if (refusal === undefined) return connect(target, callback)
+    queueMicrotask(() => callback(new AddressRefusedError(refusal), null))
+    return undefined
   }
 }

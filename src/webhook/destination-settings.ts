@@ -1,8 +1,10 @@
-import { checkUrl } from '../http/index.ts'
+import { AddressRefusedError, checkUrl, type AddressGuard } from '../http/index.ts'
 import {
   checkWholeNumber,
   limits,
+  messageOf,
   SettingError,
+  systemCode,
   type AliasKeys,
   type Destination,
   type Endpoint,
@@ -55,12 +57,24 @@ const reservedHeaders = new Set([
   'trailer',
 ])
 
+/** What is wrong with the name of an endpoint. */
+export interface NameFinding {
+  /** `refused`: nothing would be sent there. `unresolved`: it has no address now, but may get one. */
+  readonly kind: 'refused' | 'unresolved'
+  /** The setting's name, such as `endpoints[1].url`. */
+  readonly setting: string
+  /** The whole story, as a sentence without its final period. */
+  readonly message: string
+}
+
 /**
  * Copies, checks and freezes the settings of a destination.
  *
+ * @param guard - refuses URLs by their address, as far as that can be told without looking names up;
+ *   see {@link checkNames}
  * @throws SettingError naming the setting and what it accepts
  */
-export function checkDestination(settings: DestinationSettings): Destination {
+export function checkDestination(settings: DestinationSettings, guard?: AddressGuard): Destination {
   const { endpoints, concurrency = concurrencyDefault } = settings
   if (endpoints.length === 0 || endpoints.length > limits.endpointsMax) {
     throw new SettingError(
@@ -69,7 +83,7 @@ export function checkDestination(settings: DestinationSettings): Destination {
     )
   }
   checkWholeNumber('concurrency', concurrency, [1, concurrencyMax])
-  const checked = endpoints.map((endpoint, index) => checkEndpoint(endpoint, index))
+  const checked = endpoints.map((endpoint, index) => checkEndpoint(endpoint, index, guard))
   refuseRepeats(checked)
   return Object.freeze({
     id: settings.id,
@@ -83,9 +97,48 @@ export function checkDestination(settings: DestinationSettings): Destination {
   })
 }
 
-function checkEndpoint(settings: EndpointSettings, index: number): Endpoint {
+/**
+ * Looks up the names of a destination's endpoints. To be asked when a configuration is read: a mistake
+ * shows at once then, and not with the first webhook. Each connection is checked again when it is made.
+ */
+export async function checkNames(
+  { endpoints }: Destination,
+  guard: AddressGuard,
+): Promise<readonly NameFinding[]> {
+  const findings = await Promise.all(
+    endpoints.map(({ url }, index) => checkName(url, `endpoints[${index}].url`, guard)),
+  )
+  return findings.filter((finding) => finding !== undefined)
+}
+
+async function checkName(
+  url: string,
+  setting: string,
+  guard: AddressGuard,
+): Promise<NameFinding | undefined> {
+  const { hostname } = new URL(url)
+  try {
+    await guard.resolve(hostname)
+    return undefined
+  } catch (error) {
+    if (error instanceof AddressRefusedError) {
+      return { kind: 'refused', setting, message: error.message }
+    }
+    const reason = systemCode(error) ?? messageOf(error)
+    const message = `Cannot resolve ${hostname}: ${reason}. Webhooks fail until it has an address`
+    return { kind: 'unresolved', setting, message }
+  }
+}
+
+function checkEndpoint(
+  settings: EndpointSettings,
+  index: number,
+  guard: AddressGuard | undefined,
+): Endpoint {
   const setting = `endpoints[${index}]`
   const url = checkUrl(`${setting}.url`, settings.url)
+  const refusal = guard?.refusalOf(new URL(url).hostname)
+  if (refusal !== undefined) throw new SettingError(`${setting}.url`, refusal.message)
   const headers = Object.entries(settings.headers ?? {})
   for (const [name, value] of headers) checkHeader({ name, value, setting })
   return Object.freeze({ url, headers: Object.freeze(Object.fromEntries(headers)) })

@@ -1,5 +1,6 @@
 import { AssertionError } from 'node:assert'
 import { errors } from 'undici'
+import { AddressRefusedError } from '../http/index.ts'
 import { systemCode, messageOf, type RequestVerdict } from '../model/index.ts'
 
 /** How one request to an endpoint ended. */
@@ -18,6 +19,8 @@ export type RequestOutcome =
   | { readonly kind: 'timeout' }
   /** The endpoint's certificate is not trusted: no request was sent. */
   | { readonly kind: 'certificate_refused'; readonly code: string; readonly message: string }
+  /** The endpoint's address is one that the service does not send to: no connection was made. */
+  | { readonly kind: 'address_refused'; readonly code: string; readonly message: string }
   /** Name resolution, connection or protocol failed. */
   | { readonly kind: 'connection_failed'; readonly code: string; readonly message: string }
   /** Cut off by our own side, which closed the sender: says nothing about the endpoint. */
@@ -31,7 +34,8 @@ export interface Judgement {
   readonly status: number | null
   /**
    * Why it did not succeed: `status_<n>`, `timeout`, `interrupted`, `connection_closed`,
-   * `malformed_answer` or what the system calls the failure, such as `ECONNREFUSED`; null on success.
+   * `malformed_answer`, what a refused address is, such as `private_address`, or what the system calls
+   * the failure, such as `ECONNREFUSED`; null on success.
    */
   readonly error: string | null
 }
@@ -39,7 +43,13 @@ export interface Judgement {
 /** The answers besides 5xx that ask for another try. */
 const retriedStatuses = new Set([408, 425, 429])
 
-/** Decides what an outcome means; the rules are those of the specification's table of errors. */
+/**
+ * Decides what an outcome means; the rules are those of the specification's table of errors.
+ *
+ * A refused address is final like a refused certificate: both are for the operator to put right, and a
+ * webhook that is tried for hours hides that there is something to put right. The name of an endpoint
+ * may point elsewhere a minute later; what failed until then is retried by hand.
+ */
 export function judge(outcome: RequestOutcome): Judgement {
   switch (outcome.kind) {
     case 'answered':
@@ -48,6 +58,7 @@ export function judge(outcome: RequestOutcome): Judgement {
     case 'interrupted':
       return { verdict: 'retry', status: null, error: outcome.kind }
     case 'certificate_refused':
+    case 'address_refused':
       return { verdict: 'final', status: null, error: outcome.code }
     case 'connection_failed':
       return { verdict: 'retry', status: null, error: outcome.code }
@@ -101,10 +112,11 @@ const malformedAnswers = [
 /** What it says when it closes a connection because of an answer that it does not expect. */
 const refusals = new Set(['bad response', 'bad upgrade'])
 
-/** Tells a refused certificate from every other failure to get an answer. */
+/** Tells a refused address and a refused certificate from every other failure to get an answer. */
 export function failureOutcome(error: unknown): RequestOutcome {
   const code = failureCode(error)
   const message = messageOf(error)
+  if (error instanceof AddressRefusedError) return { kind: 'address_refused', code, message }
   if (certificateCodes.has(code)) return { kind: 'certificate_refused', code, message }
   return { kind: 'connection_failed', code, message }
 }

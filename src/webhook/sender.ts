@@ -1,4 +1,4 @@
-import { headerValue, readAnswer, type AnswerLimits } from '../http/index.ts'
+import { headerValue, readAnswer, type AddressGuard, type AnswerLimits } from '../http/index.ts'
 import { limits, type Destination, type Endpoint } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
 import { Connections } from './connections.ts'
@@ -14,18 +14,22 @@ export interface SenderOptions {
   readonly destination: Destination
   /** Time for connect, headers and body together; 5 s by default and at the most. */
   readonly deadlineMs?: number
+  /** Which addresses it may connect to; any when there is none, as for a tool on a developer's machine. */
+  readonly guard?: AddressGuard | undefined
 }
 
 /** Sends webhooks to the endpoints of one destination over connections of its own. */
 export class WebhookSender {
   readonly #destination: Destination
   readonly #deadlineMs: number
+  readonly #guard: AddressGuard | undefined
   readonly #connections = new Map<string, Connections>()
   #closed = false
 
-  constructor({ destination, deadlineMs = limits.endpointDeadlineMs }: SenderOptions) {
+  constructor({ destination, deadlineMs = limits.endpointDeadlineMs, guard }: SenderOptions) {
     this.#destination = destination
     this.#deadlineMs = Math.min(deadlineMs, limits.endpointDeadlineMs)
+    this.#guard = guard
   }
 
   /**
@@ -96,7 +100,8 @@ export class WebhookSender {
       const endpoints = this.#destination.endpoints.filter(
         ({ url }) => new URL(url).origin === origin,
       )
-      connections = new Connections(origin, endpoints.length * this.#destination.concurrency)
+      const connectionsMax = endpoints.length * this.#destination.concurrency
+      connections = new Connections(origin, connectionsMax, this.#guard)
       this.#connections.set(origin, connections)
     }
     return connections

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { AddressGuard } from '../../src/http/index.ts'
 import { SettingError } from '../../src/model/index.ts'
-import { checkDestination, type DestinationSettings } from '../../src/webhook/index.ts'
+import { checkDestination, checkNames, type DestinationSettings } from '../../src/webhook/index.ts'
 
 function settings(changes: Partial<DestinationSettings> = {}): DestinationSettings {
   return {
@@ -201,5 +202,71 @@ describe('the static headers of an endpoint', () => {
       settings({ endpoints: [{ url: 'https://example.com/', headers }] }),
     ).endpoints
     expect(Object.entries(endpoint?.headers ?? {})).toEqual([['__proto__', 'growth']])
+  })
+})
+
+describe('the address of an endpoint', () => {
+  const meant = 'List it in network.allow if that is meant'
+  const endpoints = (...hosts: readonly string[]): readonly { readonly url: string }[] =>
+    hosts.map((host) => ({ url: `http://${host}/hook` }))
+
+  test.each([
+    { host: '10.0.0.5', reason: '10.0.0.5: it is a private address (10.0.0.0/8)' },
+    { host: '0x7f.1', reason: '127.0.0.1: it is a loopback address (127.0.0.0/8)' },
+    { host: '[::1]:4100', reason: '::1: it is a loopback address (::1/128)' },
+    { host: 'localhost:4100', reason: 'localhost: it is a name of this machine' },
+  ])('$host is refused by a guard, and by none without', ({ host, reason }) => {
+    const given = settings({ endpoints: endpoints('example.com', host) })
+    const check = (): unknown => checkDestination(given, new AddressGuard())
+    expect(check).toThrow(SettingError)
+    expect(check).toThrow(
+      expect.objectContaining({
+        code: 'invalid_setting',
+        setting: 'endpoints[1].url',
+        message: `Cannot send to ${reason}. ${meant}`,
+      }),
+    )
+    expect(checkDestination(given).endpoints).toHaveLength(2)
+    const allow = ['10.0.0.0/8', '127.0.0.0/8', '::1', 'localhost']
+    expect(checkDestination(given, new AddressGuard({ allow })).endpoints).toHaveLength(2)
+  })
+
+  test('of a name is found out by looking it up; one that has none may get it', async () => {
+    const addresses: Readonly<Record<string, string>> = {
+      'public.example.com': '93.184.216.34',
+      'private.example.com': '10.0.0.5',
+    }
+    const guard = new AddressGuard({
+      resolveName: (name) => {
+        const address = addresses[name]
+        if (address !== undefined) return Promise.resolve([{ address, family: 4 }])
+        return Promise.reject(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }))
+      },
+    })
+    const hosts = ['public.example.com', 'private.example.com', 'missing.example.com', '1.1.1.1']
+    const destination = checkDestination(settings({ endpoints: endpoints(...hosts) }), guard)
+    expect(await checkNames(destination, guard)).toEqual([
+      {
+        kind: 'refused',
+        setting: 'endpoints[1].url',
+        message:
+          'Cannot send to private.example.com: its address 10.0.0.5 is a private address ' +
+          `(10.0.0.0/8). ${meant}`,
+      },
+      {
+        kind: 'unresolved',
+        setting: 'endpoints[2].url',
+        message:
+          'Cannot resolve missing.example.com: ENOTFOUND. Webhooks fail until it has an address',
+      },
+    ])
+  })
+
+  test('of a name is not found out when the resolver breaks', async () => {
+    const guard = new AddressGuard({ resolveName: () => Promise.reject(new Error('broken')) })
+    const destination = checkDestination(settings(), guard)
+    expect(await checkNames(destination, guard)).toMatchObject([
+      { kind: 'unresolved', message: expect.stringContaining('example.com: broken.') as string },
+    ])
   })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { AddressRefusedError } from '../../src/http/index.ts'
 import { failureOutcome, judge } from '../../src/webhook/index.ts'
 
 describe('judge', () => {
@@ -32,6 +33,11 @@ describe('judge', () => {
       verdict: 'final',
       error: 'CERT_HAS_EXPIRED',
     },
+    {
+      outcome: { kind: 'address_refused', code: 'private_address', message: 'refused' },
+      verdict: 'final',
+      error: 'private_address',
+    },
   ] as const)('takes $outcome.kind for $verdict', ({ outcome, verdict, error }) => {
     expect(judge(outcome)).toEqual({ verdict, status: null, error })
   })
@@ -60,6 +66,14 @@ describe('failureOutcome', () => {
     'UNSPECIFIED',
   ])('takes %s for a refused certificate', (code) => {
     expect(failureOutcome(failure(code))).toEqual({ kind: 'certificate_refused', code, message })
+  })
+
+  test('takes a refused address for one, whatever it is', () => {
+    const refusal = { code: 'private_address', message: 'Cannot send to 10.0.0.5' } as const
+    expect(failureOutcome(new AddressRefusedError(refusal))).toEqual({
+      kind: 'address_refused',
+      ...refusal,
+    })
   })
 
   test.each([

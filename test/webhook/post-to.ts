@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest'
+import type { AddressGuard } from '../../src/http/index.ts'
 import {
   checkDestination,
   WebhookSender,
@@ -13,10 +14,16 @@ export const body = '{"version":1,"type":"track","userId":"u_1","event":"CafÃ© ð
 /** Posts once more over the same sender. */
 export type Post = (text?: string) => Promise<RequestOutcome>
 
+/** What may be set besides the destination. */
+export interface SendingSettings {
+  readonly deadlineMs?: number
+  readonly guard?: AddressGuard
+}
+
 /** Posts to one endpoint, the first of a destination, with connections of its own. */
 export function postTo(
   endpoint: EndpointSettings,
-  { deadlineMs, ...settings }: Partial<DestinationSettings> & { deadlineMs?: number } = {},
+  { deadlineMs, guard, ...settings }: Partial<DestinationSettings> & SendingSettings = {},
 ): Post & { readonly sender: WebhookSender } {
   const destination = checkDestination({
     id: 'crm',
@@ -26,6 +33,7 @@ export function postTo(
   })
   const sender = new WebhookSender({
     destination,
+    guard,
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
   })
   onTestFinished(() => sender.close())

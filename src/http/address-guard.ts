@@ -1,0 +1,174 @@
+import { ADDRCONFIG, type LookupAddress } from 'node:dns'
+import { lookup } from 'node:dns/promises'
+import { isIP, type LookupFunction } from 'node:net'
+import { domainToASCII } from 'node:url'
+import { SettingError } from '../model/index.ts'
+import { ruleOf, type AddressKind } from './address-ranges.ts'
+import { isInBlock, parseAddress, parseBlock, type AddressBlock } from './ip-address.ts'
+
+/** Asks for all addresses of a name; rejects when it has none. */
+export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>
+
+/** What a guard lets through, and how it looks names up. */
+export interface AddressGuardOptions {
+  /**
+   * `network.allow`: addresses, ranges such as `10.0.0.0/8`, and host names. A range lifts the refusal of
+   * its addresses in the very form that they are connected to; a host name that of whatever this very
+   * name, and no name below it, resolves to. Nothing by default.
+   */
+  readonly allow?: readonly string[]
+  /** The system's resolver by default. */
+  readonly resolveName?: ResolveName
+}
+
+/** Why an address is refused. */
+export interface AddressRefusal {
+  /** What the address is: `private_address`, `loopback_address`, `metadata_address` and so on. */
+  readonly code: `${AddressKind}_address`
+  /** The whole story: the rule, and the setting that lifts it. */
+  readonly message: string
+}
+
+/** Thrown instead of connecting to an address that is refused. */
+export class AddressRefusedError extends Error implements AddressRefusal {
+  override readonly name: string = 'AddressRefusedError'
+  /** What the address is, such as `private_address`. */
+  readonly code: AddressRefusal['code']
+
+  constructor({ code, message }: AddressRefusal) {
+    super(message)
+    this.code = code
+  }
+}
+
+/**
+ * Keeps requests to public addresses, those of `network.allow` excepted.
+ *
+ * A name is refused when any of its addresses is, though another may be public. To try the public ones
+ * only would make a refusal come and go with the order of the answers, and a name that mixes both is a
+ * mistake or an attack.
+ */
+export class AddressGuard {
+  readonly #allowedBlocks: readonly AddressBlock[]
+  readonly #allowedNames: ReadonlySet<string>
+  readonly #resolveName: ResolveName
+
+  /** @throws SettingError naming the entry of `network.allow` that cannot be read */
+  constructor({ allow = [], resolveName = resolveBySystem }: AddressGuardOptions = {}) {
+    const entries = allow.map((text, index) => readEntry(text, `network.allow[${index}]`))
+    this.#allowedBlocks = entries.filter((entry) => typeof entry !== 'string')
+    this.#allowedNames = new Set(entries.filter((entry) => typeof entry === 'string'))
+    this.#resolveName = resolveName
+  }
+
+  /**
+   * What speaks against a host without looking it up: that it is an address which is not public, or a
+   * name of this machine.
+   *
+   * @param host - the host name of a URL, with or without the brackets of IPv6
+   */
+  refusalOf(host: string): AddressRefusal | undefined {
+    const bare = bareHost(host)
+    if (parseAddress(bare) !== undefined) return this.#addressRefusal(bare, 'it')
+    if (!isLocalName(bare) || this.#allowedNames.has(bare) || this.#allowsLoopback()) {
+      return undefined
+    }
+    return { code: 'loopback_address', message: refusalText(bare, 'it is a name of this machine') }
+  }
+
+  /**
+   * Looks a host up and checks all of its addresses.
+   *
+   * @returns the addresses that were checked: to connect to these, and not to look up again, is what
+   *   keeps a name from changing in between
+   * @throws AddressRefusedError; or what the resolver throws, such as `ENOTFOUND`
+   */
+  async resolve(host: string): Promise<readonly LookupAddress[]> {
+    const refusal = this.refusalOf(host)
+    if (refusal !== undefined) throw new AddressRefusedError(refusal)
+    const name = bareHost(host)
+    const family = isIP(name)
+    if (family !== 0) return [{ address: name, family }]
+    // With its final dot, which keeps the resolver from trying it in the machine's own domains.
+    const addresses = await this.#resolveName(host)
+    if (this.#allowedNames.has(name)) return addresses
+    for (const { address } of addresses) {
+      const found = this.#addressRefusal(address, `its address ${address}`, name)
+      if (found !== undefined) throw new AddressRefusedError(found)
+    }
+    return addresses
+  }
+
+  /**
+   * {@link resolve} in the form that connections take. Node does not call it for a host that is an
+   * address: ask {@link refusalOf} as well.
+   */
+  readonly lookup: LookupFunction = (host, { all }, callback) => {
+    this.resolve(host).then(
+      (addresses) => {
+        if (all === true) callback(null, [...addresses])
+        else callback(null, addresses[0]?.address ?? '', addresses[0]?.family)
+      },
+      (error: unknown) => callback(error as NodeJS.ErrnoException, ''),
+    )
+  }
+
+  #addressRefusal(text: string, subject: string, host = text): AddressRefusal | undefined {
+    const address = parseAddress(text)
+    // Node would refuse it later; what cannot be read is not let through.
+    if (address === undefined) throw new TypeError(`Cannot send to ${host}: ${text} is no address`)
+    const rule = ruleOf(address)
+    if (rule === undefined || this.#allowedBlocks.some((block) => isInBlock(address, block))) {
+      return undefined
+    }
+    return {
+      code: `${rule.kind}_address`,
+      message: refusalText(host, `${subject} is ${rule.text}`),
+    }
+  }
+
+  /** Whether some of this machine's own addresses are meant: then the addresses of its names decide. */
+  #allowsLoopback(): boolean {
+    return ['127.0.0.1', '::1'].some((text) => this.#addressRefusal(text, 'it') === undefined)
+  }
+}
+
+function refusalText(host: string, reason: string): string {
+  return `Cannot send to ${host}: ${reason}. List it in network.allow if that is meant`
+}
+
+/** Without the brackets of IPv6 and the dots that end a name at the root; in lower case. */
+function bareHost(host: string): string {
+  return host
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.+$/, '')
+    .toLowerCase()
+}
+
+/** Names that never leave the machine (RFC 6761, section 6.3), whatever a resolver makes of them. */
+function isLocalName(name: string): boolean {
+  return name === 'localhost' || name.endsWith('.localhost')
+}
+
+function readEntry(text: string, setting: string): AddressBlock | string {
+  const entry = parseBlock(text) ?? readName(text)
+  if (entry !== undefined) return entry
+  throw new SettingError(
+    setting,
+    `Cannot allow "${text}": it is not an address, a range or a host name`,
+    'Write an address such as 10.0.0.5, a range such as 10.0.0.0/8 or a name such as hooks.internal.',
+  )
+}
+
+/** A name as URLs spell it; undefined for what is none, such as an IPv4 address in a short form. */
+function readName(text: string): string | undefined {
+  // What a URL would cut off or leave out is no part of a name.
+  if (!/^[\p{L}\p{M}\p{N}_.-]+$/u.test(text)) return undefined
+  const name = bareHost(domainToASCII(text))
+  return name === '' || parseAddress(name) !== undefined ? undefined : name
+}
+
+/** As Node's own connections ask: for the families that the machine has. */
+function resolveBySystem(name: string): Promise<readonly LookupAddress[]> {
+  return lookup(name, { all: true, hints: ADDRCONFIG })
+}

@@ -1,0 +1,167 @@
+import {
+  ipv4Text,
+  isInBlock,
+  lastIpv4,
+  parseBlock,
+  type AddressBlock,
+  type IpAddress,
+} from './ip-address.ts'
+
+/** The kinds of addresses that are not public, each as a sentence goes on after "it is". */
+const kinds = {
+  unspecified: 'an unspecified address',
+  loopback: 'a loopback address',
+  private: 'a private address',
+  link_local: 'a link-local address',
+  unique_local: 'a unique local address',
+  site_local: 'a site-local address',
+  metadata: 'a cloud metadata address',
+  shared: 'a shared address of carrier-grade NAT',
+  multicast: 'a multicast address',
+  broadcast: 'the broadcast address',
+  documentation: 'a documentation address',
+  benchmarking: 'a benchmarking address',
+  discard: 'a discard-only address',
+  transition: 'an IPv6 transition address',
+  reserved: 'a reserved address',
+} as const
+
+/** What an address that is not public is for. */
+export type AddressKind = keyof typeof kinds
+
+/** A range of addresses that are not public. */
+export interface AddressRange {
+  /** The range, such as `10.0.0.0/8`. */
+  readonly range: string
+  /** What its addresses are for. */
+  readonly kind: AddressKind
+  /** The document that sets it aside. */
+  readonly reference: string
+}
+
+/** The rule that an address falls under. */
+export interface AddressRule extends AddressRange {
+  /** The rule in words, such as `a private address (10.0.0.0/8)`. */
+  readonly text: string
+}
+
+/**
+ * What the IANA registries of special-purpose addresses do not call globally reachable, multicast, and
+ * what clouds answer their own machines at. The first range that has an address is its rule, so that
+ * the narrower ones come first.
+ */
+export const addressRanges: readonly AddressRange[] = [
+  ...rangesOf('unspecified', [['0.0.0.0/8', 'RFC 791, section 3.2']]),
+  ...rangesOf('loopback', [['127.0.0.0/8', 'RFC 1122, section 3.2.1.3']]),
+  ...rangesOf('metadata', [
+    ['169.254.169.254/32', 'Amazon, Google, Microsoft, Oracle and others: instance metadata'],
+    ['169.254.170.2/32', 'Amazon: credentials of ECS tasks'],
+    ['169.254.170.23/32', 'Amazon: credentials of EKS pods'],
+    ['169.254.0.23/32', 'Tencent: instance metadata'],
+    ['169.254.42.42/32', 'Scaleway: instance metadata'],
+    ['100.100.100.200/32', 'Alibaba: instance metadata'],
+    ['192.0.0.192/32', 'Oracle: instance metadata, classic'],
+    // Public by its number, but every virtual machine of Azure reaches its host there.
+    ['168.63.129.16/32', 'Microsoft: the agent of Azure'],
+    ['fd00:ec2::254/128', 'Amazon: instance metadata'],
+    ['fd00:ec2::23/128', 'Amazon: credentials of EKS pods'],
+    ['fd20:ce::254/128', 'Google: instance metadata'],
+    ['fd00:42::42/128', 'Scaleway: instance metadata'],
+    ['fe80::a9fe:a9fe/128', 'OpenStack: instance metadata'],
+  ]),
+  ...rangesOf('private', [
+    ['10.0.0.0/8', 'RFC 1918'],
+    ['172.16.0.0/12', 'RFC 1918'],
+    ['192.168.0.0/16', 'RFC 1918'],
+  ]),
+  ...rangesOf('link_local', [['169.254.0.0/16', 'RFC 3927']]),
+  ...rangesOf('shared', [['100.64.0.0/10', 'RFC 6598']]),
+  ...rangesOf('documentation', [
+    ['192.0.2.0/24', 'RFC 5737'],
+    ['198.51.100.0/24', 'RFC 5737'],
+    ['203.0.113.0/24', 'RFC 5737'],
+  ]),
+  ...rangesOf('benchmarking', [['198.18.0.0/15', 'RFC 2544']]),
+  ...rangesOf('transition', [['192.88.99.0/24', 'RFC 7526: relays of 6to4']]),
+  ...rangesOf('multicast', [['224.0.0.0/4', 'RFC 5771']]),
+  ...rangesOf('broadcast', [['255.255.255.255/32', 'RFC 919']]),
+  ...rangesOf('reserved', [
+    ['192.0.0.0/24', 'RFC 6890'],
+    ['240.0.0.0/4', 'RFC 1112'],
+  ]),
+  ...rangesOf('unspecified', [['::/128', 'RFC 4291']]),
+  ...rangesOf('loopback', [['::1/128', 'RFC 4291']]),
+  // Refused whatever they carry: nobody is reached there who has no other address.
+  ...rangesOf('transition', [
+    ['::/96', 'RFC 4291: compatible with IPv4'],
+    ['::ffff:0:0:0/96', 'RFC 2765: translated from IPv4'],
+    ['64:ff9b:1::/48', 'RFC 8215: translation within a network'],
+    ['2001::/32', 'RFC 4380: Teredo'],
+    ['2002::/16', 'RFC 3056: 6to4'],
+  ]),
+  ...rangesOf('discard', [
+    ['100::/64', 'RFC 6666'],
+    ['100:0:0:1::/64', 'RFC 9780'],
+  ]),
+  ...rangesOf('benchmarking', [['2001:2::/48', 'RFC 5180']]),
+  ...rangesOf('documentation', [
+    ['2001:db8::/32', 'RFC 3849'],
+    ['3fff::/20', 'RFC 9637'],
+  ]),
+  ...rangesOf('unique_local', [['fc00::/7', 'RFC 4193']]),
+  ...rangesOf('link_local', [['fe80::/10', 'RFC 4291']]),
+  ...rangesOf('site_local', [['fec0::/10', 'RFC 3879']]),
+  ...rangesOf('multicast', [['ff00::/8', 'RFC 4291']]),
+  ...rangesOf('reserved', [
+    ['2001::/23', 'RFC 2928'],
+    ['5f00::/16', 'RFC 9602: segment identifiers'],
+    // Of all the rest only 2000::/3 is handed out for use on the internet.
+    ['::/3', 'RFC 4291'],
+    ['4000::/2', 'RFC 4291'],
+    ['8000::/1', 'RFC 4291'],
+  ]),
+]
+
+const blocks = addressRanges.map((range) => ({ ...range, block: blockOf(range.range) }))
+
+/** The prefix that every NAT64 may use; where IPv4 is reached through it, names resolve to it. */
+const nat64 = blockOf('64:ff9b::/96')
+
+/**
+ * The rule that an address falls under; undefined for one that is public.
+ *
+ * An IPv6 address through which IPv4 is reached is what the IPv4 address in it is: of NAT64 (RFC 6052)
+ * and, behind any prefix, of ISATAP (RFC 5214). The prefix that a network chose for its own NAT64 cannot
+ * be told from other addresses.
+ */
+export function ruleOf(address: IpAddress): AddressRule | undefined {
+  if (address.family === 6 && isInBlock(address, nat64)) return carriedRule(address)
+  const found = blocks.find(({ block }) => isInBlock(address, block))
+  if (found === undefined) return isIsatap(address) ? carriedRule(address) : undefined
+  const { range, kind, reference } = found
+  return { range, kind, reference, text: `${kinds[kind]} (${range})` }
+}
+
+function carriedRule(address: IpAddress): AddressRule | undefined {
+  const carried = lastIpv4(address)
+  const rule = ruleOf(carried)
+  return rule && { ...rule, text: `a way to ${ipv4Text(carried)}, ${rule.text}` }
+}
+
+function isIsatap({ family, value }: IpAddress): boolean {
+  const marker = BigInt.asUintN(32, value >> 32n)
+  return family === 6 && (marker === 0x5efen || marker === 0x0200_5efen)
+}
+
+function rangesOf(
+  kind: AddressKind,
+  rows: readonly (readonly [range: string, reference: string])[],
+): readonly AddressRange[] {
+  return rows.map(([range, reference]) => ({ range, kind, reference }))
+}
+
+function blockOf(range: string): AddressBlock {
+  const block = parseBlock(range)
+  if (block === undefined) throw new TypeError(`${range} is no range of addresses`)
+  return block
+}

@@ -1,0 +1,92 @@
+import { isIP } from 'node:net'
+
+/** An IP address as a number. */
+export interface IpAddress {
+  /** IPv4 or IPv6. */
+  readonly family: 4 | 6
+  /** 32 bits or 128. */
+  readonly value: bigint
+}
+
+/** The addresses that share a prefix. */
+export interface AddressBlock extends IpAddress {
+  /** How many leading bits they share. */
+  readonly prefixBits: number
+}
+
+const widthsBits: Readonly<Record<IpAddress['family'], number>> = { 4: 32, 6: 128 }
+
+/** Where IPv6 keeps the whole of IPv4: `::ffff:0:0/96`. A system that connects there speaks IPv4. */
+const mapped: AddressBlock = { family: 6, value: 0xffffn << 32n, prefixBits: 96 }
+
+/**
+ * Reads an IP address. IPv4 mapped into IPv6 is IPv4: one address must not have two answers. The zone
+ * of an IPv6 address is left out: it picks an interface, not an address.
+ *
+ * @returns undefined for every other text, also for the short, octal and hexadecimal forms of IPv4,
+ *   which a URL never has: it spells them with four decimal numbers
+ */
+export function parseAddress(text: string): IpAddress | undefined {
+  const address = parseAsSpelled(text)
+  return address !== undefined && isInBlock(address, mapped) ? lastIpv4(address) : address
+}
+
+/**
+ * Reads a block such as `10.0.0.0/8`; an address is a block of one.
+ *
+ * @returns undefined for every other text, also when bits after the prefix are set: it cannot be told
+ *   whether the address or its network is meant
+ */
+export function parseBlock(text: string): AddressBlock | undefined {
+  const [, first = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const address = parseAsSpelled(first)
+  if (address === undefined) return undefined
+  const prefixBits = prefix === undefined ? widthsBits[address.family] : Number(prefix)
+  const freeBits = widthsBits[address.family] - prefixBits
+  if (freeBits < 0 || BigInt.asUintN(freeBits, address.value) !== 0n) return undefined
+  const isIpv4 = prefixBits >= mapped.prefixBits && isInBlock(address, mapped)
+  return isIpv4
+    ? { ...lastIpv4(address), prefixBits: prefixBits - mapped.prefixBits }
+    : { ...address, prefixBits }
+}
+
+/** Whether a block has the address. */
+export function isInBlock({ family, value }: IpAddress, block: AddressBlock): boolean {
+  const freeBits = BigInt(widthsBits[family] - block.prefixBits)
+  return family === block.family && value >> freeBits === block.value >> freeBits
+}
+
+/** The IPv4 address in the last 32 bits of an IPv6 address. */
+export function lastIpv4({ value }: IpAddress): IpAddress {
+  return { family: 4, value: BigInt.asUintN(32, value) }
+}
+
+/** An IPv4 address with four decimal numbers. */
+export function ipv4Text({ value }: IpAddress): string {
+  return [24n, 16n, 8n, 0n].map((shift) => BigInt.asUintN(8, value >> shift)).join('.')
+}
+
+function parseAsSpelled(text: string): IpAddress | undefined {
+  switch (isIP(text)) {
+    case 4:
+      return { family: 4, value: joinGroups(text.split('.'), 8n) }
+    case 6:
+      return { family: 6, value: joinGroups(ipv6Groups(text), 16n) }
+    default:
+      return undefined
+  }
+}
+
+function ipv6Groups(text: string): readonly string[] {
+  const [address = ''] = text.split('%')
+  // A URL writes every form with hexadecimal groups, an IPv4 tail too.
+  const [head = '', tail = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
+  const [before, after] = [head, tail].map((part) => (part === '' ? [] : part.split(':')))
+  const [known, last] = [before ?? [], after ?? []]
+  const zeros = Array.from({ length: 8 - known.length - last.length }, () => '0')
+  return [...known, ...zeros, ...last].map((group) => `0x${group}`)
+}
+
+function joinGroups(groups: readonly string[], groupBits: bigint): bigint {
+  return groups.reduce((value, group) => (value << groupBits) | BigInt(group), 0n)
+}

@@ -1,0 +1,189 @@
+import type { LookupAddress } from 'node:dns'
+import { describe, expect, test } from 'vitest'
+import { AddressGuard, type ResolveName } from '../../src/http/index.ts'
+import { checkDestination, checkNames, type RequestOutcome } from '../../src/webhook/index.ts'
+import { makeCertificate } from '../support/certificates.ts'
+import { TestEndpoint } from '../support/endpoint.ts'
+import { gate } from '../support/gate.ts'
+import { postTo } from './post-to.ts'
+
+const meant = 'List it in network.allow if that is meant'
+
+const addressesOf = (texts: readonly string[]): readonly LookupAddress[] =>
+  texts.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+
+/** Answers in turn, the last answer for all further questions; and keeps the questions. */
+function resolver(...answers: readonly (readonly string[])[]): {
+  readonly resolveName: ResolveName
+  readonly questions: readonly string[]
+} {
+  const questions: string[] = []
+  const resolveName: ResolveName = (name) => {
+    const answer = answers[Math.min(questions.length, answers.length - 1)] ?? []
+    questions.push(name)
+    return Promise.resolve(addressesOf(answer))
+  }
+  return { resolveName, questions }
+}
+
+/** The URL of an endpoint by another name than its address. */
+const named = (endpoint: TestEndpoint, name: string): string =>
+  endpoint.url.replace('127.0.0.1', name)
+
+function refused(code: string, message: string): RequestOutcome {
+  return { kind: 'address_refused', code, message: `Cannot send to ${message}. ${meant}` }
+}
+
+describe('a sender with a guard does not connect', () => {
+  test.each(['127.0.0.1', '2130706433', '0x7f.1', '0177.0.0.1', '127.0.0.1.', '[::ffff:7f00:1]'])(
+    'to the address %s',
+    async (spelling) => {
+      const endpoint = await TestEndpoint.start()
+      const post = postTo({ url: named(endpoint, spelling) }, { guard: new AddressGuard() })
+      const shown = spelling.startsWith('[') ? '::ffff:7f00:1' : '127.0.0.1'
+      expect(await post()).toEqual(
+        refused('loopback_address', `${shown}: it is a loopback address (127.0.0.0/8)`),
+      )
+      expect(endpoint.connections).toBe(0)
+    },
+  )
+
+  test('to a name of this machine', async () => {
+    const endpoint = await TestEndpoint.start()
+    const post = postTo({ url: named(endpoint, 'localhost') }, { guard: new AddressGuard() })
+    expect(await post()).toEqual(
+      refused('loopback_address', 'localhost: it is a name of this machine'),
+    )
+    expect(endpoint.connections).toBe(0)
+  })
+
+  test('to a name that resolves to such an address', async () => {
+    const endpoint = await TestEndpoint.start()
+    const guard = new AddressGuard({ ...resolver(['127.0.0.1']) })
+    const post = postTo({ url: named(endpoint, 'hooks.example.com') }, { guard })
+    expect(await post()).toEqual(
+      refused(
+        'loopback_address',
+        'hooks.example.com: its address 127.0.0.1 is a loopback address (127.0.0.0/8)',
+      ),
+    )
+    expect(endpoint.connections).toBe(0)
+  })
+
+  test('to a name of which one address may be connected to and another not', async () => {
+    const endpoint = await TestEndpoint.start()
+    const guard = new AddressGuard({
+      allow: ['127.0.0.1'],
+      ...resolver(['127.0.0.1', '10.0.0.5']),
+    })
+    const post = postTo({ url: named(endpoint, 'hooks.example.com') }, { guard })
+    expect(await post()).toMatchObject({ kind: 'address_refused', code: 'private_address' })
+    expect(endpoint.connections).toBe(0)
+  })
+
+  test('over TLS either', async () => {
+    const endpoint = await TestEndpoint.start(200, await makeCertificate())
+    const guard = new AddressGuard({ ...resolver(['127.0.0.1']) })
+    for (const url of [endpoint.url, named(endpoint, 'hooks.example.com')]) {
+      expect(await postTo({ url }, { guard })()).toMatchObject({ kind: 'address_refused' })
+    }
+    expect(endpoint.connections).toBe(0)
+  })
+
+  test('however often it is asked to, by one connection or by several', async () => {
+    const endpoint = await TestEndpoint.start()
+    const guard = new AddressGuard()
+    const post = postTo({ url: endpoint.url }, { guard, concurrency: 2 })
+    const outcomes = await Promise.all(Array.from({ length: 6 }, () => post()))
+    for (const outcome of [...outcomes, await post()]) {
+      expect(outcome.kind).toBe('address_refused')
+    }
+    expect(endpoint.connections).toBe(0)
+  })
+})
+
+describe('a name that changes', () => {
+  test('after it was checked is refused when it is connected to', async () => {
+    const endpoint = await TestEndpoint.start()
+    const { resolveName, questions } = resolver(['93.184.216.34'], ['127.0.0.1'])
+    const guard = new AddressGuard({ resolveName })
+    const url = named(endpoint, 'rebind.example.com')
+    const settings = { id: 'crm', sourceIds: ['website'], endpoints: [{ url }] }
+    expect(await checkNames(checkDestination(settings, guard), guard)).toEqual([])
+    expect(await postTo({ url }, { guard })()).toMatchObject({ kind: 'address_refused' })
+    expect(questions).toHaveLength(2)
+    expect(endpoint.connections).toBe(0)
+  })
+
+  test('while it is connected to is connected to where it was checked', async () => {
+    const checked = await TestEndpoint.start()
+    // Whoever looked up again would be sent to an address where nobody listens.
+    const { resolveName, questions } = resolver(['127.0.0.1'], ['127.0.0.2'])
+    const guard = new AddressGuard({ allow: ['127.0.0.0/8'], resolveName })
+    const url = named(checked, 'rebind.example.com')
+    const post = postTo({ url }, { guard })
+    expect(await post()).toMatchObject({ kind: 'answered', status: 200 })
+    expect(questions).toEqual(['rebind.example.com'])
+    expect(checked.requests[0]?.headers.host).toBe(new URL(url).host)
+  })
+
+  test('later is refused by the next connection, not by the one that was made', async () => {
+    const endpoint = await TestEndpoint.start([200, 200, 'hang-up', 200])
+    const { resolveName } = resolver(['127.0.0.1'], ['10.0.0.5'])
+    const guard = new AddressGuard({ allow: ['127.0.0.1'], resolveName })
+    const post = postTo({ url: named(endpoint, 'rebind.example.com') }, { guard, concurrency: 1 })
+    for (let count = 0; count < 3; count++) await post()
+    expect(await post()).toMatchObject({ kind: 'address_refused', code: 'private_address' })
+    expect(endpoint.requests).toHaveLength(3)
+    expect(endpoint.connections).toBe(1)
+  })
+})
+
+describe('a sender with a guard', () => {
+  test('sends where network.allow lets it', async () => {
+    const endpoint = await TestEndpoint.start()
+    const { resolveName } = resolver(['127.0.0.1'])
+    const byAddress = new AddressGuard({ allow: ['127.0.0.0/8'], resolveName })
+    const byName = new AddressGuard({ allow: ['hooks.internal'], resolveName })
+    const url = named(endpoint, 'hooks.internal')
+    const ways = [
+      postTo({ url: endpoint.url }, { guard: byAddress }),
+      postTo({ url }, { guard: byAddress }),
+      postTo({ url }, { guard: byName }),
+    ]
+    for (const post of ways) expect(await post()).toMatchObject({ kind: 'answered', status: 200 })
+    const other = postTo({ url: endpoint.url }, { guard: byName })
+    expect(await other()).toMatchObject({ kind: 'address_refused' })
+    expect(endpoint.requests).toHaveLength(3)
+  })
+
+  test('tells a name without an address from one that is refused', async () => {
+    const error = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' })
+    const guard = new AddressGuard({ resolveName: () => Promise.reject(error) })
+    const post = postTo({ url: 'http://hooks.example.com/' }, { guard })
+    expect(await post()).toMatchObject({ kind: 'connection_failed', code: 'ENOTFOUND' })
+  })
+
+  test('does not wait longer than the deadline for a name', async () => {
+    const { opened, open } = gate()
+    const endpoint = await TestEndpoint.start()
+    const guard = new AddressGuard({
+      allow: ['127.0.0.1'],
+      resolveName: async () => {
+        await opened
+        return addressesOf(['127.0.0.1'])
+      },
+    })
+    const url = named(endpoint, 'hooks.example.com')
+    const post = postTo({ url }, { guard, deadlineMs: 50, concurrency: 1 })
+    expect(await post()).toEqual({ kind: 'timeout' })
+    open()
+    expect(await post()).toMatchObject({ kind: 'answered' })
+    expect(endpoint.connections).toBe(1)
+  })
+})
+
+test('a sender without a guard connects to any address', async () => {
+  const endpoint = await TestEndpoint.start()
+  expect(await postTo({ url: endpoint.url })()).toMatchObject({ kind: 'answered', status: 200 })
+})
