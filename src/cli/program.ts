@@ -3,9 +3,11 @@ import { evrouteVersion } from '../model/index.ts'
 import type { AddCommand, CommandContext } from './command.ts'
 import { addAuditCommand } from './commands/audit.ts'
 import { addCompletionCommand } from './commands/completion.ts'
+import { addConfigCommand } from './commands/config.ts'
 import { addDeliveriesCommand } from './commands/deliveries.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addExplainCommand } from './commands/explain.ts'
+import { addInitCommand } from './commands/init.ts'
 import { addListenCommand } from './commands/listen.ts'
 import { addReplayCommand } from './commands/replay.ts'
 import { addSendCommand } from './commands/send.ts'
@@ -17,6 +19,8 @@ const commands: readonly AddCommand[] = [
   addSendCommand,
   addListenCommand,
   addReplayCommand,
+  addInitCommand,
+  addConfigCommand,
   addDeliveriesCommand,
   addAuditCommand,
   addExplainCommand,

@@ -1,0 +1,2 @@
+/** Where the configuration is looked for when no other file is named. */
+export const defaultConfigurationPath = 'evroute.config.json'

@@ -1,0 +1,76 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Configuration } from './configuration.ts'
+
+/** One difference between two configurations. */
+export interface ConfigurationChange {
+  /**
+   * What differs, with sources and destinations by their ids: `listen.port`, `sources.website`,
+   * `destinations.crm.sharedSecret`.
+   */
+  readonly setting: string
+  /** What happened to it; only a source, a destination or the admin API is added or removed. */
+  readonly kind: 'added' | 'removed' | 'changed'
+  /** Whether a running service can follow. */
+  readonly effect: 'at_once' | 'after_restart'
+}
+
+/** What a running service holds on to: its ports and its store. */
+const afterRestart = /^(listen\.|admin$|admin\.port$|store$)/
+
+/** What the settings are called in the file, where their names differ here. */
+const namesInFile: Readonly<Record<string, string>> = {
+  deliveredMs: 'delivered',
+  failedMs: 'failed',
+  messageIdsMs: 'messageIds',
+  retryForMs: 'retryFor',
+  sourceIds: 'sources',
+}
+
+/**
+ * Tells what differs between two configurations, and what of it needs a restart. Where a source or a
+ * destination stands among the others makes no difference.
+ */
+export function changesBetween(
+  before: Configuration,
+  after: Configuration,
+): readonly ConfigurationChange[] {
+  const oldParts = partsOf(before)
+  const newParts = partsOf(after)
+  const names = new Set([...oldParts.keys(), ...newParts.keys()])
+  return [...names].flatMap((name) => changesOf(name, oldParts.get(name), newParts.get(name)))
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function partsOf(configuration: Configuration): ReadonlyMap<string, Fields> {
+  const { listen, admin, store, network, retention, limits, sources, destinations } = configuration
+  return new Map<string, Fields>([
+    ['listen', listen],
+    ...(admin === undefined ? [] : [['admin', { ...admin }] as const]),
+    ['', { store }],
+    ['network', network],
+    ['retention', { ...retention }],
+    ['limits', limits],
+    ...sources.map((source) => [`sources.${source.id}`, { ...source }] as const),
+    ...destinations.map(
+      (destination) => [`destinations.${destination.id}`, { ...destination }] as const,
+    ),
+  ])
+}
+
+function changesOf(
+  name: string,
+  before: Fields | undefined,
+  after: Fields | undefined,
+): readonly ConfigurationChange[] {
+  if (before === undefined) return [change(name, 'added')]
+  if (after === undefined) return [change(name, 'removed')]
+  return Object.keys(after)
+    .filter((field) => !isDeepStrictEqual(before[field], after[field]))
+    .map((field) => namesInFile[field] ?? field)
+    .map((field) => change(name === '' ? field : `${name}.${field}`, 'changed'))
+}
+
+function change(setting: string, kind: ConfigurationChange['kind']): ConfigurationChange {
+  return { setting, kind, effect: afterRestart.test(setting) ? 'after_restart' : 'at_once' }
+}

@@ -1,0 +1,147 @@
+import { resolve } from 'node:path'
+import type { RetentionPolicy } from '../../delivery/index.ts'
+import { parseDuration, type Destination } from '../../model/index.ts'
+import { checkDestination } from '../../webhook/index.ts'
+import type { ConfigurationDocument, DestinationDocument, SourceDocument } from './document.ts'
+
+/** What a service is set up with: checked, complete and frozen, its secrets read. */
+export interface Configuration {
+  /** Where the tracking API listens. */
+  readonly listen: {
+    /** An address or name of this machine. */
+    readonly host: string
+    /** 0 for a free one. */
+    readonly port: number
+    /** Proxies in front whose `X-Forwarded-For` is believed. */
+    readonly trustedProxies: number
+  }
+  /** The admin API on 127.0.0.1; undefined for none. */
+  readonly admin: AdminConfiguration | undefined
+  /** `memory:`, or `sqlite:` and an absolute path. */
+  readonly store: string
+  /** What the service may connect to. */
+  readonly network: {
+    /** Addresses, ranges and host names, public or not, that webhooks may go to. */
+    readonly allow: readonly string[]
+  }
+  /** How long the store remembers. */
+  readonly retention: RetentionPolicy
+  /** How much is taken in. */
+  readonly limits: {
+    /** Deliveries that may wait before calls are refused; the bound of a store in memory as well. */
+    readonly pendingDeliveries: number
+  }
+  /** At least one; their ids are unique, and so are their write keys. */
+  readonly sources: readonly ConfiguredSource[]
+  /** Their ids are unique. */
+  readonly destinations: readonly ConfiguredDestination[]
+}
+
+/** How the admin API is reached. */
+export interface AdminConfiguration {
+  /** 0 for a free one. */
+  readonly port: number
+  /** The bearer token that every request carries. */
+  readonly token: string
+}
+
+/** Who sends. */
+export interface ConfiguredSource {
+  /** Unique among the sources. */
+  readonly id: string
+  /** What identifies it, at least one. */
+  readonly writeKeys: readonly string[]
+  /** Off means that its calls are refused. */
+  readonly enabled: boolean
+  /** Events that it may send per second; undefined for any number. */
+  readonly eventsPerSecond: number | undefined
+  /** Where its events are kept; undefined for nowhere. */
+  readonly archive: { readonly directory: string } | undefined
+}
+
+/** Where events go, and how. */
+export interface ConfiguredDestination extends Destination {
+  /** Signs webhooks in the way of Standard Webhooks too, with each secret; undefined when it does not. */
+  readonly standardWebhooks: { readonly secrets: readonly string[] } | undefined
+  /** From a delivery's first attempt to the last moment another may start. */
+  readonly retryForMs: number
+}
+
+/** Makes the paths of a document absolute, which are relative to its folder. */
+export function locate(document: ConfigurationDocument, folder: string): ConfigurationDocument {
+  const { store, sources } = document
+  const file = /^sqlite:(.+)$/.exec(store)?.[1]
+  return {
+    ...document,
+    store: file === undefined ? store : `sqlite:${resolve(folder, file)}`,
+    sources: sources.map((source) => ({
+      ...source,
+      archive: source.archive && { directory: resolve(folder, source.archive.directory) },
+    })),
+  }
+}
+
+/** The configuration that a document without problems stands for. */
+export function configurationOf(document: ConfigurationDocument): Configuration {
+  const { listen, admin, store, network, retention, limits, sources, destinations } = document
+  return deepFreeze({
+    listen,
+    admin: admin ?? undefined,
+    store,
+    network,
+    retention: {
+      deliveredMs: durationMsOf(retention.delivered),
+      failedMs: durationMsOf(retention.failed),
+      messageIdsMs: durationMsOf(retention.messageIds),
+    },
+    limits: { pendingDeliveries: limits.pendingDeliveries },
+    sources: sources.map((source) => sourceOf(source, limits.eventsPerSecond)),
+    destinations: destinations.map(destinationOf),
+  })
+}
+
+function sourceOf(document: SourceDocument, eventsPerSecond: number | null): ConfiguredSource {
+  const { id, writeKeys, enabled, archive } = document
+  return {
+    id,
+    writeKeys,
+    enabled,
+    eventsPerSecond: document.eventsPerSecond ?? eventsPerSecond ?? undefined,
+    archive: archive ?? undefined,
+  }
+}
+
+function destinationOf(document: DestinationDocument): ConfiguredDestination {
+  const { sources, sharedSecret, standardWebhooks, retryFor, ...same } = document
+  return {
+    ...checkDestination({
+      ...same,
+      sourceIds: sources,
+      sharedSecret: sharedSecret ?? undefined,
+    }),
+    standardWebhooks: signingOf(standardWebhooks, sharedSecret),
+    retryForMs: durationMsOf(retryFor),
+  }
+}
+
+function signingOf(
+  setting: DestinationDocument['standardWebhooks'],
+  sharedSecret: string | null,
+): ConfiguredDestination['standardWebhooks'] {
+  if (typeof setting === 'object') return setting
+  return setting && sharedSecret !== null ? { secrets: [sharedSecret] } : undefined
+}
+
+function durationMsOf(text: string): number {
+  const durationMs = parseDuration(text)
+  if (durationMs === undefined) throw new Error(`"${text}" passed as a duration and is none`)
+  return durationMs
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value === 'object' && value !== null) {
+    for (const inner of Object.values(value)) deepFreeze(inner)
+    Object.freeze(value)
+  }
+  return value
+}

@@ -1,0 +1,349 @@
+import { z } from 'zod'
+import { limits, parseDuration, type AliasKeys } from '../../model/index.ts'
+import { nearestName } from './nearest-name.ts'
+import { shownValue, type DocumentPath, type PlacedProblem } from './problem.ts'
+
+/**
+ * A configuration as its file has it, with secrets read and every default filled in. The schema
+ * below says what each setting means.
+ */
+export interface ConfigurationDocument {
+  readonly $schema?: string | undefined
+  readonly listen: { readonly host: string; readonly port: number; readonly trustedProxies: number }
+  readonly admin: { readonly port: number; readonly token: string } | null
+  readonly store: string
+  readonly network: { readonly allow: readonly string[] }
+  readonly retention: {
+    readonly delivered: string
+    readonly failed: string
+    readonly messageIds: string
+  }
+  readonly limits: { readonly pendingDeliveries: number; readonly eventsPerSecond: number | null }
+  readonly sources: readonly SourceDocument[]
+  readonly destinations: readonly DestinationDocument[]
+}
+
+/** One of the sources as the file has it. */
+export interface SourceDocument {
+  readonly id: string
+  readonly writeKeys: readonly string[]
+  readonly enabled: boolean
+  readonly eventsPerSecond: number | null
+  readonly archive: { readonly directory: string } | null
+}
+
+/** One of the destinations as the file has it. */
+export interface DestinationDocument {
+  readonly id: string
+  readonly type: 'Webhooks'
+  readonly sources: readonly string[]
+  readonly enabled: boolean
+  readonly endpoints: readonly {
+    readonly url: string
+    readonly headers: Readonly<Record<string, string>>
+  }[]
+  readonly sharedSecret: string | null
+  readonly standardWebhooks: boolean | { readonly secrets: readonly string[] }
+  readonly aliasKeys: AliasKeys
+  readonly acceptsHistorical: boolean
+  readonly concurrency: number
+  readonly retryFor: string
+}
+
+/** The message of every issue says what is accepted; who reports it adds what was given. */
+const accepts = (accepted: string) => ({ error: () => accepted })
+
+/** A section that knows all its keys. The message about an unknown one is the list of those. */
+function section<Shape extends z.core.$ZodLooseShape>(shape: Shape, accepted = 'an object') {
+  return z.strictObject(shape, {
+    error: ({ code }) => (code === 'unrecognized_keys' ? Object.keys(shape).join(', ') : accepted),
+  })
+}
+
+function wholeNumber(min: number, max: number) {
+  const accepted = accepts(`a whole number from ${min} to ${max}`)
+  return z.int(accepted).min(min, accepted).max(max, accepted)
+}
+
+function pattern(expression: RegExp, accepted: string) {
+  return z.string(accepts(accepted)).regex(expression, accepts(accepted))
+}
+
+function duration(min: string, max: string) {
+  const accepted = `a duration such as 90s, 4h or 30d, from ${min} to ${max}`
+  return pattern(/^\d+(\.\d+)?(ms|s|m|h|d)$/, accepted).refine((text) => {
+    const durationMs = parseDuration(text) ?? NaN
+    return durationMs >= (parseDuration(min) ?? NaN) && durationMs <= (parseDuration(max) ?? NaN)
+  }, accepts(accepted))
+}
+
+function list<Element extends z.core.$ZodType>(
+  element: Element,
+  { accepted, min = 0, max = Infinity }: { accepted: string; min?: number; max?: number },
+) {
+  const any = z.array(element, accepts(accepted)).min(min, accepts(accepted))
+  return max === Infinity ? any : any.max(max, accepts(accepted))
+}
+
+/** A text that is checked once it is read: editors see `env:NAME` or `@file` in its place. */
+function secret(isAccepted: (text: string) => boolean, accepted: string) {
+  return z.string(accepts(accepted)).refine(isAccepted, accepts(accepted))
+}
+
+const secretForms = 'given as a value, env:NAME or @file'
+const flag = () => z.boolean(accepts('true or false'))
+
+const id = () =>
+  pattern(
+    /^[A-Za-z0-9][\w.-]{0,63}$/,
+    '1 to 64 letters, digits, "." "_" and "-", beginning with a letter or digit',
+  )
+
+const writeKey = () =>
+  secret(
+    (text) => /^[\x21-\x39\x3b-\x7e]{1,200}$/.test(text),
+    `1 to 200 printable characters without spaces and colons, ${secretForms}`,
+  )
+
+const retentionTime = () => duration('1m', '3650d')
+const rate = () => wholeNumber(1, 1_000_000).nullable().default(null)
+
+/** Plain text keys by its UTF-8 bytes, `whsec_` by the bytes that its base64 stands for. */
+function isSigningSecret(text: string): boolean {
+  if (!text.startsWith('whsec_')) return text !== ''
+  const base64 = text.slice('whsec_'.length)
+  const bytes = Buffer.from(base64, 'base64')
+  return bytes.length >= 24 && bytes.length <= 64 && bytes.toString('base64') === base64
+}
+
+const signingSecret = () =>
+  secret(isSigningSecret, `a text, or whsec_ and the base64 of 24 to 64 bytes, ${secretForms}`)
+
+const source = section({
+  id: id().describe('Unique among the sources.'),
+  writeKeys: list(writeKey(), { accepted: 'a list of at least one write key', min: 1 }).describe(
+    'What SDKs are set up with, several for rotation: values, env:NAME or @file.',
+  ),
+  enabled: flag().default(true).describe('Off refuses its calls with 403.'),
+  eventsPerSecond: rate().describe(
+    'Events it may send per second; null for limits.eventsPerSecond. Above it the answer is 429.',
+  ),
+  archive: section({
+    directory: pattern(/./, 'a directory').describe('Relative to this file.'),
+  })
+    .nullable()
+    .default(null)
+    .describe('Appends every accepted event to a gzipped NDJSON file per day.'),
+})
+
+const endpoint = section({
+  url: z
+    .string(accepts('a full http or https URL'))
+    .meta({ format: 'uri' })
+    .describe('Where webhooks are posted to: a full http or https URL.'),
+  headers: z
+    .record(z.string(), z.string(accepts(`a text, ${secretForms}`)), accepts('an object of texts'))
+    .default({})
+    .describe('Sent with every webhook; each value is a text, env:NAME or @file.'),
+})
+
+const destination = section({
+  id: id().describe('Unique among the destinations.'),
+  type: z
+    .literal('Webhooks', accepts('"Webhooks"'))
+    .describe('The name that calls refer to in `integrations`.'),
+  sources: list(id(), { accepted: 'a list of at least one id of a source', min: 1 }).describe(
+    'The ids of the sources whose events it takes.',
+  ),
+  enabled: flag().default(true).describe('Off means that nothing is sent to it.'),
+  endpoints: list(endpoint, {
+    accepted: `a list of 1 to ${limits.endpointsMax} endpoints`,
+    min: 1,
+    max: limits.endpointsMax,
+  }).describe('Where events go; one success among them is enough.'),
+  sharedSecret: secret(
+    (text) => text !== '',
+    `a text that is not empty, ${secretForms}, or null to send without X-Signature`,
+  )
+    .nullable()
+    .default(null)
+    .describe('Signs every webhook in X-Signature: a value, env:NAME or @file.'),
+  standardWebhooks: z
+    .union(
+      [
+        flag(),
+        section({
+          secrets: list(signingSecret(), {
+            accepted: 'a list of 1 to 5 secrets',
+            min: 1,
+            max: 5,
+          }).describe('Signed with each, so that secrets can be rotated.'),
+        }),
+      ],
+      accepts('true, false or an object with "secrets"'),
+    )
+    .default(false)
+    .describe('Adds webhook-id, webhook-timestamp and webhook-signature; true: by sharedSecret.'),
+  aliasKeys: z
+    .enum(['spec', 'camel', 'both'], accepts('"spec", "camel" or "both"'))
+    .default('spec')
+    .describe('How an alias spells its ids: "Previous ID", previousId, or both.'),
+  acceptsHistorical: flag()
+    .default(true)
+    .describe('Whether events that are more than a day old are sent.'),
+  concurrency: wholeNumber(1, 1_000)
+    .default(10)
+    .describe('Requests in flight per endpoint at the most.'),
+  retryFor: duration('0s', '4h')
+    .default('4h')
+    .describe('From the first attempt to the last moment another may start.'),
+})
+
+const documentSchema = section(
+  {
+    $schema: z.string(accepts('a text')).optional().describe('Lets editors complete this file.'),
+    listen: section({
+      host: pattern(/^\S+$/, 'an address or name of this machine, such as 127.0.0.1')
+        .default('127.0.0.1')
+        .describe('The address of the tracking API; 0.0.0.0 opens it to the network.'),
+      port: wholeNumber(0, 65_535).default(4_000).describe('0 for a free one.'),
+      trustedProxies: wholeNumber(0, 10)
+        .default(0)
+        .describe('Proxies in front, whose X-Forwarded-For says where calls come from.'),
+    })
+      .prefault({})
+      .describe('Where SDKs post to. A change needs a restart.'),
+    admin: section({
+      port: wholeNumber(0, 65_535)
+        .default(4_001)
+        .describe('On 127.0.0.1; 0 for a free one. A change needs a restart.'),
+      token: secret(
+        (text) => /^[\w.~+/-]+=*$/.test(text),
+        `letters, digits and . _ ~ + / - as bearer tokens have them, ${secretForms}`,
+      ).describe('The bearer token that every request carries: a value, env:NAME or @file.'),
+    })
+      .nullable()
+      .default(null)
+      .describe('The admin API; null for none.'),
+    store: pattern(/^(memory:|sqlite:.+)$/, 'memory: or sqlite:<file>, such as sqlite:./evroute.db')
+      .default('sqlite:./evroute.db')
+      .describe(
+        'Where deliveries wait; its file is relative to this one. A change needs a restart.',
+      ),
+    network: section({
+      allow: list(z.string(accepts('an address, a range such as 10.0.0.0/8 or a host name')), {
+        accepted: 'a list of addresses, ranges and host names',
+      })
+        .default([])
+        .describe('Private and other non-public addresses that webhooks may go to nevertheless.'),
+    })
+      .prefault({})
+      .describe('What the service may connect to.'),
+    retention: section({
+      delivered: retentionTime().default('24h').describe('Deliveries that were delivered.'),
+      failed: retentionTime().default('30d').describe('Deliveries that failed or expired.'),
+      messageIds: retentionTime().default('24h').describe('messageIds, for deduplication.'),
+    })
+      .prefault({})
+      .describe('How long the store remembers.'),
+    limits: section({
+      pendingDeliveries: wholeNumber(1, 1_000_000_000)
+        .default(1_000_000)
+        .describe('Deliveries that may wait; above it the tracking API answers 429.'),
+      eventsPerSecond: rate().describe('Events that each source may send per second; null: any.'),
+    })
+      .prefault({})
+      .describe('How much is taken in.'),
+    sources: list(source, { accepted: 'a list of at least one source', min: 1 }).describe(
+      'Who sends.',
+    ),
+    destinations: list(destination, { accepted: 'a list of destinations' })
+      .default([])
+      .describe('Where events go.'),
+  },
+  'an object with "sources" and "destinations"',
+)
+
+/** What became of a document. */
+export type DocumentOutcome =
+  | { readonly kind: 'valid'; readonly document: ConfigurationDocument }
+  | { readonly kind: 'invalid'; readonly problems: readonly PlacedProblem[] }
+
+/**
+ * Checks each setting by itself and fills in defaults.
+ *
+ * @param given - the document with its secrets read
+ * @param isSecret - tells the places whose values must not be shown
+ */
+export function checkDocument(
+  given: unknown,
+  isSecret: (path: DocumentPath) => boolean,
+): DocumentOutcome {
+  const result = documentSchema.safeParse(given)
+  if (result.success) return { kind: 'valid', document: result.data }
+  const problems = placeIssues(result.error.issues, [])
+  return {
+    kind: 'invalid',
+    problems: problems.map(({ path, accepted, hint }) =>
+      accepted === undefined
+        ? { path, message: 'Cannot use this key: there is no such setting', hint }
+        : { path, message: complaint(valueAt(given, path), isSecret(path), accepted) },
+    ),
+  }
+}
+
+/** The JSON Schema of the file, for editors. */
+export function documentJsonSchema(): object {
+  return {
+    ...z.toJSONSchema(documentSchema, { io: 'input', target: 'draft-7' }),
+    title: 'Configuration of an evroute service',
+  }
+}
+
+/** An issue and its place in the document. */
+interface PlacedIssue {
+  readonly path: DocumentPath
+  /** What is accepted there; undefined for a key that is not known. */
+  readonly accepted?: string
+  readonly hint?: string
+}
+
+function placeIssues(
+  issues: readonly z.core.$ZodIssue[],
+  base: DocumentPath,
+): readonly PlacedIssue[] {
+  return issues.flatMap((issue): readonly PlacedIssue[] => {
+    const path = [...base, ...(issue.path as DocumentPath)]
+    if (issue.code === 'unrecognized_keys') {
+      const known = issue.message.split(', ')
+      return issue.keys.map((key) => ({ path: [...path, key], hint: keyHint(key, known) }))
+    }
+    if (issue.code === 'invalid_union') {
+      // The alternative that was meant is the one whose type fits: what is wrong is further inside.
+      const meant = issue.errors.find((inner) =>
+        inner.every(({ code, path }) => path.length > 0 || code === 'unrecognized_keys'),
+      )
+      if (meant !== undefined) return placeIssues(meant, path)
+    }
+    return [{ path, accepted: issue.message }]
+  })
+}
+
+function keyHint(key: string, known: readonly string[]): string {
+  const meant = nearestName(key, known)
+  return meant === undefined
+    ? `The settings here are ${known.join(', ')}.`
+    : `Did you mean "${meant}"?`
+}
+
+function complaint(value: unknown, isSecret: boolean, accepted: string): string {
+  if (value === undefined) return `Cannot be left out: it is ${accepted}`
+  return `Cannot use ${isSecret ? 'this value' : shownValue(value)}: it is ${accepted}`
+}
+
+function valueAt(document: unknown, path: DocumentPath): unknown {
+  return path.reduce<unknown>(
+    (value, key) => (value as Readonly<Record<string | number, unknown>>)[key],
+    document,
+  )
+}

@@ -1,0 +1,103 @@
+/** Where and why a text is not JSON. */
+export interface JsonError {
+  /** From 1. */
+  readonly line: number
+  /** In UTF-16 units, from 1. */
+  readonly column: number
+  /** The usual reason, as a sentence; undefined when it is another. */
+  readonly hint: string | undefined
+}
+
+/** One token with the white space before it: punctuation, a string, or another scalar. */
+const token =
+  /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*")|(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.]))/y
+
+type TokenKind = '{' | '}' | '[' | ']' | ':' | ',' | 'string' | 'scalar'
+
+/** What may come next. */
+type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | 'colon' | 'comma or end' | 'nothing'
+
+/**
+ * Finds the place where a text stops being JSON. The engine's own message does not always name it,
+ * and quotes what is around it, which may be a secret.
+ *
+ * @returns undefined when the text is JSON
+ */
+export function findJsonError(text: string): JsonError | undefined {
+  const open: string[] = []
+  let expected: Expected = 'value'
+  let offset = 0
+  token.lastIndex = 0
+  for (let match = token.exec(text); match !== null; match = token.exec(text)) {
+    const kind = match[1] ?? (match[2] === undefined ? 'scalar' : 'string')
+    const next = follow(expected, kind as TokenKind, open)
+    if (next === undefined) break
+    expected = next
+    offset = token.lastIndex
+  }
+  const rest = text.slice(offset)
+  const errorOffset = offset + (rest.length - rest.trimStart().length)
+  if (errorOffset === text.length && expected === 'nothing') return undefined
+  return placeOf(text, errorOffset, expected)
+}
+
+/** What may come after a token; undefined where it may not be. Keeps account of what is open. */
+function follow(expected: Expected, kind: TokenKind, open: string[]): Expected | undefined {
+  switch (expected) {
+    case 'value':
+      return beginValue(kind, open)
+    case 'value or ]':
+      return kind === ']' ? close(open) : beginValue(kind, open)
+    case 'key':
+      return kind === 'string' ? 'colon' : undefined
+    case 'key or }':
+      return kind === '}' ? close(open) : follow('key', kind, open)
+    case 'colon':
+      return kind === ':' ? 'value' : undefined
+    case 'comma or end':
+      return goOn(kind, open)
+    case 'nothing':
+      return undefined
+  }
+}
+
+function beginValue(kind: TokenKind, open: string[]): Expected | undefined {
+  if (kind === 'string' || kind === 'scalar') return afterValue(open)
+  if (kind !== '{' && kind !== '[') return undefined
+  open.push(kind)
+  return kind === '{' ? 'key or }' : 'value or ]'
+}
+
+function goOn(kind: TokenKind, open: string[]): Expected | undefined {
+  const isObject = open.at(-1) === '{'
+  if (kind === ',') return isObject ? 'key' : 'value'
+  return kind === (isObject ? '}' : ']') ? close(open) : undefined
+}
+
+function close(open: string[]): Expected {
+  open.pop()
+  return afterValue(open)
+}
+
+function afterValue(open: readonly string[]): Expected {
+  return open.length === 0 ? 'nothing' : 'comma or end'
+}
+
+function placeOf(text: string, offset: number, expected: Expected): JsonError {
+  const before = text.slice(0, offset)
+  return {
+    line: before.split('\n').length,
+    column: offset - before.lastIndexOf('\n'),
+    hint: hintOf(text.slice(offset, offset + 1), expected),
+  }
+}
+
+function hintOf(symbol: string, expected: Expected): string | undefined {
+  if (symbol === '') return 'It ends too early.'
+  if (symbol === '/') return 'JSON has no comments.'
+  if (symbol === "'") return 'JSON has double quotes only.'
+  if (expected === 'comma or end') return 'A comma may be missing before it.'
+  const isAfterComma = expected === 'key' || expected === 'value'
+  if (isAfterComma && (symbol === '}' || symbol === ']')) return 'The comma before it is too much.'
+  return undefined
+}

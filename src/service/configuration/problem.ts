@@ -1,0 +1,66 @@
+import { EvrouteError, plainText, shortText } from '../../model/index.ts'
+
+/** The keys and indexes that lead to a place in the document. */
+export type DocumentPath = readonly (string | number)[]
+
+/** One thing that is wrong at a place of the document. */
+export interface PlacedProblem {
+  /** The place. */
+  readonly path: DocumentPath
+  /** What cannot be used and what is accepted, as a sentence without its final period. */
+  readonly message: string
+  /** What to do about it, as a sentence. */
+  readonly hint?: string | undefined
+}
+
+/** One thing that is wrong with a configuration. */
+export interface ConfigurationProblem {
+  /** Where, such as `destinations[0].endpoints[1].url`; empty for the file as a whole. */
+  readonly path: string
+  /** What cannot be used and what is accepted, as a sentence without its final period. */
+  readonly message: string
+  /** What to do about it, as a sentence; undefined where the message already says so. */
+  readonly hint: string | undefined
+}
+
+/** Thrown where a configuration is needed and the file has none: `code` is `invalid_setting`. */
+export class ConfigurationError extends EvrouteError {
+  override readonly name: string = 'ConfigurationError'
+  /** All that is wrong. */
+  readonly problems: readonly ConfigurationProblem[]
+
+  /** @param file - the configuration's file, as the user knows it */
+  constructor(file: string, problems: readonly ConfigurationProblem[]) {
+    const { length } = problems
+    const count = length === 1 ? '1 setting is wrong' : `${length} settings are wrong`
+    const lines = problems.map((problem) => `\n  ${problemText(problem)}`)
+    super({
+      code: 'invalid_setting',
+      message: `Cannot use ${file}: ${count}${lines.join('')}`,
+    })
+    this.problems = problems
+  }
+}
+
+/** A problem in one line that is safe to print. */
+export function problemText({ path, message, hint }: ConfigurationProblem): string {
+  const where = path === '' ? '' : `${path}: `
+  return plainText(`${where}${message}${hint === undefined ? '' : `. ${hint}`}`)
+}
+
+/** A place in the document as it is written in problems: `sources[0].id`, `headers["X-Team"]`. */
+export function formatPath(path: DocumentPath): string {
+  const text = path.map((part) => {
+    if (typeof part === 'number') return `[${part}]`
+    return /^[$\w]+$/.test(part) ? `.${part}` : `[${JSON.stringify(part)}]`
+  })
+  return text.join('').replace(/^\./, '')
+}
+
+/** A value of the document in a problem: short, and safe to print. */
+export function shownValue(value: unknown): string {
+  // Where a whole section stands in the wrong place, what is in it may be secret.
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object' && value !== null) return 'an object'
+  return shortText(JSON.stringify(value))
+}

@@ -1,0 +1,110 @@
+import { dirname, resolve } from 'node:path'
+import { EvrouteError, messageOf, systemCode } from '../../model/index.ts'
+import type { Configuration } from './configuration.ts'
+import { findJsonError } from './json-error.ts'
+import { formatPath, type ConfigurationProblem, type PlacedProblem } from './problem.ts'
+import { isSecretPlace, resolveSecrets, type SecretSources } from './secrets.ts'
+import { effectiveSettings, type EffectiveSetting } from './settings.ts'
+
+/** What a configuration is read with. */
+export type ConfigurationSurroundings = Pick<SecretSources, 'env' | 'readFile'>
+
+/** What became of a configuration. */
+export type ConfigurationOutcome =
+  | {
+      /** It can be used. */
+      readonly kind: 'valid'
+      /** Checked and frozen. */
+      readonly configuration: Configuration
+      /** Every setting in force and where it comes from, secrets masked. */
+      readonly settings: readonly EffectiveSetting[]
+    }
+  | {
+      /** It cannot be used. */
+      readonly kind: 'invalid'
+      /** All that is wrong, at least one thing. */
+      readonly problems: readonly ConfigurationProblem[]
+    }
+
+/**
+ * Reads and checks the configuration of a service. Names of hosts are not looked up.
+ *
+ * @param path - the file; the paths in it are relative to its folder
+ * @throws EvrouteError `cannot_read_file` when the file itself cannot be read
+ */
+export async function readConfiguration(
+  path: string,
+  surroundings: ConfigurationSurroundings,
+): Promise<ConfigurationOutcome> {
+  const text = await readText(path, surroundings)
+  let given: unknown
+  try {
+    given = JSON.parse(text)
+  } catch {
+    return { kind: 'invalid', problems: [jsonProblem(text)] }
+  }
+  return checkGiven(given, { ...surroundings, folder: dirname(resolve(path)) })
+}
+
+async function checkGiven(given: unknown, sources: SecretSources): Promise<ConfigurationOutcome> {
+  // Loaded only where there is something to check: the library behind it takes its time.
+  const [{ checkDocument }, { checkReferences }, { configurationOf, locate }] = await Promise.all([
+    import('./document.ts'),
+    import('./references.ts'),
+    import('./configuration.ts'),
+  ])
+  const resolved = await resolveSecrets(given, sources)
+  const checked = checkDocument(resolved.document, isSecretPlace)
+  const problems = [
+    ...resolved.problems,
+    ...(checked.kind === 'invalid' ? checked.problems : []),
+    ...checkReferences(resolved.document),
+  ]
+  if (checked.kind === 'invalid' || problems.length > 0) {
+    return { kind: 'invalid', problems: presentable(problems) }
+  }
+  const effective = locate(checked.document, sources.folder)
+  const settings = effectiveSettings({ effective, given, secretOrigins: resolved.origins })
+  return {
+    kind: 'valid',
+    configuration: configurationOf(effective),
+    // Editors need it; the service does not.
+    settings: settings.filter((setting) => setting.path !== '$schema'),
+  }
+}
+
+async function readText(path: string, { readFile }: ConfigurationSurroundings): Promise<string> {
+  try {
+    const text = await readFile(path)
+    return text.replace(/^\uFEFF/, '')
+  } catch (error) {
+    const isMissing = systemCode(error) === 'ENOENT'
+    throw new EvrouteError({
+      code: 'cannot_read_file',
+      message: `Cannot read ${path}: ${isMissing ? 'there is no such file' : messageOf(error)}`,
+      hint: isMissing
+        ? 'Make one with `evroute init`, or name it with --config.'
+        : 'Check that it is a file that may be read.',
+      cause: error,
+    })
+  }
+}
+
+function jsonProblem(text: string): ConfigurationProblem {
+  const error = findJsonError(text)
+  const place = error === undefined ? '' : ` at line ${error.line}, column ${error.column}`
+  return { path: '', message: `Cannot read it as JSON${place}`, hint: error?.hint }
+}
+
+/** One problem for each place, in the order of the places: what comes after the first follows from it. */
+function presentable(problems: readonly PlacedProblem[]): readonly ConfigurationProblem[] {
+  const byPath = new Map<string, ConfigurationProblem>()
+  for (const { path, message, hint } of problems) {
+    const formatted = formatPath(path)
+    if (!byPath.has(formatted)) byPath.set(formatted, { path: formatted, message, hint })
+  }
+  return [...byPath.values()].sort((a, b) => collator.compare(a.path, b.path))
+}
+
+/** `sources[2]` comes before `sources[10]`. */
+const collator = new Intl.Collator('en', { numeric: true })

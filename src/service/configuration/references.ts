@@ -1,0 +1,195 @@
+import { AddressGuard } from '../../http/index.ts'
+import { isJsonObject, SettingError, type JsonObject } from '../../model/index.ts'
+import { checkDestination, type EndpointSettings } from '../../webhook/index.ts'
+import { type DocumentPath, type PlacedProblem } from './problem.ts'
+
+/**
+ * Finds what is wrong between settings, and what only the rooms that use them can tell: ids and write
+ * keys that are not unique, sources that do not exist, URLs, addresses and headers that are refused.
+ *
+ * @param document - with its secrets read; what has the wrong type is passed over
+ */
+export function checkReferences(document: unknown): readonly PlacedProblem[] {
+  const sources = objectsAt(document, ['sources'])
+  const destinations = objectsAt(document, ['destinations'])
+  const { guard, problems } = checkNetwork(document)
+  return [
+    ...problems,
+    ...repeatsOf(
+      sources.flatMap((source) => textsAt(source, 'id')),
+      'another source has this id',
+    ),
+    ...repeatsOf(
+      sources.flatMap((source) => textsIn(source, 'writeKeys')),
+      'it identifies another source, or stands here twice',
+    ),
+    ...repeatsOf(
+      destinations.flatMap((destination) => textsAt(destination, 'id')),
+      'another destination has this id',
+    ),
+    ...destinations.flatMap((destination) => [
+      ...checkSources(destination, sources),
+      ...checkEndpoints(destination, guard),
+      ...checkStandardWebhooks(destination),
+    ]),
+  ]
+}
+
+/** A value of the document and its place. */
+interface Placed<Value> {
+  readonly path: DocumentPath
+  readonly value: Value
+}
+
+function objectsAt(document: unknown, path: DocumentPath): readonly Placed<JsonObject>[] {
+  const value = path.reduce<unknown>(
+    (inner, key) => (isJsonObject(inner) ? inner[key] : undefined),
+    document,
+  )
+  if (!Array.isArray(value)) return []
+  return value.flatMap((element: unknown, index) =>
+    isJsonObject(element) ? [{ path: [...path, index], value: element }] : [],
+  )
+}
+
+function textsAt({ path, value }: Placed<JsonObject>, key: string): readonly Placed<string>[] {
+  const text = value[key]
+  return typeof text === 'string' ? [{ path: [...path, key], value: text }] : []
+}
+
+function textsIn({ path, value }: Placed<JsonObject>, key: string): readonly Placed<string>[] {
+  const list = value[key]
+  if (!Array.isArray(list)) return []
+  return list.flatMap((text: unknown, index) =>
+    typeof text === 'string' ? [{ path: [...path, key, index], value: text }] : [],
+  )
+}
+
+function repeatsOf(texts: readonly Placed<string>[], reason: string): readonly PlacedProblem[] {
+  const seen = new Set<string>()
+  return texts.flatMap(({ path, value }) => {
+    if (seen.has(value)) return [{ path, message: `Cannot use this a second time: ${reason}` }]
+    seen.add(value)
+    return []
+  })
+}
+
+/** The guard of the addresses that are allowed; none while that cannot be told. */
+function checkNetwork(document: unknown): {
+  readonly guard: AddressGuard | undefined
+  readonly problems: readonly PlacedProblem[]
+} {
+  const network = isJsonObject(document) ? document['network'] : undefined
+  const entries = isJsonObject(network)
+    ? textsIn({ path: ['network'], value: network }, 'allow')
+    : []
+  const problems = entries.flatMap(({ path, value }) =>
+    refusal(
+      () => new AddressGuard({ allow: [value] }),
+      () => path,
+    ),
+  )
+  if (problems.length > 0) return { guard: undefined, problems }
+  return { guard: new AddressGuard({ allow: entries.map(({ value }) => value) }), problems }
+}
+
+function checkSources(
+  destination: Placed<JsonObject>,
+  sources: readonly Placed<JsonObject>[],
+): readonly PlacedProblem[] {
+  const ids = sources.flatMap((source) => textsAt(source, 'id'))
+  const known = new Set(ids.map(({ value }) => value))
+  const named = textsIn(destination, 'sources')
+  const unknown = named.filter(({ value }) => !known.has(value))
+  return [
+    ...repeatsOf(named, 'the destination takes its events already'),
+    ...unknown.map(({ path, value }) => ({
+      path,
+      message: `Cannot take events of "${value}": there is no source with this id`,
+      hint: known.size === 0 ? undefined : `The sources are ${[...known].join(', ')}.`,
+    })),
+  ]
+}
+
+/** Each URL and each header by itself, so that all that is wrong is found; then all of them together. */
+function checkEndpoints(
+  destination: Placed<JsonObject>,
+  guard: AddressGuard | undefined,
+): readonly PlacedProblem[] {
+  const endpoints = objectsAt(destination.value, ['endpoints']).map(({ path, value }) => ({
+    path: [...destination.path, ...path],
+    value,
+  }))
+  const problems = endpoints.flatMap((endpoint) => [
+    ...textsAt(endpoint, 'url').flatMap(({ path, value }) =>
+      refusal(
+        () => checkDestination(withEndpoints([{ url: value }]), guard),
+        () => path,
+      ),
+    ),
+    ...checkHeaders(endpoint),
+  ])
+  const urls = endpoints.flatMap((endpoint) => textsAt(endpoint, 'url'))
+  if (problems.length > 0 || urls.length === 0) return problems
+  return refusal(
+    () => checkDestination(withEndpoints(urls.map(({ value }) => ({ url: value })))),
+    ({ setting }) => [...destination.path, setting],
+  )
+}
+
+function checkHeaders({ path, value }: Placed<JsonObject>): readonly PlacedProblem[] {
+  const { headers } = value
+  if (!isJsonObject(headers)) return []
+  const names = new Map<string, string>()
+  return Object.entries(headers).flatMap(([name, text]): readonly PlacedProblem[] => {
+    const place = [...path, 'headers', name]
+    const other = names.get(name.toLowerCase())
+    names.set(name.toLowerCase(), name)
+    if (other !== undefined) {
+      return [{ path: place, message: `Cannot send a header twice: it is ${other} as well` }]
+    }
+    if (typeof text !== 'string') return []
+    const endpoint = { url: anyUrl, headers: { [name]: text } }
+    return refusal(
+      () => checkDestination(withEndpoints([endpoint])),
+      () => place,
+    )
+  })
+}
+
+function checkStandardWebhooks({ path, value }: Placed<JsonObject>): readonly PlacedProblem[] {
+  const hasSecret = typeof value['sharedSecret'] === 'string'
+  if (value['standardWebhooks'] !== true || hasSecret) return []
+  return [
+    {
+      path: [...path, 'standardWebhooks'],
+      message: 'Cannot use true without a sharedSecret: it signs with that',
+      hint: 'Set sharedSecret, or give { "secrets": [...] }.',
+    },
+  ]
+}
+
+/** For checks of everything else. */
+const anyUrl = 'https://example.com/'
+
+function withEndpoints(endpoints: readonly EndpointSettings[]): {
+  id: string
+  sourceIds: readonly string[]
+  endpoints: readonly EndpointSettings[]
+} {
+  return { id: '', sourceIds: [], endpoints }
+}
+
+/** What a check throws as a problem; none when it does not. */
+function refusal(
+  check: () => unknown,
+  placeOf: (error: SettingError) => DocumentPath,
+): readonly PlacedProblem[] {
+  try {
+    check()
+    return []
+  } catch (error) {
+    if (!(error instanceof SettingError)) throw error
+    return [{ path: placeOf(error), message: error.message, hint: error.hint }]
+  }
+}
