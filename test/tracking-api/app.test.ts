@@ -1,0 +1,318 @@
+import { describe, expect, test } from 'vitest'
+import { basic, disabledWriteKey, now, send, startApi, writeKey } from './support.ts'
+
+const ids = { userId: 'user-1', groupId: 'group-1', previousId: 'anonymous-1', event: 'Ping' }
+
+describe('paths', () => {
+  test.each([
+    ['identify', 'i'],
+    ['track', 't'],
+    ['page', 'p'],
+    ['screen', 's'],
+    ['group', 'g'],
+    ['alias', 'a'],
+  ])('%s sets the type, whatever the body says', async (type, letter) => {
+    const { url, webhooks } = await startApi()
+    for (const name of [type, letter]) {
+      for (const path of [`/v1/${name}`, `/v1/${name}/`, `/${name}`, `/${name}/?writeKey=x`]) {
+        const body = JSON.stringify({ ...ids, type: 'delete', writeKey })
+        expect((await send(url, { path, body })).status).toBe(200)
+      }
+    }
+    const types = (await webhooks()).map((webhook) => webhook['type'])
+    expect(types).toEqual(Array.from({ length: 8 }, () => type))
+  })
+
+  test.each(['batch', 'import', 'b'])('%s takes batches', async (name) => {
+    const { url, webhooks } = await startApi()
+    for (const path of [`/v1/${name}`, `/v1/${name}/`, `/${name}`, `/${name}/`]) {
+      const body = JSON.stringify({ batch: [{ ...ids, type: 'track' }], writeKey })
+      expect((await send(url, { path, body })).status).toBe(200)
+    }
+    expect(await webhooks()).toHaveLength(4)
+  })
+
+  test.each(['/', '/v1', '/v1/batches', '/v1/v1/batch', '/v1/delete', '/v1/batch/x', '//', '/%'])(
+    '%s is none',
+    async (path) => {
+      const { url } = await startApi()
+      expect((await send(url, { path, body: '{}' })).status).toBe(404)
+    },
+  )
+})
+
+describe('write keys', () => {
+  const body = (key?: string) => JSON.stringify({ ...ids, writeKey: key })
+  const wrong = 'wk_wrong'
+
+  test.each([
+    ['Basic with a colon', { headers: basic(`${writeKey}:`), body: body(wrong) }],
+    ['Basic without one', { headers: basic(writeKey), body: body(wrong) }],
+    ['Basic with a password', { headers: basic(`${writeKey}:secret`), body: body(wrong) }],
+    [
+      'Basic before X-Write-Key',
+      { headers: { ...basic(`${writeKey}:`), 'x-write-key': wrong }, body: body() },
+    ],
+    ['X-Write-Key before the body', { headers: { 'x-write-key': writeKey }, body: body(wrong) }],
+    ['the body before the query', { path: `/v1/track?writeKey=${wrong}`, body: body(writeKey) }],
+    ['the query', { path: `/v1/track?writeKey=${writeKey}`, body: body() }],
+    ['the body beside a token', { headers: { authorization: 'Bearer x' }, body: body(writeKey) }],
+    ['the body beside an empty user', { headers: basic(':x'), body: body(writeKey) }],
+    ['the body beside an empty header', { headers: { 'x-write-key': '' }, body: body(writeKey) }],
+  ])('%s', async (_name, sent) => {
+    const { url } = await startApi()
+    expect((await send(url, { path: '/v1/track', ...sent })).status).toBe(200)
+  })
+
+  test('a header that is wrong is not made good by the body', async () => {
+    const { url } = await startApi()
+    for (const headers of [basic(`${wrong}:`), { 'x-write-key': wrong }]) {
+      expect((await send(url, { path: '/v1/t', headers, body: body(writeKey) })).status).toBe(401)
+    }
+  })
+})
+
+describe('what a batch and a connection add', () => {
+  const userAgent = 'Example/1.0'
+  const known = { ...basic(writeKey), 'user-agent': userAgent }
+
+  test('context and integrations of the batch go under those of each call', async () => {
+    const { url, webhooks } = await startApi()
+    const batch = [
+      { ...ids, type: 'track', context: { locale: 'fr', ip: '203.0.113.9' } },
+      { ...ids, type: 'track', integrations: { Webhooks: true } },
+      { ...ids, type: 'track', integrations: { All: true }, sentAt: '2026-01-02T03:04:04Z' },
+    ].map((call) => ({ ...call, timestamp: '2026-01-02T03:04:00Z' }))
+    const context = { locale: 'en', library: { name: 'example' } }
+    const document = {
+      batch,
+      context,
+      integrations: { All: false },
+      sentAt: '2026-01-02T03:04:05Z',
+    }
+    await send(url, { headers: known, body: JSON.stringify(document) })
+    expect(await webhooks()).toMatchObject([
+      { context, timestamp: '2026-01-02T03:04:00.678Z' },
+      { context, timestamp: '2026-01-02T03:04:01.678Z' },
+    ])
+  })
+
+  const filled = { ip: '127.0.0.1', userAgent }
+  const origin = 'https://shop.example.com'
+  const hidden = { ip: '0.0.0.0', userAgent: 'none' }
+  test.each([
+    { sender: 'a server', headers: {}, context: {}, stored: {} },
+    {
+      sender: 'a device that says so',
+      headers: {},
+      context: { direct: true },
+      stored: { direct: true, ...filled },
+    },
+    { sender: 'a browser', headers: { origin }, context: {}, stored: filled },
+    {
+      sender: 'a browser that says null',
+      headers: { origin },
+      context: { ip: null },
+      stored: filled,
+    },
+    {
+      sender: 'a browser that hides its user',
+      headers: { origin },
+      context: hidden,
+      stored: hidden,
+    },
+  ])('the address and the user agent of $sender', async ({ headers, context, stored }) => {
+    const { url, webhooks } = await startApi()
+    const batch = [{ ...ids, type: 'track', context }]
+    await send(url, { headers: { ...known, ...headers }, body: JSON.stringify({ batch }) })
+    expect((await webhooks())[0]?.['context']).toEqual(stored)
+  })
+
+  test('no header says which address a client has, unless proxies are trusted', async () => {
+    const forwarded = { 'x-forwarded-for': '203.0.113.1, 203.0.113.2, ::ffff:203.0.113.3' }
+    const addresses: unknown[] = []
+    for (const trustedProxies of [undefined, 0, 1, 2, 9]) {
+      const options = trustedProxies === undefined ? {} : { trustedProxies }
+      const { url, webhooks } = await startApi(options)
+      await send(url, {
+        path: '/v1/t',
+        headers: { ...known, ...forwarded },
+        body: JSON.stringify(ids),
+      })
+      addresses.push(((await webhooks())[0]?.['context'] as { ip?: string }).ip)
+    }
+    expect(addresses).toEqual([
+      '127.0.0.1',
+      '127.0.0.1',
+      '203.0.113.3',
+      '203.0.113.2',
+      '203.0.113.1',
+    ])
+  })
+
+  test('what a proxy writes is left out when it is no address', async () => {
+    const { url, webhooks } = await startApi({ trustedProxies: 1 })
+    const headers = { ...known, 'x-forwarded-for': 'unknown' }
+    await send(url, { path: '/v1/t', headers, body: JSON.stringify(ids) })
+    expect((await webhooks())[0]?.['context']).toEqual({ userAgent })
+  })
+})
+
+describe('browsers', () => {
+  const origin = 'https://shop.example.com'
+
+  test('may ask before they send', async () => {
+    const { url } = await startApi()
+    const reply = await send(url, {
+      method: 'OPTIONS',
+      path: '/v1/t',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,x-retry-count',
+      },
+    })
+    expect([reply.status, reply.json]).toEqual([200, { success: true }])
+    expect(reply.headers).toMatchObject({
+      'access-control-allow-origin': origin,
+      'access-control-allow-credentials': 'true',
+      'access-control-allow-methods': 'POST, OPTIONS',
+      'access-control-allow-headers': 'authorization,x-retry-count',
+      'access-control-max-age': '7200',
+      allow: 'POST, OPTIONS',
+      vary: 'Origin, Access-Control-Request-Headers',
+    })
+  })
+
+  test('may read every answer, and when to come again', async () => {
+    const { url } = await startApi()
+    for (const path of ['/v1/t', '/nothing', '/v1/m']) {
+      const reply = await send(url, { path, headers: { origin }, body: '{}' })
+      expect(reply.headers).toMatchObject({
+        'access-control-allow-origin': origin,
+        'access-control-expose-headers': 'Retry-After',
+        vary: 'Origin',
+      })
+    }
+  })
+
+  test('are not spoken to when nobody has an origin', async () => {
+    const { url } = await startApi()
+    for (const method of ['OPTIONS', 'POST']) {
+      const { headers } = await send(url, { method, body: '{}' })
+      const names = Object.keys(headers)
+      expect(names.filter((name) => name.startsWith('access-control-'))).toEqual([])
+    }
+    expect((await send(url, { method: 'OPTIONS', path: '/nothing' })).status).toBe(404)
+  })
+})
+
+describe('settings', () => {
+  test('send clients to this service, and have them measure nothing', async () => {
+    const { url, port } = await startApi()
+    const reply = await send(url, { method: 'GET', path: `/v1/projects/${writeKey}/settings` })
+    expect(reply.headers['cache-control']).toBe('no-store')
+    expect(reply.json).toEqual({
+      integrations: {
+        'Segment.io': {
+          apiKey: writeKey,
+          apiHost: `127.0.0.1:${port}/v1`,
+          protocol: 'http',
+          addBundledMetadata: true,
+        },
+      },
+      plan: { track: {}, identify: {}, group: {} },
+      edgeFunction: {},
+      metrics: { sampleRate: 0 },
+    })
+  })
+
+  test('name the address that a trusted proxy was asked for, and only that', async () => {
+    const headers = { 'x-forwarded-host': 'track.example.com', 'x-forwarded-proto': 'https' }
+    const sent = { method: 'GET', path: `/projects/${writeKey}/settings/`, headers }
+    const trusting = await startApi({ trustedProxies: 1 })
+    expect((await send(trusting.url, sent)).json).toMatchObject({
+      integrations: { 'Segment.io': { apiHost: 'track.example.com/v1', protocol: 'https' } },
+    })
+    const { url, port } = await startApi()
+    expect((await send(url, sent)).json).toMatchObject({
+      integrations: { 'Segment.io': { apiHost: `127.0.0.1:${port}/v1`, protocol: 'http' } },
+    })
+  })
+
+  test.each([
+    ['wk_unknown', 401],
+    [disabledWriteKey, 403],
+  ])('of %s are refused with %i', async (key, status) => {
+    const { url } = await startApi()
+    const reply = await send(url, { method: 'GET', path: `/v1/projects/${key}/settings` })
+    expect(reply.status).toBe(status)
+  })
+})
+
+describe('pixels', () => {
+  const gif = /^GIF89a/
+  const call = { writeKey, userId: 'user-1', event: 'Email Opened ±?>', properties: { n: 1 } }
+  const data = Buffer.from(JSON.stringify(call))
+
+  test.each([
+    ['base64url', data.toString('base64url')],
+    ['base64', encodeURIComponent(data.toString('base64'))],
+    ['base64 that was not escaped', data.toString('base64')],
+  ])('carry a call as %s', async (_name, text) => {
+    const { url, webhooks } = await startApi()
+    const reply = await send(url, { method: 'GET', path: `/v1/pixel/track?data=${text}` })
+    expect(reply.headers).toMatchObject({
+      'content-type': 'image/gif',
+      'cache-control': 'no-store',
+    })
+    expect([reply.status, reply.bytes.toString('latin1')]).toEqual([
+      200,
+      expect.stringMatching(gif),
+    ])
+    expect(await webhooks()).toMatchObject([
+      { type: 'track', event: call.event, properties: { n: 1 }, timestamp: now },
+    ])
+  })
+
+  test('carry a call as parameters', async () => {
+    const { url, webhooks } = await startApi()
+    const query = [
+      `writeKey=${writeKey}`,
+      'userId=user-1&event=Email+Opened&context.campaign.name=Spring',
+      'properties.subject=Hello%20you&properties.__proto__.x=1&properties.a=1&properties.a.b=2',
+    ].join('&')
+    await send(url, {
+      method: 'GET',
+      path: `/pixel/track/?${query}`,
+      headers: { 'user-agent': 'Mail/1.0' },
+    })
+    const [webhook] = await webhooks()
+    expect(webhook).toMatchObject({
+      userId: 'user-1',
+      event: 'Email Opened',
+      context: { campaign: { name: 'Spring' }, ip: '127.0.0.1', userAgent: 'Mail/1.0' },
+    })
+    expect(JSON.stringify(webhook?.['properties'])).toBe(
+      '{"subject":"Hello you","__proto__":{"x":"1"},"a":{"b":"2"}}',
+    )
+  })
+
+  test.each([
+    ['no write key', 'track?userId=u&event=E'],
+    ['a write key that is not known', 'track?writeKey=wk_unknown&userId=u&event=E'],
+    ['data that is no JSON', `track?data=x`],
+    ['data that is no object', `track?data=MQ&writeKey=${writeKey}`],
+    ['a type that does not exist', `open?userId=u&writeKey=${writeKey}`],
+    ['many dots', `track?writeKey=${writeKey}&userId=u&event=E&properties${'.a'.repeat(5_000)}=1`],
+  ])('are shown with %s too', async (_name, rest) => {
+    const { url, webhooks, refused } = await startApi()
+    const reply = await send(url, { method: 'GET', path: `/v1/pixel/${rest}` })
+    expect([reply.status, reply.bytes.toString('latin1')]).toEqual([
+      200,
+      expect.stringMatching(gif),
+    ])
+    expect(await webhooks()).toEqual([])
+    expect(refused).toHaveLength(1)
+  })
+})
