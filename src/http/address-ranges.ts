@@ -148,9 +148,9 @@ function carriedRule(address: IpAddress): AddressRule | undefined {
   return rule && { ...rule, text: `a way to ${ipv4Text(carried)}, ${rule.text}` }
 }
 
-function isIsatap({ family, value }: IpAddress): boolean {
+function isIsatap({ value }: IpAddress): boolean {
   const marker = BigInt.asUintN(32, value >> 32n)
-  return family === 6 && (marker === 0x5efen || marker === 0x0200_5efen)
+  return marker === 0x5efen || marker === 0x0200_5efen
 }
 
 function rangesOf(

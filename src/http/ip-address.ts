@@ -44,8 +44,8 @@ export function parseBlock(text: string): AddressBlock | undefined {
   const prefixBits = prefix === undefined ? widthsBits[address.family] : Number(prefix)
   const freeBits = widthsBits[address.family] - prefixBits
   if (freeBits < 0 || BigInt.asUintN(freeBits, address.value) !== 0n) return undefined
-  const isIpv4 = prefixBits >= mapped.prefixBits && isInBlock(address, mapped)
-  return isIpv4
+  // A shorter prefix has no address in there: bits after it would be set.
+  return isInBlock(address, mapped)
     ? { ...lastIpv4(address), prefixBits: prefixBits - mapped.prefixBits }
     : { ...address, prefixBits }
 }

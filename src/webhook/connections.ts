@@ -157,6 +157,7 @@ function connector(guard: AddressGuard | undefined): Connect {
     // An address is not looked up.
     const refusal = guard.refusalOf(target.hostname)
     if (refusal === undefined) return connect(target, callback)
+    // Later, as the answer of every connection that is tried comes.
     queueMicrotask(() => callback(new AddressRefusedError(refusal), null))
     return undefined
   }

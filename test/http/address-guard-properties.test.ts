@@ -108,7 +108,7 @@ test('listing the address lifts its refusal in every spelling of IPv4', () => {
   )
 })
 
-test('an address is refused unless it is public, and a public one never', () => {
+test('an IPv4 address of a forbidden range is refused, and those around it are not', () => {
   const ipv4 = fc.nat(2 ** 32 - 1)
   const isForbidden = (address: number): boolean =>
     forbidden.some(([first, count]) => address >= first && address < first + count)

@@ -104,6 +104,12 @@ describe('what is refused without looking it up', () => {
     },
   )
 
+  test('also when it is no URL that spelled it', () => {
+    const spellings = ['LocalHost', 'API.LOCALHOST.', 'FD12::1', '[::FFFF:10.0.0.5]']
+    const guard = new AddressGuard()
+    expect(spellings.filter((text) => guard.refusalOf(text) === undefined)).toEqual([])
+  })
+
   test('tells what the address is with a stable code', () => {
     const guard = new AddressGuard()
     const codes = ['10.0.0.5', '[::1]', '169.254.169.254', 'localhost'].map(
