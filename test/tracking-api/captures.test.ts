@@ -7,6 +7,7 @@ import { dial, startApi } from './support.ts'
 const captures = readdirSync(fixture('tracking-api'))
   .filter((file) => file.endsWith('.http'))
   .map((file) => file.slice(0, -'.http'.length))
+  .sort()
 
 /** Writes bytes to a port and reads one answer. */
 async function exchange(port: number, bytes: Buffer): Promise<string> {
@@ -44,21 +45,13 @@ describe('requests of clients, byte for byte', () => {
       IntakeBatch,
       'calls' | 'sentAt'
     >
-    const batches: IntakeBatch[] = []
-    const { webhooks, port } = await startApi()
-    const spy = await startApi({
-      accept: (batch) => {
-        batches.push(batch)
-        return Promise.resolve([])
-      },
-    })
+    const { batches, webhooks, port } = await startApi()
     const bytes = readFileSync(fixture(`tracking-api/${name}.http`))
     const count = wanted.calls.length
     const answer = await exchange(port, bytes)
     expect(answer).toMatch(/^HTTP\/1\.1 200 /)
     expect(answer).toContain(`{"success":true,"accepted":${count},"rejected":[]}`)
     expect(await webhooks()).toHaveLength(count)
-    await exchange(spy.port, bytes)
     expect(batches).toEqual(count === 0 ? [] : [{ sourceId: 'website', ...wanted }])
   })
 })

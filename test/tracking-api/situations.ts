@@ -1,7 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { expect } from 'vitest'
-import type { TrackingApiOptions } from '../../src/tracking-api/index.ts'
-import { basic, disabledWriteKey, writeKey, type Sent } from './support.ts'
+import { basic, disabledWriteKey, writeKey, type Sent, type TestApiOptions } from './support.ts'
 
 export const track = { type: 'track', userId: 'user-1', event: 'Ping', messageId: 'm-1' }
 
@@ -36,7 +35,7 @@ export const refusal = (code: string, message: string) => ({
 export interface Situation extends Sent {
   readonly name: string
   readonly document?: unknown
-  readonly options?: Partial<TrackingApiOptions>
+  readonly options?: TestApiOptions
   readonly status: number
   readonly answer: unknown
   readonly answerHeaders?: Readonly<Record<string, string>>

@@ -1,9 +1,9 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { request } from 'undici'
 import { onTestFinished } from 'vitest'
 import { listen } from '../../src/http/index.ts'
-import { Intake } from '../../src/intake/index.ts'
+import { Intake, type IntakeBatch } from '../../src/intake/index.ts'
 import type { Destination, JsonObject } from '../../src/model/index.ts'
 import { createRuntime, lineLog, ManualClock, type Clock } from '../../src/runtime/index.ts'
 import { MemoryStore } from '../../src/store/index.ts'
@@ -52,6 +52,10 @@ export interface TestApi {
   readonly port: number
   /** The webhooks that were stored since the last time, oldest first. */
   readonly webhooks: () => Promise<readonly JsonObject[]>
+  /** What was handed to intake, in order; also what it did not take. */
+  readonly batches: readonly IntakeBatch[]
+  /** Resolves once so many batches came to their end in intake. */
+  readonly handled: (batches: number) => Promise<void>
   /** What the observer was told. */
   readonly counted: readonly CountedCalls[]
   readonly refused: readonly RefusedRequest[]
@@ -59,13 +63,21 @@ export interface TestApi {
   readonly logged: readonly string[]
 }
 
-export async function startApi(
-  options: Partial<TrackingApiOptions> & { readonly clock?: Clock } = {},
-): Promise<TestApi> {
-  const { clock = new ManualClock(nowMs), ...replacements } = options
+/** What is different from a tracking API that takes everything and whose clock stands. */
+export interface TestApiOptions extends Partial<Omit<TrackingApiOptions, 'accept' | 'runtime'>> {
+  readonly clock?: Clock
+  /** Stands before intake. */
+  readonly accept?: (batch: IntakeBatch, intake: Intake) => ReturnType<Intake['accept']>
+}
+
+export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
+  const { clock = new ManualClock(nowMs), accept, ...replacements } = options
   const logged: string[] = []
+  const batches: IntakeBatch[] = []
   const counted: CountedCalls[] = []
   const refused: RefusedRequest[] = []
+  const ends = new EventEmitter()
+  let handledCount = 0
   let ids = 0
   const log = lineLog((line) => logged.push(line))
   const runtime = createRuntime({ clock, log, newId: () => `id-${++ids}` })
@@ -81,7 +93,15 @@ export async function startApi(
   })
   const app = trackingApp({
     sourceOf: (key) => directory.find(key),
-    accept: (batch) => intake.accept(batch),
+    accept: async (batch) => {
+      batches.push(batch)
+      try {
+        return await (accept === undefined ? intake.accept(batch) : accept(batch, intake))
+      } finally {
+        handledCount++
+        ends.emit('end')
+      }
+    },
     isFull: () => false,
     runtime,
     observer: { calls: (calls) => counted.push(calls), refused: (one) => refused.push(one) },
@@ -92,6 +112,10 @@ export async function startApi(
   return {
     url: listening.url,
     port: listening.port,
+    batches,
+    handled: async (count) => {
+      while (handledCount < count) await once(ends, 'end')
+    },
     counted,
     refused,
     logged,
