@@ -65,9 +65,12 @@ export function retriedWithout(holds: readonly EndpointHold[]): Sample {
 
 /** Makes a store file of its own that holds these, in order: the first has the number 1. */
 export function storeWith(...samples: readonly Sample[]): Promise<SampleStore> {
-  return filledStore(async (store) => {
-    for (const [index, sample] of samples.entries()) await addSample(store, sample, [index + 1])
-  })
+  return filledStore((store) => addSamples(store, samples))
+}
+
+/** Puts these into a store, in order: the first has the number 1. */
+export async function addSamples(store: DeliveryStore, samples: readonly Sample[]): Promise<void> {
+  for (const [index, sample] of samples.entries()) await addSample(store, sample, [index + 1])
 }
 
 /** Makes a store file of its own that holds a sample so many times. */

@@ -1,0 +1,85 @@
+import type { ServerResponse } from 'node:http'
+
+/** What a request is answered. */
+export interface Answer {
+  /** The HTTP status. */
+  readonly status: number
+  /** Headers, its content type among them. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The text of its body. */
+  readonly body: string
+}
+
+/** Why a request is refused. */
+export type RefusalCode =
+  | 'invalid_request'
+  | 'invalid_json'
+  | 'nothing_selected'
+  | 'unauthorized'
+  | 'host_not_allowed'
+  | 'origin_not_allowed'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'no_archive'
+  | 'body_too_large'
+  | 'unsupported_encoding'
+  | 'store_unavailable'
+  | 'internal_error'
+
+/** Answers with JSON. */
+export function json(status: number, body: object, headers: Answer['headers'] = {}): Answer {
+  return {
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: `${JSON.stringify(body)}\n`,
+  }
+}
+
+/** Answers with a record, as the command line writes it. */
+export function record(fields: Readonly<Record<string, unknown>>): Answer {
+  return json(200, { v: 1, ...fields })
+}
+
+/** A refusal before it is an answer. */
+export interface Refusal {
+  /** The HTTP status. */
+  readonly status: number
+  /** The stable name that programs compare. */
+  readonly code: RefusalCode
+  /** What is wrong, as a sentence without its final period. */
+  readonly message: string
+  /** Headers beside its content type. */
+  readonly headers?: Answer['headers']
+}
+
+/** Answers why a request was not served. */
+export function refuse({ status, code, message, headers = {} }: Refusal): Answer {
+  return json(status, { error: { code, message } }, headers)
+}
+
+/** Answers a request whose path has other methods. */
+export function refuseMethod(allowed: string): Answer {
+  return refuse({
+    status: 405,
+    code: 'method_not_allowed',
+    message: `The method is not allowed here; use ${allowed}`,
+    headers: { allow: allowed },
+  })
+}
+
+/** Sends an answer; does nothing where nobody waits for it, or one was sent before. */
+export function send(response: ServerResponse, { status, headers, body }: Answer): void {
+  if (response.destroyed || response.headersSent) return
+  response.statusCode = status
+  response.setHeaders(
+    new Map(
+      Object.entries({
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        ...headers,
+        'content-length': String(Buffer.byteLength(body)),
+      }),
+    ),
+  )
+  response.end(response.req.method === 'HEAD' ? undefined : body)
+}

@@ -1,0 +1,147 @@
+import type { RequestListener } from 'node:http'
+import express, {
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Router,
+} from 'express'
+import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
+import type { Log } from '../runtime/index.ts'
+import { refuse, refuseMethod, send, type Answer, type Refusal } from './answer.ts'
+import { foreignRequest, tokenCheck } from './guard.ts'
+import { healthHandler } from './health.ts'
+import { operations, type Operation } from './operations.ts'
+import type { AdminApiOptions } from './ports.ts'
+
+/** Bytes that a request's body may have. */
+const bodyBytesMax = 64 * 1024
+
+/**
+ * What the operator asks over HTTP. Every request must come by a known name and not from a foreign web
+ * page; all but `/healthz` and `/readyz` need the token. Every answer but `/metrics` is JSON; a refusal
+ * is `{"error":{"code","message"}}`.
+ */
+export function adminApp(options: AdminApiOptions): RequestListener {
+  const { hosts = [], ready, runtime } = options
+  const { log } = runtime
+  const app = createApp(options)
+  const health = healthHandler(ready, log)
+  return (request, response) => {
+    const foreign = foreignRequest(request.headers, hosts)
+    if (foreign !== undefined) {
+      send(response, refuse(foreign))
+      return
+    }
+    health(request, response, () => {
+      // Whatever express does not answer comes back here, also where it finds no path in a request.
+      app(request as Request, response as Response, (error?: unknown) => {
+        send(response, error === undefined ? notFound : answerOfError(error, log))
+      })
+    })
+  }
+}
+
+const notFound: Answer = refuse({
+  status: 404,
+  code: 'not_found',
+  message: 'There is nothing at this path',
+})
+
+const unauthorized: Answer = refuse({
+  status: 401,
+  code: 'unauthorized',
+  message: 'The token is missing or wrong; send Authorization: Bearer <token>',
+  headers: { 'www-authenticate': 'Bearer realm="evroute"' },
+})
+
+function createApp(options: AdminApiOptions): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.set('query parser', 'simple')
+  const hasToken = tokenCheck(options.token)
+  const requireToken: RequestHandler = (request, response, next) => {
+    if (hasToken(request.headers.authorization)) next()
+    else send(response, unauthorized)
+  }
+  app.use('/v1', requireToken, operationsRouter(options))
+  const metrics: RequestHandler = async (_request, response) => {
+    const { contentType } = options.metrics
+    const body = await options.metrics.text()
+    send(response, { status: 200, headers: { 'content-type': contentType }, body })
+  }
+  app
+    .route('/metrics')
+    .all(requireToken)
+    .get(metrics)
+    .all((_request, response) => send(response, refuseMethod('GET, HEAD')))
+  return app
+}
+
+function operationsRouter(options: AdminApiOptions): Router {
+  const router = express.Router()
+  // Whatever its type says: the path decides what a body is.
+  const readBody = express.json({ limit: bodyBytesMax, type: () => true, inflate: false })
+  for (const { path, method, operation } of operations(options)) {
+    const route = router.route(path)
+    const allowed = method === 'get' ? 'GET, HEAD' : 'POST'
+    if (method === 'get') route.get(handlerOf(operation))
+    else route.post(readBody, handlerOf(operation))
+    route.all((_request, response) => send(response, refuseMethod(allowed)))
+  }
+  return router
+}
+
+function handlerOf(operation: Operation): RequestHandler {
+  return async ({ query, params, body }, response) => {
+    send(response, await operation({ query, params, body: body as unknown }))
+  }
+}
+
+/** What express and its reader of bodies throw, by the type or the status that they give it. */
+const refusalsOfErrors: Readonly<Record<string, Refusal>> = {
+  'entity.too.large': {
+    status: 413,
+    code: 'body_too_large',
+    message: `The body has more than ${bodyBytesMax} bytes`,
+    headers: { connection: 'close' },
+  },
+  'entity.parse.failed': {
+    status: 400,
+    code: 'invalid_json',
+    message: 'The body is not a JSON object',
+  },
+  'encoding.unsupported': {
+    status: 415,
+    code: 'unsupported_encoding',
+    message: 'The body must not be compressed',
+    headers: { connection: 'close' },
+  },
+}
+
+function answerOfError(error: unknown, log: Log): Answer {
+  const { type, status } = error as { readonly type?: unknown; readonly status?: unknown }
+  const known = typeof type === 'string' ? refusalsOfErrors[type] : undefined
+  if (known !== undefined) return refuse(known)
+  if (typeof status === 'number' && status >= 400 && status < 500) {
+    return refuse({
+      status: 400,
+      code: 'invalid_request',
+      message: 'The request cannot be understood',
+    })
+  }
+  log.warn('a request to the admin API failed', {
+    error: messageOf(error),
+    code: systemCode(error),
+  })
+  return isStoreError(error)
+    ? refuse({ status: 503, code: 'store_unavailable', message: 'The store cannot be used now' })
+    : refuse({ status: 500, code: 'internal_error', message: 'The service failed to answer' })
+}
+
+function isStoreError(error: unknown): boolean {
+  return (
+    error instanceof EvrouteError &&
+    (error.code === 'store_closed' || error.code === 'store_unusable')
+  )
+}

@@ -1,0 +1,43 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { messageOf } from '../model/index.ts'
+import type { Log } from '../runtime/index.ts'
+import { json, refuseMethod, send, type Answer } from './answer.ts'
+import type { Readiness } from './ports.ts'
+
+/** Answers what it knows, and leaves other requests to `next`; express can use it, or any server. */
+export type HealthHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next: () => void,
+) => void
+
+/**
+ * Answers `GET /healthz` (200 as long as the process answers at all) and `GET /readyz` (200, or 503
+ * with the reasons). Nobody needs a token for them, so that whatever watches the service can ask.
+ */
+export function healthHandler(ready: Readiness, log: Log): HealthHandler {
+  return (request, response, next) => {
+    const [path] = (request.url ?? '').split('?')
+    if (path !== '/healthz' && path !== '/readyz') next()
+    else if (request.method !== 'GET' && request.method !== 'HEAD') {
+      send(response, refuseMethod('GET, HEAD'))
+    } else if (path === '/healthz') send(response, json(200, { status: 'ok' }))
+    else void readiness(ready, log).then((answer) => send(response, answer))
+  }
+}
+
+async function readiness(ready: Readiness, log: Log): Promise<Answer> {
+  const reasons = await reasonsOf(ready, log)
+  return reasons.length === 0
+    ? json(200, { status: 'ready' })
+    : json(503, { status: 'not_ready', reasons })
+}
+
+async function reasonsOf(ready: Readiness, log: Log): Promise<readonly string[]> {
+  try {
+    return await ready()
+  } catch (error) {
+    log.warn('readiness could not be told', { error: messageOf(error) })
+    return ['It could not be found out']
+  }
+}

@@ -1,0 +1,206 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { AddOutcome } from '../../delivery/index.ts'
+import {
+  messageOf,
+  type EndpointChange,
+  type RejectionCode,
+  type RequestRecord,
+  type SettledDelivery,
+} from '../../model/index.ts'
+import type { Observer, Runtime } from '../../runtime/index.ts'
+import { BreakerBoard, breakerStates, type EndpointNames } from './breaker-board.ts'
+import type { QueueState } from './queue-states.ts'
+
+/** What metrics are made of. */
+export interface MetricsOptions {
+  /** What waits for each destination; asked whenever the metrics are read. */
+  readonly queues: () => Promise<readonly QueueState[]>
+  /** Clock and log. */
+  readonly runtime: Pick<Runtime, 'clock' | 'log'>
+}
+
+/** When a delivery began and ended: what the time it took is measured by. */
+export interface DeliveryMoments {
+  /** When its event was accepted, in milliseconds since 1970. */
+  readonly acceptedAtMs: number
+  /** When it came to its end. */
+  readonly settledAtMs: number
+}
+
+/** From five milliseconds to four hours, the window of retries. */
+const latencyBucketsSeconds = [
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 14_400,
+]
+
+/** Every outcome of a call that was accepted; what else becomes of one is that it is rejected. */
+const acceptedOutcomes: readonly string[] = [
+  'routed',
+  'filtered',
+  'duplicate',
+  'suppressed',
+] satisfies readonly AddOutcome[]
+
+/**
+ * Counts what a service does and tells it to Prometheus. It is the observer of deliveries and of the
+ * tracking API; labels are ids, codes and URLs of the configuration, never what events hold.
+ */
+export class Metrics implements Observer {
+  readonly #registry = new Registry()
+  readonly #options: MetricsOptions
+  readonly #breakers = new BreakerBoard()
+  readonly #counters = countersIn(this.#registry)
+  readonly #gauges = gaugesIn(this.#registry)
+  readonly #latency: Histogram<'destination'>
+
+  constructor(options: MetricsOptions) {
+    this.#options = options
+    this.#latency = new Histogram({
+      name: 'evroute_delivery_latency_seconds',
+      help: 'Time from the acceptance of an event to the answer 2xx of an endpoint.',
+      labelNames: ['destination'],
+      buckets: latencyBucketsSeconds,
+      registers: [this.#registry],
+    })
+    // Event loop lag, memory, CPU and garbage collection under the names that dashboards know.
+    collectDefaultMetrics({ register: this.#registry })
+  }
+
+  /** The media type of {@link text}. */
+  get contentType(): string {
+    return this.#registry.contentType
+  }
+
+  /** Names all destinations there are now: only those have metrics of their endpoints. */
+  configured(destinations: readonly EndpointNames[]): void {
+    this.#breakers.configure(destinations)
+  }
+
+  /** Calls of a source came to the same end: accepted, or rejected with a code. */
+  calls(counted: {
+    readonly sourceId: string
+    readonly outcome: AddOutcome | RejectionCode
+    readonly count: number
+  }): void {
+    const { sourceId: source, outcome, count } = counted
+    if (acceptedOutcomes.includes(outcome)) {
+      this.#counters.accepted.inc({ source, outcome }, count)
+    } else this.#counters.rejected.inc({ source, code: outcome }, count)
+  }
+
+  /** A request to the tracking API was refused as a whole. */
+  refused({ code }: { readonly code: string }): void {
+    this.#counters.refused.inc({ code })
+  }
+
+  request({ destinationId: destination, outcome }: RequestRecord): void {
+    this.#counters.requests.inc({ destination, outcome })
+  }
+
+  settled(delivery: SettledDelivery & Partial<DeliveryMoments>): void {
+    const { destinationId: destination, state, acceptedAtMs, settledAtMs } = delivery
+    this.#counters.settled.inc({ destination, state })
+    if (state !== 'delivered' || acceptedAtMs === undefined || settledAtMs === undefined) return
+    // A clock that was set back is no reason for less than nothing.
+    this.#latency.observe({ destination }, Math.max(settledAtMs - acceptedAtMs, 0) / 1_000)
+  }
+
+  endpoint(change: EndpointChange): void {
+    this.#breakers.change(change)
+  }
+
+  /** A request to an endpoint began on a connection that was made for it, or was there. */
+  connection(use: { readonly destinationId: string; readonly kind: 'opened' | 'reused' }): void {
+    const { destinationId: destination, kind } = use
+    this.#counters[kind].inc({ destination })
+  }
+
+  /** All metrics, as Prometheus reads them. Without an answer of the store those of queues are left out. */
+  async text(): Promise<string> {
+    const queues = await this.#queues()
+    const nowMs = this.#options.runtime.clock.nowMs()
+    const { queueDepth, queueAge, breaker } = this.#gauges
+    // From here to the end nothing is awaited before the values are read: readers do not mix.
+    queueDepth.reset()
+    queueAge.reset()
+    breaker.reset()
+    for (const { destinationId: destination, pending, oldestDueAtMs } of queues) {
+      queueDepth.set({ destination }, pending)
+      queueAge.set({ destination }, Math.max(nowMs - (oldestDueAtMs ?? nowMs), 0) / 1_000)
+    }
+    for (const { destination, endpoint, state } of this.#breakers.standings()) {
+      for (const each of breakerStates) {
+        breaker.set({ destination, endpoint, state: each }, each === state ? 1 : 0)
+      }
+    }
+    return this.#registry.metrics()
+  }
+
+  async #queues(): Promise<readonly QueueState[]> {
+    const { queues, runtime } = this.#options
+    try {
+      return await queues()
+    } catch (error) {
+      runtime.log.warn('the queues could not be measured', { error: messageOf(error) })
+      return []
+    }
+  }
+}
+
+function countersIn(registry: Registry) {
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers: [registry] })
+  return {
+    accepted: counter(
+      'evroute_events_accepted_total',
+      'Events that were accepted, by what became of them: routed, filtered, duplicate or suppressed.',
+      ['source', 'outcome'],
+    ),
+    rejected: counter('evroute_events_rejected_total', 'Events that were rejected, by code.', [
+      'source',
+      'code',
+    ]),
+    refused: counter(
+      'evroute_tracking_requests_refused_total',
+      'Requests that the tracking API refused as a whole, by code.',
+      ['code'],
+    ),
+    settled: counter(
+      'evroute_deliveries_settled_total',
+      'Deliveries that came to their end, by state: delivered, failed or expired.',
+      ['destination', 'state'],
+    ),
+    requests: counter(
+      'evroute_webhook_requests_total',
+      'Requests to endpoints, by outcome: success, retry or final.',
+      ['destination', 'outcome'],
+    ),
+    opened: counter(
+      'evroute_webhook_connections_opened_total',
+      'Connections to endpoints that were opened.',
+      ['destination'],
+    ),
+    reused: counter(
+      'evroute_webhook_connections_reused_total',
+      'Requests to endpoints on a connection that was open already.',
+      ['destination'],
+    ),
+  }
+}
+
+function gaugesIn(registry: Registry) {
+  const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    new Gauge({ name, help, labelNames, registers: [registry] })
+  return {
+    queueDepth: gauge('evroute_queue_deliveries', 'Deliveries that are pending.', ['destination']),
+    queueAge: gauge(
+      'evroute_queue_age_seconds',
+      'How long the delivery that waits longest has been due; 0 when none is.',
+      ['destination'],
+    ),
+    breaker: gauge(
+      'evroute_endpoint_breaker_state',
+      'The circuit breaker of an endpoint: 1 for the state that it is in, 0 for the others.',
+      ['destination', 'endpoint', 'state'],
+    ),
+  }
+}

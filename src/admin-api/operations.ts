@@ -1,0 +1,143 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import {
+  auditRecord,
+  isoOrNull,
+  loggedDeliveryRecord,
+  parseDeliveryId,
+  storyRecord,
+} from '../delivery/index.ts'
+import { record, refuse, type Answer } from './answer.ts'
+import type { AdminApiOptions, DestinationState } from './ports.ts'
+import {
+  pageDeliveriesMax,
+  readListRequest,
+  readReplayRequest,
+  readRetryRequest,
+  type RetryRequest,
+} from './requests.ts'
+
+/** What an operation is given of a request. */
+export interface OperationInput {
+  /** The parameters behind the path. */
+  readonly query: unknown
+  /** The parts of the path that have names. */
+  readonly params: Readonly<Record<string, string | string[]>>
+  /** The body, parsed; undefined when there is none. */
+  readonly body: unknown
+}
+
+/** Answers one kind of request. */
+export type Operation = (input: OperationInput) => Promise<Answer>
+
+/** What the API can be asked under `/v1`: paths, methods, and who answers. */
+export function operations(options: AdminApiOptions): readonly {
+  readonly path: string
+  readonly method: 'get' | 'post'
+  readonly operation: Operation
+}[] {
+  return [
+    { path: '/deliveries', method: 'get', operation: listOperation(options) },
+    { path: '/deliveries/retry', method: 'post', operation: retryOperation(options) },
+    { path: '/deliveries/:destination/:number', method: 'get', operation: storyOperation(options) },
+    { path: '/destinations', method: 'get', operation: destinationsOperation(options) },
+    { path: '/ledger', method: 'get', operation: ledgerOperation(options) },
+    { path: '/audit', method: 'get', operation: auditOperation(options) },
+    { path: '/replay', method: 'post', operation: replayOperation(options) },
+  ]
+}
+
+function listOperation({ log, runtime }: AdminApiOptions): Operation {
+  return async ({ query }) => {
+    const reading = readListRequest(query, runtime.clock.nowMs())
+    if (reading.kind === 'refused') return reading.answer
+    const { filter, limit, beforeId } = reading.value
+    // One more than is told shows whether there are more.
+    const found = await log.list({ filter, limit: limit + 1, beforeId })
+    const page = found.slice(0, limit)
+    const next = found.length > limit ? (page.at(-1)?.id ?? null) : null
+    return record({ kind: 'deliveries', deliveries: page.map(loggedDeliveryRecord), next })
+  }
+}
+
+function storyOperation({ log }: AdminApiOptions): Operation {
+  return async ({ params }) => {
+    const id = `${String(params['destination'])}/${String(params['number'])}`
+    const key = parseDeliveryId(id)
+    const story = key === undefined ? undefined : await log.story(key)
+    if (story !== undefined) return record(storyRecord(story))
+    return refuse({ status: 404, code: 'not_found', message: 'There is no such delivery' })
+  }
+}
+
+function retryOperation(options: AdminApiOptions): Operation {
+  return async ({ body }) => {
+    const reading = readRetryRequest(body, options.runtime.clock.nowMs())
+    if (reading.kind === 'refused') return reading.answer
+    return record({ kind: 'retry', deliveries: await retryAll(reading.value, options) })
+  }
+}
+
+async function retryAll(
+  { filter, limit }: RetryRequest,
+  { log, runtime }: AdminApiOptions,
+): Promise<number> {
+  const nowMs = runtime.clock.nowMs()
+  let total = 0
+  for (;;) {
+    const asked = Math.min(limit - total, pageDeliveriesMax)
+    const count = await log.retry({ nowMs, filter, limit: asked })
+    total += count
+    if (count < asked || total === limit) return total
+    // So that others get their turn with the store.
+    await nextTurn()
+  }
+}
+
+function destinationsOperation({ destinations }: AdminApiOptions): Operation {
+  return async () => {
+    const states = await destinations()
+    return record({ kind: 'destinations', destinations: states.map(destinationFields) })
+  }
+}
+
+/** Field by field, so that nothing gets out that a destination has beside these. */
+function destinationFields(destination: DestinationState): object {
+  const { id, enabled, sourceIds, endpoints, ledger } = destination
+  const { deliveries, delivered, failed, expired, pending } = ledger
+  return {
+    id,
+    enabled,
+    sources: sourceIds,
+    endpoints: endpoints.map(({ url, breaker, probeAtMs }) => ({
+      url,
+      breaker,
+      probeAt: isoOrNull(probeAtMs),
+    })),
+    deliveries,
+    delivered,
+    failed,
+    expired,
+    pending,
+  }
+}
+
+function ledgerOperation({ ledger }: AdminApiOptions): Operation {
+  return async () => record({ kind: 'ledger', ...(await ledger()) })
+}
+
+function auditOperation({ log }: AdminApiOptions): Operation {
+  return async () => record(auditRecord(await log.audit()))
+}
+
+function replayOperation({ replay, runtime }: AdminApiOptions): Operation {
+  return async ({ body }) => {
+    const reading = readReplayRequest(body, runtime.clock.nowMs())
+    if (reading.kind === 'refused') return reading.answer
+    if (replay === undefined) {
+      const message = 'No source has an archive that could be replayed'
+      return refuse({ status: 409, code: 'no_archive', message })
+    }
+    const { events, deliveries } = await replay(reading.value)
+    return record({ kind: 'replay', events, deliveries })
+  }
+}

@@ -1,0 +1,84 @@
+import type { BreakerState, DeliveryLog } from '../delivery/index.ts'
+import type { DeliveryLedger, EventType } from '../model/index.ts'
+import type { Runtime } from '../runtime/index.ts'
+
+/** What the admin API is made of. */
+export interface AdminApiOptions {
+  /** Who asks must know it: `Authorization: Bearer <token>`. Not empty. */
+  readonly token: string
+  /** Names and addresses by which the API may be called, beside those of loopback; without a port. */
+  readonly hosts?: readonly string[]
+  /** What is known of deliveries. */
+  readonly log: Pick<DeliveryLog, 'list' | 'story' | 'retry' | 'audit'>
+  /** The books of the store. */
+  readonly ledger: () => Promise<DeliveryLedger>
+  /** Every configured destination, and how it stands. */
+  readonly destinations: () => Promise<readonly DestinationState[]>
+  /** Sends archived events again; absent where there is no archive. */
+  readonly replay?: (request: ReplayRequest) => Promise<ReplayResult>
+  /** Why the service cannot do its work, in words; none when it can. */
+  readonly ready: Readiness
+  /** What `/metrics` tells. */
+  readonly metrics: {
+    /** The media type of the text. */
+    readonly contentType: string
+    /** All metrics, as Prometheus reads them. */
+    text(): Promise<string>
+  }
+  /** Clock and log. */
+  readonly runtime: Pick<Runtime, 'clock' | 'log'>
+}
+
+/** Says why a service cannot do its work, in words; nothing when it can. */
+export type Readiness = () => Promise<readonly string[]>
+
+/** How a configured destination stands. */
+export interface DestinationState {
+  /** Its id. */
+  readonly id: string
+  /** Off means that nothing is sent to it. */
+  readonly enabled: boolean
+  /** The sources whose events it takes. */
+  readonly sourceIds: readonly string[]
+  /** Its endpoints. */
+  readonly endpoints: readonly EndpointState[]
+  /** Its deliveries in the books. */
+  readonly ledger: Pick<
+    DeliveryLedger,
+    'deliveries' | 'delivered' | 'failed' | 'expired' | 'pending'
+  >
+}
+
+/** How an endpoint stands. */
+export interface EndpointState {
+  /** Its URL. */
+  readonly url: string
+  /** Whether requests are sent to it. */
+  readonly breaker: BreakerState
+  /** When it is probed, in milliseconds since 1970; null unless its breaker is open. */
+  readonly probeAtMs: number | null
+}
+
+/** Which archived events are sent again: those that meet every condition that is there. */
+export interface ReplayRequest {
+  /** Of this source. */
+  readonly sourceId?: string | undefined
+  /** To this destination only. */
+  readonly destinationId?: string | undefined
+  /** Accepted at this moment or after, in milliseconds since 1970. */
+  readonly sinceMs?: number | undefined
+  /** Accepted before this moment. */
+  readonly untilMs?: number | undefined
+  /** Of one of these types. */
+  readonly types?: readonly EventType[] | undefined
+  /** Track calls with one of these event names. */
+  readonly eventNames?: readonly string[] | undefined
+}
+
+/** What a replay did. */
+export interface ReplayResult {
+  /** Archived events that met the conditions. */
+  readonly events: number
+  /** Deliveries that were made of them. */
+  readonly deliveries: number
+}

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+import { foreignRequest } from '../../src/admin-api/guard.ts'
+
+const listed = ['Ops.example.com', '10.1.2.3', 'fd00::1']
+
+describe('the host of a request', () => {
+  test.each([
+    'localhost',
+    'LOCALHOST:4001',
+    'evroute.localhost:4001',
+    '127.0.0.1',
+    '127.0.0.1:4001',
+    '127.8.9.10:80',
+    '[::1]',
+    '[::1]:4001',
+    '[0:0::1]:4001',
+    'ops.example.com',
+    'OPS.example.com:443',
+    '10.1.2.3:4001',
+    '[fd00::1]:4001',
+  ])('%s is known', (host) => {
+    expect(foreignRequest({ host }, listed)).toBeUndefined()
+  })
+
+  test.each([
+    undefined,
+    '',
+    'evil.example',
+    'localhost.evil.example',
+    'evil-localhost',
+    '127.0.0.1.evil.example',
+    'ops.example.com.evil.example',
+    'evil.example#localhost',
+    'evil.example/localhost',
+    'evil.example?localhost',
+    'localhost@evil.example',
+    'evil.example\\@localhost',
+    'localhost:4001:80',
+    'localhost:x',
+    'localhost evil.example',
+    '0.0.0.0',
+    '10.1.2.4',
+    '192.168.0.1',
+    '[::]',
+    '[fd00::2]',
+    '[::1',
+    '[localhost]',
+  ])('%s is not', (host) => {
+    expect(foreignRequest({ host }, listed)).toMatchObject({
+      status: 403,
+      code: 'host_not_allowed',
+    })
+  })
+
+  test('is one of loopback where none is listed', () => {
+    expect(foreignRequest({ host: 'ops.example.com' }, [])).toMatchObject({ status: 403 })
+  })
+})
+
+describe('the origin of a request', () => {
+  test.each([
+    ['127.0.0.1:4001', 'http://127.0.0.1:4001'],
+    ['localhost:4001', 'http://LOCALHOST:4001'],
+    ['localhost', 'http://localhost'],
+    ['localhost:80', 'http://localhost'],
+    ['localhost:443', 'https://localhost'],
+    ['ops.example.com', 'https://ops.example.com'],
+  ])('at %s, %s is its own', (host, origin) => {
+    expect(foreignRequest({ host, origin }, listed)).toBeUndefined()
+  })
+
+  test.each([
+    ['127.0.0.1:4001', 'null'],
+    ['127.0.0.1:4001', ''],
+    ['127.0.0.1:4001', 'http://127.0.0.1:4002'],
+    ['127.0.0.1:4001', 'http://127.0.0.1'],
+    ['127.0.0.1:4001', 'http://localhost:4001'],
+    ['127.0.0.1:4001', 'https://evil.example'],
+    ['127.0.0.1:4001', 'http://127.0.0.1:4001.evil.example'],
+    ['127.0.0.1:4001', 'http://127.0.0.1:4001@evil.example'],
+    ['localhost', 'file://localhost'],
+    ['localhost', 'chrome-extension://localhost'],
+    ['localhost', '//localhost'],
+  ])('at %s, %s is foreign', (host, origin) => {
+    expect(foreignRequest({ host, origin }, listed)).toMatchObject({
+      status: 403,
+      code: 'origin_not_allowed',
+    })
+  })
+})

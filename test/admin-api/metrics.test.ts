@@ -1,0 +1,256 @@
+import { describe, expect, test } from 'vitest'
+import { Metrics, queueStates, type QueueState } from '../../src/admin-api/index.ts'
+import type { EndpointChange, RequestRecord, SettledDelivery } from '../../src/model/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { MemoryStore } from '../../src/store/index.ts'
+import { addSamples, delivered, nowMs, retried } from '../cli/delivery-log/stores.ts'
+import { recordingRuntime } from '../support/recording-runtime.ts'
+import { ask, startAdmin } from './support.ts'
+
+function createMetrics(queues: () => Promise<readonly QueueState[]> = () => Promise.resolve([])) {
+  const { runtime, warnings } = recordingRuntime(new ManualClock(nowMs))
+  return { metrics: new Metrics({ queues, runtime }), warnings }
+}
+
+/** The lines of the metrics whose names begin like that, without their comments. */
+async function linesOf(metrics: Metrics, prefix: string): Promise<readonly string[]> {
+  const lines = (await metrics.text()).split('\n')
+  return lines.filter((line) => line.startsWith(prefix))
+}
+
+const settled: SettledDelivery = {
+  messageId: 'm_1',
+  type: 'track',
+  destinationId: 'crm',
+  state: 'delivered',
+  attempts: 1,
+  reason: null,
+}
+
+const request: RequestRecord = {
+  destinationId: 'crm',
+  deliveryId: 1,
+  messageId: 'm_1',
+  url: 'https://example.com/hook',
+  lane: 'first',
+  attempt: 1,
+  atMs: nowMs,
+  outcome: 'success',
+  status: 200,
+  error: null,
+  durationMs: 12,
+  excerpt: '',
+}
+
+const change = (url: string, state: EndpointChange['state']): EndpointChange => ({
+  destinationId: 'crm',
+  url,
+  state,
+  probeAtMs: null,
+  error: null,
+})
+
+describe('the metrics', () => {
+  test('count events by source and outcome, and rejections by code', async () => {
+    const { metrics } = createMetrics()
+    metrics.calls({ sourceId: 'website', outcome: 'routed', count: 2 })
+    metrics.calls({ sourceId: 'website', outcome: 'routed', count: 1 })
+    metrics.calls({ sourceId: 'website', outcome: 'filtered', count: 4 })
+    metrics.calls({ sourceId: 'app', outcome: 'duplicate', count: 1 })
+    metrics.calls({ sourceId: 'app', outcome: 'suppressed', count: 1 })
+    metrics.calls({ sourceId: 'app', outcome: 'no_event', count: 5 })
+    metrics.refused({ code: 'rate_limited' })
+    expect(await linesOf(metrics, 'evroute_events_')).toEqual([
+      'evroute_events_accepted_total{source="website",outcome="routed"} 3',
+      'evroute_events_accepted_total{source="website",outcome="filtered"} 4',
+      'evroute_events_accepted_total{source="app",outcome="duplicate"} 1',
+      'evroute_events_accepted_total{source="app",outcome="suppressed"} 1',
+      'evroute_events_rejected_total{source="app",code="no_event"} 5',
+    ])
+    expect(await linesOf(metrics, 'evroute_tracking_')).toEqual([
+      'evroute_tracking_requests_refused_total{code="rate_limited"} 1',
+    ])
+  })
+
+  test('count requests, deliveries and connections by destination', async () => {
+    const { metrics } = createMetrics()
+    metrics.request(request)
+    metrics.request({ ...request, outcome: 'retry' })
+    metrics.request({ ...request, outcome: 'retry' })
+    metrics.settled(settled)
+    metrics.settled({ ...settled, destinationId: 'mail', state: 'expired' })
+    metrics.connection({ destinationId: 'crm', kind: 'opened' })
+    metrics.connection({ destinationId: 'crm', kind: 'reused' })
+    metrics.connection({ destinationId: 'crm', kind: 'reused' })
+    expect(await linesOf(metrics, 'evroute_webhook_')).toEqual([
+      'evroute_webhook_requests_total{destination="crm",outcome="success"} 1',
+      'evroute_webhook_requests_total{destination="crm",outcome="retry"} 2',
+      'evroute_webhook_connections_opened_total{destination="crm"} 1',
+      'evroute_webhook_connections_reused_total{destination="crm"} 2',
+    ])
+    expect(await linesOf(metrics, 'evroute_deliveries_')).toEqual([
+      'evroute_deliveries_settled_total{destination="crm",state="delivered"} 1',
+      'evroute_deliveries_settled_total{destination="mail",state="expired"} 1',
+    ])
+  })
+
+  test('measure from acceptance to the answer, of what was delivered', async () => {
+    const { metrics } = createMetrics()
+    const after = (latencyMs: number) => ({ acceptedAtMs: nowMs, settledAtMs: nowMs + latencyMs })
+    metrics.settled({ ...settled, ...after(80) })
+    metrics.settled({ ...settled, ...after(20_000) })
+    metrics.settled({ ...settled, ...after(-5_000) })
+    metrics.settled({ ...settled, ...after(1_000), state: 'failed' })
+    metrics.settled(settled)
+    const lines = await linesOf(metrics, 'evroute_delivery_latency_seconds')
+    expect(lines).toContain('evroute_delivery_latency_seconds_count{destination="crm"} 3')
+    expect(lines).toContain('evroute_delivery_latency_seconds_sum{destination="crm"} 20.08')
+    const bucket = (le: string, count: number) =>
+      `evroute_delivery_latency_seconds_bucket{le="${le}",destination="crm"} ${count}`
+    expect(lines).toContain(bucket('0.005', 1))
+    expect(lines).toContain(bucket('0.1', 2))
+    expect(lines).toContain(bucket('10', 2))
+    expect(lines).toContain(bucket('30', 3))
+    expect(lines).toContain(bucket('14400', 3))
+  })
+
+  test('tell the depth and the age of queues as they are when they are read', async () => {
+    let queues: readonly QueueState[] = [
+      { destinationId: 'crm', pending: 7, oldestDueAtMs: nowMs - 90_500 },
+      { destinationId: 'mail', pending: 1, oldestDueAtMs: nowMs + 10_000 },
+      { destinationId: 'none', pending: 0, oldestDueAtMs: null },
+    ]
+    const { metrics } = createMetrics(() => Promise.resolve(queues))
+    expect(await linesOf(metrics, 'evroute_queue_')).toEqual([
+      'evroute_queue_deliveries{destination="crm"} 7',
+      'evroute_queue_deliveries{destination="mail"} 1',
+      'evroute_queue_deliveries{destination="none"} 0',
+      'evroute_queue_age_seconds{destination="crm"} 90.5',
+      'evroute_queue_age_seconds{destination="mail"} 0',
+      'evroute_queue_age_seconds{destination="none"} 0',
+    ])
+    queues = []
+    expect(await linesOf(metrics, 'evroute_queue_')).toEqual([])
+  })
+
+  test('do without queues when the store cannot be asked', async () => {
+    const { metrics, warnings } = createMetrics(() => Promise.reject(new Error('it is gone')))
+    metrics.request(request)
+    expect(await linesOf(metrics, 'evroute_queue_')).toEqual([])
+    expect(await linesOf(metrics, 'evroute_webhook_requests_total{')).toHaveLength(1)
+    expect(warnings[0]).toMatchObject({ error: 'it is gone' })
+  })
+
+  test('have a name, a type and a text of their own each, and none is shared', async () => {
+    const { metrics } = createMetrics()
+    createMetrics().metrics.request(request)
+    const text = await metrics.text()
+    expect(text).not.toContain('evroute_webhook_requests_total{')
+    const names = [...text.matchAll(/^# TYPE (evroute_\w+) (\w+)$/gm)]
+    expect(names).toHaveLength(11)
+    for (const [, name = '', type = ''] of names) {
+      expect(text).toMatch(new RegExp(`^# HELP ${name} [A-Z].*\\.$`, 'm'))
+      expect(name.endsWith('_total')).toBe(type === 'counter')
+    }
+    expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds /m)
+  })
+})
+
+describe('the breakers in the metrics', () => {
+  const a = { url: 'https://example.com/a?key=not-a-real-secret' }
+  const b = { url: 'https://example.com/b' }
+
+  async function statesOf(metrics: Metrics): Promise<readonly string[]> {
+    const lines = await linesOf(metrics, 'evroute_endpoint_breaker_state')
+    return lines
+      .filter((line) => line.endsWith(' 1'))
+      .map((line) => /endpoint="(.*)",state="(.*)"/.exec(line)?.slice(1).join(' ') ?? line)
+  }
+
+  test('are closed at first, and follow what they are told', async () => {
+    const { metrics } = createMetrics()
+    metrics.configured([{ id: 'crm', endpoints: [a, b] }])
+    expect(await statesOf(metrics)).toEqual([
+      'https://example.com/a closed',
+      'https://example.com/b closed',
+    ])
+    metrics.endpoint(change(a.url, 'open'))
+    expect(await linesOf(metrics, 'evroute_endpoint_breaker_state')).toEqual([
+      'evroute_endpoint_breaker_state{destination="crm",endpoint="https://example.com/a",state="open"} 1',
+      'evroute_endpoint_breaker_state{destination="crm",endpoint="https://example.com/a",state="recovering"} 0',
+      'evroute_endpoint_breaker_state{destination="crm",endpoint="https://example.com/a",state="closed"} 0',
+      'evroute_endpoint_breaker_state{destination="crm",endpoint="https://example.com/b",state="open"} 0',
+      'evroute_endpoint_breaker_state{destination="crm",endpoint="https://example.com/b",state="recovering"} 0',
+      'evroute_endpoint_breaker_state{destination="crm",endpoint="https://example.com/b",state="closed"} 1',
+    ])
+    metrics.endpoint(change(a.url, 'recovering'))
+    expect(await statesOf(metrics)).toContain('https://example.com/a recovering')
+    metrics.endpoint(change(a.url, 'closed'))
+    expect(await statesOf(metrics)).toContain('https://example.com/a closed')
+  })
+
+  test('are those of the configuration, through every change of it', async () => {
+    const { metrics } = createMetrics()
+    metrics.endpoint(change(a.url, 'open'))
+    metrics.configured([{ id: 'crm', endpoints: [a] }])
+    expect(await statesOf(metrics)).toEqual(['https://example.com/a closed'])
+    metrics.endpoint(change(a.url, 'open'))
+    metrics.endpoint(change(b.url, 'open'))
+    metrics.endpoint({ ...change(a.url, 'open'), destinationId: 'mail' })
+    metrics.configured([{ id: 'crm', endpoints: [b, a] }])
+    expect(await statesOf(metrics)).toEqual([
+      'https://example.com/b closed',
+      'https://example.com/a open',
+    ])
+    metrics.configured([{ id: 'crm', endpoints: [b] }])
+    expect(await statesOf(metrics)).toEqual(['https://example.com/b closed'])
+    metrics.configured([])
+    expect(await statesOf(metrics)).toEqual([])
+  })
+
+  test('stand for the worst where endpoints differ in their query only', async () => {
+    const { metrics } = createMetrics()
+    const other = { url: 'https://example.com/a?key=another' }
+    metrics.configured([{ id: 'crm', endpoints: [a, other, b] }])
+    metrics.endpoint(change(a.url, 'recovering'))
+    metrics.endpoint(change(other.url, 'open'))
+    expect(await statesOf(metrics)).toEqual([
+      'https://example.com/a open',
+      'https://example.com/b closed',
+    ])
+    metrics.endpoint(change(other.url, 'closed'))
+    expect(await statesOf(metrics)).toContain('https://example.com/a recovering')
+    expect(await metrics.text()).not.toMatch(/secret|another/)
+  })
+})
+
+describe('queueStates', () => {
+  test('asks what is pending, and since when the first is due', async () => {
+    const store = new MemoryStore()
+    const mail = { destinationIds: ['mail'] }
+    await addSamples(store, [
+      { ageMs: 5_000 },
+      { ageMs: 9_000 },
+      { ...delivered, ageMs: 60_000 },
+      { ...retried, ...mail },
+    ])
+    expect(await queueStates(store, ['crm', 'mail', 'none'])).toEqual([
+      { destinationId: 'crm', pending: 2, oldestDueAtMs: nowMs - 9_000 },
+      { destinationId: 'mail', pending: 1, oldestDueAtMs: nowMs + 3_600_000 },
+      { destinationId: 'none', pending: 0, oldestDueAtMs: null },
+    ])
+  })
+})
+
+describe('GET /metrics', () => {
+  test('is what Prometheus reads', async () => {
+    const { url } = await startAdmin({ samples: [{ ageMs: 30_000 }] })
+    const { status, headers, text } = await ask(`${url}/metrics`)
+    expect({ status, type: headers['content-type'] }).toEqual({
+      status: 200,
+      type: 'text/plain; version=0.0.4; charset=utf-8',
+    })
+    expect(text).toContain('\nevroute_queue_deliveries{destination="crm"} 1\n')
+    expect(text).toContain('\nevroute_queue_age_seconds{destination="crm"} 30\n')
+  })
+})

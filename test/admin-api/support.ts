@@ -1,0 +1,69 @@
+import { request } from 'undici'
+import { onTestFinished } from 'vitest'
+import { adminApp, Metrics, queueStates, type AdminApiOptions } from '../../src/admin-api/index.ts'
+import { listen } from '../../src/http/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { MemoryStore } from '../../src/store/index.ts'
+import { addSamples, nowMs, type Sample } from '../cli/delivery-log/stores.ts'
+import { recordingRuntime } from '../support/recording-runtime.ts'
+
+export const token = 'not-a-real-token'
+
+/** What differs from an admin API over an empty store. */
+export interface AdminSettings {
+  readonly samples?: readonly Sample[]
+  readonly options?: Partial<AdminApiOptions>
+}
+
+/** An admin API on a port of its own, until the test ends. */
+export async function startAdmin({ samples = [], options = {} }: AdminSettings = {}) {
+  const store = new MemoryStore()
+  await addSamples(store, samples)
+  const { runtime, warnings } = recordingRuntime(new ManualClock(nowMs))
+  const metrics = new Metrics({ queues: () => queueStates(store, ['crm', 'mail']), runtime })
+  const app = adminApp({
+    token,
+    log: store,
+    ledger: () => store.ledger(),
+    destinations: () => Promise.resolve([]),
+    ready: () => Promise.resolve([]),
+    metrics,
+    runtime,
+    ...options,
+  })
+  const listening = await listen(app, { host: '127.0.0.1', port: 0 })
+  onTestFinished(() => listening.close())
+  const { url, port } = listening
+  return { url, port, store, metrics, warnings }
+}
+
+/** A request to an admin API. */
+export interface Asked {
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE' | 'OPTIONS' | 'PATCH'
+  /** Beside the token. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** False sends no token. */
+  readonly hasToken?: boolean
+  readonly body?: string | Buffer | object
+}
+
+/** Asks, with the token. */
+export async function ask(url: string, asked: Asked = {}) {
+  const { method = 'GET', headers = {}, hasToken = true, body } = asked
+  const response = await request(url, {
+    method,
+    headers: { ...(hasToken ? { authorization: `Bearer ${token}` } : {}), ...headers },
+    body:
+      body === undefined || typeof body === 'string' || Buffer.isBuffer(body)
+        ? (body ?? null)
+        : JSON.stringify(body),
+  })
+  const text = await response.body.text()
+  const isJson = response.headers['content-type'] === 'application/json'
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    text,
+    body: isJson && text !== '' ? (JSON.parse(text) as unknown) : undefined,
+  }
+}
