@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { access, mkdir, rm, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { EvrouteError, messageOf, plainText, systemCode } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
@@ -75,7 +75,8 @@ function randomText(bytes: number): string {
 
 async function refuseReplacing(files: readonly NewFile[]): Promise<void> {
   for (const { path } of files) {
-    const isThere = await access(path).then(
+    // Not what a link leads to: the link itself is there.
+    const isThere = await lstat(path).then(
       () => true,
       () => false,
     )

@@ -35,8 +35,8 @@ export function findJsonError(text: string): JsonError | undefined {
     expected = next
     offset = token.lastIndex
   }
-  const rest = text.slice(offset)
-  const errorOffset = offset + (rest.length - rest.trimStart().length)
+  const spaces = text.slice(offset).search(/[^ \t\n\r]|$/)
+  const errorOffset = offset + spaces
   if (errorOffset === text.length && expected === 'nothing') return undefined
   return placeOf(text, errorOffset, expected)
 }

@@ -1,0 +1,171 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { readConfiguration } from '../../../src/service/index.ts'
+import { run } from '../../support/io.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const names = [
+  'evroute.secrets/write-key',
+  'evroute.secrets/shared-secret',
+  'evroute.secrets/admin-token',
+]
+
+const configIn = (folder: string): string => join(folder, 'evroute.config.json')
+
+function initIn(folder: string, argv: readonly string[] = []) {
+  return run(['init', '--config', configIn(folder), ...argv])
+}
+
+function textsIn(folder: string): Promise<readonly string[]> {
+  return Promise.all(
+    [...names, 'evroute.config.json'].map((name) => readFile(join(folder, name), 'utf8')),
+  )
+}
+
+describe('init', () => {
+  test('writes a configuration that works on this machine with secrets beside it', async () => {
+    const folder = await temporaryFolder()
+    const { code, stderr } = await initIn(folder)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const outcome = await readConfiguration(configIn(folder), {
+      env: {},
+      readFile: (path) => readFile(path, 'utf8'),
+    })
+    const [writeKey, sharedSecret, token] = (await textsIn(folder)).map((text) => text.trimEnd())
+    expect(outcome).toMatchObject({
+      kind: 'valid',
+      configuration: {
+        listen: { host: '127.0.0.1', port: 4000 },
+        admin: { port: 4001, token },
+        store: `sqlite:${folder}/evroute.db`,
+        sources: [{ id: 'website', enabled: true, writeKeys: [writeKey] }],
+        destinations: [
+          {
+            id: 'crm',
+            sourceIds: ['website'],
+            endpoints: [{ url: 'http://127.0.0.1:4100/', headers: { 'X-Team': 'growth' } }],
+            sharedSecret,
+            enabled: true,
+          },
+        ],
+      },
+    })
+  })
+
+  test('makes secrets that nobody else has, and that only their owner reads', async () => {
+    const [one, other] = [await temporaryFolder(), await temporaryFolder()]
+    await initIn(one)
+    await initIn(other)
+    const secrets = [...(await textsIn(one)).slice(0, 3), ...(await textsIn(other)).slice(0, 3)]
+    expect(new Set(secrets).size).toBe(6)
+    expect(secrets.every((secret) => /^(wk_)?[\w-]{24,}\n$/.test(secret))).toBe(true)
+    for (const name of names) expect((await stat(join(one, name))).mode & 0o777).toBe(0o600)
+  })
+
+  test('keeps the secrets out of git, and of the configuration', async () => {
+    const folder = await temporaryFolder()
+    await initIn(folder)
+    const git = (...argv: string[]) => promisify(execFile)('git', argv, { cwd: folder })
+    await git('init')
+    const { stdout } = await git('status', '--porcelain', '--untracked-files=all')
+    expect(stdout).toBe('?? evroute.config.json\n')
+    const [writeKey, sharedSecret, token, config] = await textsIn(folder)
+    for (const secret of [writeKey, sharedSecret, token]) {
+      expect(config).not.toContain(secret!.trimEnd())
+    }
+  })
+
+  test('says the five steps in which a destination is set up, and commands to go on with', async () => {
+    const folder = await temporaryFolder()
+    const { stdout } = await initIn(folder)
+    const steps = stdout.split('\n').filter((line) => /^ +\d\. /.test(line))
+    expect(steps.map((step) => step.slice(2, 25).trimEnd())).toEqual([
+      '1. type, sources',
+      '2. endpoints',
+      '3. headers',
+      '4. sharedSecret',
+      '5. enabled',
+    ])
+    expect(stdout).toContain(`evroute listen --secret @${folder}/evroute.secrets/shared-secret\n`)
+    expect(stdout).toContain(`evroute serve --config ${configIn(folder)}\n`)
+    const [, command = ''] = /(curl -u "[^"]+")/.exec(stdout) ?? []
+    const shown = await promisify(execFile)('bash', ['-c', command.replace('curl -u', 'echo')])
+    expect(shown.stdout).toBe(`${(await textsIn(folder))[0]!.trimEnd()}:\n`)
+  })
+
+  test('quotes paths that a shell would take apart', async () => {
+    const folder = join(await temporaryFolder(), "it's here")
+    const { stdout } = await initIn(folder)
+    const [, command = ''] = /evroute (serve --config .*)\n/.exec(stdout) ?? []
+    const shown = await promisify(execFile)('bash', ['-c', `printf '%s\\n' ${command}`])
+    expect(shown.stdout).toBe(`serve\n--config\n${configIn(folder)}\n`)
+  })
+
+  test('replaces nothing, whichever of the files is there', async () => {
+    for (const name of ['evroute.config.json', ...names]) {
+      const folder = await temporaryFolder()
+      await mkdir(join(folder, 'evroute.secrets'))
+      await writeFile(join(folder, name), 'mine')
+      const { code, stdout, stderr } = await initIn(folder)
+      expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
+      expect(stderr).toBe(
+        `evroute: Cannot write ${join(folder, name)}: it is there already. Pass --force to replace it and everything that belongs to it, secrets too.\n`,
+      )
+      const files = await readdir(folder, { recursive: true })
+      expect(files.sort()).toEqual(['evroute.secrets', name].sort())
+      expect(await readFile(join(folder, name), 'utf8')).toBe('mine')
+    }
+  })
+
+  test('replaces everything with --force, and follows no link', async () => {
+    const folder = await temporaryFolder()
+    await initIn(folder)
+    const before = await textsIn(folder)
+    const secret = join(folder, names[1]!)
+    const elsewhere = join(folder, 'elsewhere')
+    await writeFile(elsewhere, 'mine')
+    await promisify(execFile)('ln', ['-sf', elsewhere, secret])
+    expect(await initIn(folder, ['--force'])).toMatchObject({ code: 0 })
+    const after = await textsIn(folder)
+    expect(after.slice(0, 3).every((text, index) => text !== before[index])).toBe(true)
+    expect(after[3]).toBe(before[3])
+    expect(await readFile(elsewhere, 'utf8')).toBe('mine')
+    expect((await stat(secret)).mode & 0o777).toBe(0o600)
+  })
+
+  test('takes a link that leads nowhere for a file that is there', async () => {
+    const folder = await temporaryFolder()
+    await symlink(join(folder, 'nowhere'), join(folder, 'evroute.config.json'))
+    expect(await initIn(folder)).toMatchObject({ code: 7 })
+    expect(await readdir(folder)).toEqual(['evroute.config.json'])
+  })
+
+  test('says what it wrote in a record, without secrets', async () => {
+    const folder = await temporaryFolder()
+    const { records, stdout } = await initIn(folder, ['--json'])
+    expect(records).toEqual([
+      {
+        v: 1,
+        kind: 'init',
+        config: configIn(folder),
+        files: ['evroute.secrets/.gitignore', ...names, 'evroute.config.json'].map((name) =>
+          join(folder, name),
+        ),
+      },
+    ])
+    for (const secret of (await textsIn(folder)).slice(0, 3)) {
+      expect(stdout).not.toContain(secret.trimEnd())
+    }
+  })
+
+  test('ends with 7 where it cannot write', async () => {
+    const folder = await temporaryFolder()
+    await writeFile(join(folder, 'file'), '')
+    const { code, stderr } = await initIn(join(folder, 'file'))
+    expect(code).toBe(7)
+    expect(stderr).toContain('Check that its folder can be written to.')
+  })
+})

@@ -1,0 +1,308 @@
+import { describe, expect, test } from 'vitest'
+import { EvrouteError } from '../../../src/model/index.ts'
+import { ConfigurationError, problemText } from '../../../src/service/index.ts'
+import { documentWith, problemsOf, readDocument } from './read-document.ts'
+
+const endpoint = { url: 'https://example.com/hook' }
+const wholeNumber = 'it is a whole number from 0 to 65535'
+
+describe('what is wrong', () => {
+  test.each<[string, unknown, string]>([
+    [
+      'a document that is none',
+      [],
+      ': Cannot use a list: it is an object with "sources" and "destinations"',
+    ],
+    [
+      'no sources',
+      { sources: [] },
+      'sources: Cannot use a list: it is a list of at least one source',
+    ],
+    [
+      'a port that is none',
+      documentWith({ listen: { port: 65_536 } }),
+      `listen.port: Cannot use 65536: ${wholeNumber}`,
+    ],
+    [
+      'half a port',
+      documentWith({ listen: { port: 0.5 } }),
+      `listen.port: Cannot use 0.5: ${wholeNumber}`,
+    ],
+    [
+      'a port in quotes',
+      documentWith({ listen: { port: '4000' } }),
+      `listen.port: Cannot use "4000": ${wholeNumber}`,
+    ],
+    [
+      'an empty host',
+      documentWith({ listen: { host: '' } }),
+      'listen.host: Cannot use "": it is an address or name of this machine, such as 127.0.0.1',
+    ],
+    [
+      'another store',
+      documentWith({ store: 'mysql://x' }),
+      'store: Cannot use "mysql://x": it is memory: or sqlite:<file>, such as sqlite:./evroute.db',
+    ],
+    [
+      'an admin API without a token',
+      documentWith({ admin: {} }),
+      'admin.token: Cannot be left out: it is letters, digits and . _ ~ + / - as bearer tokens have them, given as a value, env:NAME or @file',
+    ],
+    [
+      'a range that is none',
+      documentWith({ network: { allow: ['10.0.0.0/8', '10.0.0.0/33'] } }),
+      'network.allow[1]: Cannot allow "10.0.0.0/33": it is not an address, a range or a host name',
+    ],
+    [
+      'a time that is none',
+      documentWith({ retention: { failed: '1 week' } }),
+      'retention.failed: Cannot use "1 week": it is a duration such as 90s, 4h or 30d, from 1m to 3650d',
+    ],
+    [
+      'a time that is too short',
+      documentWith({ retention: { messageIds: '59s' } }),
+      'retention.messageIds: Cannot use "59s": it is a duration such as 90s, 4h or 30d, from 1m to 3650d',
+    ],
+    [
+      'no queue',
+      documentWith({ limits: { pendingDeliveries: 0 } }),
+      'limits.pendingDeliveries: Cannot use 0: it is a whole number from 1 to 1000000000',
+    ],
+    [
+      'an id with a slash',
+      documentWith({ source: { id: '../website' }, destination: { sources: ['website'] } }),
+      'sources[0].id: Cannot use "../website": it is 1 to 64 letters, digits, "." "_" and "-", beginning with a letter or digit',
+    ],
+    [
+      'a source without write keys',
+      documentWith({ source: { writeKeys: [] } }),
+      'sources[0].writeKeys: Cannot use a list: it is a list of at least one write key',
+    ],
+    [
+      'an archive of another type',
+      documentWith({ source: { archive: 'archive' } }),
+      'sources[0].archive: Cannot use "archive": it is an object',
+    ],
+    [
+      'another type of destination',
+      documentWith({ destination: { type: 'webhooks' } }),
+      'destinations[0].type: Cannot use "webhooks": it is "Webhooks"',
+    ],
+    [
+      'a source that does not exist',
+      documentWith({ destination: { sources: ['website', 'web'] } }),
+      'destinations[0].sources[1]: Cannot take events of "web": there is no source with this id',
+    ],
+    [
+      'a source that is named twice',
+      documentWith({ destination: { sources: ['website', 'website'] } }),
+      'destinations[0].sources[1]: Cannot use this a second time: the destination takes its events already',
+    ],
+    [
+      'no endpoint',
+      documentWith({ destination: { endpoints: [] } }),
+      'destinations[0].endpoints: Cannot use a list: it is a list of 1 to 5 endpoints',
+    ],
+    [
+      'six endpoints',
+      documentWith({ destination: { endpoints: Array(6).fill(endpoint) } }),
+      'destinations[0].endpoints: Cannot use a list: it is a list of 1 to 5 endpoints',
+    ],
+    [
+      'an endpoint that is listed twice',
+      documentWith({ destination: { endpoints: [endpoint, endpoint] } }),
+      'destinations[0].endpoints: Cannot send to https://example.com/hook twice: it is listed twice',
+    ],
+    [
+      'a URL without a scheme',
+      documentWith({ destination: { endpoints: [endpoint, { url: 'example.com' }] } }),
+      'destinations[0].endpoints[1].url: Cannot send to "example.com": it is not a full http or https URL',
+    ],
+    [
+      'a private address',
+      documentWith({ destination: { endpoints: [{ url: 'http://10.0.0.5/' }] } }),
+      'destinations[0].endpoints[0].url: Cannot send to 10.0.0.5: it is a private address (10.0.0.0/8). List it in network.allow if that is meant',
+    ],
+    [
+      'a reserved header',
+      documentWith({
+        destination: {
+          endpoints: [{ ...endpoint, headers: { 'X-Team': 'growth', 'x-signature': '0' } }],
+        },
+      }),
+      'destinations[0].endpoints[0].headers["x-signature"]: Cannot send a static header x-signature: its value is not free to choose',
+    ],
+    [
+      'a header that differs in case only',
+      documentWith({
+        destination: { endpoints: [{ ...endpoint, headers: { 'X-Team': 'a', 'x-team': 'b' } }] },
+      }),
+      'destinations[0].endpoints[0].headers["x-team"]: Cannot send a header twice: it is X-Team as well',
+    ],
+    [
+      'a header that is a number',
+      documentWith({ destination: { endpoints: [{ ...endpoint, headers: { 'X-Team': 1 } }] } }),
+      'destinations[0].endpoints[0].headers["X-Team"]: Cannot use this value: it is a text, given as a value, env:NAME or @file',
+    ],
+    [
+      'an empty secret',
+      documentWith({ destination: { sharedSecret: '' } }),
+      'destinations[0].sharedSecret: Cannot use this value: it is a text that is not empty, given as a value, env:NAME or @file, or null to send without X-Signature',
+    ],
+    [
+      'a signing secret that is too short',
+      documentWith({ destination: { standardWebhooks: { secrets: ['whsec_c2hvcnQ='] } } }),
+      'destinations[0].standardWebhooks.secrets[0]: Cannot use this value: it is a text, or whsec_ and the base64 of 24 to 64 bytes, given as a value, env:NAME or @file',
+    ],
+    [
+      'signing secrets without their object',
+      documentWith({ destination: { standardWebhooks: ['a'] } }),
+      'destinations[0].standardWebhooks: Cannot use a list: it is true, false or an object with "secrets"',
+    ],
+    [
+      'other alias keys',
+      documentWith({ destination: { aliasKeys: 'Camel' } }),
+      'destinations[0].aliasKeys: Cannot use "Camel": it is "spec", "camel" or "both"',
+    ],
+    [
+      'a window over four hours',
+      documentWith({ destination: { retryFor: '4.1h' } }),
+      'destinations[0].retryFor: Cannot use "4.1h": it is a duration such as 90s, 4h or 30d, from 0s to 4h',
+    ],
+    [
+      'too many requests at once',
+      documentWith({ destination: { concurrency: 1_001 } }),
+      'destinations[0].concurrency: Cannot use 1001: it is a whole number from 1 to 1000',
+    ],
+    [
+      'a flag in quotes',
+      documentWith({ destination: { acceptsHistorical: 'false' } }),
+      'destinations[0].acceptsHistorical: Cannot use "false": it is true or false',
+    ],
+  ])('is told of %s', async (_name, document, problem) => {
+    expect(await problemsOf(document)).toContain(problem)
+  })
+
+  test('of ids and write keys that are not unique is told where they stand again', async () => {
+    const { sources, destinations } = documentWith({}) as Record<string, readonly object[]>
+    const document = {
+      sources: [...sources!, { id: 'website', writeKeys: ['wk_other', 'env:KEY'] }],
+      destinations: [...destinations!, ...destinations!],
+    }
+    expect(await problemsOf(document, { env: { KEY: 'wk_example' } })).toEqual([
+      'destinations[1].id: Cannot use this a second time: another destination has this id',
+      'sources[1].id: Cannot use this a second time: another source has this id',
+      'sources[1].writeKeys[1]: Cannot use this a second time: it identifies another source, or stands here twice',
+    ])
+  })
+
+  test('is told all at once, each place once and in order', async () => {
+    const document = documentWith({
+      listen: { port: -1, hots: '::1' },
+      admin: { token: 'env:MISSING' },
+      source: { writeKeys: ['two words', 7] },
+      destination: {
+        endpoints: [
+          { url: 'ftp://example.com' },
+          { url: 'https://example.com', headers: { Host: 'a' } },
+        ],
+        sources: ['shop'],
+        sharedSecert: 'a',
+      },
+    })
+    const paths = (await problemsOf(document)).map((problem) => problem.split(': ')[0])
+    expect(paths).toEqual([
+      'admin.token',
+      'destinations[0].endpoints[0].url',
+      'destinations[0].endpoints[1].headers.Host',
+      'destinations[0].sharedSecert',
+      'destinations[0].sources[0]',
+      'listen.hots',
+      'listen.port',
+      'sources[0].writeKeys[0]',
+      'sources[0].writeKeys[1]',
+    ])
+  })
+
+  test('orders what is listed by its number', async () => {
+    const sources = Array.from({ length: 11 }, (_, index) => ({ id: `s${index}`, writeKeys: [] }))
+    const paths = (await problemsOf({ sources })).map((problem) => problem.split(': ')[0])
+    expect(paths.slice(1, 4)).toEqual([
+      'sources[1].writeKeys',
+      'sources[2].writeKeys',
+      'sources[3].writeKeys',
+    ])
+    expect(paths.at(-1)).toBe('sources[10].writeKeys')
+  })
+
+  test('takes an unknown key for a mistake, and names the one that is near', async () => {
+    const outcome = await readDocument(
+      documentWith({
+        destination: { sharedSecert: 'a', colour: 'red' },
+        admin: { token: 'a', prot: 1 },
+      }),
+    )
+    expect(outcome).toMatchObject({
+      problems: [
+        { path: 'admin.prot', hint: 'Did you mean "port"?' },
+        {
+          path: 'destinations[0].colour',
+          message: 'Cannot use this key: there is no such setting',
+          hint: expect.stringMatching(/^The settings here are id, type, sources, .*\.$/) as string,
+        },
+        { path: 'destinations[0].sharedSecert', hint: 'Did you mean "sharedSecret"?' },
+      ],
+    })
+  })
+
+  test('takes __proto__ for a key like any other', async () => {
+    const text = `{ "__proto__": { "sources": [] }, "sources": [{ "id": "a", "writeKeys": ["k"] }] }`
+    expect(await problemsOf(text)).toEqual([
+      '__proto__: Cannot use this key: there is no such setting',
+    ])
+  })
+
+  test('is told without refusing addresses as long as it cannot be told which are allowed', async () => {
+    const document = documentWith({
+      network: { allow: ['127.0.0.0/88'] },
+      destination: { endpoints: [{ url: 'http://127.0.0.1/' }] },
+    })
+    expect(await problemsOf(document)).toEqual([
+      'network.allow[0]: Cannot allow "127.0.0.0/88": it is not an address, a range or a host name',
+    ])
+  })
+
+  test('never shows a value that may be secret', async () => {
+    const secret = 'no secret\u0000'
+    const document = documentWith({
+      admin: { token: secret },
+      source: { writeKeys: [secret] },
+      destination: {
+        endpoints: [{ ...endpoint, headers: { Authorization: secret } }],
+        standardWebhooks: { secrets: [{ secret }] },
+        sharedSecret: { secret },
+      },
+    })
+    const outcome = await readDocument(document)
+    expect(outcome).toMatchObject({ kind: 'invalid', problems: { length: 5 } })
+    expect(JSON.stringify(outcome)).not.toContain('no secret')
+  })
+})
+
+describe('the error of a configuration', () => {
+  test('lists all that is wrong in lines that are safe to print', () => {
+    const error = new ConfigurationError('evroute.config.json', [
+      { path: 'a["\u001b[2J"]', message: 'Cannot use this', hint: 'Write that.' },
+      { path: '', message: 'Cannot use it', hint: undefined },
+    ])
+    expect(error).toBeInstanceOf(EvrouteError)
+    expect(error.code).toBe('invalid_setting')
+    expect(error.message).toBe(
+      'Cannot use evroute.config.json: 2 settings are wrong\n  a[""]: Cannot use this. Write that.\n  Cannot use it',
+    )
+    expect(new ConfigurationError('a.json', error.problems.slice(1)).message).toContain(
+      '1 setting is wrong',
+    )
+    expect(problemText(error.problems[0]!)).not.toContain('\u001b')
+  })
+})

@@ -1,0 +1,74 @@
+import { readConfiguration, type ConfigurationOutcome } from '../../../src/service/index.ts'
+
+/** What is around a configuration. */
+export interface Surroundings {
+  /** The environment's variables; none by default. */
+  readonly env?: Readonly<Record<string, string>>
+  /** The texts of other files, by their absolute paths. */
+  readonly files?: Readonly<Record<string, string>>
+}
+
+export const folder = '/srv/evroute'
+
+/** Reads a document, or the text of one, as /srv/evroute/evroute.config.json. */
+export function readDocument(
+  document: unknown,
+  { env = {}, files = {} }: Surroundings = {},
+): Promise<ConfigurationOutcome> {
+  const path = `${folder}/evroute.config.json`
+  const text = typeof document === 'string' ? document : JSON.stringify(document)
+  const texts: Readonly<Record<string, string>> = { ...files, [path]: text }
+  return readConfiguration(path, {
+    env,
+    readFile: (file) => {
+      const found = texts[file]
+      if (found !== undefined) return Promise.resolve(found)
+      return Promise.reject(Object.assign(new Error(`ENOENT: ${file}`), { code: 'ENOENT' }))
+    },
+  })
+}
+
+/** Reads what must be valid. */
+export async function readValid(
+  document: unknown,
+  surroundings?: Surroundings,
+): Promise<Extract<ConfigurationOutcome, { kind: 'valid' }>> {
+  const outcome = await readDocument(document, surroundings)
+  if (outcome.kind === 'valid') return outcome
+  throw new Error(`It is invalid: ${JSON.stringify(outcome.problems)}`)
+}
+
+/** Every problem of a document as `path: message`. */
+export async function problemsOf(
+  document: unknown,
+  surroundings?: Surroundings,
+): Promise<readonly string[]> {
+  const outcome = await readDocument(document, surroundings)
+  if (outcome.kind === 'valid') return []
+  return outcome.problems.map(({ path, message }) => `${path}: ${message}`)
+}
+
+/** Settings of the one source, of the one destination, and whole sections. */
+export interface GivenSettings {
+  readonly source?: object
+  readonly destination?: object
+  readonly [section: string]: unknown
+}
+
+/** The smallest source and destination, with what is given in place of their settings. */
+export function documentWith(given: GivenSettings): object {
+  const { source = {}, destination = {}, ...others } = given
+  return {
+    sources: [{ id: 'website', writeKeys: ['wk_example'], ...source }],
+    destinations: [
+      {
+        id: 'crm',
+        type: 'Webhooks',
+        sources: ['website'],
+        endpoints: [{ url: 'https://example.com/hook' }],
+        ...destination,
+      },
+    ],
+    ...others,
+  }
+}
