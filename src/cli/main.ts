@@ -48,9 +48,16 @@ async function run(
 }
 
 /** The command line that shows help for what was tried. */
-function helpOf(program: Command, [name]: readonly string[]): string {
-  const command = program.commands.find((each) => each.name() === name)
-  return command === undefined ? 'evroute --help' : `evroute ${command.name()} --help`
+function helpOf(program: Command, argv: readonly string[]): string {
+  const names = ['evroute']
+  let command = program
+  for (const argument of argv) {
+    const next = command.commands.find((each) => each.name() === argument)
+    if (next === undefined) break
+    names.push(argument)
+    command = next
+  }
+  return `${names.join(' ')} --help`
 }
 
 function usageError(error: CommanderError, help: string): EvrouteError {

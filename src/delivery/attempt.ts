@@ -103,6 +103,10 @@ async function askEndpoint(
   if (outcome.kind === 'timeout') {
     log.warn('webhook timed out', { code: 'timeout', messageId, url })
   }
+  if (outcome.kind === 'address_refused') {
+    const { code, message } = outcome
+    log.warn('webhook refused', { code, reason: message, messageId, url })
+  }
   observer.request(record)
   ended(record)
   const retryAfter = outcome.kind === 'answered' ? outcome.retryAfter : undefined

@@ -46,6 +46,8 @@ export interface DispatcherOptions {
 
 const dedupeWindowMsDefault = 24 * 60 * 60 * 1_000
 const requestsMaxDefault = 512
+/** No endpoint is probed sooner, however short the retry window is. */
+const openMsMin = 1_000
 /** Deliveries that are given up at once when their endpoint stays down. */
 const givenUpAtOnceMax = 500
 
@@ -365,12 +367,14 @@ function roundTarget({
   return { queue, sender, retryPolicy }
 }
 
-/** Where deliveries are retried for a short time only, an endpoint is probed more than once in it. */
+/** Where deliveries are retried for a short time only, an endpoint is probed twice in it at least. */
 function breakerPolicy(retryWindowMs: number): BreakerPolicy {
   const { openMs, openMsMax } = defaultBreakerPolicy
+  const longestMs = Math.max(retryWindowMs / 2, openMsMin)
   return {
     ...defaultBreakerPolicy,
-    openMsMax: Math.max(openMs, Math.min(openMsMax, retryWindowMs / 2)),
+    openMs: Math.min(openMs, longestMs),
+    openMsMax: Math.min(openMsMax, longestMs),
   }
 }
 

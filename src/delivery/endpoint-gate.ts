@@ -73,10 +73,18 @@ export class EndpointGate {
 }
 
 /**
- * An endpoint that answers is well, also when it refuses a webhook for good. A certificate that is not
- * trusted says nothing: the request was not sent.
+ * An endpoint that answers is well, also when it refuses a webhook for good. Where nothing was sent,
+ * because its certificate or its address is not trusted, that says nothing of it.
  */
 function healthOf(outcome: RequestOutcome): EndpointHealth {
-  if (outcome.kind === 'interrupted' || outcome.kind === 'certificate_refused') return 'neutral'
-  return judge(outcome).verdict === 'retry' ? 'failure' : 'success'
+  switch (outcome.kind) {
+    case 'interrupted':
+    case 'certificate_refused':
+    case 'address_refused':
+      return 'neutral'
+    case 'answered':
+    case 'timeout':
+    case 'connection_failed':
+      return judge(outcome).verdict === 'retry' ? 'failure' : 'success'
+  }
 }

@@ -13,7 +13,15 @@ import type { RequestOutcome } from '../../src/webhook/index.ts'
 import { gate } from '../support/gate.ts'
 import { recordingRuntime, startMs, type RecordingRuntime } from '../support/recording-runtime.ts'
 import { quiet } from './dispatching.ts'
-import { answered, certificateRefused, destinationOf, leased, urlOf, urlsOf } from './samples.ts'
+import {
+  addressRefused,
+  answered,
+  certificateRefused,
+  destinationOf,
+  leased,
+  urlOf,
+  urlsOf,
+} from './samples.ts'
 
 /** Starts a round over that many endpoints. */
 function start(
@@ -234,6 +242,20 @@ describe('a request', () => {
     ])
     expect(told.warnings).toEqual([
       { message: 'webhook timed out', code: 'timeout', messageId: 'm_1', url: urlOf('b') },
+    ])
+  })
+
+  test('to a refused address is logged with the rule that refuses it', async () => {
+    const { told, settlement } = await round([addressRefused])
+    expect(settlement).toMatchObject({ kind: 'failed', reason: 'private_address' })
+    expect(told.warnings).toEqual([
+      {
+        message: 'webhook refused',
+        code: 'private_address',
+        reason: 'Cannot send to 10.0.0.5: it is a private address',
+        messageId: 'm_1',
+        url: urlOf('a'),
+      },
     ])
   })
 

@@ -3,7 +3,7 @@ import { defaultBreakerPolicy } from '../../src/delivery/index.ts'
 import { EndpointGate, type Passage } from '../../src/delivery/endpoint-gate.ts'
 import type { RequestOutcome } from '../../src/webhook/index.ts'
 import { startMs } from '../support/recording-runtime.ts'
-import { answered, certificateRefused, destinationOf } from './samples.ts'
+import { addressRefused, answered, certificateRefused, destinationOf } from './samples.ts'
 
 const { consecutiveFailures, openMs } = defaultBreakerPolicy
 
@@ -105,6 +105,7 @@ describe('what counts as a failure', () => {
     { name: 'not a refusal for good', outcome: answered(404), opens: false },
     { name: 'not a redirect', outcome: answered(302), opens: false },
     { name: 'not a bad certificate', outcome: certificateRefused, opens: false },
+    { name: 'not a refused address', outcome: addressRefused, opens: false },
     { name: 'not our own end', outcome: { kind: 'interrupted' }, opens: false },
   ] as const)('$name', ({ outcome, opens }) => {
     const gate = gateOf()
@@ -114,10 +115,11 @@ describe('what counts as a failure', () => {
     expect(gate.access(startMs, 'first')).toBe(opens ? 'leave_out' : 'ask')
   })
 
-  test('neither a bad certificate nor our own end breaks a row of failures', () => {
+  test('neither a bad certificate or address nor our own end breaks a row of failures', () => {
     const gate = gateOf()
     ask(gate, answered(503), consecutiveFailures - 1)
     ask(gate, certificateRefused, 1)
+    ask(gate, addressRefused, 1)
     ask(gate, { kind: 'interrupted' }, 1)
     ask(gate, answered(503), 1)
     expect(gate.access(startMs, 'first')).toBe('leave_out')

@@ -46,6 +46,13 @@ export function answered(status: number, retryAfter?: string): RequestOutcome {
   return { kind: 'answered', status, retryAfter, excerpt: '' }
 }
 
+/** An address that nothing is sent to. */
+export const addressRefused: RequestOutcome = {
+  kind: 'address_refused',
+  code: 'private_address',
+  message: 'Cannot send to 10.0.0.5: it is a private address',
+}
+
 /** A certificate that is not trusted. */
 export const certificateRefused: RequestOutcome = {
   kind: 'certificate_refused',

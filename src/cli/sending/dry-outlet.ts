@@ -15,7 +15,7 @@ import { signBody } from '../../webhook/index.ts'
 import { CallQueue, queueOptions, type OfferResult, type RowPlace } from './call-queue.ts'
 import { noDeletions, readDeletion } from './deletion.ts'
 import type { Outlet, OutletLedger, OutletParts } from './outlet.ts'
-import { commandLineSourceId, type SendingTarget } from './sending-options.ts'
+import { commandLineSourceId, sourceIdOf, type SendingTarget } from './sending-options.ts'
 
 /** Why an event is sent, or is not: routing decides, but for what came before. */
 export type PlanReason = RoutingReason | 'duplicate'
@@ -121,7 +121,10 @@ class WebhookPlanning implements Planning {
   }
 
   async accept(calls: readonly unknown[]): Promise<readonly RejectedCall[]> {
-    const results = await this.#intake.accept({ sourceId: commandLineSourceId, calls })
+    const results = await this.#intake.accept({
+      sourceId: sourceIdOf(this.#destination),
+      calls,
+    })
     this.#show(results.filter((result) => result.kind === 'accepted'))
     return results.filter((result) => result.kind === 'rejected')
   }
@@ -129,7 +132,7 @@ class WebhookPlanning implements Planning {
   async offerDeletion(row: JsonObject): Promise<OfferResult> {
     const deletion = readDeletion(row)
     if (deletion.kind === 'rejected') return deletion
-    this.#show(await this.#intake.acceptDeletion(deletion, commandLineSourceId))
+    this.#show(await this.#intake.acceptDeletion(deletion, sourceIdOf(this.#destination)))
     return { kind: 'taken' }
   }
 

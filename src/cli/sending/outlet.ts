@@ -15,6 +15,8 @@ export interface OutletLedger extends DeliveryLedger {
 
 /** The way that rows leave a command. */
 export interface Outlet {
+  /** Whether deliveries of earlier runs to the same destination failed or expired, and are kept. */
+  readonly hasFailedBefore?: boolean
   /** Takes one row in, waiting while too many are under way. */
   offer(row: JsonObject, place: RowPlace): Promise<OfferResult>
   /** Resolves once everything that was taken has come to its end. */

@@ -1,4 +1,5 @@
 import type { BatchRetry } from '../../client/index.ts'
+import { defaultRetryPolicy } from '../../delivery/index.ts'
 import {
   formatDuration,
   type EndpointChange,
@@ -34,6 +35,9 @@ import { deliveryRecord, requestRecord } from './sending-records.ts'
 const problemLinesMax = 20
 /** Lines about rejected rows: they are all that says which rows to mend. */
 const rejectionLinesMax = 100
+
+/** The earliest that a delivery is tried again. */
+const firstRetryMs = defaultRetryPolicy.firstDelayMs * (1 - defaultRetryPolicy.jitter)
 
 /** What a transfer ends with. */
 export interface Closing {
@@ -247,7 +251,7 @@ export class Report implements Observer {
   /** Says once that what fails for now is not given up: the next line may take a while. */
   #announceRetries(error: string | null): void {
     const { quiet, retryForMs } = this.#options
-    if (this.#retriesAnnounced || quiet || retryForMs === 0) return
+    if (this.#retriesAnnounced || quiet || retryForMs < firstRetryMs) return
     this.#retriesAnnounced = true
     const cause =
       error === 'ECONNREFUSED' ? 'Nothing listens there; is `evroute listen` running? ' : ''
@@ -272,7 +276,7 @@ export class Report implements Observer {
   #progressText(): string {
     const rate = Math.round(this.#done / (this.#elapsedMs() / 1_000))
     const parts = [`${formatCount(this.#done)} done`, `${formatCount(rate)}/s`]
-    if (this.#failed > 0) parts.push(`${formatCount(this.#failed)} failed`)
+    if (this.#failed > 0) parts.push(`${formatCount(this.#failed)} not delivered`)
     if (this.#lastProblem !== '') parts.push(`last problem: ${this.#lastProblem}`)
     return parts.join(' · ')
   }

@@ -26,12 +26,25 @@ export class RowCounts {
     return { read: this.#read, rejected: this.#rejected, ...stored }
   }
 
+  /** Rows that were read and that the outlet knows nothing of yet. */
+  waiting(stored: OutletLedger): number {
+    return Math.max(0, this.#read - this.#rejected - stored.accepted)
+  }
+
+  /**
+   * The books of a transfer over a store that was cut short: rows that are not in the store count for
+   * nothing, since the next run reads them again.
+   */
+  booksOfStore(stored: OutletLedger): OutletLedger & Ledger {
+    return { ...this.books(stored), read: stored.accepted + this.#rejected }
+  }
+
   /**
    * The books of a transfer that was cut short: rows that were read and that the outlet knows nothing
    * of yet were accepted too, and wait for their delivery.
    */
   booksOfCut(stored: OutletLedger): OutletLedger & Ledger {
-    const waiting = Math.max(0, this.#read - this.#rejected - stored.accepted)
+    const waiting = this.waiting(stored)
     return {
       ...this.books(stored),
       accepted: stored.accepted + waiting,

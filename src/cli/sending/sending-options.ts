@@ -194,12 +194,14 @@ async function readTarget(flags: SendingFlags, io: Io): Promise<SendingTarget> {
   // Loaded only now, with the HTTP client behind it, so that help and usage errors come at once.
   const { checkDestination } = await import('../../webhook/index.ts')
   const headers = flags.header ?? {}
-  const destination = checkDestination({
-    id: adHocDestinationId(urls),
-    sourceIds: [commandLineSourceId],
+  const given = checkDestination({
+    id: 'to',
+    sourceIds: [],
     endpoints: urls.map((url) => ({ url, headers })),
     sharedSecret: await readSecret(flags.secret, io),
   })
+  const id = adHocDestinationId(given.endpoints.map(({ url }) => url))
+  const destination = { ...given, id, sourceIds: [`${commandLineSourceId}:${id}`] }
   return { kind: 'webhooks', destination }
 }
 
@@ -264,10 +266,19 @@ function within(
 /** The source of everything that the command line sends. */
 export const commandLineSourceId = 'cli'
 
-/** The same URLs make the same destination, run after run. */
+/**
+ * The source under which calls to an ad-hoc destination are accepted: one for each, so that what was
+ * sent to one is not taken for a duplicate when it is sent to another.
+ */
+export function sourceIdOf({ sourceIds: [sourceId = commandLineSourceId] }: Destination): string {
+  return sourceId
+}
+
+/** The same URLs make the same destination, run after run; its host is there for people to see. */
 function adHocDestinationId(urls: readonly string[]): string {
   const hash = createHash('sha256')
     .update([...urls].sort().join('\n'))
     .digest('hex')
-  return `to-${hash.slice(0, 12)}`
+  const host = new URL(urls[0] ?? defaultUrl).host.replaceAll(/[^a-z0-9.]/g, '-')
+  return `to-${host.slice(0, 40)}-${hash.slice(0, 8)}`
 }

@@ -67,10 +67,10 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
     const isCut = io.stop.aborted || errors.some(({ isOurs }) => isOurs)
     if (isCut) await outlet.stop()
     const stored = await outlet.ledger()
-    const ledger = isCut ? counts.booksOfCut(stored) : counts.books(stored)
+    const ledger = isCut ? booksOfCut(request, counts, stored) : counts.books(stored)
     report.summary({ ledger, durationMs: elapsedMs(), skipped: skipped?.() })
     const codes = errors.map(({ error }) => exitCodeOf(error))
-    return gravest([...codes, verdict({ ledger, report, stop: io.stop, options })])
+    return gravest([...codes, verdict({ ledger, report, stop: io.stop, options, outlet })])
   } finally {
     report.close()
     await outlet.close()
@@ -170,8 +170,9 @@ function verdict(end: {
   readonly report: Report
   readonly stop: AbortSignal
   readonly options: SendingOptions
+  readonly outlet: Outlet
 }): ExitCode {
-  const { ledger, report, stop, options } = end
+  const { ledger, report, stop, options, outlet } = end
   const codes: ExitCode[] = []
   for (const { equation } of imbalances(ledger)) {
     report.note(`The counts do not balance: ${equation}. This is a fault of evroute`)
@@ -185,13 +186,28 @@ function verdict(end: {
     codes.push(exitCodes.interrupted)
   }
   if (ledger.failed + ledger.expired > 0) codes.push(exitCodes.deliveryFailed)
+  // What is a duplicate now may be what was not delivered then.
+  if (ledger.duplicate > 0 && outlet.hasFailedBefore === true) {
+    const how = `see \`evroute deliveries --store ${options.store ?? ''} --state failed --state expired\``
+    report.note(`Deliveries of earlier runs to the same --to failed or expired; ${how}`)
+    codes.push(exitCodes.deliveryFailed)
+  }
   if (ledger.rejected > 0) codes.push(exitCodes.badInput)
   return gravest(codes)
 }
 
 /** What becomes of deliveries that a command leaves behind. */
 function whereTheyStay(store: string | undefined): string {
-  return store === undefined
-    ? ''
-    : `; they stay in ${store}, and the same command goes on with them`
+  if (store === undefined) return ''
+  const next = 'the next `send` or `replay` to the same --to with this --store goes on with them'
+  return `; they stay in ${store}, and ${next}`
+}
+
+/** What was read and is not in a store was not taken, and is no part of its books. */
+function booksOfCut(
+  { options }: TransferOptions,
+  counts: RowCounts,
+  stored: OutletLedger,
+): OutletLedger & Ledger {
+  return options.store === undefined ? counts.booksOfCut(stored) : counts.booksOfStore(stored)
 }

@@ -1,5 +1,5 @@
-import { Client, createInProcessTransport, type FailedCall } from '../../client/index.ts'
-import type { DeliveryStore } from '../../delivery/index.ts'
+import { Client, createInProcessTransport, type RejectedCall } from '../../client/index.ts'
+import { defaultRetention, type DeliveryStore } from '../../delivery/index.ts'
 import {
   emptyLedger,
   isRejectionCode,
@@ -12,7 +12,13 @@ import { openStore } from '../../store/index.ts'
 import { CallQueue, queueOptions, type OfferResult, type RowPlace } from './call-queue.ts'
 import { readDeletion } from './deletion.ts'
 import { stopGraceMs, type Outlet, type OutletLedger, type OutletParts } from './outlet.ts'
-import { commandLineSourceId } from './sending-options.ts'
+import { commandLineSourceId, sourceIdOf } from './sending-options.ts'
+
+/** A run that is interrupted may go on much later, and must know its rows then. */
+const commandRetention = Object.freeze({
+  ...defaultRetention,
+  messageIdsMs: defaultRetention.failedMs,
+})
 
 /** What a way out to webhooks is made of. */
 type WebhookOutletParts = OutletParts & { readonly destination: Destination }
@@ -21,38 +27,44 @@ type WebhookOutletParts = OutletParts & { readonly destination: Destination }
 interface OpenedStore {
   readonly store?: DeliveryStore
   readonly begin: DeliveryLedger
+  readonly hasFailedBefore: boolean
 }
 
 /** Client, router, queue and sender, all in this process. */
 export class WebhookOutlet implements Outlet {
+  readonly hasFailedBefore: boolean
   readonly #destinationId: string
+  readonly #sourceId: string
   readonly #begin: DeliveryLedger
   readonly #pipeline: Pipeline
   readonly #calls: CallQueue
-  #failure: FailedCall | undefined
+  #failure: { readonly error: unknown } | undefined
 
-  private constructor(parts: WebhookOutletParts, { begin, ...opened }: OpenedStore) {
+  private constructor(
+    parts: WebhookOutletParts,
+    { begin, hasFailedBefore, ...opened }: OpenedStore,
+  ) {
     const { options, runtime, listener } = parts
     this.#destinationId = parts.destination.id
+    this.#sourceId = sourceIdOf(parts.destination)
     this.#begin = begin
+    this.hasFailedBefore = hasFailedBefore
     this.#pipeline = new Pipeline({
       destinations: [parts.destination],
       ...opened,
       runtime,
+      retention: commandRetention,
       retryWindowMs: options.retryForMs,
       deadlineMs: options.timeoutMs,
     })
     const client = new Client(commandLineSourceId, {
       ...queueOptions(options),
       runtime,
-      transport: createInProcessTransport(async ({ calls }) => {
-        const results = await this.#pipeline.intake.accept({ sourceId: commandLineSourceId, calls })
-        return { rejected: results.filter((result) => result.kind === 'rejected') }
-      }),
+      transport: createInProcessTransport(({ calls }) => this.#accept(calls)),
     })
     this.#calls = new CallQueue(client, (call, place) => {
       if (isRejectionCode(call.code)) listener.rejected(place, { ...call, code: call.code })
-      else if (call.code !== 'close_timeout') this.#failure ??= call
+      else if (call.code !== 'close_timeout') this.#failure ??= { error: new Error(call.message) }
     })
   }
 
@@ -63,30 +75,36 @@ export class WebhookOutlet implements Outlet {
    */
   static async open(parts: WebhookOutletParts): Promise<WebhookOutlet> {
     const url = parts.options.store
-    if (url === undefined) return new WebhookOutlet(parts, { begin: emptyLedger })
+    if (url === undefined)
+      return new WebhookOutlet(parts, { begin: emptyLedger, hasFailedBefore: false })
     const store = await openStore(url)
     try {
-      const begin = await store.ledger({ destinationId: parts.destination.id })
-      return new WebhookOutlet(parts, { store, begin })
+      const destinationId = parts.destination.id
+      const begin = await store.ledger({ destinationId })
+      const filter = { destinationId, states: ['failed', 'expired'] as const }
+      const failed = await store.list({ filter, limit: 1 })
+      return new WebhookOutlet(parts, { store, begin, hasFailedBefore: failed.length > 0 })
     } catch (error) {
       await store.close()
       throw error
     }
   }
 
+  /** @throws whatever keeps calls from being taken: there is no use in reading on */
   async offer(row: JsonObject, place: RowPlace): Promise<OfferResult> {
+    if (this.#failure !== undefined) throw this.#failure.error
     if (row['type'] !== 'delete') return this.#calls.offer(row, place)
     const deletion = readDeletion(row)
     if (deletion.kind === 'rejected') return deletion
     // Calls that came before wait in the client; a deletion that overtook them would be undone.
     await this.#calls.flush()
-    await this.#pipeline.intake.acceptDeletion(deletion, commandLineSourceId)
+    await this.#pipeline.intake.acceptDeletion(deletion, this.#sourceId)
     return { kind: 'taken' }
   }
 
   async finish(): Promise<void> {
     await this.#calls.flush()
-    if (this.#failure !== undefined) throw new Error(this.#failure.message)
+    if (this.#failure !== undefined) throw this.#failure.error
     await this.#pipeline.idle()
   }
 
@@ -108,5 +126,18 @@ export class WebhookOutlet implements Outlet {
   async close(): Promise<void> {
     await this.#calls.close(0)
     await this.#pipeline.close()
+  }
+
+  async #accept(
+    calls: readonly unknown[],
+  ): Promise<{ readonly rejected: readonly RejectedCall[] }> {
+    try {
+      const results = await this.#pipeline.intake.accept({ sourceId: this.#sourceId, calls })
+      return { rejected: results.filter((result) => result.kind === 'rejected') }
+    } catch (error) {
+      // The client would tell its message only.
+      this.#failure ??= { error }
+      throw error
+    }
   }
 }

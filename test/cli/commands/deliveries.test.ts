@@ -222,8 +222,8 @@ describe('deliveries list', () => {
     [['--limit', '0'], "argument '0' is invalid", 'deliveries --help'],
     [['--since', 'yesterday'], "argument 'yesterday' is invalid", 'deliveries --help'],
     [['--until', '-2h'], "argument '-2h' is invalid", 'deliveries --help'],
-    [['show'], "missing required argument 'id'", 'deliveries --help'],
-    [['show', 'a', 'b'], 'too many arguments', 'deliveries --help'],
+    [['show'], "missing required argument 'id'", 'deliveries show --help'],
+    [['show', 'a', 'b'], 'too many arguments', 'deliveries show --help'],
   ])('ends %j with 2 and says what to do', async (argv, message, hint) => {
     const { url } = await storeWith()
     const { code, stdout, stderr } = await run(['deliveries', ...argv, '--store', url])

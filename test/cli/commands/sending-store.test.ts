@@ -1,7 +1,9 @@
+import { copyFileSync, renameSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { openStore } from '../../../src/store/index.ts'
+import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { TestEndpoint } from '../../support/endpoint.ts'
 import { run, start } from '../../support/io.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -95,6 +97,62 @@ describe('--store', () => {
     expect(code).toBe(0)
     expect(records.at(-1)).toMatchObject({ read: 1, deliveries: 1, delivered: 1, pending: 0 })
     expect(endpoint.requests).toHaveLength(1)
+  })
+
+  test('knows a destination however its URL is written', async () => {
+    const endpoint = await TestEndpoint.start()
+    const { port } = new URL(endpoint.url)
+    await run(replayTo(`http://127.0.0.1:${port}`))
+    const { records } = await run(replayTo(`HTTP://127.0.0.1:0${port}/#top`))
+    expect(records.at(-1)).toMatchObject({ duplicate: 3, deliveries: 0 })
+    expect(endpoint.requests).toHaveLength(3)
+  })
+
+  test('sends to another destination what was sent to one', async () => {
+    const [wrong, right] = await Promise.all([TestEndpoint.start(404), TestEndpoint.start()])
+    expect((await run(replayTo(wrong.url))).code).toBe(4)
+    const { code, records } = await run(replayTo(right.url))
+    expect(code).toBe(0)
+    expect(records.at(-1)).toMatchObject({ routed: 3, duplicate: 0, delivered: 3 })
+  })
+
+  test('does not end with 0 when what it sent before was not delivered', async () => {
+    const endpoint = await TestEndpoint.start(404)
+    await run(replayTo(endpoint.url))
+    const { code, stderr, records } = await run(replayTo(endpoint.url))
+    expect(records.at(-1)).toMatchObject({ duplicate: 3, deliveries: 0 })
+    expect(code).toBe(4)
+    expect(stderr).toContain('evroute deliveries --store sqlite:')
+  })
+
+  test('knows its rows again weeks later', async () => {
+    const endpoint = await TestEndpoint.start()
+    await run(replayTo(endpoint.url))
+    const database = await openDatabase(join(folder, 'store.db'))
+    database.exec(`UPDATE seen SET seen_at = seen_at - ${21 * 24 * 60 * 60 * 1_000}`)
+    database.close()
+    expect((await run(replayTo(endpoint.url))).records.at(-1)).toMatchObject({ duplicate: 3 })
+  })
+
+  test('ends with 7 once the store is broken, and claims nothing', async () => {
+    const endpoint = await TestEndpoint.start(() => {
+      // The first request finds the store in order; from then on its file is another one.
+      copyFileSync(join(folder, 'other.db'), join(folder, 'new.db'))
+      renameSync(join(folder, 'new.db'), join(folder, 'store.db'))
+      return 200
+    })
+    await (await openStore(`sqlite:${join(folder, 'other.db')}`)).close()
+    const many = Array.from({ length: 3_000 }, (_, index) => ({
+      type: 'track',
+      userId: 'u_1',
+      event: `Order ${index}`,
+    }))
+    await writeFile(file, many.map((row) => JSON.stringify(row)).join('\n'))
+    const { code, stdout, stderr } = await run(replayTo(endpoint.url))
+    expect(code).toBe(7)
+    expect(stderr).toContain('store_unusable')
+    expect(stderr).not.toContain('Something went wrong inside evroute')
+    expect(stdout).not.toContain('"summary"')
   })
 
   test('a deletion of a file is sent once too', async () => {

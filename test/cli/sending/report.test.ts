@@ -36,7 +36,7 @@ describe('JSON records', () => {
         kind: 'delivery',
         messageId: 'm_1',
         type: 'track',
-        destination: expect.stringMatching(/^to-[0-9a-f]{12}$/) as string,
+        destination: expect.stringMatching(/^to-127\.0\.0\.1-\d+-[0-9a-f]{8}$/) as string,
         state: 'delivered',
         attempts: 2,
         reason: null,
