@@ -1,0 +1,141 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { listen } from '../../src/http/index.ts'
+import { Intake } from '../../src/intake/index.ts'
+import { createRuntime, lineLog, systemClock } from '../../src/runtime/index.ts'
+import { SourceDirectory, trackingApp, type TrackingSource } from '../../src/tracking-api/index.ts'
+import { anyRequest, spoiltBatches } from './random-requests.ts'
+import { basic, disabledWriteKey, send, writeKey, type Reply, type Sent } from './support.ts'
+
+/** Requests that are under way at once. */
+const together = 20
+
+/** A tracking API in front of an intake that keeps nothing, so that whatever memory grows is its own. */
+async function startForgetful() {
+  const failures: string[] = []
+  const log = lineLog((line) => {
+    if (line.includes('could not')) failures.push(line)
+  })
+  const runtime = createRuntime({ clock: systemClock, log })
+  const intake = new Intake({
+    add: (events) => Promise.resolve(events.map(() => 'routed' as const)),
+    destinations: [],
+    runtime,
+  })
+  const directory = new SourceDirectory<TrackingSource>([
+    { source: { id: 'website', enabled: true }, writeKeys: [writeKey] },
+    { source: { id: 'old', enabled: false }, writeKeys: [disabledWriteKey] },
+  ])
+  const app = trackingApp({
+    sourceOf: (key) => directory.find(key),
+    accept: (batch) => intake.accept(batch),
+    isFull: () => false,
+    runtime,
+  })
+  const listening = await listen(app, { host: '127.0.0.1', port: 0 })
+  onTestFinished(() => listening.close(0))
+  return { url: listening.url, failures }
+}
+
+const codes: Readonly<Record<number, readonly string[]>> = {
+  400: [
+    'invalid_json',
+    'invalid_batch',
+    'nothing_valid',
+    'event_too_large',
+    'batch_too_large',
+    'too_many_events',
+    'invalid_gzip',
+  ],
+  401: ['unknown_write_key'],
+  403: ['source_disabled'],
+  404: ['not_found'],
+  405: ['method_not_allowed'],
+}
+
+/** Fails unless an answer is one of the table. */
+function expectFromTable({ status, json, headers }: Reply): void {
+  expect(headers['content-type']).toBe('application/json')
+  const body = json as Readonly<Record<string, unknown>>
+  if (status === 200) {
+    expect(body['success']).toBe(true)
+    const { accepted, rejected } = body
+    if (accepted === undefined) expect(body).toEqual({ success: true })
+    else expect([typeof accepted, Array.isArray(rejected)]).toEqual(['number', true])
+    return
+  }
+  const { success, error, code, message, ...others } = body
+  expect([success, others]).toEqual([false, {}])
+  expect(codes[status] ?? [`no code for ${status}`]).toContain(code)
+  expect([typeof error, typeof message]).toEqual(['string', 'string'])
+}
+
+async function sendTogether(url: string, requests: readonly Sent[]): Promise<void> {
+  const replies = await Promise.all(requests.map((request) => send(url, request)))
+  for (const reply of replies) expectFromTable(reply)
+}
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+}
+
+describe('whatever a client posts', () => {
+  test('each odd value at each place of a batch is answered from the table', async () => {
+    const { url, failures } = await startForgetful()
+    for (let start = 0; start < spoiltBatches.length; start += together) {
+      const requests = spoiltBatches
+        .slice(start, start + together)
+        .map((body, index) => ({ body, path: index % 5 === 0 ? '/v1/track' : '/v1/batch' }))
+      await sendTogether(
+        url,
+        requests.map((request) => ({ ...request, headers: basic(writeKey) })),
+      )
+    }
+    expect(spoiltBatches.length).toBeGreaterThan(1_000)
+    expect(failures).toEqual([])
+    expect(Reflect.get({}, 'polluted')).toBeUndefined()
+  })
+
+  test('every request is answered from the table, and memory stays flat', async () => {
+    const { url, failures } = await startForgetful()
+    const requests = fc.array(anyRequest, { minLength: together, maxLength: together })
+    const run = (numRuns: number): Promise<void> =>
+      fc.assert(
+        fc.asyncProperty(requests, (some) => sendTogether(url, some)),
+        { numRuns },
+      )
+    await run(100)
+    collectGarbage()
+    const before = process.memoryUsage()
+    await run(350)
+    collectGarbage()
+    const after = process.memoryUsage()
+    expect(after.heapUsed - before.heapUsed).toBeLessThan(16 * 1024 * 1024)
+    expect(after.arrayBuffers - before.arrayBuffers).toBeLessThan(16 * 1024 * 1024)
+    expect(failures).toEqual([])
+    expect(Reflect.get({}, 'polluted')).toBeUndefined()
+  })
+
+  test('a gzip bomb is not inflated further than a batch may be long', async () => {
+    const { url } = await startForgetful()
+    const body = gzipSync(Buffer.alloc(100 * 1024 * 1024), { level: 1 })
+    expect(body.length).toBeLessThan(512_000)
+    const base = process.memoryUsage().arrayBuffers
+    let peak = base
+    const watch = setInterval(() => {
+      peak = Math.max(peak, process.memoryUsage().arrayBuffers)
+    }, 1)
+    const sent = { headers: basic(writeKey), body }
+    const replies = await Promise.all(Array.from({ length: 10 }, () => send(url, sent)))
+    clearInterval(watch)
+    for (const { status, json } of replies) {
+      expect([status, json]).toEqual([400, expect.objectContaining({ code: 'batch_too_large' })])
+    }
+    expect(peak - base).toBeLessThan(64 * 1024 * 1024)
+  })
+})
