@@ -37,7 +37,8 @@ interface Route {
 
 /**
  * The tracking API: what clients of Segment's protocol post to. It answers 200, 400, 401, 403, 404,
- * 405, 429 and 503 with a JSON object and nothing else, and 200 only for what is stored.
+ * 405, 429 and 503 with a JSON object and nothing else, and 200 only for what is stored; a pixel is
+ * answered with an image, whatever became of its call.
  */
 export function trackingApp(options: TrackingApiOptions): RequestListener {
   const { clock, log } = options.runtime
@@ -149,6 +150,8 @@ async function documentOf(request: Request, body: WireBody): Promise<Document | 
 }
 
 async function pixel(collector: Collector, request: Request): Promise<Answer> {
+  // Whoever asks for the head only, such as a mail scanner, does not look at the page.
+  if (request.method === 'HEAD') return pixelAnswer
   const query = queryOf(request)
   await collector.collect({
     expected: { kind: 'call', type: String(request.params['type']) },

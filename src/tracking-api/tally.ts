@@ -20,17 +20,21 @@ export function tally({ ready, tooLarge }: PreparedCalls, results: readonly Inta
   const count = (outcome: CountedCalls['outcome']): void => {
     counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
   }
-  for (const [position, { index, messageId }] of ready.entries()) {
-    const result = results[position]
-    if (result?.kind === 'rejected') {
-      rejected.push({ index, messageId, code: result.code, message: result.message })
+  let accepted = 0
+  for (const result of results) {
+    const prepared = ready[result.index]
+    if (prepared === undefined) continue
+    if (result.kind === 'rejected') {
+      const { code, message } = result
+      rejected.push({ index: prepared.index, messageId: prepared.messageId, code, message })
     } else {
-      count(result?.outcome ?? 'filtered')
+      accepted++
+      count(result.outcome)
     }
   }
   for (const { code } of rejected) count(code)
   return {
-    accepted: ready.length + tooLarge.length - rejected.length,
+    accepted,
     rejected: rejected.sort((a, b) => a.index - b.index),
     counted: [...counts].map(([outcome, number]) => ({ outcome, count: number })),
   }

@@ -298,6 +298,13 @@ describe('pixels', () => {
     )
   })
 
+  test('carry no call when only the head is asked for', async () => {
+    const { url, batches } = await startApi()
+    const path = `/v1/pixel/track?writeKey=${writeKey}&userId=user-1&event=Ping`
+    expect((await send(url, { method: 'HEAD', path })).status).toBe(200)
+    expect(batches).toEqual([])
+  })
+
   test.each([
     ['no write key', 'track?userId=u&event=E'],
     ['a write key that is not known', 'track?writeKey=wk_unknown&userId=u&event=E'],

@@ -84,7 +84,8 @@ function collectGarbage(): void {
   collect()
 }
 
-describe('whatever a client posts', () => {
+// Ten thousand requests take a while where other tests run beside them.
+describe('whatever a client posts', { timeout: 120_000 }, () => {
   test('each odd value at each place of a batch is answered from the table', async () => {
     const { url, failures } = await startForgetful()
     for (let start = 0; start < spoiltBatches.length; start += together) {
