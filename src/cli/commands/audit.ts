@@ -1,16 +1,18 @@
-import { systemClock } from '../../runtime/index.ts'
 import type { AddCommand } from '../command.ts'
-import { addLogFlags, readStoreUrl, type LogFlags } from '../delivery-log/log-flags.ts'
+import { addLogFlags, type LogFlags } from '../delivery-log/log-flags.ts'
+import { runOnLog } from '../delivery-log/run-on-log.ts'
 
 const examples = `
 Examples:
   evroute audit --store sqlite:./evroute.db
   evroute audit --store sqlite:./evroute.db --json
+  evroute audit --api http://127.0.0.1:4001 --token env:EVROUTE_ADMIN_TOKEN
 
-Exit codes: 0 the books balance, 1 they do not, 2 usage, 7 the store cannot be used.`
+Exit codes: 0 the books balance, 1 they do not, 2 usage, or a token that is wrong, 7 the store cannot
+be used or the service cannot be asked.`
 
 /** Adds `evroute audit`. */
-export const addAuditCommand: AddCommand = (program, { io, end }) => {
+export const addAuditCommand: AddCommand = (program, context) => {
   const command = program
     .command('audit')
     .summary('check that the books of a store balance')
@@ -22,15 +24,9 @@ export const addAuditCommand: AddCommand = (program, { io, end }) => {
     .addHelpText('after', examples)
     .action(async () => {
       const flags = command.opts<LogFlags>()
-      const url = readStoreUrl(flags, io)
-      const view = { json: flags.json ?? false, color: flags.color }
-      const [{ withDeliveryLog }, { auditStore }] = await Promise.all([
-        import('../delivery-log/open-log.ts'),
-        import('../delivery-log/audit.ts'),
-      ])
-      const nowMs = systemClock.nowMs()
-      end(
-        await withDeliveryLog({ url, write: false }, (log) => auditStore({ log, io, nowMs, view })),
-      )
+      await runOnLog({ flags, write: false, context }, async (log) => {
+        const { auditStore } = await import('../delivery-log/audit.ts')
+        return auditStore(log)
+      })
     })
 }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import type { LoggedState } from '../../delivery/index.ts'
 import { EvrouteError, SettingError } from '../../model/index.ts'
-import { systemClock } from '../../runtime/index.ts'
 import type { AddCommand, CommandContext } from '../command.ts'
 import {
   addFilterFlags,
@@ -9,13 +8,11 @@ import {
   filterOf,
   firstFilterFlag,
   limitMax,
-  readStoreUrl,
   type FilterFlags,
   type LogFlags,
 } from '../delivery-log/log-flags.ts'
-import type { LogContext } from '../delivery-log/open-log.ts'
 import type { RetrySelection } from '../delivery-log/retry.ts'
-import type { ExitCode } from '../exit-code.ts'
+import { runOnLog } from '../delivery-log/run-on-log.ts'
 import { countFlag } from '../flags.ts'
 
 interface ListFlags extends LogFlags, FilterFlags {
@@ -30,8 +27,8 @@ const states: readonly LoggedState[] = ['pending', 'delivered', 'failed', 'expir
 const retriableStates: readonly LoggedState[] = ['pending', 'failed', 'expired']
 
 const exitCodesText =
-  'Exit codes: 0 as asked, also where nothing was to be done, 2 usage, or an id that is not in the\n' +
-  'store, 7 the store cannot be used, 130 interrupted.'
+  'Exit codes: 0 as asked, also where nothing was to be done, 2 usage, an id that is not there, or a\n' +
+  'token that is wrong, 7 the store cannot be used or the service cannot be asked, 130 interrupted.'
 
 const examples = `
 Examples:
@@ -39,6 +36,7 @@ Examples:
   evroute deliveries --store sqlite:./evroute.db --state failed --state expired --since 2h
   evroute deliveries show crm/17 --store sqlite:./evroute.db
   evroute deliveries retry --state failed --type track --store sqlite:./evroute.db
+  evroute deliveries --state failed --api http://127.0.0.1:4001 --token env:EVROUTE_ADMIN_TOKEN
 
 Without a command it lists; \`evroute deliveries list --help\` has the flags. A delivery is named by
 its destination and its number, as it is listed.
@@ -71,10 +69,10 @@ ${exitCodesText}`
 export const addDeliveriesCommand: AddCommand = (program, context) => {
   const deliveries = program
     .command('deliveries')
-    .summary('look into the deliveries of a store, retry them')
+    .summary('look into the deliveries of a store or a service, retry them')
     .description(
-      'Lists the deliveries of a store, shows all that happened to one, and retries them by hand. ' +
-        'A process may deliver from the store meanwhile.',
+      'Lists the deliveries of a store, or of a running service, shows all that happened to one, and retries ' +
+        'them by hand. A process may deliver from the store meanwhile.',
     )
     .addHelpText('after', examples)
   addList(deliveries, context)
@@ -86,7 +84,7 @@ function addList(deliveries: Command, context: CommandContext): void {
   const command = deliveries
     .command('list', { isDefault: true })
     .summary('list deliveries, newest first')
-    .description('Lists the deliveries of a store, newest first, those that meet every flag.')
+    .description('Lists deliveries, newest first, those that meet every flag.')
     // A name that is mistyped comes here, as the default; it deserves a better message.
     .allowExcessArguments()
   addFilterFlags(command, states).option(
@@ -100,7 +98,7 @@ function addList(deliveries: Command, context: CommandContext): void {
     .action(async () => {
       refuseArguments(command.args)
       const flags = command.opts<ListFlags>()
-      await run({ flags, write: false, context }, async (log) => {
+      await runOnLog({ flags, write: false, context }, async (log) => {
         const { listDeliveries } = await import('../delivery-log/list.ts')
         const { limit } = flags
         return listDeliveries({ filter: filterOf(flags, log.nowMs), limit }, log)
@@ -119,7 +117,7 @@ function addShow(deliveries: Command, context: CommandContext): void {
   addLogFlags(command)
     .addHelpText('after', showExamples)
     .action(async (id: string) => {
-      await run({ flags: command.opts<LogFlags>(), write: false, context }, async (log) => {
+      await runOnLog({ flags: command.opts<LogFlags>(), write: false, context }, async (log) => {
         const { showDeliveries } = await import('../delivery-log/show.ts')
         return showDeliveries(id, log)
       })
@@ -141,26 +139,11 @@ function addRetry(deliveries: Command, context: CommandContext): void {
     .action(async (id: string | undefined) => {
       const flags = command.opts<RetryFlags>()
       const selection = selectionOf(id, flags)
-      await run({ flags, write: true, context }, async (log) => {
+      await runOnLog({ flags, write: true, context }, async (log) => {
         const { retryDeliveries } = await import('../delivery-log/retry.ts')
         return retryDeliveries(selection(log.nowMs), log)
       })
     })
-}
-
-/** Opens the store, does the work, and ends the command. */
-async function run(
-  parts: { readonly flags: LogFlags; readonly write: boolean; readonly context: CommandContext },
-  work: (log: LogContext) => Promise<ExitCode>,
-): Promise<void> {
-  const { flags, write, context } = parts
-  const { io, end } = context
-  const url = readStoreUrl(flags, io)
-  const view = { json: flags.json ?? false, color: flags.color }
-  // Loaded only now, with the engines behind it, so that help and usage errors come at once.
-  const { withDeliveryLog } = await import('../delivery-log/open-log.ts')
-  const nowMs = systemClock.nowMs()
-  end(await withDeliveryLog({ url, write }, (log) => work({ log, io, nowMs, view })))
 }
 
 function refuseArguments([name]: readonly string[]): void {

@@ -9,7 +9,7 @@ import type { LogContext } from './open-log.ts'
  */
 export async function filterOfId(
   text: string,
-  { log }: Pick<LogContext, 'log'>,
+  { log, place }: Pick<LogContext, 'log' | 'place'>,
 ): Promise<DeliveryFilter> {
   const key = parseDeliveryId(text)
   // A messageId may look like the id of a delivery.
@@ -19,7 +19,7 @@ export async function filterOfId(
   }
   throw new EvrouteError({
     code: 'invalid_usage',
-    message: `Cannot find "${plainText(text)}" in the store: it is neither a delivery nor a messageId there`,
+    message: `Cannot find "${plainText(text)}" in the ${place}: it is neither a delivery nor a messageId there`,
     hint: 'See `evroute deliveries list` for the ids; what was delivered is purged after a while.',
   })
 }

@@ -1,13 +1,11 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { DeliveryFilter, LoggedState } from '../../delivery/index.ts'
-import { SettingError, type EventType } from '../../model/index.ts'
+import type { EventType } from '../../model/index.ts'
 import { eventTypesFlag, momentFlag, momentMs } from '../flags.ts'
-import type { Io } from '../io.ts'
+import type { PlaceFlags } from './log-place.ts'
 
-/** The flags that every command about a store has, as commander hands them over. */
-export interface LogFlags {
-  /** `--store` */
-  readonly store?: string
+/** The flags that every command about deliveries has, as commander hands them over. */
+export interface LogFlags extends PlaceFlags {
   /** `--json` */
   readonly json?: boolean
   /** `--no-color` */
@@ -35,10 +33,15 @@ export interface FilterFlags {
 /** The highest `--limit`. */
 export const limitMax = 1_000_000_000
 
-/** Adds the flags that every command about a store has. */
+/** Adds the flags that every command about deliveries has. */
 export function addLogFlags(command: Command): Command {
   return command
     .option('--store <url>', 'the store, sqlite:<file>; also EVROUTE_STORE')
+    .option('--api <url>', 'a running service instead: the URL of its admin API')
+    .option(
+      '--token <token>',
+      'its admin token: a value, env:NAME or @file; also EVROUTE_ADMIN_TOKEN',
+    )
     .option('--json', 'NDJSON records on stdout')
     .option('--no-color', 'no colours')
 }
@@ -88,19 +91,4 @@ export function firstFilterFlag(flags: FilterFlags): string | undefined {
   const names = ['state', 'type', 'user', 'destination', 'message', 'since', 'until'] as const
   const name = names.find((candidate) => flags[candidate] !== undefined)
   return name === undefined ? undefined : `--${name}`
-}
-
-/**
- * The store that a command is about.
- *
- * @throws SettingError when none is named
- */
-export function readStoreUrl({ store }: LogFlags, { env }: Io): string {
-  const url = store ?? (env['EVROUTE_STORE'] || undefined)
-  if (url !== undefined) return url
-  throw new SettingError(
-    '--store',
-    'Cannot tell which store is meant',
-    'Pass --store sqlite:<file> or set EVROUTE_STORE.',
-  )
 }

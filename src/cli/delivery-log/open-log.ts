@@ -1,13 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DeliveryFilter, DeliveryLog, LoggedDelivery } from '../../delivery/index.ts'
-import { openDeliveryLog } from '../../store/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
+import type { LogPlace } from './log-place.ts'
+
+/** What commands ask about deliveries. */
+export type AskedLog = Pick<DeliveryLog, 'list' | 'story' | 'retry' | 'audit'>
 
 /** What a command about deliveries works with. */
 export interface LogContext {
   /** The deliveries. */
-  readonly log: DeliveryLog
+  readonly log: AskedLog
+  /** Where they are. */
+  readonly place: LogPlace['kind']
   /** Streams and the signal to end early. */
   readonly io: Io
   /** When it is, in milliseconds since 1970. */
@@ -27,12 +32,19 @@ export interface LogView {
 /** Deliveries that are read, or retried, at a time. */
 export const deliveriesAtOnce = 500
 
-/** Opens the log of a store for as long as the work takes. */
+/** Opens the log for as long as the work takes. */
 export async function withDeliveryLog<Result>(
-  { url, write }: { readonly url: string; readonly write: boolean },
-  work: (log: DeliveryLog) => Promise<Result>,
+  place: LogPlace,
+  { write, stop }: { readonly write: boolean; readonly stop: AbortSignal },
+  work: (log: AskedLog) => Promise<Result>,
 ): Promise<Result> {
-  const log = await openDeliveryLog(url, { write })
+  // Each brings along what the other does not need.
+  if (place.kind === 'service') {
+    const { ServiceLog } = await import('./service-log.ts')
+    return work(new ServiceLog(place, stop))
+  }
+  const { openDeliveryLog } = await import('../../store/index.ts')
+  const log = await openDeliveryLog(place.url, { write })
   try {
     return await work(log)
   } finally {

@@ -30,7 +30,7 @@ export async function retryDeliveries(
   }
   await writeData(io, `${countText(count)}\n`)
   const style = createStyle(wantsColor(io, io.stderr, view.color))
-  const notes = count > 0 ? [nextText] : await reasonsOf(selection, filter, context)
+  const notes = count > 0 ? [nextTexts[context.place]] : await reasonsOf(selection, filter, context)
   for (const note of notes) io.stderr.write(`${style.faint(note)}\n`)
   return codeOfEnd(io)
 }
@@ -46,9 +46,12 @@ async function retryAll(filter: DeliveryFilter, { log, io, nowMs }: LogContext):
   }
 }
 
-const nextText =
-  'They go out at once where a process delivers from the store, else with the next `send` or ' +
-  '`replay` to the same --to with this --store.'
+const nextTexts: Readonly<Record<LogContext['place'], string>> = {
+  store:
+    'They go out at once where a process delivers from the store, else with the next `send` or ' +
+    '`replay` to the same --to with this --store.',
+  service: 'The service sends them now, as far as their endpoints let it.',
+}
 
 function countText(count: number): string {
   return count === 1 ? '1 delivery is due again' : `${formatCount(count)} deliveries are due again`

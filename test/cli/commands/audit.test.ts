@@ -149,7 +149,8 @@ describe('every command about a store', () => {
       expect(await run(argv, { env: { EVROUTE_STORE: '' } })).toMatchObject({
         code: 2,
         stderr:
-          'evroute: Cannot tell which store is meant. Pass --store sqlite:<file> or set EVROUTE_STORE.\n',
+          'evroute: Cannot tell which store is meant. Pass --store sqlite:<file> or set EVROUTE_STORE; ' +
+          'a running service is asked with --api <url>.\n',
       })
     },
   )

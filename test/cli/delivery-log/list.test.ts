@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { listDeliveries } from '../../../src/cli/delivery-log/list.ts'
-import { withDeliveryLog, type LogContext } from '../../../src/cli/delivery-log/open-log.ts'
+import {
+  withDeliveryLog,
+  type AskedLog,
+  type LogContext,
+} from '../../../src/cli/delivery-log/open-log.ts'
 import type { DeliveryLog } from '../../../src/delivery/index.ts'
 import { CapturedStream } from '../../support/io.ts'
 import { logged, nowMs, storeWith } from './stores.ts'
@@ -33,7 +37,7 @@ function contextOf(log: DeliveryLog, stdout: CapturedStream, stop = new AbortCon
     env: {},
     stop: stop.signal,
   }
-  const context: LogContext = { log, io, nowMs, view: { json: true, color: false } }
+  const context: LogContext = { log, place: 'store', io, nowMs, view: { json: true, color: false } }
   return context
 }
 
@@ -68,11 +72,13 @@ describe('listDeliveries', () => {
 describe('withDeliveryLog', () => {
   test('closes the log, whether the work succeeds or not', async () => {
     const { url } = await storeWith()
-    const logs: DeliveryLog[] = []
-    const keep = (log: DeliveryLog) => Promise.resolve(logs.push(log))
-    expect(await withDeliveryLog({ url, write: false }, keep)).toBe(1)
-    const fail = (log: DeliveryLog) => keep(log).then(() => Promise.reject(new Error('no')))
-    await expect(withDeliveryLog({ url, write: false }, fail)).rejects.toThrow('no')
+    const place = { kind: 'store', url } as const
+    const options = { write: false, stop: new AbortController().signal }
+    const logs: AskedLog[] = []
+    const keep = (log: AskedLog) => Promise.resolve(logs.push(log))
+    expect(await withDeliveryLog(place, options, keep)).toBe(1)
+    const fail = (log: AskedLog) => keep(log).then(() => Promise.reject(new Error('no')))
+    await expect(withDeliveryLog(place, options, fail)).rejects.toThrow('no')
     for (const log of logs) {
       await expect(log.list({ filter: {}, limit: 1 })).rejects.toMatchObject({
         code: 'store_closed',

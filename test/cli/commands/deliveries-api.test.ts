@@ -1,0 +1,279 @@
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import type { RequestListener } from 'node:http'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Io } from '../../../src/cli/io.ts'
+import { listen } from '../../../src/http/index.ts'
+import { EvrouteError } from '../../../src/model/index.ts'
+import { openDeliveryLog } from '../../../src/store/index.ts'
+import { startAdmin, token } from '../../admin-api/support.ts'
+import { run, start, type RunSettings } from '../../support/io.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import {
+  delivered,
+  expired,
+  failed,
+  hourMs,
+  retried,
+  retriedWithout,
+  storeWith,
+  type Sample,
+} from '../delivery-log/stores.ts'
+
+/** Runs a command about deliveries over an API, with the token in the environment. */
+const overApi = (url: string, argv: readonly string[], settings: RunSettings = {}) =>
+  run([...argv, '--api', url], { env: { EVROUTE_ADMIN_TOKEN: token }, ...settings })
+
+/** A server that answers everything like that, until the test ends. */
+async function serverThat(answer: RequestListener): Promise<string> {
+  const listening = await listen(answer, { host: '127.0.0.1', port: 0 })
+  onTestFinished(() => listening.close(0))
+  return listening.url
+}
+
+/** Half a minute past, so that no minute ends while the test runs. */
+const ageMs = 1.5 * hourMs + 30_000
+
+const samples: readonly Sample[] = [
+  { ...delivered, ageMs, userId: null, type: 'identify' },
+  {
+    ...failed,
+    ageMs,
+    destinationIds: ['a/b ü?#'],
+    userId: 'u & 2',
+    requests: [{ excerpt: 'gone\nfor ever', outcome: 'final', status: 404, error: 'status_404' }],
+  },
+  { ...expired, ageMs, messageId: 'm_x', destinationIds: ['crm', 'mail'], sourceId: 'app' },
+  {
+    ...retriedWithout([
+      { url: 'https://example.com/a', untilMs: null },
+      { url: 'https://example.com/b', untilMs: 8.64e15 + 1 },
+    ]),
+    ageMs,
+    requests: [{ status: null, error: 'timeout' }],
+  },
+]
+
+describe('deliveries --api', () => {
+  test.each([
+    [['deliveries']],
+    [['deliveries', 'list', '--limit', '2']],
+    [['deliveries', '--json']],
+    [['deliveries', '--json', '--state', 'failed', '--state', 'expired', '--type', 'track']],
+    [['deliveries', '--json', '--user', 'u & 2', '--destination', 'a/b ü?#']],
+    [['deliveries', '--json', '--message', 'm_x', '--since', '2h', '--until', '1h']],
+    [['deliveries', '--json', '--since', '99999999d']],
+    [['deliveries', '--json', '--until', '99999999d']],
+    [['deliveries', '--user', 'nobody']],
+    [['deliveries', 'show', 'a/b ü?#/2']],
+    [['deliveries', 'show', 'a/b ü?#/2', '--json']],
+    [['deliveries', 'show', 'm_x', '--json']],
+    [['deliveries', 'show', 'm_4', '--json']],
+    [['deliveries', 'retry', 'm_1']],
+    [['deliveries', 'retry', '--state', 'failed', '--user', 'nobody']],
+    [['audit']],
+    [['audit', '--json']],
+  ])('%j says what it says over the store', async (argv) => {
+    const { url: store } = await storeWith(...samples)
+    const log = await openDeliveryLog(store, { write: true })
+    onTestFinished(() => log.close())
+    const { url } = await startAdmin({ options: { log } })
+    const expected = await run([...argv, '--store', store])
+    expect(expected.code).toBe(0)
+    const { code, stdout, stderr } = await overApi(url, argv)
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: expected.stdout,
+      stderr: expected.stderr,
+    })
+  })
+
+  test('turns every page', async () => {
+    const { url } = await startAdmin({ samples: Array.from({ length: 1_203 }, () => ({})) })
+    const argv = ['deliveries', '--json', '--limit', '1202']
+    const { code, records, stderr } = await overApi(url, argv)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '... and more; --limit 12020\n' })
+    expect(records.map(({ id }) => id)).toEqual(
+      Array.from({ length: 1_202 }, (_, index) => `crm/${1_203 - index}`),
+    )
+  })
+
+  test('retries one, some and all', async () => {
+    const { url, store } = await startAdmin({
+      samples: [failed, failed, { ...expired, type: 'page' }, retried, delivered],
+    })
+    const retry = (...argv: readonly string[]) => overApi(url, ['deliveries', 'retry', ...argv])
+    expect(await retry('crm/1')).toMatchObject({
+      code: 0,
+      stdout: '1 delivery is due again\n',
+      stderr: 'The service sends them now, as far as their endpoints let it.\n',
+    })
+    expect(await store.list({ filter: { states: ['pending'] }, limit: 9 })).toMatchObject([
+      { id: 4, lane: 'retry' },
+      { id: 1, lane: 'manual' },
+    ])
+    expect((await retry('--type', 'page', '--json')).records).toEqual([
+      { v: 1, kind: 'retry', deliveries: 1 },
+    ])
+    expect(await retry('--all')).toMatchObject({ stdout: '2 deliveries are due again\n' })
+    expect(await retry('crm/9')).toMatchObject({ code: 2, stdout: '' })
+    expect((await retry('crm/9')).stderr).toContain('Cannot find "crm/9" in the service')
+  })
+
+  test('takes more than it retries at a time', async () => {
+    const { url } = await startAdmin({ samples: Array.from({ length: 1_203 }, () => retried) })
+    expect(await overApi(url, ['deliveries', 'retry', '--user', 'u_1'])).toMatchObject({
+      stdout: '1,203 deliveries are due again\n',
+    })
+  })
+
+  test('calls books wrong that are', async () => {
+    const { url, store } = await startAdmin({ samples: [failed] })
+    const audit = { ...(await store.audit()), withoutBody: 1 }
+    const log = { audit: () => Promise.resolve(audit) }
+    const wrong = await startAdmin({ options: { log: log as never } })
+    expect(await overApi(url, ['audit'])).toMatchObject({ code: 0 })
+    expect(await overApi(wrong.url, ['audit'])).toMatchObject({ code: 1 })
+  })
+})
+
+describe('the token', () => {
+  const list = ['deliveries', '--json']
+
+  test('is taken from the flag, a variable or a file, and the flag goes first', async () => {
+    const { url } = await startAdmin({ samples: [failed] })
+    const path = join(await temporaryFolder(), 'token')
+    await writeFile(path, `${token}\n`)
+    for (const flag of [token, 'env:ADMIN', `@${path}`]) {
+      const env = { ADMIN: token, EVROUTE_ADMIN_TOKEN: 'wrong', EVROUTE_SECRET: 'wrong' }
+      const { code, records } = await run([...list, '--api', url, '--token', flag], { env })
+      expect({ code, count: records.length }).toEqual({ code: 0, count: 1 })
+    }
+  })
+
+  test('may be of any characters', async () => {
+    const odd = 'schlüssel 🔑'
+    const { url } = await startAdmin({ options: { token: odd } })
+    expect(await run([...list, '--api', url, '--token', odd])).toMatchObject({ code: 0 })
+  })
+
+  test.each<[[readonly string[], Io['env']], string, string]>([
+    [[[], {}], 'Cannot ask the service without its admin token', 'EVROUTE_ADMIN_TOKEN'],
+    [[['--token', ''], {}], 'Cannot ask the service without its admin token', '@file'],
+    [[[], { EVROUTE_SECRET: token }], 'Cannot ask the service without its admin token', '@file'],
+    [[['--token', 'env:NONE'], {}], 'the environment variable NONE is not set', 'Set it'],
+    [[['--token', 'a\nb'], {}], 'it has a line break', 'where it comes from'],
+    [[['--token', 'wrong'], {}], 'does not accept the token', 'pass it with --token'],
+    [[[], { EVROUTE_ADMIN_TOKEN: 'wrong' }], 'does not accept the token', 'pass it with --token'],
+    [[['--store', 'sqlite:x.db'], {}], 'Cannot use --api together with --store', ''],
+  ])('%j ends with 2 and says what to do', async ([flags, env], message, hint) => {
+    const { url } = await startAdmin()
+    const { code, stdout, stderr } = await run(['deliveries', ...flags, '--api', url], { env })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(message)
+    expect(stderr).toContain(hint)
+    expect(stderr).not.toContain(token)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+  })
+
+  test('is nothing without an API', async () => {
+    const argv = ['deliveries', '--store', 'sqlite:x.db', '--token', token]
+    expect(await run(argv)).toMatchObject({ code: 2 })
+  })
+
+  test('does not follow to another server', async () => {
+    const asked: unknown[] = []
+    const other = await serverThat((request, response) => {
+      asked.push(request.url)
+      response.end()
+    })
+    const url = await serverThat((_request, response) => {
+      response.writeHead(307, { location: `${other}/v1/deliveries` }).end()
+    })
+    expect(await overApi(url, list)).toMatchObject({ code: 2 })
+    expect(asked).toEqual([])
+  })
+})
+
+describe('what cannot be asked', () => {
+  test.each([
+    ['a page', 'text/html', '<html>hello</html>'],
+    ['nothing', 'text/plain', ''],
+    ['other JSON', 'application/json', '{"kind":"deliveries","deliveries":[{"id":"crm/1"}]}'],
+    ['null', 'application/json', 'null'],
+    ['the tracking API', 'application/json', '{"success":false,"error":"x","code":"y"}'],
+  ])('%s is not an evroute', async (_, type, body) => {
+    for (const status of [200, 404]) {
+      const url = await serverThat((_request, response) => {
+        response.writeHead(status, { 'content-type': type }).end(body)
+      })
+      const { code, stdout, stderr } = await overApi(url, ['deliveries', '--json'])
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+      expect(JSON.parse(stderr)).toMatchObject({
+        error: {
+          code: 'invalid_setting',
+          message: expect.stringContaining('is not the admin API of evroute') as unknown,
+          hint: expect.stringContaining('4001') as unknown,
+        },
+      })
+    }
+  })
+
+  test('speaks no HTTP', async () => {
+    const server = createServer((socket) => {
+      socket.once('data', () => socket.end('220 mail.example.com ESMTP\r\n'))
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const { code, stderr } = await overApi(`http://127.0.0.1:${port}`, ['deliveries'])
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining('is not the admin API of evroute') as unknown,
+    })
+  })
+
+  test('refuses the connection', async () => {
+    const listening = await listen(() => undefined, { host: '127.0.0.1', port: 0 })
+    await listening.close()
+    const { url } = listening
+    const { code, stdout, stderr } = await overApi(url, ['deliveries'])
+    expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
+    expect(stderr).toBe(
+      `evroute: Cannot reach the service at ${url}/: ECONNREFUSED. ` +
+        'Check that `evroute serve` runs there, and that the URL is the one of its admin API.\n',
+    )
+  })
+
+  test('fails', async () => {
+    const error = new EvrouteError({ code: 'store_closed', message: 'closed' })
+    const log = { list: () => Promise.reject(error) }
+    const { url } = await startAdmin({ options: { log: log as never } })
+    const { code, stderr } = await overApi(url, ['deliveries'])
+    expect(code).toBe(7)
+    expect(stderr).toContain('refuses: The store cannot be used now. See the log of the service.')
+  })
+
+  test.each(['127.0.0.1:4001', 'ftp://127.0.0.1/', 'http://user:password@127.0.0.1/', ''])(
+    '%j is no URL to ask',
+    async (url) => {
+      expect(await overApi(url, ['deliveries'])).toMatchObject({ code: 2, stdout: '' })
+    },
+  )
+
+  test.each([
+    ['SIGINT', 130],
+    ['output_closed', 0],
+  ] as const)('is not waited for after %s', async (reason, code) => {
+    let asked = (): void => undefined
+    const isAsked = new Promise<void>((resolve) => (asked = resolve))
+    const url = await serverThat(() => asked())
+    const command = start(['deliveries', '--api', url, '--token', token])
+    await isAsked
+    command.stop(reason)
+    expect(await command.ended).toMatchObject({ code, stdout: '', stderr: '' })
+  })
+})
