@@ -225,7 +225,10 @@ const documentSchema = section(
       .nullable()
       .default(null)
       .describe('The admin API; null for none.'),
-    store: pattern(/^(memory:|sqlite:.+)$/, 'memory: or sqlite:<file>, such as sqlite:./evroute.db')
+    store: pattern(
+      /^(memory:|sqlite:(?!:memory:$|.*\/$).+)$/,
+      'memory: or sqlite:<file>, such as sqlite:./evroute.db',
+    )
       .default('sqlite:./evroute.db')
       .describe(
         'Where deliveries wait; its file is relative to this one. A change needs a restart.',

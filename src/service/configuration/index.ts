@@ -1,12 +1,7 @@
 /** The configuration of a service: read, checked, compared. */
 export * from './changes.ts'
-export type {
-  AdminConfiguration,
-  Configuration,
-  ConfiguredDestination,
-  ConfiguredSource,
-} from './configuration.ts'
+export type * from './configuration.ts'
 export { ConfigurationError, problemText, type ConfigurationProblem } from './problem.ts'
 export * from './read-configuration.ts'
-export type { SettingOrigin } from './secrets.ts'
-export type { EffectiveSetting } from './settings.ts'
+export type * from './secrets.ts'
+export type * from './settings.ts'

@@ -14,7 +14,7 @@ test.each([
   ['endpoint', 'endpoints'],
   ['enable', 'enabled'],
   ['colour', undefined],
-  ['tropo', undefined],
+  ['past', undefined],
   ['', undefined],
 ])('the known name next to %j is %s', (wrong, expected) => {
   expect(nearestName(wrong, known)).toBe(expected)

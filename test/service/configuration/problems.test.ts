@@ -44,6 +44,16 @@ describe('what is wrong', () => {
       'store: Cannot use "mysql://x": it is memory: or sqlite:<file>, such as sqlite:./evroute.db',
     ],
     [
+      'a store that would only look as if it were in memory',
+      documentWith({ store: 'sqlite::memory:' }),
+      'store: Cannot use "sqlite::memory:": it is memory: or sqlite:<file>, such as sqlite:./evroute.db',
+    ],
+    [
+      'a folder in place of a store',
+      documentWith({ store: 'sqlite:./data/' }),
+      'store: Cannot use "sqlite:./data/": it is memory: or sqlite:<file>, such as sqlite:./evroute.db',
+    ],
+    [
       'an admin API without a token',
       documentWith({ admin: {} }),
       'admin.token: Cannot be left out: it is letters, digits and . _ ~ + / - as bearer tokens have them, given as a value, env:NAME or @file',
@@ -135,9 +145,9 @@ describe('what is wrong', () => {
     [
       'a header that differs in case only',
       documentWith({
-        destination: { endpoints: [{ ...endpoint, headers: { 'X-Team': 'a', 'x-team': 'b' } }] },
+        destination: { endpoints: [{ ...endpoint, headers: { 'x-team': 'a', 'X-Team': 'b' } }] },
       }),
-      'destinations[0].endpoints[0].headers["x-team"]: Cannot send a header twice: it is X-Team as well',
+      'destinations[0].endpoints[0].headers["X-Team"]: Cannot send a header twice: it is x-team as well',
     ],
     [
       'a header that is a number',
@@ -153,6 +163,21 @@ describe('what is wrong', () => {
       'a signing secret that is too short',
       documentWith({ destination: { standardWebhooks: { secrets: ['whsec_c2hvcnQ='] } } }),
       'destinations[0].standardWebhooks.secrets[0]: Cannot use this value: it is a text, or whsec_ and the base64 of 24 to 64 bytes, given as a value, env:NAME or @file',
+    ],
+    [
+      'a signing secret that is a number',
+      documentWith({ destination: { standardWebhooks: { secrets: ['a', 7] } } }),
+      'destinations[0].standardWebhooks.secrets[1]: Cannot use this value: it is a text, or whsec_ and the base64 of 24 to 64 bytes, given as a value, env:NAME or @file',
+    ],
+    [
+      'an unknown key beside signing secrets',
+      documentWith({ destination: { standardWebhooks: { secrets: [7], secret: 'a' } } }),
+      'destinations[0].standardWebhooks.secret: Cannot use this key: there is no such setting',
+    ],
+    [
+      'endpoints that are not in a list, without what is in them',
+      documentWith({ destination: { endpoints: { headers: { Authorization: 'no-secret' } } } }),
+      'destinations[0].endpoints: Cannot use an object: it is a list of 1 to 5 endpoints',
     ],
     [
       'signing secrets without their object',
