@@ -16,6 +16,14 @@ export interface ClaimsOptions {
   readonly times: WaitingTimes
 }
 
+/** When a delivery can start that waits in the store. */
+export interface StartTime {
+  /** In milliseconds since 1970; in the past when it waits for room only. */
+  readonly atMs: number
+  /** Whether nobody who waits for an end should wait for it. */
+  readonly rests: boolean
+}
+
 /** Later than any moment: what is due whenever it is asked for. */
 const whenever = Number.MAX_SAFE_INTEGER
 const lanes: readonly Lane[] = ['manual', 'first', 'retry']
@@ -47,16 +55,17 @@ export class Claims {
   }
 
   /** When the first delivery of each lane can start, where the store is known to have one. */
-  startTimes(): readonly number[] {
+  startTimes(): readonly StartTime[] {
     const { clock, queues, times } = this.#options
     const nowMs = clock.nowMs()
-    const startTimes: number[] = []
+    const startTimes: StartTime[] = []
     for (const [destinationId, queue] of queues) {
       const parkedUntilMs = queue.parkedUntilMs(nowMs) ?? 0
       for (const lane of lanes) {
         const dueAtMs = times.dueAtMs(destinationId, lane)
         if (dueAtMs === undefined) continue
-        startTimes.push(lane === 'manual' ? dueAtMs : Math.max(dueAtMs, parkedUntilMs))
+        const atMs = lane === 'manual' ? dueAtMs : Math.max(dueAtMs, parkedUntilMs)
+        startTimes.push({ atMs, rests: lane !== 'manual' && queue.rests(atMs, nowMs) })
       }
     }
     return startTimes

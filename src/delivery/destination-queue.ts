@@ -99,16 +99,29 @@ export class DestinationQueue {
     return isHopeless ? windowStartMs : undefined
   }
 
+  /**
+   * Whether a delivery that can start at a moment is not worth waiting for: its endpoints were down for
+   * a whole retry window, or its time is more than a window away.
+   */
+  rests(startAtMs: number, nowMs: number): boolean {
+    return this.hopelessSinceMs(nowMs) !== undefined || startAtMs > nowMs + this.#retryWindowMs
+  }
+
   /** What starts next; undefined while nothing waits or nothing may start. The caller must do it. */
   next(nowMs: number): Start | undefined {
     for (const lane of this.#laneOrder()) {
-      const delivery = this.#waiting[lane][0]
-      if (delivery === undefined) continue
-      const start = this.#startOf(delivery, nowMs)
-      if (start === undefined) continue
-      this.#waiting[lane].shift()
-      if (start.kind === 'round') this.#begin(lane)
-      return start
+      const waiting = this.#waiting[lane]
+      // Without an endpoint that may be asked there is no use in looking at one after the other.
+      const isOpen = this.#gates.some((gate) => gate.access(nowMs, lane) === 'ask')
+      const looked = isOpen ? waiting.length : Math.min(waiting.length, 1)
+      for (let place = 0; place < looked; place++) {
+        const delivery = waiting[place]
+        const start = delivery === undefined ? undefined : this.#startOf(delivery, nowMs)
+        if (start === undefined) continue
+        waiting.splice(place, 1)
+        if (start.kind === 'round') this.#begin(lane)
+        return start
+      }
     }
     return undefined
   }

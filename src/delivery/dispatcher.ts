@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Destination } from '../model/index.ts'
+import { messageOf, type Destination } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import type { WebhookSender } from '../webhook/index.ts'
 import { defaultBreakerPolicy, type BreakerPolicy } from './circuit-breaker.ts'
@@ -15,6 +15,7 @@ import type {
   NewEvent,
   Room,
   Settlement,
+  Share,
 } from './store-port.ts'
 import { WaitingTimes } from './waiting-times.ts'
 
@@ -38,6 +39,11 @@ export interface DispatcherOptions {
   readonly runtime: Runtime
   /** Is told what made the store unusable, once: nothing is sent any more. */
   readonly failed?: (error: unknown) => void
+  /**
+   * Whether deliveries stay parked for as long as their endpoints are down, for a later run to find
+   * them. By default they expire once that was a whole retry window.
+   */
+  readonly keepsParked?: boolean
   /** For how long a messageId is remembered; 24 h by default. */
   readonly dedupeWindowMs?: number
   /** Requests in flight at the most, over all endpoints; 512 by default. */
@@ -59,12 +65,13 @@ const givenUpAtOnceMax = 500
  * is a bound over all. While the breakers of all endpoints of a destination are open, its deliveries
  * are parked: they stay where they are, and no attempt of theirs is used up. A probe that fails speaks
  * for all of them: once the endpoints have been down for a whole retry window, those that have been due
- * for as long expire.
+ * for as long expire, unless they are to be kept.
  */
 export class Dispatcher {
   readonly #store: DeliveryStore
   readonly #runtime: Runtime
   readonly #failed: (error: unknown) => void
+  readonly #keepsParked: boolean
   readonly #dedupeWindowMs: number
   readonly #queues: ReadonlyMap<string, DestinationQueue>
   readonly #times: WaitingTimes
@@ -85,6 +92,7 @@ export class Dispatcher {
     this.#store = store
     this.#runtime = runtime
     this.#failed = options.failed ?? (() => undefined)
+    this.#keepsParked = options.keepsParked ?? false
     this.#dedupeWindowMs = options.dedupeWindowMs ?? dedupeWindowMsDefault
     const roundTargets = targets.map(roundTarget)
     this.#queues = new Map(roundTargets.map(({ queue }) => [queue.destination.id, queue]))
@@ -115,9 +123,10 @@ export class Dispatcher {
    * Takes events in. Deliveries for which there is room start at once, without being read back.
    *
    * @returns what became of each event, in order, once the store has answered for them
-   * @throws whatever makes the store refuse them
+   * @throws whatever makes the store refuse them, or made it unusable before: nobody would send them
    */
   async add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
+    if (this.#failure !== undefined) throw this.#failure.error
     const nowMs = this.#runtime.clock.nowMs()
     const handOver = this.#roomFor(events)
     for (const { destinationId, deliveriesMax } of handOver) {
@@ -144,7 +153,8 @@ export class Dispatcher {
 
   /**
    * Resolves once none of the destinations' deliveries is pending or in flight, or once the
-   * dispatcher was stopped.
+   * dispatcher was stopped. Where parked ones are kept it does not wait for those, nor for what is due
+   * only after a whole retry window.
    *
    * @throws whatever made the store unusable
    */
@@ -247,14 +257,15 @@ export class Dispatcher {
 
   /** Ends what has waited for a whole window at endpoints that were down all the time. */
   async #giveUp(): Promise<void> {
+    if (this.#keepsParked) return
     for (const [queue, error] of this.#down) {
-      const claimed = await this.#claimHopeless(queue)
-      for (const delivery of claimed) {
+      const hopeless = await this.#claimHopeless(queue)
+      for (const delivery of hopeless) {
         const { attempts } = delivery
         const reason = `${breakerOpen}, ${error}`
         this.#outbox.settle({ kind: 'expired', delivery, attempts, reason })
       }
-      if (claimed.length > 0) await this.#outbox.written()
+      if (hopeless.length > 0) await this.#outbox.written()
       else this.#down.delete(queue)
     }
     if (this.#down.size > 0) this.#woken = true
@@ -265,17 +276,19 @@ export class Dispatcher {
     this.#giveBack(queue.giveBack('parked'))
     await this.#outbox.written()
     const nowMs = this.#runtime.clock.nowMs()
-    const dueByMs = queue.hopelessSinceMs(nowMs)
-    if (dueByMs === undefined) return []
-    const destinationId = queue.destination.id
-    const deliveriesMax = givenUpAtOnceMax
-    const shares = (['first', 'retry'] as const).map((lane) => ({
-      destinationId,
-      lane,
-      dueByMs,
-      deliveriesMax,
-    }))
-    return this.#store.claim({ nowMs, shares })
+    const sinceMs = queue.hopelessSinceMs(nowMs)
+    if (sinceMs === undefined) return []
+    const room = { destinationId: queue.destination.id, deliveriesMax: givenUpAtOnceMax }
+    const shares: readonly Share[] = [
+      { ...room, lane: 'first', dueByMs: sinceMs },
+      { ...room, lane: 'retry', dueByMs: nowMs },
+    ]
+    for (const { destinationId, lane } of shares) this.#times.forget(destinationId, lane)
+    const claimed = await this.#store.claim({ nowMs, shares })
+    const isHopeless = ({ firstAttemptAtMs, dueAtMs }: LeasedDelivery): boolean =>
+      (firstAttemptAtMs ?? dueAtMs) <= sinceMs
+    this.#giveBack(claimed.filter((delivery) => !isHopeless(delivery)))
+    return claimed.filter(isHopeless)
   }
 
   /** What is ready for endpoints that are left alone goes back, so that others see that it waits. */
@@ -304,14 +317,14 @@ export class Dispatcher {
     const startTimes = this.#claims.startTimes()
     // What is due already waits for room, and a request that ends makes it.
     const alarmAtMs = startTimes.reduce(
-      (earliest, atMs) => (atMs > nowMs ? Math.min(earliest, atMs) : earliest),
+      (earliest, { atMs }) => (atMs > nowMs ? Math.min(earliest, atMs) : earliest),
       Infinity,
     )
     if (alarmAtMs < Infinity) {
       this.#timer = this.#runtime.clock.schedule(alarmAtMs - nowMs, () => this.#goOn())
-    } else if (startTimes.length === 0 && this.#isIdle()) {
-      this.#endWaits()
     }
+    const areAtRest = startTimes.every(({ rests }) => rests && this.#keepsParked)
+    if (areAtRest && this.#isIdle()) this.#endWaits()
   }
 
   #isIdle(): boolean {
@@ -341,7 +354,10 @@ export class Dispatcher {
 
   /** A store that cannot be used ends the work: whoever waits is told. */
   #fail(error: unknown): void {
-    if (this.#failure === undefined) this.#failed(error)
+    if (this.#failure === undefined) {
+      this.#runtime.log.warn('delivering has ended', { error: messageOf(error) })
+      this.#failed(error)
+    }
     this.#failure ??= { error }
     this.#stopped = true
     this.#rounds.stop()

@@ -30,7 +30,7 @@ export interface Round {
   readonly endedAtMs: number
 }
 
-/** Endpoints that may be asked now: their hold is over, or there was none. */
+/** Whether an endpoint is not to be asked now, for good or until later. */
 export function isHeld(url: string, holds: readonly EndpointHold[], nowMs: number): boolean {
   const hold = holds.find((candidate) => candidate.url === url)
   return hold !== undefined && (hold.untilMs === null || hold.untilMs > nowMs)

@@ -23,6 +23,8 @@ export interface LineOptions {
   readonly deadlineMs?: number | undefined
   /** For how long a messageId is remembered. */
   readonly dedupeWindowMs: number
+  /** Whether deliveries stay parked for as long as their endpoints are down. */
+  readonly keepsParked: boolean
   /** Is told what made the store unusable. */
   readonly failed?: (error: unknown) => void
 }
@@ -36,7 +38,7 @@ export class Line {
   readonly #senders: readonly WebhookSender[]
 
   constructor(options: LineOptions) {
-    const { store, runtime, dedupeWindowMs, failed } = options
+    const { store, runtime, dedupeWindowMs, keepsParked, failed } = options
     const targets = options.destinations.map((destination) => target(destination, options))
     this.#senders = targets.map(({ sender }) => sender)
     this.dispatcher = new Dispatcher({
@@ -44,6 +46,7 @@ export class Line {
       targets,
       runtime,
       dedupeWindowMs,
+      keepsParked,
       ...(failed === undefined ? {} : { failed }),
     })
     this.intake = new Intake({

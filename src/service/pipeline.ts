@@ -70,7 +70,10 @@ export class Pipeline {
     void this.#retire(before)
   }
 
-  /** Resolves once every delivery came to its end, or the pipeline was stopped. */
+  /**
+   * Resolves once every delivery came to its end, or the pipeline was stopped. In a given store,
+   * deliveries whose endpoints were down for a whole retry window stay and are not waited for.
+   */
   idle(): Promise<void> {
     return this.#line.dispatcher.idle()
   }
@@ -108,6 +111,8 @@ export class Pipeline {
       retryWindowMs,
       deadlineMs,
       dedupeWindowMs: messageIdsMs,
+      // In a store of our own nobody would find them later.
+      keepsParked: this.#options.store !== undefined,
       ...(failed === undefined ? {} : { failed }),
     })
   }

@@ -288,6 +288,19 @@ describe('a delivery that only an endpoint with an open breaker is left for', ()
   })
 })
 
+test('a delivery that must wait for a probe lets those behind it go to other endpoints', () => {
+  const queue = queueOf(10, 2)
+  open(queue, 0)
+  const probeAtMs = startMs + openMs
+  queue.take('first', [leased({ id: 1 })], 0)
+  expect(begin(queue, probeAtMs).asked).toEqual([urlOf('a'), urlOf('b')])
+  const onlyA = leased({ id: 2, lane: 'retry', holds: [{ url: urlOf('b'), untilMs: null }] })
+  const both = leased({ id: 3, lane: 'retry' })
+  queue.take('retry', [onlyA, both], 0)
+  expect(begin(queue, probeAtMs)).toMatchObject({ delivery: { id: 3 }, asked: [urlOf('b')] })
+  expect(queue.next(probeAtMs)).toBeUndefined()
+})
+
 test('a round waits for an endpoint that is well but busy, rather than go without it', () => {
   const queue = queueOf(1, 2)
   fill(queue, 'first', 2)

@@ -79,11 +79,11 @@ export class TestEndpoint {
   }
 
   /** Starts one that listens until the test ends. */
-  static async start(plan: Plan = 200, certificate?: Certificate): Promise<TestEndpoint> {
+  static async start(plan: Plan = 200, certificate?: Certificate, port = 0): Promise<TestEndpoint> {
     const server = certificate === undefined ? createServer() : secureServer(certificate)
     // Only the other side ends a connection that is idle.
     server.keepAliveTimeout = 60_000
-    server.listen(0, '127.0.0.1')
+    server.listen(port, '127.0.0.1')
     await once(server, 'listening')
     const endpoint = new TestEndpoint(server, plan)
     onTestFinished(() => endpoint.close())

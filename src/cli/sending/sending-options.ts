@@ -158,7 +158,7 @@ export async function readSendingOptions(flags: SendingFlags, io: Io): Promise<S
   refuseBesideStore(flags)
   return Object.freeze({
     target: await readTarget(flags, io),
-    store: flags.store,
+    store: flags.store === 'memory:' ? undefined : flags.store,
     flushAt: flags.flushAt,
     flushAfterMs: flags.flushAfter,
     retryForMs: within('--retry-for', flags.retryFor ?? retryForDefaultMs, [

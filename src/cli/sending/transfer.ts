@@ -186,6 +186,11 @@ function verdict(end: {
     codes.push(exitCodes.interrupted)
   }
   if (ledger.failed + ledger.expired > 0) codes.push(exitCodes.deliveryFailed)
+  if (ledger.pending > 0 && !stop.aborted) {
+    const waiting = `${formatCount(ledger.pending)} of ${formatCount(ledger.deliveries)}`
+    report.note(`${waiting} deliveries could not be made now${whereTheyStay(options.store)}`)
+    codes.push(exitCodes.deliveryFailed)
+  }
   // What is a duplicate now may be what was not delivered then.
   if (ledger.duplicate > 0 && outlet.hasFailedBefore === true) {
     const how = `see \`evroute deliveries --store ${options.store ?? ''} --state failed --state expired\``

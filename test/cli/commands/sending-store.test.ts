@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { openStore } from '../../../src/store/index.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
-import { TestEndpoint } from '../../support/endpoint.ts'
+import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
 import { run, start } from '../../support/io.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -123,6 +123,24 @@ describe('--store', () => {
     expect(records.at(-1)).toMatchObject({ duplicate: 3, deliveries: 0 })
     expect(code).toBe(4)
     expect(stderr).toContain('evroute deliveries --store sqlite:')
+  })
+
+  test('leaves what it could not try in the store, says so, and delivers it with the next run', async () => {
+    const { port } = new URL(await unreachableUrl())
+    const url = `http://127.0.0.1:${port}/hook`
+    const many = Array.from({ length: 40 }, (_, index) => rows[0]!.replace('u_1', `u_${index}`))
+    await writeFile(file, many.join('\n'))
+    const down = await run([...replayTo(url), '--retry-for', '0s'])
+    expect(down.code).toBe(4)
+    expect(down.stderr).toContain('deliveries could not be made now; they stay in sqlite:')
+    const { pending, expired } = down.records.at(-1) as Record<string, number>
+    expect(pending).toBeGreaterThan(0)
+    expect(pending! + expired!).toBe(40)
+
+    const endpoint = await TestEndpoint.start(200, undefined, Number(port))
+    const { records } = await run(replayTo(url))
+    expect(records.at(-1)).toMatchObject({ duplicate: 40, deliveries: pending, delivered: pending })
+    expect(endpoint.requests).toHaveLength(pending!)
   })
 
   test('knows its rows again weeks later', async () => {

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest'
+import { defaultRetryPolicy } from '../../src/delivery/index.ts'
+import { ManualClock, VirtualClock } from '../../src/runtime/index.ts'
+import { startMs } from '../support/recording-runtime.ts'
+import { dispatching, eventsTo, HookedStore, quiet, ScriptedSender, target } from './dispatching.ts'
+import { answered } from './samples.ts'
+
+const minuteMs = 60_000
+const retryPolicy = { ...defaultRetryPolicy, windowMs: minuteMs }
+
+/** An endpoint that answers as it is told to, with a retry window of a minute. */
+function start(options: { readonly keepsParked?: boolean } = {}) {
+  const clock = new ManualClock(startMs)
+  const state = { status: 503 }
+  const sender = new ScriptedSender(() => answered(state.status))
+  const targets = [{ ...target('crm', sender), retryPolicy }]
+  return { ...dispatching(targets, clock, options), clock, sender, state, targets }
+}
+
+/** Whether a promise is settled, once everything that can go on went on. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false
+  void promise.then(() => (settled = true))
+  await quiet()
+  return settled
+}
+
+describe('what waits at an endpoint that is down for a whole retry window', () => {
+  test('expires with the probe that shows it, and nobody waits any longer', async () => {
+    const { dispatcher, store, clock, endpoints } = start()
+    await dispatcher.add(eventsTo('crm', 200))
+    const idle = dispatcher.idle()
+    await clock.advance(2 * minuteMs)
+    expect(await isSettled(idle)).toBe(true)
+    expect(await store.ledger()).toMatchObject({ expired: 200, pending: 0 })
+    // Two probes in the window, and two after it for what was tried first by a probe.
+    expect(endpoints.filter(({ state }) => state === 'open').length).toBeLessThanOrEqual(5)
+  })
+
+  test('stays parked where it is to be kept, though nobody waits for it', async () => {
+    const { dispatcher, store, clock, sender, settled } = start({ keepsParked: true })
+    await dispatcher.add(eventsTo('crm', 200))
+    const idle = dispatcher.idle()
+    await clock.advance(minuteMs - 1)
+    expect(await isSettled(idle)).toBe(false)
+    await clock.advance(minuteMs)
+    expect(await isSettled(idle)).toBe(true)
+    const { pending, expired } = await store.ledger()
+    expect(pending + expired).toBe(200)
+    // Only what was tried for a whole window has expired.
+    expect(settled.every(({ attempts }) => attempts > 0)).toBe(true)
+    expect(new Set(sender.bodies).size).toBeGreaterThanOrEqual(expired)
+    expect(pending).toBeGreaterThan(150)
+  })
+
+  test('is delivered when the endpoint is there again, however much later', async () => {
+    const { dispatcher, store, clock, state } = start({ keepsParked: true })
+    await dispatcher.add(eventsTo('crm', 200))
+    await clock.advance(10 * minuteMs)
+    const { pending, expired } = await store.ledger()
+    state.status = 200
+    await clock.advance(10 * minuteMs)
+    expect(await store.ledger()).toMatchObject({ delivered: pending, expired, pending: 0 })
+  })
+
+  test('is found by a later run', async () => {
+    const { dispatcher, store, clock, state, targets } = start({ keepsParked: true })
+    await dispatcher.add(eventsTo('crm', 200))
+    await clock.advance(10 * minuteMs)
+    await dispatcher.stop()
+    const { pending } = await store.ledger()
+    state.status = 200
+    const later = dispatching(targets, new VirtualClock(clock.nowMs()), { store })
+    await later.dispatcher.idle()
+    expect(await store.ledger()).toMatchObject({ delivered: pending, pending: 0 })
+  })
+})
+
+test('a retry that is due only after a whole window is not waited for where it would be kept', async () => {
+  const { dispatcher, store, clock, sender } = start({ keepsParked: true })
+  const [event] = eventsTo('crm', 1)
+  const handOver = [{ destinationId: 'crm', deliveriesMax: 1 }]
+  const nowMs = clock.nowMs()
+  const { leased } = await store.add({ nowMs, seenSinceMs: 0, events: [event!], handOver })
+  const progress = { attempts: 1, windowAttempts: 1, firstAttemptAtMs: nowMs, holds: [] }
+  const dueAtMs = nowMs + 60 * minuteMs
+  const retry = { kind: 'retry' as const, delivery: leased[0]!, dueAtMs, expiresAtMs: dueAtMs }
+  await store.settle({ nowMs, settlements: [{ ...retry, progress }], requests: [] })
+  expect(await isSettled(dispatcher.idle())).toBe(true)
+  await clock.advance(60 * minuteMs)
+  expect(sender.bodies).toHaveLength(1)
+})
+
+test('once the store cannot be written nothing more is taken in, and it is said', async () => {
+  const store = new HookedStore()
+  const failures: unknown[] = []
+  const sender = new ScriptedSender(() => answered(200))
+  const { dispatcher, warnings } = dispatching([target('crm', sender)], undefined, {
+    store,
+    failed: (error) => failures.push(error),
+  })
+  const error = new Error('disk full')
+  store.before = (step) => (step === 'settle' ? Promise.reject(error) : Promise.resolve())
+  await dispatcher.add(eventsTo('crm', 1))
+  await quiet()
+  await expect(dispatcher.add(eventsTo('crm', 1, 'other'))).rejects.toBe(error)
+  expect(failures).toEqual([error])
+  expect(warnings).toEqual([{ message: 'delivering has ended', error: 'disk full' }])
+  expect(await store.ledger()).toMatchObject({ accepted: 1 })
+})
