@@ -1,6 +1,16 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { DeliveryLog, DeliveryStore } from '../delivery/index.ts'
 import { SettingError } from '../model/index.ts'
 import { MemoryStore } from './memory/memory-store.ts'
+
+const prefix = 'sqlite:'
+
+/** Why a URL names no file, and what to write instead. */
+interface Refusal {
+  readonly why: string
+  readonly hint: string
+}
 
 /**
  * Opens the engine that a URL names: `memory:`, or `sqlite:<file>`, whose file is made when it does
@@ -10,17 +20,17 @@ import { MemoryStore } from './memory/memory-store.ts'
  */
 export async function openStore(url: string): Promise<DeliveryStore> {
   if (url === 'memory:') return new MemoryStore()
-  const path = sqlitePath(url)
-  if (path === undefined) {
+  const refusal = refusalOf(url, 'it is neither memory: nor sqlite:<file>')
+  if (refusal !== undefined) {
     throw new SettingError(
       '--store',
-      `Cannot open the store "${url}": it is neither memory: nor sqlite:<file>`,
-      'Write it as sqlite:./evroute.db.',
+      `Cannot open the store "${url}": ${refusal.why}`,
+      refusal.hint,
     )
   }
   // Loaded only where it is asked for: it brings a binary along.
   const { SqliteStore } = await import('./sqlite/sqlite-store.ts')
-  return SqliteStore.open(path)
+  return SqliteStore.open(pathOf(url))
 }
 
 /**
@@ -34,18 +44,48 @@ export async function openDeliveryLog(
   url: string,
   options: { readonly write: boolean },
 ): Promise<DeliveryLog> {
-  const path = sqlitePath(url)
-  if (path === undefined) {
-    throw new SettingError(
-      '--store',
-      `Cannot look into the store "${url}": only sqlite:<file> can be opened beside its owner`,
-      'Write it as sqlite:./evroute.db.',
-    )
+  const refusal = refusalOf(url, 'it is no sqlite:<file>')
+  if (refusal !== undefined) {
+    const message = `Cannot look into the store "${url}": ${refusal.why}`
+    throw new SettingError('--store', message, refusal.hint)
   }
   const { SqliteLog } = await import('./sqlite/sqlite-log.ts')
-  return SqliteLog.open(path, options)
+  return SqliteLog.open(pathOf(url), options)
 }
 
-function sqlitePath(url: string): string | undefined {
-  return /^sqlite:(.+)$/.exec(url)?.[1]
+function pathOf(url: string): string {
+  return url.slice(prefix.length)
+}
+
+function refusalOf(url: string, whyNotOurs: string): Refusal | undefined {
+  if (!url.startsWith(prefix)) return { why: whyNotOurs, hint: hintFor(url) }
+  const path = pathOf(url)
+  if (path === '') return { why: 'it names no file', hint: hintFor('') }
+  if (path === ':memory:') {
+    return {
+      why: 'it names no file',
+      hint: 'memory: is the engine that forgets; write a file as sqlite:./evroute.db.',
+    }
+  }
+  if (!isFolder(path)) return undefined
+  return {
+    why: 'it names a folder',
+    hint: `Name a file in it: sqlite:${join(path, 'evroute.db')}.`,
+  }
+}
+
+/** What looks like a path is most likely meant as one. */
+function hintFor(url: string): string {
+  const isPath = url !== '' && !/^[a-z][a-z\d+.-]+:/i.test(url)
+  return `Write it as sqlite:${isPath ? url : './evroute.db'}.`
+}
+
+function isFolder(path: string): boolean {
+  if (path.endsWith('/')) return true
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    // Not there, or not to be looked at: whoever opens it says so.
+    return false
+  }
 }

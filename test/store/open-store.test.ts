@@ -1,10 +1,28 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { MemoryStore, openDeliveryLog, openStore } from '../../src/store/index.ts'
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const noFiles = ['', 'store.db', 'sqlite:', 'mysql://db.example.com/']
+/** What names no file, why not, and what is to be written instead. */
+const noFiles: readonly (readonly [string, string, string])[] = [
+  ['', 'sqlite:<file>', 'Write it as sqlite:./evroute.db.'],
+  ['store.db', 'sqlite:<file>', 'Write it as sqlite:store.db.'],
+  ['C:\\data\\store.db', 'sqlite:<file>', 'Write it as sqlite:C:\\data\\store.db.'],
+  ['mysql://db.example.com/', 'sqlite:<file>', 'Write it as sqlite:./evroute.db.'],
+  ['sqlite:', 'it names no file', 'Write it as sqlite:./evroute.db.'],
+  ['sqlite::memory:', 'it names no file', 'memory: is the engine that forgets'],
+  ['sqlite:data/', 'it names a folder', 'Name a file in it: sqlite:data/evroute.db.'],
+  ['sqlite:.', 'it names a folder', 'Name a file in it: sqlite:evroute.db.'],
+]
+
+const refusal = (why: string, hint: string) => ({
+  code: 'invalid_setting',
+  setting: '--store',
+  message: expect.stringContaining(why) as string,
+  hint: expect.stringContaining(hint) as string,
+})
 
 describe('openStore', () => {
   test('opens memory', async () => {
@@ -26,8 +44,14 @@ describe('openStore', () => {
     await store.close()
   })
 
-  test.each(noFiles)('refuses "%s"', async (url) => {
-    await expect(openStore(url)).rejects.toMatchObject({ code: 'invalid_setting' })
+  test.each(noFiles)('refuses "%s"', async (url, why, hint) => {
+    await expect(openStore(url)).rejects.toMatchObject(refusal(why, hint))
+    expect(existsSync(':memory:')).toBe(false)
+  })
+
+  test('leaves it to the engine to say what cannot be looked at', async () => {
+    const file = join(await temporaryFolder(), 'file\0.db')
+    await expect(openStore(`sqlite:${file}`)).rejects.toMatchObject({ code: 'store_unusable' })
   })
 })
 
@@ -48,8 +72,9 @@ describe('openDeliveryLog', () => {
     })
   })
 
-  test.each([...noFiles, 'memory:'])('refuses "%s"', async (url) => {
+  const noLogs = [...noFiles, ['memory:', 'it is no sqlite:<file>', 'sqlite:./evroute.db'] as const]
+  test.each(noLogs)('refuses "%s"', async (url, why, hint) => {
     const opened = openDeliveryLog(url, { write: false })
-    await expect(opened).rejects.toMatchObject({ code: 'invalid_setting', setting: '--store' })
+    await expect(opened).rejects.toMatchObject(refusal(why, hint))
   })
 })

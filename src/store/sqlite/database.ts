@@ -27,11 +27,19 @@ export interface Database {
   close(): void
 }
 
-/** What a connection may do: make the file where it does not exist, write it, or only read it. */
-export type Access = 'create' | 'write' | 'read'
+/**
+ * What a connection may do: make the file where it does not exist, write it, or only read it. A
+ * `snapshot` is read without a lock and without its log: only what nobody changes can be.
+ */
+export type Access = 'create' | 'write' | 'read' | 'snapshot'
 
 /** The same in the words of SQLite's URIs. */
-const uriModes: Readonly<Record<Access, string>> = { create: 'rwc', write: 'rw', read: 'ro' }
+const uriModes: Readonly<Record<Access, string>> = {
+  create: 'rwc',
+  write: 'rw',
+  read: 'ro',
+  snapshot: 'ro&immutable=1',
+}
 
 interface Binding {
   readonly DatabaseSync: new (path: string) => Database

@@ -13,6 +13,22 @@ export function expectFolder(path: string): void {
   })
 }
 
+/**
+ * A log is found by the name of its file: changes made under one name would be missed under another,
+ * and in the end damage the file.
+ *
+ * @throws EvrouteError `store_unusable` when a file has more names than one
+ */
+export function expectOneName(path: string): void {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats === undefined || stats.nlink <= 1) return
+  throw new EvrouteError({
+    code: 'store_unusable',
+    message: `Cannot use the store ${path}: the file has ${stats.nlink} names (hard links), under which several processes could write it at once`,
+    hint: 'Remove its other names, or copy it and name the copy.',
+  })
+}
+
 /** @throws EvrouteError `store_unusable` when there is no such file */
 export function expectFile(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return

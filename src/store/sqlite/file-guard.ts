@@ -47,11 +47,10 @@ export class FileGuard implements Guard {
   }
 
   afterAnswer(): void {
-    if (!this.#checkpoints.runWhenDue()) return
     try {
-      this.#mainStats = this.#lookAtMain()
+      if (this.#checkpoints.runWhenDue()) this.#mainStats = this.#lookAtMain()
     } catch {
-      // The failure is kept: whoever comes next is told.
+      // Whoever comes next is told: a failure is kept, and the log is looked at before every transaction.
     }
   }
 

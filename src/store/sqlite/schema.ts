@@ -93,8 +93,7 @@ const migrations: readonly string[] = [
  * @throws EvrouteError `store_unusable` for a file of another program or of a newer evroute
  */
 export function migrate(database: Database, path: string): void {
-  const isNew = pragma(database, 'application_id') === 0 && isEmpty(database)
-  const version = isNew ? 0 : storeVersion(database, path)
+  const version = isNew(database) ? 0 : storeVersion(database, path)
   for (const [index, step] of migrations.entries()) {
     if (index < version) continue
     const after = index + 1
@@ -107,9 +106,17 @@ export function migrate(database: Database, path: string): void {
 /**
  * Makes sure that a file has the tables of today, and changes nothing.
  *
- * @throws EvrouteError `store_unusable` for a file of another program, of an older or a newer evroute
+ * @throws EvrouteError `store_unusable` for an empty file, one of another program, of an older or a
+ * newer evroute
  */
 export function expectTables(database: Database, path: string): void {
+  if (isNew(database)) {
+    throw new EvrouteError({
+      code: 'store_unusable',
+      message: `Cannot use the store ${path}: the file holds no store yet`,
+      hint: 'Deliver from it once, which makes the store, or name another file.',
+    })
+  }
   if (storeVersion(database, path) === migrations.length) return
   throw new EvrouteError({
     code: 'store_unusable',
@@ -143,6 +150,8 @@ export function pragma(database: Database, name: string): number {
   return Object.values(row)[0] ?? 0
 }
 
-function isEmpty(database: Database): boolean {
+/** Tells whether nobody has made anything in a file. */
+function isNew(database: Database): boolean {
+  if (pragma(database, 'application_id') !== 0) return false
   return database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
 }

@@ -10,12 +10,14 @@ import type {
 import { EvrouteError } from '../../model/index.ts'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
 import { Counts } from './counts.ts'
-import { busyTimeoutMs, openDatabase, type Database } from './database.ts'
-import { expectFile } from './expect-file.ts'
+import { busyTimeoutMs, openDatabase, type Access, type Database } from './database.ts'
+import { expectFile, expectOneName } from './expect-file.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
+import { realPathOf } from './real-path.ts'
 import { expectTables } from './schema.ts'
-import { closedError, isBusy, storeError } from './store-error.ts'
+import { Snapshot } from './snapshot.ts'
+import { closedError, isBusy, isWriteRefused, storeError } from './store-error.ts'
 import { WriteQueue } from './write-queue.ts'
 
 /** How long it tries to get its turn beside a deliverer who is busy without a pause, in milliseconds. */
@@ -26,6 +28,12 @@ const lookMs = 5
 
 /** Pages in the write-ahead log from which on a writer copies them: far more than a deliverer leaves. */
 const checkpointPages = 32_000
+
+/** A connection, and what to ask whether the file is still the same where SQLite does not. */
+interface Connection {
+  readonly database: Database
+  readonly snapshot?: Snapshot
+}
 
 /**
  * The delivery log of a file, beside a process that may deliver from it and holds the lock. It never
@@ -39,15 +47,17 @@ export class SqliteLog implements DeliveryLog {
   readonly #path: string
   readonly #database: Database
   readonly #mayWrite: boolean
+  readonly #snapshot: Snapshot | undefined
   readonly #reader: LogReader
   readonly #writer: LogWriter
   readonly #writes: WriteQueue
   #closed: Promise<void> | undefined
 
-  private constructor(path: string, database: Database, mayWrite: boolean) {
+  private constructor(path: string, { database, snapshot }: Connection, mayWrite: boolean) {
     this.#path = path
     this.#database = database
     this.#mayWrite = mayWrite
+    this.#snapshot = snapshot
     const counts = new Counts(database)
     this.#reader = new LogReader(database, counts)
     this.#writer = new LogWriter(database, { counts })
@@ -55,23 +65,23 @@ export class SqliteLog implements DeliveryLog {
   }
 
   /**
-   * Opens a file that is there.
+   * Opens a file that is there. Where nothing may be written it can be read as long as nobody delivers.
    *
+   * @param name - the file, or a symbolic link to it
    * @throws EvrouteError `store_unusable` when it is missing, not a store, of an older or a newer
-   * version, or cannot be opened
+   * version, has several names and may be written, or cannot be opened
    */
-  static async open(path: string, options: { readonly write: boolean }): Promise<SqliteLog> {
-    let database: Database | undefined
+  static async open(name: string, { write }: { readonly write: boolean }): Promise<SqliteLog> {
+    let path = name
+    let connection: Connection | undefined
     try {
+      path = realPathOf(name)
       expectFile(path)
-      database = await openDatabase(path, options.write ? 'write' : 'read')
-      database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA synchronous = FULL`)
-      database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
-      expectTables(database, path)
-      database.exec(`PRAGMA busy_timeout = ${lookMs}`)
-      return new SqliteLog(path, database, options.write)
+      if (write) expectOneName(path)
+      connection = write ? { database: await connect(path, 'write') } : await connectToRead(path)
+      return new SqliteLog(path, connection, write)
     } catch (error) {
-      database?.close()
+      connection?.database.close()
       throw storeError(path, error)
     }
   }
@@ -134,17 +144,50 @@ export class SqliteLog implements DeliveryLog {
     })
   }
 
+  /** What was read of a file that changed meanwhile is worth nothing, errors included. */
+  async #watch<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+    try {
+      return await work()
+    } finally {
+      this.#snapshot?.expectUnchanged()
+    }
+  }
+
   async #use<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     await Promise.resolve()
     if (this.#closed !== undefined) throw closedError()
     const waitedMs = stopwatch()
     for (;;) {
       try {
-        return await work()
+        return await this.#watch(work)
       } catch (error) {
         if (!isBusy(error) || waitedMs() > patienceMs) throw storeError(this.#path, error)
       }
       await sleep(systemClock, 1)
     }
+  }
+}
+
+async function connectToRead(path: string): Promise<Connection> {
+  try {
+    return { database: await connect(path, 'read') }
+  } catch (error) {
+    if (!isWriteRefused(error)) throw error
+    const snapshot = new Snapshot(path)
+    return { database: await connect(path, 'snapshot'), snapshot }
+  }
+}
+
+async function connect(path: string, access: Access): Promise<Database> {
+  const database = await openDatabase(path, access)
+  try {
+    database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA synchronous = FULL`)
+    database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
+    expectTables(database, path)
+    database.exec(`PRAGMA busy_timeout = ${lookMs}`)
+    return database
+  } catch (error) {
+    database.close()
+    throw error
   }
 }

@@ -20,11 +20,12 @@ import { Checkpoints } from './checkpoints.ts'
 import { busyTimeoutMs, openDatabase, type Database } from './database.ts'
 import { DeliveryLock } from './delivery-lock.ts'
 import { DeliveryQueue, type Added } from './delivery-queue.ts'
-import { expectFolder } from './expect-file.ts'
+import { expectFolder, expectOneName } from './expect-file.ts'
 import { FileGuard } from './file-guard.ts'
 import { Leases } from './leases.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
+import { realPathOf } from './real-path.ts'
 import { migrate, pragma } from './schema.ts'
 import { Statements } from './statements.ts'
 import { closedError, storeError } from './store-error.ts'
@@ -72,15 +73,19 @@ export class SqliteStore implements DeliveryStore {
   /**
    * Opens a file for delivery; it is made when it does not exist.
    *
+   * @param name - the file, or a symbolic link to it
    * @param open - opens the connection; {@link openDatabase} by default
    * @throws EvrouteError `store_in_use` when another process delivers from it, `store_unusable` when
-   * it is not a store, or of a newer version, or cannot be opened
+   * it is not a store, or of a newer version, has several names, or cannot be opened
    */
-  static async open(path: string, open: typeof openDatabase = openDatabase): Promise<SqliteStore> {
+  static async open(name: string, open: typeof openDatabase = openDatabase): Promise<SqliteStore> {
+    let path = name
     let lock: DeliveryLock | undefined
     let database: Database | undefined
     try {
+      path = realPathOf(name)
       expectFolder(path)
+      expectOneName(path)
       lock = await DeliveryLock.take(path)
       database = await open(path)
       database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA journal_mode = WAL`)

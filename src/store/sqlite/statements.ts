@@ -7,6 +7,7 @@ import type {
 } from '../../delivery/index.ts'
 import type { EventType, Lane, RequestRecord } from '../../model/index.ts'
 import type { Database } from './database.ts'
+import { DamagedRowError } from './store-error.ts'
 import { fromStored, toStored, toStoredOrNull } from './stored-text.ts'
 
 interface LeasedRow {
@@ -143,8 +144,9 @@ export class Statements {
   /** What is given out for a delivery that waits. */
   leasedDelivery(waiting: WaitingRow, { destinationId, lane }: LaneOf): LeasedDelivery {
     const { id, due_at: dueAtMs } = waiting
-    const row = this.#leased.get(toStored(destinationId), id) as LeasedRow
-    if (row.body === null) throw new Error(`the text of delivery ${id} is missing`)
+    const row = this.#leased.get(toStored(destinationId), id) as LeasedRow | undefined
+    if (row === undefined) throw new DamagedRowError(`delivery ${id} is missing`)
+    if (row.body === null) throw new DamagedRowError(`the text of delivery ${id} is missing`)
     return {
       id,
       destinationId,
@@ -205,6 +207,14 @@ export function progressOf(
     attempts: row.attempts,
     windowAttempts: row.window_attempts,
     firstAttemptAtMs: row.first_attempt_at,
-    holds: row.holds === '[]' ? [] : (JSON.parse(row.holds) as readonly EndpointHold[]),
+    holds: row.holds === '[]' ? [] : holdsOf(row.holds),
+  }
+}
+
+function holdsOf(json: string): readonly EndpointHold[] {
+  try {
+    return JSON.parse(json) as readonly EndpointHold[]
+  } catch (cause) {
+    throw new DamagedRowError('the endpoints that a delivery leaves out cannot be read', { cause })
   }
 }

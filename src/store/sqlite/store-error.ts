@@ -1,20 +1,54 @@
 import { EvrouteError, messageOf } from '../../model/index.ts'
 
 /** Codes of SQLite, of which the lower eight bits are the kind. */
-const resultCodes = { busy: 5, readOnly: 8, corrupt: 11, full: 13, cannotOpen: 14, notDatabase: 26 }
+const resultCodes = {
+  busy: 5,
+  readOnly: 8,
+  inputOutput: 10,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  notDatabase: 26,
+}
+
+const corruptHint = 'Put a backup in its place, or name another file.'
 
 const hints: ReadonlyMap<number, string> = new Map([
   [resultCodes.busy, 'Another program keeps the file locked: end it, and try again.'],
   [resultCodes.readOnly, 'Give this user the right to write the file and its folder.'],
-  [resultCodes.corrupt, 'Put a backup in its place, or name another file.'],
+  [
+    resultCodes.inputOutput,
+    'Make room on its disk or raise the limit on the size of files, and check that the disk is sound; what was refused can then be sent again.',
+  ],
+  [resultCodes.corrupt, corruptHint],
   [resultCodes.full, 'Make room on its disk; what was refused can then be sent again.'],
   [resultCodes.cannotOpen, 'Check that the file and its folder are there and may be used.'],
   [resultCodes.notDatabase, 'Name another file; it is made when it does not exist.'],
 ])
 
+/** What SQLite says of a kind: one of the bindings leaves the code out where all rows are asked for. */
+const messages: ReadonlyMap<string, number> = new Map([
+  ['database is locked', resultCodes.busy],
+  ['attempt to write a readonly database', resultCodes.readOnly],
+  ['disk I/O error', resultCodes.inputOutput],
+  ['database disk image is malformed', resultCodes.corrupt],
+  ['database or disk is full', resultCodes.full],
+  ['unable to open database file', resultCodes.cannotOpen],
+  ['file is not a database', resultCodes.notDatabase],
+])
+
+/** Thrown for a row that SQLite can read and nobody can have written. */
+export class DamagedRowError extends Error {}
+
 /** Tells whether another connection keeps something locked. */
 export function isBusy(error: unknown): boolean {
   return resultCode(error) === resultCodes.busy
+}
+
+/** Tells whether SQLite could not read a store because it may not write beside it. */
+export function isWriteRefused(error: unknown): boolean {
+  const code = resultCode(error)
+  return code === resultCodes.readOnly || code === resultCodes.cannotOpen
 }
 
 /** What callers get to know of an error that SQLite reported: always `store_unusable`. */
@@ -23,7 +57,7 @@ export function storeError(path: string, error: unknown): EvrouteError {
   return new EvrouteError({
     code: 'store_unusable',
     message: `Cannot use the store ${path}: ${messageOf(error)}`,
-    hint: hints.get(resultCode(error)) ?? 'Check the file, its folder and its disk.',
+    hint: hintOf(error),
     cause: error,
   })
 }
@@ -33,7 +67,12 @@ export function closedError(): EvrouteError {
   return new EvrouteError({ code: 'store_closed', message: 'Cannot use the store: it is closed' })
 }
 
+function hintOf(error: unknown): string {
+  if (error instanceof DamagedRowError) return corruptHint
+  return hints.get(resultCode(error)) ?? 'Check the file, its folder and its disk.'
+}
+
 function resultCode(error: unknown): number {
   const code = (error as { errcode?: unknown } | null | undefined)?.errcode
-  return typeof code === 'number' ? code & 0xff : 0
+  return typeof code === 'number' ? code & 0xff : (messages.get(messageOf(error)) ?? 0)
 }

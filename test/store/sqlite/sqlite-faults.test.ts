@@ -129,6 +129,15 @@ describe('a store whose files are damaged while it is open', () => {
     await expect(guard.afterCommit()).rejects.toMatchObject(unusable('-wal was removed'))
   })
 
+  test('has nothing against a log that it cannot look at once everybody is answered', async () => {
+    const database = await openDatabase(path)
+    database.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (text TEXT)')
+    const guard = new FileGuard(path, new Checkpoints(database))
+    database.close()
+    expect(() => guard.afterAnswer()).not.toThrow()
+    expect(() => guard.beforeBegin()).toThrow()
+  })
+
   test('notices a log that was cut short', async () => {
     const store = await openStore()
     await add(store, 'm_1')

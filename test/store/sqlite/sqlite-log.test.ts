@@ -201,9 +201,11 @@ describe('SqliteLog', () => {
       await expectRefused('Name another file')
     })
 
-    test('an empty file, and leaves it so', async () => {
+    test('an empty file, which holds no store yet, and leaves it so', async () => {
       await writeFile(path, '')
-      await expectRefused('Name another file')
+      await expectRefused('Deliver from it once, which makes the store')
+      const opened = SqliteLog.open(path, options)
+      await expect(opened).rejects.toThrow(`${path}: the file holds no store yet`)
       const after = await openDatabase(path)
       expect(after.prepare('SELECT name FROM sqlite_schema').all()).toEqual([])
       after.close()

@@ -1,0 +1,137 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { LeasedDelivery } from '../../../src/delivery/index.ts'
+import { openDatabase } from '../../../src/store/sqlite/database.ts'
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { isBusy } from '../../../src/store/sqlite/store-error.ts'
+import { delivered, nowMs, requestOf } from '../../conformance/store-under-test.ts'
+import { runSource } from '../../support/run-source.ts'
+import { add, claim, longEvent, newPath } from './store-calls.ts'
+
+let path = ''
+beforeEach(async () => {
+  path = await newPath()
+})
+
+async function openStore(): Promise<SqliteStore> {
+  const store = await SqliteStore.open(path)
+  onTestFinished(() => store.close())
+  return store
+}
+
+/** A closed store with some deliveries. */
+async function fillStore(): Promise<void> {
+  const store = await SqliteStore.open(path)
+  const events = Array.from({ length: 20 }, (_, index) => longEvent(`m_${index}`, 2_000))
+  await store.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
+  await store.close()
+}
+
+/** Overwrites the page of the file at which a table or an index begins. */
+async function damagePageOf(name: string): Promise<void> {
+  const database = await openDatabase(path, 'read')
+  const found = database.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').get(name)
+  const size = database.prepare('PRAGMA page_size').get()
+  database.close()
+  const { rootpage } = found as { readonly rootpage: number }
+  const { page_size: pageBytes } = size as { readonly page_size: number }
+  const bytes = await readFile(path)
+  await writeFile(path, bytes.fill(0xff, (rootpage - 1) * pageBytes, rootpage * pageBytes))
+}
+
+async function change(sql: string): Promise<void> {
+  const database = await openDatabase(path, 'write')
+  database.exec(sql)
+  database.close()
+}
+
+const damaged = (why: string) => ({
+  name: 'EvrouteError',
+  code: 'store_unusable',
+  message: `Cannot use the store ${path}: ${why}`,
+  hint: 'Put a backup in its place, or name another file.',
+})
+
+function settle(store: SqliteStore, deliveries: readonly LeasedDelivery[]): Promise<void> {
+  const settlements = deliveries.map((delivery) => delivered(delivery))
+  return store.settle({ nowMs, settlements, requests: deliveries.map((each) => requestOf(each)) })
+}
+
+describe('a store whose pages were damaged before it was opened', () => {
+  const calls: readonly (readonly [string, string, (store: SqliteStore) => Promise<unknown>])[] = [
+    ['add', 'seen', (store) => add(store, 'm_new')],
+    ['add', 'messages', (store) => add(store, 'm_new')],
+    ['claim', 'deliveries_waiting', (store) => claim(store)],
+    ['claim', 'deliveries', (store) => claim(store)],
+    ['claim', 'messages', (store) => claim(store)],
+    ['settle', 'requests', async (store) => settle(store, await claim(store))],
+    ['settle', 'deliveries_ended', async (store) => settle(store, await claim(store))],
+    ['nextDue', 'deliveries_waiting', (store) => store.nextDue({ destinationIds: ['crm'] })],
+    ['list', 'deliveries', (store) => store.list({ filter: {}, limit: 10 })],
+    ['retry', 'deliveries_waiting', (store) => store.retry({ nowMs, filter: {}, limit: 10 })],
+    ['audit', 'messages', (store) => store.audit()],
+  ]
+
+  test.each(calls)('names the file where %s reads the damaged %s', async (_name, what, call) => {
+    await fillStore()
+    await damagePageOf(what)
+    const store = await openStore()
+    await expect(call(store)).rejects.toMatchObject(damaged('database disk image is malformed'))
+  })
+
+  test.each([
+    [
+      "UPDATE deliveries SET holds = 'x'",
+      'the endpoints that a delivery leaves out cannot be read',
+    ],
+    ['DELETE FROM messages', 'the text of delivery 1 is missing'],
+  ])('names the file where its rows make no sense: %s', async (sql, why) => {
+    await fillStore()
+    await change(sql)
+    await expect(claim(await openStore())).rejects.toMatchObject(damaged(why))
+  })
+})
+
+describe.skipIf(process.platform === 'win32')('a store whose files cannot grow', () => {
+  test('says that room is wanted, keeps nothing of what it refused, and goes on', async () => {
+    const output = await runSource(new URL('use-little-room.ts', import.meta.url), [path])
+    const refused = {
+      name: 'EvrouteError',
+      code: 'store_unusable',
+      message: `Cannot use the store ${path}: disk I/O error`,
+      hint: expect.stringContaining('Make room on its disk') as string,
+    }
+    expect(JSON.parse(output)).toEqual([
+      ['routed', 'routed'],
+      refused,
+      ['m_1', 'm_2'],
+      refused,
+      'settled',
+      ['routed'],
+    ])
+    const listed = await (await openStore()).list({ filter: {}, limit: 10 })
+    expect(listed.map(({ messageId, state }) => [messageId, state])).toEqual([
+      ['m_3', 'pending'],
+      ['m_2', 'delivered'],
+      ['m_1', 'delivered'],
+    ])
+  })
+})
+
+test('isBusy knows a lock whichever way the rows are asked for', async () => {
+  const [holder, reader] = [await openDatabase(path), await openDatabase(path)]
+  holder.exec('CREATE TABLE notes (text TEXT)')
+  const statement = reader.prepare('SELECT text FROM notes')
+  holder.exec('BEGIN EXCLUSIVE')
+  for (const ask of [() => statement.all(), () => statement.get()]) {
+    let error: unknown
+    try {
+      ask()
+    } catch (thrown) {
+      error = thrown
+    }
+    expect(isBusy(error)).toBe(true)
+  }
+  holder.close()
+  reader.close()
+})

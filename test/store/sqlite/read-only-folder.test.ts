@@ -1,0 +1,104 @@
+import { once } from 'node:events'
+import { chmod, readdir, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { createInterface } from 'node:readline'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { Snapshot } from '../../../src/store/sqlite/snapshot.ts'
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { runSource, startSource } from '../../support/run-source.ts'
+import { add, newPath } from './store-calls.ts'
+
+let path = ''
+beforeEach(async () => {
+  path = await newPath()
+})
+
+/** Delivers in another process, which leaves nothing open when it ends. */
+async function deliver(...messageIds: readonly string[]): Promise<void> {
+  await runSource(new URL('deliver-once.ts', import.meta.url), [path, ...messageIds])
+}
+
+describe.skipIf(process.platform === 'win32')('a store in a folder that may not be written', () => {
+  /** Lets nobody write the folder, or its owner alone. */
+  async function setFolder(mode: 'closed' | 'open'): Promise<void> {
+    await chmod(dirname(path), mode === 'closed' ? 0o555 : 0o755)
+  }
+
+  /** Looks into the store as somebody who may only read; `next` gives the answers, one by one. */
+  function startReader(): { next: () => Promise<unknown>; again: () => void } {
+    const child = startSource(new URL('read-as-nobody.ts', import.meta.url), [path])
+    const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
+    return {
+      next: async () => JSON.parse((await lines.next()).value as string) as unknown,
+      again: () => void child.kill('SIGTERM'),
+    }
+  }
+
+  beforeEach(() => {
+    onTestFinished(() => setFolder('open'))
+  })
+
+  test('is read, and nothing is left there', async () => {
+    await deliver('m_1', 'm_2')
+    const files = await readdir(dirname(path))
+    expect(files).toEqual(['store.db', 'store.db-lock'])
+    await setFolder('closed')
+    expect(await startReader().next()).toEqual({ pending: 2, messageIds: ['m_2', 'm_1'] })
+    expect(await readdir(dirname(path))).toEqual(files)
+  })
+
+  test('is read beside its deliverer, who goes on', async () => {
+    const store = await SqliteStore.open(path)
+    onTestFinished(() => store.close())
+    await add(store, 'm_1')
+    await setFolder('closed')
+    const reader = startReader()
+    expect(await reader.next()).toMatchObject({ messageIds: ['m_1'] })
+    await add(store, 'm_2')
+    reader.again()
+    expect(await reader.next()).toMatchObject({ messageIds: ['m_2', 'm_1'] })
+  })
+
+  test('is not taken for what it was once somebody delivers from it', async () => {
+    await deliver('m_1')
+    await setFolder('closed')
+    const reader = startReader()
+    expect(await reader.next()).toMatchObject({ messageIds: ['m_1'] })
+    await setFolder('open')
+    await deliver('m_2')
+    reader.again()
+    expect(await reader.next()).toEqual({
+      code: 'store_unusable',
+      message: `Cannot read the store ${path}: it was changed meanwhile`,
+      hint: 'Try again.',
+    })
+  })
+
+  test('says what is needed where a killed deliverer left a part of it in its log', async () => {
+    const holder = startSource(new URL('hold-store.ts', import.meta.url), [path])
+    await once(holder.stdout!, 'data')
+    holder.kill('SIGKILL')
+    await once(holder, 'exit')
+    // What readers share; a copy or a backup has none.
+    await rm(`${path}-shm`)
+    await setFolder('closed')
+    expect(await startReader().next()).toEqual({
+      code: 'store_unusable',
+      message: expect.stringContaining(`a part of it is in ${path}-wal`) as string,
+      hint: expect.stringContaining('a user who may write that folder') as string,
+    })
+  })
+})
+
+describe('Snapshot', () => {
+  test('notices what waits in the log', async () => {
+    await (await SqliteStore.open(path)).close()
+    const snapshot = new Snapshot(path)
+    const store = await SqliteStore.open(path)
+    onTestFinished(() => store.close())
+    snapshot.expectUnchanged()
+    await add(store, 'm_2')
+    expect(() => snapshot.expectUnchanged()).toThrow('it was changed meanwhile')
+    expect(() => new Snapshot(path)).toThrow(`${path}-wal`)
+  })
+})
