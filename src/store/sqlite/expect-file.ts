@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { EvrouteError } from '../../model/index.ts'
 
@@ -37,4 +37,14 @@ export function expectFile(path: string): void {
     message: `Cannot use the store ${path}: there is no such file`,
     hint: 'Name a store that something was delivered from.',
   })
+}
+
+/** Tells whether this user may read a file. */
+export function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
 }

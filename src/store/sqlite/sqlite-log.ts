@@ -11,7 +11,7 @@ import { EvrouteError } from '../../model/index.ts'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
 import { Counts } from './counts.ts'
 import { busyTimeoutMs, openDatabase, type Access, type Database } from './database.ts'
-import { expectFile, expectOneName } from './expect-file.ts'
+import { expectFile, expectOneName, isReadable } from './expect-file.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { realPathOf } from './real-path.ts'
@@ -172,7 +172,7 @@ async function connectToRead(path: string): Promise<Connection> {
   try {
     return { database: await connect(path, 'read') }
   } catch (error) {
-    if (!isWriteRefused(error)) throw error
+    if (!isWriteRefused(error) || !isReadable(path)) throw error
     const snapshot = new Snapshot(path)
     return { database: await connect(path, 'snapshot'), snapshot }
   }

@@ -74,6 +74,19 @@ describe.skipIf(process.platform === 'win32')('a store in a folder that may not 
     })
   })
 
+  test('is not called half there when it is its file that may not be read', async () => {
+    const store = await SqliteStore.open(path)
+    onTestFinished(() => store.close())
+    await add(store, 'm_1')
+    await chmod(path, 0o000)
+    await setFolder('closed')
+    expect(await startReader().next()).toEqual({
+      code: 'store_unusable',
+      message: expect.stringContaining('unable to open database file') as string,
+      hint: 'Check that the file and its folder are there and may be used.',
+    })
+  })
+
   test('says what is needed where a killed deliverer left a part of it in its log', async () => {
     const holder = startSource(new URL('hold-store.ts', import.meta.url), [path])
     await once(holder.stdout!, 'data')
