@@ -35,6 +35,8 @@ describe('the host of a request', () => {
     'evil.example?localhost',
     'localhost@evil.example',
     'evil.example\\@localhost',
+    'localhost/evil.example',
+    'evil@localhost',
     'localhost:4001:80',
     'localhost:x',
     'localhost evil.example',

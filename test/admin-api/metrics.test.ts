@@ -233,10 +233,11 @@ describe('queueStates', () => {
       { ageMs: 9_000 },
       { ...delivered, ageMs: 60_000 },
       { ...retried, ...mail },
+      { ageMs: 7_000, ...mail },
     ])
     expect(await queueStates(store, ['crm', 'mail', 'none'])).toEqual([
       { destinationId: 'crm', pending: 2, oldestDueAtMs: nowMs - 9_000 },
-      { destinationId: 'mail', pending: 1, oldestDueAtMs: nowMs + 3_600_000 },
+      { destinationId: 'mail', pending: 2, oldestDueAtMs: nowMs - 7_000 },
       { destinationId: 'none', pending: 0, oldestDueAtMs: null },
     ])
   })
