@@ -95,10 +95,10 @@ const audit = z.object({
 /** Reads an answer of a service; undefined when it is something else. */
 export type ReadAnswer<Value> = (answer: unknown) => Value | undefined
 
-/** Reads what {@link loggedDeliveryRecord} made of the deliveries on a page. */
+/** Reads what `loggedDeliveryRecord` made of the deliveries on a page. */
 export const readPage: ReadAnswer<DeliveriesPage> = reader(page, (value) => value)
 
-/** Reads what {@link storyRecord} made. */
+/** Reads what `storyRecord` made. */
 export const readStory: ReadAnswer<DeliveryStory> = reader(story, (value) => {
   const { destinationId, id: deliveryId, messageId } = value.delivery
   const requests = value.requests.map((each): RequestRecord => ({
@@ -113,7 +113,7 @@ export const readStory: ReadAnswer<DeliveryStory> = reader(story, (value) => {
 /** Reads how many deliveries were retried. */
 export const readRetried: ReadAnswer<number> = reader(retried, ({ deliveries }) => deliveries)
 
-/** Reads what {@link auditRecord} made. */
+/** Reads what `auditRecord` made. */
 export const readAudit: ReadAnswer<StoreAudit> = reader(
   audit,
   ({ ledger, counted, purged, withoutBody }) => ({ ledger, counted, purged, withoutBody }),
