@@ -76,11 +76,14 @@ export class Archive {
   }
 
   #pathOf({ sourceId, receivedAtMs }: AnalyticsEvent): string {
-    // An id is no path, whatever it is made of.
-    const source = encodeURIComponent(sourceId).replaceAll('.', '%2E')
     const day = formatTimestamp(receivedAtMs).slice(0, 10)
-    return join(this.#directory, source, day, `${this.#runName}.ndjson.gz`)
+    return join(archiveFolder(this.#directory, sourceId), day, `${this.#runName}.ndjson.gz`)
   }
+}
+
+/** Where the events of a source are. Its id is no path, whatever it is made of. */
+export function archiveFolder(directory: string, sourceId: string): string {
+  return join(directory, encodeURIComponent(sourceId).replaceAll('.', '%2E'))
 }
 
 async function write(path: string, rows: string): Promise<void> {

@@ -24,6 +24,11 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Aborts when the command is to end early; its reason is a {@link StopReason}. */
   readonly stop: AbortSignal
+  /**
+   * Calls the listener whenever a SIGHUP arrives, until the function it returns is called. Without a
+   * listener a SIGHUP ends the process.
+   */
+  readonly onHangUp?: (listener: () => void) => () => void
 }
 
 /**
@@ -63,6 +68,10 @@ export function processIo(): ProcessIo {
     stderr: process.stderr,
     env: process.env,
     stop: controller.signal,
+    onHangUp: (listener) => {
+      process.on('SIGHUP', listener)
+      return () => process.off('SIGHUP', listener)
+    },
     release: () => {
       process.off('SIGINT', onSignal)
       process.off('SIGTERM', onSignal)

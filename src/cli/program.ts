@@ -11,6 +11,7 @@ import { addInitCommand } from './commands/init.ts'
 import { addListenCommand } from './commands/listen.ts'
 import { addReplayCommand } from './commands/replay.ts'
 import { addSendCommand } from './commands/send.ts'
+import { addServeCommand } from './commands/serve.ts'
 import { addSignCommand } from './commands/sign.ts'
 import { addVerifyCommand } from './commands/verify.ts'
 
@@ -19,6 +20,7 @@ const commands: readonly AddCommand[] = [
   addSendCommand,
   addListenCommand,
   addReplayCommand,
+  addServeCommand,
   addInitCommand,
   addConfigCommand,
   addDeliveriesCommand,

@@ -1,3 +1,4 @@
 /** What the commands are made of: the rooms below, put together. */
 export * from './configuration/index.ts'
 export * from './pipeline.ts'
+export * from './service.ts'

@@ -4,15 +4,22 @@ import {
   type DeliveryStore,
   type DispatchTarget,
 } from '../delivery/index.ts'
+import type { AddressGuard } from '../http/index.ts'
 import { Intake } from '../intake/index.ts'
 import type { Destination } from '../model/index.ts'
 import { systemClock, type Runtime } from '../runtime/index.ts'
 import { WebhookSender } from '../webhook/index.ts'
 
+/** A destination, and what only its sending must know. */
+export interface SendingDestination extends Destination {
+  /** From a delivery's first attempt to the last moment another may start; the line's by default. */
+  readonly retryForMs?: number
+}
+
 /** What a line is made of. */
 export interface LineOptions {
   /** Where events may go. */
-  readonly destinations: readonly Destination[]
+  readonly destinations: readonly SendingDestination[]
   /** Where deliveries wait; others may use it too. */
   readonly store: DeliveryStore
   /** Clock, randomness, ids, log and observer. */
@@ -21,6 +28,8 @@ export interface LineOptions {
   readonly retryWindowMs?: number | undefined
   /** Time an endpoint has to answer; 5 s by default and at the most. */
   readonly deadlineMs?: number | undefined
+  /** Which addresses may be connected to; any when there is none. */
+  readonly guard?: AddressGuard | undefined
   /** For how long a messageId is remembered. */
   readonly dedupeWindowMs: number
   /** Whether deliveries stay parked for as long as their endpoints are down. */
@@ -74,15 +83,16 @@ export class Line {
 }
 
 function target(
-  destination: Destination,
-  { retryWindowMs = defaultRetryPolicy.windowMs, deadlineMs }: LineOptions,
+  destination: SendingDestination,
+  { retryWindowMs = defaultRetryPolicy.windowMs, deadlineMs, guard }: LineOptions,
 ): DispatchTarget & { readonly sender: WebhookSender } {
   return {
     destination,
     sender: new WebhookSender({
       destination,
+      guard,
       ...(deadlineMs === undefined ? {} : { deadlineMs }),
     }),
-    retryPolicy: { ...defaultRetryPolicy, windowMs: retryWindowMs },
+    retryPolicy: { ...defaultRetryPolicy, windowMs: destination.retryForMs ?? retryWindowMs },
   }
 }

@@ -1,19 +1,22 @@
 import {
   defaultRetention,
   Retention,
+  type AddOutcome,
   type DeliveryStore,
+  type NewEvent,
   type RetentionPolicy,
 } from '../delivery/index.ts'
+import type { AddressGuard } from '../http/index.ts'
 import type { Intake } from '../intake/index.ts'
-import { limits, type DeliveryLedger, type Destination } from '../model/index.ts'
+import { limits, type DeliveryLedger } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import { MemoryStore } from '../store/index.ts'
-import { Line } from './line.ts'
+import { Line, type SendingDestination } from './line.ts'
 
 /** What a pipeline is made of. */
 export interface PipelineOptions {
   /** Where events may go. */
-  readonly destinations: readonly Destination[]
+  readonly destinations: readonly SendingDestination[]
   /** Clock, randomness, ids, log and observer. */
   readonly runtime: Runtime
   /** Where deliveries wait; in memory by default. It is closed with the pipeline. */
@@ -22,6 +25,8 @@ export interface PipelineOptions {
   readonly retryWindowMs?: number
   /** Time an endpoint has to answer; 5 s by default and at the most. */
   readonly deadlineMs?: number
+  /** Which addresses may be connected to; any when there is none. */
+  readonly guard?: AddressGuard
   /** How long the store remembers what is settled; {@link defaultRetention} by default. */
   readonly retention?: RetentionPolicy
   /** Is told what made the store unusable: nothing is sent any more. */
@@ -46,7 +51,7 @@ export class Pipeline {
     this.#options = options
     this.#store = options.store ?? new MemoryStore()
     this.#retention = new Retention({ store: this.#store, policy: retention, runtime })
-    this.#line = this.#newLine(options.destinations)
+    this.#line = this.#newLine(options.destinations, options.guard)
     // A store that was made for this pipeline ends with it, and nobody else sees it.
     if (options.store !== undefined) {
       this.#retention.start()
@@ -63,11 +68,20 @@ export class Pipeline {
    * Sends to other destinations from now on. Requests to those before are let end; what is not sent
    * stays in the store, for those that are still there.
    */
-  replaceDestinations(destinations: readonly Destination[]): void {
+  replaceDestinations(destinations: readonly SendingDestination[], guard?: AddressGuard): void {
     const before = this.#line
-    this.#line = this.#newLine(destinations)
+    this.#line = this.#newLine(destinations, guard)
     this.#retiring.add(before)
     void this.#retire(before)
+  }
+
+  /**
+   * Takes events in whose deliveries are known, past the intake.
+   *
+   * @throws whatever makes the store refuse them
+   */
+  add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
+    return this.#line.dispatcher.add(events)
   }
 
   /**
@@ -101,7 +115,7 @@ export class Pipeline {
     await this.#store.close()
   }
 
-  #newLine(destinations: readonly Destination[]): Line {
+  #newLine(destinations: readonly SendingDestination[], guard: AddressGuard | undefined): Line {
     const { runtime, retryWindowMs, deadlineMs, failed } = this.#options
     const { messageIdsMs } = this.#options.retention ?? defaultRetention
     return new Line({
@@ -110,6 +124,7 @@ export class Pipeline {
       runtime,
       retryWindowMs,
       deadlineMs,
+      guard,
       dedupeWindowMs: messageIdsMs,
       // In a store of our own nobody would find them later.
       keepsParked: this.#options.store !== undefined,

@@ -1,0 +1,52 @@
+import type { AddCommand } from '../command.ts'
+import { defaultConfigurationPath } from '../configuration/path.ts'
+import { durationFlagUpTo } from '../flags.ts'
+
+interface ServeFlags {
+  readonly config: string
+  readonly json?: boolean
+  readonly grace?: number
+}
+
+const graceMsDefault = 5_000
+const graceMsMax = 60_000
+
+const examples = `
+Examples:
+  evroute init && evroute serve
+  evroute serve --config /etc/evroute/evroute.config.json --json
+
+The configuration is read again on SIGHUP and when its file changes; one that cannot be used is refused
+and the old one stays in force. The log is on stderr, one JSON object a line.
+
+Exit codes: 0 ended by SIGINT or SIGTERM, 2 the configuration cannot be used, 7 a port, a file or the
+store cannot be used, at the start or later.`
+
+/** Adds `evroute serve`. */
+export const addServeCommand: AddCommand = (program, { io, end }) => {
+  const command = program
+    .command('serve')
+    .summary('run the service of a configuration')
+    .description(
+      'Receives calls from Segment libraries and other clients, routes them, and delivers them as ' +
+        'signed webhooks out of a durable queue.',
+    )
+    .option('--config <file>', 'the configuration', defaultConfigurationPath)
+    .option(
+      '--grace <duration>',
+      'time for requests under way at the end (default: 5s)',
+      durationFlagUpTo(graceMsMax),
+    )
+    .option('--json', 'a ready record on stdout')
+    .option('--no-color', 'no colours')
+    .addHelpText('after', examples)
+  command.action(async () => {
+    const {
+      config: path,
+      json = false,
+      grace: graceMs = graceMsDefault,
+    } = command.opts<ServeFlags>()
+    const { serve } = await import('../serving/serve.ts')
+    end(await serve({ path, json, graceMs }, io))
+  })
+}
