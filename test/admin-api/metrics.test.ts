@@ -96,7 +96,7 @@ describe('the metrics', () => {
 
   test('measure from acceptance to the answer, of what was delivered', async () => {
     const { metrics } = createMetrics()
-    const after = (latencyMs: number) => ({ acceptedAtMs: nowMs, settledAtMs: nowMs + latencyMs })
+    const after = (latencyMs: number) => ({ acceptedAtMs: nowMs - latencyMs })
     metrics.settled({ ...settled, ...after(80) })
     metrics.settled({ ...settled, ...after(20_000) })
     metrics.settled({ ...settled, ...after(-5_000) })

@@ -19,12 +19,10 @@ export interface MetricsOptions {
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
 }
 
-/** When a delivery began and ended: what the time it took is measured by. */
-export interface DeliveryMoments {
+/** When a delivery began, where that is known: what the time it took is measured from. */
+export interface DeliveryOrigin {
   /** When its event was accepted, in milliseconds since 1970. */
-  readonly acceptedAtMs: number
-  /** When it came to its end. */
-  readonly settledAtMs: number
+  readonly acceptedAtMs?: number
 }
 
 /** From five milliseconds to four hours, the window of retries. */
@@ -56,7 +54,7 @@ export class Metrics implements Observer {
     this.#options = options
     this.#latency = new Histogram({
       name: 'evroute_delivery_latency_seconds',
-      help: 'Time from the acceptance of an event to the answer 2xx of an endpoint.',
+      help: 'Time from the acceptance of an event until the answer 2xx of an endpoint is written down.',
       labelNames: ['destination'],
       buckets: latencyBucketsSeconds,
       registers: [this.#registry],
@@ -96,12 +94,13 @@ export class Metrics implements Observer {
     this.#counters.requests.inc({ destination, outcome })
   }
 
-  settled(delivery: SettledDelivery & Partial<DeliveryMoments>): void {
-    const { destinationId: destination, state, acceptedAtMs, settledAtMs } = delivery
+  settled(delivery: SettledDelivery & DeliveryOrigin): void {
+    const { destinationId: destination, state, acceptedAtMs } = delivery
     this.#counters.settled.inc({ destination, state })
-    if (state !== 'delivered' || acceptedAtMs === undefined || settledAtMs === undefined) return
+    if (state !== 'delivered' || acceptedAtMs === undefined) return
+    const latencyMs = this.#options.runtime.clock.nowMs() - acceptedAtMs
     // A clock that was set back is no reason for less than nothing.
-    this.#latency.observe({ destination }, Math.max(settledAtMs - acceptedAtMs, 0) / 1_000)
+    this.#latency.observe({ destination }, Math.max(latencyMs, 0) / 1_000)
   }
 
   endpoint(change: EndpointChange): void {
