@@ -128,6 +128,14 @@ describe('what a batch and a connection add', () => {
     expect((await webhooks())[0]?.['context']).toEqual(stored)
   })
 
+  test('the same on the paths of browsers, where nothing says that one is there', async () => {
+    const { url, webhooks } = await startApi()
+    for (const path of ['/v1/track', '/v1/t']) {
+      await send(url, { path, headers: known, body: JSON.stringify(ids) })
+    }
+    expect(await webhooks()).toMatchObject([{ context: {} }, { context: filled }])
+  })
+
   test('no header says which address a client has, unless proxies are trusted', async () => {
     const forwarded = { 'x-forwarded-for': '203.0.113.1, 203.0.113.2, ::ffff:203.0.113.3' }
     const addresses: unknown[] = []

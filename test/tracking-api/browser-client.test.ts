@@ -1,9 +1,8 @@
 import { createRequire } from 'node:module'
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { JsonObject } from '../../src/model/index.ts'
-import { systemClock } from '../../src/runtime/index.ts'
 import { byType, clientCalls, correctedTimestamp, sentCalls } from './client-calls.ts'
-import { slowWriteKey, startApi, writeKey, type TestApi } from './support.ts'
+import { rateThatRecovers, slowWriteKey, startApi, writeKey, type TestApi } from './support.ts'
 
 const origin = 'https://shop.example.com'
 
@@ -152,13 +151,14 @@ describe('@segment/analytics-next', () => {
   })
 
   test('comes again after 429, when it may', async () => {
-    const api = await startApi({ clock: systemClock })
+    const { clock, observer, codes } = rateThatRecovers()
+    const api = await startApi({ clock, observer })
     const analytics = await load(api, { writeKey: slowWriteKey, apiKey: slowWriteKey })
     const random = vi.spyOn(Math, 'random').mockReturnValue(0.1)
     for (const event of ['One', 'Two', 'Three', 'Four']) await analytics.track(event, {})
     await api.handled(4)
     random.mockRestore()
-    expect(new Set(api.refused.map(({ code }) => code))).toEqual(new Set(['rate_limited']))
+    expect(new Set(codes)).toEqual(new Set(['rate_limited']))
     expect(await api.webhooks()).toHaveLength(4)
   })
 })

@@ -2,9 +2,8 @@ import { createRequire } from 'node:module'
 import { Analytics } from '@segment/analytics-node'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/model/index.ts'
-import { systemClock } from '../../src/runtime/index.ts'
 import { byType, clientCalls, correctedTimestamp, sentCalls } from './client-calls.ts'
-import { slowWriteKey, startApi, writeKey } from './support.ts'
+import { rateThatRecovers, slowWriteKey, startApi, writeKey } from './support.ts'
 
 type Callback = (error?: Error) => void
 
@@ -105,14 +104,14 @@ describe.each(clients)('%s', (_name, client) => {
   })
 
   test('comes again after 429, when it may', async () => {
-    const { url, webhooks, batches, refused } = await startApi({ clock: systemClock })
+    const { clock, observer, codes } = rateThatRecovers()
+    const { url, webhooks, batches } = await startApi({ clock, observer })
     const [, track] = clientCalls
     const batch = [track!, track!, track!]
     await client.send(slowWriteKey, url, batch)
     expect(await client.send(slowWriteKey, url, batch)).toEqual([])
     expect(await webhooks()).toHaveLength(6)
-    const refusals = refused.map(({ code }) => code)
-    expect(new Set(refusals)).toEqual(new Set(['rate_limited']))
+    expect(new Set(codes)).toEqual(new Set(['rate_limited']))
     expect(batches.flatMap(({ calls }) => calls)).toHaveLength(6)
   })
 

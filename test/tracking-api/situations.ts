@@ -118,6 +118,12 @@ export const accepted: readonly Situation[] = [
     answer: { ...one, accepted: 2_500 },
   },
   { name: 'a single call', path: '/v1/track', document: track, status: 200, answer: one },
+  {
+    name: 'a call that is longer when it is written again',
+    body: `{"batch":[{"type":"track","userId":"u","event":"E","properties":{"n":[${'1e20,'.repeat(5_000)}1]}}]}`,
+    status: 200,
+    answer: one,
+  },
   { name: 'measurements', path: '/v1/m', body: 'anything', status: 200, answer: { success: true } },
   { name: 'a byte order mark', body: `\u{feff}${batchTextOf(500)}`, status: 200, answer: one },
 ]

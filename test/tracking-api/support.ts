@@ -13,6 +13,7 @@ import {
   type CountedCalls,
   type RefusedRequest,
   type TrackingApiOptions,
+  type TrackingObserver,
   type TrackingSource,
 } from '../../src/tracking-api/index.ts'
 
@@ -126,6 +127,22 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       return deliveries.map(({ body }) => JSON.parse(body) as JsonObject)
     },
   }
+}
+
+/** A clock that stands until a request is refused, and then is far enough on for the next one. */
+export function rateThatRecovers(): {
+  readonly clock: Clock
+  readonly observer: TrackingObserver
+  /** Why requests were refused, in order. */
+  readonly codes: readonly string[]
+} {
+  const clock = new ManualClock(nowMs)
+  const codes: string[] = []
+  const refused = ({ code }: RefusedRequest): void => {
+    codes.push(code)
+    clock.jump(10_000)
+  }
+  return { clock, observer: { calls: () => undefined, refused }, codes }
 }
 
 export interface Reply {
