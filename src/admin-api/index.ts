@@ -2,7 +2,7 @@
 export { adminApp } from './app.ts'
 export { healthHandler, type HealthHandler } from './health.ts'
 export type { EndpointNames } from './metrics/breaker-board.ts'
-export { Metrics, type DeliveryOrigin, type MetricsOptions } from './metrics/metrics.ts'
+export { Metrics, type MetricsOptions } from './metrics/metrics.ts'
 export { queueStates, type QueueState } from './metrics/queue-states.ts'
 export type {
   AdminApiOptions,

@@ -96,11 +96,10 @@ describe('the metrics', () => {
 
   test('measure from acceptance to the answer, of what was delivered', async () => {
     const { metrics } = createMetrics()
-    const after = (latencyMs: number) => ({ acceptedAtMs: nowMs - latencyMs })
-    metrics.settled({ ...settled, ...after(80) })
-    metrics.settled({ ...settled, ...after(20_000) })
-    metrics.settled({ ...settled, ...after(-5_000) })
-    metrics.settled({ ...settled, ...after(1_000), state: 'failed' })
+    metrics.settled(settled, nowMs - 80)
+    metrics.settled(settled, nowMs - 20_000)
+    metrics.settled(settled, nowMs + 5_000)
+    metrics.settled({ ...settled, state: 'failed' }, nowMs - 1_000)
     metrics.settled(settled)
     const lines = await linesOf(metrics, 'evroute_delivery_latency_seconds')
     expect(lines).toContain('evroute_delivery_latency_seconds_count{destination="crm"} 3')

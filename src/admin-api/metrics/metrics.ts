@@ -19,12 +19,6 @@ export interface MetricsOptions {
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
 }
 
-/** When a delivery began, where that is known: what the time it took is measured from. */
-export interface DeliveryOrigin {
-  /** When its event was accepted, in milliseconds since 1970. */
-  readonly acceptedAtMs?: number
-}
-
 /** From five milliseconds to four hours, the window of retries. */
 const latencyBucketsSeconds = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 14_400,
@@ -94,8 +88,13 @@ export class Metrics implements Observer {
     this.#counters.requests.inc({ destination, outcome })
   }
 
-  settled(delivery: SettledDelivery & DeliveryOrigin): void {
-    const { destinationId: destination, state, acceptedAtMs } = delivery
+  /**
+   * A delivery came to its end.
+   *
+   * @param acceptedAtMs - when its event was accepted, in milliseconds since 1970: what the time it
+   * took is measured from
+   */
+  settled({ destinationId: destination, state }: SettledDelivery, acceptedAtMs?: number): void {
     this.#counters.settled.inc({ destination, state })
     if (state !== 'delivered' || acceptedAtMs === undefined) return
     const latencyMs = this.#options.runtime.clock.nowMs() - acceptedAtMs
