@@ -1,13 +1,13 @@
 import { parseRetryAfter } from '../http/index.ts'
 import type { Destination, Endpoint, RequestRecord } from '../model/index.ts'
 import { stopwatch, type Runtime } from '../runtime/index.ts'
-import { judge, type RequestOutcome } from '../webhook/index.ts'
+import { judge, type OutgoingWebhook, type RequestOutcome } from '../webhook/index.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import { settleRound, type EndpointResult, type Round } from './round.ts'
 import type { LeasedDelivery, Settlement } from './store-port.ts'
 
-/** Sends one body to one endpoint; never throws. */
-export type PostWebhook = (endpoint: Endpoint, body: string) => Promise<RequestOutcome>
+/** Sends one webhook to one endpoint; never throws. */
+export type PostWebhook = (endpoint: Endpoint, webhook: OutgoingWebhook) => Promise<RequestOutcome>
 
 /** What a round needs. */
 export interface AttemptContext {
@@ -81,7 +81,7 @@ async function askEndpoint(
   const atMs = clock.nowMs()
   const release = clock.hold()
   const elapsedMs = stopwatch()
-  const outcome = await post(endpoint, delivery.body)
+  const outcome = await post(endpoint, delivery)
   release()
   const { verdict, status, error } = judge(outcome)
   const { url } = endpoint

@@ -1,6 +1,11 @@
 import type { Endpoint, Lane } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
-import { judge, type RequestOutcome, type WebhookSender } from '../webhook/index.ts'
+import {
+  judge,
+  type OutgoingWebhook,
+  type RequestOutcome,
+  type WebhookSender,
+} from '../webhook/index.ts'
 import { attempt } from './attempt.ts'
 import type { BreakerChange } from './circuit-breaker.ts'
 import type { DestinationQueue, Start } from './destination-queue.ts'
@@ -118,7 +123,8 @@ export class Rounds {
       destination: queue.destination,
       endpoints: gates.map(({ endpoint }) => endpoint),
       policy: retryPolicy,
-      post: (endpoint, body) => this.#post({ endpoint, body, lane: delivery.lane, gates }, target),
+      post: (endpoint, webhook) =>
+        this.#post({ endpoint, webhook, lane: delivery.lane, gates }, target),
       ended: (record) => outbox.log(record),
     })
     const settled = settlement.then((result) => {
@@ -135,14 +141,14 @@ export class Rounds {
   }
 
   async #post(
-    { endpoint, body, lane, gates }: Request,
+    { endpoint, webhook, lane, gates }: Request,
     target: RoundTarget,
   ): Promise<RequestOutcome> {
     const { clock } = this.#options.runtime
     const gate = gates.find((candidate) => candidate.endpoint === endpoint)
     const passage = gate?.begin(clock.nowMs(), lane)
     this.#requests++
-    const outcome = await target.sender.post(endpoint, body)
+    const outcome = await target.sender.post(endpoint, webhook)
     this.#isShort ||= this.#isFull()
     this.#requests--
     if (gate !== undefined && passage !== undefined) {
@@ -183,7 +189,7 @@ export class Rounds {
 /** One request of a round. */
 interface Request {
   readonly endpoint: Endpoint
-  readonly body: string
+  readonly webhook: OutgoingWebhook
   readonly lane: Lane
   readonly gates: readonly EndpointGate[]
 }

@@ -17,6 +17,9 @@ type Connect = (
   callback: buildConnector.Callback,
 ) => Socket | undefined
 
+/** Whether a connection was opened for a request, or for one before it. */
+export type ConnectionKind = 'opened' | 'reused'
+
 /**
  * The connections to one origin, each with one request at a time.
  *
@@ -91,6 +94,7 @@ export class Connection {
   readonly #connect: Connect
   #pool: Pool | undefined
   #socket: Socket | undefined
+  #kind: ConnectionKind | undefined
   /** What the socket had received before the request that is under way. */
   #receivedBytesBefore = 0
 
@@ -99,8 +103,15 @@ export class Connection {
     this.#connect = connect
   }
 
+  /** What the last request went over, as far as it is known; undefined when it got no connection. */
+  get kind(): ConnectionKind | undefined {
+    return this.#kind
+  }
+
   /** Sends a request, the only one at the time, and resolves with the head of its answer. */
   request(options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData> {
+    // Until it proves to be closed, and another is opened.
+    this.#kind = this.#pool === undefined || this.#kind === undefined ? undefined : 'reused'
     // A pool of one, where a bare client would do: before it uses a connection again it lets bytes
     // arrive that nobody asked for, so that they are not taken for the answer.
     this.#pool ??= new Pool(this.#origin, {
@@ -127,13 +138,19 @@ export class Connection {
   }
 
   #open(target: buildConnector.Options, callback: buildConnector.Callback): void {
+    this.#kind = undefined
     const socket = this.#connect(target, (...result) => {
-      const [, connected] = result
-      connected?.on('readable', () => this.#limit(connected))
+      const [error, connected] = result
+      if (error === null) this.#welcome(connected)
       callback(...result)
     })
     this.#socket = socket
     this.#receivedBytesBefore = 0
+  }
+
+  #welcome(socket: Socket): void {
+    this.#kind = 'opened'
+    socket.on('readable', () => this.#limit(socket))
   }
 
   #limit(socket: Socket): void {

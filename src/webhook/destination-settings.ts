@@ -41,13 +41,19 @@ export interface EndpointSettings {
 const concurrencyDefault = 10
 const concurrencyMax = 1_000
 
-/** Headers that evroute or the connection sets. */
+/**
+ * Headers that evroute or the connection sets. Those of signatures are refused whether or not there is a
+ * secret, so that one can be set later without a change of the headers.
+ */
 const reservedHeaders = new Set([
   'host',
   'content-length',
   'content-type',
   'user-agent',
   'x-signature',
+  'webhook-id',
+  'webhook-timestamp',
+  'webhook-signature',
   'connection',
   'keep-alive',
   'transfer-encoding',

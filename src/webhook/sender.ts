@@ -1,9 +1,14 @@
 import { headerValue, readAnswer, type AddressGuard, type AnswerLimits } from '../http/index.ts'
 import { limits, type Destination, type Endpoint } from '../model/index.ts'
-import { systemClock } from '../runtime/index.ts'
-import { Connections } from './connections.ts'
+import { systemClock, type Clock } from '../runtime/index.ts'
+import { Connections, type Connection, type ConnectionKind } from './connections.ts'
 import { failureOutcome, type RequestOutcome } from './outcome.ts'
 import { signBody } from './signature.ts'
+import {
+  standardWebhooksHeaders,
+  type OutgoingWebhook,
+  type StandardWebhooksSigning,
+} from './standard-webhooks.ts'
 
 /** How much of an answer is read at the most, and how much of it is kept for the delivery log. */
 const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 1024 }
@@ -16,6 +21,12 @@ export interface SenderOptions {
   readonly deadlineMs?: number
   /** Which addresses it may connect to; any when there is none, as for a tool on a developer's machine. */
   readonly guard?: AddressGuard | undefined
+  /** Signs in the way of Standard Webhooks too; not by default. */
+  readonly standardWebhooks?: StandardWebhooksSigning | undefined
+  /** Tells the time that Standard Webhooks signs; the system's by default. */
+  readonly clock?: Clock
+  /** Is told of every request that got a connection, once it is answered or given up, which kind it was. */
+  readonly onConnection?: ((kind: ConnectionKind) => void) | undefined
 }
 
 /** Sends webhooks to the endpoints of one destination over connections of its own. */
@@ -23,27 +34,34 @@ export class WebhookSender {
   readonly #destination: Destination
   readonly #deadlineMs: number
   readonly #guard: AddressGuard | undefined
+  readonly #standardWebhooks: StandardWebhooksSigning | undefined
+  readonly #clock: Clock
+  readonly #onConnection: ((kind: ConnectionKind) => void) | undefined
   readonly #connections = new Map<string, Connections>()
   #closed = false
 
-  constructor({ destination, deadlineMs = limits.endpointDeadlineMs, guard }: SenderOptions) {
-    this.#destination = destination
+  constructor(options: SenderOptions) {
+    const { deadlineMs = limits.endpointDeadlineMs, clock = systemClock } = options
+    this.#destination = options.destination
     this.#deadlineMs = Math.min(deadlineMs, limits.endpointDeadlineMs)
-    this.#guard = guard
+    this.#guard = options.guard
+    this.#standardWebhooks = options.standardWebhooks
+    this.#clock = clock
+    this.#onConnection = options.onConnection
   }
 
   /**
-   * Signs the body and posts it once. Redirects are not followed. Never throws: whatever happens is
+   * Signs a webhook and posts it once. Redirects are not followed. Never throws: whatever happens is
    * an outcome, which is `interrupted` after {@link close}.
    *
    * The deadline runs in real time, whatever the clock of the runtime does: it measures the endpoint.
    */
-  async post(endpoint: Endpoint, body: string): Promise<RequestOutcome> {
+  async post(endpoint: Endpoint, webhook: OutgoingWebhook): Promise<RequestOutcome> {
     if (this.#closed) return { kind: 'interrupted' }
     const deadline = new AbortController()
     const timer = systemClock.schedule(this.#deadlineMs, () => deadline.abort())
     try {
-      return await this.#exchange(endpoint, body, deadline.signal)
+      return await this.#exchange(endpoint, webhook, deadline.signal)
     } catch (error) {
       return this.#unanswered(error, deadline.signal)
     } finally {
@@ -62,14 +80,18 @@ export class WebhookSender {
     return deadline.aborted ? { kind: 'timeout' } : failureOutcome(error)
   }
 
-  #exchange(endpoint: Endpoint, body: string, deadline: AbortSignal): Promise<RequestOutcome> {
+  #exchange(
+    endpoint: Endpoint,
+    webhook: OutgoingWebhook,
+    deadline: AbortSignal,
+  ): Promise<RequestOutcome> {
     const url = new URL(endpoint.url)
     return this.#connectionsTo(url.origin).use(deadline, async (connection) => {
-      const response = await connection.request({
+      const response = await this.#request(connection, {
         method: 'POST',
         path: url.pathname + url.search,
-        headers: this.#headers(endpoint, body),
-        body,
+        headers: this.#headers(endpoint, webhook),
+        body: webhook.body,
       })
       const { text, isWhole } = await readAnswer(response.body, answerLimits)
       // Left alone, a connection that is cut off amid an answer would be made anew for nobody.
@@ -83,13 +105,27 @@ export class WebhookSender {
     })
   }
 
-  #headers(endpoint: Endpoint, body: string): Record<string, string> {
+  async #request(
+    connection: Connection,
+    options: Parameters<Connection['request']>[0],
+  ): ReturnType<Connection['request']> {
+    try {
+      return await connection.request(options)
+    } finally {
+      const { kind } = connection
+      if (kind !== undefined) this.#onConnection?.(kind)
+    }
+  }
+
+  #headers(endpoint: Endpoint, webhook: OutgoingWebhook): Record<string, string> {
     const secret = this.#destination.sharedSecret
+    const signing = this.#standardWebhooks
     return {
       ...endpoint.headers,
       'User-Agent': 'evroute/1.0',
       'Content-Type': 'application/json',
-      ...(secret === undefined ? {} : { 'X-Signature': signBody(body, secret) }),
+      ...(secret === undefined ? {} : { 'X-Signature': signBody(webhook.body, secret) }),
+      ...(signing && standardWebhooksHeaders(webhook, signing, this.#clock.nowMs())),
     }
   }
 

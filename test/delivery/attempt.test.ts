@@ -58,8 +58,8 @@ async function round(
   delivery: LeasedDelivery = leased(),
 ): Promise<Round> {
   const urls = urlsOf(outcomes.length)
-  const post: PostWebhook = (endpoint, body) => {
-    expect(body).toBe(delivery.body)
+  const post: PostWebhook = (endpoint, { body, messageId }) => {
+    expect({ body, messageId }).toEqual({ body: delivery.body, messageId: delivery.messageId })
     return Promise.resolve(outcomes[urls.indexOf(endpoint.url)]!)
   }
   const { settlement, ended, logged, told } = start(outcomes.length, post, { delivery })

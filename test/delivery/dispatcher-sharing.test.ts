@@ -53,7 +53,8 @@ describe('lanes', () => {
     }))
     await store.settle({ nowMs: startMs, settlements, requests: [] })
     const steps = steppedSender()
-    answer = () => steps.post({ url: '', headers: {} }, '').then(() => answered(200))
+    answer = () =>
+      steps.post({ url: '', headers: {} }, { body: '', messageId: '' }).then(() => answered(200))
     return { dispatcher, store, requests, sender, steps, clock }
   }
 

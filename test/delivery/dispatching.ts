@@ -11,7 +11,11 @@ import {
 import type { Endpoint, Lane } from '../../src/model/index.ts'
 import { ManualClock, type Clock } from '../../src/runtime/index.ts'
 import { MemoryStore } from '../../src/store/index.ts'
-import { checkDestination, type RequestOutcome } from '../../src/webhook/index.ts'
+import {
+  checkDestination,
+  type OutgoingWebhook,
+  type RequestOutcome,
+} from '../../src/webhook/index.ts'
 import { recordingRuntime, startMs, type RecordingRuntime } from '../support/recording-runtime.ts'
 
 /** Resolves once everything that can go on without the clock went on. */
@@ -42,7 +46,7 @@ export class ScriptedSender {
     return this.#inFlight
   }
 
-  async post({ url }: Endpoint, body: string): Promise<RequestOutcome> {
+  async post({ url }: Endpoint, { body }: OutgoingWebhook): Promise<RequestOutcome> {
     this.#inFlight++
     this.inFlightMax = Math.max(this.inFlightMax, this.#inFlight)
     this.bodies.push(body)

@@ -13,7 +13,7 @@ async function postOnce(url: string): Promise<RequestOutcome> {
   const destination = checkDestination({ id: 'crm', sourceIds: ['app'], endpoints: [{ url }] })
   const sender = new WebhookSender({ destination })
   onTestFinished(() => sender.close())
-  return sender.post(destination.endpoints[0]!, '{"type":"delete"}')
+  return sender.post(destination.endpoints[0]!, { body: '{"type":"delete"}', messageId: 'm_1' })
 }
 
 /** Posts once to each from a process with these variables in its environment. */

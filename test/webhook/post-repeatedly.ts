@@ -10,7 +10,9 @@ const senders = destinations.map((destination) => new WebhookSender({ destinatio
 
 async function post(index: number, times: number): Promise<void> {
   const endpoint = destinations[index]!.endpoints[0]!
-  for (let done = 0; done < times; done++) await senders[index]!.post(endpoint, body)
+  for (let done = 0; done < times; done++) {
+    await senders[index]!.post(endpoint, { body, messageId: 'm_1' })
+  }
 }
 
 const peakBytes = (): number => process.resourceUsage().maxRSS * 1024

@@ -7,8 +7,9 @@ const destination = checkDestination({
   endpoints: process.argv.slice(2).map((url) => ({ url })),
 })
 const sender = new WebhookSender({ destination })
+const webhook = { body: '{"type":"delete"}', messageId: 'm_1' }
 const outcomes = await Promise.all(
-  destination.endpoints.map((endpoint) => sender.post(endpoint, '{"type":"delete"}')),
+  destination.endpoints.map((endpoint) => sender.post(endpoint, webhook)),
 )
 await sender.close()
 process.stdout.write(JSON.stringify(outcomes))

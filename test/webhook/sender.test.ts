@@ -226,7 +226,9 @@ describe('connections', () => {
     const sender = new WebhookSender({ destination })
     onTestFinished(() => sender.close())
     const requests = [...destination.endpoints, ...destination.endpoints]
-    const outcomes = Promise.all(requests.map((endpoint) => sender.post(endpoint, body)))
+    const outcomes = Promise.all(
+      requests.map((endpoint) => sender.post(endpoint, { body, messageId: 'm_1' })),
+    )
     await server.received(4)
     open()
     await outcomes

@@ -1,0 +1,93 @@
+import { createHash, createHmac } from 'node:crypto'
+
+/** What an endpoint gets. */
+export interface OutgoingWebhook {
+  /** Exactly what is sent and signed. */
+  readonly body: string
+  /** The event's, which the body of a delete notification does not have. */
+  readonly messageId: string
+}
+
+/** What signs webhooks in the way of Standard Webhooks. */
+export interface StandardWebhooksSigning {
+  /** At least one, the newest first; there is a signature for each, see {@link signStandardWebhook}. */
+  readonly secrets: readonly string[]
+}
+
+/** What Standard Webhooks 1.0.0 adds to a request. */
+export interface StandardWebhooksHeaders {
+  readonly 'webhook-id': string
+  readonly 'webhook-timestamp': string
+  readonly 'webhook-signature': string
+}
+
+/** What is signed. */
+export interface SignedContent {
+  /** The value of `webhook-id`. */
+  readonly id: string
+  /** The value of `webhook-timestamp`, in whole seconds since 1970. */
+  readonly timestamp: number
+  /** The body, byte for byte. */
+  readonly body: string
+}
+
+/** Longer ids are sent as a hash: what a request may have of headers is often no more than 8 KB. */
+const idLengthMax = 256
+
+/**
+ * The headers of Standard Webhooks for one request.
+ *
+ * @param nowMs - the time of the attempt, which a retry has anew
+ */
+export function standardWebhooksHeaders(
+  { body, messageId }: OutgoingWebhook,
+  { secrets }: StandardWebhooksSigning,
+  nowMs: number,
+): StandardWebhooksHeaders {
+  const content = { id: webhookId(messageId), timestamp: Math.floor(nowMs / 1_000), body }
+  return {
+    'webhook-id': content.id,
+    'webhook-timestamp': String(content.timestamp),
+    'webhook-signature': secrets.map((secret) => signStandardWebhook(content, secret)).join(' '),
+  }
+}
+
+/**
+ * The messageId as `webhook-id` carries it. Visible ASCII stays as it is, but for the percent sign and
+ * the full stop, which separates what is signed and which an id may not have. These and all other
+ * characters become `%` and two hexadecimal digits for each byte of their UTF-8, which
+ * `decodeURIComponent` turns back. An id that is then longer than 256 characters is sent as `sha256_`
+ * and the hash of the messageId in hexadecimal digits.
+ */
+export function webhookId(messageId: string): string {
+  const id = messageId.replace(/(?:[^!-~]|[.%])+/g, percentEncode)
+  if (id.length <= idLengthMax) return id
+  return `sha256_${createHash('sha256').update(messageId).digest('hex')}`
+}
+
+/**
+ * Signs as Standard Webhooks has it: HMAC-SHA256 of id, timestamp and body, joined by full stops.
+ *
+ * @param secret - `whsec_` and base64 stands for the bytes that are encoded; any other text is a key by
+ *   its UTF-8 bytes
+ * @returns `v1,` and the signature in base64
+ */
+export function signStandardWebhook(
+  { id, timestamp, body }: SignedContent,
+  secret: string,
+): string {
+  const content = `${id}.${timestamp}.${body}`
+  return `v1,${createHmac('sha256', keyOf(secret)).update(content).digest('base64')}`
+}
+
+function percentEncode(text: string): string {
+  return Buffer.from(text).toString('hex').toUpperCase().replace(/../g, '%$&')
+}
+
+function keyOf(secret: string): Buffer {
+  const [, base64] = /^whsec_(.+)$/.exec(secret) ?? []
+  const decoded = Buffer.from(base64 ?? '', 'base64')
+  // What is no base64 would be decoded to another key, or to an empty one, without a word.
+  const isEncoded = base64 !== undefined && decoded.toString('base64') === base64
+  return isEncoded ? decoded : Buffer.from(secret)
+}

@@ -1,0 +1,158 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { AddressGuard } from '../../src/http/index.ts'
+import type { ConnectionKind } from '../../src/webhook/index.ts'
+import { makeCertificate } from '../support/certificates.ts'
+import { TestEndpoint, unreachableUrl } from '../support/endpoint.ts'
+import { gate } from '../support/gate.ts'
+import { fullBacklogPort } from './full-backlog.ts'
+import { postTo, type SendingSettings } from './post-to.ts'
+
+const shortDeadlineMs = 150
+
+/** Posts over one connection at a time, and keeps what was told of connections. */
+function posting(
+  url: string,
+  settings: SendingSettings & { readonly concurrency?: number } = {},
+): { readonly post: ReturnType<typeof postTo>; readonly kinds: readonly ConnectionKind[] } {
+  const kinds: ConnectionKind[] = []
+  const onConnection = (kind: ConnectionKind): void => void kinds.push(kind)
+  return { post: postTo({ url }, { concurrency: 1, ...settings, onConnection }), kinds }
+}
+
+/** A server that promises to keep a connection, and closes it once it has answered. */
+async function closingAfterwards(): Promise<{
+  readonly url: string
+  readonly disconnected: (count: number) => Promise<void>
+}> {
+  let closed = 0
+  const server = createServer((socket) => {
+    socket.once('data', () => socket.end('HTTP/1.1 204 No Content\r\n\r\n'))
+    socket.once('close', () => {
+      closed++
+      server.emit('disconnect')
+    })
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    disconnected: async (count) => {
+      while (closed < count) await once(server, 'disconnect')
+    },
+  }
+}
+
+describe('a request that got a connection', () => {
+  test('went over one that was opened for it, or reused', async () => {
+    const endpoint = await TestEndpoint.start({ status: 200, body: 'thank you' })
+    const { post, kinds } = posting(endpoint.url)
+    for (let count = 0; count < 3; count++) await post()
+    expect(kinds).toEqual(['opened', 'reused', 'reused'])
+    expect(endpoint.connections).toBe(1)
+  })
+
+  test('opens one each time when the endpoint keeps none', async () => {
+    const endpoint = await TestEndpoint.start({ status: 200, headers: { connection: 'close' } })
+    const { post, kinds } = posting(endpoint.url)
+    for (let count = 0; count < 3; count++) await post()
+    expect(kinds).toEqual(['opened', 'opened', 'opened'])
+    expect(endpoint.connections).toBe(3)
+  })
+
+  test('opens one when the endpoint closed the last one meanwhile', async () => {
+    const { url, disconnected } = await closingAfterwards()
+    const { post, kinds } = posting(url)
+    for (let count = 1; count <= 3; count++) {
+      expect(await post()).toMatchObject({ kind: 'answered', status: 204 })
+      await disconnected(count)
+    }
+    expect(kinds).toEqual(['opened', 'opened', 'opened'])
+  })
+
+  test.each(['reset', 'hang-up', 'half-close', 'malformed', 'cut', 'hang'] as const)(
+    'is told of once, whatever comes of it (%s), and so is the next one',
+    async (misbehaviour) => {
+      const endpoint = await TestEndpoint.start([200, misbehaviour, 200, 200])
+      const { post, kinds } = posting(endpoint.url, { deadlineMs: shortDeadlineMs })
+      for (let count = 0; count < 4; count++) await post()
+      expect(kinds).toEqual(['opened', 'reused', 'opened', 'reused'])
+      expect(endpoint.connections).toBe(2)
+    },
+  )
+
+  test('is told of when it is interrupted', async () => {
+    const endpoint = await TestEndpoint.start('hang')
+    const { post, kinds } = posting(endpoint.url)
+    const outcome = post()
+    await endpoint.received(1)
+    await post.sender.close()
+    await outcome
+    expect(kinds).toEqual(['opened'])
+  })
+
+  test('is one of many at once', async () => {
+    const { opened, open } = gate()
+    const endpoint = await TestEndpoint.start({ status: 200, after: opened })
+    const { post, kinds } = posting(endpoint.url, { concurrency: 3 })
+    const outcomes = Promise.all(Array.from({ length: 12 }, () => post()))
+    await endpoint.received(3)
+    open()
+    await outcomes
+    expect(kinds.filter((kind) => kind === 'opened')).toHaveLength(endpoint.connections)
+    expect(kinds).toHaveLength(12)
+  })
+})
+
+describe('a request that got no connection is not told of', () => {
+  test('because nobody listens, until somebody does', async () => {
+    const url = await unreachableUrl()
+    const { post, kinds } = posting(url)
+    await post()
+    await post()
+    expect(kinds).toEqual([])
+    await TestEndpoint.start(200, undefined, Number(new URL(url).port))
+    await post()
+    expect(kinds).toEqual(['opened'])
+  })
+
+  test('because nobody listens any more', async () => {
+    const endpoint = await TestEndpoint.start()
+    const { post, kinds } = posting(endpoint.url)
+    await post()
+    await endpoint.close()
+    expect(await post()).toMatchObject({ kind: 'connection_failed' })
+    expect(kinds).toEqual(['opened'])
+  })
+
+  test('because the certificate is refused', async () => {
+    const certificate = await makeCertificate()
+    const endpoint = await TestEndpoint.start(200, certificate)
+    const { post, kinds } = posting(endpoint.url)
+    expect(await post()).toMatchObject({ kind: 'certificate_refused' })
+    expect(kinds).toEqual([])
+  })
+
+  test('because the address is refused', async () => {
+    const { post, kinds } = posting('http://127.0.0.1:9/', { guard: new AddressGuard() })
+    expect(await post()).toMatchObject({ kind: 'address_refused' })
+    expect(kinds).toEqual([])
+  })
+
+  // Other systems refuse a connection for which the backlog has no room.
+  const onLinux = test.runIf(process.platform === 'linux')
+  onLinux('because it takes too long to connect', async () => {
+    const url = `http://127.0.0.1:${await fullBacklogPort()}/`
+    const { post, kinds } = posting(url, { deadlineMs: shortDeadlineMs })
+    expect([await post(), await post()]).toEqual([{ kind: 'timeout' }, { kind: 'timeout' }])
+    expect(kinds).toEqual([])
+  })
+
+  test('because the deadline came while others had them all', async () => {
+    const endpoint = await TestEndpoint.start('hang')
+    const { post, kinds } = posting(endpoint.url, { deadlineMs: shortDeadlineMs })
+    await Promise.all([post(), post()])
+    expect(kinds).toEqual(['opened'])
+  })
+})
