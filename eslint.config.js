@@ -24,6 +24,8 @@ const packageHomes = {
   undici: ['webhook', 'client', 'receiver'],
   commander: ['cli'],
   '@bomb.sh/tab': ['cli'],
+  'prom-client': ['admin-api'],
+  zod: ['service'],
   chalk: ['cli/output'],
   ora: ['cli/output'],
 }
