@@ -110,8 +110,8 @@ export class Connection {
 
   /** Sends a request, the only one at the time, and resolves with the head of its answer. */
   request(options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData> {
-    // Until it proves to be closed, and another is opened.
-    this.#kind = this.#pool === undefined || this.#kind === undefined ? undefined : 'reused'
+    // Unless there is none to reuse: then one is opened before anything is sent.
+    this.#kind = 'reused'
     // A pool of one, where a bare client would do: before it uses a connection again it lets bytes
     // arrive that nobody asked for, so that they are not taken for the answer.
     this.#pool ??= new Pool(this.#origin, {
