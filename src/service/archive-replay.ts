@@ -14,6 +14,8 @@ export interface ArchiveReplay {
   readonly destinations: readonly Destination[]
   /** Takes deliveries in. */
   readonly add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>
+  /** Resolves once so little waits that a replay leaves room for what sources send. */
+  readonly roomed: () => Promise<void>
   /** Clock, ids and log. */
   readonly runtime: Runtime
 }
@@ -34,6 +36,7 @@ export async function replayArchive(
     if (source.archive === undefined) continue
     const intake = replayIntake(replay, source.id, request.destinationId)
     for await (const rows of readArchive(source.archive.directory, source.id, request)) {
+      await replay.roomed()
       const calls = rows.map(callOfArchivedRow)
       const results = await intake.accept({ sourceId: replaySource, calls })
       for (const result of results) {

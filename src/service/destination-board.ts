@@ -7,13 +7,10 @@ export class DestinationBoard {
   #destinations: readonly Destination[] = []
   readonly #changes = new Map<string, EndpointChange>()
 
-  /** These are the destinations from now on. */
+  /** These are the destinations from now on, and all breakers begin closed. */
   configure(destinations: readonly Destination[]): void {
     this.#destinations = destinations
-    const known = new Set(
-      destinations.flatMap(({ id, endpoints }) => endpoints.map(({ url }) => keyOf(id, url))),
-    )
-    for (const key of this.#changes.keys()) if (!known.has(key)) this.#changes.delete(key)
+    this.#changes.clear()
   }
 
   /** The breaker of an endpoint changed. */

@@ -1,14 +1,17 @@
 import {
   Dispatcher,
   defaultRetryPolicy,
+  type AddOutcome,
   type DeliveryStore,
   type DispatchTarget,
+  type NewEvent,
 } from '../delivery/index.ts'
 import type { AddressGuard } from '../http/index.ts'
 import { Intake } from '../intake/index.ts'
 import type { Destination } from '../model/index.ts'
 import { systemClock, type Runtime } from '../runtime/index.ts'
 import { WebhookSender } from '../webhook/index.ts'
+import type { PendingCount } from './pending-count.ts'
 
 /** A destination, and what only its sending must know. */
 export interface SendingDestination extends Destination {
@@ -34,6 +37,8 @@ export interface LineOptions {
   readonly dedupeWindowMs: number
   /** Whether deliveries stay parked for as long as their endpoints are down. */
   readonly keepsParked: boolean
+  /** Counts what is added. */
+  readonly pending?: PendingCount | undefined
   /** Is told what made the store unusable. */
   readonly failed?: (error: unknown) => void
 }
@@ -45,10 +50,12 @@ export class Line {
   /** Empties the store. */
   readonly dispatcher: Dispatcher
   readonly #senders: readonly WebhookSender[]
+  readonly #pending: PendingCount | undefined
 
   constructor(options: LineOptions) {
     const { store, runtime, dedupeWindowMs, keepsParked, failed } = options
     const targets = options.destinations.map((destination) => target(destination, options))
+    this.#pending = options.pending
     this.#senders = targets.map(({ sender }) => sender)
     this.dispatcher = new Dispatcher({
       store,
@@ -59,10 +66,20 @@ export class Line {
       ...(failed === undefined ? {} : { failed }),
     })
     this.intake = new Intake({
-      add: (events) => this.dispatcher.add(events),
+      add: (events) => this.add(events),
       destinations: options.destinations,
       runtime,
     })
+  }
+
+  /**
+   * Takes events in whose deliveries are known, past the intake.
+   *
+   * @throws whatever makes the store refuse them
+   */
+  add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
+    if (this.#pending === undefined) return this.dispatcher.add(events)
+    return this.#pending.add(events, (each) => this.dispatcher.add(each))
   }
 
   /**

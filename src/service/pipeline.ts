@@ -12,6 +12,7 @@ import { limits, type DeliveryLedger } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import { MemoryStore } from '../store/index.ts'
 import { Line, type SendingDestination } from './line.ts'
+import type { PendingCount } from './pending-count.ts'
 
 /** What a pipeline is made of. */
 export interface PipelineOptions {
@@ -29,6 +30,8 @@ export interface PipelineOptions {
   readonly guard?: AddressGuard
   /** How long the store remembers what is settled; {@link defaultRetention} by default. */
   readonly retention?: RetentionPolicy
+  /** Counts what is added. */
+  readonly pending?: PendingCount
   /** Is told what made the store unusable: nothing is sent any more. */
   readonly failed?: (error: unknown) => void
 }
@@ -40,17 +43,18 @@ const lookEveryMs = 1_000
 export class Pipeline {
   readonly #options: PipelineOptions
   readonly #store: DeliveryStore
-  readonly #retention: Retention
   readonly #retiring = new Set<Line>()
+  #retentionPolicy: RetentionPolicy
+  #retention: Retention
   #line: Line
   #look: Timer | undefined
   #closed = false
 
   constructor(options: PipelineOptions) {
-    const { runtime, retention = defaultRetention } = options
     this.#options = options
     this.#store = options.store ?? new MemoryStore()
-    this.#retention = new Retention({ store: this.#store, policy: retention, runtime })
+    this.#retentionPolicy = options.retention ?? defaultRetention
+    this.#retention = this.#newRetention()
     this.#line = this.#newLine(options.destinations, options.guard)
     // A store that was made for this pipeline ends with it, and nobody else sees it.
     if (options.store !== undefined) {
@@ -75,13 +79,21 @@ export class Pipeline {
     void this.#retire(before)
   }
 
+  /** Remembers for another time from now on; for messageIds with the next destinations. */
+  replaceRetention(policy: RetentionPolicy): void {
+    this.#retentionPolicy = policy
+    void this.#retention.stop()
+    this.#retention = this.#newRetention()
+    this.#retention.start()
+  }
+
   /**
    * Takes events in whose deliveries are known, past the intake.
    *
    * @throws whatever makes the store refuse them
    */
   add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
-    return this.#line.dispatcher.add(events)
+    return this.#line.add(events)
   }
 
   /**
@@ -116,20 +128,37 @@ export class Pipeline {
   }
 
   #newLine(destinations: readonly SendingDestination[], guard: AddressGuard | undefined): Line {
-    const { runtime, retryWindowMs, deadlineMs, failed } = this.#options
-    const { messageIdsMs } = this.#options.retention ?? defaultRetention
-    return new Line({
+    const { runtime, retryWindowMs, deadlineMs, pending, failed } = this.#options
+    const { observer } = runtime
+    const line: Line = new Line({
       destinations,
       store: this.#store,
-      runtime,
+      runtime: {
+        ...runtime,
+        observer: {
+          request: (record) => observer.request(record),
+          settled: (delivery) => observer.settled(delivery),
+          // The breakers of a line that retires say nothing about those of today.
+          endpoint: (change) => {
+            if (line === this.#line) observer.endpoint(change)
+          },
+        },
+      },
       retryWindowMs,
       deadlineMs,
       guard,
-      dedupeWindowMs: messageIdsMs,
+      dedupeWindowMs: this.#retentionPolicy.messageIdsMs,
+      pending,
       // In a store of our own nobody would find them later.
       keepsParked: this.#options.store !== undefined,
       ...(failed === undefined ? {} : { failed }),
     })
+    return line
+  }
+
+  #newRetention(): Retention {
+    const { runtime } = this.#options
+    return new Retention({ store: this.#store, policy: this.#retentionPolicy, runtime })
   }
 
   /** Lets a line end what it has begun: no request takes longer than its deadline. */

@@ -1,17 +1,19 @@
+import type { RequestListener } from 'node:http'
 import {
   adminApp,
   healthHandler,
   Metrics,
   queueStates,
+  type ReplayRequest,
   type ReplayResult,
 } from '../admin-api/index.ts'
 import { Archive } from '../archive/index.ts'
 import type { DeliveryStore } from '../delivery/index.ts'
-import { AddressGuard, listen, type Listening } from '../http/index.ts'
+import { AddressGuard, listen, type ListenAddress, type Listening } from '../http/index.ts'
 import type { IntakeBatch, IntakeResult } from '../intake/index.ts'
-import { messageOf } from '../model/index.ts'
-import { createRuntime, type Runtime, type Timer } from '../runtime/index.ts'
-import { openStore } from '../store/index.ts'
+import { EvrouteError, messageOf } from '../model/index.ts'
+import { createRuntime, sleep, type Runtime, type Timer } from '../runtime/index.ts'
+import { MemoryStore, openStore } from '../store/index.ts'
 import { SourceDirectory, trackingApp } from '../tracking-api/index.ts'
 import { replayArchive } from './archive-replay.ts'
 import {
@@ -21,6 +23,7 @@ import {
   type ConfiguredSource,
 } from './configuration/index.ts'
 import { DestinationBoard } from './destination-board.ts'
+import { PendingCount } from './pending-count.ts'
 import { Pipeline } from './pipeline.ts'
 
 /** Where a service can be reached. */
@@ -43,8 +46,10 @@ export interface ServiceOptions {
   readonly failed?: (error: unknown) => void
 }
 
-/** How often the service looks how much waits. */
+/** How often the service asks the store how much waits. */
 const pendingLookMs = 500
+/** For how long a service is not ready after the store did not take something. */
+const refusedMs = 5_000
 
 /** Receives calls from sources, routes them, and delivers them to destinations. */
 export class Service implements AsyncDisposable {
@@ -52,15 +57,20 @@ export class Service implements AsyncDisposable {
   readonly #runtime: Runtime
   readonly #pipeline: Pipeline
   readonly #metrics: Metrics
-  readonly #board: DestinationBoard
+  readonly #board = new DestinationBoard()
+  readonly #pending = new PendingCount()
   readonly #archives = new Map<string, Archive>()
   readonly #startedAtMs: number
+  readonly #ending = new AbortController()
+  readonly #accepting = new Set<Promise<unknown>>()
   #configuration: Configuration
   #sources: SourceDirectory<ConfiguredSource>
+  #admin: RequestListener | undefined
   #listening: readonly Listening[] = []
-  #pending = 0
   #look: Timer | undefined
-  #failure: string | undefined
+  #isStoreSilent = false
+  #refusedAtMs = -Infinity
+  #hasFailed = false
   #closed: Promise<void> | undefined
 
   private constructor(store: DeliveryStore, options: ServiceOptions) {
@@ -77,7 +87,6 @@ export class Service implements AsyncDisposable {
         ),
       runtime: given,
     })
-    this.#board = new DestinationBoard()
     this.#runtime = { ...given, observer: this.#observer(given) }
     const { destinations, retention } = configuration
     this.#pipeline = new Pipeline({
@@ -86,13 +95,14 @@ export class Service implements AsyncDisposable {
       runtime: this.#runtime,
       retention,
       guard: guardOf(configuration),
+      pending: this.#pending,
       failed: (error) => {
-        this.#failure = messageOf(error)
+        this.#hasFailed = true
         failed?.(error)
       },
     })
     this.#sources = directoryOf(configuration)
-    this.#configureWatchers()
+    this.#watchDestinations()
   }
 
   /**
@@ -101,12 +111,14 @@ export class Service implements AsyncDisposable {
    * @throws EvrouteError `store_in_use`, `store_unusable`, `port_in_use` or `cannot_listen`
    */
   static async start(options: ServiceOptions): Promise<Service> {
-    const service = new Service(await openStore(options.configuration.store), options)
+    const store = await storeOf(options.configuration)
+    let service: Service | undefined
     try {
+      service = new Service(store, options)
       await service.#open()
       return service
     } catch (error) {
-      await service.close()
+      await (service ?? store).close()
       throw error
     }
   }
@@ -118,23 +130,31 @@ export class Service implements AsyncDisposable {
   }
 
   /**
-   * Follows another configuration from now on; nothing that is under way is lost.
+   * Follows another configuration from now on; nothing that is under way is lost. A service that is
+   * closed follows none.
    *
    * @returns what differs; what needs a restart stays as it was
    */
   reconfigure(configuration: Configuration): readonly ConfigurationChange[] {
+    if (this.#closed !== undefined) return []
+    const guard = guardOf(configuration)
     const changes = changesBetween(this.#configuration, configuration)
     const { listen, admin, store } = this.#configuration
-    this.#configuration = { ...configuration, listen, admin, store }
+    const token = configuration.admin?.token ?? admin?.token ?? ''
+    this.#configuration = { ...configuration, listen, admin: admin && { ...admin, token }, store }
     this.#sources = directoryOf(configuration)
-    this.#pipeline.replaceDestinations(configuration.destinations, guardOf(configuration))
-    this.#configureWatchers()
+    this.#admin = this.#newAdmin()
+    if (isAbout(changes, /^retention\./)) this.#pipeline.replaceRetention(configuration.retention)
+    if (isAbout(changes, /^(destinations|network)\.|^retention\.messageIds$/)) {
+      this.#pipeline.replaceDestinations(configuration.destinations, guard)
+      this.#watchDestinations()
+    }
     return changes
   }
 
   /**
-   * Accepts nothing more, gives requests under way `graceMs` of real time, returns the rest to the
-   * store and closes it. Idempotent.
+   * Accepts nothing more, gives requests under way `graceMs` of real time, those of sources and those
+   * to endpoints at once; returns the rest to the store and closes it. Idempotent.
    */
   close(graceMs = 0): Promise<void> {
     this.#closed ??= this.#close(graceMs)
@@ -149,38 +169,65 @@ export class Service implements AsyncDisposable {
   async #open(): Promise<void> {
     const { listen: address, admin } = this.#configuration
     const { log } = this.#runtime
-    await this.#lookAgain()
+    await this.#pending.look(this.#store)
+    this.#planLook()
     const health = healthHandler(() => this.#reasonsNotReady(), log)
     const tracking = trackingApp({
       sourceOf: (writeKey) => this.#sources.find(writeKey),
       accept: (batch) => this.#accept(batch),
-      isFull: () => this.#pending >= this.#configuration.limits.pendingDeliveries,
+      isFull: () => this.#pending.isFull(this.#configuration.limits.pendingDeliveries),
       runtime: this.#runtime,
       observer: this.#metrics,
       trustedProxies: address.trustedProxies,
     })
-    const listening = await listen(
+    const listening = await listenFor(
+      'listen',
       (request, response) => health(request, response, () => tracking(request, response)),
       address,
     )
     this.#listening = [listening]
     if (admin === undefined) return
-    const app = adminApp({
+    this.#admin = this.#newAdmin()
+    const adminListening = await listenFor(
+      'admin',
+      (request, response) => this.#admin?.(request, response),
+      { host: '127.0.0.1', port: admin.port },
+    )
+    this.#listening = [listening, adminListening]
+  }
+
+  #newAdmin(): RequestListener | undefined {
+    const { admin, sources } = this.#configuration
+    if (admin === undefined) return undefined
+    const hasArchive = sources.some(({ archive }) => archive !== undefined)
+    return adminApp({
       token: admin.token,
       log: this.#store,
       ledger: () => this.#store.ledger(),
       destinations: () => this.#board.states(this.#store),
-      replay: (request): Promise<ReplayResult> => this.#replay(request),
+      ...(hasArchive ? { replay: (request) => this.#replay(request) } : {}),
       ready: () => this.#reasonsNotReady(),
       metrics: this.#metrics,
       runtime: this.#runtime,
     })
-    const adminListening = await listen(app, { host: '127.0.0.1', port: admin.port })
-    this.#listening = [listening, adminListening]
   }
 
   async #accept(batch: IntakeBatch): Promise<readonly IntakeResult[]> {
+    const work = this.#takeIn(batch)
+    this.#accepting.add(work)
+    try {
+      return await work
+    } catch (error) {
+      this.#refusedAtMs = this.#runtime.clock.nowMs()
+      throw error
+    } finally {
+      this.#accepting.delete(work)
+    }
+  }
+
+  async #takeIn(batch: IntakeBatch): Promise<readonly IntakeResult[]> {
     const results = await this.#pipeline.intake.accept(batch)
+    this.#refusedAtMs = -Infinity
     const archive = this.#archiveOf(batch.sourceId)
     if (archive === undefined) return results
     const events = results.flatMap((result) =>
@@ -189,7 +236,7 @@ export class Service implements AsyncDisposable {
     try {
       await archive.append(events)
     } catch (error) {
-      // They are stored and will be delivered: to refuse them now would deliver them twice.
+      // They are stored and will be delivered: a client that sent them again would change nothing.
       this.#runtime.log.warn('events are not archived', { error: messageOf(error) })
     }
     return results
@@ -207,32 +254,55 @@ export class Service implements AsyncDisposable {
     return archive
   }
 
-  #replay(request: Parameters<typeof replayArchive>[1]): Promise<ReplayResult> {
+  #replay(request: ReplayRequest): Promise<ReplayResult> {
     const { sources, destinations } = this.#configuration
     const add = this.#pipeline.add.bind(this.#pipeline)
-    return replayArchive({ sources, destinations, add, runtime: this.#runtime }, request)
+    const roomed = (): Promise<void> => this.#roomed()
+    return replayArchive({ sources, destinations, add, roomed, runtime: this.#runtime }, request)
   }
 
+  /** A replay takes half of what may wait at the most: the rest is for what comes in meanwhile. */
+  async #roomed(): Promise<void> {
+    const { signal } = this.#ending
+    while (this.#pending.isFull(this.#configuration.limits.pendingDeliveries / 2)) {
+      if (!(await sleep(this.#runtime.clock, pendingLookMs, signal))) signal.throwIfAborted()
+    }
+  }
+
+  /** In words that anybody may read; the log has the details. */
   async #reasonsNotReady(): Promise<readonly string[]> {
     if (this.#closed !== undefined) return ['The service is closing']
-    if (this.#failure !== undefined) return [this.#failure]
+    if (this.#hasFailed) return ['The store failed: nothing is delivered any more']
+    if (this.#runtime.clock.nowMs() - this.#refusedAtMs < refusedMs) {
+      return ['The store does not take events']
+    }
     await this.#store.ledger()
     return []
   }
 
-  async #lookAgain(): Promise<void> {
-    const { pending } = await this.#store.ledger()
-    this.#pending = pending
+  #planLook(): void {
     if (this.#closed !== undefined) return
-    this.#look = this.#runtime.clock.schedule(pendingLookMs, () => {
-      this.#lookAgain().catch((error: unknown) => {
-        this.#runtime.log.warn('the store cannot be read', { error: messageOf(error) })
-      })
-    })
+    this.#look = this.#runtime.clock.schedule(pendingLookMs, () => void this.#lookAgain())
   }
 
-  #configureWatchers(): void {
+  async #lookAgain(): Promise<void> {
+    try {
+      await this.#pending.look(this.#store)
+      this.#isStoreSilent = false
+    } catch (error) {
+      // Said once, not twice a second.
+      if (!this.#isStoreSilent && this.#closed === undefined) {
+        this.#runtime.log.warn('the store cannot be read', { error: messageOf(error) })
+      }
+      this.#isStoreSilent = true
+    }
+    this.#planLook()
+  }
+
+  #watchDestinations(): void {
     const { destinations } = this.#configuration
+    // All breakers begin closed.
+    this.#metrics.configured([])
     this.#metrics.configured(destinations)
     this.#board.configure(destinations)
   }
@@ -244,6 +314,7 @@ export class Service implements AsyncDisposable {
         observer.request(record)
       },
       settled: (delivery) => {
+        this.#pending.ended()
         this.#metrics.settled(delivery)
         observer.settled(delivery)
       },
@@ -257,11 +328,40 @@ export class Service implements AsyncDisposable {
 
   async #close(graceMs: number): Promise<void> {
     this.#look?.cancel()
-    await Promise.all(this.#listening.map((listening) => listening.close(graceMs)))
-    await Promise.all([...this.#archives.values()].map((archive) => archive.close()))
-    await this.#pipeline.stop(graceMs)
+    this.#ending.abort(new Error('The service is closing'))
+    await Promise.all([
+      ...this.#listening.map((listening) => listening.close(graceMs)),
+      this.#pipeline.stop(graceMs),
+    ])
     await this.#pipeline.close()
+    // What was stored before the end is archived too.
+    await Promise.allSettled(this.#accepting)
+    await Promise.all([...this.#archives.values()].map((archive) => archive.close()))
   }
+}
+
+/** In memory the bound is that of the service, which refuses where the store would let callers wait. */
+async function storeOf({ store }: Configuration): Promise<DeliveryStore> {
+  return store === 'memory:' ? new MemoryStore({ pendingMax: Infinity }) : openStore(store)
+}
+
+async function listenFor(
+  setting: 'listen' | 'admin',
+  handler: RequestListener,
+  address: ListenAddress,
+): Promise<Listening> {
+  try {
+    return await listen(handler, address)
+  } catch (error) {
+    if (!(error instanceof EvrouteError) || error.code !== 'port_in_use') throw error
+    const { code, message } = error
+    const hint = `Set ${setting}.port to another one, or to 0 for a free one.`
+    throw new EvrouteError({ code, message, hint, cause: error })
+  }
+}
+
+function isAbout(changes: readonly ConfigurationChange[], settings: RegExp): boolean {
+  return changes.some(({ setting }) => settings.test(setting))
 }
 
 function guardOf({ network }: Configuration): AddressGuard {

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { formatDuration, messageOf } from '../../model/index.ts'
 import { createRuntime, jsonLog, systemClock, type Log } from '../../runtime/index.ts'
 import {
+  checkEndpointNames,
   ConfigurationError,
   problemText,
   readConfiguration,
@@ -10,7 +11,7 @@ import {
   type Configuration,
   type ConfigurationOutcome,
 } from '../../service/index.ts'
-import { exitCodeOf, exitCodes, type ExitCode } from '../exit-code.ts'
+import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
 import { recordLine } from '../output/records.ts'
 
@@ -27,10 +28,15 @@ export interface ServeOptions {
 /** How often the configuration file is looked at, in milliseconds. */
 const fileLookMs = 1_000
 
-/** Runs the service of a configuration until it is to end, and follows the configuration. */
+/**
+ * Runs the service of a configuration until it is to end, and follows the configuration.
+ *
+ * @throws ConfigurationError; EvrouteError for a port, a file or a store that cannot be used, at the start
+ * or later
+ */
 export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
   const log = jsonLog((line) => io.stderr.write(line), systemClock)
-  const configuration = valid(await read(options.path, io), options.path)
+  const configuration = valid(await read(options.path, io, log), options.path)
   const failed = new AbortController()
   const service = await Service.start({
     configuration,
@@ -45,12 +51,18 @@ export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
     endFollowing()
     await service.close(failed.signal.aborted ? 0 : options.graceMs)
   }
-  if (!failed.signal.aborted) return exitCodes.ok
-  return exitCodeOf(failed.signal.reason)
+  failed.signal.throwIfAborted()
+  return exitCodes.ok
 }
 
-function read(path: string, io: Io): Promise<ConfigurationOutcome> {
-  return readConfiguration(path, { env: io.env, readFile: (file) => readFile(file, 'utf8') })
+async function read(path: string, io: Io, log: Log): Promise<ConfigurationOutcome> {
+  const outcome = await readConfiguration(path, {
+    env: io.env,
+    readFile: (file) => readFile(file, 'utf8'),
+  })
+  if (outcome.kind === 'invalid') return outcome
+  const problems = await checkEndpointNames(outcome.configuration, { log })
+  return problems.length === 0 ? outcome : { kind: 'invalid', problems }
 }
 
 /** @throws ConfigurationError that tells all that is wrong */
@@ -86,7 +98,7 @@ function follow(parts: {
   let reading = Promise.resolve()
   const reload = async (): Promise<void> => {
     try {
-      const outcome = await read(path, io)
+      const outcome = await read(path, io, log)
       if (outcome.kind === 'invalid') {
         for (const problem of outcome.problems) {
           log.warn('the configuration is refused', { problem: problemText(problem) })
@@ -94,6 +106,7 @@ function follow(parts: {
         return
       }
       const changes = service.reconfigure(outcome.configuration)
+      if (changes.length === 0) log.debug('the configuration is the same')
       for (const { setting, kind, effect } of changes) {
         log.warn('the configuration changed', { setting, kind, effect })
       }

@@ -1,0 +1,223 @@
+import { createHmac } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { listen } from '../../src/http/index.ts'
+import { openDatabase } from '../../src/store/sqlite/database.ts'
+import { Service } from '../../src/service/index.ts'
+import { TestEndpoint } from '../support/endpoint.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import {
+  ask,
+  configurationOf,
+  documentFor,
+  manualClock,
+  secret,
+  startService,
+  token,
+} from './running-service.ts'
+
+const taken = { status: 200, body: { success: true } }
+const refusedAs = (status: number, code: string) => ({ status, body: { success: false, code } })
+
+/** Spoils a store from beside the service: nothing can be added, or nothing can be settled. */
+async function spoil(file: string, table: 'seen' | 'requests'): Promise<void> {
+  const database = await openDatabase(file)
+  database.exec(`DROP TABLE ${table}`)
+  database.close()
+}
+
+describe('a service', () => {
+  test('delivers what is posted to it, signed', async () => {
+    const endpoint = await TestEndpoint.start()
+    const { track, admin } = await startService(documentFor(endpoint))
+    expect(await track('m_1')).toMatchObject(taken)
+    await endpoint.received(1)
+    const [received] = endpoint.requests
+    expect(endpoint.bodies).toMatchObject([{ type: 'track', userId: 'u_1', messageId: 'm_1' }])
+    const signature = createHmac('sha1', secret).update(received!.body).digest('hex')
+    expect(received!.headers['x-signature']).toBe(signature)
+    await expect
+      .poll(() => admin('/v1/ledger'))
+      .toMatchObject({ status: 200, body: { accepted: 1, routed: 1, delivered: 1, pending: 0 } })
+  })
+
+  test('acknowledges nothing that the store does not take, and says that it is not ready', async () => {
+    const endpoint = await TestEndpoint.start()
+    const file = join(await temporaryFolder(), 'store.db')
+    const clock = manualClock()
+    const { track, ready, admin } = await startService(
+      documentFor(endpoint, { store: `sqlite:${file}` }),
+      clock,
+    )
+    expect(await ready()).toMatchObject({ status: 200 })
+    await spoil(file, 'seen')
+    expect(await track('m_1')).toMatchObject(refusedAs(503, 'store_unavailable'))
+    expect(await ready()).toEqual({
+      status: 503,
+      body: { status: 'not_ready', reasons: ['The store does not take events'] },
+    })
+    expect(await admin('/v1/ledger')).toMatchObject({ body: { accepted: 0, deliveries: 0 } })
+    expect(endpoint.requests).toEqual([])
+    // Whoever sends it events only while it is ready tries again after a while.
+    await clock.advance(5_000)
+    expect(await ready()).toMatchObject({ status: 200 })
+  })
+
+  test('is not ready once the store failed, and tells whoever runs it', async () => {
+    const endpoint = await TestEndpoint.start()
+    const file = join(await temporaryFolder(), 'store.db')
+    const running = await startService(documentFor(endpoint, { store: `sqlite:${file}` }))
+    await spoil(file, 'requests')
+    expect(await running.track('m_1')).toMatchObject(taken)
+    await expect.poll(() => running.failures).toMatchObject([{ code: 'store_unusable' }])
+    expect(await running.ready()).toEqual({
+      status: 503,
+      body: { status: 'not_ready', reasons: ['The store failed: nothing is delivered any more'] },
+    })
+    expect(await running.track('m_2')).toMatchObject(refusedAs(503, 'store_unavailable'))
+  })
+
+  test('says once that the store cannot be read', async () => {
+    const endpoint = await TestEndpoint.start()
+    const file = join(await temporaryFolder(), 'store.db')
+    const clock = manualClock()
+    const { track, warnings, ready } = await startService(
+      documentFor(endpoint, { store: `sqlite:${file}` }),
+      clock,
+    )
+    await rm(file)
+    expect(await track('m_1')).toMatchObject(refusedAs(503, 'store_unavailable'))
+    await clock.advance(5_000)
+    const silent = warnings.filter(({ message }) => message === 'the store cannot be read')
+    expect(silent).toHaveLength(1)
+    expect(await ready()).toMatchObject({ status: 503 })
+  })
+
+  test('fails what leads to an address that is not allowed any more, and names the rule', async () => {
+    const endpoint = await TestEndpoint.start()
+    const document = documentFor(endpoint)
+    const { service, folder, track, settled } = await startService(document)
+    // Made by hand: what is read from a file is refused there.
+    const configuration = await configurationOf(document, folder)
+    service.reconfigure({ ...configuration, network: { allow: [] } })
+    expect(await track('m_1')).toMatchObject(taken)
+    await expect
+      .poll(() => settled)
+      .toMatchObject([{ messageId: 'm_1', state: 'failed', reason: 'loopback_address' }])
+    expect(endpoint.connections).toBe(0)
+  })
+
+  test('shows how its destinations stand, with an open breaker', async () => {
+    const endpoint = await TestEndpoint.start(503)
+    const clock = manualClock()
+    const { track, admin, endpoints, reconfigure } = await startService(
+      documentFor(endpoint),
+      clock,
+    )
+    const closed = { url: endpoint.url, breaker: 'closed', probeAt: null }
+    const state = (await admin('/v1/destinations')).body
+    expect(state).toMatchObject({ destinations: [{ id: 'crm', endpoints: [closed] }] })
+    for (let index = 0; index < 10; index++) await track(`m_${index}`)
+    await expect.poll(() => endpoints).toMatchObject([{ state: 'open' }])
+    expect((await admin('/v1/destinations')).body).toMatchObject({
+      destinations: [
+        {
+          id: 'crm',
+          enabled: true,
+          sources: ['website'],
+          endpoints: [{ breaker: 'open', probeAt: '2026-01-02T03:04:35.678Z' }],
+          pending: 10,
+        },
+      ],
+    })
+    const metrics = await admin('/metrics')
+    expect(metrics.body).toMatch(/^evroute_endpoint_breaker_state\{.*state="open"\} 1$/m)
+    // Other settings of a destination are a new beginning for its endpoints.
+    await reconfigure(documentFor(endpoint, { destination: { concurrency: 5 } }))
+    expect((await admin('/v1/destinations')).body).toMatchObject({
+      destinations: [{ endpoints: [closed] }],
+    })
+    const after = await admin('/metrics')
+    expect(after.body).toMatch(/^evroute_endpoint_breaker_state\{.*state="open"\} 0$/m)
+  })
+
+  test('takes no more than may wait, to the delivery, and more again once there is room', async () => {
+    const endpoint = await TestEndpoint.start('hang')
+    const limited = documentFor(endpoint, { limits: { pendingDeliveries: 3 } })
+    // The clock stands: the store is not asked between the calls.
+    const { track, reconfigure, admin } = await startService(limited, manualClock())
+    for (const id of ['m_1', 'm_2', 'm_2', 'm_3']) expect(await track(id)).toMatchObject(taken)
+    expect(await track('m_4')).toMatchObject(refusedAs(429, 'queue_full'))
+    expect(await admin('/v1/ledger')).toMatchObject({ body: { pending: 3 } })
+    await reconfigure(documentFor(endpoint, { limits: { pendingDeliveries: 4 } }))
+    expect(await track('m_4')).toMatchObject(taken)
+    expect(await track('m_5')).toMatchObject(refusedAs(429, 'queue_full'))
+  })
+
+  test('takes more at once when something was delivered', async () => {
+    const endpoint = await TestEndpoint.start()
+    const limited = documentFor(endpoint, { limits: { pendingDeliveries: 1 } })
+    const { track, settled } = await startService(limited, manualClock())
+    for (let count = 1; count <= 5; count++) {
+      expect(await track(`m_${count}`)).toMatchObject(taken)
+      await expect.poll(() => settled).toHaveLength(count)
+    }
+  })
+
+  test('learns from the store what was retried by hand', async () => {
+    const endpoint = await TestEndpoint.start([404, 'hang'])
+    const limited = documentFor(endpoint, { limits: { pendingDeliveries: 1 } })
+    const clock = manualClock()
+    const { track, admin, settled } = await startService(limited, clock)
+    await track('m_1')
+    await expect.poll(() => settled).toMatchObject([{ state: 'failed' }])
+    expect((await admin('/v1/deliveries/retry', { all: true })).body).toMatchObject({
+      deliveries: 1,
+    })
+    await clock.advance(500)
+    expect(await track('m_2')).toMatchObject(refusedAs(429, 'queue_full'))
+  })
+
+  test('keeps more in memory than a store in memory does by itself', async () => {
+    const endpoint = await TestEndpoint.start('hang')
+    const { service, admin } = await startService(documentFor(endpoint))
+    const { url } = service.address
+    for (let batch = 0; batch < 5; batch++) {
+      const calls = Array.from({ length: 2_500 }, (_, index) => ({
+        type: 'track',
+        userId: 'u_1',
+        event: 'E',
+        messageId: `m_${batch}_${index}`,
+      }))
+      const headers = { 'x-write-key': 'wk_example' }
+      const answer = await ask(`${url}/v1/batch`, { headers, body: { batch: calls } })
+      expect(answer).toMatchObject(taken)
+    }
+    expect(await admin('/v1/ledger')).toMatchObject({ body: { pending: 12_500 } })
+  })
+
+  test('names the setting when a port is taken, and lets go of the store', async () => {
+    const endpoint = await TestEndpoint.start()
+    const folder = await temporaryFolder()
+    const other = await listen(() => undefined, { host: '127.0.0.1', port: 0 })
+    onTestFinished(() => other.close())
+    const store = `sqlite:${join(folder, 'store.db')}`
+    const start = async (given: object) =>
+      Service.start({
+        configuration: await configurationOf(documentFor(endpoint, { store, ...given }), folder),
+      })
+    const { port } = other
+    await expect(start({ listen: { port } })).rejects.toMatchObject({
+      code: 'port_in_use',
+      hint: 'Set listen.port to another one, or to 0 for a free one.',
+    })
+    await expect(start({ admin: { port, token } })).rejects.toMatchObject({
+      code: 'port_in_use',
+      hint: 'Set admin.port to another one, or to 0 for a free one.',
+    })
+    const service = await start({})
+    await expect(start({})).rejects.toMatchObject({ code: 'store_in_use' })
+    await service.close()
+  })
+})
