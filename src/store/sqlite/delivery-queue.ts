@@ -59,23 +59,21 @@ export class DeliveryQueue {
     return { outcomes, leased }
   }
 
-  /** Takes back what was given out of a batch that could not be written. */
+  /** Takes back what was given out by what failed in the end. */
   takeBack(deliveries: readonly LeasedDelivery[]): void {
     for (const delivery of deliveries) this.#leases.end(delivery)
   }
 
-  /** Gives out what of a lane is due. */
-  claim(share: Share): readonly LeasedDelivery[] {
-    const leasedIds = this.#leases.idsOf(share.destinationId)
-    // What is given out is among the first that SQLite finds.
-    const rowsMax = share.deliveriesMax + leasedIds.size
-    const claimed = this.#statements
-      .waiting({ ...share, rowsMax })
-      .filter(({ id }) => !leasedIds.has(id))
-      .slice(0, share.deliveriesMax)
-      .map((row) => this.#statements.leasedDelivery(row, share))
-    for (const delivery of claimed) this.#leases.begin(delivery)
-    return claimed
+  /** Gives out what of some lanes is due, or nothing at all. */
+  claim(shares: readonly Share[]): readonly LeasedDelivery[] {
+    const claimed: LeasedDelivery[] = []
+    try {
+      for (const share of shares) claimed.push(...this.#claimShare(share))
+      return claimed
+    } catch (error) {
+      this.takeBack(claimed)
+      throw error
+    }
   }
 
   /** When each lane of a destination can be claimed. */
@@ -94,6 +92,19 @@ export class DeliveryQueue {
   }): void {
     for (const request of batch.requests) this.#statements.addRequest(request)
     for (const settlement of batch.settlements) this.#settleOne(settlement, batch.nowMs)
+  }
+
+  #claimShare(share: Share): readonly LeasedDelivery[] {
+    const leasedIds = this.#leases.idsOf(share.destinationId)
+    // What is given out is among the first that SQLite finds.
+    const rowsMax = share.deliveriesMax + leasedIds.size
+    const claimed = this.#statements
+      .waiting({ ...share, rowsMax })
+      .filter(({ id }) => !leasedIds.has(id))
+      .slice(0, share.deliveriesMax)
+      .map((row) => this.#statements.leasedDelivery(row, share))
+    for (const delivery of claimed) this.#leases.begin(delivery)
+    return claimed
   }
 
   #addEvent(event: NewEvent, batch: Batch, give: (delivery: LeasedDelivery) => void): AddOutcome {

@@ -2,25 +2,45 @@ import { statSync, type BigIntStats } from 'node:fs'
 import { EvrouteError, messageOf } from '../../model/index.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { busyTimeoutMs, openDatabase } from './database.ts'
+import type { DeliveryLock } from './delivery-lock.ts'
 import { expectTables } from './schema.ts'
 import type { Guard } from './write-queue.ts'
 
+/** What a guard asks about a store. */
+interface Watched {
+  readonly checkpoints: Checkpoints
+  readonly lock: DeliveryLock
+}
+
+/** What it means that a file is gone, and what to do about it. */
+interface Loss {
+  readonly effect: string
+  readonly hint: string
+}
+
+const contentLoss: Loss = {
+  effect: '',
+  hint: 'End this process, put the file back or name another one, and start again.',
+}
+
 /**
  * Notices when somebody removes, replaces or damages the files of an open store. SQLite does not: it
- * would go on writing where nobody will ever look. Once something was noticed, the store stays
- * unusable.
+ * would go on writing where nobody will ever look, or beside another process that locked the store
+ * anew. Once something was noticed, the store stays unusable.
  */
 export class FileGuard implements Guard {
   readonly #path: string
   readonly #checkpoints: Checkpoints
+  readonly #lock: DeliveryLock
   readonly #logStats: BigIntStats
   #mainStats: BigIntStats
   #failure: EvrouteError | undefined
 
   /** @param path - a store that is open, so that its files are there */
-  constructor(path: string, checkpoints: Checkpoints) {
+  constructor(path: string, { checkpoints, lock }: Watched) {
     this.#path = path
     this.#checkpoints = checkpoints
+    this.#lock = lock
     this.#mainStats = statSync(path, { bigint: true })
     this.#logStats = statSync(`${path}-wal`, { bigint: true })
   }
@@ -30,8 +50,18 @@ export class FileGuard implements Guard {
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  beforeBegin(): void {
+  /** @throws EvrouteError `store_unusable` once another process may deliver as well */
+  expectAlone(): void {
     this.expectUnharmed()
+    const { path, stats } = this.#lock
+    this.#look(path, stats, {
+      effect: `, so that another process may deliver from ${this.#path} as well`,
+      hint: 'End this process; start it again once no other one delivers from the store, and leave the file alone.',
+    })
+  }
+
+  beforeBegin(): void {
+    this.expectAlone()
     // Twice, because another process may begin the log anew between the two looks at it.
     if (this.#isLogWhole() || this.#isLogWhole()) return
     throw this.#fail(`${this.#path}-wal was cut short while it was open`)
@@ -66,27 +96,31 @@ export class FileGuard implements Guard {
     return this.#look(`${this.#path}-wal`, this.#logStats)
   }
 
-  #look(path: string, known: BigIntStats): BigIntStats {
+  #look(path: string, known: BigIntStats, loss: Loss = contentLoss): BigIntStats {
+    const { effect, hint } = loss
     try {
       const stats = statSync(path, { bigint: true })
       if (stats.ino === known.ino && stats.dev === known.dev) return stats
-    } catch (error) {
-      throw this.#fail(`${path} was removed while it was open`, error)
+    } catch (cause) {
+      throw this.#fail(`${path} was removed while it was open${effect}`, { hint, cause })
     }
-    throw this.#fail(`${path} was replaced while it was open`)
+    throw this.#fail(`${path} was replaced while it was open${effect}`, { hint })
   }
 
   async #expectWhole(): Promise<void> {
     const damage = await damageOf(this.#path)
     if (damage === undefined) return
-    throw this.#fail(`${this.#path} was damaged while it was open: ${messageOf(damage)}`, damage)
+    throw this.#fail(`${this.#path} was damaged while it was open: ${messageOf(damage)}`, {
+      cause: damage,
+    })
   }
 
-  #fail(what: string, cause?: unknown): EvrouteError {
+  #fail(what: string, details: { hint?: string; cause?: unknown } = {}): EvrouteError {
+    const { hint = contentLoss.hint, cause } = details
     this.#failure ??= new EvrouteError({
       code: 'store_unusable',
       message: `Cannot use the store: ${what}`,
-      hint: 'End this process, put the file back or name another one, and start again.',
+      hint,
       cause,
     })
     return this.#failure

@@ -155,9 +155,9 @@ export class SqliteLog implements DeliveryLog {
 
   async #use<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     await Promise.resolve()
-    if (this.#closed !== undefined) throw closedError()
     const waitedMs = stopwatch()
     for (;;) {
+      if (this.#closed !== undefined) throw closedError()
       try {
         return await this.#watch(work)
       } catch (error) {

@@ -60,7 +60,7 @@ export class SqliteStore implements DeliveryStore {
     this.#database = database
     this.#lock = lock
     this.#checkpoints = new Checkpoints(database)
-    this.#guard = new FileGuard(path, this.#checkpoints)
+    this.#guard = new FileGuard(path, { checkpoints: this.#checkpoints, lock })
     const counts = new Counts(database)
     const statements = new Statements(database)
     this.#counts = counts
@@ -127,7 +127,10 @@ export class SqliteStore implements DeliveryStore {
     readonly nowMs: number
     readonly shares: readonly Share[]
   }): Promise<readonly LeasedDelivery[]> {
-    return this.#read(() => request.shares.flatMap((share) => this.#queue.claim(share)))
+    return this.#read(() => {
+      this.#guard.expectAlone()
+      return this.#queue.claim(request.shares)
+    })
   }
 
   async settle(batch: {
@@ -199,7 +202,8 @@ export class SqliteStore implements DeliveryStore {
   }
 
   async #write<Result>(work: () => Result, undo?: () => void): Promise<Result> {
-    await this.#open()
+    await Promise.resolve()
+    this.#expectUsable()
     try {
       return await this.#writes.run(work, undo)
     } catch (error) {
@@ -208,7 +212,8 @@ export class SqliteStore implements DeliveryStore {
   }
 
   async #read<Result>(work: () => Result): Promise<Result> {
-    await this.#open()
+    await Promise.resolve()
+    this.#expectUsable()
     try {
       return work()
     } catch (error) {
@@ -216,9 +221,11 @@ export class SqliteStore implements DeliveryStore {
     }
   }
 
-  /** Every method answers later, and none after `close` or once the file is not what it was. */
-  async #open(): Promise<void> {
-    await Promise.resolve()
+  /**
+   * No method answers after `close` or once the file is not what it was. Asked right before the work
+   * is done or queued: in between, `close` would not wait for it.
+   */
+  #expectUsable(): void {
     if (this.#closed !== undefined) throw closedError()
     this.#guard.expectUnharmed()
   }

@@ -17,7 +17,7 @@ interface LeasedRow {
   readonly window_attempts: number
   readonly first_attempt_at: number | null
   readonly holds: string
-  readonly body: string | null
+  readonly body: string
 }
 
 /** A delivery that waits, and since or until when. */
@@ -80,12 +80,12 @@ export class Statements {
         lane, accepted_at, due_at, attempts, window_attempts, holds, manual_retries)
       VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', 'first', ?, ?, 0, 0, '[]', 0)`)
     this.#waiting = database.prepare(`
-      SELECT id, due_at FROM deliveries
+      SELECT deliveries.id, due_at FROM deliveries JOIN messages ON messages.id = body_id
       WHERE destination_id = ? AND lane = ? AND state = 'pending' AND due_at <= ?
-      ORDER BY due_at, id LIMIT ?`)
+      ORDER BY due_at, deliveries.id LIMIT ?`)
     this.#leased = database.prepare(`
       SELECT message_id, type, attempts, window_attempts, first_attempt_at, holds, body
-      FROM deliveries LEFT JOIN messages ON messages.id = body_id
+      FROM deliveries JOIN messages ON messages.id = body_id
       WHERE destination_id = ? AND deliveries.id = ?`)
     this.#end = database.prepare(`
       UPDATE deliveries SET state = ?, attempts = ?, reason = ?, settled_at = ?
@@ -135,7 +135,7 @@ export class Statements {
     )
   }
 
-  /** What waits in a lane and is due by a moment, in order; an index alone answers it. */
+  /** What waits in a lane and is due by a moment, in order, but for what has lost its text. */
   waiting(request: LaneOf & { dueByMs: number; rowsMax: number }): readonly WaitingRow[] {
     const { destinationId, lane, dueByMs, rowsMax } = request
     return this.#waiting.all(toStored(destinationId), lane, dueByMs, rowsMax) as WaitingRow[]
@@ -145,8 +145,7 @@ export class Statements {
   leasedDelivery(waiting: WaitingRow, { destinationId, lane }: LaneOf): LeasedDelivery {
     const { id, due_at: dueAtMs } = waiting
     const row = this.#leased.get(toStored(destinationId), id) as LeasedRow | undefined
-    if (row === undefined) throw new DamagedRowError(`delivery ${id} is missing`)
-    if (row.body === null) throw new DamagedRowError(`the text of delivery ${id} is missing`)
+    if (row === undefined) throw new DamagedRowError(`delivery ${id} or its text is missing`)
     return {
       id,
       destinationId,

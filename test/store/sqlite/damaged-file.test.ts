@@ -4,7 +4,7 @@ import type { LeasedDelivery } from '../../../src/delivery/index.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { isBusy } from '../../../src/store/sqlite/store-error.ts'
-import { delivered, nowMs, requestOf } from '../../conformance/store-under-test.ts'
+import { delivered, event, nowMs, requestOf } from '../../conformance/store-under-test.ts'
 import { runSource } from '../../support/run-source.ts'
 import { add, claim, longEvent, newPath } from './store-calls.ts'
 
@@ -79,16 +79,70 @@ describe('a store whose pages were damaged before it was opened', () => {
     await expect(call(store)).rejects.toMatchObject(damaged('database disk image is malformed'))
   })
 
-  test.each([
-    [
-      "UPDATE deliveries SET holds = 'x'",
-      'the endpoints that a delivery leaves out cannot be read',
-    ],
-    ['DELETE FROM messages', 'the text of delivery 1 is missing'],
-  ])('names the file where its rows make no sense: %s', async (sql, why) => {
+  test('names the file where its rows make no sense', async () => {
     await fillStore()
-    await change(sql)
+    await change("UPDATE deliveries SET holds = 'x'")
+    const why = 'the endpoints that a delivery leaves out cannot be read'
     await expect(claim(await openStore())).rejects.toMatchObject(damaged(why))
+  })
+
+  test('gives back what a claim took before it failed', async () => {
+    const store = await openStore()
+    const events = [event('m_1', 'ads', 'crm')]
+    await store.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
+    await change("UPDATE deliveries SET holds = 'x' WHERE destination_id = 'crm'")
+    const shares = ['ads', 'crm'].map((destinationId) => {
+      return { destinationId, lane: 'first' as const, deliveriesMax: 1, dueByMs: nowMs }
+    })
+    await expect(store.claim({ nowMs, shares })).rejects.toMatchObject({ code: 'store_unusable' })
+    expect(await store.nextDue({ destinationIds: ['ads'] })).toHaveLength(1)
+    const claimed = await store.claim({ nowMs, shares: shares.slice(0, 1) })
+    expect(claimed).toMatchObject([{ destinationId: 'ads', messageId: 'm_1' }])
+  })
+})
+
+describe('a store in which the text of a delivery is missing', () => {
+  const crm = { destinationIds: ['crm'] }
+
+  /** A store with so many deliveries, of which the first ones have lost their text. */
+  async function openStoreWithout(texts: number, deliveries: number): Promise<SqliteStore> {
+    const store = await openStore()
+    await add(store, ...Array.from({ length: deliveries }, (_, index) => `m_${index + 1}`))
+    await change(`DELETE FROM messages WHERE id <= ${texts}`)
+    return store
+  }
+
+  test('gives out the others, however few are claimed at once', async () => {
+    const store = await openStoreWithout(3, 5)
+    const share = { destinationId: 'crm', lane: 'first', deliveriesMax: 1, dueByMs: nowMs } as const
+    const messageIds: string[] = []
+    for (let turn = 0; turn < 3; turn++) {
+      const claimed = await store.claim({ nowMs, shares: [share] })
+      messageIds.push(...claimed.map(({ messageId }) => messageId))
+    }
+    expect(messageIds).toEqual(['m_4', 'm_5'])
+  })
+
+  test('does not call it due, keeps it pending, and counts it in its audit', async () => {
+    const store = await openStoreWithout(1, 2)
+    expect(await store.nextDue(crm)).toMatchObject([{ lane: 'first' }])
+    const [delivery] = await claim(store)
+    expect(await store.nextDue(crm)).toEqual([])
+    await settle(store, [delivery!])
+    expect(await store.nextDue(crm)).toEqual([])
+    expect(await store.audit()).toMatchObject({
+      ledger: { pending: 1, delivered: 1 },
+      counted: { pending: 1, delivered: 1 },
+      withoutBody: 1,
+    })
+    expect(await store.list({ filter: { states: ['pending'] }, limit: 10 })).toHaveLength(1)
+  })
+
+  test('gives it out once its text is back', async () => {
+    const store = await openStoreWithout(1, 1)
+    expect(await claim(store)).toEqual([])
+    await change("INSERT INTO messages VALUES (1, 1, '{}')")
+    expect(await claim(store)).toMatchObject([{ messageId: 'm_1', body: '{}' }])
   })
 })
 

@@ -2,9 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { chmod, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { StoreAudit } from '../../../src/delivery/index.ts'
 import { Checkpoints } from '../../../src/store/sqlite/checkpoints.ts'
 import { openDatabase, type Database } from '../../../src/store/sqlite/database.ts'
+import { DeliveryLock } from '../../../src/store/sqlite/delivery-lock.ts'
 import { FileGuard } from '../../../src/store/sqlite/file-guard.ts'
+import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { delivered, event, nowMs } from '../../conformance/store-under-test.ts'
 import { runSource } from '../../support/run-source.ts'
@@ -92,6 +95,71 @@ describe('a store whose files are removed or replaced while it is open', () => {
   })
 })
 
+describe('a store whose lock is removed or replaced while it is open', () => {
+  const harms: readonly (readonly [string, () => Promise<void>])[] = [
+    ['removed', () => rm(`${path}-lock`)],
+    [
+      'replaced',
+      async () => {
+        await writeFile(`${path}-lock.other`, '')
+        await rename(`${path}-lock.other`, `${path}-lock`)
+      },
+    ],
+  ]
+
+  const alone = (word: string) => ({
+    code: 'store_unusable',
+    message: `Cannot use the store: ${path}-lock was ${word} while it was open, so that another process may deliver from ${path} as well`,
+    hint: 'End this process; start it again once no other one delivers from the store, and leave the file alone.',
+  })
+
+  /** Each in turn is the first one that can notice it. */
+  const calls = ['add', 'claim', 'settle', 'retry'] as const
+
+  describe.each(harms)('%s', (word, harm) => {
+    test.each(calls)('notices it before it answers %s', async (first) => {
+      const store = await openStore()
+      await add(store, 'm_1', 'm_2')
+      const share = {
+        destinationId: 'crm',
+        lane: 'first',
+        deliveriesMax: 1,
+        dueByMs: nowMs,
+      } as const
+      const leased = await store.claim({ nowMs, shares: [share] })
+      const settlements = leased.map((delivery) => delivered(delivery))
+      const answers = {
+        add: () => add(store, 'm_3'),
+        claim: () => claim(store),
+        settle: () => store.settle({ nowMs, settlements, requests: [] }),
+        retry: () => store.retry({ nowMs, filter: {}, limit: 1 }),
+      }
+      await harm()
+      await expect(answers[first]()).rejects.toMatchObject(alone(word))
+      for (const call of calls) await expect(answers[call]()).rejects.toMatchObject(alone(word))
+      expect(await audit()).toMatchObject({ ledger: { accepted: 2, pending: 2, delivered: 0 } })
+    })
+  })
+
+  async function audit(): Promise<StoreAudit> {
+    const log = await SqliteLog.open(path, { write: false })
+    onTestFinished(() => log.close())
+    return log.audit()
+  }
+
+  test('leaves its deliveries to the next one, who is then alone', async () => {
+    const store = await openStore()
+    await add(store, 'm_1')
+    await rm(`${path}-lock`)
+    const next = await openStore()
+    await expect(claim(store)).rejects.toMatchObject(alone('replaced'))
+    expect(await claim(next)).toMatchObject([{ messageId: 'm_1' }])
+    await store.close()
+    expect(await add(next, 'm_2')).toEqual(['routed'])
+    await expect(SqliteStore.open(path)).rejects.toMatchObject({ code: 'store_in_use' })
+  })
+})
+
 describe('a store whose files are damaged while it is open', () => {
   test.each([
     ['cut in half', 'fs.truncateSync(path, fs.statSync(path).size / 2)'],
@@ -119,11 +187,17 @@ describe('a store whose files are damaged while it is open', () => {
     await expectUnusable(store, `${path} was damaged`)
   })
 
+  async function guardOf(database: Database): Promise<FileGuard> {
+    const lock = await DeliveryLock.take(path)
+    onTestFinished(() => lock.release())
+    return new FileGuard(path, { checkpoints: new Checkpoints(database), lock })
+  }
+
   test('notices a log that was removed while it committed', async () => {
     const database = await openDatabase(path)
     onTestFinished(() => database.close())
     database.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (text TEXT)')
-    const guard = new FileGuard(path, new Checkpoints(database))
+    const guard = await guardOf(database)
     guard.beforeBegin()
     await rm(`${path}-wal`)
     await expect(guard.afterCommit()).rejects.toMatchObject(unusable('-wal was removed'))
@@ -132,7 +206,7 @@ describe('a store whose files are damaged while it is open', () => {
   test('has nothing against a log that it cannot look at once everybody is answered', async () => {
     const database = await openDatabase(path)
     database.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (text TEXT)')
-    const guard = new FileGuard(path, new Checkpoints(database))
+    const guard = await guardOf(database)
     database.close()
     expect(() => guard.afterAnswer()).not.toThrow()
     expect(() => guard.beforeBegin()).toThrow()

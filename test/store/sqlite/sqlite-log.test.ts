@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { DeliveryLog, StoreAudit } from '../../../src/delivery/index.ts'
 import { imbalances } from '../../../src/model/index.ts'
@@ -174,6 +175,21 @@ describe('SqliteLog', () => {
       await log.close()
       await log.close()
       await expect(log.audit()).rejects.toMatchObject({ code: 'store_closed' })
+    })
+  })
+
+  test('rejects with store_closed when it is closed while it waits for its turn', async () => {
+    await beside(async (_store, log) => {
+      const busy = await openDatabase(path, 'write')
+      busy.exec('BEGIN IMMEDIATE')
+      const rejected = expect(log.retry({ nowMs, filter: {}, limit: 1 })).rejects.toMatchObject({
+        code: 'store_closed',
+      })
+      // By then its work is queued, which finds the file locked.
+      await nextTurn()
+      await log.close()
+      busy.close()
+      await rejected
     })
   })
 

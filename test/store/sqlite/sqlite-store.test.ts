@@ -123,6 +123,33 @@ describe('SqliteStore', () => {
     expect(await countMessages()).toBe(1)
   })
 
+  describe('closed shortly after a call', () => {
+    const calls: readonly (readonly [string, (store: SqliteStore) => Promise<unknown>])[] = [
+      ['add', (store) => add(store, 'm_2')],
+      ['claim', (store) => claim(store)],
+      ['settle', (store) => store.settle({ nowMs, settlements: [], requests: [] })],
+      ['retry', (store) => store.retry({ nowMs, filter: {}, limit: 1 })],
+      ['list', (store) => store.list({ filter: {}, limit: 1 })],
+    ]
+
+    describe.each(calls)('%s', (_name, call) => {
+      test.each([0, 1, 2, 3, 4])(
+        'does it or says store_closed, %i microtasks later',
+        async (microtasks) => {
+          const store = await SqliteStore.open(path)
+          await add(store, 'm_1')
+          const code = call(store).then(
+            () => 'done',
+            (error: unknown) => (error as { code?: unknown }).code,
+          )
+          for (let turn = 0; turn < microtasks; turn++) await Promise.resolve()
+          await store.close()
+          expect(['done', 'store_closed']).toContain(await code)
+        },
+      )
+    })
+  })
+
   test('refuses a second deliverer of the same file, and lets it in afterwards', async () => {
     await withStore(async () => {
       await expect(SqliteStore.open(path)).rejects.toMatchObject({ code: 'store_in_use' })
