@@ -25,7 +25,7 @@ const packageHomes = {
   commander: ['cli'],
   '@bomb.sh/tab': ['cli'],
   'prom-client': ['admin-api'],
-  zod: ['service', 'cli'],
+  zod: ['admin-api', 'service', 'cli'],
   chalk: ['cli/output'],
   ora: ['cli/output'],
 }
