@@ -8,6 +8,7 @@ import { breakerOpen, DestinationQueue } from './destination-queue.ts'
 import { Outbox } from './outbox.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts'
 import { Rounds, type RoundTarget } from './rounds.ts'
+import { settledDelivery } from './settled-delivery.ts'
 import type {
   AddOutcome,
   DeliveryStore,
@@ -337,19 +338,7 @@ export class Dispatcher {
     const { destinationId, lane } = delivery
     if (kind === 'retry') this.#times.add(destinationId, 'retry', settlement.dueAtMs)
     else if (kind === 'returned') this.#times.add(destinationId, lane, settlement.dueAtMs)
-    else this.#report(settlement)
-  }
-
-  #report(settlement: Settlement & { readonly kind: 'delivered' | 'failed' | 'expired' }): void {
-    const { kind, delivery, attempts } = settlement
-    this.#runtime.observer.settled({
-      messageId: delivery.messageId,
-      type: delivery.type,
-      destinationId: delivery.destinationId,
-      state: kind,
-      attempts,
-      reason: kind === 'delivered' ? null : settlement.reason,
-    })
+    else this.#runtime.observer.settled(settledDelivery(settlement))
   }
 
   /** A store that cannot be used ends the work: whoever waits is told. */

@@ -10,14 +10,28 @@ import type { AddressGuard } from '../http/index.ts'
 import { Intake } from '../intake/index.ts'
 import type { Destination } from '../model/index.ts'
 import { systemClock, type Runtime } from '../runtime/index.ts'
-import { WebhookSender } from '../webhook/index.ts'
+import {
+  WebhookSender,
+  type SenderOptions,
+  type StandardWebhooksSigning,
+} from '../webhook/index.ts'
 import type { PendingCount } from './pending-count.ts'
 
 /** A destination, and what only its sending must know. */
 export interface SendingDestination extends Destination {
   /** From a delivery's first attempt to the last moment another may start; the line's by default. */
   readonly retryForMs?: number
+  /** Signs in the way of Standard Webhooks too; not by default. */
+  readonly standardWebhooks?: StandardWebhooksSigning | undefined
 }
+
+/** Is told whether a request to a destination went over a connection that was opened for it. */
+export type ConnectionListener = (use: {
+  /** The destination. */
+  readonly destinationId: string
+  /** Opened for it, or for one before it. */
+  readonly kind: Parameters<NonNullable<SenderOptions['onConnection']>>[0]
+}) => void
 
 /** What a line is made of. */
 export interface LineOptions {
@@ -37,6 +51,8 @@ export interface LineOptions {
   readonly dedupeWindowMs: number
   /** Whether deliveries stay parked for as long as their endpoints are down. */
   readonly keepsParked: boolean
+  /** Is told of connections to endpoints. */
+  readonly connection?: ConnectionListener | undefined
   /** Counts what is added. */
   readonly pending?: PendingCount | undefined
   /** Is told what made the store unusable. */
@@ -101,13 +117,17 @@ export class Line {
 
 function target(
   destination: SendingDestination,
-  { retryWindowMs = defaultRetryPolicy.windowMs, deadlineMs, guard }: LineOptions,
+  options: LineOptions,
 ): DispatchTarget & { readonly sender: WebhookSender } {
+  const { retryWindowMs = defaultRetryPolicy.windowMs, deadlineMs, guard, connection } = options
   return {
     destination,
     sender: new WebhookSender({
       destination,
       guard,
+      clock: options.runtime.clock,
+      standardWebhooks: destination.standardWebhooks,
+      onConnection: connection && ((kind) => connection({ destinationId: destination.id, kind })),
       ...(deadlineMs === undefined ? {} : { deadlineMs }),
     }),
     retryPolicy: { ...defaultRetryPolicy, windowMs: destination.retryForMs ?? retryWindowMs },

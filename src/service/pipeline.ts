@@ -11,7 +11,7 @@ import type { Intake } from '../intake/index.ts'
 import { limits, type DeliveryLedger } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import { MemoryStore } from '../store/index.ts'
-import { Line, type SendingDestination } from './line.ts'
+import { Line, type ConnectionListener, type SendingDestination } from './line.ts'
 import type { PendingCount } from './pending-count.ts'
 
 /** What a pipeline is made of. */
@@ -30,6 +30,8 @@ export interface PipelineOptions {
   readonly guard?: AddressGuard
   /** How long the store remembers what is settled; {@link defaultRetention} by default. */
   readonly retention?: RetentionPolicy
+  /** Is told of connections to endpoints. */
+  readonly connection?: ConnectionListener
   /** Counts what is added. */
   readonly pending?: PendingCount
   /** Is told what made the store unusable: nothing is sent any more. */
@@ -128,7 +130,7 @@ export class Pipeline {
   }
 
   #newLine(destinations: readonly SendingDestination[], guard: AddressGuard | undefined): Line {
-    const { runtime, retryWindowMs, deadlineMs, pending, failed } = this.#options
+    const { runtime, retryWindowMs, deadlineMs, connection, pending, failed } = this.#options
     const { observer } = runtime
     const line: Line = new Line({
       destinations,
@@ -148,6 +150,7 @@ export class Pipeline {
       deadlineMs,
       guard,
       dedupeWindowMs: this.#retentionPolicy.messageIdsMs,
+      connection,
       pending,
       // In a store of our own nobody would find them later.
       keepsParked: this.#options.store !== undefined,

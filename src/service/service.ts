@@ -95,6 +95,7 @@ export class Service implements AsyncDisposable {
       runtime: this.#runtime,
       retention,
       guard: guardOf(configuration),
+      connection: (use) => this.#metrics.connection(use),
       pending: this.#pending,
       failed: (error) => {
         this.#hasFailed = true
@@ -315,7 +316,7 @@ export class Service implements AsyncDisposable {
       },
       settled: (delivery) => {
         this.#pending.ended()
-        this.#metrics.settled(delivery)
+        this.#metrics.settled(delivery, delivery.acceptedAtMs)
         observer.settled(delivery)
       },
       endpoint: (change) => {

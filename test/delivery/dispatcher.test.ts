@@ -27,10 +27,10 @@ describe('what is due', () => {
     await dispatcher.idle()
     expect(sender.bodies).toEqual(['m_1', 'm_2'])
     expect(await store.ledger()).toMatchObject({ delivered: 2, pending: 0 })
-    const common = { type: 'track', destinationId: 'crm', state: 'delivered' }
+    const common = { type: 'track', destinationId: 'crm', state: 'delivered', attempts: 1 }
     expect(settled).toEqual([
-      { ...common, messageId: 'm_1', attempts: 1, reason: null },
-      { ...common, messageId: 'm_2', attempts: 1, reason: null },
+      { ...common, messageId: 'm_1', acceptedAtMs: startMs, reason: null },
+      { ...common, messageId: 'm_2', acceptedAtMs: startMs, reason: null },
     ])
   })
 

@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest'
+import { TestEndpoint } from '../support/endpoint.ts'
+import { gate } from '../support/gate.ts'
+import {
+  configurationOf,
+  documentFor,
+  manualClock,
+  startService,
+  token,
+} from './running-service.ts'
+
+const taken = { status: 200 }
+const hourMs = 60 * 60 * 1_000
+
+describe('a service that is given another configuration', () => {
+  test('refuses a source that was disabled, and takes another write key', async () => {
+    const endpoint = await TestEndpoint.start()
+    const { track, reconfigure } = await startService(documentFor(endpoint))
+    const rotated = { writeKeys: ['wk_example_next'] }
+    expect(await reconfigure(documentFor(endpoint, { source: rotated }))).toEqual([
+      { setting: 'sources.website.writeKeys', kind: 'changed', effect: 'at_once' },
+    ])
+    expect(await track('m_1')).toMatchObject({ status: 401, body: { code: 'unknown_write_key' } })
+    expect(await track('m_1', 'wk_example_next')).toMatchObject(taken)
+    await reconfigure(documentFor(endpoint, { source: { ...rotated, enabled: false } }))
+    expect(await track('m_2', 'wk_example_next')).toMatchObject({
+      status: 403,
+      body: { code: 'source_disabled' },
+    })
+  })
+
+  test('loses nothing that is under way, whatever becomes of its destination', async () => {
+    const { opened, open } = gate()
+    const endpoint = await TestEndpoint.start({ status: 200, after: opened })
+    const next = await TestEndpoint.start()
+    const { track, reconfigure, settled, admin } = await startService(documentFor(endpoint))
+    await track('m_1')
+    await endpoint.received(1)
+    const endpoints = [{ url: next.url }]
+    await reconfigure(documentFor(endpoint, { destination: { endpoints } }))
+    await track('m_2')
+    await next.received(1)
+    expect(next.bodies).toMatchObject([{ messageId: 'm_2' }])
+    open()
+    await expect.poll(() => settled).toHaveLength(2)
+    expect(endpoint.bodies).toMatchObject([{ messageId: 'm_1' }])
+    expect(await admin('/v1/audit')).toMatchObject({ body: { balanced: true } })
+  })
+
+  test('sends to a destination that was added, and keeps what is for one that was removed', async () => {
+    const endpoint = await TestEndpoint.start('hang')
+    const next = await TestEndpoint.start()
+    const { track, reconfigure, admin } = await startService(documentFor(endpoint))
+    await track('m_1')
+    const added = { id: 'mail', endpoints: [{ url: next.url }] }
+    const changes = await reconfigure(documentFor(endpoint, { destination: added }))
+    expect(changes.map(({ setting, kind }) => `${setting} ${kind}`)).toEqual([
+      'destinations.crm removed',
+      'destinations.mail added',
+    ])
+    await track('m_2')
+    await next.received(1)
+    expect((await admin('/v1/destinations')).body).toMatchObject({ destinations: [{ id: 'mail' }] })
+    expect((await admin('/v1/deliveries')).body).toMatchObject({
+      deliveries: [{ destination: 'mail' }, { destination: 'crm', state: 'pending' }],
+    })
+  })
+
+  test('goes on with the breakers of its endpoints when no destination changes', async () => {
+    const endpoint = await TestEndpoint.start(503)
+    const { track, reconfigure, admin, endpoints } = await startService(
+      documentFor(endpoint),
+      manualClock(),
+    )
+    for (let index = 0; index < 10; index++) await track(`m_${index}`)
+    await expect.poll(() => endpoints).toMatchObject([{ state: 'open' }])
+    await reconfigure(documentFor(endpoint, { source: { eventsPerSecond: 100 } }))
+    expect((await admin('/v1/destinations')).body).toMatchObject({
+      destinations: [{ endpoints: [{ breaker: 'open' }] }],
+    })
+    await track('m_10')
+    expect(endpoint.requests).toHaveLength(10)
+  })
+
+  test('says nothing of breakers that retire', async () => {
+    const { opened, open } = gate()
+    const endpoint = await TestEndpoint.start({ status: 503, after: opened })
+    const { track, reconfigure, endpoints, requests } = await startService(
+      documentFor(endpoint),
+      manualClock(),
+    )
+    for (let index = 0; index < 10; index++) await track(`m_${index}`)
+    await endpoint.received(10)
+    await reconfigure(documentFor(endpoint, { destination: { concurrency: 5 } }))
+    open()
+    await expect.poll(() => requests).toHaveLength(10)
+    expect(endpoints).toEqual([])
+  })
+
+  test('holds a source to another rate', async () => {
+    const endpoint = await TestEndpoint.start()
+    const slow = documentFor(endpoint, { source: { eventsPerSecond: 1 } })
+    const { track, reconfigure } = await startService(slow, manualClock())
+    expect(await track('m_1')).toMatchObject(taken)
+    expect(await track('m_2')).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    await reconfigure(documentFor(endpoint))
+    expect(await track('m_2')).toMatchObject(taken)
+  })
+
+  test('remembers for another time, deliveries and messageIds', async () => {
+    const endpoint = await TestEndpoint.start()
+    const clock = manualClock()
+    const { track, reconfigure, admin, settled } = await startService(documentFor(endpoint), clock)
+    await track('m_1')
+    await expect.poll(() => settled).toHaveLength(1)
+    clock.jump(2 * hourMs)
+    await clock.advance(60_000)
+    expect((await admin('/v1/deliveries')).body).toMatchObject({ deliveries: [{}] })
+    const retention = { delivered: '1h', messageIds: '1h' }
+    const changes = await reconfigure(documentFor(endpoint, { retention }))
+    expect(changes).toMatchObject([
+      { setting: 'retention.delivered', effect: 'at_once' },
+      { setting: 'retention.messageIds', effect: 'at_once' },
+    ])
+    await expect
+      .poll(async () => (await admin('/v1/deliveries')).body)
+      .toMatchObject({ deliveries: [] })
+    await track('m_1')
+    await expect.poll(() => settled).toHaveLength(2)
+  })
+
+  test('takes another token of the admin API, and keeps its ports and its store', async () => {
+    const endpoint = await TestEndpoint.start()
+    const { service, reconfigure, admin, track } = await startService(documentFor(endpoint))
+    const before = service.address
+    const restarting = {
+      listen: { port: before.port + 1 },
+      admin: { port: 1, token: 'another-token' },
+      store: 'sqlite:./other.db',
+    }
+    expect(await reconfigure(documentFor(endpoint, restarting))).toEqual([
+      { setting: 'listen.port', kind: 'changed', effect: 'after_restart' },
+      { setting: 'admin.port', kind: 'changed', effect: 'after_restart' },
+      { setting: 'admin.token', kind: 'changed', effect: 'at_once' },
+      { setting: 'store', kind: 'changed', effect: 'after_restart' },
+    ])
+    expect(service.address).toEqual(before)
+    expect(await admin('/v1/ledger', undefined, token)).toMatchObject({ status: 401 })
+    expect(await admin('/v1/ledger', undefined, 'another-token')).toMatchObject({ status: 200 })
+    expect(await track('m_1')).toMatchObject(taken)
+    // What waits for a restart is said again.
+    const again = await reconfigure(documentFor(endpoint, restarting))
+    expect(again.map(({ setting }) => setting)).toEqual(['listen.port', 'admin.port', 'store'])
+  })
+
+  test('changes nothing for a configuration that cannot be followed', async () => {
+    const endpoint = await TestEndpoint.start()
+    const { service, track, reconfigure, folder } = await startService(documentFor(endpoint))
+    const good = await configurationOf(documentFor(endpoint), folder)
+    expect(() =>
+      service.reconfigure({ ...good, sources: [], network: { allow: ['not an address'] } }),
+    ).toThrow('Cannot allow "not an address"')
+    expect(await track('m_1')).toMatchObject(taken)
+    await service.close()
+    expect(await reconfigure(documentFor(endpoint, { source: { enabled: false } }))).toEqual([])
+  })
+})
