@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import * as evroute from '../../src/index.ts'
+import * as service from '../../src/service/library.ts'
 
 test('the public surface is this list, and changes on purpose only', () => {
   expect(Object.keys(evroute).sort()).toEqual([
@@ -13,4 +14,8 @@ test('the public surface is this list, and changes on purpose only', () => {
     'signBody',
     'verifySignature',
   ])
+})
+
+test('the public surface of evroute/service is this list', () => {
+  expect(Object.keys(service).sort()).toEqual(['ConfigurationError', 'createService'])
 })

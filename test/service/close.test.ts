@@ -1,0 +1,77 @@
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openDeliveryLog } from '../../src/store/index.ts'
+import { TestEndpoint } from '../support/endpoint.ts'
+import { gate } from '../support/gate.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { ask, documentFor, startService } from './running-service.ts'
+
+async function startStoring(endpoint: TestEndpoint) {
+  const store = `sqlite:${join(await temporaryFolder(), 'store.db')}`
+  const running = await startService(documentFor(endpoint, { store }))
+  const lookAfterwards = async () => {
+    const log = await openDeliveryLog(store, { write: false })
+    onTestFinished(() => log.close())
+    return log.list({ filter: {}, limit: 10 })
+  }
+  return { store, lookAfterwards, ...running }
+}
+
+describe('a service that is closed', () => {
+  test('lets end what endpoints are asked, within its time', async () => {
+    const { opened, open } = gate()
+    const endpoint = await TestEndpoint.start({ status: 200, after: opened })
+    const { service, track, lookAfterwards } = await startStoring(endpoint)
+    await track('m_1')
+    await endpoint.received(1)
+    const closed = service.close(60_000)
+    open()
+    await closed
+    expect(await lookAfterwards()).toMatchObject([{ messageId: 'm_1', state: 'delivered' }])
+  })
+
+  test('returns what has not ended by then, and another one delivers it', async () => {
+    const endpoint = await TestEndpoint.start(['hang', 200])
+    const { service, store, track, lookAfterwards } = await startStoring(endpoint)
+    await track('m_1')
+    await endpoint.received(1)
+    await service.close(10)
+    expect(await lookAfterwards()).toMatchObject([{ state: 'pending', attempts: 0 }])
+    const next = await startService(documentFor(endpoint, { store }))
+    await expect
+      .poll(() => next.settled, { timeout: 10_000 })
+      .toMatchObject([{ state: 'delivered' }])
+  })
+
+  test('takes nothing more and can be closed again, from everywhere', async () => {
+    const endpoint = await TestEndpoint.start()
+    const { service, store, track } = await startStoring(endpoint)
+    const { url, admin } = service.address
+    await track('m_1')
+    const closed = service.close(1_000)
+    await Promise.all([closed, service.close(), service[Symbol.asyncDispose]()])
+    await expect(ask(`${url}/healthz`)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+    await expect(ask(`${admin ?? ''}/healthz`)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+    // The store is free again.
+    const next = await startService(documentFor(endpoint, { store }))
+    await next.service.close()
+  })
+
+  test('does not wait for a replay that waits for room', async () => {
+    const endpoint = await TestEndpoint.start('hang')
+    const directory = join(await temporaryFolder(), 'archive')
+    const { service, track, admin } = await startService(
+      documentFor(endpoint, {
+        source: { archive: { directory } },
+        limits: { pendingDeliveries: 2 },
+      }),
+    )
+    await track('m_1')
+    const replay = admin('/v1/replay', { all: true }).then(
+      ({ status }) => status,
+      () => 'cut off',
+    )
+    await service.close(100)
+    expect([500, 503, 'cut off']).toContain(await replay)
+  })
+})

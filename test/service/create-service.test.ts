@@ -1,0 +1,102 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  ConfigurationError,
+  createService,
+  type CreateServiceOptions,
+  type ServiceConfiguration,
+} from '../../src/service/library.ts'
+import { systemClock } from '../../src/runtime/index.ts'
+import { openDatabase } from '../../src/store/sqlite/database.ts'
+import { TestEndpoint } from '../support/endpoint.ts'
+import { recordingRuntime } from '../support/recording-runtime.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { ask, documentFor, token } from './running-service.ts'
+
+const smallest: ServiceConfiguration = {
+  store: 'memory:',
+  sources: [{ id: 'website', writeKeys: ['wk_example'] }],
+}
+
+async function start(options: CreateServiceOptions) {
+  const service = await createService(options)
+  onTestFinished(() => service.close())
+  return service
+}
+
+function track(url: string) {
+  return ask(`${url}/v1/track`, {
+    headers: { 'x-write-key': 'wk_example' },
+    body: { userId: 'u_1', event: 'Order Completed' },
+  })
+}
+
+describe('createService', () => {
+  test('starts a service of an object, on a free port, until it is closed', async () => {
+    const endpoint = await TestEndpoint.start()
+    const endpoints = [{ url: endpoint.url }]
+    const service = await start({
+      configuration: {
+        ...smallest,
+        network: { allow: ['127.0.0.0/8'] },
+        destinations: [{ id: 'crm', type: 'Webhooks', sources: ['website'], endpoints }],
+      },
+    })
+    const { url, port, admin } = service.address
+    expect(port).not.toBe(4_000)
+    expect(admin).toBeNull()
+    expect(await track(url)).toMatchObject({ status: 200 })
+    await endpoint.received(1)
+    await service.close()
+    await expect(track(url)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  })
+
+  test('reads secrets of an object from the environment that it is given', async () => {
+    const configuration = { ...smallest, admin: { token: 'env:ADMIN_TOKEN' } }
+    const { address } = await start({ configuration, env: { ADMIN_TOKEN: token } })
+    const headers = { authorization: `Bearer ${token}` }
+    expect(await ask(`${address.admin ?? ''}/v1/ledger`, { headers })).toMatchObject({
+      status: 200,
+    })
+    await expect(createService({ configuration })).rejects.toThrow(/admin\.token/)
+  })
+
+  test('starts a service of a file', async () => {
+    const endpoint = await TestEndpoint.start()
+    const path = join(await temporaryFolder(), 'evroute.config.json')
+    await writeFile(path, JSON.stringify(documentFor(endpoint)))
+    await using service = await createService({ configuration: path })
+    expect(await track(service.address.url)).toMatchObject({ status: 200 })
+    await endpoint.received(1)
+  })
+
+  test('tells all that is wrong', async () => {
+    const wrong = { ...smallest, sources: [], limits: { pendingDeliveries: 0 } }
+    const refused = createService({ configuration: wrong })
+    await expect(refused).rejects.toBeInstanceOf(ConfigurationError)
+    await expect(refused).rejects.toMatchObject({
+      code: 'invalid_setting',
+      problems: [{ path: 'limits.pendingDeliveries' }, { path: 'sources' }],
+    })
+    await expect(createService({ configuration: './nowhere.json' })).rejects.toMatchObject({
+      code: 'cannot_read_file',
+    })
+  })
+
+  test('tells what keeps it from going on', async () => {
+    const endpoint = await TestEndpoint.start()
+    const file = join(await temporaryFolder(), 'store.db')
+    const failures: unknown[] = []
+    const { address } = await start({
+      configuration: documentFor(endpoint, { store: `sqlite:${file}` }) as ServiceConfiguration,
+      runtime: recordingRuntime(systemClock).runtime,
+      onFailure: (error) => failures.push(error),
+    })
+    const database = await openDatabase(file)
+    database.exec('DROP TABLE requests')
+    database.close()
+    await track(address.url)
+    await expect.poll(() => failures).toMatchObject([{ code: 'store_unusable' }])
+  })
+})
