@@ -1,0 +1,112 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { runBinary, startBinary, type TestProcess } from '../support/binary.ts'
+import { TestEndpoint } from '../support/endpoint.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const calls = 400
+const writeKey = 'wk_example'
+
+/** Writes the calls, and the configuration of a service that sends them on. */
+async function prepare(endpoint: TestEndpoint) {
+  const folder = await temporaryFolder()
+  const file = join(folder, 'calls.ndjson')
+  const rows = Array.from({ length: calls }, (_, index) => ({
+    type: 'track',
+    userId: `u_${index}`,
+    event: 'Order Completed',
+    messageId: `m_${index}`,
+  }))
+  const lines = rows.map((row) => `${JSON.stringify(row)}\n`)
+  await writeFile(file, lines.join(''))
+  const path = join(folder, 'evroute.config.json')
+  const configure = (port: number) =>
+    writeFile(
+      path,
+      JSON.stringify({
+        listen: { port },
+        store: 'sqlite:./evroute.db',
+        network: { allow: ['127.0.0.0/8'] },
+        sources: [{ id: 'website', writeKeys: [writeKey] }],
+        destinations: [
+          {
+            id: 'crm',
+            type: 'Webhooks',
+            sources: ['website'],
+            endpoints: [{ url: endpoint.url }],
+          },
+        ],
+      }),
+    )
+  return { file, lines, path, configure, store: `sqlite:${join(folder, 'evroute.db')}` }
+}
+
+async function serving(path: string): Promise<{ service: TestProcess; port: number }> {
+  const service = startBinary(['serve', '--config', path, '--json'])
+  const { port } = await service.stdout.record('ready')
+  return { service, port: Number(port) }
+}
+
+test('a service that is killed twice under load delivers every call that it answered for', async () => {
+  const endpoint = await TestEndpoint.start()
+  const { lines, path, configure, store } = await prepare(endpoint)
+  await configure(0)
+  const first = await serving(path)
+  let { service } = first
+  // The sender knows it by its port.
+  await configure(first.port)
+  const to = ['--endpoint', `http://127.0.0.1:${first.port}/v1/batch`, '--write-key', writeKey]
+  const sender = startBinary(['send', '--file', '-', '--flush-at', '2', '--json', ...to])
+  const third = Math.ceil(calls / 3)
+  for (const start of [0, third]) {
+    sender.stdin.write(lines.slice(start, start + third).join(''))
+    // Of each part some arrived, and others are on their way.
+    await endpoint.received(start + third / 3)
+    service.signal('SIGKILL')
+    expect(await service.ended).toMatchObject({ signal: 'SIGKILL' })
+    ;({ service } = await serving(path))
+  }
+  sender.stdin.end(lines.slice(2 * third).join(''))
+
+  const sent = await sender.ended
+  expect(sent.code, sent.stderr).toBe(0)
+  expect(sent.records.at(-1)).toMatchObject({ kind: 'summary', read: calls, acknowledged: calls })
+  const arrived = () =>
+    new Set(endpoint.bodies.map((body) => (body as { messageId: string }).messageId))
+  await expect.poll(() => arrived().size, { timeout: 10_000 }).toBe(calls)
+  service.signal('SIGTERM')
+  expect(await service.ended).toMatchObject({ code: 0 })
+  const audit = await runBinary(['audit', '--store', store, '--json'])
+  expect(audit.code).toBe(0)
+  // What was stored, but not answered before a kill, was sent again and is known.
+  expect(audit.records).toMatchObject([
+    { balanced: true, ledger: { routed: calls, deliveries: calls, delivered: calls, pending: 0 } },
+  ])
+})
+
+test('a sender says what a service that is gone has not answered for', async () => {
+  const endpoint = await TestEndpoint.start()
+  const { file, path, configure } = await prepare(endpoint)
+  await configure(0)
+  const { service, port } = await serving(path)
+  await configure(port)
+  const to = ['--endpoint', `http://127.0.0.1:${port}/v1/batch`, '--write-key', writeKey]
+  const sender = startBinary(['send', '--file', file, '--flush-at', '2', '--json', ...to])
+  await endpoint.received(calls / 8)
+  service.signal('SIGKILL')
+  await service.ended
+  sender.signal('SIGINT')
+  const sent = await sender.ended
+  expect(sent.code).toBe(130)
+  const summary = sent.records.at(-1) as { acknowledged: number; pending: number }
+  expect(summary).toMatchObject({ kind: 'summary' })
+  expect(summary.pending).toBeGreaterThan(0)
+
+  await serving(path)
+  const arrived = () =>
+    new Set(endpoint.bodies.map((body) => (body as { messageId: string }).messageId))
+  await expect
+    .poll(() => arrived().size, { timeout: 10_000 })
+    .toBeGreaterThanOrEqual(summary.acknowledged)
+})
