@@ -1,5 +1,4 @@
 /** What clients of Segment's protocol post to: authenticate, read, take in, answer. */
-export type { RefusalCode } from './answer.ts'
 export { trackingApp } from './app.ts'
 export type {
   CountedCalls,
@@ -8,4 +7,4 @@ export type {
   TrackingObserver,
   TrackingSource,
 } from './ports.ts'
-export { SourceDirectory, type KeyedSource } from './source-directory.ts'
+export { SourceDirectory } from './source-directory.ts'
