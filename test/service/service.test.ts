@@ -42,6 +42,35 @@ describe('a service', () => {
       .toMatchObject({ status: 200, body: { accepted: 1, routed: 1, delivered: 1, pending: 0 } })
   })
 
+  test('signs in the way of Standard Webhooks too, with each secret, and measures what it sends', async () => {
+    const endpoint = await TestEndpoint.start()
+    const secrets = ['not-a-real-secret-2', 'not-a-real-secret-1']
+    const clock = manualClock()
+    const { track, admin, settled } = await startService(
+      documentFor(endpoint, { destination: { standardWebhooks: { secrets } } }),
+      clock,
+    )
+    for (const [index, id] of ['m_1', 'm_2'].entries()) {
+      await track(id)
+      await expect.poll(() => settled).toHaveLength(index + 1)
+    }
+    const [received] = endpoint.requests
+    const timestamp = Math.floor(clock.nowMs() / 1_000)
+    const content = `m_1.${timestamp}.${received!.body.toString('utf8')}`
+    expect(received!.headers).toMatchObject({
+      'webhook-id': 'm_1',
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': secrets
+        .map((key) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`)
+        .join(' '),
+    })
+    const metrics = String((await admin('/metrics')).body).split('\n')
+    expect(metrics).toContain('evroute_webhook_connections_opened_total{destination="crm"} 1')
+    expect(metrics).toContain('evroute_webhook_connections_reused_total{destination="crm"} 1')
+    expect(metrics).toContain('evroute_delivery_latency_seconds_count{destination="crm"} 2')
+    expect(metrics).toContain('evroute_events_accepted_total{source="website",outcome="routed"} 2')
+  })
+
   test('acknowledges nothing that the store does not take, and says that it is not ready', async () => {
     const endpoint = await TestEndpoint.start()
     const file = join(await temporaryFolder(), 'store.db')
