@@ -42,7 +42,9 @@ describe('a replay of archived events', () => {
     expect(again).toEqual(first)
     expect(await admin('/v1/audit')).toMatchObject({ body: { balanced: true } })
     // It is what was archived that is replayed, not what was replayed.
-    expect(await admin('/v1/replay', { all: true })).toMatchObject({ body: { events: 2 } })
+    expect(await admin('/v1/replay', { all: true })).toMatchObject({
+      body: { events: 2, deliveries: 4 },
+    })
   })
 
   test('selects by time, type and name', async () => {

@@ -4,7 +4,7 @@ import { openDeliveryLog } from '../../src/store/index.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { gate } from '../support/gate.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { ask, documentFor, startService } from './running-service.ts'
+import { ask, documentFor, manualClock, startService } from './running-service.ts'
 
 async function startStoring(endpoint: TestEndpoint) {
   const store = `sqlite:${join(await temporaryFolder(), 'store.db')}`
@@ -25,6 +25,8 @@ describe('a service that is closed', () => {
     await track('m_1')
     await endpoint.received(1)
     const closed = service.close(60_000)
+    const { url } = service.address
+    await expect.poll(() => ask(url).catch(() => 'refused')).toBe('refused')
     open()
     await closed
     expect(await lookAfterwards()).toMatchObject([{ messageId: 'm_1', state: 'delivered' }])
@@ -49,7 +51,8 @@ describe('a service that is closed', () => {
     const { url, admin } = service.address
     await track('m_1')
     const closed = service.close(1_000)
-    await Promise.all([closed, service.close(), service[Symbol.asyncDispose]()])
+    expect(service.close()).toBe(closed)
+    await Promise.all([closed, service[Symbol.asyncDispose]()])
     await expect(ask(`${url}/healthz`)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
     await expect(ask(`${admin ?? ''}/healthz`)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
     // The store is free again.
@@ -60,18 +63,23 @@ describe('a service that is closed', () => {
   test('does not wait for a replay that waits for room', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const directory = join(await temporaryFolder(), 'archive')
+    const clock = manualClock()
     const { service, track, admin } = await startService(
       documentFor(endpoint, {
         source: { archive: { directory } },
         limits: { pendingDeliveries: 2 },
       }),
+      clock,
     )
     await track('m_1')
     const replay = admin('/v1/replay', { all: true }).then(
       ({ status }) => status,
       () => 'cut off',
     )
+    // By then it has read what is archived.
+    for (let count = 0; count < 5; count++) await admin('/v1/ledger')
     await service.close(100)
+    expect(clock.nextDueMs()).toBeUndefined()
     expect([500, 503, 'cut off']).toContain(await replay)
   })
 })

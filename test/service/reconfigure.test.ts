@@ -129,6 +129,20 @@ describe('a service that is given another configuration', () => {
     await expect.poll(() => settled).toHaveLength(2)
   })
 
+  test('knows messageIds for longer', async () => {
+    const endpoint = await TestEndpoint.start()
+    const clock = manualClock()
+    const { track, reconfigure, admin } = await startService(
+      documentFor(endpoint, { retention: { messageIds: '1h' } }),
+      clock,
+    )
+    await track('m_1')
+    await reconfigure(documentFor(endpoint, { retention: { messageIds: '24h' } }))
+    clock.jump(2 * hourMs)
+    await track('m_1')
+    expect(await admin('/v1/ledger')).toMatchObject({ body: { routed: 1, duplicate: 1 } })
+  })
+
   test('takes another token of the admin API, and keeps its ports and its store', async () => {
     const endpoint = await TestEndpoint.start()
     const { service, reconfigure, admin, track } = await startService(documentFor(endpoint))
