@@ -48,6 +48,10 @@ async function serving(path: string): Promise<{ service: TestProcess; port: numb
   return { service, port: Number(port) }
 }
 
+function arrivedAt({ bodies }: TestEndpoint): ReadonlySet<string> {
+  return new Set(bodies.map((body) => (body as { messageId: string }).messageId))
+}
+
 test('a service that is killed twice under load delivers every call that it answered for', async () => {
   const endpoint = await TestEndpoint.start()
   const { lines, path, configure, store } = await prepare(endpoint)
@@ -72,9 +76,7 @@ test('a service that is killed twice under load delivers every call that it answ
   const sent = await sender.ended
   expect(sent.code, sent.stderr).toBe(0)
   expect(sent.records.at(-1)).toMatchObject({ kind: 'summary', read: calls, acknowledged: calls })
-  const arrived = () =>
-    new Set(endpoint.bodies.map((body) => (body as { messageId: string }).messageId))
-  await expect.poll(() => arrived().size, { timeout: 10_000 }).toBe(calls)
+  await expect.poll(() => arrivedAt(endpoint).size, { timeout: 10_000 }).toBe(calls)
   service.signal('SIGTERM')
   expect(await service.ended).toMatchObject({ code: 0 })
   const audit = await runBinary(['audit', '--store', store, '--json'])
@@ -83,6 +85,34 @@ test('a service that is killed twice under load delivers every call that it answ
   expect(audit.records).toMatchObject([
     { balanced: true, ledger: { routed: calls, deliveries: calls, delivered: calls, pending: 0 } },
   ])
+})
+
+test('a service that is killed as it answers has stored what it answered for', async () => {
+  const endpoint = await TestEndpoint.start()
+  const { path, configure } = await prepare(endpoint)
+  await configure(0)
+  const answered = new Set<string>()
+  for (let life = 0; life < 3; life++) {
+    const { service, port } = await serving(path)
+    const posts = Array.from({ length: 100 }, async (_, index) => {
+      const messageId = `m_${life}_${index}`
+      const { status } = await fetch(`http://127.0.0.1:${port}/v1/track`, {
+        method: 'POST',
+        headers: { 'x-write-key': writeKey },
+        body: JSON.stringify({ userId: 'u_1', event: 'Order Completed', messageId }),
+      })
+      if (status !== 200) return
+      answered.add(messageId)
+      service.signal('SIGKILL')
+    })
+    await Promise.allSettled(posts)
+    await service.ended
+  }
+  expect(answered.size).toBeGreaterThanOrEqual(3)
+
+  await serving(path)
+  const missing = () => [...answered].filter((messageId) => !arrivedAt(endpoint).has(messageId))
+  await expect.poll(missing, { timeout: 10_000 }).toEqual([])
 })
 
 test('a sender says what a service that is gone has not answered for', async () => {
@@ -104,9 +134,7 @@ test('a sender says what a service that is gone has not answered for', async () 
   expect(summary.pending).toBeGreaterThan(0)
 
   await serving(path)
-  const arrived = () =>
-    new Set(endpoint.bodies.map((body) => (body as { messageId: string }).messageId))
   await expect
-    .poll(() => arrived().size, { timeout: 10_000 })
+    .poll(() => arrivedAt(endpoint).size, { timeout: 10_000 })
     .toBeGreaterThanOrEqual(summary.acknowledged)
 })
