@@ -58,7 +58,7 @@ const sqliteVersionMin = [3, 51, 3] as const
  * @throws EvrouteError `store_unusable` for a SQLite that is too old; else whatever SQLite reports
  */
 export async function openDatabase(path: string, access: Access = 'create'): Promise<Database> {
-  const { DatabaseSync } = await loadBinding()
+  const { DatabaseSync } = await (binding ??= loadBinding())
   refuseOldVersion(DatabaseSync)
   return new DatabaseSync(`${pathToFileURL(path).href}?mode=${uriModes[access]}`)
 }
@@ -76,6 +76,9 @@ function refuseOldVersion(DatabaseSync: Binding['DatabaseSync']): void {
     hint: 'Use a newer Node.',
   })
 }
+
+/** Looked up once: a process may give up the right to read its own files. */
+let binding: Promise<Binding> | undefined
 
 async function loadBinding(): Promise<Binding> {
   const major = Number(process.versions.node.split('.')[0])
