@@ -347,7 +347,7 @@ describe('the admin API', () => {
     ],
     [undefined, 500, 'internal_error'],
   ])('keeps to itself what went wrong: %s', async (error, status, code) => {
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- nothing keeps others from it
     const ledger = () => Promise.reject(error)
     const { url, warnings } = await startAdmin({ options: { ledger } })
     const answer = await ask(`${url}/v1/ledger`)
