@@ -1,4 +1,4 @@
-import type { Lane } from '../model/index.ts'
+import { lanes } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import type { DestinationQueue } from './destination-queue.ts'
 import type { DeliveryStore, Share } from './store-port.ts'
@@ -26,7 +26,6 @@ export interface StartTime {
 
 /** Later than any moment: what is due whenever it is asked for. */
 const whenever = Number.MAX_SAFE_INTEGER
-const lanes: readonly Lane[] = ['manual', 'first', 'retry']
 
 /** Takes out of the store what is due and has room, a few of every destination. */
 export class Claims {

@@ -1,4 +1,4 @@
-import type { Destination, Lane } from '../model/index.ts'
+import { lanes, type Destination, type Lane } from '../model/index.ts'
 import type { BreakerPolicy } from './circuit-breaker.ts'
 import { EndpointGate } from './endpoint-gate.ts'
 import { isHeld } from './round.ts'
@@ -14,8 +14,6 @@ export type Start =
     }
   /** Nothing can be asked for it now. */
   | { readonly kind: 'settled'; readonly settlement: Settlement }
-
-const lanes: readonly Lane[] = ['manual', 'first', 'retry']
 
 /**
  * The deliveries of one destination that are leased but not started, a few of each lane, and the gates

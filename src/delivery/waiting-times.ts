@@ -1,4 +1,4 @@
-import type { Lane } from '../model/index.ts'
+import { lanes, type Lane } from '../model/index.ts'
 import type { DueTime } from './store-port.ts'
 
 /**
@@ -6,8 +6,6 @@ import type { DueTime } from './store-port.ts'
  * waits there, `unknown` until the store is asked, `asked` while it is.
  */
 type Waiting = number | 'none' | 'unknown' | 'asked'
-
-const lanes: readonly Lane[] = ['manual', 'first', 'retry']
 
 /**
  * What a dispatcher knows of the deliveries that wait in the store, so that it asks for those only that

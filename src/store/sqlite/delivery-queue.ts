@@ -7,12 +7,10 @@ import type {
   Settlement,
   Share,
 } from '../../delivery/index.ts'
-import type { Lane, RequestRecord } from '../../model/index.ts'
+import { lanes, type RequestRecord } from '../../model/index.ts'
 import type { Counts } from './counts.ts'
 import type { Leases } from './leases.ts'
 import type { LaneOf, Statements } from './statements.ts'
-
-const lanes: readonly Lane[] = ['first', 'retry', 'manual']
 
 /** What is added, and when. */
 export interface Batch {

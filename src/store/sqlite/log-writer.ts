@@ -5,6 +5,7 @@ import type {
   PurgeRequest,
   PurgeResult,
 } from '../../delivery/index.ts'
+import { lanes } from '../../model/index.ts'
 import type { Counts } from './counts.ts'
 import type { Database } from './database.ts'
 import { conditionsOf, DestinationIds } from './delivery-rows.ts'
@@ -157,7 +158,7 @@ export class LogWriter {
     let left = rowsMax
     for (const destinationId of this.#destinationIds.of({})) {
       const leasedIds = this.#leases.idsOf(fromStored(destinationId))
-      for (const lane of ['first', 'retry', 'manual']) {
+      for (const lane of lanes) {
         const found = this.#waitingBefore.all(
           destinationId,
           lane,
