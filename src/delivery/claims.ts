@@ -1,7 +1,7 @@
 import { lanes } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import type { DestinationQueue } from './destination-queue.ts'
-import type { DeliveryStore, Share } from './store-port.ts'
+import type { DeliveryStore, LeasedDelivery, Share } from './store-port.ts'
 import type { WaitingTimes } from './waiting-times.ts'
 
 /** What claims are made of. */
@@ -14,6 +14,14 @@ export interface ClaimsOptions {
   readonly queues: ReadonlyMap<string, DestinationQueue>
   /** What is known of those that wait. */
   readonly times: WaitingTimes
+  /** Takes what came for a destination that went meanwhile. */
+  readonly giveBack: (deliveries: readonly LeasedDelivery[]) => void
+}
+
+/** What is asked for, and who takes it. */
+interface Claim {
+  readonly queue: DestinationQueue
+  readonly share: Share
 }
 
 /** When a delivery can start that waits in the store. */
@@ -37,17 +45,18 @@ export class Claims {
 
   /** Claims once; false when there is nothing to claim. */
   async claim(): Promise<boolean> {
-    const { store, clock, queues, times } = this.#options
-    const shares = this.#shares()
-    if (shares.length === 0) return false
-    for (const { destinationId, lane, deliveriesMax } of shares) {
-      queues.get(destinationId)?.promise(lane, deliveriesMax)
-    }
+    const { store, clock, queues, times, giveBack } = this.#options
+    const claims = this.#due()
+    if (claims.length === 0) return false
+    for (const { queue, share } of claims) queue.promise(share.lane, share.deliveriesMax)
+    const shares = claims.map(({ share }) => share)
     const claimed = byDestination(await store.claim({ nowMs: clock.nowMs(), shares }))
-    for (const { destinationId, lane, deliveriesMax } of shares) {
+    for (const { queue, share } of claims) {
+      const { destinationId, lane, deliveriesMax } = share
       const ofDestination = claimed.get(destinationId) ?? []
       const taken = ofDestination.filter((delivery) => delivery.lane === lane)
-      queues.get(destinationId)?.take(lane, taken, deliveriesMax)
+      queue.take(lane, taken, deliveriesMax)
+      if (queues.get(destinationId) !== queue) giveBack(queue.giveBack('all'))
       if (taken.length < deliveriesMax) times.forget(destinationId, lane)
     }
     return true
@@ -71,10 +80,10 @@ export class Claims {
   }
 
   /** What to claim: of every lane that has something due, as much as there is room for. */
-  #shares(): readonly Share[] {
+  #due(): readonly Claim[] {
     const { clock, queues, times } = this.#options
     const nowMs = clock.nowMs()
-    const shares: Share[] = []
+    const claims: Claim[] = []
     for (const [destinationId, queue] of queues) {
       const isParked = queue.parkedUntilMs(nowMs) !== undefined
       for (const lane of lanes) {
@@ -83,10 +92,10 @@ export class Claims {
         const dueAtMs = times.dueAtMs(destinationId, lane)
         const deliveriesMax = queue.room(lane)
         if (dueAtMs === undefined || dueAtMs > dueByMs || deliveriesMax === 0) continue
-        shares.push({ destinationId, lane, dueByMs, deliveriesMax })
+        claims.push({ queue, share: { destinationId, lane, dueByMs, deliveriesMax } })
       }
     }
-    return shares
+    return claims
   }
 }
 

@@ -1,8 +1,16 @@
-import { lanes, type Destination, type Lane } from '../model/index.ts'
+import { lanes, type Destination, type Endpoint, type Lane } from '../model/index.ts'
 import type { BreakerPolicy } from './circuit-breaker.ts'
 import { EndpointGate } from './endpoint-gate.ts'
 import { isHeld } from './round.ts'
 import type { LeasedDelivery, Settlement } from './store-port.ts'
+
+/** What a queue does beside what the settings of its destination say. */
+export interface QueuePolicies {
+  /** When endpoints are left alone. */
+  readonly breaker: BreakerPolicy
+  /** For how long a delivery is retried. */
+  readonly retryWindowMs: number
+}
 
 /** What is to be done with a delivery now. */
 export type Start =
@@ -20,9 +28,9 @@ export type Start =
  * to its endpoints. It decides what starts next; it starts nothing itself.
  */
 export class DestinationQueue {
-  readonly destination: Destination
-  readonly #gates: readonly EndpointGate[]
-  readonly #retryWindowMs: number
+  #destination: Destination
+  #gates: readonly EndpointGate[] = []
+  #retryWindowMs: number
   readonly #waiting: Readonly<Record<Lane, LeasedDelivery[]>> = { manual: [], first: [], retry: [] }
   readonly #promised: Record<Lane, number> = { manual: 0, first: 0, retry: 0 }
   /** How often in a row others went first while something waited there. */
@@ -30,16 +38,43 @@ export class DestinationQueue {
   #rounds = 0
   #retryRounds = 0
 
-  /** @param policies - when endpoints are left alone, and for how long a delivery is retried */
-  constructor(
-    destination: Destination,
-    policies: { readonly breaker: BreakerPolicy; readonly retryWindowMs: number },
-  ) {
-    this.destination = destination
+  constructor(destination: Destination, policies: QueuePolicies) {
+    this.#destination = destination
     this.#retryWindowMs = policies.retryWindowMs
-    this.#gates = destination.endpoints.map(
-      (endpoint) => new EndpointGate(endpoint, destination.concurrency, policies.breaker),
+    this.configure(destination, policies)
+  }
+
+  /** Where its deliveries go. */
+  get destination(): Destination {
+    return this.#destination
+  }
+
+  /**
+   * Goes on for the same destination with other settings. What is leased stays, and so does the gate of
+   * an endpoint for which nothing changes; others begin with a closed breaker.
+   *
+   * @returns the endpoints whose breaker was not closed, and is now
+   */
+  configure(destination: Destination, policies: QueuePolicies): readonly Endpoint[] {
+    const before = this.#gates
+    const { breaker, retryWindowMs } = policies
+    const { endpoints, concurrency } = destination
+    this.#destination = destination
+    this.#retryWindowMs = retryWindowMs
+    this.#gates = endpoints.map(
+      (endpoint) =>
+        before.find((gate) => gate.isFor(endpoint, concurrency, breaker)) ??
+        new EndpointGate(endpoint, concurrency, breaker),
     )
+    return endpoints.filter(({ url }, index) => {
+      const last = before.find(({ endpoint }) => endpoint.url === url)
+      return last?.downSinceMs !== undefined && last !== this.#gates[index]
+    })
+  }
+
+  /** Whether a gate leads to an endpoint of the destination as it is now. */
+  has(gate: EndpointGate): boolean {
+    return this.#gates.includes(gate)
   }
 
   /** Whether nothing is leased for it. */

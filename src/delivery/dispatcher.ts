@@ -4,7 +4,8 @@ import type { Runtime, Timer } from '../runtime/index.ts'
 import type { WebhookSender } from '../webhook/index.ts'
 import { defaultBreakerPolicy, type BreakerPolicy } from './circuit-breaker.ts'
 import { byDestination, Claims } from './claims.ts'
-import { breakerOpen, DestinationQueue } from './destination-queue.ts'
+import { DestinationQueue, type QueuePolicies } from './destination-queue.ts'
+import { GivingUp } from './giving-up.ts'
 import { Outbox } from './outbox.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts'
 import { Rounds, type RoundTarget } from './rounds.ts'
@@ -16,7 +17,6 @@ import type {
   NewEvent,
   Room,
   Settlement,
-  Share,
 } from './store-port.ts'
 import { WaitingTimes } from './waiting-times.ts'
 
@@ -29,6 +29,9 @@ export interface DispatchTarget {
   /** When to try again; {@link defaultRetryPolicy} by default. */
   readonly retryPolicy?: RetryPolicy
 }
+
+/** What a dispatcher follows from now on. */
+export type DispatcherChange = Pick<DispatcherOptions, 'targets' | 'dedupeWindowMs'>
 
 /** What a dispatcher is made of. */
 export interface DispatcherOptions {
@@ -55,8 +58,6 @@ const dedupeWindowMsDefault = 24 * 60 * 60 * 1_000
 const requestsMaxDefault = 512
 /** No endpoint is probed sooner, however short the retry window is. */
 const openMsMin = 1_000
-/** Deliveries that are given up at once when their endpoint stays down. */
-const givenUpAtOnceMax = 500
 
 /**
  * Takes deliveries in, keeps a few of every destination leased and ready, sends them as fast as their
@@ -73,15 +74,14 @@ export class Dispatcher {
   readonly #runtime: Runtime
   readonly #failed: (error: unknown) => void
   readonly #keepsParked: boolean
-  readonly #dedupeWindowMs: number
-  readonly #queues: ReadonlyMap<string, DestinationQueue>
+  readonly #queues = new Map<string, DestinationQueue>()
   readonly #times: WaitingTimes
   readonly #claims: Claims
   readonly #outbox: Outbox
   readonly #rounds: Rounds
-  /** Destinations whose endpoints were found down again, with the error. */
-  readonly #down = new Map<DestinationQueue, string>()
+  readonly #givingUp: GivingUp
   readonly #idleWaiters: Waiter[] = []
+  #dedupeWindowMs: number
   #timer: Timer | undefined
   #run: Promise<void> | undefined
   #woken = false
@@ -95,11 +95,8 @@ export class Dispatcher {
     this.#failed = options.failed ?? (() => undefined)
     this.#keepsParked = options.keepsParked ?? false
     this.#dedupeWindowMs = options.dedupeWindowMs ?? dedupeWindowMsDefault
-    const roundTargets = targets.map(roundTarget)
-    this.#queues = new Map(roundTargets.map(({ queue }) => [queue.destination.id, queue]))
-    this.#times = new WaitingTimes([...this.#queues.keys()])
+    this.#times = new WaitingTimes([])
     const { clock } = runtime
-    this.#claims = new Claims({ store, clock, queues: this.#queues, times: this.#times })
     const goOn = (): void => this.#goOn()
     const failed = (error: unknown): void => this.#fail(error)
     this.#outbox = new Outbox({
@@ -109,15 +106,37 @@ export class Dispatcher {
       drained: goOn,
       failed,
     })
+    const common = { store, clock, times: this.#times }
+    this.#givingUp = new GivingUp({ ...common, outbox: this.#outbox })
+    this.#claims = new Claims({
+      ...common,
+      queues: this.#queues,
+      giveBack: (deliveries) => this.#outbox.giveBack(deliveries),
+    })
     this.#rounds = new Rounds({
-      targets: roundTargets,
       runtime,
       requestsMax: options.requestsMax ?? requestsMaxDefault,
       outbox: this.#outbox,
       ended: goOn,
-      stillDown: (queue, error) => this.#down.set(queue, error),
+      stillDown: (queue, error) => this.#givingUp.note(queue, error),
       failed,
     })
+    this.#setTargets(targets)
+  }
+
+  /**
+   * Sends to other destinations from now on. What was ready for one that stays remains so, and an
+   * endpoint for which nothing changes keeps its breaker; what was ready for one that goes waits in the
+   * store.
+   *
+   * @returns once the requests that are under way have ended, and their senders can be closed
+   */
+  async reconfigure({ targets, dedupeWindowMs }: DispatcherChange): Promise<void> {
+    this.#dedupeWindowMs = dedupeWindowMs ?? dedupeWindowMsDefault
+    const ended = this.#rounds.endedSoFar()
+    this.#setTargets(targets)
+    this.#goOn()
+    await ended
   }
 
   /**
@@ -130,9 +149,7 @@ export class Dispatcher {
     if (this.#failure !== undefined) throw this.#failure.error
     const nowMs = this.#runtime.clock.nowMs()
     const handOver = this.#roomFor(events)
-    for (const { destinationId, deliveriesMax } of handOver) {
-      this.#queues.get(destinationId)?.promise('first', deliveriesMax)
-    }
+    for (const { queue, deliveriesMax } of handOver) queue.promise('first', deliveriesMax)
     let leased: readonly LeasedDelivery[] = []
     try {
       const seenSinceMs = nowMs - this.#dedupeWindowMs
@@ -181,8 +198,41 @@ export class Dispatcher {
     this.#endWaits()
   }
 
+  #setTargets(targets: readonly DispatchTarget[]): void {
+    const ids = new Set(targets.map(({ destination }) => destination.id))
+    for (const [id, queue] of this.#queues) {
+      if (ids.has(id)) continue
+      this.#queues.delete(id)
+      this.#outbox.giveBack(queue.giveBack('all'))
+    }
+    this.#times.watch([...ids])
+    this.#rounds.configure(targets.map((target) => this.#roundTarget(target)))
+  }
+
+  #roundTarget({
+    destination,
+    sender,
+    retryPolicy = defaultRetryPolicy,
+  }: DispatchTarget): RoundTarget {
+    const { id } = destination
+    const policies = queuePolicies(retryPolicy)
+    const queue = this.#queues.get(id) ?? new DestinationQueue(destination, policies)
+    for (const { url } of queue.configure(destination, policies)) {
+      const change = {
+        destinationId: id,
+        url,
+        state: 'closed',
+        probeAtMs: null,
+        error: null,
+      } as const
+      this.#runtime.observer.endpoint(change)
+    }
+    this.#queues.set(id, queue)
+    return { queue, sender, retryPolicy }
+  }
+
   /** What can be handed over: only where nothing that came before waits in the store. */
-  #roomFor(events: readonly NewEvent[]): readonly Room[] {
+  #roomFor(events: readonly NewEvent[]): readonly KeptRoom[] {
     if (this.#stopped) return []
     const nowMs = this.#runtime.clock.nowMs()
     const added = byDestination(events.flatMap(({ deliveries }) => deliveries))
@@ -192,27 +242,28 @@ export class Dispatcher {
       if (queue.parkedUntilMs(nowMs) !== undefined) return []
       // No more than there are: the rest of the room is for those that are added meanwhile.
       const deliveriesMax = Math.min(queue.room('first'), length)
-      return deliveriesMax > 0 ? [{ destinationId, deliveriesMax }] : []
+      return deliveriesMax > 0 ? [{ destinationId, deliveriesMax, queue }] : []
     })
   }
 
   #takeOver(
     leased: readonly LeasedDelivery[],
-    handOver: readonly Room[],
+    handOver: readonly KeptRoom[],
     events: readonly NewEvent[],
   ): void {
     const nowMs = this.#runtime.clock.nowMs()
-    const promised = new Map(handOver.map((room) => [room.destinationId, room.deliveriesMax]))
     const handedOver = byDestination(leased)
+    for (const { destinationId, deliveriesMax, queue } of handOver) {
+      queue.take('first', handedOver.get(destinationId) ?? [], deliveriesMax)
+      // Whoever stopped, or let go of the destination meanwhile, has emptied the queue already.
+      const isGone = this.#stopped || this.#queues.get(destinationId) !== queue
+      if (isGone) this.#outbox.giveBack(queue.giveBack('all'))
+    }
     const added = byDestination(events.flatMap(({ deliveries }) => deliveries))
     for (const [destinationId, { length }] of added) {
-      const taken = handedOver.get(destinationId) ?? []
-      const queue = this.#queues.get(destinationId)
-      queue?.take('first', taken, promised.get(destinationId) ?? 0)
-      if (taken.length < length) this.#times.add(destinationId, 'first', nowMs)
+      const { length: taken } = handedOver.get(destinationId) ?? []
+      if (taken < length) this.#times.add(destinationId, 'first', nowMs)
     }
-    // Whoever stopped meanwhile has emptied the queues already.
-    if (this.#stopped) this.#giveBackAll()
     for (const destinationId of handedOver.keys()) this.#rounds.start(destinationId)
     this.#goOn()
   }
@@ -241,7 +292,7 @@ export class Dispatcher {
 
   async #work(): Promise<void> {
     this.#rounds.startAll()
-    await this.#giveUp()
+    if (!this.#keepsParked && (await this.#givingUp.giveUp())) this.#woken = true
     this.#park()
     if (await this.#claims.claim()) {
       this.#woken = true
@@ -256,58 +307,16 @@ export class Dispatcher {
     this.#plan()
   }
 
-  /** Ends what has waited for a whole window at endpoints that were down all the time. */
-  async #giveUp(): Promise<void> {
-    if (this.#keepsParked) return
-    for (const [queue, error] of this.#down) {
-      const hopeless = await this.#claimHopeless(queue)
-      for (const delivery of hopeless) {
-        const { attempts } = delivery
-        const reason = `${breakerOpen}, ${error}`
-        this.#outbox.settle({ kind: 'expired', delivery, attempts, reason })
-      }
-      if (hopeless.length > 0) await this.#outbox.written()
-      else this.#down.delete(queue)
-    }
-    if (this.#down.size > 0) this.#woken = true
-  }
-
-  async #claimHopeless(queue: DestinationQueue): Promise<readonly LeasedDelivery[]> {
-    if (queue.hopelessSinceMs(this.#runtime.clock.nowMs()) === undefined) return []
-    this.#giveBack(queue.giveBack('parked'))
-    await this.#outbox.written()
-    const nowMs = this.#runtime.clock.nowMs()
-    const sinceMs = queue.hopelessSinceMs(nowMs)
-    if (sinceMs === undefined) return []
-    const room = { destinationId: queue.destination.id, deliveriesMax: givenUpAtOnceMax }
-    const shares: readonly Share[] = [
-      { ...room, lane: 'first', dueByMs: sinceMs },
-      { ...room, lane: 'retry', dueByMs: nowMs },
-    ]
-    for (const { destinationId, lane } of shares) this.#times.forget(destinationId, lane)
-    const claimed = await this.#store.claim({ nowMs, shares })
-    const isHopeless = ({ firstAttemptAtMs, dueAtMs }: LeasedDelivery): boolean =>
-      (firstAttemptAtMs ?? dueAtMs) <= sinceMs
-    this.#giveBack(claimed.filter((delivery) => !isHopeless(delivery)))
-    return claimed.filter(isHopeless)
-  }
-
   /** What is ready for endpoints that are left alone goes back, so that others see that it waits. */
   #park(): void {
     const nowMs = this.#runtime.clock.nowMs()
     for (const queue of this.#queues.values()) {
-      if (queue.parkedUntilMs(nowMs) !== undefined) this.#giveBack(queue.giveBack('parked'))
+      if (queue.parkedUntilMs(nowMs) !== undefined) this.#outbox.giveBack(queue.giveBack('parked'))
     }
   }
 
   #giveBackAll(): void {
-    for (const queue of this.#queues.values()) this.#giveBack(queue.giveBack('all'))
-  }
-
-  #giveBack(deliveries: readonly LeasedDelivery[]): void {
-    for (const delivery of deliveries) {
-      this.#outbox.settle({ kind: 'returned', delivery, dueAtMs: delivery.dueAtMs })
-    }
+    for (const queue of this.#queues.values()) this.#outbox.giveBack(queue.giveBack('all'))
   }
 
   /** Sets the alarm for the next delivery that can start, or finds that there is none at all. */
@@ -359,17 +368,8 @@ export class Dispatcher {
   }
 }
 
-function roundTarget({
-  destination,
-  sender,
-  retryPolicy = defaultRetryPolicy,
-}: DispatchTarget): RoundTarget {
-  const retryWindowMs = retryPolicy.windowMs
-  const queue = new DestinationQueue(destination, {
-    breaker: breakerPolicy(retryWindowMs),
-    retryWindowMs,
-  })
-  return { queue, sender, retryPolicy }
+function queuePolicies({ windowMs: retryWindowMs }: RetryPolicy): QueuePolicies {
+  return { breaker: breakerPolicy(retryWindowMs), retryWindowMs }
 }
 
 /** Where deliveries are retried for a short time only, an endpoint is probed twice in it at least. */
@@ -381,6 +381,11 @@ function breakerPolicy(retryWindowMs: number): BreakerPolicy {
     openMs: Math.min(openMs, longestMs),
     openMsMax: Math.min(openMsMax, longestMs),
   }
+}
+
+/** Room for what is on its way, and the queue that keeps it. */
+interface KeptRoom extends Room {
+  readonly queue: DestinationQueue
 }
 
 interface Waiter {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Endpoint, Lane } from '../model/index.ts'
 import type { RequestOutcome } from '../webhook/index.ts'
 import { judge } from '../webhook/index.ts'
@@ -26,6 +27,7 @@ export class EndpointGate {
   /** The endpoint. */
   readonly endpoint: Endpoint
   readonly #concurrency: number
+  readonly #policy: BreakerPolicy
   readonly #breaker: CircuitBreaker
   #inFlight = 0
   #downSinceMs: number | undefined
@@ -33,7 +35,14 @@ export class EndpointGate {
   constructor(endpoint: Endpoint, concurrency: number, policy: BreakerPolicy) {
     this.endpoint = endpoint
     this.#concurrency = concurrency
+    this.#policy = policy
     this.#breaker = new CircuitBreaker(policy, concurrency)
+  }
+
+  /** Whether a new gate would be like it, but for what it has learned of its endpoint. */
+  isFor(endpoint: Endpoint, concurrency: number, policy: BreakerPolicy): boolean {
+    const own = [this.endpoint, this.#concurrency, this.#policy]
+    return isDeepStrictEqual(own, [endpoint, concurrency, policy])
   }
 
   /** Whether a delivery of a lane may ask it; a manual retry may, whatever the breaker says. */

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RequestRecord } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
-import type { DeliveryStore, Settlement } from './store-port.ts'
+import type { DeliveryStore, LeasedDelivery, Settlement } from './store-port.ts'
 
 /** What an outbox is made of. */
 export interface OutboxOptions {
@@ -50,6 +50,13 @@ export class Outbox {
     this.#settlements.push(settlement)
     this.#unwritten++
     this.#begin()
+  }
+
+  /** Returns what was not tried to the store with the next batch; it is due when it was. */
+  giveBack(deliveries: readonly LeasedDelivery[]): void {
+    for (const delivery of deliveries) {
+      this.settle({ kind: 'returned', delivery, dueAtMs: delivery.dueAtMs })
+    }
   }
 
   /** Writes a request to the log with the next batch. */

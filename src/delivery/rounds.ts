@@ -25,8 +25,6 @@ export interface RoundTarget {
 
 /** What rounds are made of. */
 export interface RoundsOptions {
-  /** Where they go. */
-  readonly targets: readonly RoundTarget[]
   /** Clock, randomness, log and observer. */
   readonly runtime: Runtime
   /** Requests in flight at the most, over all endpoints. */
@@ -50,7 +48,8 @@ type RoundStart = Start & { readonly kind: 'round' }
  */
 export class Rounds {
   readonly #options: RoundsOptions
-  readonly #targets: ReadonlyMap<string, RoundTarget>
+  #targets: ReadonlyMap<string, RoundTarget> = new Map()
+  #turns: readonly RoundTarget[] = []
   readonly #running = new Set<Promise<void>>()
   #requests = 0
   #turn = 0
@@ -60,7 +59,13 @@ export class Rounds {
 
   constructor(options: RoundsOptions) {
     this.#options = options
-    this.#targets = new Map(options.targets.map((target) => [target.queue.destination.id, target]))
+  }
+
+  /** Rounds go there from now on; those under way go on as they began. */
+  configure(targets: readonly RoundTarget[]): void {
+    this.#targets = new Map(targets.map((target) => [target.queue.destination.id, target]))
+    this.#turns = targets
+    this.#turn = 0
   }
 
   /** Whether no request is in flight. */
@@ -76,12 +81,12 @@ export class Rounds {
 
   /** Starts all that may start. */
   startAll(): void {
-    const { targets } = this.#options
+    const turns = this.#turns
     this.#isShort = false
     let idleTurns = 0
-    while (idleTurns < targets.length && !this.#isFull()) {
-      const target = targets[this.#turn]
-      this.#turn = (this.#turn + 1) % targets.length
+    while (idleTurns < turns.length && !this.#isFull()) {
+      const target = turns[this.#turn]
+      this.#turn = (this.#turn + 1) % turns.length
       if (target !== undefined && this.#startOne(target)) idleTurns = 0
       else idleTurns++
     }
@@ -94,7 +99,12 @@ export class Rounds {
 
   /** Resolves once every request ended. */
   async ended(): Promise<void> {
-    while (this.#running.size > 0) await Promise.all(this.#running)
+    while (this.#running.size > 0) await this.endedSoFar()
+  }
+
+  /** Resolves once the requests ended that are under way now, and what they came to is settled. */
+  async endedSoFar(): Promise<void> {
+    await Promise.all(this.#running)
   }
 
   #isFull(): boolean {
@@ -142,21 +152,23 @@ export class Rounds {
 
   async #post(
     { endpoint, webhook, lane, gates }: Request,
-    target: RoundTarget,
+    { queue, sender }: RoundTarget,
   ): Promise<RequestOutcome> {
     const { clock } = this.#options.runtime
     const gate = gates.find((candidate) => candidate.endpoint === endpoint)
     const passage = gate?.begin(clock.nowMs(), lane)
     this.#requests++
-    const outcome = await target.sender.post(endpoint, webhook)
+    const outcome = await sender.post(endpoint, webhook)
     this.#isShort ||= this.#isFull()
     this.#requests--
     if (gate !== undefined && passage !== undefined) {
       const change = gate.end(passage, outcome, clock.nowMs())
-      if (change !== undefined) this.#tell(change, { endpoint, outcome, queue: target.queue })
+      // The breaker of an endpoint that was configured anew says nothing about the one of today.
+      const isOfToday = this.#targets.get(queue.destination.id)?.queue.has(gate) === true
+      if (change !== undefined && isOfToday) this.#tell(change, { endpoint, outcome, queue })
     }
     // What waits for this very gate need not wait for anything else.
-    this.#startOf(target)
+    this.start(queue.destination.id)
     this.#options.ended()
     return outcome
   }

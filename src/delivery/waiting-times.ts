@@ -12,12 +12,17 @@ type Waiting = number | 'none' | 'unknown' | 'asked'
  * are there. Not to know is always safe: it costs a question.
  */
 export class WaitingTimes {
-  readonly #waiting = new Map<string, Record<Lane, Waiting>>()
+  #waiting: ReadonlyMap<string, Record<Lane, Waiting>> = new Map()
 
   constructor(destinationIds: readonly string[]) {
-    for (const id of destinationIds) {
-      this.#waiting.set(id, { manual: 'unknown', first: 'unknown', retry: 'unknown' })
-    }
+    this.watch(destinationIds)
+  }
+
+  /** These are the destinations from now on; of new ones nothing is known. */
+  watch(destinationIds: readonly string[]): void {
+    const before = this.#waiting
+    const unknown = { manual: 'unknown', first: 'unknown', retry: 'unknown' } as const
+    this.#waiting = new Map(destinationIds.map((id) => [id, before.get(id) ?? { ...unknown }]))
   }
 
   /** When a lane's first delivery is due; undefined when nothing waits or nothing is known. */

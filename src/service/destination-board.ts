@@ -7,10 +7,13 @@ export class DestinationBoard {
   #destinations: readonly Destination[] = []
   readonly #changes = new Map<string, EndpointChange>()
 
-  /** These are the destinations from now on, and all breakers begin closed. */
+  /** These are the destinations from now on; the breakers of new endpoints begin closed. */
   configure(destinations: readonly Destination[]): void {
     this.#destinations = destinations
-    this.#changes.clear()
+    const keys = new Set(
+      destinations.flatMap(({ id, endpoints }) => endpoints.map(({ url }) => keyOf(id, url))),
+    )
+    for (const key of this.#changes.keys()) if (!keys.has(key)) this.#changes.delete(key)
   }
 
   /** The breaker of an endpoint changed. */

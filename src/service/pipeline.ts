@@ -1,5 +1,6 @@
 import {
   defaultRetention,
+  Dispatcher,
   Retention,
   type AddOutcome,
   type DeliveryStore,
@@ -7,12 +8,12 @@ import {
   type RetentionPolicy,
 } from '../delivery/index.ts'
 import type { AddressGuard } from '../http/index.ts'
-import type { Intake } from '../intake/index.ts'
-import { limits, type DeliveryLedger } from '../model/index.ts'
-import type { Runtime, Timer } from '../runtime/index.ts'
+import { Intake } from '../intake/index.ts'
+import type { DeliveryLedger } from '../model/index.ts'
+import { systemClock, type Runtime, type Timer } from '../runtime/index.ts'
 import { MemoryStore } from '../store/index.ts'
-import { Line, type ConnectionListener, type SendingDestination } from './line.ts'
 import type { PendingCount } from './pending-count.ts'
+import { Targets, type ConnectionListener, type SendingDestination } from './targets.ts'
 
 /** What a pipeline is made of. */
 export interface PipelineOptions {
@@ -45,10 +46,11 @@ const lookEveryMs = 1_000
 export class Pipeline {
   readonly #options: PipelineOptions
   readonly #store: DeliveryStore
-  readonly #retiring = new Set<Line>()
+  readonly #targets: Targets
+  readonly #dispatcher: Dispatcher
   #retentionPolicy: RetentionPolicy
   #retention: Retention
-  #line: Line
+  #intake: Intake
   #look: Timer | undefined
   #closed = false
 
@@ -57,9 +59,21 @@ export class Pipeline {
     this.#store = options.store ?? new MemoryStore()
     this.#retentionPolicy = options.retention ?? defaultRetention
     this.#retention = this.#newRetention()
-    this.#line = this.#newLine(options.destinations, options.guard)
+    const { clock } = options.runtime
+    this.#targets = new Targets({ ...options, clock })
+    const { store, failed } = options
+    this.#dispatcher = new Dispatcher({
+      store: this.#store,
+      targets: this.#targets.configure(options).targets,
+      runtime: options.runtime,
+      dedupeWindowMs: this.#retentionPolicy.messageIdsMs,
+      // In a store of our own nobody would find them later.
+      keepsParked: store !== undefined,
+      ...(failed === undefined ? {} : { failed }),
+    })
+    this.#intake = this.#newIntake(options.destinations)
     // A store that was made for this pipeline ends with it, and nobody else sees it.
-    if (options.store !== undefined) {
+    if (store !== undefined) {
       this.#retention.start()
       this.#lookAgain()
     }
@@ -67,18 +81,21 @@ export class Pipeline {
 
   /** Where calls enter. */
   get intake(): Intake {
-    return this.#line.intake
+    return this.#intake
   }
 
   /**
-   * Sends to other destinations from now on. Requests to those before are let end; what is not sent
-   * stays in the store, for those that are still there.
+   * Sends to other destinations from now on. Requests to those before are let end, and an endpoint for
+   * which nothing changes keeps its connections and its breaker. What is for a destination that is not
+   * there any more stays in the store.
    */
   replaceDestinations(destinations: readonly SendingDestination[], guard?: AddressGuard): void {
-    const before = this.#line
-    this.#line = this.#newLine(destinations, guard)
-    this.#retiring.add(before)
-    void this.#retire(before)
+    const { targets, retired } = this.#targets.configure({ destinations, guard })
+    const dedupeWindowMs = this.#retentionPolicy.messageIdsMs
+    this.#intake = this.#newIntake(destinations)
+    void this.#dispatcher
+      .reconfigure({ targets, dedupeWindowMs })
+      .then(() => this.#targets.close(retired))
   }
 
   /** Remembers for another time from now on; for messageIds with the next destinations. */
@@ -95,7 +112,9 @@ export class Pipeline {
    * @throws whatever makes the store refuse them
    */
   add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
-    return this.#line.add(events)
+    const { pending } = this.#options
+    if (pending === undefined) return this.#dispatcher.add(events)
+    return pending.add(events, (each) => this.#dispatcher.add(each))
   }
 
   /**
@@ -103,7 +122,7 @@ export class Pipeline {
    * deliveries whose endpoints were down for a whole retry window stay and are not waited for.
    */
   idle(): Promise<void> {
-    return this.#line.dispatcher.idle()
+    return this.#dispatcher.idle()
   }
 
   /** The books so far; with a destination, its deliveries only. */
@@ -116,8 +135,10 @@ export class Pipeline {
    * Deliveries that were not made stay pending in the books.
    */
   async stop(graceMs: number): Promise<void> {
-    const lines = [this.#line, ...this.#retiring]
-    await Promise.all(lines.map((line) => line.stop(graceMs)))
+    const stopped = this.#dispatcher.stop()
+    const cut = systemClock.schedule(graceMs, () => void this.#targets.close())
+    await stopped
+    cut.cancel()
   }
 
   /** Lets go of connections and the store; what is still pending stays in a store that keeps it. */
@@ -125,38 +146,13 @@ export class Pipeline {
     this.#closed = true
     this.#look?.cancel()
     await Promise.all([this.stop(0), this.#retention.stop()])
-    await Promise.all([this.#line, ...this.#retiring].map((line) => line.close()))
+    await this.#targets.close()
     await this.#store.close()
   }
 
-  #newLine(destinations: readonly SendingDestination[], guard: AddressGuard | undefined): Line {
-    const { runtime, retryWindowMs, deadlineMs, connection, pending, failed } = this.#options
-    const { observer } = runtime
-    const line: Line = new Line({
-      destinations,
-      store: this.#store,
-      runtime: {
-        ...runtime,
-        observer: {
-          request: (record) => observer.request(record),
-          settled: (delivery) => observer.settled(delivery),
-          // The breakers of a line that retires say nothing about those of today.
-          endpoint: (change) => {
-            if (line === this.#line) observer.endpoint(change)
-          },
-        },
-      },
-      retryWindowMs,
-      deadlineMs,
-      guard,
-      dedupeWindowMs: this.#retentionPolicy.messageIdsMs,
-      connection,
-      pending,
-      // In a store of our own nobody would find them later.
-      keepsParked: this.#options.store !== undefined,
-      ...(failed === undefined ? {} : { failed }),
-    })
-    return line
+  #newIntake(destinations: readonly SendingDestination[]): Intake {
+    const { runtime } = this.#options
+    return new Intake({ add: (events) => this.add(events), destinations, runtime })
   }
 
   #newRetention(): Retention {
@@ -164,19 +160,10 @@ export class Pipeline {
     return new Retention({ store: this.#store, policy: this.#retentionPolicy, runtime })
   }
 
-  /** Lets a line end what it has begun: no request takes longer than its deadline. */
-  async #retire(line: Line): Promise<void> {
-    await line.stop(limits.endpointDeadlineMs)
-    await line.close()
-    this.#retiring.delete(line)
-    // What it gave back is for the line of today.
-    this.#line.dispatcher.wake()
-  }
-
   #lookAgain(): void {
     if (this.#closed) return
     this.#look = this.#options.runtime.clock.schedule(lookEveryMs, () => {
-      this.#line.dispatcher.wake()
+      this.#dispatcher.wake()
       this.#lookAgain()
     })
   }

@@ -64,6 +64,7 @@ export class Service implements AsyncDisposable {
   readonly #ending = new AbortController()
   readonly #accepting = new Set<Promise<unknown>>()
   #configuration: Configuration
+  #guard: AddressGuard
   #sources: SourceDirectory<ConfiguredSource>
   #admin: RequestListener | undefined
   #listening: readonly Listening[] = []
@@ -89,12 +90,13 @@ export class Service implements AsyncDisposable {
     })
     this.#runtime = { ...given, observer: this.#observer(given) }
     const { destinations, retention } = configuration
+    this.#guard = guardOf(configuration)
     this.#pipeline = new Pipeline({
       destinations,
       store,
       runtime: this.#runtime,
       retention,
-      guard: guardOf(configuration),
+      guard: this.#guard,
       connection: (use) => this.#metrics.connection(use),
       pending: this.#pending,
       failed: (error) => {
@@ -140,6 +142,8 @@ export class Service implements AsyncDisposable {
     if (this.#closed !== undefined) return []
     const guard = guardOf(configuration)
     const changes = changesBetween(this.#configuration, configuration)
+    // Where the same addresses are allowed, connections that are open stay so.
+    if (isAbout(changes, /^network\./)) this.#guard = guard
     const { listen, admin, store } = this.#configuration
     const token = configuration.admin?.token ?? admin?.token ?? ''
     this.#configuration = { ...configuration, listen, admin: admin && { ...admin, token }, store }
@@ -147,7 +151,7 @@ export class Service implements AsyncDisposable {
     this.#admin = this.#newAdmin()
     if (isAbout(changes, /^retention\./)) this.#pipeline.replaceRetention(configuration.retention)
     if (isAbout(changes, /^(destinations|network)\.|^retention\.messageIds$/)) {
-      this.#pipeline.replaceDestinations(configuration.destinations, guard)
+      this.#pipeline.replaceDestinations(configuration.destinations, this.#guard)
       this.#watchDestinations()
     }
     return changes
@@ -302,8 +306,6 @@ export class Service implements AsyncDisposable {
 
   #watchDestinations(): void {
     const { destinations } = this.#configuration
-    // All breakers begin closed.
-    this.#metrics.configured([])
     this.#metrics.configured(destinations)
     this.#board.configure(destinations)
   }

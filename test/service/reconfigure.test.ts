@@ -82,6 +82,55 @@ describe('a service that is given another configuration', () => {
     expect(endpoint.requests).toHaveLength(10)
   })
 
+  test('leaves an endpoint alone for as long as before when another destination changes', async () => {
+    const ill = await TestEndpoint.start(503)
+    const well = await TestEndpoint.start()
+    const mailed = (concurrency: number): object => ({
+      id: 'mail',
+      type: 'Webhooks',
+      sources: ['website'],
+      endpoints: [{ url: well.url }],
+      concurrency,
+    })
+    const started = await startService(documentFor(ill, { others: [mailed(10)] }), manualClock())
+    const { track, reconfigure, admin, endpoints } = started
+    for (let index = 0; index < 10; index++) await track(`m_${index}`)
+    await expect.poll(() => endpoints).toMatchObject([{ destinationId: 'crm', state: 'open' }])
+    await reconfigure(documentFor(ill, { others: [mailed(5)] }))
+    await track('m_10')
+    await well.received(11)
+    expect(ill.requests).toHaveLength(10)
+    expect((await admin('/v1/destinations')).body).toMatchObject({
+      destinations: [{ endpoints: [{ breaker: 'open' }] }, { endpoints: [{ breaker: 'closed' }] }],
+    })
+    expect((await admin('/metrics')).body).toMatch(/breaker.*crm.*state="open"} 1/)
+    await reconfigure(documentFor(ill, { destination: { concurrency: 5 } }))
+    await expect.poll(() => endpoints).toHaveLength(2)
+    expect((await admin('/v1/destinations')).body).toMatchObject({
+      destinations: [{ endpoints: [{ breaker: 'closed' }] }],
+    })
+    expect((await admin('/metrics')).body).toMatch(/breaker.*crm.*state="closed"} 1/)
+  })
+
+  test('keeps the connections to endpoints for which nothing changes', async () => {
+    const endpoint = await TestEndpoint.start()
+    const other = {
+      id: 'mail',
+      type: 'Webhooks',
+      sources: ['website'],
+      endpoints: [{ url: endpoint.url }],
+    }
+    const { track, reconfigure, admin, settled } = await startService(documentFor(endpoint))
+    await track('m_1')
+    await expect.poll(() => settled).toHaveLength(1)
+    await reconfigure(documentFor(endpoint, { others: [{ ...other, enabled: false }] }))
+    await track('m_2')
+    await expect.poll(() => settled).toHaveLength(2)
+    expect((await admin('/metrics')).body).toMatch(
+      /connections_opened_total\{destination="crm"} 1\n/,
+    )
+  })
+
   test('says nothing of breakers that retire', async () => {
     const { opened, open } = gate()
     const endpoint = await TestEndpoint.start({ status: 503, after: opened })

@@ -12,10 +12,11 @@ export const token = 'not-a-real-token'
 export const secret = 'not-a-real-secret'
 export const writeKey = 'wk_example'
 
-/** Settings of the one source, of the one destination, and whole sections. */
+/** Settings of the one source, of the first destination, other destinations, and whole sections. */
 export interface GivenSettings {
   readonly source?: object
   readonly destination?: object
+  readonly others?: readonly object[]
   readonly [section: string]: unknown
 }
 
@@ -31,7 +32,7 @@ export async function configurationOf(document: object, folder: string): Promise
 
 /** A source `website` whose events go to the endpoint, signed, with what is given in place of that. */
 export function documentFor(endpoint: TestEndpoint, given: GivenSettings = {}): object {
-  const { source = {}, destination = {}, ...sections } = given
+  const { source = {}, destination = {}, others = [], ...sections } = given
   return {
     listen: { port: 0 },
     admin: { port: 0, token },
@@ -47,6 +48,7 @@ export function documentFor(endpoint: TestEndpoint, given: GivenSettings = {}): 
         sharedSecret: secret,
         ...destination,
       },
+      ...others,
     ],
     ...sections,
   }

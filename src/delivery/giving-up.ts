@@ -1,0 +1,73 @@
+import type { Clock } from '../runtime/index.ts'
+import { breakerOpen, type DestinationQueue } from './destination-queue.ts'
+import type { Outbox } from './outbox.ts'
+import type { DeliveryStore, LeasedDelivery, Share } from './store-port.ts'
+import type { WaitingTimes } from './waiting-times.ts'
+
+/** What giving up is made of. */
+export interface GivingUpOptions {
+  /** Where deliveries wait. */
+  readonly store: Pick<DeliveryStore, 'claim'>
+  /** Tells how long they have waited. */
+  readonly clock: Clock
+  /** What is known of those that wait. */
+  readonly times: WaitingTimes
+  /** Where settlements go. */
+  readonly outbox: Outbox
+}
+
+/** Deliveries that are given up at once when their endpoint stays down. */
+const givenUpAtOnceMax = 500
+
+/** Ends what has waited for a whole retry window at endpoints that were down all the time. */
+export class GivingUp {
+  readonly #options: GivingUpOptions
+  /** Destinations whose endpoints were found down again, with the error. */
+  readonly #down = new Map<DestinationQueue, string>()
+
+  constructor(options: GivingUpOptions) {
+    this.#options = options
+  }
+
+  /** A probe found an endpoint of a destination down still. */
+  note(queue: DestinationQueue, error: string): void {
+    this.#down.set(queue, error)
+  }
+
+  /** Gives up what is hopeless, a part of it; false when nothing is left to be looked at. */
+  async giveUp(): Promise<boolean> {
+    const { outbox } = this.#options
+    for (const [queue, error] of this.#down) {
+      const hopeless = await this.#claimHopeless(queue)
+      for (const delivery of hopeless) {
+        const { attempts } = delivery
+        const reason = `${breakerOpen}, ${error}`
+        outbox.settle({ kind: 'expired', delivery, attempts, reason })
+      }
+      if (hopeless.length > 0) await outbox.written()
+      else this.#down.delete(queue)
+    }
+    return this.#down.size > 0
+  }
+
+  async #claimHopeless(queue: DestinationQueue): Promise<readonly LeasedDelivery[]> {
+    const { store, clock, times, outbox } = this.#options
+    if (queue.hopelessSinceMs(clock.nowMs()) === undefined) return []
+    outbox.giveBack(queue.giveBack('parked'))
+    await outbox.written()
+    const nowMs = clock.nowMs()
+    const sinceMs = queue.hopelessSinceMs(nowMs)
+    if (sinceMs === undefined) return []
+    const room = { destinationId: queue.destination.id, deliveriesMax: givenUpAtOnceMax }
+    const shares: readonly Share[] = [
+      { ...room, lane: 'first', dueByMs: sinceMs },
+      { ...room, lane: 'retry', dueByMs: nowMs },
+    ]
+    for (const { destinationId, lane } of shares) times.forget(destinationId, lane)
+    const claimed = await store.claim({ nowMs, shares })
+    const isHopeless = ({ firstAttemptAtMs, dueAtMs }: LeasedDelivery): boolean =>
+      (firstAttemptAtMs ?? dueAtMs) <= sinceMs
+    outbox.giveBack(claimed.filter((delivery) => !isHopeless(delivery)))
+    return claimed.filter(isHopeless)
+  }
+}

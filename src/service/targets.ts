@@ -1,0 +1,106 @@
+import { isDeepStrictEqual } from 'node:util'
+import { defaultRetryPolicy, type DispatchTarget } from '../delivery/index.ts'
+import type { AddressGuard } from '../http/index.ts'
+import type { Destination } from '../model/index.ts'
+import type { Clock } from '../runtime/index.ts'
+import {
+  WebhookSender,
+  type SenderOptions,
+  type StandardWebhooksSigning,
+} from '../webhook/index.ts'
+
+/** A destination, and what only its sending must know. */
+export interface SendingDestination extends Destination {
+  /** From a delivery's first attempt to the last moment another may start; the pipeline's by default. */
+  readonly retryForMs?: number
+  /** Signs in the way of Standard Webhooks too; not by default. */
+  readonly standardWebhooks?: StandardWebhooksSigning | undefined
+}
+
+/** Is told whether a request to a destination went over a connection that was opened for it. */
+export type ConnectionListener = (use: {
+  /** The destination. */
+  readonly destinationId: string
+  /** Opened for it, or for one before it. */
+  readonly kind: Parameters<NonNullable<SenderOptions['onConnection']>>[0]
+}) => void
+
+/** What all targets have in common. */
+export interface TargetsOptions {
+  /** Tells senders the time. */
+  readonly clock: Clock
+  /** From a delivery's first attempt to the last moment another may start; 4 h by default. */
+  readonly retryWindowMs?: number | undefined
+  /** Time an endpoint has to answer; 5 s by default and at the most. */
+  readonly deadlineMs?: number | undefined
+  /** Is told of connections to endpoints. */
+  readonly connection?: ConnectionListener | undefined
+}
+
+/** Where events may go, and which addresses may be connected to: any without a guard. */
+export interface Sending {
+  readonly destinations: readonly SendingDestination[]
+  readonly guard?: AddressGuard | undefined
+}
+
+/** What a dispatcher is to send to. */
+export interface ConfiguredTargets {
+  readonly targets: readonly DispatchTarget[]
+  readonly retired: readonly WebhookSender[]
+}
+
+interface Target extends DispatchTarget {
+  readonly destination: SendingDestination
+  readonly sender: WebhookSender
+  readonly guard: AddressGuard | undefined
+}
+
+/** What sends to destinations: connections stay open for as long as nothing changes for their destination. */
+export class Targets {
+  readonly #options: TargetsOptions
+  readonly #senders = new Set<WebhookSender>()
+  #targets: readonly Target[] = []
+
+  constructor(options: TargetsOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Targets for these destinations from now on; a target for which nothing changes stays as it was.
+   *
+   * @returns the targets, and the senders that none of them needs any more, to be {@link close}d
+   */
+  configure({ destinations, guard }: Sending): ConfiguredTargets {
+    const before = this.#targets
+    this.#targets = destinations.map((destination) => {
+      const same = before.find(
+        (target) => target.guard === guard && isDeepStrictEqual(target.destination, destination),
+      )
+      return same ?? this.#newTarget(destination, guard)
+    })
+    for (const { sender } of this.#targets) this.#senders.add(sender)
+    const retired = before.filter((target) => !this.#targets.includes(target))
+    return { targets: this.#targets, retired: retired.map(({ sender }) => sender) }
+  }
+
+  /** Ends the connections of some senders at once, or all. */
+  async close(senders: readonly WebhookSender[] = [...this.#senders]): Promise<void> {
+    for (const sender of senders) this.#senders.delete(sender)
+    await Promise.all(senders.map((sender) => sender.close()))
+  }
+
+  #newTarget(destination: SendingDestination, guard: AddressGuard | undefined): Target {
+    const { clock, retryWindowMs, deadlineMs, connection } = this.#options
+    const { id: destinationId, standardWebhooks, retryForMs } = destination
+    const sender = new WebhookSender({
+      destination,
+      guard,
+      clock,
+      standardWebhooks,
+      onConnection: connection && ((kind) => connection({ destinationId, kind })),
+      ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    })
+    const windowMs = retryForMs ?? retryWindowMs ?? defaultRetryPolicy.windowMs
+    return { destination, guard, sender, retryPolicy: { ...defaultRetryPolicy, windowMs } }
+  }
+}
