@@ -58,6 +58,8 @@ export interface LeasedDelivery extends DeliveryProgress {
   readonly type: EventType
   /** The exact text to send. */
   readonly body: string
+  /** When the event was accepted, in milliseconds since 1970. */
+  readonly acceptedAtMs: number
   /** Why it is due. */
   readonly lane: Lane
   /** Since when it is due, in milliseconds since 1970. */

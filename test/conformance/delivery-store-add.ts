@@ -167,6 +167,7 @@ function handsOver(tested: StoreUnderTest): void {
       type: 'track',
       body: '{"to":"crm","messageId":"m_1"}',
       lane: 'first',
+      acceptedAtMs: nowMs,
       dueAtMs: nowMs,
       attempts: 0,
       windowAttempts: 0,

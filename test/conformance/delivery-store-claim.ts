@@ -88,6 +88,20 @@ function ordersAndShares(tested: StoreUnderTest): void {
     expect(claimed).toMatchObject([{ destinationId: 'crm', messageId: 'm_1' }])
   })
 
+  test('tells of every lane when the event was accepted', async () => {
+    const acceptedAtMs = nowMs - 5_000
+    await tested.add([event('m_1', 'crm')], { atMs: acceptedAtMs })
+    const first = await tested.claimOne('crm')
+    await tested.settle(retried(first))
+    const second = await tested.claimOne('crm', { lane: 'retry' })
+    await tested.settle(retried(second, nowMs + 1_000))
+    expect(await tested.retry()).toBe(1)
+    const third = await tested.claimOne('crm', { lane: 'manual' })
+    const moments = [first, second, third].map((delivery) => delivery.acceptedAtMs)
+    expect(moments).toEqual([acceptedAtMs, acceptedAtMs, acceptedAtMs])
+    expect(third.dueAtMs).toBe(nowMs)
+  })
+
   test('gives out nothing twice', async () => {
     await tested.add(events(2, 'crm'))
     const claims = await Promise.all(

@@ -68,8 +68,10 @@ function asListed(known: KnownDelivery): Partial<LoggedDelivery> {
 /** Checks what was given out against what the reference gives out. */
 function lease(given: readonly LeasedDelivery[], reference: Reference, { leases }: Real): void {
   for (const delivery of given) {
-    const { destinationId, messageId, type, lane, dueAtMs, progress } = reference.find(delivery)
-    expect(delivery).toMatchObject({ destinationId, messageId, type, lane, dueAtMs, ...progress })
+    const known = reference.find(delivery)
+    const { destinationId, messageId, type, lane, acceptedAtMs, dueAtMs, progress } = known
+    const origin = { destinationId, messageId, type, acceptedAtMs }
+    expect(delivery).toMatchObject({ ...origin, lane, dueAtMs, ...progress })
   }
   leases.push(...given)
 }

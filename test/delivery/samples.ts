@@ -31,6 +31,7 @@ export function leased(changes: Partial<LeasedDelivery> = {}): LeasedDelivery {
     messageId: 'm_1',
     type: 'track',
     body: '{"type":"track"}',
+    acceptedAtMs: startMs,
     lane: 'first',
     dueAtMs: startMs,
     attempts: 0,

@@ -3,18 +3,20 @@ import { settledDelivery } from '../../src/delivery/settled-delivery.ts'
 import { startMs } from '../support/recording-runtime.ts'
 import { leased } from './samples.ts'
 
-test.each([
-  { name: 'since when it is due', lane: 'first', firstAttemptAtMs: null, acceptedAtMs: startMs },
-  {
-    name: 'when it was first tried, if the schedule retried it',
-    lane: 'retry',
-    firstAttemptAtMs: startMs - 5_000,
-    acceptedAtMs: startMs - 5_000,
+const acceptedAtMs = startMs - 90_000
+const told = { messageId: 'm_1', type: 'track', destinationId: 'crm', attempts: 3, acceptedAtMs }
+
+test.each(['first', 'retry', 'manual'] as const)(
+  'a delivery of the lane %s tells when its event was accepted',
+  (lane) => {
+    const delivery = leased({ lane, acceptedAtMs, firstAttemptAtMs: startMs - 5_000 })
+    const settled = settledDelivery({ kind: 'delivered', delivery, attempts: 3 })
+    expect(settled).toEqual({ ...told, state: 'delivered', reason: null })
   },
-  { name: 'nothing, if a person retried it', lane: 'manual', firstAttemptAtMs: startMs - 5_000 },
-] as const)('a delivery tells of its acceptance $name', ({ lane, firstAttemptAtMs, ...told }) => {
-  const delivery = leased({ lane, firstAttemptAtMs })
-  const settled = settledDelivery({ kind: 'delivered', delivery, attempts: 1 })
-  expect(settled.acceptedAtMs).toBe('acceptedAtMs' in told ? told.acceptedAtMs : undefined)
-  expect(settled).toMatchObject({ messageId: 'm_1', state: 'delivered', reason: null })
+)
+
+test.each(['failed', 'expired'] as const)('a delivery that %s tells why', (kind) => {
+  const delivery = leased({ acceptedAtMs })
+  const settled = settledDelivery({ kind, delivery, attempts: 3, reason: 'status_404' })
+  expect(settled).toEqual({ ...told, state: kind, reason: 'status_404' })
 })

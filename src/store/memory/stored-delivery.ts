@@ -82,8 +82,9 @@ export const newWindow: Omit<DeliveryProgress, 'attempts'> = Object.freeze({
 
 /** Gives a delivery out. */
 export function lease(delivery: StoredDelivery): LeasedDelivery {
-  const { id, destinationId, messageId, type, body, lane, dueAtMs, progress } = delivery
-  delivery.lease = { id, destinationId, messageId, type, body, lane, dueAtMs, ...progress }
+  const { id, destinationId, messageId, type, body, acceptedAtMs, lane, dueAtMs } = delivery
+  const origin = { id, destinationId, messageId, type, body, acceptedAtMs }
+  delivery.lease = { ...origin, lane, dueAtMs, ...delivery.progress }
   return delivery.lease
 }
 

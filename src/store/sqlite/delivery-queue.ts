@@ -119,7 +119,8 @@ export class DeliveryQueue {
       this.#counts.addFor(destinationId, 'deliveries', 1)
       this.#counts.addFor(destinationId, 'pending', 1)
       this.#statements.addDelivery({ destinationId, id, event, bodyId, nowMs })
-      give({ id, destinationId, messageId, type, body, dueAtMs: nowMs, ...untried })
+      const moments = { acceptedAtMs: nowMs, dueAtMs: nowMs }
+      give({ id, destinationId, messageId, type, body, ...moments, ...untried })
     }
     return outcome
   }

@@ -13,6 +13,7 @@ import { fromStored, toStored, toStoredOrNull } from './stored-text.ts'
 interface LeasedRow {
   readonly message_id: string
   readonly type: EventType
+  readonly accepted_at: number
   readonly attempts: number
   readonly window_attempts: number
   readonly first_attempt_at: number | null
@@ -84,7 +85,7 @@ export class Statements {
       WHERE destination_id = ? AND lane = ? AND state = 'pending' AND due_at <= ?
       ORDER BY due_at, deliveries.id LIMIT ?`)
     this.#leased = database.prepare(`
-      SELECT message_id, type, attempts, window_attempts, first_attempt_at, holds, body
+      SELECT message_id, type, accepted_at, attempts, window_attempts, first_attempt_at, holds, body
       FROM deliveries JOIN messages ON messages.id = body_id
       WHERE destination_id = ? AND deliveries.id = ?`)
     this.#end = database.prepare(`
@@ -152,6 +153,7 @@ export class Statements {
       messageId: fromStored(row.message_id),
       type: row.type,
       body: fromStored(row.body),
+      acceptedAtMs: row.accepted_at,
       lane,
       dueAtMs,
       ...progressOf(row),
