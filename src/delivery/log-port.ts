@@ -123,7 +123,9 @@ export interface DeliveryLog {
   }): Promise<DeliveryStory | undefined>
   /**
    * Makes deliveries due at once in the lane `manual`, with a new retry window and every endpoint asked
-   * again: those of the filter that failed or expired, or that wait for a retry.
+   * again: those of the filter that failed or expired, or that wait for a retry. What came to its end,
+   * or was first tried in its window, after `nowMs` is left alone: whoever asks with one moment until
+   * none is left does not retry what failed again meanwhile.
    *
    * @returns how many it was: fewer than `limit` once none is left
    */

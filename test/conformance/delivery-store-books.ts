@@ -109,7 +109,7 @@ function audit(tested: StoreUnderTest): void {
     const steps = leased.flatMap((delivery, index) => [
       tested.settle(index % 2 === 0 ? delivered(delivery) : ended('failed', delivery)),
       tested.add([event(`n_${index}`, 'crm', 'mail')]),
-      tested.retry({}, 3),
+      tested.retry({}, { limit: 3 }),
       tested.purge({ failedBeforeMs: nowMs + 1, rowsMax: 1 }),
       tested.expectBalance(),
     ])
@@ -132,7 +132,7 @@ function largeBatches(tested: StoreUnderTest): void {
       all.map((delivery) => requestOf(delivery)),
       ...all.map((delivery) => retried(delivery)),
     )
-    expect(await tested.retry({ destinationId: 'crm' }, 2_400)).toBe(2_400)
+    expect(await tested.retry({ destinationId: 'crm' }, { limit: 2_400 })).toBe(2_400)
     expect(await tested.claim('crm', { lane: 'manual', deliveriesMax: 2_500 })).toHaveLength(2_400)
     expect(await tested.claim('crm', { lane: 'retry', deliveriesMax: 2_500 })).toHaveLength(100)
     expect(await tested.list({ destinationId: 'crm' }, { limit: 2_500 })).toHaveLength(2_500)

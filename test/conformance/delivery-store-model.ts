@@ -79,7 +79,7 @@ const operations = fc.commands(
     fc.tuple(plannedShares, fc.nat(30)).map((planned) => new Claim(...planned)),
     fc.array(ending, { maxLength: 6 }).map((endings) => new Settle(endings)),
     fc.constant(new SettleAgain()),
-    filter.map((conditions) => new Retry(conditions)),
+    fc.tuple(filter, fc.constantFrom(0, 0, 0, 20)).map((planned) => new Retry(...planned)),
     ages.map((given) => new Purge(given)),
     filter.map((conditions) => new Read(conditions)),
   ],

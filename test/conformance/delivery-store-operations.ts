@@ -222,23 +222,25 @@ export class SettleAgain extends Operation {
   }
 }
 
-/** Retries by hand. */
+/** Retries by hand what failed by so long ago. */
 export class Retry extends Operation {
   readonly #filter: DeliveryFilter
+  readonly #agoMs: number
 
-  constructor(filter: DeliveryFilter) {
+  constructor(filter: DeliveryFilter, agoMs: number) {
     super()
     this.#filter = filter
+    this.#agoMs = agoMs
   }
 
   async operate(reference: Reference, { store }: Real): Promise<void> {
-    const { nowMs } = reference
+    const nowMs = reference.nowMs - this.#agoMs
     const count = await store.retry({ nowMs, filter: this.#filter, limit: 1_000 })
-    expect(count).toBe(reference.retry(this.#filter))
+    expect(count).toBe(reference.retry(this.#filter, nowMs))
   }
 
   toString(): string {
-    return `retry ${JSON.stringify(this.#filter)}`
+    return `retry ${JSON.stringify(this.#filter)} as of ${this.#agoMs} ms ago`
   }
 }
 

@@ -104,15 +104,15 @@ export class Reference {
     )
   }
 
-  retry(filter: DeliveryFilter): number {
-    const chosen = this.list(filter).filter(
-      ({ state, lane }) =>
-        state === 'failed' || state === 'expired' || (state === 'waiting' && lane === 'retry'),
-    )
+  retry(filter: DeliveryFilter, atMs: number): number {
+    const chosen = this.list(filter).filter(({ state, lane, settledAtMs, progress }) => {
+      if (state === 'failed' || state === 'expired') return settledAtMs! <= atMs
+      return state === 'waiting' && lane === 'retry' && progress.firstAttemptAtMs! <= atMs
+    })
     for (const known of chosen) {
       known.state = 'waiting'
       known.lane = 'manual'
-      known.dueAtMs = this.nowMs
+      known.dueAtMs = atMs
       known.expiresAtMs = null
       known.settledAtMs = null
       known.reason = null

@@ -194,14 +194,46 @@ function chooses(tested: StoreUnderTest): void {
         index < 3 ? ended('failed', delivery) : retried(delivery, nowMs + 9_000),
       ),
     )
-    expect(await tested.retry({}, 0)).toBe(0)
-    expect(await tested.retry({}, 2)).toBe(2)
+    expect(await tested.retry({}, { limit: 0 })).toBe(0)
+    expect(await tested.retry({}, { limit: 2 })).toBe(2)
     expect(await tested.list({ states: ['pending'] })).not.toHaveLength(5)
-    expect(await tested.retry({}, 2)).toBe(2)
-    expect(await tested.retry({}, 2)).toBe(1)
-    expect(await tested.retry({}, 2)).toBe(0)
+    expect(await tested.retry({}, { limit: 2 })).toBe(2)
+    expect(await tested.retry({}, { limit: 2 })).toBe(1)
+    expect(await tested.retry({}, { limit: 2 })).toBe(0)
     expect(messageIds(await tested.claim('crm', { lane: 'manual' }))).toEqual(messageIds(events(5)))
     expect(await tested.store.ledger()).toMatchObject({ failed: 0, pending: 5 })
+  })
+
+  test('takes only what had failed, expired or been tried for a retry by then', async () => {
+    await tested.add(events(3, 'crm'))
+    const [first, second, third] = await tested.claim('crm')
+    await tested.settle(
+      ended('failed', first!),
+      ended('expired', second!),
+      retried(third!, nowMs + 9_000),
+    )
+    expect(await tested.retry({}, { atMs: nowMs - 1 })).toBe(0)
+    for (const delivery of [first!, second!, third!]) {
+      const { destinationId, id } = delivery
+      expect(await tested.retry({ destinationId, id }, { atMs: nowMs - 1 })).toBe(0)
+    }
+    expect(await tested.retry({}, { atMs: nowMs })).toBe(3)
+  })
+
+  test('takes nothing again that fails while the rest is retried', async () => {
+    await tested.add(events(4, 'crm'))
+    await tested.settle(...(await tested.claim('crm')).map((each) => ended('failed', each)))
+    expect(await tested.retry({}, { atMs: nowMs, limit: 2 })).toBe(2)
+    const [first, second] = await tested.claim('crm', { lane: 'manual' })
+    const laterMs = nowMs + 1
+    await tested.settleAt(
+      laterMs,
+      ended('failed', first!),
+      retried(second!, laterMs, { firstAttemptAtMs: laterMs }),
+    )
+    expect(await tested.retry({}, { atMs: nowMs, limit: 3 })).toBe(2)
+    expect(await tested.retry({}, { atMs: nowMs })).toBe(0)
+    expect(await tested.retry({}, { atMs: laterMs })).toBe(2)
   })
 
   test('retries nothing twice when it is asked twice at once', async () => {

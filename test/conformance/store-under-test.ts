@@ -188,7 +188,12 @@ export class StoreUnderTest {
 
   /** Ends leases. */
   settle(...settlements: readonly Settlement[]): Promise<void> {
-    return this.store.settle({ nowMs, settlements, requests: [] })
+    return this.settleAt(nowMs, ...settlements)
+  }
+
+  /** Ends leases at a moment. */
+  settleAt(atMs: number, ...settlements: readonly Settlement[]): Promise<void> {
+    return this.store.settle({ nowMs: atMs, settlements, requests: [] })
   }
 
   /** Writes requests to the log, and ends leases. */
@@ -225,8 +230,12 @@ export class StoreUnderTest {
   }
 
   /** Retries by hand what failed, expired or waits for a retry. */
-  retry(filter: DeliveryFilter = {}, limit = 100): Promise<number> {
-    return this.store.retry({ nowMs, filter, limit })
+  retry(
+    filter: DeliveryFilter = {},
+    options: { atMs?: number; limit?: number } = {},
+  ): Promise<number> {
+    const { atMs = nowMs, limit = 100 } = options
+    return this.store.retry({ nowMs: atMs, filter, limit })
   }
 
   /** Forgets nothing unless it is told to. */

@@ -165,9 +165,12 @@ export class MemoryStore implements DeliveryStore {
     readonly limit: number
   }): Promise<number> {
     await this.#open()
-    const chosen = this.#thatMeet(request.filter).filter(canBeRetried).slice(0, request.limit)
+    const { nowMs, filter, limit } = request
+    const chosen = this.#thatMeet(filter)
+      .filter((delivery) => canBeRetried(delivery, nowMs))
+      .slice(0, limit)
     this.#waiting.remove(new Set(chosen))
-    for (const delivery of chosen) this.#retryOne(delivery, request.nowMs)
+    for (const delivery of chosen) this.#retryOne(delivery, nowMs)
     return chosen.length
   }
 
@@ -346,8 +349,12 @@ function readEvent(event: NewEvent): ReadEvent {
   return { key, origins: deliveries.map((delivery) => deliveryOrigin(event, delivery)) }
 }
 
-/** What failed or expired, and what waits for a retry: neither given out nor due for another reason. */
-function canBeRetried({ end, lane, lease: given }: StoredDelivery): boolean {
-  if (end !== undefined) return end.state !== 'delivered'
-  return lane === 'retry' && given === undefined
+/**
+ * What failed or expired, and what waits for a retry: neither given out nor due for another reason. It
+ * ended, or its window began, at a moment or before.
+ */
+function canBeRetried(delivery: StoredDelivery, nowMs: number): boolean {
+  const { end, lane, lease: given, progress } = delivery
+  if (end !== undefined) return end.state !== 'delivered' && end.atMs <= nowMs
+  return lane === 'retry' && given === undefined && (progress.firstAttemptAtMs ?? 0) <= nowMs
 }

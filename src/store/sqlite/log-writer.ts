@@ -22,11 +22,17 @@ interface RetriedRow {
   readonly state: LoggedState
 }
 
-/** What a retry by hand takes from: ranges of an index, so that it need not read what is delivered. */
+const ended = "state <> 'pending' AND settled_at <= ?"
+const waits = "state = 'pending' AND coalesce(first_attempt_at, 0) <= ?"
+
+/**
+ * What a retry by hand takes from, up to a moment: ranges of an index, so that it need not read what is
+ * delivered.
+ */
 const retried = [
-  { index: 'deliveries_ended', range: "state = 'failed' AND state <> 'pending'" },
-  { index: 'deliveries_ended', range: "state = 'expired' AND state <> 'pending'" },
-  { index: 'deliveries_waiting', range: "state = 'pending' AND lane = 'retry'" },
+  { index: 'deliveries_ended', range: `state = 'failed' AND ${ended}` },
+  { index: 'deliveries_ended', range: `state = 'expired' AND ${ended}` },
+  { index: 'deliveries_waiting', range: `lane = 'retry' AND ${waits}` },
 ]
 
 const noIds: ReadonlySet<number> = new Set()
@@ -94,7 +100,7 @@ export class LogWriter {
     let left = limit
     for (const destinationId of this.#destinationIds.of(filter)) {
       if (left <= 0) break
-      const rows = this.#toRetry(destinationId, { filter, limit: left })
+      const rows = this.#toRetry(destinationId, { nowMs, filter, limit: left })
       for (const { id, state } of rows) {
         this.#retryOne.run(nowMs, destinationId, id)
         this.#counts.addFor(fromStored(destinationId), 'pending', 1)
@@ -117,7 +123,7 @@ export class LogWriter {
 
   #toRetry(
     destinationId: string,
-    { filter, limit }: { filter: DeliveryFilter; limit: number },
+    { nowMs, filter, limit }: { nowMs: number; filter: DeliveryFilter; limit: number },
   ): readonly RetriedRow[] {
     const leasedIds = this.#leases?.idsOf(fromStored(destinationId)) ?? noIds
     const { sql, values } = conditionsOf(filter)
@@ -128,7 +134,7 @@ export class LogWriter {
       const statement = this.#database.prepare(`
         SELECT id, state FROM ${source} WHERE destination_id = ? AND ${range} ${sql} LIMIT ?`)
       const rowsMax = limit - rows.length + leasedIds.size
-      const found = statement.all(destinationId, ...values, rowsMax) as RetriedRow[]
+      const found = statement.all(destinationId, nowMs, ...values, rowsMax) as RetriedRow[]
       rows.push(...found.filter(({ id }) => !leasedIds.has(id)).slice(0, limit - rows.length))
     }
     return rows
