@@ -1,4 +1,5 @@
-import { EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { main } from '../../src/cli/index.ts'
 import type { ExitCode } from '../../src/cli/exit-code.ts'
 import type { Io, OutputStream, StopReason } from '../../src/cli/io.ts'
@@ -80,13 +81,18 @@ export class RunningCommand {
   readonly stderr: CapturedStream
   readonly ended: Promise<Finished>
   readonly #stop = new AbortController()
+  readonly #hangUps = new EventEmitter()
 
   constructor(argv: readonly string[], settings: RunSettings = {}) {
     const stdout = (this.stdout = new CapturedStream(settings))
     const stderr = (this.stderr = new CapturedStream(settings))
     const stdin = inputOf(settings)
     const { env = {} } = settings
-    const io = { stdin, stdout, stderr, env, stop: this.#stop.signal }
+    const onHangUp = (listener: () => void): (() => void) => {
+      this.#hangUps.on('SIGHUP', listener)
+      return () => this.#hangUps.off('SIGHUP', listener)
+    }
+    const io = { stdin, stdout, stderr, env, stop: this.#stop.signal, onHangUp }
     this.ended = main(argv, io).then((code) => ({
       code,
       stdout: stdout.text,
@@ -95,6 +101,13 @@ export class RunningCommand {
         return stdout.records
       },
     }))
+  }
+
+  /** Does what a SIGHUP does, as soon as it does not end the command. */
+  async hangUp(): Promise<void> {
+    if (this.#hangUps.listenerCount('SIGHUP') === 0) await once(this.#hangUps, 'newListener')
+    await nextTurn()
+    this.#hangUps.emit('SIGHUP')
   }
 
   /** Does what a signal does. */

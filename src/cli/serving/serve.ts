@@ -35,24 +35,35 @@ const fileLookMs = 1_000
  * or later
  */
 export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
+  const { path, graceMs } = options
   const log = jsonLog((line) => io.stderr.write(line), systemClock)
-  const configuration = valid(await read(options.path, io, log), options.path)
   const failed = new AbortController()
-  const service = await Service.start({
-    configuration,
-    runtime: createRuntime({ log }),
-    failed: (error) => failed.abort(error),
-  })
-  const endFollowing = follow({ service, path: options.path, io, log })
+  const starting = start({ path, io, log, failed: (error) => failed.abort(error) })
+  const endFollowing = follow({ starting, path, io, log })
   try {
-    await tellReady(service, options, io)
-    await aborted(AbortSignal.any([io.stop, failed.signal]))
+    const service = await starting
+    try {
+      await tellReady(service, options, io)
+      await aborted(AbortSignal.any([io.stop, failed.signal]))
+    } finally {
+      await service.close(failed.signal.aborted ? 0 : graceMs)
+    }
   } finally {
     endFollowing()
-    await service.close(failed.signal.aborted ? 0 : options.graceMs)
   }
   failed.signal.throwIfAborted()
   return exitCodes.ok
+}
+
+async function start(parts: {
+  readonly path: string
+  readonly io: Io
+  readonly log: Log
+  readonly failed: (error: unknown) => void
+}): Promise<Service> {
+  const { path, io, log, failed } = parts
+  const configuration = valid(await read(path, io, log), path)
+  return Service.start({ configuration, runtime: createRuntime({ log }), failed })
 }
 
 async function read(path: string, io: Io, log: Log): Promise<ConfigurationOutcome> {
@@ -87,16 +98,21 @@ async function tellReady(service: Service, options: ServeOptions, io: Io): Promi
   io.stderr.write(`${lines.join('\n')}\n`)
 }
 
-/** Reads the configuration again on SIGHUP and whenever its file changes; a bad one changes nothing. */
+/**
+ * Reads the configuration again on SIGHUP and whenever its file changes; a bad one changes nothing. What
+ * comes before the service has started is done afterwards.
+ */
 function follow(parts: {
-  readonly service: Service
+  readonly starting: Promise<Service>
   readonly path: string
   readonly io: Io
   readonly log: Log
 }): () => void {
-  const { service, path, io, log } = parts
+  const { starting, path, io, log } = parts
   let reading = Promise.resolve()
   const reload = async (): Promise<void> => {
+    const service = await starting.catch(() => undefined)
+    if (service === undefined) return
     try {
       const outcome = await read(path, io, log)
       if (outcome.kind === 'invalid') {

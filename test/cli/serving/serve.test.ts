@@ -48,6 +48,16 @@ describe('serve', () => {
     expect(JSON.parse(last)).toMatchObject({ error: { code: 'store_unusable' } })
   })
 
+  test('reads the file again on a SIGHUP that comes before it is ready', async () => {
+    const { path } = await configured()
+    const command = start(['serve', '--config', path, '--json'])
+    await command.hangUp()
+    expect(command.stdout.text).toBe('')
+    await command.stderr.matching(/"the configuration is the same"/)
+    command.stop()
+    expect(await command.ended).toMatchObject({ code: 0 })
+  })
+
   test('reads a file again that comes back, and says where nothing differs', async () => {
     const { path, document } = await configured()
     const command = start(['serve', '--config', path, '--json'])
