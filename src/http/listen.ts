@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
+import { answerFaults, requireHost, type AnswerFault } from './request-fault.ts'
 
 /** Where to listen. */
 export interface ListenAddress {
@@ -9,6 +10,36 @@ export interface ListenAddress {
   readonly host: string
   /** 1 to 65535, or 0 for a free one. */
   readonly port: number
+}
+
+/** What clients of a server may take. */
+export interface ConnectionLimits {
+  /** How long a client may take over a request's line and headers. */
+  readonly headersTimeoutMs: number
+  /** The same over a whole request: for those whose body nobody reads with a deadline of its own. */
+  readonly requestTimeoutMs: number
+  /** How long a connection is kept for another request. */
+  readonly keepAliveTimeoutMs: number
+  /** Bytes that a request's line and headers may have. */
+  readonly headersBytesMax: number
+}
+
+/** The limits of every port that has no others. */
+export const defaultConnectionLimits: ConnectionLimits = Object.freeze({
+  headersTimeoutMs: 10_000,
+  // Longer than the deadline of a body and the lingering after it.
+  requestTimeoutMs: 60_000,
+  // Balancers keep connections for 60 s (nginx, AWS). Whoever keeps them for less closes some of them
+  // just when the balancer sends another request, and its client sees a reset or a 502.
+  keepAliveTimeoutMs: 75_000,
+  // Twice what node takes: browsers send all cookies of a site, and pixels their call, in the head.
+  headersBytesMax: 32 * 1024,
+})
+
+/** How a server deals with its connections. */
+export interface ListenOptions extends Partial<ConnectionLimits> {
+  /** Answers requests that have a fault; without it node does, with a status and nothing else. */
+  readonly answerFault?: AnswerFault
 }
 
 /** A server that accepts connections. */
@@ -31,8 +62,14 @@ const closeGraceMs = 500
  *
  * @throws EvrouteError `port_in_use` or `cannot_listen`
  */
-export async function listen(handler: RequestListener, address: ListenAddress): Promise<Listening> {
-  const server = createServer(handler)
+export async function listen(
+  handler: RequestListener,
+  address: ListenAddress,
+  options: ListenOptions = {},
+): Promise<Listening> {
+  const server = serverOf(handler, options)
+  // Nobody has to meet an expectation that he does not know; node would answer 417 without a body.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   // A connection that is kept alive would hold up a server that closes.
   server.on('request', (_request, response) =>
     response.once('close', () => {
@@ -55,6 +92,25 @@ export async function listen(handler: RequestListener, address: ListenAddress): 
     url: `http://${host}:${port}`,
     close: (graceMs = closeGraceMs) => closeServer(server, graceMs),
   }
+}
+
+function serverOf(handler: RequestListener, { answerFault, ...given }: ListenOptions): Server {
+  const limits = { ...defaultConnectionLimits, ...given }
+  const options = {
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    maxHeaderSize: limits.headersBytesMax,
+    // Node would look every 30 s only, so that a timeout could last that much longer.
+    connectionsCheckingInterval: Math.ceil(limits.headersTimeoutMs / 4),
+  }
+  if (answerFault === undefined) return createServer(options, handler)
+  const server = createServer(
+    { ...options, requireHostHeader: false },
+    requireHost(handler, answerFault),
+  )
+  answerFaults(server, answerFault)
+  return server
 }
 
 function closeServer(server: Server, graceMs: number): Promise<void> {

@@ -2,8 +2,16 @@ import { EventEmitter, once } from 'node:events'
 import { Agent, get, type RequestListener, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { listen, type ListenAddress, type Listening } from '../../src/http/index.ts'
+import {
+  bodyDeadlineMs,
+  defaultConnectionLimits,
+  lingerMs,
+  listen,
+  type ListenAddress,
+  type Listening,
+} from '../../src/http/index.ts'
 import { EvrouteError } from '../../src/model/index.ts'
+import { dial, postHead, readAll, readSome } from './raw-client.ts'
 
 const local: ListenAddress = { host: '127.0.0.1', port: 0 }
 const longMs = 60_000
@@ -76,6 +84,50 @@ describe('listen', () => {
     expect(error.message).toContain(`Cannot listen on ${address.host} port ${address.port}: `)
     expect(error.hint).toContain('address of this machine')
     expect(error.cause).toBeInstanceOf(Error)
+  })
+})
+
+describe('connections', () => {
+  const get = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
+  const fine: RequestListener = (_request, response) => response.end('fine')
+
+  test('are kept for longer than balancers keep them', async () => {
+    const { url } = await start(fine)
+    expect((await fetch(url)).headers.get('keep-alive')).toBe('timeout=75')
+  })
+
+  test('have time for a head, a body and lingering', () => {
+    const { headersTimeoutMs, requestTimeoutMs } = defaultConnectionLimits
+    expect(requestTimeoutMs).toBeGreaterThan(headersTimeoutMs + bodyDeadlineMs + lingerMs)
+  })
+
+  test('are closed when they are idle for too long', async () => {
+    const listening = await listen(fine, local, { keepAliveTimeoutMs: 20 })
+    onTestFinished(() => listening.close(0))
+    const idle = await dial(listening.port)
+    idle.write(get)
+    expect(await readAll(idle)).toMatch(/^HTTP\/1\.1 200 [^]*fine$/)
+  })
+
+  test('carry heads of 32 KB, and no larger ones', async () => {
+    const { port } = await start(fine)
+    for (const [bytes, status] of [
+      [31 * 1024, 200],
+      [32 * 1024, 431],
+    ] as const) {
+      const socket = await dial(port)
+      socket.write(postHead([`X-Large: ${'x'.repeat(bytes)}`, 'Content-Length: 0']))
+      expect(await readSome(socket)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+      socket.destroy()
+    }
+  })
+
+  test('carry requests with an expectation that nobody knows', async () => {
+    const { port } = await start(fine)
+    const socket = await dial(port)
+    socket.write(postHead(['Expect: the-unexpected', 'Content-Length: 0']))
+    expect(await readSome(socket)).toMatch(/^HTTP\/1\.1 200 /)
+    socket.destroy()
   })
 })
 

@@ -1,0 +1,32 @@
+import type { ServerResponse } from 'node:http'
+import type { Clock } from '../runtime/index.ts'
+import { consume } from './read-body.ts'
+
+/** How long a connection lingers: several round trips, and time to write what a client began. */
+export const lingerMs = 10_000
+
+/** How much of what a client still writes is read meanwhile. */
+export const lingerBytesMax: number = 8 * 1024 * 1024
+
+/**
+ * Sends the body of a response whose request is still arriving, and ends the connection only when the
+ * client has written the rest, or too much, or for too long. To close at once would reset a client that
+ * is writing, and the reset may overtake the answer; nginx calls this `lingering_close`. Never rejects.
+ *
+ * The head is set already: `Content-Length`, so that the answer is whole before the connection ends,
+ * and `Connection: close`.
+ */
+export async function endLingering(
+  response: ServerResponse,
+  body: string | Buffer,
+  clock: Clock,
+): Promise<void> {
+  response.write(body)
+  let bytesSeen = 0
+  const take = (chunk: Buffer): boolean => {
+    bytesSeen += chunk.length
+    return bytesSeen <= lingerBytesMax
+  }
+  await consume(response.req, { take, timeoutMs: lingerMs, clock })
+  response.end()
+}

@@ -1,0 +1,122 @@
+import {
+  STATUS_CODES,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import { Socket } from 'node:net'
+import { systemCode } from '../model/index.ts'
+import { systemClock } from '../runtime/index.ts'
+import { lingerBytesMax, lingerMs } from './linger.ts'
+
+/**
+ * Why a request cannot be handled: `malformed`, it is not HTTP or not a whole request;
+ * `head_too_large`, its request line and headers have too many bytes; `too_slow`, it took longer than
+ * its deadlines.
+ */
+export type RequestFault = 'malformed' | 'head_too_large' | 'too_slow'
+
+/** What a request with a fault is answered; the connection closes after it. */
+export interface FaultAnswer {
+  /** The HTTP status. */
+  readonly status: number
+  /** Headers, its content type among them. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The body. */
+  readonly body: string | Buffer
+}
+
+/** Decides the answer to a request with a fault, in the form that the clients of a port know. */
+export type AnswerFault = (fault: RequestFault) => FaultAnswer
+
+/** Has a server answer requests with a fault, where node would send a status without a body. */
+export function answerFaults(server: Server, answerFault: AnswerFault): void {
+  const latest = new WeakMap<Socket, ServerResponse>()
+  /** The bytes that had been read of a connection when it was given up. */
+  const bytesReadAtFault = new WeakMap<Socket, number>()
+  server.on('request', ({ socket }, response) => latest.set(socket, response))
+  server.on('clientError', (error, socket) => {
+    // It always is one; only the types do not say so.
+    if (!(socket instanceof Socket)) return
+    const bytesRead = bytesReadAtFault.get(socket)
+    if (bytesRead !== undefined) {
+      // Whatever else comes ends here too, and is thrown away.
+      if (socket.bytesRead - bytesRead > lingerBytesMax) socket.destroy()
+      return
+    }
+    bytesReadAtFault.set(socket, socket.bytesRead)
+    const response = latest.get(socket)
+    const answer = (): void => closeWith(socket, answerFault(faultOf(error)))
+    switch (turnOf(socket, response)) {
+      case 'now':
+        answer()
+        break
+      case 'after_response':
+        response?.once('close', answer)
+        break
+      case 'never':
+        socket.destroySoon()
+    }
+  })
+}
+
+/** The same for a request of HTTP/1.1 without a Host, which node would answer on its own. */
+export function requireHost(handler: RequestListener, answerFault: AnswerFault): RequestListener {
+  return (request, response) => {
+    if (request.headers.host !== undefined || !speaksHttp11(request)) {
+      handler(request, response)
+      return
+    }
+    const { status, headers, body } = answerFault('malformed')
+    response.writeHead(status, {
+      ...headers,
+      connection: 'close',
+      'content-length': Buffer.byteLength(body),
+    })
+    response.end(body)
+  }
+}
+
+function speaksHttp11({ httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {
+  return httpVersionMajor === 1 && httpVersionMinor === 1
+}
+
+function faultOf(error: Error): RequestFault {
+  const code = systemCode(error)
+  if (code === 'HPE_HEADER_OVERFLOW') return 'head_too_large'
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'too_slow' : 'malformed'
+}
+
+/**
+ * When an answer can be sent that the client takes for that of the request with the fault.
+ *
+ * @param response - that of the last request whose head was good
+ */
+function turnOf(
+  socket: Socket,
+  response: ServerResponse | undefined,
+): 'now' | 'after_response' | 'never' {
+  // Whoever only connected, as browsers do ahead of time, did not ask anything.
+  if (!socket.writable || socket.bytesRead === 0) return 'never'
+  if (response === undefined) return 'now'
+  // The fault is in the body of the last request.
+  if (!response.req.complete) return response.headersSent ? 'never' : 'now'
+  return response.writableFinished ? 'now' : 'after_response'
+}
+
+/** Reading goes on for a while: a reset could overtake the answer. */
+function closeWith(socket: Socket, { status, headers, body }: FaultAnswer): void {
+  if (!socket.writable) return
+  const fields = {
+    ...headers,
+    date: new Date(systemClock.nowMs()).toUTCString(),
+    connection: 'close',
+    'content-length': Buffer.byteLength(body),
+  }
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`)
+  socket.end(body)
+  const timer = systemClock.schedule(lingerMs, () => socket.destroy())
+  socket.once('close', () => timer.cancel())
+}

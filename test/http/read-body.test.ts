@@ -1,0 +1,132 @@
+import { EventEmitter, once } from 'node:events'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { bodyDeadlineMs, isArriving, listen, readBody } from '../../src/http/index.ts'
+import type { BodyReading } from '../../src/http/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { dial, postHead, WatchedClock, writeBlanks } from './raw-client.ts'
+
+const bytesMax = 1_000
+
+/** A server that reads bodies and answers nothing but 200; with what it read, in order. */
+async function startReading(clock = new ManualClock(0)) {
+  const readings = new EventEmitter<{ reading: [BodyReading] }>()
+  const listening = await listen(
+    (request, response) =>
+      void readBody(request, { bytesMax, clock }).then((reading) => {
+        readings.emit('reading', reading)
+        response.end()
+      }),
+    { host: '127.0.0.1', port: 0 },
+  )
+  onTestFinished(() => listening.close(0))
+  return {
+    socket: await dial(listening.port),
+    nextReading: async () => ((await once(readings, 'reading')) as [BodyReading])[0],
+  }
+}
+
+const lengthOf = (bytes: number): string => postHead([`Content-Length: ${bytes}`])
+
+describe('readBody', () => {
+  test.each([
+    ['nothing', lengthOf(0), ''],
+    ['a body without a length or an end', postHead([]), ''],
+    ['bytes of a known length', lengthOf(4), 'body'],
+    ['as many bytes as may be', lengthOf(bytesMax), 'x'.repeat(bytesMax)],
+  ])('reads %s', async (_name, head, body) => {
+    const { socket, nextReading } = await startReading()
+    const reading = nextReading()
+    socket.write(head + body)
+    expect(await reading).toEqual({ kind: 'complete', bytes: Buffer.from(body) })
+  })
+
+  test('reads a body in chunks as the bytes that it came in', async () => {
+    const { socket, nextReading } = await startReading()
+    const reading = nextReading()
+    socket.write(postHead(['Transfer-Encoding: chunked', 'Content-Encoding: gzip']))
+    for (const part of ['1\r\n\x1f\r\n', '2\r\n\x0bx\r\n', '0\r\n\r\n']) socket.write(part)
+    expect(await reading).toEqual({ kind: 'complete', bytes: Buffer.from('\x1f\x0bx') })
+  })
+
+  test('keeps what is within the limit and reads the rest, so that the connection goes on', async () => {
+    const { socket, nextReading } = await startReading()
+    for (const bytes of [bytesMax + 1, 16 * bytesMax]) {
+      const reading = nextReading()
+      socket.write(lengthOf(bytes) + 'x'.repeat(bytes))
+      expect(await reading).toEqual({
+        kind: 'too_large',
+        bytes: Buffer.from('x'.repeat(bytesMax)),
+        isRead: true,
+      })
+    }
+  })
+
+  test('stops reading what goes on beyond sixteen times the limit', async () => {
+    const { socket, nextReading } = await startReading()
+    const reading = nextReading()
+    socket.write(lengthOf(1_000 * bytesMax))
+    await writeBlanks(socket, 16 * bytesMax + 1)
+    expect(await reading).toEqual({
+      kind: 'too_large',
+      bytes: Buffer.alloc(bytesMax, ' '),
+      isRead: false,
+    })
+  })
+
+  test.each([
+    ['is too slow', 'partial', { kind: 'too_slow', bytes: Buffer.from('partial') }],
+    [
+      'is too large and does not end',
+      'x'.repeat(bytesMax + 1),
+      { kind: 'too_large', bytes: Buffer.from('x'.repeat(bytesMax)), isRead: false },
+    ],
+  ])('gives up at its deadline a body that %s', async (_name, part, expected) => {
+    const clock = new WatchedClock(0)
+    const { socket, nextReading } = await startReading(clock)
+    const begun = clock.scheduled(bodyDeadlineMs)
+    const reading = nextReading()
+    socket.write(lengthOf(100_000) + part)
+    await begun
+    await clock.advance(bodyDeadlineMs - 1)
+    expect(clock.holds).toBe(1)
+    await clock.advance(1)
+    expect(await reading).toEqual(expected)
+  })
+
+  test.each([
+    ['before its end', 'partial', { kind: 'cut_off', bytes: Buffer.from('partial') }],
+    [
+      'when it was too large',
+      'x'.repeat(bytesMax + 1),
+      { kind: 'too_large', bytes: Buffer.from('x'.repeat(bytesMax)), isRead: false },
+    ],
+  ])('sees that a client leaves %s', async (_name, part, expected) => {
+    const { socket, nextReading } = await startReading()
+    const reading = nextReading()
+    socket.end(lengthOf(100_000) + part)
+    expect(await reading).toEqual(expected)
+  })
+
+  test('holds the clock while it reads, and leaves nothing waiting', async () => {
+    const clock = new WatchedClock(0)
+    const { socket, nextReading } = await startReading(clock)
+    const begun = clock.scheduled(bodyDeadlineMs)
+    const reading = nextReading()
+    socket.write(lengthOf(4) + 'bod')
+    await begun
+    expect([clock.nextDueMs(), clock.holds]).toEqual([bodyDeadlineMs, 1])
+    socket.write('y')
+    await reading
+    expect([clock.nextDueMs(), clock.holds]).toEqual([undefined, 0])
+  })
+})
+
+test.each<[BodyReading, boolean]>([
+  [{ kind: 'complete', bytes: Buffer.alloc(0) }, false],
+  [{ kind: 'too_large', bytes: Buffer.alloc(0), isRead: true }, false],
+  [{ kind: 'too_large', bytes: Buffer.alloc(0), isRead: false }, true],
+  [{ kind: 'too_slow', bytes: Buffer.alloc(0) }, true],
+  [{ kind: 'cut_off', bytes: Buffer.alloc(0) }, false],
+])('more may come after %j: %s', (body, expected) => {
+  expect(isArriving(body)).toBe(expected)
+})
