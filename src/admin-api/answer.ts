@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { RequestFault } from '../http/index.ts'
 
 /** What a request is answered. */
 export interface Answer {
@@ -22,6 +23,7 @@ export type RefusalCode =
   | 'method_not_allowed'
   | 'no_archive'
   | 'body_too_large'
+  | 'body_too_slow'
   | 'unsupported_encoding'
   | 'store_unavailable'
   | 'internal_error'
@@ -55,6 +57,21 @@ export interface Refusal {
 /** Answers why a request was not served. */
 export function refuse({ status, code, message, headers = {} }: Refusal): Answer {
   return json(status, { error: { code, message } }, headers)
+}
+
+/** Answers what never became a request. */
+export function faultAnswer(fault: RequestFault): Answer {
+  return refuse(faultRefusals[fault])
+}
+
+const faultRefusals: Readonly<Record<RequestFault, Refusal>> = {
+  malformed: { status: 400, code: 'invalid_request', message: 'The request is not valid HTTP' },
+  head_too_large: {
+    status: 431,
+    code: 'invalid_request',
+    message: 'The head of the request is too large',
+  },
+  too_slow: { status: 408, code: 'body_too_slow', message: 'The request did not come in time' },
 }
 
 /** Answers a request whose path has other methods. */

@@ -7,15 +7,13 @@ import express, {
   type Router,
 } from 'express'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
-import type { Log } from '../runtime/index.ts'
-import { refuse, refuseMethod, send, type Answer, type Refusal } from './answer.ts'
+import type { Clock, Log } from '../runtime/index.ts'
+import { refuse, refuseMethod, send, type Answer } from './answer.ts'
 import { foreignRequest, tokenCheck } from './guard.ts'
 import { healthHandler } from './health.ts'
 import { operations, type Operation } from './operations.ts'
 import type { AdminApiOptions } from './ports.ts'
-
-/** Bytes that a request's body may have. */
-const bodyBytesMax = 64 * 1024
+import { readDocument } from './read-document.ts'
 
 /**
  * What the operator asks over HTTP. Every request must come by a known name and not from a foreign web
@@ -80,49 +78,42 @@ function createApp(options: AdminApiOptions): Express {
 
 function operationsRouter(options: AdminApiOptions): Router {
   const router = express.Router()
-  // Whatever its type says: the path decides what a body is.
-  const readBody = express.json({ limit: bodyBytesMax, type: () => true, inflate: false })
+  const { clock } = options.runtime
   for (const { path, method, operation } of operations(options)) {
     const route = router.route(path)
     const allowed = method === 'get' ? 'GET, HEAD' : 'POST'
     if (method === 'get') route.get(handlerOf(operation))
-    else route.post(readBody, handlerOf(operation))
+    else route.post(bodyHandlerOf(operation, clock))
     route.all((_request, response) => send(response, refuseMethod(allowed)))
   }
   return router
 }
 
 function handlerOf(operation: Operation): RequestHandler {
-  return async ({ query, params, body }, response) => {
-    send(response, await operation({ query, params, body: body as unknown }))
+  return async ({ query, params }, response) => {
+    send(response, await operation({ query, params, body: undefined }))
   }
 }
 
-/** What express and its reader of bodies throw, by the type or the status that they give it. */
-const refusalsOfErrors: Readonly<Record<string, Refusal>> = {
-  'entity.too.large': {
-    status: 413,
-    code: 'body_too_large',
-    message: `The body has more than ${bodyBytesMax} bytes`,
-    headers: { connection: 'close' },
-  },
-  'entity.parse.failed': {
-    status: 400,
-    code: 'invalid_json',
-    message: 'The body is not a JSON object',
-  },
-  'encoding.unsupported': {
-    status: 415,
-    code: 'unsupported_encoding',
-    message: 'The body must not be compressed',
-    headers: { connection: 'close' },
-  },
+function bodyHandlerOf(operation: Operation, clock: Clock): RequestHandler {
+  return async (request, response) => {
+    const { query, params } = request
+    const document = await readDocument(request, clock)
+    switch (document.kind) {
+      case 'read':
+        send(response, await operation({ query, params, body: document.value }))
+        break
+      case 'refused':
+        send(response, document.answer)
+        break
+      case 'cut_off':
+    }
+  }
 }
 
 function answerOfError(error: unknown, log: Log): Answer {
-  const { type, status } = error as { readonly type?: unknown; readonly status?: unknown }
-  const known = typeof type === 'string' ? refusalsOfErrors[type] : undefined
-  if (known !== undefined) return refuse(known)
+  // Express gives a status to what it throws.
+  const { status } = error as { readonly status?: unknown }
   if (typeof status === 'number' && status >= 400 && status < 500) {
     return refuse({
       status: 400,

@@ -1,4 +1,5 @@
 /** What the operator asks over HTTP: health, metrics, the delivery log, destinations, replay. */
+export { faultAnswer as adminFaultAnswer } from './answer.ts'
 export { adminApp } from './app.ts'
 export { healthHandler } from './health.ts'
 export { Metrics } from './metrics/metrics.ts'

@@ -6,6 +6,11 @@ export const limits: {
   readonly batchBytesMax: number
   /** Objects and arrays inside one another in a field of a call: what readers in every language take. */
   readonly callNestingMax: number
+  /**
+   * Bytes of one batch that the tracking API takes, inflated: other clients send up to 512,000, more
+   * than ours does, and lose what is refused.
+   */
+  readonly intakeBatchBytesMax: number
   /** Events in one batch that intake takes. */
   readonly intakeBatchEventsMax: number
   /** Endpoints of one destination. */
@@ -22,6 +27,7 @@ export const limits: {
   callBytesMax: 32 * 1024,
   callNestingMax: 500,
   batchBytesMax: 500_000,
+  intakeBatchBytesMax: 512_000,
   intakeBatchEventsMax: 2_500,
   endpointsMax: 5,
   endpointDeadlineMs: 5_000,

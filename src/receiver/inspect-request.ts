@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import { readBody } from '../http/index.ts'
+import { limits } from '../model/index.ts'
 import type { Findings } from './answer.ts'
-import { readBody } from './read-body.ts'
 import { readWebhook, type Malformed } from './read-webhook.ts'
 import type { RefusalCode } from './received-event.ts'
 import type { ReceiverSettings } from './settings.ts'
@@ -22,7 +23,8 @@ export async function inspectRequest(
     const message = `The request is a ${method}: webhooks are sent with POST`
     return refused(Buffer.alloc(0), 'method_not_allowed', message)
   }
-  const { kind, bytes } = await readBody(request, runtime.clock)
+  const bodyLimits = { bytesMax: limits.webhookBytesMax, clock: runtime.clock }
+  const { kind, bytes } = await readBody(request, bodyLimits)
   switch (kind) {
     case 'complete':
       return {

@@ -25,10 +25,6 @@ export interface WaitOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** How long a sender may take over a request's head. */
-const headersTimeoutMs = 10_000
-/** The same over a whole request, for those whose body is not read: longer than a body may take. */
-const requestTimeoutMs = 60_000
 /** How long listeners are awaited when a receiver closes: shorter than senders wait for answers. */
 const listenersGraceMs = 250
 
@@ -148,8 +144,6 @@ export class Receiver implements AsyncDisposable {
         log,
       )
       const listening = await listen(app, this.#settings)
-      listening.server.headersTimeout = headersTimeoutMs
-      listening.server.requestTimeout = requestTimeoutMs
       // Accepting can fail later, for want of file descriptors: that ends one connection, not all.
       listening.server.on('error', ({ message }) =>
         log.warn('cannot accept a connection', { error: message }),

@@ -1,11 +1,14 @@
 import type { ServerResponse } from 'node:http'
+import { endLingering, type RequestFault } from '../http/index.ts'
 import type { JsonObject, RejectionCode } from '../model/index.ts'
+import type { Clock } from '../runtime/index.ts'
 
 /**
  * Why a request is refused as a whole.
  *
  * Beside the names of the protocol: `not_found` and `method_not_allowed` are requests that no route
- * is for, `body_too_slow` is a body that took longer than the deadline.
+ * is for, `invalid_request` is one that is not HTTP or whose head is too large, `body_too_slow` one that
+ * did not come in time, most often its body.
  */
 export type RefusalCode = keyof typeof statuses
 
@@ -17,6 +20,8 @@ const statuses = {
   batch_too_large: 400,
   too_many_events: 400,
   invalid_gzip: 400,
+  // Also where HTTP has 431, which no client knows.
+  invalid_request: 400,
   unknown_write_key: 401,
   source_disabled: 403,
   not_found: 404,
@@ -89,6 +94,17 @@ export function refusalAnswer({ code, message, retryAfterMs }: Refusal): Answer 
   return { ...answer, headers: { ...answer.headers, 'retry-after': retryAfter } }
 }
 
+/** Answers what never became a request. */
+export function faultAnswer(fault: RequestFault): Answer {
+  return refusalAnswer(faultRefusals[fault])
+}
+
+const faultRefusals: Readonly<Record<RequestFault, Refusal>> = {
+  malformed: refuse('invalid_request', 'The request is not valid HTTP'),
+  head_too_large: refuse('invalid_request', 'The head of the request is too large'),
+  too_slow: refuse('body_too_slow', 'The request did not come in time'),
+}
+
 /** Answers with a JSON document. */
 export function json(status: number, document: JsonObject): Answer {
   return {
@@ -99,10 +115,25 @@ export function json(status: number, document: JsonObject): Answer {
 }
 
 /** Sends an answer; does nothing where nobody waits for it, or one was sent before. */
-export function send(response: ServerResponse, { status, headers, body }: Answer): void {
-  if (response.destroyed || response.headersSent) return
+export function send(response: ServerResponse, answer: Answer): void {
+  if (prepareHead(response, answer)) response.end(answer.body)
+}
+
+/** The same while the client still writes; the connection ends after it. */
+export async function sendLingering(
+  response: ServerResponse,
+  answer: Answer,
+  clock: Clock,
+): Promise<void> {
+  if (!prepareHead(response, answer)) return
+  response.setHeader('connection', 'close')
+  await endLingering(response, answer.body, clock)
+}
+
+function prepareHead(response: ServerResponse, { status, headers, body }: Answer): boolean {
+  if (response.destroyed || response.headersSent) return false
   response.statusCode = status
   response.setHeaders(new Map(Object.entries(headers)))
   response.setHeader('content-length', Buffer.byteLength(body))
-  response.end(body)
+  return true
 }

@@ -1,16 +1,16 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import express, { type Request, type Response, type Router } from 'express'
+import { isArriving, readBody, type BodyReading } from '../http/index.ts'
 import { messageOf, type CallType } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
-import { refuse, send, success, type Answer, type Refusal } from './answer.ts'
+import { refuse, send, sendLingering, success, type Answer, type Refusal } from './answer.ts'
 import type { ClientConnection } from './client-context.ts'
 import { Collector } from './collector.ts'
 import { allowOrigin, allowRequest } from './cross-origin.ts'
-import { batchTooLarge, decodeBody, type Document } from './decode-body.ts'
+import { batchTooLarge, decodeBody, wireBytesMax, type Document } from './decode-body.ts'
 import { pixelAnswer, pixelDocument } from './pixel.ts'
 import type { TrackingApiOptions } from './ports.ts'
 import { projectSettings } from './project-settings.ts'
-import { readBody, type WireBody } from './read-body.ts'
 import type { Expected } from './read-calls.ts'
 
 const batchPaths = ['/batch', '/import', '/b']
@@ -26,7 +26,7 @@ const callPaths: Readonly<Record<CallType, readonly [string, string]>> = {
 }
 
 /** Decides the answer to a request whose body has been read, as far as it is read. */
-type Decide = (request: Request, body: WireBody) => Answer | Promise<Answer>
+type Decide = (request: Request, body: BodyReading) => Answer | Promise<Answer>
 
 /** What a path answers, and to which methods. */
 interface Route {
@@ -121,23 +121,23 @@ function trackingRoutes(collector: Collector): readonly Route[] {
   ]
 }
 
-/** Reads the body to its end before it answers, whatever the answer: the connection can go on. */
+/**
+ * Reads the body to its end before it answers, whatever the answer, so that the connection can go on;
+ * where that takes too long the client is answered while it writes.
+ */
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { clock, decide }: { clock: Clock; decide: (body: WireBody) => Answer | Promise<Answer> },
+  { clock, decide }: { clock: Clock; decide: (body: BodyReading) => Answer | Promise<Answer> },
 ): Promise<void> {
-  const body = await readBody(request, clock)
+  const body = await readBody(request, { bytesMax: wireBytesMax, clock })
   if (body.kind === 'cut_off') return
   const decided = await decide(body)
-  // What is left of a body that was not read to its end cannot be told from a next request.
-  if (body.kind === 'too_slow' || (body.kind === 'too_large' && !body.isRead)) {
-    response.setHeader('connection', 'close')
-  }
-  send(response, decided)
+  if (isArriving(body)) await sendLingering(response, decided, clock)
+  else send(response, decided)
 }
 
-async function documentOf(request: Request, body: WireBody): Promise<Document | Refusal> {
+async function documentOf(request: Request, body: BodyReading): Promise<Document | Refusal> {
   switch (body.kind) {
     case 'complete':
       return decodeBody(body.bytes, request.headers['content-encoding'])

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { systemCode } from '../model/index.ts'
+import { limits, systemCode } from '../model/index.ts'
 import { refuse, type Refusal } from './answer.ts'
 
 /** A body that is JSON. */
@@ -13,11 +13,11 @@ export interface Document {
   readonly bytes: number
 }
 
-/**
- * Bytes that a batch may have, inflated: clients send up to 512,000, more than ours does, and lose what
- * is refused.
- */
-export const batchBytesMax = 512_000
+/** What cannot be compressed grows a little when it is: room for that beside the limit of a batch. */
+const gzipOverheadBytes = 4_096
+
+/** Bytes that the body of a request may have as it comes over the wire. */
+export const wireBytesMax: number = limits.intakeBatchBytesMax + gzipOverheadBytes
 
 const inflateGzip = promisify(gunzip)
 const gzipMagic = Buffer.of(0x1f, 0x8b)
@@ -34,7 +34,7 @@ export async function decodeBody(
     /\bgzip\b/i.test(contentEncoding ?? '') || wire.subarray(0, gzipMagic.length).equals(gzipMagic)
   const bytes = isGzip ? await inflated(wire) : wire
   if (!Buffer.isBuffer(bytes)) return bytes
-  if (bytes.length > batchBytesMax) return batchTooLarge()
+  if (bytes.length > limits.intakeBatchBytesMax) return batchTooLarge()
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8').replace(/^\u{feff}/u, ''))
     return { kind: 'document', value, bytes: bytes.length }
@@ -46,13 +46,13 @@ export async function decodeBody(
 
 /** Refuses a batch for its size. */
 export function batchTooLarge(): Refusal {
-  const message = `Exceeds the payload limit: a batch may have ${batchBytesMax} bytes`
+  const message = `Exceeds the payload limit: a batch may have ${limits.intakeBatchBytesMax} bytes`
   return refuse('batch_too_large', message)
 }
 
 async function inflated(bytes: Buffer): Promise<Buffer | Refusal> {
   try {
-    return await inflateGzip(bytes, { maxOutputLength: batchBytesMax })
+    return await inflateGzip(bytes, { maxOutputLength: limits.intakeBatchBytesMax })
   } catch (error) {
     if (systemCode(error) === 'ERR_BUFFER_TOO_LARGE') return batchTooLarge()
     return refuse('invalid_gzip', 'The body is not valid gzip')

@@ -1,4 +1,5 @@
 /** What clients of Segment's protocol post to: authenticate, read, take in, answer. */
+export { faultAnswer as trackingFaultAnswer } from './answer.ts'
 export { trackingApp } from './app.ts'
 export type {
   CountedCalls,

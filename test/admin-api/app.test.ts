@@ -235,7 +235,7 @@ const rows: readonly Row[] = [
     'a longer body',
     '/v1/deliveries/retry',
     post(`{"user":"${'x'.repeat(64 * 1024 - 10)}"}`),
-    { status: 413, body: refusal('body_too_large'), headers: { connection: 'close' } },
+    { status: 413, body: refusal('body_too_large'), headers: { connection: 'keep-alive' } },
   ],
   [
     'a compressed body',

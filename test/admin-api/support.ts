@@ -1,6 +1,12 @@
 import { request } from 'undici'
 import { onTestFinished } from 'vitest'
-import { adminApp, Metrics, queueStates, type AdminApiOptions } from '../../src/admin-api/index.ts'
+import {
+  adminApp,
+  adminFaultAnswer,
+  Metrics,
+  queueStates,
+  type AdminApiOptions,
+} from '../../src/admin-api/index.ts'
 import { listen } from '../../src/http/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { MemoryStore } from '../../src/store/index.ts'
@@ -13,13 +19,15 @@ export const token = 'not-a-real-token'
 export interface AdminSettings {
   readonly samples?: readonly Sample[]
   readonly options?: Partial<AdminApiOptions>
+  readonly clock?: ManualClock
 }
 
 /** An admin API on a port of its own, until the test ends. */
-export async function startAdmin({ samples = [], options = {} }: AdminSettings = {}) {
+export async function startAdmin(settings: AdminSettings = {}) {
+  const { samples = [], options = {}, clock = new ManualClock(nowMs) } = settings
   const store = new MemoryStore()
   await addSamples(store, samples)
-  const { runtime, warnings } = recordingRuntime(new ManualClock(nowMs))
+  const { runtime, warnings } = recordingRuntime(clock)
   const metrics = new Metrics({ queues: () => queueStates(store, ['crm', 'mail']), runtime })
   const app = adminApp({
     token,
@@ -31,7 +39,8 @@ export async function startAdmin({ samples = [], options = {} }: AdminSettings =
     runtime,
     ...options,
   })
-  const listening = await listen(app, { host: '127.0.0.1', port: 0 })
+  const address = { host: '127.0.0.1', port: 0 }
+  const listening = await listen(app, address, { answerFault: adminFaultAnswer })
   onTestFinished(() => listening.close())
   const { url, port } = listening
   return { url, port, store, metrics, warnings }

@@ -6,6 +6,7 @@ test('limits are those of the specification and of the tracking protocol, and st
     callBytesMax: 32_768,
     callNestingMax: 500,
     batchBytesMax: 500_000,
+    intakeBatchBytesMax: 512_000,
     intakeBatchEventsMax: 2_500,
     endpointsMax: 5,
     endpointDeadlineMs: 5_000,

@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
+import { bodyDeadlineMs } from '../../src/http/index.ts'
 import { limits } from '../../src/model/index.ts'
-import { bodyDeadlineMs } from '../../src/receiver/read-body.ts'
 import { createRuntime } from '../../src/runtime/index.ts'
 import {
   dial,

@@ -1,10 +1,9 @@
-import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
 import { request } from 'undici'
 import { onTestFinished } from 'vitest'
 import { Receiver, type ReceivedEvent, type ReceiverOptions } from '../../src/receiver/index.ts'
-import { ManualClock } from '../../src/runtime/index.ts'
 import { signBody } from '../../src/webhook/index.ts'
+
+export { dial, readAll, WatchedClock } from '../http/raw-client.ts'
 
 export const secret = 'not-a-real-secret'
 
@@ -44,23 +43,6 @@ export function signed(body: string | Buffer, key = secret): Readonly<Record<str
   return { 'x-signature': signBody(body, key) }
 }
 
-/** A connection that says what it is told, whether or not it is HTTP. */
-export async function dial(port: number): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1')
-  // A receiver may well reset a connection that misbehaves.
-  socket.on('error', () => undefined)
-  await once(socket, 'connect')
-  return socket
-}
-
-/** Everything that arrives until the other side ends the connection. */
-export async function readAll(socket: Socket): Promise<string> {
-  const chunks: Buffer[] = []
-  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
-  await new Promise((resolve) => socket.once('close', resolve))
-  return Buffer.concat(chunks).toString('utf8')
-}
-
 /** A request as it goes over the wire; the connection closes after its answer. */
 export function rawPost(target: string, body: string, headers: readonly string[] = []): string {
   const length = `Content-Length: ${Buffer.byteLength(body)}`
@@ -81,26 +63,4 @@ export function nextEvent(receiver: Receiver): Promise<ReceivedEvent> {
       resolve(event)
     })
   })
-}
-
-/** A manual clock that says when somebody begins to wait for a given time, and counts holds. */
-export class WatchedClock extends ManualClock {
-  readonly #watches = new Map<number, () => void>()
-  holds = 0
-
-  /** Resolves once a task is scheduled that long from its moment. */
-  scheduled(delayMs: number): Promise<void> {
-    return new Promise((resolve) => this.#watches.set(delayMs, resolve))
-  }
-
-  override schedule(delayMs: number, task: () => void): ReturnType<ManualClock['schedule']> {
-    const timer = super.schedule(delayMs, task)
-    this.#watches.get(delayMs)?.()
-    return timer
-  }
-
-  override hold(): () => void {
-    this.holds++
-    return () => this.holds--
-  }
 }

@@ -24,7 +24,7 @@ describe.each([
         ...answerHeaders,
       },
     ])
-    expect([typeof date, connection, keepAlive]).toEqual(['string', 'keep-alive', 'timeout=5'])
+    expect([typeof date, connection, keepAlive]).toEqual(['string', 'keep-alive', 'timeout=75'])
   })
 })
 

@@ -1,5 +1,4 @@
 import { EventEmitter, once } from 'node:events'
-import { connect, type Socket } from 'node:net'
 import { request } from 'undici'
 import { onTestFinished } from 'vitest'
 import { listen } from '../../src/http/index.ts'
@@ -10,12 +9,15 @@ import { MemoryStore } from '../../src/store/index.ts'
 import {
   SourceDirectory,
   trackingApp,
+  trackingFaultAnswer,
   type CountedCalls,
   type RefusedRequest,
   type TrackingApiOptions,
   type TrackingObserver,
   type TrackingSource,
 } from '../../src/tracking-api/index.ts'
+
+export { dial, postHead, readAll } from '../http/raw-client.ts'
 
 /** 2026-01-02T03:04:05.678Z, where the clocks of these tests stand. */
 export const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
@@ -108,7 +110,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     observer: { calls: (calls) => counted.push(calls), refused: (one) => refused.push(one) },
     ...replacements,
   })
-  const listening = await listen(app, { host: '127.0.0.1', port: 0 })
+  const address = { host: '127.0.0.1', port: 0 }
+  const listening = await listen(app, address, { answerFault: trackingFaultAnswer })
   onTestFinished(() => listening.close(0))
   return {
     url: listening.url,
@@ -182,20 +185,4 @@ export async function send(url: string, sent: Sent): Promise<Reply> {
 /** The header that says who sends. */
 export function basic(user: string): Readonly<Record<string, string>> {
   return { authorization: `Basic ${Buffer.from(user).toString('base64')}` }
-}
-
-/** A connection that says what it is told, whether or not it is HTTP. */
-export async function dial(port: number): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1')
-  socket.on('error', () => undefined)
-  await once(socket, 'connect')
-  return socket
-}
-
-/** Everything that arrives until the other side ends the connection. */
-export async function readAll(socket: Socket): Promise<string> {
-  const chunks: Buffer[] = []
-  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
-  await new Promise((resolve) => socket.once('close', resolve))
-  return Buffer.concat(chunks).toString('latin1')
 }
