@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http'
 import {
   adminApp,
+  adminFaultAnswer,
   healthHandler,
   Metrics,
   queueStates,
@@ -14,7 +15,7 @@ import type { IntakeBatch, IntakeResult } from '../intake/index.ts'
 import { EvrouteError, messageOf } from '../model/index.ts'
 import { createRuntime, sleep, type Runtime, type Timer } from '../runtime/index.ts'
 import { MemoryStore, openStore } from '../store/index.ts'
-import { SourceDirectory, trackingApp } from '../tracking-api/index.ts'
+import { SourceDirectory, trackingApp, trackingFaultAnswer } from '../tracking-api/index.ts'
 import { replayArchive } from './archive-replay.ts'
 import {
   changesBetween,
@@ -348,13 +349,16 @@ async function storeOf({ store }: Configuration): Promise<DeliveryStore> {
   return store === 'memory:' ? new MemoryStore({ pendingMax: Infinity }) : openStore(store)
 }
 
+/** What a request is answered that has a fault, on each port as its clients know it. */
+const faultAnswers = { listen: trackingFaultAnswer, admin: adminFaultAnswer }
+
 async function listenFor(
   setting: 'listen' | 'admin',
   handler: RequestListener,
   address: ListenAddress,
 ): Promise<Listening> {
   try {
-    return await listen(handler, address)
+    return await listen(handler, address, { answerFault: faultAnswers[setting] })
   } catch (error) {
     if (!(error instanceof EvrouteError) || error.code !== 'port_in_use') throw error
     const { code, message } = error
