@@ -1,4 +1,5 @@
 import type { DeliveryLedger, EventType, Lane, RequestRecord } from '../model/index.ts'
+import type { DeliveryKey } from './delivery-id.ts'
 import type { DeliveryProgress } from './store-port.ts'
 
 /** Where a delivery stands, as the log knows it: what is being sent is pending. */
@@ -64,6 +65,26 @@ export interface DeliveryFilter {
   readonly untilMs?: number | undefined
 }
 
+/** A page of deliveries. */
+export interface ListRequest {
+  /** Which are meant. */
+  readonly filter: DeliveryFilter
+  /** At the most so many. */
+  readonly limit: number
+  /** Only those with a lower id: the last one of the page before. */
+  readonly beforeId?: number | undefined
+}
+
+/** Deliveries to retry by hand. */
+export interface RetryRequest {
+  /** When they are due, in milliseconds since 1970; what failed later is left alone. */
+  readonly nowMs: number
+  /** Which are meant. */
+  readonly filter: DeliveryFilter
+  /** At the most so many. */
+  readonly limit: number
+}
+
 /** What of a store is to be forgotten: moments, in milliseconds since 1970. */
 export interface PurgeRequest {
   /** Now: when what is given up here came to its end. */
@@ -109,18 +130,9 @@ export interface StoreAudit {
  */
 export interface DeliveryLog {
   /** Deliveries that the filter names, those with the greatest ids first. */
-  list(request: {
-    readonly filter: DeliveryFilter
-    /** At the most so many. */
-    readonly limit: number
-    /** Only those with a lower id: the last one of the page before. */
-    readonly beforeId?: number | undefined
-  }): Promise<readonly LoggedDelivery[]>
+  list(request: ListRequest): Promise<readonly LoggedDelivery[]>
   /** One delivery with its text and its requests; undefined when there is none. */
-  story(request: {
-    readonly destinationId: string
-    readonly id: number
-  }): Promise<DeliveryStory | undefined>
+  story(key: DeliveryKey): Promise<DeliveryStory | undefined>
   /**
    * Makes deliveries due at once in the lane `manual`, with a new retry window and every endpoint asked
    * again: those of the filter that failed or expired, or that wait for a retry. What came to its end,
@@ -129,11 +141,7 @@ export interface DeliveryLog {
    *
    * @returns how many it was: fewer than `limit` once none is left
    */
-  retry(request: {
-    readonly nowMs: number
-    readonly filter: DeliveryFilter
-    readonly limit: number
-  }): Promise<number>
+  retry(request: RetryRequest): Promise<number>
   /** Forgets what is old; the ledger keeps its totals. */
   purge(request: PurgeRequest): Promise<PurgeResult>
   /** The books beside what is there, at one moment. */

@@ -116,6 +116,44 @@ export interface DueTime {
   readonly dueAtMs: number
 }
 
+/** Events to take in, as one batch. */
+export interface AddRequest {
+  /** When they were accepted. */
+  readonly nowMs: number
+  /** An event is a duplicate when its messageId was added at this moment or after. */
+  readonly seenSinceMs: number
+  /** The events. */
+  readonly events: readonly NewEvent[]
+  /** What to hand over; a destination stands in it once at the most. */
+  readonly handOver: readonly Room[]
+}
+
+/** What became of a batch that was added. */
+export interface AddResult {
+  /** What became of each event, in order. */
+  readonly outcomes: readonly AddOutcome[]
+  /** What was handed over. */
+  readonly leased: readonly LeasedDelivery[]
+}
+
+/** Deliveries to lease. */
+export interface ClaimRequest {
+  /** When the leases begin. */
+  readonly nowMs: number
+  /** How many of each lane. */
+  readonly shares: readonly Share[]
+}
+
+/** Leases to end, and requests to write to the log, as one batch. */
+export interface SettleRequest {
+  /** When the leases end. */
+  readonly nowMs: number
+  /** How they end. */
+  readonly settlements: readonly Settlement[]
+  /** What was sent. */
+  readonly requests: readonly RequestRecord[]
+}
+
 /**
  * Where deliveries wait: the port that the delivery room owns and every engine implements.
  *
@@ -131,33 +169,14 @@ export interface DeliveryStore extends DeliveryLog {
    * What the caller has room for is handed over at once, leased, in the order of the events; the rest
    * waits in the lane `first`.
    */
-  add(batch: {
-    readonly nowMs: number
-    /** An event is a duplicate when its messageId was added at this moment or after. */
-    readonly seenSinceMs: number
-    readonly events: readonly NewEvent[]
-    /** What to hand over; a destination stands in it once at the most. */
-    readonly handOver: readonly Room[]
-  }): Promise<{
-    /** What became of each event, in order. */
-    readonly outcomes: readonly AddOutcome[]
-    /** What was handed over. */
-    readonly leased: readonly LeasedDelivery[]
-  }>
+  add(batch: AddRequest): Promise<AddResult>
   /** Leases deliveries that are due, oldest due first within a lane, then lowest id. */
-  claim(request: {
-    readonly nowMs: number
-    readonly shares: readonly Share[]
-  }): Promise<readonly LeasedDelivery[]>
+  claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]>
   /**
    * Ends leases and writes requests to the log, together. Settling a lease that has ended already
    * changes nothing; a request is written whatever became of its delivery.
    */
-  settle(batch: {
-    readonly nowMs: number
-    readonly settlements: readonly Settlement[]
-    readonly requests: readonly RequestRecord[]
-  }): Promise<void>
+  settle(batch: SettleRequest): Promise<void>
   /** When the first delivery of each lane of these destinations can be claimed; none for an empty lane. */
   nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]>
   /**

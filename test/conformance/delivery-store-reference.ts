@@ -1,5 +1,6 @@
 import type {
   AddOutcome,
+  AddRequest,
   DeliveryFilter,
   DeliveryProgress,
   DueTime,
@@ -7,7 +8,6 @@ import type {
   LeasedDelivery,
   NewEvent,
   PurgeRequest,
-  Room,
   Settlement,
   Share,
   StoreAudit,
@@ -50,11 +50,10 @@ export class Reference {
   readonly #purged: KnownDelivery[] = []
   #seen: { readonly key: string; readonly atMs: number }[] = []
 
-  add(batch: {
-    readonly seenSinceMs: number
-    readonly events: readonly NewEvent[]
-    readonly handOver: readonly Room[]
-  }): { readonly outcomes: readonly AddOutcome[]; readonly leased: readonly string[] } {
+  add(batch: Omit<AddRequest, 'nowMs'>): {
+    readonly outcomes: readonly AddOutcome[]
+    readonly leased: readonly string[]
+  } {
     const earlier = this.deliveries.length
     const outcomes = batch.events.map((event) => this.#addOne(event, batch.seenSinceMs))
     this.#outcomes.push(...outcomes)

@@ -1,7 +1,9 @@
 import { expect } from 'vitest'
 import type {
   AddOutcome,
+  AddResult,
   DeliveryFilter,
+  DeliveryKey,
   DeliveryProgress,
   DeliveryStore,
   DeliveryStory,
@@ -138,10 +140,7 @@ export class StoreUnderTest {
   add(
     newEvents: readonly NewEvent[],
     options: { atMs?: number; seenSinceMs?: number; handOver?: readonly Room[] } = {},
-  ): Promise<{
-    readonly outcomes: readonly AddOutcome[]
-    readonly leased: readonly LeasedDelivery[]
-  }> {
+  ): Promise<AddResult> {
     const { atMs = nowMs, seenSinceMs = 0, handOver = [] } = options
     return this.store.add({ nowMs: atMs, seenSinceMs, events: newEvents, handOver })
   }
@@ -217,13 +216,7 @@ export class StoreUnderTest {
   }
 
   /** A delivery that the log has. */
-  async story({
-    destinationId,
-    id,
-  }: {
-    readonly destinationId: string
-    readonly id: number
-  }): Promise<DeliveryStory> {
+  async story({ destinationId, id }: DeliveryKey): Promise<DeliveryStory> {
     const story = await this.store.story({ destinationId, id })
     expect(story).toBeDefined()
     return story!

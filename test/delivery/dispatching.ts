@@ -1,12 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   Dispatcher,
+  type AddRequest,
+  type AddResult,
+  type ClaimRequest,
   type DeliveryStore,
   type DispatcherOptions,
   type DispatchTarget,
   type DueTime,
   type LeasedDelivery,
   type NewEvent,
+  type SettleRequest,
 } from '../../src/delivery/index.ts'
 import type { Endpoint, Lane } from '../../src/model/index.ts'
 import { ManualClock, type Clock } from '../../src/runtime/index.ts'
@@ -77,17 +81,15 @@ export class HookedStore extends MemoryStore {
   before: (step: Step) => Promise<void> = () => Promise.resolve()
   after: (step: Step) => Promise<void> = () => Promise.resolve()
 
-  override add(batch: Parameters<DeliveryStore['add']>[0]): ReturnType<DeliveryStore['add']> {
+  override add(batch: AddRequest): Promise<AddResult> {
     return this.#between('add', () => super.add(batch))
   }
 
-  override claim(
-    request: Parameters<DeliveryStore['claim']>[0],
-  ): Promise<readonly LeasedDelivery[]> {
+  override claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]> {
     return this.#between('claim', () => super.claim(request))
   }
 
-  override settle(batch: Parameters<DeliveryStore['settle']>[0]): Promise<void> {
+  override settle(batch: SettleRequest): Promise<void> {
     return this.#between('settle', () => super.settle(batch))
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { DeliveryStore, Settlement } from '../../src/delivery/index.ts'
+import type { Settlement, SettleRequest } from '../../src/delivery/index.ts'
 import { Outbox } from '../../src/delivery/outbox.ts'
 import type { RequestRecord } from '../../src/model/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
@@ -7,8 +7,6 @@ import { gate, type Gate } from '../support/gate.ts'
 import { startMs } from '../support/recording-runtime.ts'
 import { quiet } from './dispatching.ts'
 import { leased, urlOf } from './samples.ts'
-
-type Batch = Parameters<DeliveryStore['settle']>[0]
 
 const delivered = (id: number): Settlement => ({
   kind: 'delivered',
@@ -32,8 +30,8 @@ const requestOf = (deliveryId: number): RequestRecord => ({
 })
 
 /** An outbox over a store that writes each batch once its gate is open. */
-function outboxOf(write: (batch: Batch) => Promise<void>) {
-  const batches: Batch[] = []
+function outboxOf(write: (batch: SettleRequest) => Promise<void>) {
+  const batches: SettleRequest[] = []
   const told: string[] = []
   const clock = new ManualClock(startMs)
   let holds = 0
@@ -59,7 +57,7 @@ function outboxOf(write: (batch: Batch) => Promise<void>) {
   return { outbox, batches, told, clock, held: () => holds }
 }
 
-const ids = ({ settlements }: Batch): readonly number[] =>
+const ids = ({ settlements }: SettleRequest): readonly number[] =>
   settlements.map(({ delivery }) => delivery.id)
 
 describe('a batch', () => {

@@ -1,20 +1,25 @@
 import type {
   AddOutcome,
+  AddRequest,
+  AddResult,
+  ClaimRequest,
   DeliveryFilter,
+  DeliveryKey,
   DeliveryStore,
   DeliveryStory,
   DueTime,
   LeasedDelivery,
+  ListRequest,
   LoggedDelivery,
   NewEvent,
   PurgeRequest,
   PurgeResult,
-  Room,
+  RetryRequest,
   Settlement,
-  Share,
+  SettleRequest,
   StoreAudit,
 } from '../../delivery/index.ts'
-import { EvrouteError, type DeliveryLedger, type RequestRecord } from '../../model/index.ts'
+import { EvrouteError, type DeliveryLedger } from '../../model/index.ts'
 import { Books } from './books.ts'
 import { meets } from './delivery-filter.ts'
 import { RecentKeys } from './recent-keys.ts'
@@ -81,15 +86,7 @@ export class MemoryStore implements DeliveryStore {
     this.#settled = new SettledLog(options.settledMax ?? settledMaxDefault)
   }
 
-  async add(batch: {
-    readonly nowMs: number
-    readonly seenSinceMs: number
-    readonly events: readonly NewEvent[]
-    readonly handOver: readonly Room[]
-  }): Promise<{
-    readonly outcomes: readonly AddOutcome[]
-    readonly leased: readonly LeasedDelivery[]
-  }> {
+  async add(batch: AddRequest): Promise<AddResult> {
     while (!this.#closed && this.#isFull()) {
       await new Promise<void>((resolve) => this.#roomWaiters.push(resolve))
     }
@@ -101,22 +98,16 @@ export class MemoryStore implements DeliveryStore {
     return { outcomes, leased: this.#handOver(taken.added, room) }
   }
 
-  async claim(request: {
-    readonly nowMs: number
-    readonly shares: readonly Share[]
-  }): Promise<readonly LeasedDelivery[]> {
+  async claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]> {
     await this.#open()
     return request.shares.flatMap((share) => this.#waiting.take(share).map(lease))
   }
 
-  async settle(batch: {
-    readonly nowMs: number
-    readonly settlements: readonly Settlement[]
-    readonly requests: readonly RequestRecord[]
-  }): Promise<void> {
+  async settle(batch: SettleRequest): Promise<void> {
     await this.#open()
     for (const request of batch.requests) {
-      this.#find(request.destinationId, request.deliveryId)?.requests.push(request)
+      const { destinationId, deliveryId: id } = request
+      this.#find({ destinationId, id })?.requests.push(request)
     }
     for (const settlement of batch.settlements) this.#settleOne(settlement, batch.nowMs)
     this.#letIn()
@@ -134,11 +125,7 @@ export class MemoryStore implements DeliveryStore {
     return this.#books.ledger(request?.destinationId)
   }
 
-  async list(request: {
-    readonly filter: DeliveryFilter
-    readonly limit: number
-    readonly beforeId?: number | undefined
-  }): Promise<readonly LoggedDelivery[]> {
+  async list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
     await this.#open()
     const { filter, limit, beforeId = Infinity } = request
     return this.#thatMeet(filter)
@@ -148,22 +135,15 @@ export class MemoryStore implements DeliveryStore {
       .map(loggedDelivery)
   }
 
-  async story(request: {
-    readonly destinationId: string
-    readonly id: number
-  }): Promise<DeliveryStory | undefined> {
+  async story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
     await this.#open()
-    const delivery = this.#find(request.destinationId, request.id)
+    const delivery = this.#find(key)
     if (delivery === undefined) return undefined
     const requests = delivery.requests.toSorted((a, b) => a.atMs - b.atMs)
     return { ...loggedDelivery(delivery), body: delivery.body, requests }
   }
 
-  async retry(request: {
-    readonly nowMs: number
-    readonly filter: DeliveryFilter
-    readonly limit: number
-  }): Promise<number> {
+  async retry(request: RetryRequest): Promise<number> {
     await this.#open()
     const { nowMs, filter, limit } = request
     const chosen = this.#thatMeet(filter)
@@ -311,7 +291,7 @@ export class MemoryStore implements DeliveryStore {
     this.#settled.add(delivery)
   }
 
-  #find(destinationId: string, id: number): StoredDelivery | undefined {
+  #find({ destinationId, id }: DeliveryKey): StoredDelivery | undefined {
     const delivery = this.#pending.get(id) ?? this.#settled.get(id)
     return delivery?.destinationId === destinationId ? delivery : undefined
   }

@@ -1,33 +1,21 @@
 import type {
   AddOutcome,
+  AddRequest,
+  AddResult,
   DueTime,
   LeasedDelivery,
   NewEvent,
-  Room,
   Settlement,
+  SettleRequest,
   Share,
 } from '../../delivery/index.ts'
-import { lanes, type RequestRecord } from '../../model/index.ts'
+import { lanes } from '../../model/index.ts'
 import type { Counts } from './counts.ts'
 import type { Leases } from './leases.ts'
 import type { LaneOf, Statements } from './statements.ts'
 
-/** What is added, and when. */
-export interface Batch {
-  readonly nowMs: number
-  readonly seenSinceMs: number
-  readonly events: readonly NewEvent[]
-  readonly handOver: readonly Room[]
-}
-
 /** A settlement after which nothing is left to do. */
 type Ending = Extract<Settlement, { readonly attempts: number }>
-
-/** What became of a batch. */
-export interface Added {
-  readonly outcomes: readonly AddOutcome[]
-  readonly leased: readonly LeasedDelivery[]
-}
 
 /** Takes deliveries in, gives them out and settles them; whoever calls it begins and ends transactions. */
 export class DeliveryQueue {
@@ -42,7 +30,7 @@ export class DeliveryQueue {
   }
 
   /** Writes events with their deliveries, and gives out what there is room for. */
-  add(batch: Batch): Added {
+  add(batch: AddRequest): AddResult {
     const rooms = new Map(batch.handOver.map((room) => [room.destinationId, room.deliveriesMax]))
     const leased: LeasedDelivery[] = []
     const give = (delivery: LeasedDelivery): void => {
@@ -83,11 +71,7 @@ export class DeliveryQueue {
   }
 
   /** Writes settlements whose leases have not ended, and requests. */
-  settle(batch: {
-    readonly nowMs: number
-    readonly settlements: readonly Settlement[]
-    readonly requests: readonly RequestRecord[]
-  }): void {
+  settle(batch: SettleRequest): void {
     for (const request of batch.requests) this.#statements.addRequest(request)
     for (const settlement of batch.settlements) this.#settleOne(settlement, batch.nowMs)
   }
@@ -105,7 +89,11 @@ export class DeliveryQueue {
     return claimed
   }
 
-  #addEvent(event: NewEvent, batch: Batch, give: (delivery: LeasedDelivery) => void): AddOutcome {
+  #addEvent(
+    event: NewEvent,
+    batch: AddRequest,
+    give: (delivery: LeasedDelivery) => void,
+  ): AddOutcome {
     const { deliveries, messageId, type } = event
     const outcome = this.#outcomeOf(event, batch)
     this.#counts.add('accepted', 1)
@@ -125,7 +113,7 @@ export class DeliveryQueue {
     return outcome
   }
 
-  #outcomeOf(event: NewEvent, batch: Batch): AddOutcome {
+  #outcomeOf(event: NewEvent, batch: AddRequest): AddOutcome {
     if (!this.#statements.see(event, batch)) return 'duplicate'
     return event.deliveries.length === 0 ? 'filtered' : 'routed'
   }

@@ -1,6 +1,7 @@
 import type {
-  DeliveryFilter,
+  DeliveryKey,
   DeliveryStory,
+  ListRequest,
   LoggedDelivery,
   LoggedState,
   StoreAudit,
@@ -62,11 +63,7 @@ export class LogReader {
   }
 
   /** Deliveries that a filter names, those with the greatest ids first. */
-  list(request: {
-    readonly filter: DeliveryFilter
-    readonly limit: number
-    readonly beforeId?: number | undefined
-  }): readonly LoggedDelivery[] {
+  list(request: ListRequest): readonly LoggedDelivery[] {
     const { filter, limit, beforeId = Number.MAX_SAFE_INTEGER } = request
     const { sql, values } = conditionsOf(filter)
     const statement = this.#database.prepare(`
@@ -83,7 +80,7 @@ export class LogReader {
   }
 
   /** One delivery with its text and its requests; undefined when there is none. */
-  story(key: { destinationId: string; id: number }): DeliveryStory | undefined {
+  story(key: DeliveryKey): DeliveryStory | undefined {
     const destinationId = toStored(key.destinationId)
     const row = this.#delivery.get(destinationId, key.id) as LoggedRow | undefined
     if (row === undefined) return undefined

@@ -1,9 +1,9 @@
 import type {
-  DeliveryFilter,
   EndedCounts,
   LoggedState,
   PurgeRequest,
   PurgeResult,
+  RetryRequest,
 } from '../../delivery/index.ts'
 import { lanes } from '../../model/index.ts'
 import type { Counts } from './counts.ts'
@@ -91,16 +91,12 @@ export class LogWriter {
   }
 
   /** Makes deliveries due at once, and says how many. */
-  retry(request: {
-    readonly nowMs: number
-    readonly filter: DeliveryFilter
-    readonly limit: number
-  }): number {
+  retry(request: RetryRequest): number {
     const { nowMs, filter, limit } = request
     let left = limit
     for (const destinationId of this.#destinationIds.of(filter)) {
       if (left <= 0) break
-      const rows = this.#toRetry(destinationId, { nowMs, filter, limit: left })
+      const rows = this.#toRetry(destinationId, { ...request, limit: left })
       for (const { id, state } of rows) {
         this.#retryOne.run(nowMs, destinationId, id)
         this.#counts.addFor(fromStored(destinationId), 'pending', 1)
@@ -121,10 +117,7 @@ export class LogWriter {
     return { rows: delivered + failed + abandoned + seen, abandoned }
   }
 
-  #toRetry(
-    destinationId: string,
-    { nowMs, filter, limit }: { nowMs: number; filter: DeliveryFilter; limit: number },
-  ): readonly RetriedRow[] {
+  #toRetry(destinationId: string, { nowMs, filter, limit }: RetryRequest): readonly RetriedRow[] {
     const leasedIds = this.#leases?.idsOf(fromStored(destinationId)) ?? noIds
     const { sql, values } = conditionsOf(filter)
     const rows: RetriedRow[] = []

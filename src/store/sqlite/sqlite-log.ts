@@ -1,10 +1,12 @@
 import type {
-  DeliveryFilter,
+  DeliveryKey,
   DeliveryLog,
   DeliveryStory,
+  ListRequest,
   LoggedDelivery,
   PurgeRequest,
   PurgeResult,
+  RetryRequest,
   StoreAudit,
 } from '../../delivery/index.ts'
 import { EvrouteError } from '../../model/index.ts'
@@ -86,26 +88,15 @@ export class SqliteLog implements DeliveryLog {
     }
   }
 
-  list(request: {
-    readonly filter: DeliveryFilter
-    readonly limit: number
-    readonly beforeId?: number | undefined
-  }): Promise<readonly LoggedDelivery[]> {
+  list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
     return this.#use(() => this.#reader.list(request))
   }
 
-  story(request: {
-    readonly destinationId: string
-    readonly id: number
-  }): Promise<DeliveryStory | undefined> {
-    return this.#use(() => this.#reader.story(request))
+  story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
+    return this.#use(() => this.#reader.story(key))
   }
 
-  retry(request: {
-    readonly nowMs: number
-    readonly filter: DeliveryFilter
-    readonly limit: number
-  }): Promise<number> {
+  retry(request: RetryRequest): Promise<number> {
     return this.#use(() => this.#write(() => this.#writer.retry(request)))
   }
 

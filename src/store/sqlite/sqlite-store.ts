@@ -1,25 +1,26 @@
 import type {
-  AddOutcome,
-  DeliveryFilter,
+  AddRequest,
+  AddResult,
+  ClaimRequest,
+  DeliveryKey,
   DeliveryStore,
   DeliveryStory,
   DueTime,
   LeasedDelivery,
+  ListRequest,
   LoggedDelivery,
-  NewEvent,
   PurgeRequest,
   PurgeResult,
-  Room,
-  Settlement,
-  Share,
+  RetryRequest,
+  SettleRequest,
   StoreAudit,
 } from '../../delivery/index.ts'
-import type { DeliveryLedger, RequestRecord } from '../../model/index.ts'
+import type { DeliveryLedger } from '../../model/index.ts'
 import { Counts } from './counts.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { busyTimeoutMs, openDatabase, type Database } from './database.ts'
 import { DeliveryLock } from './delivery-lock.ts'
-import { DeliveryQueue, type Added } from './delivery-queue.ts'
+import { DeliveryQueue } from './delivery-queue.ts'
 import { expectFolder, expectOneName } from './expect-file.ts'
 import { FileGuard } from './file-guard.ts'
 import { Leases } from './leases.ts'
@@ -102,17 +103,9 @@ export class SqliteStore implements DeliveryStore {
     }
   }
 
-  async add(batch: {
-    readonly nowMs: number
-    readonly seenSinceMs: number
-    readonly events: readonly NewEvent[]
-    readonly handOver: readonly Room[]
-  }): Promise<{
-    readonly outcomes: readonly AddOutcome[]
-    readonly leased: readonly LeasedDelivery[]
-  }> {
+  async add(batch: AddRequest): Promise<AddResult> {
     let leased: readonly LeasedDelivery[] = []
-    const add = (): Added => {
+    const add = (): AddResult => {
       const added = this.#queue.add(batch)
       leased = added.leased
       return added
@@ -123,21 +116,14 @@ export class SqliteStore implements DeliveryStore {
     })
   }
 
-  claim(request: {
-    readonly nowMs: number
-    readonly shares: readonly Share[]
-  }): Promise<readonly LeasedDelivery[]> {
+  claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]> {
     return this.#read(() => {
       this.#guard.expectAlone()
       return this.#queue.claim(request.shares)
     })
   }
 
-  async settle(batch: {
-    readonly nowMs: number
-    readonly settlements: readonly Settlement[]
-    readonly requests: readonly RequestRecord[]
-  }): Promise<void> {
+  async settle(batch: SettleRequest): Promise<void> {
     // Only the leases they were given out with: settling twice changes nothing.
     const settlements = batch.settlements.filter(({ delivery }) => this.#leases.beginEnd(delivery))
     try {
@@ -158,26 +144,15 @@ export class SqliteStore implements DeliveryStore {
     return this.#read(() => this.#counts.ledger(request?.destinationId))
   }
 
-  list(request: {
-    readonly filter: DeliveryFilter
-    readonly limit: number
-    readonly beforeId?: number | undefined
-  }): Promise<readonly LoggedDelivery[]> {
+  list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
     return this.#read(() => this.#reader.list(request))
   }
 
-  story(request: {
-    readonly destinationId: string
-    readonly id: number
-  }): Promise<DeliveryStory | undefined> {
-    return this.#read(() => this.#reader.story(request))
+  story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
+    return this.#read(() => this.#reader.story(key))
   }
 
-  retry(request: {
-    readonly nowMs: number
-    readonly filter: DeliveryFilter
-    readonly limit: number
-  }): Promise<number> {
+  retry(request: RetryRequest): Promise<number> {
     return this.#write(() => this.#writer.retry(request))
   }
 
