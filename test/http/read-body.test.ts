@@ -7,13 +7,13 @@ import { dial, postHead, WatchedClock, writeBlanks } from './raw-client.ts'
 
 const bytesMax = 1_000
 
-/** A server that reads bodies and answers nothing but 200; with what it read, in order. */
+/** A server that reads bodies and answers nothing but 200; with what it read, and whether it paused. */
 async function startReading(clock = new ManualClock(0)) {
-  const readings = new EventEmitter<{ reading: [BodyReading] }>()
+  const readings = new EventEmitter<{ reading: [BodyReading, boolean] }>()
   const listening = await listen(
     (request, response) =>
       void readBody(request, { bytesMax, clock }).then((reading) => {
-        readings.emit('reading', reading)
+        readings.emit('reading', reading, request.isPaused())
         response.end()
       }),
     { host: '127.0.0.1', port: 0 },
@@ -22,6 +22,7 @@ async function startReading(clock = new ManualClock(0)) {
   return {
     socket: await dial(listening.port),
     nextReading: async () => ((await once(readings, 'reading')) as [BodyReading])[0],
+    nextPause: async () => ((await once(readings, 'reading')) as [unknown, boolean])[1],
   }
 }
 
@@ -62,8 +63,9 @@ describe('readBody', () => {
   })
 
   test('stops reading what goes on beyond sixteen times the limit', async () => {
-    const { socket, nextReading } = await startReading()
+    const { socket, nextReading, nextPause } = await startReading()
     const reading = nextReading()
+    const paused = nextPause()
     socket.write(lengthOf(1_000 * bytesMax))
     await writeBlanks(socket, 16 * bytesMax + 1)
     expect(await reading).toEqual({
@@ -71,6 +73,7 @@ describe('readBody', () => {
       bytes: Buffer.alloc(bytesMax, ' '),
       isRead: false,
     })
+    expect(await paused).toBe(true)
   })
 
   test.each([
