@@ -40,7 +40,8 @@ export async function replayArchive(
       const calls = rows.map(callOfArchivedRow)
       const results = await intake.accept({ sourceId: replaySource, calls })
       for (const result of results) {
-        if (result.kind === 'rejected') continue
+        // An archive has an event twice that was sent twice.
+        if (result.kind === 'rejected' || result.outcome === 'duplicate') continue
         events++
         if (result.outcome === 'routed') deliveries += result.deliveries.length
       }

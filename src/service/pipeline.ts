@@ -117,6 +117,11 @@ export class Pipeline {
     return pending.add(events, (each) => this.#dispatcher.add(each))
   }
 
+  /** Looks at once for what is in the store and nobody told of. */
+  wake(): void {
+    this.#dispatcher.wake()
+  }
+
   /**
    * Resolves once every delivery came to its end, or the pipeline was stopped. In a given store,
    * deliveries whose endpoints were down for a whole retry window stay and are not waited for.

@@ -8,7 +8,6 @@ import {
   type ReplayRequest,
   type ReplayResult,
 } from '../admin-api/index.ts'
-import { Archive } from '../archive/index.ts'
 import type { DeliveryStore } from '../delivery/index.ts'
 import { AddressGuard, listen, type ListenAddress, type Listening } from '../http/index.ts'
 import type { IntakeBatch, IntakeResult } from '../intake/index.ts'
@@ -17,6 +16,7 @@ import { createRuntime, sleep, type Runtime, type Timer } from '../runtime/index
 import { MemoryStore, openStore } from '../store/index.ts'
 import { SourceDirectory, trackingApp, trackingFaultAnswer } from '../tracking-api/index.ts'
 import { replayArchive } from './archive-replay.ts'
+import { Archives } from './archives.ts'
 import {
   changesBetween,
   type Configuration,
@@ -60,8 +60,7 @@ export class Service implements AsyncDisposable {
   readonly #metrics: Metrics
   readonly #board = new DestinationBoard()
   readonly #pending = new PendingCount()
-  readonly #archives = new Map<string, Archive>()
-  readonly #startedAtMs: number
+  readonly #archives: Archives
   readonly #ending = new AbortController()
   readonly #accepting = new Set<Promise<unknown>>()
   #configuration: Configuration
@@ -80,7 +79,7 @@ export class Service implements AsyncDisposable {
     const given = options.runtime ?? createRuntime()
     this.#store = store
     this.#configuration = configuration
-    this.#startedAtMs = given.clock.nowMs()
+    this.#archives = new Archives(given.clock.nowMs())
     this.#metrics = new Metrics({
       queues: () =>
         queueStates(
@@ -192,14 +191,17 @@ export class Service implements AsyncDisposable {
       address,
     )
     this.#listening = [listening]
-    if (admin === undefined) return
-    this.#admin = this.#newAdmin()
-    const adminListening = await listenFor(
-      'admin',
-      (request, response) => this.#admin?.(request, response),
-      { host: '127.0.0.1', port: admin.port },
-    )
-    this.#listening = [listening, adminListening]
+    if (admin !== undefined) {
+      this.#admin = this.#newAdmin()
+      const adminListening = await listenFor(
+        'admin',
+        (request, response) => this.#admin?.(request, response),
+        { host: '127.0.0.1', port: admin.port },
+      )
+      this.#listening = [listening, adminListening]
+    }
+    // What a run before has left is not sent sooner: this one could have failed to start.
+    this.#pipeline.wake()
   }
 
   #newAdmin(): RequestListener | undefined {
@@ -208,7 +210,16 @@ export class Service implements AsyncDisposable {
     const hasArchive = sources.some(({ archive }) => archive !== undefined)
     return adminApp({
       token: admin.token,
-      log: this.#store,
+      log: {
+        list: (request) => this.#store.list(request),
+        story: (request) => this.#store.story(request),
+        audit: () => this.#store.audit(),
+        retry: async (request) => {
+          const count = await this.#store.retry(request)
+          if (count > 0) this.#pipeline.wake()
+          return count
+        },
+      },
       ledger: () => this.#store.ledger(),
       destinations: () => this.#board.states(this.#store),
       ...(hasArchive ? { replay: (request) => this.#replay(request) } : {}),
@@ -233,31 +244,10 @@ export class Service implements AsyncDisposable {
 
   async #takeIn(batch: IntakeBatch): Promise<readonly IntakeResult[]> {
     const results = await this.#pipeline.intake.accept(batch)
+    const source = this.#configuration.sources.find(({ id }) => id === batch.sourceId)
+    await this.#archives.keep(source, results)
     this.#refusedAtMs = -Infinity
-    const archive = this.#archiveOf(batch.sourceId)
-    if (archive === undefined) return results
-    const events = results.flatMap((result) =>
-      result.kind === 'accepted' && result.outcome !== 'duplicate' ? [result.event] : [],
-    )
-    try {
-      await archive.append(events)
-    } catch (error) {
-      // They are stored and will be delivered: a client that sent them again would change nothing.
-      this.#runtime.log.warn('events are not archived', { error: messageOf(error) })
-    }
     return results
-  }
-
-  #archiveOf(sourceId: string): Archive | undefined {
-    const source = this.#configuration.sources.find(({ id }) => id === sourceId)
-    const directory = source?.archive?.directory
-    if (directory === undefined) return undefined
-    let archive = this.#archives.get(directory)
-    if (archive === undefined) {
-      archive = new Archive(directory, this.#startedAtMs)
-      this.#archives.set(directory, archive)
-    }
-    return archive
   }
 
   #replay(request: ReplayRequest): Promise<ReplayResult> {
@@ -280,7 +270,7 @@ export class Service implements AsyncDisposable {
     if (this.#closed !== undefined) return ['The service is closing']
     if (this.#hasFailed) return ['The store failed: nothing is delivered any more']
     if (this.#runtime.clock.nowMs() - this.#refusedAtMs < refusedMs) {
-      return ['The store does not take events']
+      return ['The store or an archive does not take events']
     }
     await this.#store.ledger()
     return []
@@ -319,7 +309,7 @@ export class Service implements AsyncDisposable {
       },
       settled: (delivery) => {
         this.#pending.ended()
-        this.#metrics.settled(delivery, delivery.acceptedAtMs)
+        this.#metrics.settled(delivery)
         observer.settled(delivery)
       },
       endpoint: (change) => {
@@ -340,7 +330,7 @@ export class Service implements AsyncDisposable {
     await this.#pipeline.close()
     // What was stored before the end is archived too.
     await Promise.allSettled(this.#accepting)
-    await Promise.all([...this.#archives.values()].map((archive) => archive.close()))
+    await this.#archives.close()
   }
 }
 

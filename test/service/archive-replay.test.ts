@@ -88,11 +88,17 @@ describe('a replay of archived events', () => {
     expect(await admin('/v1/replay', { all: true })).toMatchObject({ body: { events: 0 } })
   })
 
-  test('takes nothing away where the archive cannot be written', async () => {
-    const { crm, track, reconfigure, warnings } = await startArchiving()
-    await reconfigure(documentFor(crm, { source: { archive: { directory: '/dev/null' } } }))
-    expect(await track('m_1')).toMatchObject({ status: 200 })
+  test('has what could not be archived at first, and was not acknowledged', async () => {
+    const { crm, archive, track, reconfigure, admin } = await startArchiving()
+    const unwritable = { archive: { directory: '/dev/null' } }
+    await reconfigure(documentFor(crm, { source: unwritable }))
+    expect(await track('m_1')).toMatchObject({ status: 503, body: { code: 'store_unavailable' } })
+    // It is stored all the same.
     await crm.received(1)
-    expect(warnings).toMatchObject([{ message: 'events are not archived' }])
+    await reconfigure(documentFor(crm, { source: { archive } }))
+    expect(await track('m_1')).toMatchObject({ status: 200 })
+    expect(await admin('/v1/replay', { all: true })).toMatchObject({
+      body: { events: 1, deliveries: 1 },
+    })
   })
 })

@@ -84,7 +84,7 @@ describe('a service', () => {
     expect(await track('m_1')).toMatchObject(refusedAs(503, 'store_unavailable'))
     expect(await ready()).toEqual({
       status: 503,
-      body: { status: 'not_ready', reasons: ['The store does not take events'] },
+      body: { status: 'not_ready', reasons: ['The store or an archive does not take events'] },
     })
     expect(await admin('/v1/ledger')).toMatchObject({ body: { accepted: 0, deliveries: 0 } })
     expect(endpoint.requests).toEqual([])
@@ -192,6 +192,15 @@ describe('a service', () => {
       expect(await track(`m_${count}`)).toMatchObject(taken)
       await expect.poll(() => settled).toHaveLength(count)
     }
+  })
+
+  test('sends at once what is retried by hand', async () => {
+    const endpoint = await TestEndpoint.start([404, 200])
+    const { track, admin, settled } = await startService(documentFor(endpoint), manualClock())
+    await track('m_1')
+    await expect.poll(() => settled).toMatchObject([{ state: 'failed' }])
+    await admin('/v1/deliveries/retry', { all: true })
+    await expect.poll(() => settled).toMatchObject([{}, { state: 'delivered' }])
   })
 
   test('learns from the store what was retried by hand', async () => {
