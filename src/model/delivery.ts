@@ -75,11 +75,8 @@ export interface SettledDelivery {
   readonly state: Exclude<DeliveryState, 'pending' | 'leased'>
   /** Rounds that were made. */
   readonly attempts: number
-  /**
-   * When its event was accepted, in milliseconds since 1970; of one that was retried by the schedule, when
-   * it was first tried. Absent for one that a person retried.
-   */
-  readonly acceptedAtMs?: number
+  /** When its event was accepted, in milliseconds since 1970. */
+  readonly acceptedAtMs: number
   /** Why it was not delivered; null when it was. */
   readonly reason: string | null
 }

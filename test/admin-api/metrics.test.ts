@@ -24,6 +24,7 @@ const settled: SettledDelivery = {
   destinationId: 'crm',
   state: 'delivered',
   attempts: 1,
+  acceptedAtMs: nowMs - 80,
   reason: null,
 }
 
@@ -96,11 +97,11 @@ describe('the metrics', () => {
 
   test('measure from acceptance to the answer, of what was delivered', async () => {
     const { metrics } = createMetrics()
-    metrics.settled(settled, nowMs - 80)
-    metrics.settled(settled, nowMs - 20_000)
-    metrics.settled(settled, nowMs + 5_000)
-    metrics.settled({ ...settled, state: 'failed' }, nowMs - 1_000)
     metrics.settled(settled)
+    metrics.settled({ ...settled, acceptedAtMs: nowMs - 20_000 })
+    metrics.settled({ ...settled, acceptedAtMs: nowMs + 5_000 })
+    metrics.settled({ ...settled, state: 'failed' })
+    metrics.settled({ ...settled, state: 'expired' })
     const lines = await linesOf(metrics, 'evroute_delivery_latency_seconds')
     expect(lines).toContain('evroute_delivery_latency_seconds_count{destination="crm"} 3')
     expect(lines).toContain('evroute_delivery_latency_seconds_sum{destination="crm"} 20.08')

@@ -23,6 +23,7 @@ test('silentObserver takes whatever it is told', () => {
       destinationId: 'crm',
       state: 'delivered',
       attempts: 1,
+      acceptedAtMs: 0,
       reason: null,
     })
     silentObserver.endpoint({

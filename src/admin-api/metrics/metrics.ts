@@ -88,15 +88,9 @@ export class Metrics implements Observer {
     this.#counters.requests.inc({ destination, outcome })
   }
 
-  /**
-   * A delivery came to its end.
-   *
-   * @param acceptedAtMs - when its event was accepted, in milliseconds since 1970: what the time it
-   * took is measured from
-   */
-  settled({ destinationId: destination, state }: SettledDelivery, acceptedAtMs?: number): void {
+  settled({ destinationId: destination, state, acceptedAtMs }: SettledDelivery): void {
     this.#counters.settled.inc({ destination, state })
-    if (state !== 'delivered' || acceptedAtMs === undefined) return
+    if (state !== 'delivered') return
     const latencyMs = this.#options.runtime.clock.nowMs() - acceptedAtMs
     // A clock that was set back is no reason for less than nothing.
     this.#latency.observe({ destination }, Math.max(latencyMs, 0) / 1_000)

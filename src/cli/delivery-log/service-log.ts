@@ -1,8 +1,11 @@
 import {
   formatDeliveryId,
   type DeliveryFilter,
+  type DeliveryKey,
   type DeliveryStory,
+  type ListRequest,
   type LoggedDelivery,
+  type RetryRequest,
   type StoreAudit,
 } from '../../delivery/index.ts'
 import {
@@ -53,11 +56,7 @@ export class ServiceLog implements AskedLog {
     }
   }
 
-  async list(request: {
-    readonly filter: DeliveryFilter
-    readonly limit: number
-    readonly beforeId?: number | undefined
-  }): Promise<readonly LoggedDelivery[]> {
+  async list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
     const { filter, limit, beforeId } = request
     const query = new URLSearchParams({ limit: String(limit) })
     if (beforeId !== undefined) query.set('before', String(beforeId))
@@ -68,22 +67,14 @@ export class ServiceLog implements AskedLog {
     return deliveries
   }
 
-  async story(request: {
-    readonly destinationId: string
-    readonly id: number
-  }): Promise<DeliveryStory | undefined> {
-    const path = `v1/deliveries/${encodeURIComponent(request.destinationId)}/${request.id}`
+  async story({ destinationId, id }: DeliveryKey): Promise<DeliveryStory | undefined> {
+    const path = `v1/deliveries/${encodeURIComponent(destinationId)}/${id}`
     const reply = await this.#ask({ path })
     // What was purged since it was listed is no fault.
     return refusalOf(reply)?.code === 'not_found' ? undefined : this.#understand(reply, readStory)
   }
 
-  retry(request: {
-    readonly nowMs: number
-    readonly filter: DeliveryFilter
-    readonly limit: number
-  }): Promise<number> {
-    const { filter, limit } = request
+  retry({ filter, limit }: RetryRequest): Promise<number> {
     const conditions = conditionsOf(filter)
     const isAll = Object.values(conditions).every((condition) => condition === undefined)
     const body = { ...conditions, ...(isAll ? { all: true } : {}), limit }

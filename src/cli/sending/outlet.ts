@@ -1,8 +1,9 @@
 import type { BatchRetry } from '../../client/index.ts'
-import type { DeliveryLedger, JsonObject, Rejection, SettledDelivery } from '../../model/index.ts'
+import type { DeliveryLedger, JsonObject, Rejection } from '../../model/index.ts'
 import type { Runtime } from '../../runtime/index.ts'
 import type { OfferResult, RowPlace } from './call-queue.ts'
 import type { SendingOptions } from './sending-options.ts'
+import type { EndedDelivery } from './sending-records.ts'
 
 /** Time that calls and then requests under way are given when a command is interrupted. */
 export const stopGraceMs = 300
@@ -42,7 +43,7 @@ export interface ServiceListener extends OutletListener {
   /** A batch could not be sent and is tried again. */
   retrying(retry: BatchRetry): void
   /** A row that was taken will not reach the service; the message says why. */
-  failed(delivery: SettledDelivery, message: string): void
+  failed(delivery: EndedDelivery, message: string): void
 }
 
 /** What every outlet is made of. */

@@ -29,7 +29,7 @@ import type { Plan } from './dry-outlet.ts'
 import type { OutletLedger } from './outlet.ts'
 import { planText } from './plan-text.ts'
 import type { SendingOptions } from './sending-options.ts'
-import { deliveryRecord, requestRecord } from './sending-records.ts'
+import { deliveryRecord, requestRecord, type EndedDelivery } from './sending-records.ts'
 
 /** Lines about requests and deliveries that went wrong, before the summary stands for the rest. */
 const problemLinesMax = 20
@@ -122,7 +122,7 @@ export class Report implements Observer {
   }
 
   /** A service will not get a row; the message says why. */
-  failed(delivery: SettledDelivery, message: string): void {
+  failed(delivery: EndedDelivery, message: string): void {
     this.#settled(delivery, ` (${plainText(message)})`)
   }
 
@@ -209,7 +209,7 @@ export class Report implements Observer {
     this.#stdout.write(recordLine(record))
   }
 
-  #settled(delivery: SettledDelivery, explanation: string): void {
+  #settled(delivery: EndedDelivery, explanation: string): void {
     const { messageId, type, state, attempts, reason } = delivery
     this.#done++
     if (state !== 'delivered') this.#failed++

@@ -115,7 +115,10 @@ export function addOutputFlags(command: Command): Command {
 export function addSendingFlags(command: Command): Command {
   addWebhookFlags(command)
     .option('--endpoint <url>', 'send to the tracking API of a service instead of to webhooks')
-    .option('--write-key <key>', 'write key of the source at that service')
+    .option(
+      '--write-key <key>',
+      'write key of the source there; also @file, env:NAME or EVROUTE_WRITE_KEY',
+    )
     .option(
       '--flush-at <n>',
       'calls per batch (default: 20)',
@@ -150,9 +153,9 @@ export function addSendingFlags(command: Command): Command {
 }
 
 /**
- * Checks the common flags, reads the secret, and freezes the result.
+ * Checks the common flags, reads the secret or the write key, and freezes the result.
  *
- * @throws SettingError, or EvrouteError `cannot_read_file` for a secret's file
+ * @throws SettingError, or EvrouteError `cannot_read_file` for the file of either
  */
 export async function readSendingOptions(flags: SendingFlags, io: Io): Promise<SendingOptions> {
   refuseBesideStore(flags)
@@ -214,7 +217,11 @@ const webhookFlags = [
   ['--retry-for', 'retryFor'],
 ] as const satisfies readonly (readonly [string, keyof SendingFlags])[]
 
-function serviceTarget(endpoint: string, flags: SendingFlags, io: Io): SendingTarget {
+async function serviceTarget(
+  endpoint: string,
+  flags: SendingFlags,
+  io: Io,
+): Promise<SendingTarget> {
   const unused = webhookFlags.find(([, field]) => flags[field] !== undefined)
   if (unused !== undefined) {
     throw new SettingError(
@@ -223,12 +230,13 @@ function serviceTarget(endpoint: string, flags: SendingFlags, io: Io): SendingTa
       `The service is ${endpoint}; leave out --endpoint or EVROUTE_ENDPOINT to send webhooks.`,
     )
   }
-  const writeKey = flags.writeKey ?? io.env['EVROUTE_WRITE_KEY'] ?? ''
-  if (writeKey === '') {
+  const given = (flags.writeKey ?? io.env['EVROUTE_WRITE_KEY']) || undefined
+  const writeKey = given === undefined ? undefined : await readSecret(given, io)
+  if (writeKey === undefined) {
     throw new SettingError(
       '--write-key',
       'Cannot send to a service without a write key',
-      'Pass --write-key or set EVROUTE_WRITE_KEY.',
+      'Pass --write-key <value>, env:NAME or @file, or set EVROUTE_WRITE_KEY.',
     )
   }
   return { kind: 'service', endpoint, writeKey }

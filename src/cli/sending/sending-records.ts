@@ -1,5 +1,8 @@
 import { formatTimestamp, type RequestRecord, type SettledDelivery } from '../../model/index.ts'
 
+/** What is said of a delivery that came to its end, be it to a webhook or to a service. */
+export type EndedDelivery = Omit<SettledDelivery, 'acceptedAtMs'>
+
 /** One request to an endpoint as a record for programs. */
 export function requestRecord(request: RequestRecord): Readonly<Record<string, unknown>> {
   const { messageId, url, attempt, outcome, status, error, durationMs, atMs } = request
@@ -8,7 +11,7 @@ export function requestRecord(request: RequestRecord): Readonly<Record<string, u
 }
 
 /** A delivery that came to its end as a record for programs. */
-export function deliveryRecord(delivery: SettledDelivery): Readonly<Record<string, unknown>> {
+export function deliveryRecord(delivery: EndedDelivery): Readonly<Record<string, unknown>> {
   const { messageId, type, destinationId, state, attempts, reason } = delivery
   return { kind: 'delivery', messageId, type, destination: destinationId, state, attempts, reason }
 }
