@@ -1,6 +1,9 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { TestEndpoint, type Plan } from '../../support/endpoint.ts'
 import { run, start, type RunSettings } from '../../support/io.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const success = { status: 200, body: '{"success":true}' }
 const stdin = ['A', 'B', 'C']
@@ -20,6 +23,10 @@ async function sendTo(plan: Plan, argv: readonly string[] = [], settings: RunSet
   ]
   const ended = await run(['send', '-f', '-', ...flags, ...argv], { stdin, ...settings })
   return { ...ended, service, summary: ended.records.at(-1) }
+}
+
+function writeKeyOf(authorization = ''): string {
+  return Buffer.from(authorization.replace('Basic ', ''), 'base64').toString().replace(/:$/, '')
 }
 
 describe('--endpoint', () => {
@@ -140,6 +147,31 @@ describe('--endpoint', () => {
     expect([service.requests.length, webhook.requests.length]).toEqual([1, 1])
     const explained = await run(['explain', '-'], { env, stdin: stdin.split('\n')[0]! })
     expect(explained.stdout).toContain('sent: all destinations are enabled by default')
+  })
+
+  test('takes the write key from a file or a variable too, as every secret', async () => {
+    const path = join(await temporaryFolder(), 'write-key')
+    await writeFile(path, 'wk_file\n')
+    const service = await TestEndpoint.start(success)
+    const send = (...argv: readonly string[]) =>
+      run([...argv, '--endpoint', service.url], {
+        stdin,
+        env: { NAMED: 'wk_named', EVROUTE_WRITE_KEY: `@${path}`, EVROUTE_SECRET: 'k' },
+      })
+    await send('send', 'track', '--write-key', `@${path}`)
+    await send('send', 'track', '--write-key', 'env:NAMED')
+    await send('send', 'track')
+    await send('replay', '-', '--write-key', `@${path}`)
+    expect(service.requests.map(({ headers }) => writeKeyOf(headers.authorization))).toEqual([
+      'wk_file',
+      'wk_named',
+      'wk_file',
+      'wk_file',
+    ])
+    expect(await send('send', 'track', '--write-key', 'env:NONE')).toMatchObject({ code: 2 })
+    expect(await send('send', 'track', '--write-key', `@${path}.none`)).toMatchObject({ code: 7 })
+    expect(await send('send', 'track', '--write-key', '')).toMatchObject({ code: 2 })
+    expect(service.requests).toHaveLength(4)
   })
 
   test('leaves calls pending that were not answered for when it is stopped', async () => {
