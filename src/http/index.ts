@@ -6,12 +6,6 @@ export * from './check-url.ts'
 export * from './ip-address.ts'
 export { endLingering, lingerMs } from './linger.ts'
 export * from './listen.ts'
-export {
-  bodyDeadlineMs,
-  isArriving,
-  readBody,
-  type BodyLimits,
-  type BodyReading,
-} from './read-body.ts'
-export type { AnswerFault, FaultAnswer, RequestFault } from './request-fault.ts'
+export { bodyDeadlineMs, isArriving, readBody, type BodyReading } from './read-body.ts'
+export type { RequestFault } from './request-fault.ts'
 export * from './retry-after.ts'
