@@ -59,13 +59,19 @@ function listOperation({ log, runtime }: AdminApiOptions): Operation {
   }
 }
 
+const noDelivery: Answer = refuse({
+  status: 404,
+  code: 'not_found',
+  message: 'There is no such delivery',
+})
+
 function storyOperation({ log }: AdminApiOptions): Operation {
   return async ({ params }) => {
     const id = `${String(params['destination'])}/${String(params['number'])}`
     const key = parseDeliveryId(id)
     const story = key === undefined ? undefined : await log.story(key)
     if (story !== undefined) return record(storyRecord(story))
-    return refuse({ status: 404, code: 'not_found', message: 'There is no such delivery' })
+    return noDelivery
   }
 }
 
@@ -73,7 +79,12 @@ function retryOperation(options: AdminApiOptions): Operation {
   return async ({ body }) => {
     const reading = readRetryRequest(body, options.runtime.clock.nowMs())
     if (reading.kind === 'refused') return reading.answer
-    return record({ kind: 'retry', deliveries: await retryAll(reading.value, options) })
+    const { filter } = reading.value
+    const deliveries = await retryAll(reading.value, options)
+    const isUnknown = async () => (await options.log.list({ filter, limit: 1 })).length === 0
+    // Conditions may well meet nothing, but who names a delivery means one.
+    if (filter.id !== undefined && deliveries === 0 && (await isUnknown())) return noDelivery
+    return record({ kind: 'retry', deliveries })
   }
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseDeliveryId, type DeliveryFilter, type LoggedState } from '../delivery/index.ts'
-import { eventTypes, parseDuration, parseTimestamp } from '../model/index.ts'
+import { eventTypes, parseDuration, parseTimestamp, shortText } from '../model/index.ts'
 import { refuse, type Answer } from './answer.ts'
 import type { ReplayRequest } from './ports.ts'
 
@@ -36,10 +36,10 @@ const retriableStates: readonly LoggedState[] = ['pending', 'failed', 'expired']
 
 /** Reads the query of a list. */
 export function readListRequest(query: unknown, nowMs: number): Reading<ListRequest> {
-  const schema = z.strictObject({
+  const schema = fields({
     ...filterFields(states, nowMs),
-    limit: numeral(pageDeliveriesMax, 1).default(pageDeliveriesDefault),
-    before: numeral(Number.MAX_SAFE_INTEGER, 0).optional(),
+    limit: numeral(1, pageDeliveriesMax).default(pageDeliveriesDefault),
+    before: numeral(0, Number.MAX_SAFE_INTEGER, 'the "next" of a page').optional(),
   })
   return read(schema, query, ({ limit, before, ...filter }): Reading<ListRequest> => {
     if (filter.id !== undefined && filter.destination !== undefined) {
@@ -51,10 +51,11 @@ export function readListRequest(query: unknown, nowMs: number): Reading<ListRequ
 
 /** Reads the body of a retry: exactly one of an id, conditions and `all`. */
 export function readRetryRequest(body: unknown, nowMs: number): Reading<RetryRequest> {
-  const schema = z.strictObject({
+  const limit = accepts('a whole number from 1')
+  const schema = fields({
     ...filterFields(retriableStates, nowMs),
-    all: z.literal(true).optional(),
-    limit: z.int().min(1).optional(),
+    all: all.optional(),
+    limit: z.int(limit).min(1, limit).optional(),
   })
   return read(schema, body, ({ limit = Infinity, all, ...filter }) =>
     selected({ all, id: filter.id, conditions: { ...filter, id: undefined } }, () => ({
@@ -66,14 +67,14 @@ export function readRetryRequest(body: unknown, nowMs: number): Reading<RetryReq
 
 /** Reads the body of a replay: conditions, or `all`. */
 export function readReplayRequest(body: unknown, nowMs: number): Reading<ReplayRequest> {
-  const schema = z.strictObject({
-    source: z.string().optional(),
-    destination: z.string().optional(),
-    type: several(z.enum(eventTypes)),
-    event: several(z.string()),
+  const schema = fields({
+    source: text.optional(),
+    destination: text.optional(),
+    type: several(oneOf(eventTypes)),
+    event: several(text),
     since: moment(nowMs),
     until: moment(nowMs),
-    all: z.literal(true).optional(),
+    all: all.optional(),
   })
   return read(schema, body, ({ all, ...conditions }) =>
     selected({ all, conditions }, () => ({
@@ -112,24 +113,45 @@ function filterOf(written: WrittenFilter): DeliveryFilter {
   }
 }
 
+/** The message of every issue says what is accepted; {@link issueTexts} adds what was given. */
+const accepts = (accepted: string) => ({ error: () => accepted })
+
+/** An object that knows all its names. The message about an unknown one is the list of those. */
+function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  return z.strictObject(shape, {
+    error: ({ code }) =>
+      code === 'unrecognized_keys'
+        ? Object.keys(shape).join(', ')
+        : 'an object, such as {"type":"track"}',
+  })
+}
+
+const text = z.string(accepts('one text'))
+const all = z.literal(true, accepts('true, or left out'))
+
+function oneOf<Name extends string>(names: readonly Name[]) {
+  return z.enum(names, accepts(`one of ${names.join(', ')}`))
+}
+
 /** The names are those of the flags. */
 function filterFields<State extends LoggedState>(among: readonly State[], nowMs: number) {
   return {
     id: deliveryId.optional(),
-    state: several(z.enum(among)),
-    type: several(z.enum(eventTypes)),
-    user: z.string().optional(),
-    destination: z.string().optional(),
-    message: z.string().optional(),
+    state: several(oneOf(among)),
+    type: several(oneOf(eventTypes)),
+    user: text.optional(),
+    destination: text.optional(),
+    message: text.optional(),
     since: moment(nowMs),
     until: moment(nowMs),
   }
 }
 
-const deliveryId = z.string().transform((text, context) => {
+const deliveryIdForm = 'a destination and a number, such as crm/17'
+const deliveryId = z.string(accepts(deliveryIdForm)).transform((text, context) => {
   const key = parseDeliveryId(text)
   if (key !== undefined) return key
-  context.addIssue('Expected <destination>/<number>')
+  context.addIssue(deliveryIdForm)
   return z.NEVER
 })
 
@@ -137,33 +159,30 @@ const deliveryId = z.string().transform((text, context) => {
 function several<Value extends z.ZodType>(value: Value) {
   const listed = (given: unknown): unknown =>
     given === undefined || Array.isArray(given) ? given : [given]
-  return z.preprocess(listed, z.array(value).min(1).optional())
+  const list = z.array(value).min(1, accepts('one value, or a list of at least one'))
+  return z.preprocess(listed, list.optional())
 }
 
 /** A timestamp, or a time ago, as milliseconds since 1970. */
 function moment(nowMs: number) {
+  const accepted = 'a timestamp such as 2026-11-20T10:15:00Z, or a time ago such as 2h'
   return z
-    .string()
+    .string(accepts(accepted))
     .transform((text, context) => {
       const agoMs = parseDuration(text)
       const instantMs = agoMs === undefined ? parseTimestamp(text) : nowMs - agoMs
       if (instantMs !== undefined) return instantMs
-      context.addIssue(
-        'Expected a timestamp such as 2026-11-20T10:15:00Z, or a time ago such as 2h',
-      )
+      context.addIssue(accepted)
       return z.NEVER
     })
     .optional()
 }
 
 /** A whole number as a query has it. */
-function numeral(max: number, min: number) {
-  const range = `Expected a whole number from ${min} to ${max}`
-  return z
-    .string()
-    .regex(/^\d{1,16}$/, range)
-    .transform(Number)
-    .pipe(z.number().min(min, range).max(max, range))
+function numeral(min: number, max: number, accepted = `a whole number from ${min} to ${max}`) {
+  const isAccepted = (text: string): boolean =>
+    /^\d{1,16}$/.test(text) && Number(text) >= min && Number(text) <= max
+  return z.string(accepts(accepted)).refine(isAccepted, accepts(accepted)).transform(Number)
 }
 
 function read<Written, Value>(
@@ -171,14 +190,28 @@ function read<Written, Value>(
   input: unknown,
   understand: (written: Written) => Reading<Value>,
 ): Reading<Value> {
-  const result = schema.safeParse(input ?? {})
+  const result = schema.safeParse(input ?? {}, { reportInput: true })
   if (result.success) return understand(result.data)
-  const message = result.error.issues.map(issueText).join('; ')
-  return refused('invalid_request', message)
+  return refused('invalid_request', result.error.issues.flatMap(issueTexts).join('; '))
 }
 
-function issueText({ path, message }: z.core.$ZodIssue): string {
-  return path.length === 0 ? message : `${path.join('.')}: ${message}`
+/** What cannot be used where, and what is accepted, in the form of the problems of a configuration. */
+function issueTexts(issue: z.core.$ZodIssue): readonly string[] {
+  const { message, input } = issue
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map(
+      (key) => `${shortText(key)}: Cannot use this name: the names here are ${message}`,
+    )
+  }
+  // One value is read as a list of one, so an index would be of no help.
+  const [name = 'the body'] = issue.path
+  return [`${String(name)}: Cannot use ${shownValue(input)}: it is ${message}`]
+}
+
+function shownValue(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
+  if (typeof value === 'object' && value !== null) return 'an object'
+  return shortText(JSON.stringify(value))
 }
 
 /** Everything is selected by saying so, never by leaving out a condition. */

@@ -139,10 +139,7 @@ const rows: readonly Row[] = [
     'no object',
     '/v1/deliveries/retry',
     post('[]'),
-    {
-      status: 400,
-      body: refusal('invalid_request', 'Invalid input: expected object, received array'),
-    },
+    { status: 400, body: refusal('invalid_request') },
   ],
   [
     'a scalar',
@@ -166,13 +163,13 @@ const rows: readonly Row[] = [
     'all: false',
     '/v1/deliveries/retry',
     post({ all: false }),
-    { status: 400, body: refusal('invalid_request', 'all: Invalid input: expected true') },
+    { status: 400, body: refusal('invalid_request') },
   ],
   [
     'an unknown name',
     '/v1/deliveries/retry',
     post({ states: 'failed' }),
-    { status: 400, body: refusal('invalid_request', 'Unrecognized key: "states"') },
+    { status: 400, body: refusal('invalid_request') },
   ],
   ['a prototype', '/v1/deliveries/retry', post('{"__proto__":{"all":true}}'), { status: 400 }],
   [
@@ -197,13 +194,13 @@ const rows: readonly Row[] = [
     'what was delivered',
     '/v1/deliveries/retry',
     post({ state: 'delivered' }),
-    {
-      status: 400,
-      body: refusal(
-        'invalid_request',
-        'state.0: Invalid option: expected one of "pending"|"failed"|"expired"',
-      ),
-    },
+    { status: 400, body: refusal('invalid_request') },
+  ],
+  [
+    'a retry of no delivery',
+    '/v1/deliveries/retry',
+    post({ id: 'crm/9' }),
+    { status: 404, body: refusal('not_found', 'There is no such delivery') },
   ],
   ['no type', '/v1/deliveries/retry', post({ type: [] }), { status: 400 }],
   ['a limit of nothing', '/v1/deliveries/retry', post({ all: true, limit: 0 }), { status: 400 }],
@@ -211,7 +208,7 @@ const rows: readonly Row[] = [
     'no id',
     '/v1/deliveries/retry',
     post({ id: 'crm' }),
-    { status: 400, body: refusal('invalid_request', 'id: Expected <destination>/<number>') },
+    { status: 400, body: refusal('invalid_request') },
   ],
   [
     'a retry of all',
@@ -259,25 +256,11 @@ const rows: readonly Row[] = [
     'an unknown state',
     '/v1/deliveries?state=leased',
     {},
-    {
-      status: 400,
-      body: refusal(
-        'invalid_request',
-        'state.0: Invalid option: expected one of "pending"|"delivered"|"failed"|"expired"',
-      ),
-    },
+    { status: 400, body: refusal('invalid_request') },
   ],
   ['an unknown parameter', '/v1/deliveries?stat=failed', {}, { status: 400 }],
   ['two users', '/v1/deliveries?user=a&user=b', {}, { status: 400 }],
-  [
-    'a limit of 0',
-    '/v1/deliveries?limit=0',
-    {},
-    {
-      status: 400,
-      body: refusal('invalid_request', 'limit: Expected a whole number from 1 to 500'),
-    },
-  ],
+  ['a limit of 0', '/v1/deliveries?limit=0', {}, { status: 400, body: refusal('invalid_request') }],
   ['a limit of 501', '/v1/deliveries?limit=501', {}, { status: 400 }],
   ['a limit of 5e1', '/v1/deliveries?limit=5e1', {}, { status: 400 }],
   ['a cursor that is none', '/v1/deliveries?before=crm', {}, { status: 400 }],
@@ -285,13 +268,7 @@ const rows: readonly Row[] = [
     'a moment that is none',
     '/v1/deliveries?since=yesterday',
     {},
-    {
-      status: 400,
-      body: refusal(
-        'invalid_request',
-        'since: Expected a timestamp such as 2026-11-20T10:15:00Z, or a time ago such as 2h',
-      ),
-    },
+    { status: 400, body: refusal('invalid_request') },
   ],
   ['an id and a destination', '/v1/deliveries?id=crm%2F1&destination=mail', {}, { status: 400 }],
 ]

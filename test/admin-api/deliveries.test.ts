@@ -155,6 +155,8 @@ describe('POST /v1/deliveries/retry', () => {
   test('makes a delivery due now', async () => {
     const { url } = await startAdmin({ samples: [expired, expired] })
     expect(await retry(url, { id: 'crm/1' })).toEqual({ v: 1, kind: 'retry', deliveries: 1 })
+    // It is due already, and it is there.
+    expect(await retry(url, { id: 'crm/1' })).toEqual({ v: 1, kind: 'retry', deliveries: 0 })
     const { deliveries } = await pageOf(url)
     expect(deliveries).toMatchObject([
       { id: 'crm/2', state: 'expired' },

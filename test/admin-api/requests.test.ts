@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import {
+  readListRequest,
+  readReplayRequest,
+  readRetryRequest,
+  type Reading,
+} from '../../src/admin-api/requests.ts'
+import { nowMs } from '../cli/delivery-log/stores.ts'
+
+const moments = 'a timestamp such as 2026-11-20T10:15:00Z, or a time ago such as 2h'
+const conditions = 'id, state, type, user, destination, message, since, until'
+const types = 'identify, track, page, screen, group, alias, delete'
+
+test.each([
+  [
+    { state: 'leased' },
+    'state: Cannot use "leased": it is one of pending, delivered, failed, expired',
+  ],
+  [{ user: ['a', 'b'] }, 'user: Cannot use a list: it is one text'],
+  [{ limit: '0' }, 'limit: Cannot use "0": it is a whole number from 1 to 500'],
+  [{ limit: '501' }, 'limit: Cannot use "501": it is a whole number from 1 to 500'],
+  [{ limit: '5e1' }, 'limit: Cannot use "5e1": it is a whole number from 1 to 500'],
+  [{ before: 'crm' }, 'before: Cannot use "crm": it is the "next" of a page'],
+  [{ since: 'yesterday' }, `since: Cannot use "yesterday": it is ${moments}`],
+  [
+    { stat: 'failed' },
+    `stat: Cannot use this name: the names here are ${conditions}, limit, before`,
+  ],
+])('a list by %j is refused: %s', (query, message) => {
+  expect(refusalOf(readListRequest(query, nowMs))).toEqual(message)
+})
+
+test.each<[unknown, string]>([
+  [{ state: 'delivered' }, 'state: Cannot use "delivered": it is one of pending, failed, expired'],
+  [{ state: ['failed', 5] }, 'state: Cannot use 5: it is one of pending, failed, expired'],
+  [{ type: 'Track' }, `type: Cannot use "Track": it is one of ${types}`],
+  [{ type: [] }, 'type: Cannot use an empty list: it is one value, or a list of at least one'],
+  [{ id: 'crm' }, 'id: Cannot use "crm": it is a destination and a number, such as crm/17'],
+  [{ id: 17 }, 'id: Cannot use 17: it is a destination and a number, such as crm/17'],
+  [{ all: false }, 'all: Cannot use false: it is true, or left out'],
+  [{ all: true, limit: 0 }, 'limit: Cannot use 0: it is a whole number from 1'],
+  [{ until: {} }, `until: Cannot use an object: it is ${moments}`],
+  [[], 'the body: Cannot use an empty list: it is an object, such as {"type":"track"}'],
+  [
+    { user: 5, 'lim\u001b[2J': 1, stat: 1 },
+    'user: Cannot use 5: it is one text; ' +
+      `lim: Cannot use this name: the names here are ${conditions}, all, limit; ` +
+      `stat: Cannot use this name: the names here are ${conditions}, all, limit`,
+  ],
+])('a retry of %j is refused: %s', (body, message) => {
+  expect(refusalOf(readRetryRequest(body, nowMs))).toEqual(message)
+})
+
+test('a replay says what it takes', () => {
+  expect(refusalOf(readReplayRequest({ types: ['track'] }, nowMs))).toEqual(
+    'types: Cannot use this name: the names here are source, destination, type, event, since, until, all',
+  )
+})
+
+function refusalOf(reading: Reading<unknown>): string {
+  if (reading.kind === 'read') return 'read'
+  const { error } = JSON.parse(reading.answer.body) as {
+    readonly error: { readonly code: string; readonly message: string }
+  }
+  expect(error.code).toBe('invalid_request')
+  return error.message
+}
