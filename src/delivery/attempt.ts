@@ -1,5 +1,10 @@
 import { parseRetryAfter } from '../http/index.ts'
-import type { Destination, Endpoint, RequestRecord } from '../model/index.ts'
+import {
+  endpointName,
+  type Destination,
+  type Endpoint,
+  type RequestRecord,
+} from '../model/index.ts'
 import { stopwatch, type Runtime } from '../runtime/index.ts'
 import { judge, type OutgoingWebhook, type RequestOutcome } from '../webhook/index.ts'
 import type { RetryPolicy } from './retry-policy.ts'
@@ -101,11 +106,11 @@ async function askEndpoint(
     excerpt: outcome.kind === 'answered' ? outcome.excerpt : '',
   }
   if (outcome.kind === 'timeout') {
-    log.warn('webhook timed out', { code: 'timeout', messageId, url })
+    log.warn('webhook timed out', { code: 'timeout', messageId, url: endpointName(url) })
   }
   if (outcome.kind === 'address_refused') {
     const { code, message } = outcome
-    log.warn('webhook refused', { code, reason: message, messageId, url })
+    log.warn('webhook refused', { code, reason: message, messageId, url: endpointName(url) })
   }
   observer.request(record)
   ended(record)

@@ -12,6 +12,14 @@ export interface Endpoint {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/**
+ * A URL as it is shown: without its query and its user name, which may be secrets. What is no URL is cut
+ * in the same way.
+ */
+export function endpointName(url: string): string {
+  return url.replace(/[?#].*/s, '').replace(/^((?:[^/]*:)?\/\/)?[^/]*@/, '$1')
+}
+
 /** A configured Webhooks destination, checked and frozen. */
 export interface Destination {
   /** Unique among the destinations. */

@@ -11,6 +11,8 @@ export type LogLine = (message: string, fields?: LogFields) => void
 export interface Log {
   /** Details for somebody who looks for a fault. */
   readonly debug: LogLine
+  /** Something that was wanted and that an operator likes to find again. */
+  readonly info: LogLine
   /** Something that may need attention. */
   readonly warn: LogLine
 }
@@ -21,7 +23,7 @@ const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 const nothing = (): void => undefined
 
 /** Says nothing. */
-export const silentLog: Log = Object.freeze({ debug: nothing, warn: nothing })
+export const silentLog: Log = Object.freeze({ debug: nothing, info: nothing, warn: nothing })
 
 /**
  * Writes each line through the given function: the message, then `name=value` for every field.
@@ -32,7 +34,7 @@ export function lineLog(write: (line: string) => void): Log {
     (level: string): LogLine =>
     (message, fields) =>
       write(`${level} ${message}${formatFields(fields)}\n`)
-  return { debug: line('debug'), warn: line('warn') }
+  return { debug: line('debug'), info: line('info'), warn: line('warn') }
 }
 
 function formatFields(fields: LogFields | undefined): string {
@@ -54,7 +56,7 @@ export function jsonLog(write: (line: string) => void, clock: Pick<Clock, 'nowMs
       // Once more at the end: no field stands in for them, and they keep their places.
       write(`${escaped(JSON.stringify({ ...head, ...fields, ...head }))}\n`)
     }
-  return { debug: line('debug'), warn: line('warn') }
+  return { debug: line('debug'), info: line('info'), warn: line('warn') }
 }
 
 /** JSON without characters that readers act upon; as data it stays the same. */
@@ -77,7 +79,7 @@ function visible(text: string): string {
 
 /**
  * The log that the environment asks for: with `analytics` among the names in DEBUG (separated by
- * commas or blanks; `*` means all) it writes to stderr. Else it keeps details to itself, and warnings
+ * commas or blanks; `*` means all) it writes to stderr. Else it keeps the rest to itself, and warnings
  * are warnings of the process of the type `EvrouteWarning`: Node prints them, unless told not to, and
  * gives them to `process.on('warning')`.
  */
@@ -89,6 +91,7 @@ export function logFromEnvironment(environment: NodeJS.ProcessEnv = process.env)
 
 const warningsOnly: Log = Object.freeze({
   debug: nothing,
+  info: nothing,
   warn: (message: string, fields?: LogFields) =>
     process.emitWarning(`${message}${formatFields(fields)}`, 'EvrouteWarning'),
 })

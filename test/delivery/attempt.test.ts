@@ -259,6 +259,24 @@ describe('a request', () => {
     ])
   })
 
+  test('is logged without what its URL may have that is secret, and recorded with it', async () => {
+    const url = 'https://example.com/a?token=no-secret'
+    for (const outcome of [{ kind: 'timeout' }, addressRefused] as const) {
+      const { runtime, warnings, requests } = recordingRuntime(new ManualClock(startMs))
+      const { ended } = attempt(leased(), {
+        runtime,
+        destination: destinationOf(1),
+        endpoints: [{ url, headers: {} }],
+        post: () => Promise.resolve(outcome),
+        policy: defaultRetryPolicy,
+        ended: () => undefined,
+      })
+      await ended
+      expect(warnings).toMatchObject([{ url: 'https://example.com/a' }])
+      expect(requests).toMatchObject([{ url }])
+    }
+  })
+
   test('holds the clock until it ends', async () => {
     const clock = new VirtualClock(startMs)
     const rung = new Promise<number>((resolve) =>

@@ -84,7 +84,7 @@ test('counts by content and by signature', async () => {
 test('a listener that fails is logged and stops nobody', async () => {
   const warnings: unknown[] = []
   const warn: Log['warn'] = (_message, fields) => void warnings.push(fields?.['error'])
-  const log = logOf(10, { debug: () => undefined, warn })
+  const log = logOf(10, { ...silentLog, warn })
   const told: number[] = []
   log.listen(() => {
     throw new Error('thrown')

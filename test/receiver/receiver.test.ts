@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { bodyDeadlineMs } from '../../src/http/index.ts'
 import { EvrouteError } from '../../src/model/index.ts'
 import { Receiver } from '../../src/receiver/index.ts'
-import { createRuntime, systemClock } from '../../src/runtime/index.ts'
+import { createRuntime, silentLog, systemClock } from '../../src/runtime/index.ts'
 import { gate } from '../support/gate.ts'
 import {
   dial,
@@ -115,7 +115,7 @@ describe('whatever senders do', () => {
         throw new Error('out of time')
       },
     }
-    const log = { debug: () => undefined, warn: (message: string) => warnings.push(message) }
+    const log = { ...silentLog, warn: (message: string) => warnings.push(message) }
     const { url } = await start({ runtime: createRuntime({ clock, log }) })
     expect(await post(url, trackBody)).toMatchObject({
       status: 500,

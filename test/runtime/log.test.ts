@@ -11,9 +11,11 @@ describe('lineLog', () => {
   test('writes the level, the message and every field that has a value', () => {
     const { lines, log } = recorded()
     log.debug('sending a batch', { calls: 3, last: true, reason: null, retry: undefined })
+    log.info('serving')
     log.warn('halving a batch')
     expect(lines).toEqual([
       'debug sending a batch calls=3 last=true reason=null\n',
+      'info serving\n',
       'warn halving a batch\n',
     ])
   })
@@ -37,9 +39,11 @@ describe('jsonLog', () => {
   test('writes the time, the level, the message and every field that has a value', () => {
     const { lines, log } = recordedJson()
     log.debug('sending a batch', { calls: 3, last: true, reason: null, retry: undefined })
+    log.info('serving')
     log.warn('halving a batch')
     expect(lines).toEqual([
       '{"time":"2026-01-02T03:04:05.678Z","level":"debug","message":"sending a batch","calls":3,"last":true,"reason":null}\n',
+      '{"time":"2026-01-02T03:04:05.678Z","level":"info","message":"serving"}\n',
       '{"time":"2026-01-02T03:04:05.678Z","level":"warn","message":"halving a batch"}\n',
     ])
   })
@@ -83,6 +87,7 @@ describe('logFromEnvironment', () => {
       const written = captureStderr()
       const log = logFromEnvironment(debug === undefined ? {} : { DEBUG: debug })
       log.debug('queued')
+      log.info('serving')
       expect(written).toEqual([])
       const warned = once(process, 'warning')
       log.warn('late', { messageId: 'a\nb' })

@@ -13,6 +13,8 @@ export interface RecordingRuntime {
   readonly settled: readonly SettledDelivery[]
   /** What the observer was told of endpoints, in order. */
   readonly endpoints: readonly EndpointChange[]
+  /** What the log was told that was wanted, in order. */
+  readonly infos: readonly (LogFields & { readonly message: string })[]
   /** The warnings in the log, in order. */
   readonly warnings: readonly (LogFields & { readonly message: string })[]
 }
@@ -22,6 +24,7 @@ export function recordingRuntime(clock: Clock): RecordingRuntime {
   const requests: RequestRecord[] = []
   const settled: SettledDelivery[] = []
   const endpoints: EndpointChange[] = []
+  const infos: (LogFields & { readonly message: string })[] = []
   const warnings: (LogFields & { readonly message: string })[] = []
   let ids = 0
   const runtime = createRuntime({
@@ -30,6 +33,7 @@ export function recordingRuntime(clock: Clock): RecordingRuntime {
     newId: () => `id-${++ids}`,
     log: {
       debug: () => undefined,
+      info: (message, fields) => infos.push({ ...fields, message }),
       warn: (message, fields) => warnings.push({ ...fields, message }),
     },
     observer: {
@@ -38,5 +42,5 @@ export function recordingRuntime(clock: Clock): RecordingRuntime {
       endpoint: (change) => endpoints.push(change),
     },
   })
-  return { runtime, requests, settled, endpoints, warnings }
+  return { runtime, requests, settled, endpoints, infos, warnings }
 }

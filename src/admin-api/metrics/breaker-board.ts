@@ -1,4 +1,4 @@
-import type { EndpointChange } from '../../model/index.ts'
+import { endpointName, type EndpointChange } from '../../model/index.ts'
 
 /** A configured destination and where it sends. */
 export interface EndpointNames {
@@ -55,10 +55,4 @@ export class BreakerBoard {
     }
     return standings
   }
-}
-
-/** A URL without its query, which may hold a secret. */
-function endpointName(url: string): string {
-  const { origin, pathname } = new URL(url)
-  return origin + pathname
 }

@@ -82,11 +82,12 @@ export class Report implements Observer {
 
   /** Where rooms say what they do: on stderr, details as DEBUG asks, warnings but for `--quiet`. */
   get log(): Log {
-    const { debug } = logFromEnvironment({ ...this.#io.env })
-    if (this.#options.quiet) return { debug, warn: silentLog.warn }
+    const { debug, info } = logFromEnvironment({ ...this.#io.env })
+    if (this.#options.quiet) return { debug, info, warn: silentLog.warn }
     const { warn } = lineLog((line) => this.#line(line))
     return {
       debug,
+      info,
       warn: (message, fields) => {
         // A timeout has a line of its own, as every request that did not succeed.
         if (fields?.['code'] !== 'timeout') warn(message, fields)
