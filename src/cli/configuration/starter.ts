@@ -7,7 +7,7 @@ export const starterConfiguration: Readonly<Record<string, unknown>> = Object.fr
   listen: { host: '127.0.0.1', port: 4_000 },
   admin: { port: 4_001, token: `@${secretsFolderName}/admin-token` },
   store: 'sqlite:./evroute.db',
-  network: { allow: ['127.0.0.0/8'] },
+  network: { allow: ['127.0.0.0/8', '::1/128'] },
   sources: [{ id: 'website', writeKeys: [`@${secretsFolderName}/write-key`], enabled: true }],
   destinations: [
     {
