@@ -16,17 +16,17 @@ import type { AdminApiOptions } from './ports.ts'
 import { readDocument } from './read-document.ts'
 
 /**
- * What the operator asks over HTTP. Every request must come by a known name and not from a foreign web
- * page; all but `/healthz` and `/readyz` need the token. Every answer but `/metrics` is JSON; a refusal
- * is `{"error":{"code","message"}}`.
+ * What the operator asks over HTTP. Every request must come by a name of loopback and not from a
+ * foreign web page; all but `/healthz` and `/readyz` need the token. Every answer but `/metrics` is
+ * JSON; a refusal is `{"error":{"code","message"}}`.
  */
 export function adminApp(options: AdminApiOptions): RequestListener {
-  const { hosts = [], ready, runtime } = options
+  const { ready, runtime } = options
   const { log } = runtime
   const app = createApp(options)
   const health = healthHandler(ready, log)
   return (request, response) => {
-    const foreign = foreignRequest(request.headers, hosts)
+    const foreign = foreignRequest(request.headers)
     if (foreign !== undefined) {
       send(response, refuse(foreign))
       return
@@ -91,17 +91,19 @@ function operationsRouter(options: AdminApiOptions): Router {
 
 function handlerOf(operation: Operation): RequestHandler {
   return async ({ query, params }, response) => {
-    send(response, await operation({ query, params, body: undefined }))
+    const signal = closeOf(response)
+    send(response, await operation({ query, params, body: undefined, signal }))
   }
 }
 
 function bodyHandlerOf(operation: Operation, clock: Clock): RequestHandler {
   return async (request, response) => {
     const { query, params } = request
+    const signal = closeOf(response)
     const document = await readDocument(request, clock)
     switch (document.kind) {
       case 'read':
-        send(response, await operation({ query, params, body: document.value }))
+        send(response, await operation({ query, params, body: document.value, signal }))
         break
       case 'refused':
         send(response, document.answer)
@@ -109,6 +111,13 @@ function bodyHandlerOf(operation: Operation, clock: Clock): RequestHandler {
       case 'cut_off':
     }
   }
+}
+
+/** Aborts when an answer is sent, or nobody waits for one any more. */
+function closeOf(response: Response): AbortSignal {
+  const closed = new AbortController()
+  response.once('close', () => closed.abort())
+  return closed.signal
 }
 
 function answerOfError(error: unknown, log: Log): Answer {

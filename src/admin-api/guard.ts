@@ -11,22 +11,21 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
 /**
- * Refuses requests that a web page may have made: those that call the API by a name which is neither
- * loopback nor listed, because a foreign name can be made to lead here (DNS rebinding), and those with
- * an Origin that is not the API's own.
+ * Refuses requests that a web page may have made: those that call the API by a name which is not
+ * loopback, because a foreign name can be made to lead here (DNS rebinding), and those with an Origin
+ * that is not the API's own.
  *
  * @returns undefined when there is nothing to refuse
  */
-export function foreignRequest(
-  { host, origin }: Pick<IncomingHttpHeaders, 'host' | 'origin'>,
-  hosts: readonly string[],
-): Refusal | undefined {
-  if (!isKnownHost(host, hosts)) {
+export function foreignRequest({
+  host,
+  origin,
+}: Pick<IncomingHttpHeaders, 'host' | 'origin'>): Refusal | undefined {
+  if (!isLoopbackHost(host)) {
     return {
       status: 403,
       code: 'host_not_allowed',
-      message:
-        'The admin API is called by a loopback name or address, or by one that is configured',
+      message: 'The admin API is called by a loopback name or address',
     }
   }
   if (origin === undefined || isOwnOrigin(origin, host ?? '')) return undefined
@@ -55,10 +54,9 @@ function digest(bytes: Buffer): Buffer {
   return createHash('sha256').update(bytes).digest()
 }
 
-function isKnownHost(host: string | undefined, hosts: readonly string[]): boolean {
+function isLoopbackHost(host: string | undefined): boolean {
   const name = host === undefined ? undefined : nameOf(host)
-  if (name === undefined) return false
-  return isLoopback(name) || hosts.some((known) => nameOf(bracketed(known)) === name)
+  return name !== undefined && isLoopback(name)
 }
 
 /** The name or address of a Host header, as URLs write it: in lower case, an address in its short form. */
@@ -72,10 +70,6 @@ function isLoopback(name: string): boolean {
   const address = name.replace(/^\[(.*)\]$/, '$1')
   const version = isIP(address)
   return version !== 0 && loopback.check(address, version === 4 ? 'ipv4' : 'ipv6')
-}
-
-function bracketed(host: string): string {
-  return isIP(host) === 6 ? `[${host}]` : host
 }
 
 /** A proxy may speak https in front, so the scheme is not compared. */

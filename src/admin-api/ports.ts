@@ -6,8 +6,6 @@ import type { Runtime } from '../runtime/index.ts'
 export interface AdminApiOptions {
   /** Who asks must know it: `Authorization: Bearer <token>`. Not empty. */
   readonly token: string
-  /** Names and addresses by which the API may be called, beside those of loopback; without a port. */
-  readonly hosts?: readonly string[]
   /** What is known of deliveries. */
   readonly log: Pick<DeliveryLog, 'list' | 'story' | 'retry' | 'audit'>
   /** The books of the store. */

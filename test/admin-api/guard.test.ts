@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { foreignRequest } from '../../src/admin-api/guard.ts'
 
-const listed = ['Ops.example.com', '10.1.2.3', 'fd00::1']
-
 describe('the host of a request', () => {
   test.each([
     'localhost',
@@ -14,12 +12,8 @@ describe('the host of a request', () => {
     '[::1]',
     '[::1]:4001',
     '[0:0::1]:4001',
-    'ops.example.com',
-    'OPS.example.com:443',
-    '10.1.2.3:4001',
-    '[fd00::1]:4001',
   ])('%s is known', (host) => {
-    expect(foreignRequest({ host }, listed)).toBeUndefined()
+    expect(foreignRequest({ host })).toBeUndefined()
   })
 
   test.each([
@@ -29,7 +23,7 @@ describe('the host of a request', () => {
     'localhost.evil.example',
     'evil-localhost',
     '127.0.0.1.evil.example',
-    'ops.example.com.evil.example',
+    'ops.example.com',
     'evil.example#localhost',
     'evil.example/localhost',
     'evil.example?localhost',
@@ -41,21 +35,18 @@ describe('the host of a request', () => {
     'localhost:x',
     'localhost evil.example',
     '0.0.0.0',
-    '10.1.2.4',
+    '10.1.2.3:4001',
     '192.168.0.1',
     '[::]',
-    '[fd00::2]',
+    '[fd00::1]:4001',
     '[::1',
     '[localhost]',
   ])('%s is not', (host) => {
-    expect(foreignRequest({ host }, listed)).toMatchObject({
+    expect(foreignRequest({ host })).toEqual({
       status: 403,
       code: 'host_not_allowed',
+      message: 'The admin API is called by a loopback name or address',
     })
-  })
-
-  test('is one of loopback where none is listed', () => {
-    expect(foreignRequest({ host: 'ops.example.com' }, [])).toMatchObject({ status: 403 })
   })
 })
 
@@ -66,9 +57,8 @@ describe('the origin of a request', () => {
     ['localhost', 'http://localhost'],
     ['localhost:80', 'http://localhost'],
     ['localhost:443', 'https://localhost'],
-    ['ops.example.com', 'https://ops.example.com'],
   ])('at %s, %s is its own', (host, origin) => {
-    expect(foreignRequest({ host, origin }, listed)).toBeUndefined()
+    expect(foreignRequest({ host, origin })).toBeUndefined()
   })
 
   test.each([
@@ -84,7 +74,7 @@ describe('the origin of a request', () => {
     ['localhost', 'chrome-extension://localhost'],
     ['localhost', '//localhost'],
   ])('at %s, %s is foreign', (host, origin) => {
-    expect(foreignRequest({ host, origin }, listed)).toMatchObject({
+    expect(foreignRequest({ host, origin })).toMatchObject({
       status: 403,
       code: 'origin_not_allowed',
     })
