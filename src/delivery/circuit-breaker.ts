@@ -46,7 +46,7 @@ export type BreakerChange =
       /** When a probe may go, in milliseconds since 1970. */
       readonly probeAtMs: number
     }
-  /** The probe succeeded. */
+  /** The probe succeeded, or a request that went past the breaker. */
   | { readonly kind: 'recovering' }
   /** The endpoint gets all its concurrency again. */
   | { readonly kind: 'closed' }
@@ -73,7 +73,8 @@ type Phase =
  * their distance from one another and the newest counts as just ended.
  *
  * Requests that started before it opened count against the concurrency until they end, and for nothing
- * else: how they end is not looked at.
+ * else: how they end is not looked at. Requests that go past it count for nothing but this: one that
+ * succeeds while it is open does for the probe, because the endpoint has been shown to be well.
  */
 export class CircuitBreaker {
   readonly #policy: BreakerPolicy
@@ -84,6 +85,8 @@ export class CircuitBreaker {
   #current = new Set<BreakerTicket>()
   /** Requests that started before it opened. */
   readonly #earlier = new Set<BreakerTicket>()
+  /** Requests past it that started since it last opened. */
+  readonly #passing = new Set<BreakerTicket>()
 
   /** @param concurrency - requests that the endpoint may have in flight, at least 1 */
   constructor(policy: BreakerPolicy, concurrency: number) {
@@ -124,6 +127,17 @@ export class CircuitBreaker {
   }
 
   /**
+   * A request starts that is sent whatever the breaker says.
+   *
+   * @returns what to `end` it with
+   */
+  pass(): BreakerTicket {
+    const ticket = Symbol('request')
+    this.#passing.add(ticket)
+    return ticket
+  }
+
+  /**
    * A request ended. Every ticket must be ended, or its slot stays taken; once is enough, a second
    * time changes nothing.
    *
@@ -131,6 +145,9 @@ export class CircuitBreaker {
    */
   end(ticket: BreakerTicket, health: EndpointHealth, nowMs: number): BreakerChange | undefined {
     this.#earlier.delete(ticket)
+    if (this.#passing.delete(ticket)) {
+      return health === 'success' && this.state === 'open' ? this.#succeeded(nowMs) : undefined
+    }
     if (!this.#current.delete(ticket)) return undefined
     switch (health) {
       case 'success':
@@ -176,7 +193,7 @@ export class CircuitBreaker {
         phase.tally.count('success', nowMs)
         this.#recover(phase.tally, phase.limit + 1)
         return this.state === 'closed' ? { kind: 'closed' } : undefined
-      // Nothing current is in flight while it is open: what ended is the probe.
+      // What ended is the probe, or does for it.
       case 'open':
       case 'half-open':
         this.#recover(new Tally(this.#policy), 1)
@@ -208,6 +225,7 @@ export class CircuitBreaker {
     this.#phase = { kind: 'open', probeAtMs, waitMs: openMs }
     for (const ticket of this.#current) this.#earlier.add(ticket)
     this.#current = new Set()
+    this.#passing.clear()
     return { kind, openMs, probeAtMs }
   }
 

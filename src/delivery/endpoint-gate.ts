@@ -18,7 +18,7 @@ export type Access = 'ask' | 'wait' | 'leave_out'
 
 /** A request under way through a gate; without a ticket the breaker takes no notice of it. */
 export interface Passage {
-  /** Stands for the request at the breaker; undefined for a manual retry. */
+  /** Stands for the request at the breaker; undefined where that had no slot free. */
   readonly ticket: BreakerTicket | undefined
 }
 
@@ -67,7 +67,7 @@ export class EndpointGate {
   /** A request starts. */
   begin(nowMs: number, lane: Lane): Passage {
     this.#inFlight++
-    return { ticket: lane === 'manual' ? undefined : this.#breaker.start(nowMs) }
+    return { ticket: lane === 'manual' ? this.#breaker.pass() : this.#breaker.start(nowMs) }
   }
 
   /** The request ended; tells what that changed at the breaker. */

@@ -12,8 +12,8 @@ import {
 const policy = { ...defaultBreakerPolicy, consecutiveFailures: 3, requestsMin: 4 }
 
 type Step =
-  | { readonly kind: 'start' }
-  | { readonly kind: 'end'; readonly pick: number; readonly health: EndpointHealth }
+  | { readonly kind: 'start' | 'start_past' }
+  | { readonly kind: 'end' | 'end_past'; readonly pick: number; readonly health: EndpointHealth }
   | { readonly kind: 'pass'; readonly durationMs: number }
   | { readonly kind: 'wait' }
 
@@ -23,6 +23,8 @@ class Driver {
   readonly concurrency: number
   nowMs: number = Date.UTC(2026, 0, 2)
   readonly #inFlight: BreakerTicket[] = []
+  /** Requests that went past the breaker. */
+  readonly #past: BreakerTicket[] = []
   #probe: BreakerTicket | undefined
 
   constructor(concurrency: number) {
@@ -35,8 +37,14 @@ class Driver {
       case 'start':
         this.start()
         break
+      case 'start_past':
+        this.#past.push(this.breaker.pass())
+        break
       case 'end':
         this.#endOne(step.pick, step.health)
+        break
+      case 'end_past':
+        this.#endPast(step.pick, step.health)
         break
       case 'pass':
         this.nowMs += step.durationMs
@@ -67,6 +75,20 @@ class Driver {
     if (ticket === undefined) return undefined
     if (ticket === this.#probe) this.#probe = undefined
     return this.breaker.end(ticket, health, this.nowMs)
+  }
+
+  /** A request past the breaker does not change it but by showing that the endpoint is well. */
+  #endPast(pick: number, health: EndpointHealth): void {
+    const [ticket] = this.#past.splice(pick % Math.max(this.#past.length, 1), 1)
+    if (ticket === undefined) return
+    const { state } = this.breaker
+    const change = this.breaker.end(ticket, health, this.nowMs)
+    if (change === undefined) {
+      expect(this.breaker.state).toBe(state)
+    } else {
+      expect({ state, health }).toEqual({ state: 'open', health: 'success' })
+      expect(change.kind).toBe(this.concurrency === 1 ? 'closed' : 'recovering')
+    }
   }
 
   endAll(health: EndpointHealth): readonly BreakerChange[] {
@@ -100,6 +122,15 @@ const steps = fc.array(
     {
       weight: 6,
       arbitrary: fc.record({ kind: fc.constant('end' as const), pick: fc.nat(9), health: ends }),
+    },
+    { weight: 1, arbitrary: fc.constant<Step>({ kind: 'start_past' }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant('end_past' as const),
+        pick: fc.nat(3),
+        health: ends,
+      }),
     },
     {
       weight: 2,

@@ -219,21 +219,24 @@ describe('a second endpoint that is well', () => {
 })
 
 describe('a retry by hand', () => {
-  test('passes an open breaker, and tells it nothing', async () => {
-    const { dispatcher, store, sender, clock, state, endpoints, requests } = changing(503)
+  test('passes an open breaker, and opens the way for the others when it succeeds', async () => {
+    const { dispatcher, store, sender, state, endpoints, requests } = changing(503)
     await dispatcher.add(eventsTo('crm', 200))
     await quiet()
-    state.status = 200
-    const filter = { messageId: 'e_1' }
-    expect(await store.retry({ nowMs: startMs, filter, limit: 1 })).toBe(1)
-    dispatcher.wake()
-    await quiet()
+    const retry = async (messageId: string): Promise<void> => {
+      expect(await store.retry({ nowMs: startMs, filter: { messageId }, limit: 1 })).toBe(1)
+      dispatcher.wake()
+      for (let wait = 0; wait < 10; wait++) await quiet()
+    }
+    await retry('e_1')
     expect(sender.bodies).toHaveLength(11)
     expect(requests.at(-1)).toMatchObject({ messageId: 'e_1', lane: 'manual', attempt: 2 })
-    expect(await store.ledger()).toMatchObject({ delivered: 1, pending: 199 })
-    expect(endpoints).toHaveLength(1)
-    await clock.advance(openMs - 1)
-    expect(sender.bodies).toHaveLength(11)
+    expect(endpoints).toMatchObject([{ state: 'open' }])
+    state.status = 200
+    await retry('e_2')
+    // What waits for the schedule of its retries goes on waiting for that.
+    expect(await store.ledger()).toMatchObject({ delivered: 191, pending: 9 })
+    expect(endpoints).toMatchObject([{ state: 'open' }, { state: 'closed' }])
   })
 })
 

@@ -36,6 +36,14 @@ describe('an endpoint that is well', () => {
     expect(gate.parkedUntilMs(startMs)).toBeUndefined()
   })
 
+  test('stays as well as it was when manual retries fail', () => {
+    const gate = gateOf()
+    for (let asked = 0; asked < 2 * consecutiveFailures; asked++) {
+      expect(gate.end(gate.begin(startMs, 'manual'), answered(503), startMs)).toBeUndefined()
+    }
+    expect(gate.access(startMs, 'first')).toBe('ask')
+  })
+
   test('counts all lanes together', () => {
     const gate = gateOf(2)
     gate.begin(startMs, 'manual')
@@ -60,27 +68,52 @@ describe('an endpoint whose breaker is open', () => {
     expect(gate.access(probeAtMs, 'first')).toBe('ask')
   })
 
-  test('is asked for a manual retry, which does not count for the breaker, but in flight', () => {
+  test('is asked for a manual retry, which counts in flight', () => {
     const gate = opened(1)
     expect(gate.access(startMs, 'manual')).toBe('ask')
     const passage = gate.begin(startMs, 'manual')
     expect(gate.access(startMs, 'manual')).toBe('wait')
-    expect(gate.end(passage, answered(200), startMs)).toBeUndefined()
+    expect(gate.end(passage, answered(503), startMs)).toBeUndefined()
     expect(gate.access(startMs, 'first')).toBe('leave_out')
     expect(gate.access(startMs, 'manual')).toBe('ask')
   })
 
-  test('stays as well as it was, however manual retries end', () => {
-    const well = gateOf()
-    for (let asked = 0; asked < 2 * consecutiveFailures; asked++) {
-      expect(well.end(well.begin(startMs, 'manual'), answered(503), startMs)).toBeUndefined()
-    }
-    expect(well.access(startMs, 'first')).toBe('ask')
-    // Nor is one the probe that is due.
+  test('need not wait for a probe once a manual retry succeeded', () => {
+    const gate = opened(2)
+    const passage = gate.begin(startMs, 'manual')
+    expect(gate.end(passage, answered(200), startMs)).toEqual({ kind: 'recovering' })
+    expect(gate.parkedUntilMs(startMs)).toBeUndefined()
+    expect(gate.downSinceMs).toBe(startMs)
+    ask(gate, answered(200), 1)
+    expect(gate.downSinceMs).toBeUndefined()
+  })
+
+  test('stays as ill as it was when manual retries fail', () => {
     const gate = opened()
-    const passage = gate.begin(startMs + openMs, 'manual')
-    expect(gate.access(startMs + openMs, 'first')).toBe('ask')
-    expect(gate.end(passage, answered(200), startMs + openMs)).toBeUndefined()
+    for (let asked = 0; asked < 2 * consecutiveFailures; asked++) {
+      gate.end(gate.begin(startMs, 'manual'), answered(503), startMs)
+      gate.end(gate.begin(startMs, 'manual'), certificateRefused, startMs)
+    }
+    expect(gate.parkedUntilMs(startMs)).toBe(startMs + openMs)
+  })
+
+  test('is not closed by a manual retry from before it opened', () => {
+    const gate = gateOf()
+    const passage = gate.begin(startMs, 'manual')
+    ask(gate, answered(503))
+    expect(gate.end(passage, answered(200), startMs)).toBeUndefined()
+    expect(gate.parkedUntilMs(startMs)).toBe(startMs + openMs)
+  })
+
+  test('is probed as ever while a manual retry is under way', () => {
+    const gate = opened()
+    const probeAtMs = startMs + openMs
+    const passage = gate.begin(probeAtMs, 'manual')
+    expect(gate.access(probeAtMs, 'first')).toBe('ask')
+    const probe = gate.begin(probeAtMs, 'first')
+    // The probe decides.
+    expect(gate.end(passage, answered(200), probeAtMs)).toBeUndefined()
+    expect(gate.end(probe, answered(503), probeAtMs)).toMatchObject({ kind: 'reopened' })
   })
 
   test('is not probed while a manual retry takes all of its concurrency', () => {
