@@ -1,0 +1,92 @@
+import { shortText, type JsonValue } from '../model/index.ts'
+import { fieldLabel, valuesOf } from './field.ts'
+import { termHolds, type Match, type Term } from './match.ts'
+import type { Subject } from './subject.ts'
+
+/** One term of a match beside what a request has there. All texts are safe to print on one line. */
+export interface DifferenceRow {
+  /** What the term looks at. */
+  readonly field: string
+  /** What it asks for, such as `>10`, `track or page`, `not valid`, `absent`. */
+  readonly expected: string
+  /** What the request has: strings of the body in quotes, `absent` where there is nothing. */
+  readonly received: string
+  /** Whether the term holds. */
+  readonly holds: boolean
+}
+
+/** The longest text in a row: a body can have a megabyte. */
+const charactersMax = 200
+
+/** What a match asks for beside what a request has, term by term. */
+export function difference(match: Match, subject: Subject): readonly DifferenceRow[] {
+  return match.terms.map((term) => ({
+    field: shortText(fieldLabel(term.field), charactersMax),
+    expected: shortText(expectedText(term), charactersMax),
+    received: shortText(receivedText(term, subject), charactersMax),
+    holds: termHolds(term, subject),
+  }))
+}
+
+function expectedText({ isNegated, tests }: Term): string {
+  const text = tests.map((test) => test.text).join(' or ')
+  if (!isNegated) return text
+  return text === 'present' ? 'absent' : `not ${text}`
+}
+
+function receivedText({ field }: Term, subject: Subject): string {
+  const values = valuesOf(field, subject)
+  if (values.length === 0) return 'absent'
+  if (field.kind === 'body') return values.map((value) => shortJson(value)).join(', ')
+  // Of the two forms of a path the longer one is the one that was sent.
+  const shown = field.kind === 'named' ? values.slice(-1) : values
+  return shown.map(String).join(', ')
+}
+
+/** Long strings are cut before they are written as JSON, which doubles them. */
+function shortJson(value: JsonValue): string {
+  return JSON.stringify(typeof value === 'string' ? value.slice(0, 2 * charactersMax) : value)
+}
+
+const headings: DifferenceRow = {
+  field: '',
+  expected: 'expected',
+  received: 'received',
+  holds: true,
+}
+
+/**
+ * Writes rows as two columns for a person, in lines of at most `width` characters, which is 40 at
+ * least; `!` marks what differs. Without a final line break.
+ */
+export function differenceText(rows: readonly DifferenceRow[], width = 80): string {
+  const lines = [headings, ...rows]
+  const room = Math.max(width, 40) - 6
+  const fieldWidth = Math.min(widest(lines, 'field'), Math.floor(room / 3))
+  const expectedWidth = Math.min(
+    widest(lines, 'expected'),
+    // What the received column does not need is free.
+    Math.max(room - fieldWidth - widest(lines, 'received'), Math.floor((room - fieldWidth) / 2)),
+  )
+  const receivedWidth = room - fieldWidth - expectedWidth
+  return lines
+    .map(({ field, expected, received, holds }) =>
+      [
+        `${holds ? ' ' : '!'} ${cell(field, fieldWidth)}`,
+        cell(expected, expectedWidth),
+        cell(received, receivedWidth),
+      ]
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+function widest(rows: readonly DifferenceRow[], column: 'field' | 'expected' | 'received'): number {
+  return Math.max(...rows.map((row) => Array.from(row[column]).length))
+}
+
+function cell(text: string, width: number): string {
+  const cut = shortText(text, width)
+  return cut + ' '.repeat(width - Array.from(cut).length)
+}

@@ -1,0 +1,57 @@
+import type { Match } from './match.ts'
+
+/** How many requests have to match. */
+export interface CountRange {
+  /** The fewest; 0 where none is needed. */
+  readonly atLeast: number
+  /** The most; Infinity where there is no limit. */
+  readonly atMost: number
+}
+
+/** What is expected to arrive. */
+export interface Expectation {
+  /** What each request has to be. */
+  readonly match: Match
+  /** How many of them have to come. */
+  readonly count: CountRange
+  /**
+   * How long after the beginning of the wait they may arrive, in milliseconds; undefined for as long as
+   * somebody waits.
+   */
+  readonly withinMs: number | undefined
+  /** The expectation in the language. */
+  readonly text: string
+}
+
+/** What is expected where nothing is said about counts. */
+export const atLeastOnce: CountRange = Object.freeze({ atLeast: 1, atMost: Infinity })
+
+/** Makes an expectation of a match. */
+export function expectationOf(
+  match: Match,
+  count: CountRange = atLeastOnce,
+  withinMs?: number,
+): Expectation {
+  const suffixes = [suffixText(count), ...(withinMs === undefined ? [] : [withinText(withinMs)])]
+  const text = [match.text, ...suffixes].filter((part) => part !== '').join(' ')
+  return { match, count, withinMs, text }
+}
+
+/** A count for a person: `exactly 3`, `at least 1`, `1 to 5`, `none`. */
+export function countText({ atLeast, atMost }: CountRange): string {
+  if (atMost === 0) return 'none'
+  if (atLeast === atMost) return `exactly ${atLeast}`
+  if (atMost === Infinity) return `at least ${atLeast}`
+  return atLeast === 0 ? `at most ${atMost}` : `${atLeast} to ${atMost}`
+}
+
+function suffixText({ atLeast, atMost }: CountRange): string {
+  if (atMost === 0) return 'never'
+  if (atLeast === atMost) return `x${atLeast}`
+  if (atMost === Infinity) return atLeast === 1 ? '' : `x${atLeast}..`
+  return `x${atLeast}..${atMost}`
+}
+
+function withinText(withinMs: number): string {
+  return withinMs % 1_000 === 0 ? `within ${withinMs / 1_000}s` : `within ${withinMs}ms`
+}

@@ -1,0 +1,43 @@
+/**
+ * A text in which each `*` stands for any characters, also none: the literal pieces between the
+ * asterisks. One piece is a text without asterisks.
+ */
+export type Glob = readonly string[]
+
+/**
+ * Whether a text is what a glob describes. Looks for each piece once, from left to right: taking the
+ * first place where a piece stands never rules out a later one, so nothing is tried twice.
+ */
+export function globMatches(glob: Glob, text: string): boolean {
+  const first = glob[0] ?? ''
+  if (glob.length < 2) return text === first
+  const last = glob[glob.length - 1] ?? ''
+  const end = text.length - last.length
+  if (first.length > end || !text.startsWith(first) || !text.endsWith(last)) return false
+  let at = first.length
+  for (const piece of glob.slice(1, -1)) {
+    const found = text.indexOf(piece, at)
+    if (found === -1) return false
+    at = found + piece.length
+  }
+  return at <= end
+}
+
+/** What can stand without quotes, wherever a glob is read; what begins so is no number. */
+const plain = /^[A-Za-z_/@*][\w\-./@*]*$/
+
+/** Words that a value without quotes would not be text as. */
+const otherThanText: ReadonlySet<string> = new Set(['true', 'false', 'null'])
+
+/** Writes a glob so that reading it gives the same one. */
+export function globText(glob: Glob): string {
+  const bare = glob.join('*')
+  const asterisks = glob.length - 1
+  const isPlain =
+    plain.test(bare) && !otherThanText.has(bare) && bare.split('*').length - 1 === asterisks
+  return isPlain ? bare : `"${glob.map(escaped).join('*')}"`
+}
+
+function escaped(piece: string): string {
+  return piece.replace(/["\\*]/g, '\\$&')
+}

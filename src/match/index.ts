@@ -1,0 +1,23 @@
+/** The match language: what a request has to be, how often and how soon; and what it is instead. Pure. */
+export { difference, differenceText, type DifferenceRow } from './difference.ts'
+export { ExpectationTracker, type ExpectationState } from './expectation-tracker.ts'
+export {
+  atLeastOnce,
+  countText,
+  expectationOf,
+  type CountRange,
+  type Expectation,
+} from './expectation.ts'
+export { MatchError } from './match-error.ts'
+export {
+  matchOf,
+  type AsymmetricMatcher,
+  type ExpectedBody,
+  type ExpectedValue,
+  type ValuePredicate,
+} from './match-of.ts'
+export type { Match } from './match.ts'
+export { nearest, nearness } from './nearness.ts'
+export { parseExpectation } from './parse-expectation.ts'
+export { parseMatch } from './parse-match.ts'
+export type { Subject, SubjectSignature } from './subject.ts'

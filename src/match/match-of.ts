@@ -1,0 +1,185 @@
+import { types } from 'node:util'
+import { SettingError, type JsonValue } from '../model/index.ts'
+import { fieldLabel, type Field } from './field.ts'
+import { matchLimits } from './limits.ts'
+import { Match, type Term } from './match.ts'
+import type { MemberTest, ValueTest } from './value-test.ts'
+
+/**
+ * Decides about a value of a body; what it returns is taken as true or false, what it throws as false.
+ * A predicate may name the type of value that it is made for.
+ */
+export type ValuePredicate = {
+  // A method's parameter may be narrower than the value, a function's not.
+  accepts(value: JsonValue): unknown
+}['accepts']
+
+/** What vitest's and jest's `expect.any(Number)` and the like are. */
+export interface AsymmetricMatcher {
+  /** Whether a value is what the matcher asks for. */
+  asymmetricMatch(value: unknown): boolean
+}
+
+/** What a value of a body is expected to be; undefined means that it is not there. */
+export type ExpectedValue =
+  | string
+  | number
+  | boolean
+  | null
+  | undefined
+  | RegExp
+  | ValuePredicate
+  | AsymmetricMatcher
+  | readonly ExpectedValue[]
+  | ExpectedBody
+
+/** What is expected of a body; members that are not named may be anything. */
+export interface ExpectedBody {
+  readonly [key: string]: ExpectedValue
+}
+
+/**
+ * Makes a match of what a body is expected to be.
+ *
+ * Objects may have more members than expected, arrays have exactly as many items. Values are equal with
+ * their type: 10 is not `"10"`. A regular expression looks into strings, a predicate decides itself,
+ * vitest's and jest's matchers work as they do there, undefined means that the member is not there.
+ *
+ * ```ts
+ * matchOf({ type: 'track', properties: { revenue: (revenue: number) => revenue > 10 } })
+ * ```
+ *
+ * @throws SettingError `invalid_setting` naming the value that no body can have
+ */
+export function matchOf(expected: ExpectedBody): Match {
+  if (!isPlainObject(expected)) throw unusable([], 'it is no plain object')
+  const terms = termsOf(expected, [])
+  return new Match(terms, terms.map(textOf).join(' '))
+}
+
+function textOf({ field, isNegated, tests }: Term): string {
+  const label = fieldLabel(field)
+  const [test] = tests
+  const isPresence = test === undefined || test.kind === 'present'
+  return isPresence ? `${isNegated ? '-' : ''}has:${label}` : `${label}:${test.text}`
+}
+
+/** One term for everything that is expected, so that a difference names the place. */
+function termsOf(expected: ExpectedBody, keys: readonly string[]): readonly Term[] {
+  const entries = Object.entries(expected)
+  if (entries.length === 0) return [{ field: field(keys), isNegated: false, tests: [anyObject] }]
+  return entries.flatMap(([key, value]) => {
+    const inner = [...keys, key]
+    checkDepth(inner)
+    if (isPlainObject(value) && !isMatcher(value)) return termsOf(value, inner)
+    const isNegated = value === undefined
+    const test: ValueTest = isNegated ? present : testOf(value, inner)
+    return [{ field: field(inner), isNegated, tests: [test] }]
+  })
+}
+
+const present: ValueTest = { kind: 'present', text: 'present' }
+const anyObject: ValueTest = { kind: 'members', members: [], text: '{}' }
+
+function field(keys: readonly string[]): Field {
+  return { kind: 'body', keys }
+}
+
+/** The test of one value; it keeps nothing that its maker can change. */
+function testOf(value: ExpectedValue, keys: readonly string[]): ValueTest {
+  checkDepth(keys)
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return { kind: 'equal', value, text: JSON.stringify(value) }
+    case 'number':
+      if (!Number.isFinite(value)) throw unusable(keys, `JSON has no ${value}`)
+      return { kind: 'equal', value, text: JSON.stringify(value) }
+    case 'function':
+      return { kind: 'accepted', accepts: safely(value), text: value.name || 'a predicate' }
+    case 'object':
+      return value === null ? { kind: 'equal', value, text: 'null' } : objectTest(value, keys)
+    case 'undefined':
+    case 'bigint':
+    case 'symbol':
+      throw unusable(keys, `JSON has no ${typeof value}`)
+  }
+}
+
+function objectTest(
+  value: RegExp | AsymmetricMatcher | readonly ExpectedValue[] | ExpectedBody,
+  keys: readonly string[],
+): ValueTest {
+  if (types.isRegExp(value)) return patternTest(value)
+  if (isList(value)) {
+    const items = value.map((item, index) => testOf(item, [...keys, String(index)]))
+    return { kind: 'items', items, text: `[${items.map(({ text }) => text).join(', ')}]` }
+  }
+  if (isMatcher(value)) {
+    const accepts = safely((received) => value.asymmetricMatch(received))
+    return { kind: 'accepted', accepts, text: matcherText(value) }
+  }
+  if (!isPlainObject(value)) throw unusable(keys, 'it is no plain object, array or text')
+  const members = Object.entries(value).map(([key, member]): MemberTest => [
+    key,
+    member === undefined ? undefined : testOf(member, [...keys, key]),
+  ])
+  const texts = members.map(([key, test]) => `${JSON.stringify(key)}: ${test?.text ?? 'absent'}`)
+  return { kind: 'members', members, text: `{${texts.join(', ')}}` }
+}
+
+function patternTest(pattern: RegExp): ValueTest {
+  // The flags g and y would make it remember where it stopped.
+  const regExp = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ''))
+  const accepts = (value: JsonValue): boolean => typeof value === 'string' && regExp.test(value)
+  return { kind: 'accepted', accepts, text: String(pattern) }
+}
+
+/** A predicate that reads what a value does not have throws: that value is not the one. */
+function safely(predicate: ValuePredicate): (value: JsonValue) => boolean {
+  return (value) => {
+    try {
+      return Boolean(predicate(value))
+    } catch {
+      return false
+    }
+  }
+}
+
+function isList(value: object): value is readonly ExpectedValue[] {
+  return Array.isArray(value)
+}
+
+function isMatcher(value: object): value is AsymmetricMatcher {
+  return 'asymmetricMatch' in value && typeof value.asymmetricMatch === 'function'
+}
+
+function matcherText(matcher: AsymmetricMatcher): string {
+  // vitest and jest tell what they expect as `Any<Number>`; other objects have no better name.
+  const { toAsymmetricMatcher } = matcher as { toAsymmetricMatcher?: unknown }
+  const text: unknown =
+    typeof toAsymmetricMatcher === 'function' ? toAsymmetricMatcher.call(matcher) : undefined
+  return typeof text === 'string' ? text : 'a matcher'
+}
+
+/** An object as a literal or `JSON.parse` makes it, in whatever realm. */
+function isPlainObject(value: unknown): value is ExpectedBody {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** Also ends an object that contains itself. */
+function checkDepth(keys: readonly string[]): void {
+  const { keysMax } = matchLimits
+  if (keys.length > keysMax) throw unusable(keys, `it is more than ${keysMax} levels deep`)
+}
+
+function unusable(keys: readonly string[], reason: string): SettingError {
+  const place = fieldLabel(field(keys))
+  return new SettingError(
+    place,
+    `Cannot expect ${place}: ${reason}`,
+    'Expect texts, numbers, booleans, null, undefined, arrays and objects of them, regular expressions or predicates.',
+  )
+}

@@ -1,0 +1,58 @@
+import { fieldText, valuesOf, type Field } from './field.ts'
+import type { Subject } from './subject.ts'
+import { valueHolds, type ValueTest } from './value-test.ts'
+
+/** One condition: a value of the field passes one of the tests; negated, none does. */
+export interface Term {
+  /** What it looks at. */
+  readonly field: Field
+  /** Whether it is turned around; then a field that is not there fits. */
+  readonly isNegated: boolean
+  /** What a value may be; one has to fit. */
+  readonly tests: readonly ValueTest[]
+}
+
+/**
+ * What a request has to be: one or more terms, all of which hold. Made by `parseMatch` from a text or
+ * by `matchOf` from an object.
+ */
+export class Match {
+  /** The terms; at least one. */
+  readonly terms: readonly Term[]
+  /** The match in the language; one that was made from an object may have parts that are only words. */
+  readonly text: string
+
+  constructor(terms: readonly Term[], text?: string) {
+    this.terms = terms
+    this.text = text ?? terms.map(termText).join(' ')
+  }
+
+  /** Whether a request is what the match describes. */
+  test(subject: Subject): boolean {
+    return this.terms.every((term) => termHolds(term, subject))
+  }
+}
+
+/** Whether a term holds for a request. */
+export function termHolds({ field, isNegated, tests }: Term, subject: Subject): boolean {
+  const isFound = valuesOf(field, subject).some((value) =>
+    tests.some((test) => valueHolds(test, value)),
+  )
+  return isFound !== isNegated
+}
+
+/** Whether a term says what type a request has. */
+export function isTypeTerm({ field, isNegated }: Term): boolean {
+  if (isNegated) return false
+  return field.kind === 'named'
+    ? field.name === 'type'
+    : field.kind === 'body' && field.keys.length === 1 && field.keys[0] === 'type'
+}
+
+/** Writes a term so that reading it gives the same one. */
+export function termText({ field, isNegated, tests }: Term): string {
+  const sign = isNegated ? '-' : ''
+  if (tests.some(({ kind }) => kind === 'present')) return `${sign}has:${fieldText(field)}`
+  const values = tests.map(({ text }) => text).join(',')
+  return field.kind === 'word' ? `${sign}${values}` : `${sign}${fieldText(field)}:${values}`
+}

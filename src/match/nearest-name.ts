@@ -1,0 +1,36 @@
+/** The known name that a wrong one was most likely meant to be; undefined when none is near. */
+export function nearestName(wrong: string, known: readonly string[]): string | undefined {
+  let nearest: string | undefined
+  let fewest = Infinity
+  for (const name of known) {
+    const edits = editDistance(wrong.toLowerCase(), name.toLowerCase())
+    // A third of the letters wrong is a slip; more is another word.
+    if (edits < fewest && edits <= Math.max(wrong.length, name.length) / 3) {
+      nearest = name
+      fewest = edits
+    }
+  }
+  return nearest
+}
+
+/** Letters to insert, remove, replace, or swap with their neighbour to make one text of the other. */
+function editDistance(from: string, to: string): number {
+  const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, column) => column)]
+  const edits = (row: number, column: number): number => rows[row]?.[column] ?? Infinity
+  for (let row = 1; row <= from.length; row += 1) {
+    rows.push([row])
+    for (let column = 1; column <= to.length; column += 1) {
+      const isSame = from[row - 1] === to[column - 1]
+      const isSwap = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
+      rows[row]?.push(
+        Math.min(
+          edits(row - 1, column - 1) + (isSame ? 0 : 1),
+          edits(row, column - 1) + 1,
+          edits(row - 1, column) + 1,
+          isSwap ? edits(row - 2, column - 2) + 1 : Infinity,
+        ),
+      )
+    }
+  }
+  return edits(from.length, to.length)
+}

@@ -1,0 +1,79 @@
+import type { JsonValue } from '../model/index.ts'
+import { valuesOf } from './field.ts'
+import { isTypeTerm, termHolds, type Match, type Term } from './match.ts'
+import type { Subject } from './subject.ts'
+import type { ValueTest } from './value-test.ts'
+
+/** Characters at each end of two texts that are compared. */
+const comparedMax = 200
+
+/**
+ * How near a request comes to a match, to be compared with that of other requests; 0 when nothing of it
+ * is there. The right type outweighs everything else, then the number of terms that hold counts, then
+ * how alike the texts are where one does not.
+ */
+export function nearness(match: Match, subject: Subject): number {
+  let sum = 0
+  for (const term of match.terms) {
+    const isTypeRight = isTypeTerm(term) && termHolds(term, subject)
+    sum += isTypeRight ? match.terms.length + 1 : termNearness(term, subject)
+  }
+  return sum
+}
+
+/** The nearest of the requests that do not match, the first of equals; undefined when none is near. */
+export function nearest<Candidate extends Subject>(
+  match: Match,
+  subjects: Iterable<Candidate>,
+): Candidate | undefined {
+  let found: Candidate | undefined
+  let best = 0
+  for (const subject of subjects) {
+    if (match.test(subject)) continue
+    const next = nearness(match, subject)
+    if (next > best) {
+      found = subject
+      best = next
+    }
+  }
+  return found
+}
+
+function termNearness(term: Term, subject: Subject): number {
+  if (termHolds(term, subject)) return 1
+  if (term.isNegated) return 0
+  const values = valuesOf(term.field, subject)
+  const likenesses = values.flatMap((value) => term.tests.map((test) => likeness(test, value)))
+  // A value that is there is nearer than none, and never as near as one that fits.
+  return values.length === 0 ? 0 : 0.2 + 0.7 * Math.max(...likenesses)
+}
+
+/** How much of two texts is the same, from 0 to 1; 0 where they are no texts. */
+function likeness(test: ValueTest, value: JsonValue): number {
+  const expected = expectedTextOf(test)
+  if (expected === undefined || typeof value !== 'string') return 0
+  const longest = Math.max(expected.length, value.length)
+  if (longest === 0) return 1
+  const before = alikeAtStart(expected, value)
+  const behind = alikeAtEnd(expected, value)
+  return Math.min(before + behind, longest) / longest
+}
+
+function expectedTextOf(test: ValueTest): string | undefined {
+  if (test.kind === 'glob') return test.glob.join('')
+  return test.kind === 'equal' && typeof test.value === 'string' ? test.value : undefined
+}
+
+function alikeAtStart(one: string, other: string): number {
+  const end = Math.min(one.length, other.length, comparedMax)
+  let length = 0
+  while (length < end && one[length] === other[length]) length += 1
+  return length
+}
+
+function alikeAtEnd(one: string, other: string): number {
+  const end = Math.min(one.length, other.length, comparedMax)
+  let length = 0
+  while (length < end && one.at(-1 - length) === other.at(-1 - length)) length += 1
+  return length
+}

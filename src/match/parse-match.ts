@@ -1,0 +1,211 @@
+import { shortText } from '../model/index.ts'
+import { bodyRoots, type Field } from './field.ts'
+import { globText } from './glob.ts'
+import { matchLimits } from './limits.ts'
+import { Match, type Term } from './match.ts'
+import { fieldOf, keyOf, readKeys, type WrittenField } from './read-field.ts'
+import { readLargerThan, readValues } from './read-values.ts'
+import { Scanner, type Written } from './scanner.ts'
+import type { ValueTest } from './value-test.ts'
+
+/** Words of other languages, and what is written here instead. */
+const foreignWords: ReadonlyMap<string, string> = new Map([
+  ['AND', 'Leave it out: all terms have to hold'],
+  ['OR', 'Write several values with commas, as in type:track,page'],
+  ['NOT', 'Put a - before the term'],
+])
+
+/**
+ * Reads a match: what `--filter`, expectations and waits ask of a request.
+ *
+ * Terms with white space between them all have to hold; a `-` turns a term around. Values with commas
+ * between them are alternatives. `*` stands for any characters. Single or double quotes hold white
+ * space together; a backslash makes the sign behind it plain. Capital letters make a difference but in
+ * words.
+ *
+ * - `type:track,page`: one of the seven types
+ * - `event:"Order*"`, `name:`, `category:`: of a track; of a page or screen
+ * - `user:u_1`, `anonymous:`, `group:`, `previous:`, `id:`: ids; `user` and `previous` also under the
+ *   keys that an alias has, `id` is the messageId
+ * - `sig:valid,unchecked`: the verdict on the signature
+ * - `status:503`, `status:5xx`, `status:>=500`: what it was answered
+ * - `path:/hook*`: with or without the query
+ * - `bytes:1kb..2kb`, `larger:2kb`: the size of its body
+ * - `properties.revenue:>10`, `traits.plan:pro`, `context.page.path:`, `body.version:1`: a place in the
+ *   body, by keys and by indexes of arrays, with quotes where a key has other signs than letters,
+ *   digits, `_`, `$` and `-`: `traits."Company Size"`. A key of the body itself can stand in quotes:
+ *   `"Previous ID":anon_9`
+ * - `has:context.ip`: it is there, whatever its value, null too
+ * - `order`: a word that type, event or name contains, in capital letters or not; `*` alone is any webhook
+ *
+ * A value of the body is a number, also where the body has it as a string (`10`, `>10`, `>=`, `<`, `<=`,
+ * `10..20`, `10..`, `..20`, ends included), `true`, `false` or `null`; anything else, and anything in
+ * quotes, is a string. With an asterisk it is compared with the text of strings, numbers and booleans.
+ *
+ * @throws MatchError saying which characters are wrong and what is accepted there
+ */
+export function parseMatch(text: string): Match {
+  const scanner = scan(text)
+  const terms: Term[] = []
+  while (scanner.skipGap()) {
+    if (isSuffix(scanner.rest)) {
+      scanner.fail(
+        { offset: scanner.at, length: scanner.rest.length },
+        'counts and times belong to expectations',
+        'Leave it out, or put it in quotes to look for the word.',
+      )
+    }
+    addTerm(terms, scanner)
+  }
+  return matchOfTerms(terms, scanner)
+}
+
+/** Begins to read a text. @throws MatchError when it is too long */
+export function scan(text: string): Scanner {
+  const scanner = new Scanner(text)
+  const { textMax } = matchLimits
+  if (text.length > textMax) {
+    scanner.fail(
+      { offset: textMax, length: 1 },
+      'this is too long',
+      `At most ${textMax} characters.`,
+    )
+  }
+  return scanner
+}
+
+/** Whether a word would count or time an expectation. */
+export function isSuffix(word: string): boolean {
+  return word === 'never' || word === 'within' || /^x(?:\d|\.\.)/.test(word)
+}
+
+/** Reads one more term. @throws MatchError when it is wrong, or one too many */
+export function addTerm(terms: Term[], scanner: Scanner): void {
+  const { at: offset } = scanner
+  const term = readTerm(scanner)
+  terms.push(term)
+  if (terms.length > matchLimits.termsMax) {
+    const tooMany = { offset, length: scanner.at - offset }
+    scanner.fail(tooMany, 'one term too many', `At most ${matchLimits.termsMax} terms.`)
+  }
+}
+
+/** Puts terms together. @throws MatchError when there are none */
+export function matchOfTerms(terms: readonly Term[], scanner: Scanner): Match {
+  if (terms.length > 0) return new Match(terms)
+  return scanner.fail(
+    { offset: 0, length: 0 },
+    'there is nothing to match',
+    'Write for example type:track event:"Order*", or * for any webhook.',
+  )
+}
+
+function readTerm(scanner: Scanner): Term {
+  const { at: offset } = scanner
+  if (scanner.take('!')) {
+    scanner.fail({ offset, length: 1 }, '! is not known', 'Put a - before a term instead.')
+  }
+  const isNegated = scanner.take('-')
+  if (isNegated && (scanner.isAtGap || scanner.next === '-')) {
+    scanner.fail(
+      { offset, length: 1 },
+      'this - has no term behind it',
+      'Write it right before a term, as in -type:page, or put it in quotes.',
+    )
+  }
+  const { at } = scanner
+  const written = readKeys(scanner)
+  if (scanner.take(':')) return { isNegated, ...readCondition(written, scanner) }
+  scanner.moveTo(at)
+  return { isNegated, field: { kind: 'word' }, tests: [readWord(scanner)] }
+}
+
+type Condition = Pick<Term, 'field' | 'tests'>
+
+function readCondition(written: WrittenField, scanner: Scanner): Condition {
+  const condition = readKnownCondition(written, scanner)
+  const { at: offset } = scanner
+  if (scanner.isAtGap) return condition
+  return scanner.fail(
+    { offset, length: 1 },
+    'the term should end here',
+    'Put a space between terms, and in quotes what has commas, quotes or spaces.',
+  )
+}
+
+function readKnownCondition(written: WrittenField, scanner: Scanner): Condition {
+  const [first] = written.keys
+  const isAlone = written.keys.length === 1 && first?.isQuoted === false
+  const name = isAlone ? keyOf(first) : ''
+  if (name === 'has') {
+    const field = fieldOf(readKeys(scanner), scanner)
+    return { field, tests: [{ kind: 'present', text: 'present' }] }
+  }
+  if (name === 'larger') {
+    return { field: { kind: 'named', name: 'bytes' }, tests: [readLargerThan(scanner)] }
+  }
+  const field = fieldOf(written, scanner)
+  if (isPart(field)) {
+    const part = field.keys[0] ?? 'body'
+    scanner.fail(
+      written,
+      `${part} has many values`,
+      `Name one as in ${part}.<key>:<value>, or write has:${part}.`,
+    )
+  }
+  return { field, tests: readValues(scanner, field) }
+}
+
+/** The body, or a part of it that always is an object. */
+function isPart(field: Field): field is Extract<Field, { readonly kind: 'body' }> {
+  if (field.kind !== 'body') return false
+  const [first, ...inner] = field.keys
+  return first === undefined || (inner.length === 0 && bodyRoots.includes(first))
+}
+
+function readWord(scanner: Scanner): ValueTest {
+  const written = scanner.read(/[,"]/)
+  if (!written.isQuoted) checkWord(written, scanner)
+  const { at: offset } = scanner
+  if (!scanner.isAtGap) {
+    scanner.fail(
+      { offset, length: 1 },
+      'the word should end here',
+      'Put in quotes what has commas, quotes or spaces.',
+    )
+  }
+  return wordTest(written.glob.map((piece) => piece.toLowerCase()))
+}
+
+function checkWord(written: Written, scanner: Scanner): void {
+  const word = keyOf(written)
+  const foreign = foreignWords.get(word)
+  if (foreign !== undefined) {
+    scanner.fail(written, `${word} is not known`, `${foreign}, or put the word in quotes.`)
+  }
+  const sign = /[=<>]/.exec(word)
+  if (sign !== null) {
+    const place = { offset: written.offset + sign.index, length: 1 }
+    scanner.fail(
+      place,
+      'a colon is missing before this',
+      'Write properties.revenue:>10 or user:u_1.',
+    )
+  }
+  if (/^(?:properties|props|traits|context|body)\../.test(word)) {
+    const name = shortText(word, 40)
+    scanner.fail(written, 'a condition is missing', `Write has:${name}, or ${name}:<value>.`)
+  }
+}
+
+function wordTest(pieces: readonly string[]): ValueTest {
+  const bare = pieces.join('*')
+  const isBare = /^[a-z_*][\w*]*$/.test(bare) && bare.split('*').length === pieces.length
+  const text = isBare && !isSuffix(bare) ? bare : quoted(pieces)
+  return { kind: 'word', glob: ['', ...pieces, ''], text }
+}
+
+function quoted(pieces: readonly string[]): string {
+  const text = globText(pieces)
+  return text.startsWith('"') ? text : `"${text}"`
+}

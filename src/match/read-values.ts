@@ -1,0 +1,232 @@
+import { eventTypes, shortText } from '../model/index.ts'
+import type { Field, FieldName } from './field.ts'
+import { globText } from './glob.ts'
+import { nearestName } from './nearest-name.ts'
+import type { Scanner, Written } from './scanner.ts'
+import { subjectSignatures } from './subject.ts'
+import { parseNumber, type Bound, type ValueTest } from './value-test.ts'
+
+/** A value as it was written, with the sign before it. */
+interface WrittenValue extends Written {
+  /** Empty where there is none; `=` means the same. */
+  readonly operator: '' | '>' | '>=' | '<' | '<='
+}
+
+/** What a field counts in, and how that is written. */
+interface NumberKind {
+  readonly kind: 'number'
+  /** Reads one number; undefined for any other text. */
+  readonly parse: (text: string) => number | undefined
+  /** Reads the name of a range of numbers, for fields that have such. */
+  readonly parseClass?: (text: string) => NumberRange | undefined
+  /** What is accepted, for a person. */
+  readonly accepted: string
+}
+
+/** A range of numbers with its ends. */
+interface NumberRange {
+  readonly lowest: number | undefined
+  readonly highest: number | undefined
+}
+
+/** What can stand behind the colon of a field. */
+type ValueKind =
+  | NumberKind
+  | { readonly kind: 'text' | 'any' }
+  | { readonly kind: 'name'; readonly names: readonly string[] }
+
+const kinds: Readonly<Partial<Record<FieldName, ValueKind>>> = {
+  type: { kind: 'name', names: eventTypes },
+  sig: { kind: 'name', names: subjectSignatures },
+  status: {
+    kind: 'number',
+    parse: (text) => (/^\d{1,3}$/.test(text) ? Number(text) : undefined),
+    parseClass: parseStatusClass,
+    accepted: 'A status is a number such as 503, a class such as 5xx, >=500, or a range 500..599.',
+  },
+  bytes: {
+    kind: 'number',
+    parse: parseSize,
+    accepted: 'A size is a number of bytes such as 500, 2kb or 1.5mb, >2kb, or a range 1kb..2kb.',
+  },
+}
+
+const anyNumber: NumberKind = { kind: 'number', parse: parseNumber, accepted: '' }
+
+/**
+ * Reads what stands behind the colon of a field: one value, or several with commas, any of which fits.
+ *
+ * @throws MatchError when one of them is nothing that the field can be
+ */
+export function readValues(scanner: Scanner, field: Field): readonly ValueTest[] {
+  const kind = kindOf(field)
+  const tests: ValueTest[] = []
+  do tests.push(testOf(readValue(scanner), kind, scanner))
+  while (scanner.take(','))
+  return tests
+}
+
+/**
+ * Reads the size behind `larger:`.
+ *
+ * @throws MatchError when it is none
+ */
+export function readLargerThan(scanner: Scanner): ValueTest {
+  const written = scanner.read(/[,"]/)
+  const size = parseSize(textOf(written))
+  if (size !== undefined) return rangeTest(`>${textOf(written)}`, excluding(size), undefined)
+  return scanner.fail(
+    written,
+    'this is not a size',
+    'A size is a number such as 500, 2kb or 1.5mb.',
+  )
+}
+
+function kindOf(field: Field): ValueKind {
+  if (field.kind !== 'named') return { kind: 'any' }
+  return kinds[field.name] ?? { kind: 'text' }
+}
+
+function readValue(scanner: Scanner): WrittenValue {
+  const { at } = scanner
+  if (scanner.take('!=')) {
+    scanner.fail({ offset: at, length: 2 }, '!= is not known', 'Put a - before the term instead.')
+  }
+  const found = (['>=', '<=', '>', '<', '='] as const).find((sign) => scanner.take(sign))
+  const written = scanner.read(/[,"]/)
+  if (written.length > 0) return { ...written, operator: !found || found === '=' ? '' : found }
+  return scanner.fail(
+    written,
+    'a value is missing here',
+    'Write it without a space before it; "" is the empty text.',
+  )
+}
+
+function testOf(value: WrittenValue, kind: ValueKind, scanner: Scanner): ValueTest {
+  switch (kind.kind) {
+    case 'name':
+      return nameTest(value, kind.names, scanner)
+    case 'number':
+      return numberTest(value, kind, scanner) ?? scanner.fail(value, noValue(value), kind.accepted)
+    case 'any':
+      return anyTest(value, scanner)
+    case 'text':
+      return textTest(value, scanner)
+  }
+}
+
+function nameTest(value: WrittenValue, names: readonly string[], scanner: Scanner): ValueTest {
+  const text = textOf(value)
+  if (value.operator === '' && names.includes(text)) return { kind: 'glob', glob: [text], text }
+  const near = nearestName(text, names)
+  const meant = near === undefined ? '' : `Did you mean ${near}? `
+  return scanner.fail(value, noValue(value), `${meant}Values are ${names.join(', ')}.`)
+}
+
+function noValue(value: WrittenValue): string {
+  return `${shortText(textOf(value), 40)} is no value of this field`
+}
+
+function textTest(value: WrittenValue, scanner: Scanner): ValueTest {
+  if (value.operator === '') return { kind: 'glob', glob: value.glob, text: globText(value.glob) }
+  return scanner.fail(
+    value,
+    `this field is text, which ${value.operator} does not compare`,
+    `Put the value in quotes when the ${value.operator} belongs to it.`,
+  )
+}
+
+/** What a value of the body has to be: quotes make it a string. */
+function anyTest(value: WrittenValue, scanner: Scanner): ValueTest {
+  if (value.isQuoted && value.operator === '') return textTest(value, scanner)
+  const number = value.isQuoted ? undefined : numberTest(value, anyNumber, scanner)
+  if (number !== undefined) return number
+  if (value.operator !== '') {
+    return scanner.fail(
+      value,
+      `${value.operator} compares numbers`,
+      'Write a number such as 10, -3 or 0.5 behind it, without quotes.',
+    )
+  }
+  const text = textOf(value)
+  if (text === 'null') return { kind: 'equal', value: null, text }
+  if (text === 'true' || text === 'false') return { kind: 'equal', value: text === 'true', text }
+  return textTest(value, scanner)
+}
+
+/** A number or a range of numbers; undefined for any other text. */
+function numberTest(
+  value: WrittenValue,
+  { parse, parseClass }: NumberKind,
+  scanner: Scanner,
+): ValueTest | undefined {
+  const text = textOf(value)
+  const number = parse(text)
+  if (value.operator !== '') {
+    return number === undefined ? undefined : comparison(value.operator, number, text)
+  }
+  if (number !== undefined) return { kind: 'number', value: number, text }
+  const range = parseClass?.(text) ?? parseRange(text, parse)
+  if (range === undefined) return undefined
+  const { lowest, highest } = range
+  if (lowest !== undefined && highest !== undefined && lowest > highest) {
+    scanner.fail(value, 'nothing is in this range', 'Write the lower end first.')
+  }
+  return rangeTest(text, including(lowest), including(highest))
+}
+
+function comparison(operator: '>' | '>=' | '<' | '<=', value: number, written: string): ValueTest {
+  const text = `${operator}${written}`
+  switch (operator) {
+    case '>':
+      return rangeTest(text, excluding(value), undefined)
+    case '>=':
+      return rangeTest(text, including(value), undefined)
+    case '<':
+      return rangeTest(text, undefined, excluding(value))
+    case '<=':
+      return rangeTest(text, undefined, including(value))
+  }
+}
+
+/** The ends of `10..20`, `10..` and `..20`; undefined for any other text. */
+function parseRange(text: string, parse: NumberKind['parse']): NumberRange | undefined {
+  const middle = text.indexOf('..')
+  if (middle === -1) return undefined
+  const [low, high] = [text.slice(0, middle), text.slice(middle + 2)]
+  const [lowest, highest] = [parse(low), parse(high)]
+  const isRange = (lowest !== undefined || low === '') && (highest !== undefined || high === '')
+  return isRange && (lowest ?? highest) !== undefined ? { lowest, highest } : undefined
+}
+
+/** The ends of a class of statuses such as `5xx`; undefined for any other text. */
+function parseStatusClass(text: string): NumberRange | undefined {
+  if (!/^[1-5]xx$/.test(text)) return undefined
+  const lowest = Number(text[0]) * 100
+  return { lowest, highest: lowest + 99 }
+}
+
+function rangeTest(text: string, lowest: Bound | undefined, highest: Bound | undefined): ValueTest {
+  return { kind: 'range', lowest, highest, text }
+}
+
+function including(value: number | undefined): Bound | undefined {
+  return value === undefined ? undefined : { value, isIncluded: true }
+}
+
+function excluding(value: number): Bound {
+  return { value, isIncluded: false }
+}
+
+function textOf({ glob }: Written): string {
+  return glob.join('*')
+}
+
+/** Bytes such as `500`, `2kb` or `1.5mb`, where 1 kb is 1,024 bytes. */
+function parseSize(text: string): number | undefined {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)(b|kb|mb)?$/i.exec(text) ?? []
+  if (number === undefined) return undefined
+  const unitBytes = { b: 1, kb: 1024, mb: 1024 * 1024 }[unit?.toLowerCase() ?? 'b'] ?? 1
+  const size = Math.round(Number(number) * unitBytes)
+  return Number.isSafeInteger(size) ? size : undefined
+}

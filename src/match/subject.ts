@@ -1,0 +1,28 @@
+import type { JsonObject } from '../model/index.ts'
+
+/** What was found out about a request's signature. */
+export type SubjectSignature = 'valid' | 'invalid' | 'missing' | 'unchecked'
+
+/** The verdicts on a signature, in the order of the documentation. */
+export const subjectSignatures: readonly SubjectSignature[] = Object.freeze([
+  'valid',
+  'invalid',
+  'missing',
+  'unchecked',
+])
+
+/** What a match looks at: one received request. A receiver's event is one as it stands. */
+export interface Subject {
+  /** The parsed body; null where the request is no webhook. */
+  readonly body: JsonObject | null
+  /** The verdict on its signature. */
+  readonly signature: SubjectSignature
+  /** The status that it was answered with. */
+  readonly status: number
+  /** The path with its query, as it was sent. */
+  readonly path: string
+  /** How many bytes its body has. */
+  readonly bytes: number
+  /** When it arrived, in milliseconds since 1970. */
+  readonly atMs: number
+}

@@ -1,0 +1,122 @@
+import { isJsonObject, type JsonValue } from '../model/index.ts'
+import { globMatches, type Glob } from './glob.ts'
+
+/** An end of a range of numbers. */
+export interface Bound {
+  /** The number. */
+  readonly value: number
+  /** Whether the number itself is in the range. */
+  readonly isIncluded: boolean
+}
+
+/** What one value has to be. `text` says so: in the language where it can, else in words. */
+export type ValueTest = { readonly text: string } & (
+  | { readonly kind: 'present' }
+  | { readonly kind: 'glob'; readonly glob: Glob }
+  | { readonly kind: 'word'; readonly glob: Glob }
+  | { readonly kind: 'number'; readonly value: number }
+  | {
+      readonly kind: 'range'
+      readonly lowest: Bound | undefined
+      readonly highest: Bound | undefined
+    }
+  | { readonly kind: 'equal'; readonly value: string | number | boolean | null }
+  | { readonly kind: 'accepted'; readonly accepts: (value: JsonValue) => boolean }
+  | { readonly kind: 'items'; readonly items: readonly ValueTest[] }
+  | { readonly kind: 'members'; readonly members: readonly MemberTest[] }
+)
+
+/** What a member of an object has to be; undefined where it must not be there. */
+export type MemberTest = readonly [key: string, test: ValueTest | undefined]
+
+/** Whether a value is what a test asks for. */
+export function valueHolds(test: ValueTest, value: JsonValue): boolean {
+  switch (test.kind) {
+    case 'present':
+      return true
+    case 'glob':
+      return globHolds(test.glob, value)
+    case 'word':
+      return typeof value === 'string' && globMatches(test.glob, value.toLowerCase())
+    case 'number':
+      return numberHolds(test, value)
+    case 'range':
+      return rangeHolds(test, value)
+    case 'equal':
+      return value === test.value
+    case 'accepted':
+      return test.accepts(value)
+    case 'items':
+      return itemsHold(test.items, value)
+    case 'members':
+      return membersHold(test.members, value)
+  }
+}
+
+/** Text without an asterisk is a string; with one, numbers and booleans are looked at as text too. */
+function globHolds(glob: Glob, value: JsonValue): boolean {
+  if (typeof value === 'string') return globMatches(glob, value)
+  if (glob.length === 1 || (typeof value !== 'number' && typeof value !== 'boolean')) return false
+  return globMatches(glob, String(value))
+}
+
+/** Beyond 2^53 different numbers become the same, so there a string has to have the same digits. */
+function numberHolds(
+  { value: expected, text }: { readonly value: number; readonly text: string },
+  value: JsonValue,
+): boolean {
+  if (typeof value === 'string' && Math.abs(expected) > Number.MAX_SAFE_INTEGER) {
+    return value === text
+  }
+  return numberIn(value) === expected
+}
+
+function rangeHolds(
+  { lowest, highest }: { readonly lowest: Bound | undefined; readonly highest: Bound | undefined },
+  value: JsonValue,
+): boolean {
+  const number = numberIn(value)
+  if (number === undefined) return false
+  const isAbove =
+    lowest === undefined || number > lowest.value || (lowest.isIncluded && number === lowest.value)
+  const isBelow =
+    highest === undefined ||
+    number < highest.value ||
+    (highest.isIncluded && number === highest.value)
+  return isAbove && isBelow
+}
+
+/** The number that a value is or spells: revenues often come as strings. */
+function numberIn(value: JsonValue): number | undefined {
+  if (typeof value === 'number') return value
+  return typeof value === 'string' ? parseNumber(value) : undefined
+}
+
+/**
+ * Reads a number as JSON writes it, so that `007` and `0x7` are none; undefined for any other text, and
+ * for what is too large to be counted.
+ */
+export function parseNumber(text: string): number | undefined {
+  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return undefined
+  const number = Number(text)
+  return Number.isFinite(number) ? number : undefined
+}
+
+function itemsHold(tests: readonly ValueTest[], value: JsonValue): boolean {
+  if (!Array.isArray(value) || value.length !== tests.length) return false
+  const items = value as readonly JsonValue[]
+  return tests.every((test, index) => {
+    const item = items[index]
+    return item !== undefined && valueHolds(test, item)
+  })
+}
+
+function membersHold(members: readonly MemberTest[], value: JsonValue): boolean {
+  if (!isJsonObject(value)) return false
+  return members.every(([key, test]) => {
+    const member = Object.hasOwn(value, key) ? value[key] : undefined
+    return test === undefined
+      ? member === undefined
+      : member !== undefined && valueHolds(test, member)
+  })
+}

@@ -1,0 +1,195 @@
+import { describe, expect, test } from 'vitest'
+import { SettingError } from '../../src/model/index.ts'
+import { MatchError, parseExpectation, parseMatch } from '../../src/match/index.ts'
+
+function errorOf(read: () => unknown): MatchError {
+  try {
+    read()
+  } catch (error) {
+    if (error instanceof MatchError) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+/** What a text is refused with: the text with carets under the bad place, and what is wrong. */
+function refusal(read: (text: string) => unknown, text: string): readonly string[] {
+  const error = errorOf(() => read(text))
+  const carets = ' '.repeat(error.offset) + '^'.repeat(Math.max(error.length, 1))
+  return [carets, error.message.replace(/^.*?: /, ''), error.hint?.split('\n')[0] ?? '']
+}
+
+const fields =
+  'Fields are type, event, user, anonymous, previous, group, id, name, category, sig, status, path, bytes, has, larger, properties.<key>, traits.<key>, context.<key>, body.<key>, or a key of the body in quotes.'
+const missingValue = 'Write it without a space before it; "" is the empty text.'
+const separate = 'Put a space between terms, and in quotes what has commas, quotes or spaces.'
+const dash = 'Write it right before a term, as in -type:page, or put it in quotes.'
+const nothing = 'Write for example type:track event:"Order*", or * for any webhook.'
+const backslash =
+  'A backslash makes a quote, an asterisk, a space or another sign plain text; write \\\\ for itself.'
+const number = 'Write a number such as 10, -3 or 0.5 behind it, without quotes.'
+const status = 'A status is a number such as 503, a class such as 5xx, >=500, or a range 500..599.'
+const size = 'A size is a number of bytes such as 500, 2kb or 1.5mb, >2kb, or a range 1kb..2kb.'
+
+describe('a match is refused', () => {
+  test.each([
+    ['', '^', 'there is nothing to match', nothing],
+    ['  ', '^', 'there is nothing to match', nothing],
+    ['typ:track', '^^^', 'there is no field typ', `Did you mean type? ${fields}`],
+    [
+      'sig:valid uesr:u_1',
+      '          ^^^^',
+      'there is no field uesr',
+      `Did you mean user? ${fields}`,
+    ],
+    ['-Type:page', ' ^^^^', 'there is no field Type', `Did you mean type? ${fields}`],
+    [
+      'revenue:>10',
+      '^^^^^^^',
+      'there is no field revenue',
+      `Did you mean properties.revenue, traits.revenue or body.revenue? ${fields}`,
+    ],
+    ['trait.plan:pro', '^^^^^', 'there is no field trait', `Did you mean traits? ${fields}`],
+    ['ä/ö:1', '^^^', 'there is no field ä/ö', fields],
+    [
+      '__proto__:1',
+      '^^^^^^^^^',
+      'there is no field __proto__',
+      /Did you mean properties\.__proto__/,
+    ],
+    [':x', '^', 'a key is missing here', fields],
+    ['properties..a:1', '           ^', 'a key is missing here', fields],
+    ['has:context.', '            ^', 'a key is missing here', fields],
+    ['has: x', '    ^', 'a key is missing here', fields],
+    ['event.a:1', '^^^^^^^', 'event has no keys', /body\.event\.<key>/],
+    ['has:user.name', '    ^^^^^^^^^', 'user has no keys', /body\.user\.<key>/],
+    ['properties:1', '^^^^^^^^^^', 'properties has many values', /properties\.<key>:<value>/],
+    ['body:1', '^^^^', 'body has many values', /has:body/],
+    [
+      'type:trak',
+      '     ^^^^',
+      'trak is no value of this field',
+      /^Did you mean track\? Values are ide/,
+    ],
+    ['type:page,*', '          ^', '* is no value of this field', /^Values are identify, track/],
+    [
+      'sig:bad',
+      '    ^^^',
+      'bad is no value of this field',
+      /valid, invalid, missing, unchecked\.$/,
+    ],
+    ['sig:>valid', '     ^^^^^', 'valid is no value of this field', /^Did you mean valid/],
+    ['status:ok', '       ^^', 'ok is no value of this field', status],
+    ['status:6xx', '       ^^^', '6xx is no value of this field', status],
+    ['status:>5xx', '        ^^^', '5xx is no value of this field', status],
+    ['bytes:5xx', '      ^^^', '5xx is no value of this field', size],
+    ['larger:big', '       ^^^', 'this is not a size', /2kb/],
+    ['larger:', '       ^', 'this is not a size', /2kb/],
+    ['type:', '     ^', 'a value is missing here', missingValue],
+    ['type: track', '     ^', 'a value is missing here', missingValue],
+    ['type:track,', '           ^', 'a value is missing here', missingValue],
+    ['properties.a:>', '              ^', 'a value is missing here', missingValue],
+    ['properties.a:>b', '              ^', '> compares numbers', number],
+    ['properties.a:>="5"', '               ^^^', '>= compares numbers', number],
+    ['properties.a:1,<x*', '                ^^', '< compares numbers', number],
+    ['properties.a:20..10', '             ^^^^^^', 'nothing is in this range', /lower end first/],
+    ['properties.a:!=5', '             ^^', '!= is not known', /Put a - before the term/],
+    ['event:>a', '       ^', 'this field is text, which > does not compare', /in quotes/],
+    ['event:"a', '      ^', 'this quote is never closed', /\\" for the sign itself/],
+    ["event:'a", '      ^', 'this quote is never closed', /\\' for the sign itself/],
+    ['"a b', '^', 'this quote is never closed', /Write another "/],
+    ['event:a"b"', '       ^', 'the term should end here', separate],
+    ['event:"a"b', '         ^', 'the term should end here', separate],
+    ['has:context.ip,user', '              ^', 'the term should end here', separate],
+    ['has:context.ip:1', '              ^', 'the term should end here', separate],
+    ['"a"b', '   ^', 'the word should end here', /in quotes/],
+    ['a,b', ' ^', 'the word should end here', /in quotes/],
+    ['event:a\\b', '       ^', 'this backslash stands before nothing that needs it', backslash],
+    ['event:a\\', '       ^', 'this backslash stands before nothing that needs it', backslash],
+    ['a -', '  ^', 'this - has no term behind it', dash],
+    ['--a', '^', 'this - has no term behind it', dash],
+    ['!type:page', '^', '! is not known', /Put a - before a term/],
+    ['user=u_1', '    ^', 'a colon is missing before this', /user:u_1/],
+    ['properties.a>5', '            ^', 'a colon is missing before this', /revenue:>10/],
+    [
+      'traits.plan',
+      '^^^^^^^^^^^',
+      'a condition is missing',
+      'Write has:traits.plan, or traits.plan:<value>.',
+    ],
+    ['a AND b', '  ^^^', 'AND is not known', /Leave it out/],
+    ['a OR b', '  ^^', 'OR is not known', /type:track,page/],
+    ['NOT b', '^^^', 'NOT is not known', /Put a -/],
+    ['type:track x3', '           ^^', 'counts and times belong to expectations', /in quotes/],
+    ['never', '^^^^^', 'counts and times belong to expectations', /in quotes/],
+    ['within 2s', '^^^^^^', 'counts and times belong to expectations', /in quotes/],
+  ])('%j', (text, carets, problem, advice) => {
+    expect(refusal(parseMatch, text)).toEqual([
+      carets,
+      problem,
+      typeof advice === 'string' ? advice : expect.stringMatching(advice),
+    ])
+  })
+})
+
+describe('an expectation is refused', () => {
+  test.each([
+    ['x3', '^', 'there is nothing to match', nothing],
+    ['a x3.', '  ^^^', 'this is not a count', /exactly three/],
+    ['a x5..1', '  ^^^^^', 'this is not a count', /exactly three/],
+    ['a x..5', '  ^^^^', 'this is not a count', /exactly three/],
+    ['a x9999999999', '  ^^^^^^^^^^^', 'this is not a count', /exactly three/],
+    ['a x3 x4', '     ^^', 'this is said twice', /Leave one/],
+    ['a never x1', '        ^^', 'this is said twice', /Leave one/],
+    ['a within 1s within 2s', '            ^^^^^^', 'this is said twice', /Leave one/],
+    ['a within', '        ^', 'within needs a duration', /within 2s/],
+    ['a within x3', '         ^^', 'within needs a duration', /within 2s/],
+    ['a within 0s', '         ^^', 'within needs a duration', /within 2s/],
+    ['a x3 b', '     ^', 'the count and the time come last', /Write the match before/],
+    ['never type:track', '      ^^^^^^^^^^', 'the count and the time come last', /before/],
+    ['typ:a never', '^^^', 'there is no field typ', /Did you mean type/],
+  ])('%j', (text, carets, problem, advice) => {
+    expect(refusal(parseExpectation, text)).toEqual([
+      carets,
+      problem,
+      typeof advice === 'string' ? advice : expect.stringMatching(advice),
+    ])
+  })
+})
+
+describe('an error of a match', () => {
+  test('is a setting error that counts from one for a person, and shows the place', () => {
+    const error = errorOf(() => parseMatch('type:track uesr:u_1'))
+    expect(error).toBeInstanceOf(SettingError)
+    expect(error).toMatchObject({
+      name: 'MatchError',
+      code: 'invalid_setting',
+      setting: 'match',
+      message: 'Cannot read the match at character 12: there is no field uesr',
+      offset: 11,
+      length: 4,
+      excerpt: '  type:track uesr:u_1\n             ^^^^',
+    })
+    expect(error.hint).toBe(`Did you mean user? ${fields}\n${error.excerpt}`)
+  })
+
+  test('shows only the surroundings of the place, without what would move the carets', () => {
+    const before = `event:${'🔑'.repeat(100)} `
+    const { offset, excerpt } = errorOf(() =>
+      parseMatch(`${before}a\u202eb\u001b:1 ${'c'.repeat(99)}`),
+    )
+    expect(offset).toBe(before.length)
+    const [text = '', carets] = excerpt.split('\n')
+    expect(text).toBe(`  …${'🔑'.repeat(59)} a\ufffdb\ufffd:1 ${'c'.repeat(27)}…`)
+    expect(carets).toBe(`${' '.repeat(63)}^^^^`)
+  })
+
+  test.each([
+    ['a text of 2,000 characters', 'a'.repeat(2_000), 'a'.repeat(2_001), 2_000],
+    ['fifty terms', 'a '.repeat(50), 'a '.repeat(51), 100],
+    ['32 keys', `has:body${'.a'.repeat(31)}`, `has:body${'.a'.repeat(32)}`, 4],
+  ])('comes with more than %s', (_name, good, bad, offset) => {
+    expect(() => parseMatch(good)).not.toThrow()
+    expect(errorOf(() => parseMatch(bad)).offset).toBe(offset)
+  })
+})

@@ -1,0 +1,194 @@
+import { describe, expect, test } from 'vitest'
+import { parseMatch, type Subject } from '../../src/match/index.ts'
+import { alias, group, order, page, subject } from './subjects.ts'
+
+const subjects: Readonly<Record<string, Subject>> = {
+  order: subject(order),
+  group: subject(group, { signature: 'missing', status: 503, path: '/hook/a?b=1', bytes: 2_049 }),
+  alias: subject(alias, { signature: 'unchecked', path: '/hook', bytes: 2_048 }),
+  page: subject(page, { signature: 'invalid', status: 401, bytes: 0 }),
+  broken: subject(null, { status: 400, path: '/hook/broken' }),
+}
+
+/** The names of those that match, in order. */
+function matching(text: string): readonly string[] {
+  const match = parseMatch(text)
+  return Object.keys(subjects).filter((name) => match.test(subjects[name]!))
+}
+
+const all = Object.keys(subjects)
+const allBut = (...names: readonly string[]): readonly string[] =>
+  all.filter((name) => !names.includes(name))
+
+describe('a match finds', () => {
+  test.each<[string, readonly string[]]>([
+    ['type:track', ['order']],
+    ['type:track,page', ['order', 'page']],
+    ['type:"track"', ['order']],
+    ['type:=track', ['order']],
+    ['-type:track', allBut('order')],
+    ['type:track user:u_1', ['order']],
+    ['  type:track \t\n user:u_2 ', []],
+
+    ['event:"Order Completed"', ['order']],
+    ["event:'Order Completed'", ['order']],
+    ['event:Order\\ Completed', ['order']],
+    ['event:"Order*"', ['order']],
+    ['event:Order*', ['order']],
+    ['event:*d', ['order']],
+    ['event:*r*C*t*', ['order']],
+    ['event:*C*r*', []],
+    ['event:*', ['order']],
+    ['event:Order', []],
+    ['event:order*', []],
+    ['event:Other,"Order Completed"', ['order']],
+    ['name:Pricing', ['page']],
+    ['category:Sh*', ['page']],
+
+    ['user:u_1', ['order', 'alias']],
+    ['user:42', ['group']],
+    ['userId:u_*', ['order', 'alias']],
+    ['anonymous:anon_9', ['group', 'page']],
+    ['previous:anon_9', ['alias']],
+    ['group:g_1', ['group']],
+    ['id:m-1', ['order']],
+    ['messageId:m-1', ['order']],
+
+    ['sig:valid', ['order', 'broken']],
+    ['signature:invalid,missing', ['group', 'page']],
+    ['sig:unchecked', ['alias']],
+    ['status:503', ['group']],
+    ['status:4xx', ['page', 'broken']],
+    ['status:4xx,5xx', ['group', 'page', 'broken']],
+    ['status:>=401', ['group', 'page']],
+    ['status:400..401', ['page', 'broken']],
+    ['path:/hook', ['alias']],
+    ['path:/hook*', ['group', 'alias', 'broken']],
+    ['path:/hook/a', ['group']],
+    ['path:"/hook/a?b=1"', ['group']],
+    ['path:*?b=1', ['group']],
+    ['-path:/hook/a', allBut('group')],
+    ['larger:2kb', ['group']],
+    ['bytes:>=2kb', ['group', 'alias']],
+    ['bytes:2kb', ['alias']],
+    ['bytes:..500b', ['order', 'page', 'broken']],
+    ['bytes:0.5KB..1mb', ['group', 'alias']],
+
+    ['properties.revenue:39.95', ['order']],
+    ['properties.revenue:3.995e1', ['order']],
+    ['properties.revenue:"39.95"', ['order']],
+    ['properties.revenue:"39.950"', []],
+    ['properties.revenue:>10', ['order']],
+    ['props.revenue:>39.95', []],
+    ['properties.revenue:>=39.95', ['order']],
+    ['properties.revenue:<39.95', []],
+    ['properties.revenue:<=39.95', ['order']],
+    ['properties.revenue:=39.95', ['order']],
+    ['properties.revenue:10..20', []],
+    ['properties.revenue:10..39.95', ['order']],
+    ['properties.revenue:39.95..', ['order']],
+    ['properties.revenue:..39.9', []],
+    ['properties.quantity:3', ['order']],
+    ['properties.quantity:3.0', ['order']],
+    ['properties.quantity:"3"', []],
+    ['properties.quantity:1,2,3', ['order']],
+    ['properties.delta:-5', ['order']],
+    ['properties.delta:-6..-4', ['order']],
+    ['properties.sku:7', []],
+    ['properties.sku:007', ['order']],
+    ['properties.big:12345678901234567890', ['order']],
+    ['properties.big:12345678901234567891', []],
+    ['properties.big:1e999', []],
+    ['properties.event:>10', []],
+    ['properties.gift:true', ['order']],
+    ['properties.gift:"true"', []],
+    ['properties.paid:true', []],
+    ['properties.paid:"true"', ['order']],
+    ['properties.gift:t*', ['order']],
+    ['properties.gift:>0', []],
+    ['properties.coupon:null', ['order']],
+    ['properties.coupon:*', []],
+    ['properties.coupon:"null"', []],
+    ['properties.missing:null', []],
+    ['-properties.missing:null', all],
+    ['properties.empty:""', ['order']],
+    ['properties.zip:94*', ['order']],
+    ['properties.note:"a, \\"b\\" \\* c\\\\d"', ['order']],
+    ['properties.note:\'a, "b" * c\\\\d\'', ['order']],
+    ['properties.note:"a\\*"', []],
+    ['properties.products:*', []],
+
+    ['properties.products.0.sku:A-1', ['order']],
+    ['properties.products.1.sku:B*', ['order']],
+    ['properties.products.2.sku:*', []],
+    ['properties.products.00.sku:*', []],
+    ['properties."a.b"."c d":deep', ['order']],
+    ["properties.'a.b'.c\\ d:deep", ['order']],
+    ['traits."Company Size":>10', ['group']],
+    ["traits.name:O'Brien", ['group']],
+    ['"Previous ID":anon_9', ['alias']],
+    ['body."Previous ID":anon_9', ['alias']],
+    ['body.version:1', ['order', 'group']],
+    ['context.ip:10.*', ['order']],
+    ['context.page.url:https://example.com/a?b=c', ['order']],
+
+    ['has:context.ip', ['order']],
+    ['has:properties.coupon', ['order']],
+    ['has:context', ['order', 'group']],
+    ['has:body', allBut('broken')],
+    ['-has:body', ['broken']],
+    ['has:event', ['order']],
+    ['has:user', ['order', 'group', 'alias']],
+    ['has:traits."Company Size"', ['group']],
+    ['has:"Previous ID"', ['alias']],
+    ['has:status', all],
+
+    ['order', ['order']],
+    ['COMPLETED', ['order']],
+    ['"r comp"', ['order']],
+    ['o*ted', ['order']],
+    ['pricing', ['page']],
+    ['-ali -a*k', ['group', 'page', 'broken']],
+    ['*', allBut('broken')],
+    ['"foo:bar"', []],
+    ['"never"', []],
+
+    ['body.__proto__:*', []],
+    ['has:body.__proto__', []],
+    ['has:body.constructor', []],
+    ['has:properties.products.length', []],
+    ['has:properties.revenue.length', []],
+  ])('%s', (text, expected) => {
+    expect(matching(text)).toEqual(expected)
+  })
+})
+
+test('keys that every object inherits are data when a body brings them', () => {
+  const body = JSON.parse('{"type":"track","traits":{"__proto__":{"constructor":1}}}') as never
+  expect(parseMatch('traits.__proto__.constructor:1').test(subject(body))).toBe(true)
+  expect(parseMatch('traits.constructor:*').test(subject(body))).toBe(false)
+})
+
+test('a user id under either name is one value: the first that is there', () => {
+  const both = subject({ type: 'alias', userId: 'u_1', 'User ID': 'u_2' })
+  expect(parseMatch('user:u_1').test(both)).toBe(true)
+  expect(parseMatch('user:u_2').test(both)).toBe(false)
+})
+
+describe('a match is written', () => {
+  test.each([
+    ['type:track  user:u_1', 'type:track user:u_1'],
+    ["-event:'Order Completed'", '-event:"Order Completed"'],
+    ['userId:42', 'user:"42"'],
+    ['larger:2kb', 'bytes:>2kb'],
+    ['props.revenue:=10,>20', 'properties.revenue:10,>20'],
+    ['traits."plan".\'a b\':"true"', 'traits.plan."a b":"true"'],
+    ['"Previous ID":x', 'body."Previous ID":x'],
+    ['has:signature', 'has:sig'],
+    ['Order "never" "x3"', 'order "never" "x3"'],
+    ['"a*b" "a\\*b"', 'a*b "a\\*b"'],
+  ])('%s as %s', (text, written) => {
+    expect(parseMatch(text).text).toBe(written)
+    expect(parseMatch(written)).toEqual(parseMatch(text))
+  })
+})
