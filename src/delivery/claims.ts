@@ -45,12 +45,22 @@ export class Claims {
 
   /** Claims once; false when there is nothing to claim. */
   async claim(): Promise<boolean> {
-    const { store, clock, queues, times, giveBack } = this.#options
+    const { store, clock } = this.#options
     const claims = this.#due()
     if (claims.length === 0) return false
     for (const { queue, share } of claims) queue.promise(share.lane, share.deliveriesMax)
     const shares = claims.map(({ share }) => share)
-    const claimed = byDestination(await store.claim({ nowMs: clock.nowMs(), shares }))
+    let claimed: ReadonlyMap<string, readonly LeasedDelivery[]> = new Map()
+    try {
+      claimed = byDestination(await store.claim({ nowMs: clock.nowMs(), shares }))
+    } finally {
+      this.#take(claims, claimed)
+    }
+    return true
+  }
+
+  #take(claims: readonly Claim[], claimed: ReadonlyMap<string, readonly LeasedDelivery[]>): void {
+    const { queues, times, giveBack } = this.#options
     for (const { queue, share } of claims) {
       const { destinationId, lane, deliveriesMax } = share
       const ofDestination = claimed.get(destinationId) ?? []
@@ -59,7 +69,6 @@ export class Claims {
       if (queues.get(destinationId) !== queue) giveBack(queue.giveBack('all'))
       if (taken.length < deliveriesMax) times.forget(destinationId, lane)
     }
-    return true
   }
 
   /** When the first delivery of each lane can start, where the store is known to have one. */

@@ -1,16 +1,8 @@
 import { lanes, type Destination, type Endpoint, type Lane } from '../model/index.ts'
-import type { BreakerPolicy } from './circuit-breaker.ts'
 import { EndpointGate } from './endpoint-gate.ts'
+import type { QueuePolicies } from './queue-policies.ts'
 import { isHeld } from './round.ts'
 import type { LeasedDelivery, Settlement } from './store-port.ts'
-
-/** What a queue does beside what the settings of its destination say. */
-export interface QueuePolicies {
-  /** When endpoints are left alone. */
-  readonly breaker: BreakerPolicy
-  /** For how long a delivery is retried. */
-  readonly retryWindowMs: number
-}
 
 /** What is to be done with a delivery now. */
 export type Start =

@@ -2,14 +2,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messageOf, type Destination } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import type { WebhookSender } from '../webhook/index.ts'
-import { defaultBreakerPolicy, type BreakerPolicy } from './circuit-breaker.ts'
 import { byDestination, Claims } from './claims.ts'
-import { DestinationQueue, type QueuePolicies } from './destination-queue.ts'
+import { DestinationQueue } from './destination-queue.ts'
 import { GivingUp } from './giving-up.ts'
+import { IdleWaits } from './idle-waits.ts'
+import { Outage, type OutageOptions } from './outage.ts'
 import { Outbox } from './outbox.ts'
+import { queuePolicies } from './queue-policies.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts'
 import { Rounds, type RoundTarget } from './rounds.ts'
 import { settledDelivery } from './settled-delivery.ts'
+import { isTemporary } from './store-error.ts'
 import type {
   AddOutcome,
   DeliveryStore,
@@ -48,6 +51,11 @@ export interface DispatcherOptions {
    * them. By default they expire once that was a whole retry window.
    */
   readonly keepsParked?: boolean
+  /**
+   * Whether a store that cannot be used for now is waited for: nothing is sent meanwhile. By default
+   * that ends the work.
+   */
+  readonly outlastsOutages?: boolean
   /** For how long a messageId is remembered; 24 h by default. */
   readonly dedupeWindowMs?: number
   /** Requests in flight at the most, over all endpoints; 512 by default. */
@@ -56,8 +64,6 @@ export interface DispatcherOptions {
 
 const dedupeWindowMsDefault = 24 * 60 * 60 * 1_000
 const requestsMaxDefault = 512
-/** No endpoint is probed sooner, however short the retry window is. */
-const openMsMin = 1_000
 
 /**
  * Takes deliveries in, keeps a few of every destination leased and ready, sends them as fast as their
@@ -80,7 +86,8 @@ export class Dispatcher {
   readonly #outbox: Outbox
   readonly #rounds: Rounds
   readonly #givingUp: GivingUp
-  readonly #idleWaiters: Waiter[] = []
+  readonly #outage: Outage | undefined
+  readonly #idleWaits = new IdleWaits()
   #dedupeWindowMs: number
   #timer: Timer | undefined
   #run: Promise<void> | undefined
@@ -99,9 +106,13 @@ export class Dispatcher {
     const { clock } = runtime
     const goOn = (): void => this.#goOn()
     const failed = (error: unknown): void => this.#fail(error)
+    const outageOf = (what: OutageOptions['what']): Outage | undefined =>
+      options.outlastsOutages === true ? new Outage({ what, clock, log: runtime.log }) : undefined
+    this.#outage = outageOf('read')
     this.#outbox = new Outbox({
       store,
       clock,
+      outage: outageOf('written'),
       settled: (settlement) => this.#settled(settlement),
       drained: goOn,
       failed,
@@ -179,10 +190,9 @@ export class Dispatcher {
   async idle(): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure.error
     if (this.#stopped) return
-    await new Promise<void>((resolve, reject) => {
-      this.#idleWaiters.push({ resolve, reject })
-      this.wake()
-    })
+    const ended = this.#idleWaits.wait()
+    this.wake()
+    await ended
   }
 
   /** Starts nothing more, and resolves once what is in flight is settled and the rest given back. Idempotent. */
@@ -190,12 +200,14 @@ export class Dispatcher {
     this.#stopped = true
     this.#rounds.stop()
     this.#timer?.cancel()
+    this.#outage?.cut()
     // A claim that is under way may still lease deliveries.
     await this.#run
     this.#giveBackAll()
     await this.#rounds.ended()
+    this.#outbox.waitNoMore()
     await this.#outbox.written()
-    this.#endWaits()
+    this.#idleWaits.end()
   }
 
   #setTargets(targets: readonly DispatchTarget[]): void {
@@ -275,19 +287,29 @@ export class Dispatcher {
 
   async #workWhileWoken(): Promise<void> {
     const release = this.#runtime.clock.hold()
-    try {
-      while (this.#woken && !this.#stopped) {
-        // By then whatever ended in this turn of the event loop has been noted: one look at all
-        // destinations is enough for it. And nobody is kept waiting, whatever the store answers.
-        await nextTurn()
-        this.#woken = false
-        await this.#work()
-      }
-    } catch (error) {
-      this.#fail(error)
+    while (this.#woken && !this.#stopped) {
+      // By then whatever ended in this turn of the event loop has been noted: one look at all
+      // destinations is enough for it. And nobody is kept waiting, whatever the store answers.
+      await nextTurn()
+      this.#woken = false
+      await this.#workOrWait()
     }
     release()
     this.#run = undefined
+  }
+
+  async #workOrWait(): Promise<void> {
+    try {
+      await this.#work()
+    } catch (error) {
+      if (this.#outage === undefined || !isTemporary(error)) {
+        this.#fail(error)
+        return
+      }
+      await this.#outage.wait(error)
+      this.#times.forgetAll()
+      this.#woken = true
+    }
   }
 
   async #work(): Promise<void> {
@@ -295,6 +317,7 @@ export class Dispatcher {
     if (!this.#keepsParked && (await this.#givingUp.giveUp())) this.#woken = true
     this.#park()
     if (await this.#claims.claim()) {
+      this.#outage?.end()
       this.#woken = true
       return
     }
@@ -304,6 +327,7 @@ export class Dispatcher {
       this.#woken = true
       return
     }
+    this.#outage?.end()
     this.#plan()
   }
 
@@ -334,7 +358,7 @@ export class Dispatcher {
       this.#timer = this.#runtime.clock.schedule(alarmAtMs - nowMs, () => this.#goOn())
     }
     const areAtRest = startTimes.every(({ rests }) => rests && this.#keepsParked)
-    if (areAtRest && this.#isIdle()) this.#endWaits()
+    if (areAtRest && this.#isIdle()) this.#idleWaits.end()
   }
 
   #isIdle(): boolean {
@@ -360,35 +384,11 @@ export class Dispatcher {
     this.#stopped = true
     this.#rounds.stop()
     this.#timer?.cancel()
-    for (const waiter of this.#idleWaiters.splice(0)) waiter.reject(error)
-  }
-
-  #endWaits(): void {
-    for (const waiter of this.#idleWaiters.splice(0)) waiter.resolve()
-  }
-}
-
-function queuePolicies({ windowMs: retryWindowMs }: RetryPolicy): QueuePolicies {
-  return { breaker: breakerPolicy(retryWindowMs), retryWindowMs }
-}
-
-/** Where deliveries are retried for a short time only, an endpoint is probed twice in it at least. */
-function breakerPolicy(retryWindowMs: number): BreakerPolicy {
-  const { openMs, openMsMax } = defaultBreakerPolicy
-  const longestMs = Math.max(retryWindowMs / 2, openMsMin)
-  return {
-    ...defaultBreakerPolicy,
-    openMs: Math.min(openMs, longestMs),
-    openMsMax: Math.min(openMsMax, longestMs),
+    this.#idleWaits.fail(error)
   }
 }
 
 /** Room for what is on its way, and the queue that keeps it. */
 interface KeptRoom extends Room {
   readonly queue: DestinationQueue
-}
-
-interface Waiter {
-  readonly resolve: () => void
-  readonly reject: (error: unknown) => void
 }

@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RequestRecord } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
+import type { Outage } from './outage.ts'
+import { isTemporary } from './store-error.ts'
 import type { DeliveryStore, LeasedDelivery, Settlement } from './store-port.ts'
 
 /** What an outbox is made of. */
@@ -13,6 +15,8 @@ export interface OutboxOptions {
   readonly settled: (settlement: Settlement) => void
   /** Is told whenever nothing is left to write. */
   readonly drained: () => void
+  /** Waits for a store that cannot be written for now; without it that is as bad as for good. */
+  readonly outage?: Outage | undefined
   /** Is told when the store cannot be written: nothing more will be. */
   readonly failed: (error: unknown) => void
 }
@@ -30,6 +34,7 @@ export class Outbox {
   #writing = false
   #unwritten = 0
   #broken = false
+  #waits = true
 
   constructor(options: OutboxOptions) {
     this.#options = options
@@ -75,6 +80,12 @@ export class Outbox {
     await new Promise<void>((resolve) => waiters.push(resolve))
   }
 
+  /** A store that cannot be written for now is asked once more, and not waited for. */
+  waitNoMore(): void {
+    this.#waits = false
+    this.#options.outage?.cut()
+  }
+
   #begin(): void {
     if (!this.#broken && !this.#writing) void this.#writeAll()
   }
@@ -84,23 +95,35 @@ export class Outbox {
   }
 
   async #writeAll(): Promise<void> {
+    const { clock, failed, drained } = this.#options
     this.#writing = true
-    const release = this.#options.clock.hold()
+    const release = clock.hold()
     try {
       while (this.#isDue()) {
         // By then whatever ended in this turn of the event loop has been handed in.
         await nextTurn()
-        await this.#write()
+        await this.#writeOrWait()
       }
     } catch (error) {
       this.#broken = true
-      this.#options.failed(error)
+      failed(error)
     } finally {
       release()
       this.#writing = false
       this.#answer([...this.#waiters.now.splice(0), ...this.#waiters.next.splice(0)])
     }
-    this.#options.drained()
+    drained()
+  }
+
+  async #writeOrWait(): Promise<void> {
+    const { outage } = this.#options
+    try {
+      await this.#write()
+      outage?.end()
+    } catch (error) {
+      if (outage === undefined || !this.#waits || !isTemporary(error)) throw error
+      await outage.wait(error)
+    }
   }
 
   async #write(): Promise<void> {
@@ -110,7 +133,13 @@ export class Outbox {
     this.#settlements = []
     this.#requests = []
     this.#waiters = { now: [...this.#waiters.now, ...this.#waiters.next], next: [] }
-    await store.settle({ nowMs: clock.nowMs(), settlements, requests })
+    try {
+      await store.settle({ nowMs: clock.nowMs(), settlements, requests })
+    } catch (error) {
+      this.#settlements = [...settlements, ...this.#settlements]
+      this.#requests = [...requests, ...this.#requests]
+      throw error
+    }
     this.#unwritten -= settlements.length
     for (const settlement of settlements) settled(settlement)
     this.#answer(this.#waiters.now.splice(0))

@@ -177,6 +177,12 @@ export interface DeliveryStore extends DeliveryLog {
    * changes nothing; a request is written whatever became of its delivery.
    */
   settle(batch: SettleRequest): Promise<void>
+  /**
+   * Writes something that nobody needs, so that who asks knows that there is room for more.
+   *
+   * @throws StoreUnusableError
+   */
+  checkWritable(): Promise<void>
   /** When the first delivery of each lane of these destinations can be claimed; none for an empty lane. */
   nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]>
   /**

@@ -35,6 +35,8 @@ export interface PipelineOptions {
   readonly connection?: ConnectionListener
   /** Counts what is added. */
   readonly pending?: PendingCount
+  /** Whether a store that cannot be used for now is waited for; by default that ends the work. */
+  readonly outlastsOutages?: boolean
   /** Is told what made the store unusable: nothing is sent any more. */
   readonly failed?: (error: unknown) => void
 }
@@ -61,7 +63,7 @@ export class Pipeline {
     this.#retention = this.#newRetention()
     const { clock } = options.runtime
     this.#targets = new Targets({ ...options, clock })
-    const { store, failed } = options
+    const { store, failed, outlastsOutages = false } = options
     this.#dispatcher = new Dispatcher({
       store: this.#store,
       targets: this.#targets.configure(options).targets,
@@ -69,6 +71,7 @@ export class Pipeline {
       dedupeWindowMs: this.#retentionPolicy.messageIdsMs,
       // In a store of our own nobody would find them later.
       keepsParked: store !== undefined,
+      outlastsOutages,
       ...(failed === undefined ? {} : { failed }),
     })
     this.#intake = this.#newIntake(options.destinations)

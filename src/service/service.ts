@@ -5,17 +5,15 @@ import {
   healthHandler,
   Metrics,
   queueStates,
-  type ReplayRequest,
-  type ReplayResult,
 } from '../admin-api/index.ts'
 import type { DeliveryStore } from '../delivery/index.ts'
 import { AddressGuard, listen, type ListenAddress, type Listening } from '../http/index.ts'
 import type { IntakeBatch, IntakeResult } from '../intake/index.ts'
 import { EvrouteError, messageOf } from '../model/index.ts'
-import { createRuntime, sleep, type Runtime, type Timer } from '../runtime/index.ts'
+import { createRuntime, type Runtime, type Timer } from '../runtime/index.ts'
 import { MemoryStore, openStore } from '../store/index.ts'
 import { SourceDirectory, trackingApp, trackingFaultAnswer } from '../tracking-api/index.ts'
-import { replayArchive } from './archive-replay.ts'
+import { ArchiveReplay } from './archive-replay.ts'
 import { Archives } from './archives.ts'
 import {
   changesBetween,
@@ -26,6 +24,7 @@ import {
 import { DestinationBoard } from './destination-board.ts'
 import { PendingCount } from './pending-count.ts'
 import { Pipeline } from './pipeline.ts'
+import { Readiness } from './readiness.ts'
 
 /** Where a service can be reached. */
 export interface ServiceAddress {
@@ -49,8 +48,6 @@ export interface ServiceOptions {
 
 /** How often the service asks the store how much waits. */
 const pendingLookMs = 500
-/** For how long a service is not ready after the store did not take something. */
-const refusedMs = 5_000
 
 /** Receives calls from sources, routes them, and delivers them to destinations. */
 export class Service implements AsyncDisposable {
@@ -61,6 +58,8 @@ export class Service implements AsyncDisposable {
   readonly #board = new DestinationBoard()
   readonly #pending = new PendingCount()
   readonly #archives: Archives
+  readonly #replay: ArchiveReplay
+  readonly #readiness: Readiness
   readonly #ending = new AbortController()
   readonly #accepting = new Set<Promise<unknown>>()
   #configuration: Configuration
@@ -70,8 +69,6 @@ export class Service implements AsyncDisposable {
   #listening: readonly Listening[] = []
   #look: Timer | undefined
   #isStoreSilent = false
-  #refusedAtMs = -Infinity
-  #hasFailed = false
   #closed: Promise<void> | undefined
 
   private constructor(store: DeliveryStore, options: ServiceOptions) {
@@ -80,6 +77,7 @@ export class Service implements AsyncDisposable {
     this.#store = store
     this.#configuration = configuration
     this.#archives = new Archives(given.clock.nowMs())
+    this.#readiness = new Readiness({ store, runtime: given })
     this.#metrics = new Metrics({
       queues: () =>
         queueStates(
@@ -99,12 +97,21 @@ export class Service implements AsyncDisposable {
       guard: this.#guard,
       connection: (use) => this.#metrics.connection(use),
       pending: this.#pending,
+      outlastsOutages: true,
       failed: (error) => {
-        this.#hasFailed = true
+        this.#readiness.failed()
         failed?.(error)
       },
     })
     this.#sources = directoryOf(configuration)
+    this.#replay = new ArchiveReplay({
+      configuration: () => this.#configuration,
+      add: (events) => this.#pipeline.add(events),
+      // Half of what may wait at the most: the rest is for what comes in meanwhile.
+      isFull: () => this.#pending.isFull(this.#configuration.limits.pendingDeliveries / 2),
+      runtime: this.#runtime,
+      ending: this.#ending.signal,
+    })
     this.#watchDestinations()
   }
 
@@ -162,6 +169,7 @@ export class Service implements AsyncDisposable {
    * to endpoints at once; returns the rest to the store and closes it. Idempotent.
    */
   close(graceMs = 0): Promise<void> {
+    this.#readiness.closing()
     this.#closed ??= this.#close(graceMs)
     return this.#closed
   }
@@ -176,7 +184,7 @@ export class Service implements AsyncDisposable {
     const { log } = this.#runtime
     await this.#pending.look(this.#store)
     this.#planLook()
-    const health = healthHandler(() => this.#reasonsNotReady(), log)
+    const health = healthHandler(() => this.#readiness.reasons(), log)
     const tracking = trackingApp({
       sourceOf: (writeKey) => this.#sources.find(writeKey),
       accept: (batch) => this.#accept(batch),
@@ -205,9 +213,8 @@ export class Service implements AsyncDisposable {
   }
 
   #newAdmin(): RequestListener | undefined {
-    const { admin, sources } = this.#configuration
+    const { admin } = this.#configuration
     if (admin === undefined) return undefined
-    const hasArchive = sources.some(({ archive }) => archive !== undefined)
     return adminApp({
       token: admin.token,
       log: {
@@ -222,8 +229,8 @@ export class Service implements AsyncDisposable {
       },
       ledger: () => this.#store.ledger(),
       destinations: () => this.#board.states(this.#store),
-      ...(hasArchive ? { replay: (request) => this.#replay(request) } : {}),
-      ready: () => this.#reasonsNotReady(),
+      replay: (request, signal) => this.#replay.run(request, signal),
+      ready: () => this.#readiness.reasons(),
       metrics: this.#metrics,
       runtime: this.#runtime,
     })
@@ -235,7 +242,7 @@ export class Service implements AsyncDisposable {
     try {
       return await work
     } catch (error) {
-      this.#refusedAtMs = this.#runtime.clock.nowMs()
+      this.#readiness.refused()
       throw error
     } finally {
       this.#accepting.delete(work)
@@ -246,34 +253,8 @@ export class Service implements AsyncDisposable {
     const results = await this.#pipeline.intake.accept(batch)
     const source = this.#configuration.sources.find(({ id }) => id === batch.sourceId)
     await this.#archives.keep(source, results)
-    this.#refusedAtMs = -Infinity
+    this.#readiness.took()
     return results
-  }
-
-  #replay(request: ReplayRequest): Promise<ReplayResult> {
-    const { sources, destinations } = this.#configuration
-    const add = this.#pipeline.add.bind(this.#pipeline)
-    const roomed = (): Promise<void> => this.#roomed()
-    return replayArchive({ sources, destinations, add, roomed, runtime: this.#runtime }, request)
-  }
-
-  /** A replay takes half of what may wait at the most: the rest is for what comes in meanwhile. */
-  async #roomed(): Promise<void> {
-    const { signal } = this.#ending
-    while (this.#pending.isFull(this.#configuration.limits.pendingDeliveries / 2)) {
-      if (!(await sleep(this.#runtime.clock, pendingLookMs, signal))) signal.throwIfAborted()
-    }
-  }
-
-  /** In words that anybody may read; the log has the details. */
-  async #reasonsNotReady(): Promise<readonly string[]> {
-    if (this.#closed !== undefined) return ['The service is closing']
-    if (this.#hasFailed) return ['The store failed: nothing is delivered any more']
-    if (this.#runtime.clock.nowMs() - this.#refusedAtMs < refusedMs) {
-      return ['The store or an archive does not take events']
-    }
-    await this.#store.ledger()
-    return []
   }
 
   #planLook(): void {
@@ -326,11 +307,11 @@ export class Service implements AsyncDisposable {
     await Promise.all([
       ...this.#listening.map((listening) => listening.close(graceMs)),
       this.#pipeline.stop(graceMs),
+      // What was stored before the end is archived too, as far as there is time for it.
+      this.#archives.close(graceMs),
     ])
     await this.#pipeline.close()
-    // What was stored before the end is archived too.
     await Promise.allSettled(this.#accepting)
-    await this.#archives.close()
   }
 }
 

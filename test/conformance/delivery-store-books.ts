@@ -41,6 +41,15 @@ function ledger(tested: StoreUnderTest): void {
     expect(await tested.store.ledger()).toMatchObject({ deliveries: 4, pending: 4 })
   })
 
+  test('has nothing of a check whether the store can be written', async () => {
+    await tested.add(events(2, 'crm'))
+    const [before, listed] = [await tested.store.audit(), await tested.list()]
+    await tested.store.checkWritable()
+    expect(await tested.store.audit()).toEqual(before)
+    expect(await tested.list()).toEqual(listed)
+    expect(messageIds(await tested.claim('crm'))).toEqual(['m_1', 'm_2'])
+  })
+
   test('of a destination counts its deliveries only, and every event', async () => {
     await tested.add([...events(4, 'crm', 'mail'), event('m_5'), event('m_6', 'mail')])
     const [first, second, third] = await tested.claim('crm')

@@ -26,6 +26,7 @@ export function closeSuite(open: () => Promise<DeliveryStore>): void {
         add: () => tested.add([event('m_2', 'crm')]),
         claim: () => tested.claim('crm'),
         settle: () => tested.settle(delivered(delivery)),
+        checkWritable: () => tested.store.checkWritable(),
         nextDue: () => tested.nextDue('crm'),
         ledger: () => tested.store.ledger(),
         list: () => tested.list(),

@@ -59,6 +59,7 @@ export function withoutReturn(store: DeliveryStore, path: string): DeliveryStore
       const deliveries = batch.settlements.map(({ delivery }) => delivery)
       note('ended', deliveries)
     },
+    checkWritable: () => store.checkWritable(),
     nextDue: (request) => store.nextDue(request),
     ledger: (request) => store.ledger(request),
     list: (request) => store.list(request),

@@ -113,6 +113,10 @@ export class MemoryStore implements DeliveryStore {
     this.#letIn()
   }
 
+  async checkWritable(): Promise<void> {
+    await this.#open()
+  }
+
   async nextDue(request: {
     readonly destinationIds: readonly string[]
   }): Promise<readonly DueTime[]> {

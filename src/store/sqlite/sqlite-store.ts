@@ -29,6 +29,7 @@ import { LogWriter } from './log-writer.ts'
 import { realPathOf } from './real-path.ts'
 import { migrate, pragma } from './schema.ts'
 import { Statements } from './statements.ts'
+import { Sample } from './sample.ts'
 import { closedError, storeError } from './store-error.ts'
 import { WriteQueue } from './write-queue.ts'
 
@@ -52,6 +53,7 @@ export class SqliteStore implements DeliveryStore {
   readonly #queue: DeliveryQueue
   readonly #reader: LogReader
   readonly #writer: LogWriter
+  readonly #sample: Sample
   readonly #writes: WriteQueue
   readonly #leases = new Leases()
   #closed: Promise<void> | undefined
@@ -68,6 +70,7 @@ export class SqliteStore implements DeliveryStore {
     this.#queue = new DeliveryQueue({ statements, counts, leases: this.#leases })
     this.#reader = new LogReader(database, counts)
     this.#writer = new LogWriter(database, { counts, leases: this.#leases })
+    this.#sample = new Sample(database)
     this.#writes = new WriteQueue(database, { companion: counts, guard: this.#guard })
   }
 
@@ -134,6 +137,11 @@ export class SqliteStore implements DeliveryStore {
     }
     // Not before the commit: until then the file says that they are due.
     for (const { delivery } of settlements) this.#leases.end(delivery)
+  }
+
+  async checkWritable(): Promise<void> {
+    await this.#write(() => this.#sample.write())
+    await this.#write(() => this.#sample.remove())
   }
 
   nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]> {

@@ -1,3 +1,4 @@
+import { StoreUnusableError } from '../../delivery/index.ts'
 import { EvrouteError, messageOf } from '../../model/index.ts'
 
 /** Codes of SQLite, of which the lower eight bits are the kind. */
@@ -10,6 +11,14 @@ const resultCodes = {
   cannotOpen: 14,
   notDatabase: 26,
 }
+
+/** What may pass: another program lets go of the file, or there is room and the right to write again. */
+const temporaryCodes: readonly number[] = [
+  resultCodes.busy,
+  resultCodes.readOnly,
+  resultCodes.inputOutput,
+  resultCodes.full,
+]
 
 const corruptHint = 'Put a backup in its place, or name another file.'
 
@@ -54,11 +63,11 @@ export function isWriteRefused(error: unknown): boolean {
 /** What callers get to know of an error that SQLite reported: always `store_unusable`. */
 export function storeError(path: string, error: unknown): EvrouteError {
   if (error instanceof EvrouteError) return error
-  return new EvrouteError({
-    code: 'store_unusable',
+  return new StoreUnusableError({
     message: `Cannot use the store ${path}: ${messageOf(error)}`,
     hint: hintOf(error),
     cause: error,
+    isTemporary: temporaryCodes.includes(resultCode(error)),
   })
 }
 

@@ -46,7 +46,7 @@ async function change(sql: string): Promise<void> {
 }
 
 const damaged = (why: string) => ({
-  name: 'EvrouteError',
+  name: 'StoreUnusableError',
   code: 'store_unusable',
   message: `Cannot use the store ${path}: ${why}`,
   hint: 'Put a backup in its place, or name another file.',
@@ -150,7 +150,7 @@ describe.skipIf(process.platform === 'win32')('a store whose files cannot grow',
   test('says that room is wanted, keeps nothing of what it refused, and goes on', async () => {
     const output = await runSource(new URL('use-little-room.ts', import.meta.url), [path])
     const refused = {
-      name: 'EvrouteError',
+      name: 'StoreUnusableError',
       code: 'store_unusable',
       message: `Cannot use the store ${path}: disk I/O error`,
       hint: expect.stringContaining('Make room on its disk') as string,

@@ -282,6 +282,14 @@ describe('a store whose disk is full', () => {
     expect(await store.ledger()).toMatchObject({ accepted: 1, delivered: 1, pending: 0 })
   })
 
+  test('is found not to be writable, for now', async () => {
+    setRoom('none')
+    const refused = { code: 'store_unusable', isTemporary: true }
+    await expect(store.checkWritable()).rejects.toMatchObject(refused)
+    setRoom('plenty')
+    await store.checkWritable()
+  })
+
   test('goes on once there is room, and has stored what it acknowledged and nothing else', async () => {
     setRoom('none')
     await expect(store.add(batch)).rejects.toMatchObject({ code: 'store_unusable' })

@@ -1,0 +1,25 @@
+import { defaultBreakerPolicy, type BreakerPolicy } from './circuit-breaker.ts'
+import type { RetryPolicy } from './retry-policy.ts'
+
+/** What a queue does beside what the settings of its destination say. */
+export interface QueuePolicies {
+  /** When endpoints are left alone. */
+  readonly breaker: BreakerPolicy
+  /** For how long a delivery is retried. */
+  readonly retryWindowMs: number
+}
+
+/** No endpoint is probed sooner, however short the retry window is. */
+const openMsMin = 1_000
+
+/** Where deliveries are retried for a short time only, an endpoint is probed twice in it at least. */
+export function queuePolicies({ windowMs: retryWindowMs }: RetryPolicy): QueuePolicies {
+  const { openMs, openMsMax } = defaultBreakerPolicy
+  const longestMs = Math.max(retryWindowMs / 2, openMsMin)
+  const breaker = {
+    ...defaultBreakerPolicy,
+    openMs: Math.min(openMs, longestMs),
+    openMsMax: Math.min(openMsMax, longestMs),
+  }
+  return { breaker, retryWindowMs }
+}
