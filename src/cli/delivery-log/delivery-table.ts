@@ -3,6 +3,7 @@ import { plainText } from '../../model/index.ts'
 import { columnsOf, cutToColumns, padToColumns } from '../listening/columns.ts'
 import type { Style } from '../output/style.ts'
 import { formatSpan } from './moments.ts'
+import type { StandingView } from './standing.ts'
 import {
   columnNames,
   fitWidths,
@@ -10,11 +11,10 @@ import {
   type ColumnName,
   type ColumnWidths,
 } from './table-widths.ts'
+import { parkedText } from './waits.ts'
 
 /** How a table is shown to a person. */
-export interface TableView {
-  /** When it is, in milliseconds since 1970. */
-  readonly nowMs: number
+export interface TableView extends StandingView {
   /** How text is set apart. */
   readonly style: Style
   /** The terminal's width; undefined where lines may be of any length. */
@@ -59,7 +59,7 @@ export class DeliveryTable {
   /** The lines of some deliveries, below the names of the columns where they are the first. */
   page(deliveries: readonly LoggedDelivery[]): string {
     if (deliveries.length === 0) return ''
-    const rows = deliveries.map((delivery) => rowOf(delivery, this.#view.nowMs))
+    const rows = deliveries.map((delivery) => rowOf(delivery, this.#view))
     if (this.#widths === undefined) {
       rows.unshift(header)
       this.#widths = fitWidths(widthsOf(rows), this.#view.columns ?? Infinity)
@@ -86,7 +86,8 @@ function padding(text: string, columns: number): string {
   return padToColumns(text, columns).slice(text.length)
 }
 
-function rowOf(delivery: LoggedDelivery, nowMs: number): Row {
+function rowOf(delivery: LoggedDelivery, view: StandingView): Row {
+  const { nowMs } = view
   const { state, type, userId, messageId, attempts, acceptedAtMs } = delivery
   return {
     id: [plainText(formatDeliveryId(delivery)), 'strong'],
@@ -96,13 +97,16 @@ function rowOf(delivery: LoggedDelivery, nowMs: number): Row {
     message: [plainText(messageId), 'faint'],
     tries: [String(attempts).padStart(header.tries[0].length), 'plain'],
     accepted: [`${formatSpan(nowMs - acceptedAtMs)} ago`, 'faint'],
-    outlook: [outlookOf(delivery, nowMs), state === 'pending' ? 'plain' : 'bad'],
+    outlook: [outlookOf(delivery, view), state === 'pending' ? 'plain' : 'bad'],
   }
 }
 
 /** Why it was not delivered, or when it is tried next. */
-function outlookOf({ reason, dueAtMs }: LoggedDelivery, nowMs: number): string {
+function outlookOf(delivery: LoggedDelivery, { nowMs, waitOf }: StandingView): string {
+  const { reason, dueAtMs } = delivery
   if (dueAtMs === null) return plainText(reason ?? '')
+  const parked = parkedText(waitOf(delivery), nowMs)
+  if (parked !== undefined) return parked
   return dueAtMs > nowMs
     ? `next in ${formatSpan(dueAtMs - nowMs)}`
     : `due for ${formatSpan(nowMs - dueAtMs)}`

@@ -1,4 +1,8 @@
-import { loggedDeliveryRecord, type DeliveryFilter } from '../../delivery/index.ts'
+import {
+  loggedDeliveryRecord,
+  type DeliveryFilter,
+  type LoggedDelivery,
+} from '../../delivery/index.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { DataWriter } from '../io.ts'
 import { recordLine } from '../output/records.ts'
@@ -6,6 +10,7 @@ import { createStyle, wantsColor } from '../output/style.ts'
 import { DeliveryTable } from './delivery-table.ts'
 import { limitMax } from './log-flags.ts'
 import { codeOfEnd, pagesOf, type LogContext } from './open-log.ts'
+import { parkedFields, waitsAt } from './waits.ts'
 
 /** How many times the limit is proposed where there are more. */
 const moreFactor = 10
@@ -15,11 +20,14 @@ export async function listDeliveries(
   { filter, limit }: { readonly filter: DeliveryFilter; readonly limit: number },
   context: LogContext,
 ): Promise<ExitCode> {
-  const { io, nowMs, view } = context
+  const { io, log, nowMs, view } = context
   const stdout = new DataWriter(io)
   const style = createStyle(wantsColor(io, io.stdout, view.color))
   const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
-  const table = new DeliveryTable({ nowMs, style, columns })
+  const waitOf = waitsAt(nowMs, await log.destinations?.())
+  const table = new DeliveryTable({ nowMs, waitOf, style, columns })
+  const lineOf = (delivery: LoggedDelivery): string =>
+    recordLine({ ...loggedDeliveryRecord(delivery), ...parkedFields(waitOf(delivery)) })
   let shown = 0
   let isMore = false
   // One more than is shown tells whether there are more.
@@ -27,11 +35,7 @@ export async function listDeliveries(
     const deliveries = page.slice(0, limit - shown)
     shown += deliveries.length
     isMore = deliveries.length < page.length
-    stdout.write(
-      view.json
-        ? deliveries.map((delivery) => recordLine(loggedDeliveryRecord(delivery))).join('')
-        : table.page(deliveries),
-    )
+    stdout.write(view.json ? deliveries.map(lineOf).join('') : table.page(deliveries))
     await stdout.ready()
   }
   const nothing = shown === 0 && !io.stop.aborted

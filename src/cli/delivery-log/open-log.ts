@@ -3,9 +3,13 @@ import type { DeliveryFilter, DeliveryLog, LoggedDelivery } from '../../delivery
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import type { LogPlace } from './log-place.ts'
+import type { DestinationStanding } from './waits.ts'
 
 /** What commands ask about deliveries. */
-export type AskedLog = Pick<DeliveryLog, 'list' | 'story' | 'retry' | 'audit'>
+export interface AskedLog extends Pick<DeliveryLog, 'list' | 'story' | 'retry' | 'audit'> {
+  /** How the destinations of the process that delivers stand; absent where only a store is asked. */
+  destinations?(): Promise<readonly DestinationStanding[]>
+}
 
 /** What a command about deliveries works with. */
 export interface LogContext {

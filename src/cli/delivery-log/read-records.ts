@@ -6,6 +6,7 @@ import {
   type StoreAudit,
 } from '../../delivery/index.ts'
 import { emptyLedger, eventTypes, type RequestRecord } from '../../model/index.ts'
+import type { DestinationStanding } from './waits.ts'
 
 /** One page of the deliveries that a service tells of. */
 export interface DeliveriesPage {
@@ -91,6 +92,20 @@ const audit = z.object({
   purged: z.object(ended),
   withoutBody: count,
 })
+const destinations = z.object({
+  kind: z.literal('destinations'),
+  destinations: z.array(
+    z.object({
+      id: z.string(),
+      enabled: z.boolean(),
+      endpoints: z.array(
+        z
+          .object({ url: z.string(), probeAt: moment.nullable() })
+          .transform(({ url, probeAt }) => ({ url, probeAtMs: probeAt })),
+      ),
+    }),
+  ),
+})
 
 /** Reads an answer of a service; undefined when it is something else. */
 export type ReadAnswer<Value> = (answer: unknown) => Value | undefined
@@ -112,6 +127,12 @@ export const readStory: ReadAnswer<DeliveryStory> = reader(story, (value) => {
 
 /** Reads how many deliveries were retried. */
 export const readRetried: ReadAnswer<number> = reader(retried, ({ deliveries }) => deliveries)
+
+/** Reads how the destinations stand. */
+export const readDestinations: ReadAnswer<readonly DestinationStanding[]> = reader(
+  destinations,
+  (value) => value.destinations,
+)
 
 /** Reads what `auditRecord` made. */
 export const readAudit: ReadAnswer<StoreAudit> = reader(

@@ -19,7 +19,15 @@ import {
 } from '../../model/index.ts'
 import type { LogPlace } from './log-place.ts'
 import type { AskedLog } from './open-log.ts'
-import { readAudit, readPage, readRetried, readStory, type ReadAnswer } from './read-records.ts'
+import {
+  readAudit,
+  readDestinations,
+  readPage,
+  readRetried,
+  readStory,
+  type ReadAnswer,
+} from './read-records.ts'
+import type { DestinationStanding } from './waits.ts'
 
 /** Time that a service has for one answer. */
 const answerTimeoutMs = 30_000
@@ -83,6 +91,10 @@ export class ServiceLog implements AskedLog {
 
   audit(): Promise<StoreAudit> {
     return this.#read({ path: 'v1/audit' }, readAudit)
+  }
+
+  destinations(): Promise<readonly DestinationStanding[]> {
+    return this.#read({ path: 'v1/destinations' }, readDestinations)
   }
 
   async #read<Value>(question: Question, read: ReadAnswer<Value>): Promise<Value> {

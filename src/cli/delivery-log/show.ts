@@ -1,4 +1,4 @@
-import { storyRecord } from '../../delivery/index.ts'
+import { storyRecord, type DeliveryStory } from '../../delivery/index.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { DataWriter } from '../io.ts'
 import { recordLine } from '../output/records.ts'
@@ -6,6 +6,7 @@ import { createStyle, wantsColor } from '../output/style.ts'
 import { filterOfId } from './find-deliveries.ts'
 import { codeOfEnd, pagesOf, type LogContext } from './open-log.ts'
 import { storyText } from './story-text.ts'
+import { parkedFields, waitsAt, type Wait } from './waits.ts'
 
 /**
  * Shows all that happened to a delivery, or to every delivery of an event.
@@ -18,6 +19,7 @@ export async function showDeliveries(id: string, context: LogContext): Promise<E
   const style = createStyle(wantsColor(io, io.stdout, view.color))
   const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
   const filter = await filterOfId(id, context)
+  const waitOf = waitsAt(nowMs, await log.destinations?.())
   let isFirst = true
   for await (const page of pagesOf(context, { filter, limit: Infinity })) {
     for (const { destinationId, id } of page) {
@@ -25,11 +27,16 @@ export async function showDeliveries(id: string, context: LogContext): Promise<E
       // It may have been purged since it was listed.
       if (story === undefined) continue
       const text = (): string =>
-        `${isFirst ? '' : '\n'}${storyText(story, { nowMs, style, columns })}`
-      stdout.write(view.json ? recordLine(storyRecord(story)) : text())
+        `${isFirst ? '' : '\n'}${storyText(story, { nowMs, waitOf, style, columns })}`
+      stdout.write(view.json ? recordLine(recordOf(story, waitOf(story))) : text())
       isFirst = false
     }
     await stdout.ready()
   }
   return codeOfEnd(io)
+}
+
+function recordOf(story: DeliveryStory, wait: Wait | undefined): Readonly<Record<string, unknown>> {
+  const record = storyRecord(story)
+  return { ...record, delivery: { ...(record['delivery'] as object), ...parkedFields(wait) } }
 }

@@ -1,12 +1,21 @@
 import type { LoggedDelivery } from '../../delivery/index.ts'
 import { formatDuration, plainText } from '../../model/index.ts'
 import { formatSecond } from './moments.ts'
+import { parkedText, type Wait, type WaitOf } from './waits.ts'
+
+/** What it takes to say where a delivery stands. */
+export interface StandingView {
+  /** When it is, in milliseconds since 1970. */
+  readonly nowMs: number
+  /** Tells what keeps a delivery that is due. */
+  readonly waitOf: WaitOf
+}
 
 /** Where a delivery stands and why, in a sentence for a person. */
-export function standingText(delivery: LoggedDelivery, nowMs: number): string {
+export function standingText(delivery: LoggedDelivery, { nowMs, waitOf }: StandingView): string {
   switch (delivery.state) {
     case 'pending':
-      return waitingText(delivery, nowMs)
+      return waitingText(delivery, nowMs, waitOf(delivery))
     case 'delivered':
       return `delivered with its ${ordinal(delivery.attempts)} attempt${ending(delivery, nowMs)}`
     case 'failed':
@@ -16,21 +25,31 @@ export function standingText(delivery: LoggedDelivery, nowMs: number): string {
   }
 }
 
-/** What may keep a delivery that is due from being tried, as far as the store can tell. */
-export function waitText({ dueAtMs }: LoggedDelivery, nowMs: number): string | undefined {
-  if (dueAtMs === null || dueAtMs > nowMs) return undefined
-  return 'It is being sent, or parked while no endpoint of its destination answers, or no process delivers to its destination.'
+/** What may keep a delivery that is due from being tried, where its standing does not tell. */
+export function waitText(wait: Wait | undefined): string | undefined {
+  switch (wait?.kind) {
+    case 'unknown':
+      return 'It is being sent, or parked while no endpoint of its destination answers, or no process delivers to its destination.'
+    case 'idle':
+      return 'The service sends nothing to its destination now: it has no such destination, or that is off.'
+    case 'in_turn':
+      return 'It is being sent, or its turn comes.'
+    case 'parked':
+    case undefined:
+      return undefined
+  }
 }
 
-function waitingText(delivery: LoggedDelivery, nowMs: number): string {
+function waitingText(delivery: LoggedDelivery, nowMs: number, wait: Wait | undefined): string {
   const { attempts, lane, expiresAtMs } = delivery
   const dueAtMs = delivery.dueAtMs ?? nowMs
-  const due = formatSecond(dueAtMs, nowMs)
+  const dueAt = formatSecond(dueAtMs, nowMs)
   const asked = lane === 'manual' ? ', which was asked for by hand,' : ','
-  const when =
+  const due =
     dueAtMs > nowMs
-      ? `due in ${formatDuration(dueAtMs - nowMs)} (${due})`
-      : `due for ${formatDuration(nowMs - dueAtMs)} (since ${due})`
+      ? `due in ${formatDuration(dueAtMs - nowMs)} (${dueAt})`
+      : `due for ${formatDuration(nowMs - dueAtMs)} (since ${dueAt})`
+  const when = parkedText(wait, nowMs) ?? due
   const expiry = expiresAtMs === null ? '' : `; expires at ${formatSecond(expiresAtMs, nowMs)}`
   return `waits for its ${ordinal(attempts + 1)} attempt${asked} ${when}${expiry}`
 }

@@ -30,9 +30,10 @@ export function storyText(story: DeliveryStory, view: TableView): string {
   return `${parts.flat().join('\n')}\n`
 }
 
-function pairsOf(story: DeliveryStory, { nowMs, style }: TableView): (readonly [string, string])[] {
+function pairsOf(story: DeliveryStory, view: TableView): (readonly [string, string])[] {
+  const { nowMs, style, waitOf } = view
   const { type, messageId, userId, sourceId, destinationId, acceptedAtMs, manualRetries } = story
-  const wait = waitText(story, nowMs)
+  const wait = waitText(waitOf(story))
   const ago = `${formatSpan(nowMs - acceptedAtMs)} ago`
   const pairs: (readonly [string, string])[] = [
     ['Delivery', style.strong(plainText(formatDeliveryId(story)))],
@@ -41,7 +42,7 @@ function pairsOf(story: DeliveryStory, { nowMs, style }: TableView): (readonly [
     ['Source', plainText(sourceId)],
     ['Destination', plainText(destinationId)],
     ['Accepted', `${formatSecond(acceptedAtMs, nowMs)} (${ago})`],
-    ['State', style[stateLooks[story.state]](standingText(story, nowMs))],
+    ['State', style[stateLooks[story.state]](standingText(story, view))],
   ]
   if (wait !== undefined) pairs.push(['', wait])
   if (manualRetries > 0) {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Io } from '../../../src/cli/io.ts'
 import { listen } from '../../../src/http/index.ts'
-import { EvrouteError } from '../../../src/model/index.ts'
+import { emptyLedger, EvrouteError, formatTimestamp } from '../../../src/model/index.ts'
 import { openDeliveryLog } from '../../../src/store/index.ts'
 import { startAdmin, token } from '../../admin-api/support.ts'
 import { run, start, type RunSettings } from '../../support/io.ts'
@@ -16,6 +16,7 @@ import {
   expired,
   failed,
   hourMs,
+  nowMs,
   retried,
   retriedWithout,
   storeWith,
@@ -88,6 +89,30 @@ describe('deliveries --api', () => {
       stdout: expected.stdout,
       stderr: expected.stderr,
     })
+  })
+
+  test('says of what is parked which endpoint is down, and when it is asked again', async () => {
+    const probeAtMs = nowMs + hourMs
+    const endpoint = { url: 'http://127.0.0.1:4100/', breaker: 'open', probeAtMs } as const
+    const crm = {
+      id: 'crm',
+      enabled: true,
+      sourceIds: [],
+      endpoints: [endpoint],
+      ledger: emptyLedger,
+    }
+    const { url } = await startAdmin({
+      samples: [{}, delivered],
+      options: { destinations: () => Promise.resolve([crm]) },
+    })
+    const parked = { urls: ['http://127.0.0.1:4100/'], until: formatTimestamp(probeAtMs) }
+    const text = /parked: http:\/\/127\.0\.0\.1:4100\/ is down, asked again at /
+    expect((await overApi(url, ['deliveries'])).stdout).toMatch(text)
+    expect((await overApi(url, ['deliveries', 'show', 'crm/1'])).stdout).toMatch(text)
+    const listed = await overApi(url, ['deliveries', '--json'])
+    expect(listed.records.map((each) => each['parked'])).toEqual([undefined, parked])
+    const shown = await overApi(url, ['deliveries', 'show', 'crm/1', '--json'])
+    expect(shown.records).toMatchObject([{ kind: 'story', delivery: { id: 'crm/1', parked } }])
   })
 
   test('turns every page', async () => {

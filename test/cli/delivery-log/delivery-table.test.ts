@@ -6,6 +6,7 @@ import { createStyle } from '../../../src/cli/output/style.ts'
 import { hourMs, logged, nowMs } from './stores.ts'
 
 const style = createStyle(false)
+const waitOf = () => undefined
 
 const deliveries = [
   logged({ destinationId: 'to-0123456789ab', id: 12_345, userId: 'somebody@example.com' }),
@@ -32,7 +33,10 @@ const deliveries = [
 ]
 
 function linesIn(columns: number | undefined): readonly string[] {
-  return new DeliveryTable({ nowMs, style, columns }).page(deliveries).split('\n').slice(0, -1)
+  return new DeliveryTable({ nowMs, waitOf, style, columns })
+    .page(deliveries)
+    .split('\n')
+    .slice(0, -1)
 }
 
 describe('DeliveryTable', () => {
@@ -78,7 +82,7 @@ describe('DeliveryTable', () => {
   )
 
   test('keeps the widths of its first page, and names the columns once', () => {
-    const table = new DeliveryTable({ nowMs, style, columns: undefined })
+    const table = new DeliveryTable({ nowMs, waitOf, style, columns: undefined })
     const [delivery] = deliveries
     expect(table.page([logged()]).split('\n')).toHaveLength(3)
     const [line] = table.page([delivery!]).split('\n')

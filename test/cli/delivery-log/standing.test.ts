@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ordinal, standingText, waitText } from '../../../src/cli/delivery-log/standing.ts'
+import type { Wait } from '../../../src/cli/delivery-log/waits.ts'
 import type { LoggedDelivery } from '../../../src/delivery/index.ts'
 import { logged } from './stores.ts'
 
@@ -70,15 +71,28 @@ describe('standingText', () => {
       'failed: it can never succeed (no reason was given)',
     ],
   ])('of %j is: %s', (details, text) => {
-    expect(standingText(logged(details), nowMs)).toBe(text)
+    expect(standingText(logged(details), { nowMs, waitOf: () => undefined })).toBe(text)
   })
 })
 
 describe('waitText', () => {
-  test('tells what may keep a delivery that is due, and nothing of others', () => {
-    expect(waitText(logged({ dueAtMs: nowMs }), nowMs)).toContain('parked')
-    expect(waitText(logged({ dueAtMs: nowMs + 1 }), nowMs)).toBeUndefined()
-    expect(waitText(logged(ended), nowMs)).toBeUndefined()
+  test.each([
+    ['unknown', 'It is being sent, or parked'],
+    ['idle', 'The service sends nothing to its destination now'],
+    ['in_turn', 'It is being sent, or its turn comes.'],
+  ] as const)('says what may keep a delivery that is due (%s)', (kind, text) => {
+    expect(waitText({ kind })).toContain(text)
+  })
+
+  test('says nothing of others, and of what is parked, which its standing tells', () => {
+    expect(waitText(undefined)).toBeUndefined()
+    const wait: Wait = { kind: 'parked', urls: ['https://example.com/'], untilMs: nowMs + minute }
+    expect(waitText(wait)).toBeUndefined()
+    expect(
+      standingText(logged({ expiresAtMs: nowMs + minute }), { nowMs, waitOf: () => wait }),
+    ).toBe(
+      'waits for its 1st attempt, parked: https://example.com/ is down, asked again at 10:31:00; expires at 10:31:00',
+    )
   })
 })
 

@@ -1,0 +1,82 @@
+import { isoOrNull, type LoggedDelivery } from '../../delivery/index.ts'
+import { plainText } from '../../model/index.ts'
+import { formatSecond } from './moments.ts'
+
+/** How a destination of a service stands. */
+export interface DestinationStanding {
+  /** Its id. */
+  readonly id: string
+  /** Off means that nothing is sent to it. */
+  readonly enabled: boolean
+  /** Its endpoints. */
+  readonly endpoints: readonly {
+    /** The URL. */
+    readonly url: string
+    /** When it is probed, in milliseconds since 1970; null unless its breaker is open. */
+    readonly probeAtMs: number | null
+  }[]
+}
+
+/** What keeps a delivery that is due. `unknown`: a store cannot tell; `idle`: nothing is sent there. */
+export type Wait =
+  | { readonly kind: 'unknown' | 'idle' | 'in_turn' }
+  | {
+      readonly kind: 'parked'
+      /** The endpoints that are down: all that it could be sent to. */
+      readonly urls: readonly string[]
+      /** When the first of them is asked again, in milliseconds since 1970. */
+      readonly untilMs: number
+    }
+
+/** Tells what keeps a delivery; undefined unless it is due. */
+export type WaitOf = (delivery: LoggedDelivery) => Wait | undefined
+
+/**
+ * Tells what keeps deliveries, as far as it is known.
+ *
+ * @param destinations - those of the service that delivers them; undefined where only a store is known
+ */
+export function waitsAt(
+  nowMs: number,
+  destinations: readonly DestinationStanding[] | undefined,
+): WaitOf {
+  const standings = new Map(destinations?.map((destination) => [destination.id, destination]))
+  return (delivery) => {
+    const { dueAtMs, destinationId } = delivery
+    if (dueAtMs === null || dueAtMs > nowMs) return undefined
+    if (destinations === undefined) return { kind: 'unknown' }
+    const standing = standings.get(destinationId)
+    return standing?.enabled === true ? waitFor(standing, delivery, nowMs) : { kind: 'idle' }
+  }
+}
+
+function waitFor(
+  { endpoints }: DestinationStanding,
+  { lane, holds }: LoggedDelivery,
+  nowMs: number,
+): Wait {
+  const held = new Set(
+    holds.filter(({ untilMs }) => (untilMs ?? Infinity) > nowMs).map(({ url }) => url),
+  )
+  const left = endpoints.filter(({ url }) => !held.has(url))
+  const probeTimesMs = left.flatMap(({ probeAtMs }) => probeAtMs ?? [])
+  const isDown = left.length > 0 && probeTimesMs.length === left.length
+  // A retry by hand is sent whatever the breakers say.
+  if (!isDown || lane === 'manual') return { kind: 'in_turn' }
+  return { kind: 'parked', urls: left.map(({ url }) => url), untilMs: Math.min(...probeTimesMs) }
+}
+
+/** What a record has beside the fields of a delivery while it is parked. */
+export function parkedFields(wait: Wait | undefined): { readonly parked?: object } {
+  if (wait?.kind !== 'parked') return {}
+  return { parked: { urls: wait.urls, until: isoOrNull(wait.untilMs) } }
+}
+
+/** Why a delivery is parked and until when, for a person; undefined unless it is. */
+export function parkedText(wait: Wait | undefined, nowMs: number): string | undefined {
+  if (wait?.kind !== 'parked') return undefined
+  const { urls, untilMs } = wait
+  const down = `${plainText(urls.join(' and '))} ${urls.length === 1 ? 'is' : 'are'} down`
+  const time = untilMs > nowMs ? `at ${formatSecond(untilMs, nowMs)}` : 'now'
+  return `parked: ${down}, asked again ${time}`
+}
