@@ -22,6 +22,8 @@ export type RefusalCode =
   | 'not_found'
   | 'method_not_allowed'
   | 'no_archive'
+  | 'replay_running'
+  | 'service_closing'
   | 'body_too_large'
   | 'body_too_slow'
   | 'unsupported_encoding'

@@ -4,4 +4,10 @@ export { adminApp } from './app.ts'
 export { healthHandler } from './health.ts'
 export { Metrics } from './metrics/metrics.ts'
 export { queueStates, type QueueState } from './metrics/queue-states.ts'
-export type { AdminApiOptions, DestinationState, ReplayRequest, ReplayResult } from './ports.ts'
+export type {
+  AdminApiOptions,
+  DestinationState,
+  ReplayCounts,
+  ReplayOutcome,
+  ReplayRequest,
+} from './ports.ts'

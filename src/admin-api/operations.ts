@@ -7,7 +7,7 @@ import {
   storyRecord,
 } from '../delivery/index.ts'
 import { record, refuse, type Answer } from './answer.ts'
-import type { AdminApiOptions, DestinationState } from './ports.ts'
+import type { AdminApiOptions, DestinationState, ReplayOutcome } from './ports.ts'
 import {
   pageDeliveriesMax,
   readListRequest,
@@ -24,6 +24,8 @@ export interface OperationInput {
   readonly params: Readonly<Record<string, string | string[]>>
   /** The body, parsed; undefined when there is none. */
   readonly body: unknown
+  /** Aborts when nobody waits for the answer any more. */
+  readonly signal: AbortSignal
 }
 
 /** Answers one kind of request. */
@@ -141,14 +143,36 @@ function auditOperation({ log }: AdminApiOptions): Operation {
 }
 
 function replayOperation({ replay, runtime }: AdminApiOptions): Operation {
-  return async ({ body }) => {
+  return async ({ body, signal }) => {
     const reading = readReplayRequest(body, runtime.clock.nowMs())
     if (reading.kind === 'refused') return reading.answer
-    if (replay === undefined) {
-      const message = 'No source has an archive that could be replayed'
+    return replayAnswer(await replay(reading.value, signal))
+  }
+}
+
+function replayAnswer(outcome: ReplayOutcome): Answer {
+  switch (outcome.kind) {
+    case 'replayed': {
+      const { events, deliveries, unreadable } = outcome
+      return record({ kind: 'replay', events, deliveries, unreadable })
+    }
+    case 'ended': {
+      const message = `The service is closing: the replay ended after ${outcome.events} events`
+      return refuse({ status: 503, code: 'service_closing', message })
+    }
+    case 'running': {
+      const message = 'Another replay is running; ask again when it has ended'
+      return refuse({ status: 409, code: 'replay_running', message })
+    }
+    case 'unknown': {
+      const { field, knownIds } = outcome
+      const known = knownIds.length === 0 ? 'there is none' : `known are ${knownIds.join(', ')}`
+      const message = `There is no such ${field}: ${known}`
+      return refuse({ status: 404, code: 'not_found', message })
+    }
+    case 'no_archive': {
+      const message = 'No source that is meant has an archive that could be replayed'
       return refuse({ status: 409, code: 'no_archive', message })
     }
-    const { events, deliveries } = await replay(reading.value)
-    return record({ kind: 'replay', events, deliveries })
   }
 }

@@ -12,8 +12,8 @@ export interface AdminApiOptions {
   readonly ledger: () => Promise<DeliveryLedger>
   /** Every configured destination, and how it stands. */
   readonly destinations: () => Promise<readonly DestinationState[]>
-  /** Sends archived events again; absent where there is no archive. */
-  readonly replay?: (request: ReplayRequest) => Promise<ReplayResult>
+  /** Sends archived events again; ends that when the signal aborts: nobody waits for it any more. */
+  readonly replay: (request: ReplayRequest, signal: AbortSignal) => Promise<ReplayOutcome>
   /** Why the service cannot do its work, in words; none when it can. */
   readonly ready: Readiness
   /** What `/metrics` tells. */
@@ -74,9 +74,27 @@ export interface ReplayRequest {
 }
 
 /** What a replay did. */
-export interface ReplayResult {
+export interface ReplayCounts {
   /** Archived events that met the conditions. */
   readonly events: number
   /** Deliveries that were made of them. */
   readonly deliveries: number
+  /** Rows that cannot be read back, whatever was wanted of them; the rest of a damaged file is one. */
+  readonly unreadable: number
 }
+
+/** What became of a replay. */
+export type ReplayOutcome =
+  | ({ readonly kind: 'replayed' } & ReplayCounts)
+  /** Before its end: the service closes, or nobody waits for it. */
+  | ({ readonly kind: 'ended' } & ReplayCounts)
+  /** Another replay has not ended yet. */
+  | { readonly kind: 'running' }
+  /** What the request names is not configured. */
+  | {
+      readonly kind: 'unknown'
+      readonly field: 'source' | 'destination'
+      readonly knownIds: readonly string[]
+    }
+  /** There is nothing that could be replayed. */
+  | { readonly kind: 'no_archive' }

@@ -1,13 +1,24 @@
-import { appendFile, mkdir } from 'node:fs/promises'
+import { appendFile, mkdir, stat, truncate } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { EvrouteError, formatTimestamp, messageOf, type AnalyticsEvent } from '../model/index.ts'
+import {
+  EvrouteError,
+  formatTimestamp,
+  messageOf,
+  systemCode,
+  type AnalyticsEvent,
+} from '../model/index.ts'
 import { archivedRow } from './archived-row.ts'
 
 const compress = promisify(gzip)
 
-interface Waiter {
+/** Adds bytes to the end of a file, and makes the file where there is none. */
+export type Append = (path: string, bytes: Buffer) => Promise<void>
+
+/** Events whose writing somebody waits for. */
+interface Waiting {
+  readonly events: readonly AnalyticsEvent[]
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
@@ -20,49 +31,86 @@ interface Waiter {
 export class Archive {
   readonly #directory: string
   readonly #runName: string
-  #events: AnalyticsEvent[] = []
-  #waiters: Waiter[] = []
-  #writing: Promise<void> | undefined
+  readonly #append: Append
+  readonly #waiting = new Set<Waiting>()
+  /** Files whose last write failed, and the bytes that they had before it. */
+  readonly #unfinished = new Map<string, number>()
+  #isWriting = false
 
-  /** @param startedAtMs - tells this run's files from those of others, in milliseconds since 1970 */
-  constructor(directory: string, startedAtMs: number) {
+  /**
+   * @param startedAtMs - tells this run's files from those of others, in milliseconds since 1970
+   * @param append - how files are written
+   */
+  constructor(directory: string, startedAtMs: number, append: Append = appendFile) {
     this.#directory = directory
     this.#runName = formatTimestamp(startedAtMs).replaceAll(/[:.]/g, '-')
+    this.#append = append
   }
 
   /**
    * Writes events behind those before them; what arrives while others are written goes with the next
    * write.
    *
+   * @param signal - ends the wait, with its reason: what is being written then may be written or not,
+   * and what is not is forgotten
    * @throws EvrouteError `cannot_write_file`
    */
-  async append(events: readonly AnalyticsEvent[]): Promise<void> {
+  async append(events: readonly AnalyticsEvent[], signal?: AbortSignal): Promise<void> {
     if (events.length === 0) return
-    this.#events.push(...events)
     await new Promise<void>((resolve, reject) => {
-      this.#waiters.push({ resolve, reject })
-      this.#writing ??= this.#writeAll()
+      const waiting = { events, resolve, reject }
+      this.#waiting.add(waiting)
+      const giveUp = (): void => {
+        this.#waiting.delete(waiting)
+        reject(signal?.reason as Error)
+      }
+      signal?.addEventListener('abort', giveUp, { once: true })
+      void this.#writeAll()
     })
   }
 
-  /** Resolves once everything is written, or cannot be. */
-  async close(): Promise<void> {
-    await this.#writing
-  }
-
   async #writeAll(): Promise<void> {
-    while (this.#waiters.length > 0) {
-      const [events, waiters] = [this.#events, this.#waiters]
-      this.#events = []
-      this.#waiters = []
+    if (this.#isWriting) return
+    this.#isWriting = true
+    while (this.#waiting.size > 0) {
+      const group = [...this.#waiting]
+      this.#waiting.clear()
       try {
-        for (const [path, rows] of this.#files(events)) await write(path, rows)
-        for (const { resolve } of waiters) resolve()
+        const files = this.#files(group.flatMap(({ events }) => events))
+        for (const [path, rows] of files) await this.#write(path, rows)
+        for (const { resolve } of group) resolve()
       } catch (error) {
-        for (const { reject } of waiters) reject(error)
+        for (const { reject } of group) reject(error)
       }
     }
-    this.#writing = undefined
+    this.#isWriting = false
+  }
+
+  /**
+   * Writes rows at the end of a file, all of them or none: readers of gzip find nothing behind what is
+   * half written.
+   */
+  async #write(path: string, rows: string): Promise<void> {
+    try {
+      await this.#repair(path)
+      const bytes = await compress(rows)
+      await mkdir(dirname(path), { recursive: true })
+      this.#unfinished.set(path, await sizeBytesOf(path))
+      await this.#append(path, bytes)
+      this.#unfinished.delete(path)
+    } catch (error) {
+      // Where this fails too, the next write tries again before it writes.
+      await this.#repair(path).catch(() => undefined)
+      throw cannotWrite(path, error)
+    }
+  }
+
+  /** Takes away what a write that failed has left in a file. */
+  async #repair(path: string): Promise<void> {
+    const wholeBytes = this.#unfinished.get(path)
+    if (wholeBytes === undefined) return
+    if ((await sizeBytesOf(path)) > wholeBytes) await truncate(path, wholeBytes)
+    this.#unfinished.delete(path)
   }
 
   /** The rows that belong into each file. */
@@ -86,17 +134,23 @@ export function archiveFolder(directory: string, sourceId: string): string {
   return join(directory, encodeURIComponent(sourceId).replaceAll('.', '%2E'))
 }
 
-async function write(path: string, rows: string): Promise<void> {
+/** The bytes of a file, 0 where there is none; whatever else is there would be written in vain. */
+async function sizeBytesOf(path: string): Promise<number> {
   try {
-    const bytes = await compress(rows)
-    await mkdir(dirname(path), { recursive: true })
-    await appendFile(path, bytes)
+    const found = await stat(path)
+    if (found.isFile()) return found.size
   } catch (error) {
-    throw new EvrouteError({
-      code: 'cannot_write_file',
-      message: `Cannot write the archive ${path}: ${messageOf(error)}`,
-      hint: 'Check the folder and the room on its disk.',
-      cause: error,
-    })
+    if (systemCode(error) === 'ENOENT') return 0
+    throw error
   }
+  throw new Error('there is something else than a file')
+}
+
+function cannotWrite(path: string, cause: unknown): EvrouteError {
+  return new EvrouteError({
+    code: 'cannot_write_file',
+    message: `Cannot write the archive ${path}: ${messageOf(cause)}`,
+    hint: 'Check the folder and the room on its disk.',
+    cause,
+  })
 }

@@ -1,4 +1,4 @@
 /** Every accepted event in files, and back. */
-export { Archive } from './archive.ts'
+export { Archive, type Append } from './archive.ts'
 export { callOfArchivedRow } from './archived-row.ts'
-export { readArchive } from './read-archive.ts'
+export { readArchive, type ArchivePart } from './read-archive.ts'

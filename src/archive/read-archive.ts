@@ -1,7 +1,13 @@
-import { readdir } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openInput, readRows } from '../importer/index.ts'
-import { isJsonObject, parseTimestamp, systemCode, type JsonObject } from '../model/index.ts'
+import { openInput, readRows, type Row } from '../importer/index.ts'
+import {
+  isJsonObject,
+  messageOf,
+  parseTimestamp,
+  systemCode,
+  type JsonObject,
+} from '../model/index.ts'
 import { archiveFolder } from './archive.ts'
 
 /** Which events of an archive are wanted: those that meet every condition that is there. */
@@ -16,23 +22,75 @@ export interface ArchiveSelection {
   readonly eventNames?: readonly string[] | undefined
 }
 
-/** Reads the events of a source back, day by day, in groups. Bad rows are passed over. */
+/** What was read at once. */
+export interface ArchivePart {
+  /** The file that it is of; where a folder cannot be read, the folder. */
+  readonly path: string
+  /** The events that are wanted, in the order of the file. */
+  readonly rows: readonly JsonObject[]
+  /**
+   * What cannot be read, a reason without payloads for each row; for all that is behind a damage, or
+   * within what cannot be opened, there is one.
+   */
+  readonly problems: readonly string[]
+}
+
+/**
+ * Reads the events of a source back, day by day. What cannot be read costs nothing else, and is told
+ * whatever is wanted of its days. There are parts without events too, so that whoever reads for long
+ * can end it.
+ */
 export async function* readArchive(
   directory: string,
   sourceId: string,
   selection: ArchiveSelection,
-): AsyncGenerator<readonly JsonObject[]> {
+): AsyncGenerator<ArchivePart> {
   const folder = archiveFolder(directory, sourceId)
+  yield* tellingProblems(folder, readSource(folder, selection))
+}
+
+/** Passes parts on; whatever ends them early is one more problem. */
+async function* tellingProblems(
+  path: string,
+  parts: AsyncIterable<ArchivePart>,
+): AsyncGenerator<ArchivePart> {
+  try {
+    yield* parts
+  } catch (error) {
+    yield { path, rows: [], problems: [messageOf(error)] }
+  }
+}
+
+async function* readSource(
+  folder: string,
+  selection: ArchiveSelection,
+): AsyncGenerator<ArchivePart> {
   for (const day of await namesIn(folder)) {
     if (!mayHold(day, selection)) continue
-    for (const name of await namesIn(join(folder, day))) {
-      for await (const rows of readRows(await openInput(join(folder, day, name), noInput()))) {
-        const wanted = rows.flatMap((row) =>
-          row.kind === 'row' && isWanted(row.value, selection) ? [row.value] : [],
-        )
-        if (wanted.length > 0) yield wanted
-      }
+    const path = join(folder, day)
+    yield* tellingProblems(path, readDay(path, selection))
+  }
+}
+
+async function* readDay(folder: string, selection: ArchiveSelection): AsyncGenerator<ArchivePart> {
+  for (const name of await namesIn(folder)) {
+    const path = join(folder, name)
+    yield* tellingProblems(path, readFile(path, selection))
+  }
+}
+
+async function* readFile(path: string, selection: ArchiveSelection): AsyncGenerator<ArchivePart> {
+  // Whatever else is there may never end, or never begin.
+  if (!(await stat(path)).isFile()) throw new Error('It is not a file')
+  for await (const group of readRows(await openInput(path, noInput()))) {
+    const rows: JsonObject[] = []
+    const problems: string[] = []
+    for (const row of group) {
+      const reading = read(row, selection)
+      if (reading.kind === 'wanted') rows.push(reading.row)
+      else if (reading.kind === 'unreadable') problems.push(reading.reason)
     }
+    yield { path, rows, problems }
   }
 }
 
@@ -56,11 +114,32 @@ function mayHold(
   return startMs !== undefined && startMs + dayMs > sinceMs && startMs < untilMs
 }
 
-function isWanted(row: JsonObject, selection: ArchiveSelection): boolean {
-  const { sinceMs = -Infinity, untilMs = Infinity, types, eventNames } = selection
-  const { archived, type, event } = row
+type RowReading =
+  | { readonly kind: 'wanted'; readonly row: JsonObject }
+  | { readonly kind: 'not_wanted' }
+  | { readonly kind: 'unreadable'; readonly reason: string }
+
+function read(row: Row, selection: ArchiveSelection): RowReading {
+  if (row.kind === 'bad') {
+    // Why a row is no JSON is said with a piece of it.
+    const reason = row.message.replace(/(?<=not valid JSON): .*$/s, '')
+    return { kind: 'unreadable', reason: `line ${row.line}: ${reason}` }
+  }
+  const { archived } = row.value
   const receivedAtMs = isJsonObject(archived) ? parseTimestamp(archived['receivedAt']) : undefined
-  if (receivedAtMs === undefined || receivedAtMs < sinceMs || receivedAtMs >= untilMs) return false
+  if (receivedAtMs === undefined) {
+    const reason = `line ${row.line}: The row does not say when it was accepted`
+    return { kind: 'unreadable', reason }
+  }
+  return isWanted(row.value, receivedAtMs, selection)
+    ? { kind: 'wanted', row: row.value }
+    : { kind: 'not_wanted' }
+}
+
+function isWanted(row: JsonObject, receivedAtMs: number, selection: ArchiveSelection): boolean {
+  const { sinceMs = -Infinity, untilMs = Infinity, types, eventNames } = selection
+  const { type, event } = row
+  if (receivedAtMs < sinceMs || receivedAtMs >= untilMs) return false
   if (types !== undefined && !types.some((wanted) => wanted === type)) return false
   return eventNames === undefined || (type === 'track' && eventNames.some((name) => name === event))
 }

@@ -1,71 +1,183 @@
-import type { ReplayRequest, ReplayResult } from '../admin-api/index.ts'
-import { callOfArchivedRow, readArchive } from '../archive/index.ts'
+import type { ReplayCounts, ReplayOutcome, ReplayRequest } from '../admin-api/index.ts'
+import { callOfArchivedRow, readArchive, type ArchivePart } from '../archive/index.ts'
 import type { AddOutcome, NewEvent } from '../delivery/index.ts'
 import { Intake } from '../intake/index.ts'
-import type { Destination } from '../model/index.ts'
-import type { Runtime } from '../runtime/index.ts'
-import type { ConfiguredSource } from './configuration/index.ts'
+import { sleep, type Runtime } from '../runtime/index.ts'
+import type { Configuration } from './configuration/index.ts'
 
 /** What archived events are sent again with. */
-export interface ArchiveReplay {
-  /** The sources; those without an archive have nothing to send again. */
-  readonly sources: readonly ConfiguredSource[]
-  /** Where events may go. */
-  readonly destinations: readonly Destination[]
+export interface ArchiveReplayOptions {
+  /** The sources, those with an archive, and where events may go. */
+  readonly configuration: () => Pick<Configuration, 'sources' | 'destinations'>
   /** Takes deliveries in. */
   readonly add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>
-  /** Resolves once so little waits that a replay leaves room for what sources send. */
-  readonly roomed: () => Promise<void>
+  /** Whether so much waits that a replay would take the room of what sources send. */
+  readonly isFull: () => boolean
   /** Clock, ids and log. */
   readonly runtime: Runtime
+  /** Aborts when the service closes. */
+  readonly ending: AbortSignal
 }
 
-/**
- * Sends archived events again, to the destinations that their source has today, or to one of them.
- * Each replay is a source of its own, so that its events are no duplicates of what they were.
- */
-export async function replayArchive(
-  replay: ArchiveReplay,
-  request: ReplayRequest,
-): Promise<ReplayResult> {
-  const sources = replay.sources.filter(
-    ({ id }) => request.sourceId === undefined || id === request.sourceId,
-  )
-  let [events, deliveries] = [0, 0]
-  for (const source of sources) {
-    if (source.archive === undefined) continue
-    const intake = replayIntake(replay, source.id, request.destinationId)
-    for await (const rows of readArchive(source.archive.directory, source.id, request)) {
-      await replay.roomed()
-      const calls = rows.map(callOfArchivedRow)
-      const results = await intake.accept({ sourceId: replaySource, calls })
-      for (const result of results) {
-        // An archive has an event twice that was sent twice.
-        if (result.kind === 'rejected' || result.outcome === 'duplicate') continue
-        events++
-        if (result.outcome === 'routed') deliveries += result.deliveries.length
-      }
+/** How often a replay looks whether there is room again. */
+const roomLookMs = 500
+
+/** Sends archived events again, one request at a time. */
+export class ArchiveReplay {
+  readonly #options: ArchiveReplayOptions
+  #isRunning = false
+
+  constructor(options: ArchiveReplayOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Sends archived events again, to the destinations that their source has today, or to one of them.
+   *
+   * @param signal - aborts when nobody waits for the outcome any more; that ends the replay
+   * @throws whatever makes the store refuse them
+   */
+  async run(request: ReplayRequest, signal: AbortSignal): Promise<ReplayOutcome> {
+    if (this.#isRunning) return { kind: 'running' }
+    const choice = choose(this.#options.configuration(), request)
+    if (choice.kind !== 'chosen') return choice
+    const { ending, runtime } = this.#options
+    const run = new ReplayRun(this.#options, AbortSignal.any([signal, ending]))
+    const { sourceId = null, destinationId = null } = request
+    const fields = { source: sourceId, destination: destinationId }
+    let isComplete = false
+    this.#isRunning = true
+    runtime.log.info('a replay began', fields)
+    try {
+      isComplete = await run.send(choice, request)
+      return { kind: isComplete ? 'replayed' : 'ended', ...run.counts }
+    } finally {
+      this.#isRunning = false
+      runtime.log.info('a replay ended', { ...fields, complete: isComplete, ...run.counts })
     }
   }
-  return { events, deliveries }
+}
+
+type ConfiguredSources = Configuration['sources']
+type ConfiguredDestinations = Configuration['destinations']
+
+/** What a request means. */
+interface Choice {
+  readonly kind: 'chosen'
+  readonly sources: ConfiguredSources
+  readonly destinations: ConfiguredDestinations
+}
+
+function choose(
+  { sources, destinations }: Pick<Configuration, 'sources' | 'destinations'>,
+  { sourceId, destinationId }: ReplayRequest,
+): Choice | (ReplayOutcome & { readonly kind: 'unknown' | 'no_archive' }) {
+  const chosenSources = named(sources, sourceId)
+  const chosenDestinations = named(destinations, destinationId)
+  if (chosenSources.length === 0) return unknown('source', sources)
+  if (chosenDestinations.length === 0 && destinationId !== undefined) {
+    return unknown('destination', destinations)
+  }
+  const archived = chosenSources.filter(({ archive }) => archive !== undefined)
+  if (archived.length === 0) return { kind: 'no_archive' }
+  return { kind: 'chosen', sources: archived, destinations: chosenDestinations }
+}
+
+/** All of them where none is named. */
+function named<Item extends { readonly id: string }>(
+  items: readonly Item[],
+  wantedId: string | undefined,
+): readonly Item[] {
+  return wantedId === undefined ? items : items.filter(({ id }) => id === wantedId)
+}
+
+function unknown(
+  field: 'source' | 'destination',
+  items: readonly { readonly id: string }[],
+): ReplayOutcome & { readonly kind: 'unknown' } {
+  return { kind: 'unknown', field, knownIds: items.map(({ id }) => id) }
 }
 
 /** Stands for the source within the intake of one replay. */
 const replaySource = 'replay'
 
-function replayIntake(
-  { destinations, add, runtime }: ArchiveReplay,
-  sourceId: string,
-  destinationId: string | undefined,
-): Intake {
-  const chosen = destinations.filter(
-    ({ id, sourceIds }) =>
-      sourceIds.includes(sourceId) && (destinationId === undefined || id === destinationId),
-  )
-  const storedSourceId = `${sourceId}/replay-${runtime.newId()}`
-  return new Intake({
-    add: (events) => add(events.map((event) => ({ ...event, sourceId: storedSourceId }))),
-    destinations: chosen.map((destination) => ({ ...destination, sourceIds: [replaySource] })),
-    runtime,
-  })
+/** One replay, and what it has done so far. */
+class ReplayRun {
+  readonly #options: ArchiveReplayOptions
+  readonly #signal: AbortSignal
+  /** Files and folders whose problems were told. */
+  readonly #told = new Set<string>()
+  #counts: ReplayCounts = { events: 0, deliveries: 0, unreadable: 0 }
+
+  constructor(options: ArchiveReplayOptions, signal: AbortSignal) {
+    this.#options = options
+    this.#signal = signal
+  }
+
+  get counts(): ReplayCounts {
+    return this.#counts
+  }
+
+  /** @returns false when the signal ended it before its end */
+  async send({ sources, destinations }: Choice, request: ReplayRequest): Promise<boolean> {
+    for (const { id, archive } of sources) {
+      if (archive === undefined) continue
+      const intake = this.#intake(id, destinations)
+      for await (const part of readArchive(archive.directory, id, request)) {
+        this.#problems(part.path, part.problems)
+        if (!(await this.#hasRoom())) return false
+        await this.#sendPart(part, intake)
+      }
+    }
+    return true
+  }
+
+  /** Resolves once there is room, with true; with false as soon as the signal aborts. */
+  async #hasRoom(): Promise<boolean> {
+    const { isFull, runtime } = this.#options
+    while (!this.#signal.aborted && isFull()) await sleep(runtime.clock, roomLookMs, this.#signal)
+    return !this.#signal.aborted
+  }
+
+  async #sendPart({ path, rows }: ArchivePart, intake: Intake): Promise<void> {
+    const calls = rows.map(callOfArchivedRow)
+    const problems: string[] = []
+    let { events, deliveries } = this.#counts
+    for (const result of await intake.accept({ sourceId: replaySource, calls })) {
+      if (result.kind === 'rejected') problems.push(result.message)
+      // An archive has an event twice that was sent twice.
+      else if (result.outcome !== 'duplicate') {
+        events++
+        if (result.outcome === 'routed') deliveries += result.deliveries.length
+      }
+    }
+    this.#counts = { ...this.#counts, events, deliveries }
+    this.#problems(path, problems)
+  }
+
+  /** Counts them, and tells of a file once: whatever is wrong with it is often wrong with every row. */
+  #problems(path: string, problems: readonly string[]): void {
+    const [reason] = problems
+    if (reason === undefined) return
+    const unreadable = this.#counts.unreadable + problems.length
+    this.#counts = { ...this.#counts, unreadable }
+    if (this.#told.has(path)) return
+    this.#told.add(path)
+    this.#options.runtime.log.warn('an archive cannot be read whole', { path, reason })
+  }
+
+  /** Each replay is a source of its own, so that its events are no duplicates of what they were. */
+  #intake(sourceId: string, destinations: ConfiguredDestinations): Intake {
+    const { add, runtime } = this.#options
+    const connected = destinations.filter(({ sourceIds }) => sourceIds.includes(sourceId))
+    const storedSourceId = `${sourceId}/replay-${runtime.newId()}`
+    return new Intake({
+      add: (events) => add(events.map((event) => ({ ...event, sourceId: storedSourceId }))),
+      destinations: connected.map((destination) => ({
+        ...destination,
+        sourceIds: [replaySource],
+      })),
+      runtime,
+    })
+  }
 }

@@ -1,22 +1,43 @@
-import { Archive } from '../archive/index.ts'
+import { Archive, type Append } from '../archive/index.ts'
 import type { IntakeResult } from '../intake/index.ts'
+import { EvrouteError, formatDuration } from '../model/index.ts'
+import { systemClock, type Clock } from '../runtime/index.ts'
 import type { ConfiguredSource } from './configuration/index.ts'
+
+/** How long events wait to be written: a disk that hangs must not hold back every answer. */
+const waitMs = 5_000
+
+/** What archives are made of where it is not the system's. */
+export interface ArchivesParts {
+  /** How long is waited; a disk takes real time, whatever the clock of the service is. */
+  readonly clock?: Clock
+  /** How files are written. */
+  readonly append?: Append
+}
 
 /** The archives of a service: one per folder, for all sources that keep their events there. */
 export class Archives {
   readonly #startedAtMs: number
+  readonly #clock: Clock
+  readonly #append: Append | undefined
   readonly #archives = new Map<string, Archive>()
+  /** What is being kept, and what gives it up. */
+  readonly #keeping = new Map<AbortController, Promise<void>>()
+  #endsAtMs = Infinity
 
   /** @param startedAtMs - tells this run's files from those of others, in milliseconds since 1970 */
-  constructor(startedAtMs: number) {
+  constructor(startedAtMs: number, { clock = systemClock, append }: ArchivesParts = {}) {
     this.#startedAtMs = startedAtMs
+    this.#clock = clock
+    this.#append = append
   }
 
   /**
    * Keeps the accepted events among results, where their source wants them kept. Duplicates too: what
    * they are duplicates of may have been stored by a run that ended before it was archived.
    *
-   * @throws EvrouteError `cannot_write_file`
+   * @throws EvrouteError `cannot_write_file`, also when it takes more than 5 s; such events may be
+   * written or not
    */
   async keep(
     source: ConfiguredSource | undefined,
@@ -25,17 +46,52 @@ export class Archives {
     const directory = source?.archive?.directory
     if (directory === undefined) return
     const accepted = results.filter((result) => result.kind === 'accepted')
-    await this.#at(directory).append(accepted.map(({ event }) => event))
+    const giveUp = new AbortController()
+    const leftMs = Math.min(waitMs, this.#endsAtMs - this.#clock.nowMs())
+    const timer = this.#clock.schedule(leftMs, () => giveUp.abort(tooSlow(directory)))
+    const events = accepted.map(({ event }) => event)
+    const keeping = this.#at(directory).append(events, giveUp.signal)
+    this.#keeping.set(giveUp, keeping)
+    try {
+      await keeping
+    } finally {
+      timer.cancel()
+      this.#keeping.delete(giveUp)
+    }
   }
 
-  /** Resolves once everything is written, or cannot be. */
-  async close(): Promise<void> {
-    await Promise.all([...this.#archives.values()].map((archive) => archive.close()))
+  /**
+   * Gives events `graceMs` from now to be written, those that come meanwhile too. Resolves once
+   * nothing waits for that, or everything was given up.
+   */
+  async close(graceMs: number): Promise<void> {
+    this.#endsAtMs = this.#clock.nowMs() + graceMs
+    const timer = this.#clock.schedule(graceMs, () => {
+      for (const giveUp of this.#keeping.keys()) giveUp.abort(notInTime())
+    })
+    await Promise.allSettled(this.#keeping.values())
+    timer.cancel()
   }
 
   #at(directory: string): Archive {
-    const archive = this.#archives.get(directory) ?? new Archive(directory, this.#startedAtMs)
+    const archive =
+      this.#archives.get(directory) ?? new Archive(directory, this.#startedAtMs, this.#append)
     this.#archives.set(directory, archive)
     return archive
   }
+}
+
+function tooSlow(directory: string): EvrouteError {
+  return new EvrouteError({
+    code: 'cannot_write_file',
+    message: `Cannot write the archive ${directory}: it takes more than ${formatDuration(waitMs)}`,
+    hint: 'Check the disk that it is on.',
+  })
+}
+
+function notInTime(): EvrouteError {
+  return new EvrouteError({
+    code: 'cannot_write_file',
+    message: 'Cannot write to an archive before the service has closed',
+  })
 }

@@ -1,8 +1,10 @@
+import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
-import type { DestinationState, ReplayRequest } from '../../src/admin-api/index.ts'
+import type { DestinationState, ReplayOutcome, ReplayRequest } from '../../src/admin-api/index.ts'
 import { emptyLedger, formatTimestamp } from '../../src/model/index.ts'
 import { failed, hourMs, nowMs } from '../cli/delivery-log/stores.ts'
-import { ask, startAdmin } from './support.ts'
+import { gate } from '../support/gate.ts'
+import { ask, startAdmin, token } from './support.ts'
 
 describe('GET /v1/destinations', () => {
   test('tells how each stands, and nothing that is secret', async () => {
@@ -79,7 +81,7 @@ describe('POST /v1/replay', () => {
     const asked: ReplayRequest[] = []
     const replay = (request: ReplayRequest) => {
       asked.push(request)
-      return Promise.resolve({ events: 3, deliveries: 2 })
+      return Promise.resolve({ kind: 'replayed', events: 3, deliveries: 2, unreadable: 1 } as const)
     }
     const { url } = await startAdmin({ options: { replay } })
     const { body: answer } = await ask(`${url}/v1/replay`, { method: 'POST', body })
@@ -105,7 +107,7 @@ describe('POST /v1/replay', () => {
         eventNames: ['Order Completed', 'Order Refunded'],
       },
     ])
-    expect(answer).toEqual({ v: 1, kind: 'replay', events: 3, deliveries: 2 })
+    expect(answer).toEqual({ v: 1, kind: 'replay', events: 3, deliveries: 2, unreadable: 1 })
   })
 
   test('takes everything only when that is said', async () => {
@@ -113,5 +115,78 @@ describe('POST /v1/replay', () => {
     for (const body of [{}, { all: true, source: 'website' }, { types: ['track'] }]) {
       expect((await replayed(body)).asked).toEqual([])
     }
+  })
+
+  const knownIds = ['website', 'app']
+  const counts = { events: 3, deliveries: 2, unreadable: 0 }
+  test.each<[ReplayOutcome, { status: number; code: string; message: string }]>([
+    [
+      { kind: 'ended', ...counts },
+      {
+        status: 503,
+        code: 'service_closing',
+        message: 'The service is closing: the replay ended after 3 events',
+      },
+    ],
+    [
+      { kind: 'running' },
+      {
+        status: 409,
+        code: 'replay_running',
+        message: 'Another replay is running; ask again when it has ended',
+      },
+    ],
+    [
+      { kind: 'no_archive' },
+      {
+        status: 409,
+        code: 'no_archive',
+        message: 'No source that is meant has an archive that could be replayed',
+      },
+    ],
+    [
+      { kind: 'unknown', field: 'source', knownIds },
+      {
+        status: 404,
+        code: 'not_found',
+        message: 'There is no such source: known are website, app',
+      },
+    ],
+    [
+      { kind: 'unknown', field: 'destination', knownIds: [] },
+      {
+        status: 404,
+        code: 'not_found',
+        message: 'There is no such destination: there is none',
+      },
+    ],
+  ])('answers that it is %j', async (outcome, { status, ...error }) => {
+    const { url } = await startAdmin({ options: { replay: () => Promise.resolve(outcome) } })
+    const answer = await ask(`${url}/v1/replay`, { method: 'POST', body: { all: true } })
+    expect(answer).toMatchObject({ status, body: { error } })
+  })
+
+  test('says when nobody waits for the answer any more', async () => {
+    const [began, ended] = [gate(), gate()]
+    const replay = async (_request: ReplayRequest, signal: AbortSignal) => {
+      expect(signal.aborted).toBe(false)
+      signal.addEventListener('abort', ended.open)
+      began.open()
+      await ended.opened
+      return { kind: 'ended', ...counts } as const
+    }
+    const { url } = await startAdmin({ options: { replay } })
+    const leave = new AbortController()
+    const asked = request(`${url}/v1/replay`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      body: '{"all":true}',
+      signal: leave.signal,
+    })
+    asked.catch(() => undefined)
+    await began.opened
+    leave.abort()
+    await ended.opened
+    await expect(asked).rejects.toThrow('aborted')
   })
 })

@@ -34,6 +34,7 @@ export async function startAdmin(settings: AdminSettings = {}) {
     log: store,
     ledger: () => store.ledger(),
     destinations: () => Promise.resolve([]),
+    replay: () => Promise.resolve({ kind: 'no_archive' }),
     ready: () => Promise.resolve([]),
     metrics,
     runtime,

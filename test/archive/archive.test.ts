@@ -1,10 +1,13 @@
-import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { appendFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { Archive, callOfArchivedRow } from '../../src/archive/index.ts'
+import { Archive, callOfArchivedRow, type Append } from '../../src/archive/index.ts'
 import { openInput, readRows } from '../../src/importer/index.ts'
 import type { AnalyticsEvent, JsonObject } from '../../src/model/index.ts'
+import { gate } from '../support/gate.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const startedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
@@ -111,6 +114,107 @@ describe('Archive', () => {
     await rm(directory)
     await archive.append([event('m_2')])
     expect(await rowsOf('website', '2026-01-02', runName)).toMatchObject([{ messageId: 'm_2' }])
+  })
+
+  describe('that has no room for all of a write', () => {
+    const day = '2026-01-02'
+    const full = new Error('ENOSPC: no space left on device')
+
+    /** Writes what there is room for; the hook runs once that is written and before it fails. */
+    function filling(
+      roomBytes: number[],
+      afterwards: () => Promise<void> = async () => {},
+    ): Append {
+      return async (path, bytes) => {
+        const room = roomBytes.shift() ?? Infinity
+        await appendFile(path, bytes.subarray(0, room))
+        if (room >= bytes.length) return
+        await afterwards()
+        throw full
+      }
+    }
+
+    const messageIds = async () =>
+      (await rowsOf('website', day, runName)).map(({ messageId }) => messageId)
+
+    test.each([0, 1, 12, 60])('goes on behind what was whole, after %i bytes', async (room) => {
+      const archive = new Archive(directory, startedAtMs, filling([Infinity, room, room]))
+      await archive.append([event('m_1')])
+      for (const messageId of ['m_2', 'm_3']) {
+        await expect(archive.append([event(messageId)])).rejects.toMatchObject({
+          code: 'cannot_write_file',
+          message: expect.stringContaining('ENOSPC') as unknown,
+        })
+      }
+      await archive.append([event('m_4')])
+      await archive.append([event('m_5')])
+      expect(await messageIds()).toEqual(['m_1', 'm_4', 'm_5'])
+    })
+
+    test('leaves nothing of the write, also where nothing follows', async () => {
+      const archive = new Archive(directory, startedAtMs, filling([Infinity, 40]))
+      await archive.append([event('m_1')])
+      const whole = await readFile(join(directory, 'website', day, runName))
+      await expect(archive.append([event('m_2')])).rejects.toThrow('ENOSPC')
+      expect(await readFile(join(directory, 'website', day, runName))).toEqual(whole)
+    })
+
+    test('writes nothing behind it before it could be taken away', async () => {
+      const path = join(directory, 'website', day, runName)
+      const inTheWay = async () => {
+        await rename(path, `${path}.aside`)
+        await mkdir(path)
+      }
+      const archive = new Archive(directory, startedAtMs, filling([Infinity, 40], inTheWay))
+      await archive.append([event('m_1')])
+      await expect(archive.append([event('m_2')])).rejects.toThrow('ENOSPC')
+      await expect(archive.append([event('m_3')])).rejects.toThrow('something else than a file')
+      await rm(path, { recursive: true })
+      await rename(`${path}.aside`, path)
+      await archive.append([event('m_4')])
+      expect(await messageIds()).toEqual(['m_1', 'm_4'])
+    })
+
+    test('begins again in a new file where somebody took the old one away', async () => {
+      const path = join(directory, 'website', day, runName)
+      const archive = new Archive(
+        directory,
+        startedAtMs,
+        filling([Infinity, 40], () => rm(path)),
+      )
+      await archive.append([event('m_1')])
+      await expect(archive.append([event('m_2')])).rejects.toThrow('ENOSPC')
+      await archive.append([event('m_3')])
+      expect(await messageIds()).toEqual(['m_3'])
+    })
+  })
+
+  test('does not wait for a reader of what is no file', async () => {
+    const folder = join(directory, 'website', '2026-01-02')
+    await mkdir(folder, { recursive: true })
+    await promisify(execFile)('mkfifo', [join(folder, runName)])
+    await expect(archive.append([event('m_1')])).rejects.toThrow('something else than a file')
+  })
+
+  test('forgets what nobody waits for any more, before its turn comes', async () => {
+    const { opened, open } = gate()
+    const stalled = new Archive(directory, startedAtMs, async (path, bytes) => {
+      await opened
+      await appendFile(path, bytes)
+    })
+    const leave = new AbortController()
+    const reason = new Error('It takes too long')
+    const given = ['m_1', 'm_2'].map((id) => stalled.append([event(id)], leave.signal))
+    const last = stalled.append([event('m_3')])
+    leave.abort(reason)
+    for (const append of given) await expect(append).rejects.toBe(reason)
+    open()
+    await last
+    // The first was being written.
+    expect(await rowsOf('website', '2026-01-02', runName)).toMatchObject([
+      { messageId: 'm_1' },
+      { messageId: 'm_3' },
+    ])
   })
 
   test('writes nothing for nothing', async () => {

@@ -1,11 +1,22 @@
+import { appendFile, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
-import { TestEndpoint } from '../support/endpoint.ts'
+import { ArchiveReplay } from '../../src/service/archive-replay.ts'
+import { TestEndpoint, type Plan } from '../support/endpoint.ts'
+import { gate } from '../support/gate.ts'
+import { recordingRuntime } from '../support/recording-runtime.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { documentFor, manualClock, startService } from './running-service.ts'
+import {
+  configurationOf,
+  documentFor,
+  manualClock,
+  startService,
+  token,
+} from './running-service.ts'
 
 /** A service that archives what `website` sends, with the destinations `crm` and `mail`. */
-async function startArchiving(sections: object = {}, plan: 200 | 'hang' = 200) {
+async function startArchiving(sections: object = {}, plan: Plan = 200) {
   const [crm, mail] = [await TestEndpoint.start(plan), await TestEndpoint.start(plan)]
   const archive = { directory: join(await temporaryFolder(), 'archive') }
   const document = documentFor(crm, {
@@ -32,7 +43,7 @@ describe('a replay of archived events', () => {
     await expect.poll(() => settled).toHaveLength(2)
     expect(await admin('/v1/replay', { source: 'website', destination: 'crm' })).toMatchObject({
       status: 200,
-      body: { kind: 'replay', events: 2, deliveries: 2 },
+      body: { kind: 'replay', events: 2, deliveries: 2, unreadable: 0 },
     })
     await expect.poll(() => settled).toHaveLength(4)
     // What went nowhere when it was new goes to the destination now, and the duplicate does not.
@@ -61,7 +72,6 @@ describe('a replay of archived events', () => {
     expect(await replayed({ event: 'Signup Started' })).toBe(1)
     expect(await replayed({ type: 'identify' })).toBe(0)
     expect(await replayed({ type: ['identify', 'track'] })).toBe(2)
-    expect(await replayed({ source: 'app' })).toBe(0)
   })
 
   test('leaves room for what sources send', async () => {
@@ -100,5 +110,105 @@ describe('a replay of archived events', () => {
     expect(await admin('/v1/replay', { all: true })).toMatchObject({
       body: { events: 1, deliveries: 1 },
     })
+  })
+
+  test('tells of what cannot be read, of each file once, and sends the rest', async () => {
+    const { archive, track, admin, warnings } = await startArchiving()
+    await track('m_1')
+    const day = join(archive.directory, 'website', '2026-01-02')
+    const [name = ''] = await readdir(day)
+    await appendFile(join(day, name), Buffer.of(0x1f, 0x8b, 8))
+    const bad = join(day, 'z')
+    const archived = { receivedAt: '2026-01-02T03:04:05.678Z' }
+    // It can be read, but is no call.
+    const track2 = JSON.stringify({ messageId: 'm_2', type: 'track', archived })
+    const rows = [track2, '{', '[]']
+    await writeFile(bad, rows.join('\n'))
+    expect(await admin('/v1/replay', { all: true })).toMatchObject({
+      status: 200,
+      body: { events: 1, deliveries: 2, unreadable: 4 },
+    })
+    expect(warnings).toMatchObject([
+      { path: join(day, name), reason: expect.stringContaining('ends early') as string },
+      { path: bad, reason: 'line 2: The row is not valid JSON' },
+    ])
+  })
+
+  test('knows the names of sources and destinations', async () => {
+    const { crm, admin, reconfigure, archive } = await startArchiving()
+    const sources = [
+      { id: 'website', writeKeys: ['wk_example'], archive },
+      { id: 'app', writeKeys: ['wk_app'] },
+    ]
+    await reconfigure(documentFor(crm, { sources }))
+    const refusedAs = (status: number, message: string) => ({
+      status,
+      body: { error: { message: expect.stringContaining(message) as string } },
+    })
+    expect(await admin('/v1/replay', { source: 'wbsite' })).toMatchObject(
+      refusedAs(404, 'no such source: known are website, app'),
+    )
+    expect(await admin('/v1/replay', { destination: 'cmr' })).toMatchObject(
+      refusedAs(404, 'no such destination: known are crm'),
+    )
+    expect(await admin('/v1/replay', { source: 'app' })).toMatchObject(
+      refusedAs(409, 'No source that is meant has an archive'),
+    )
+  })
+
+  test('is one at a time, and ends when whoever asked for it leaves', async () => {
+    const { opened, open } = gate()
+    const limited = { limits: { pendingDeliveries: 8 } }
+    const plan = { status: 200, after: opened }
+    const { service, track, admin, clock, infos } = await startArchiving(limited, plan)
+    for (const messageId of ['m_1', 'm_2']) await track(messageId)
+    const leave = new AbortController()
+    const asked = request(`${service.address.admin ?? ''}/v1/replay`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      body: '{"all":true}',
+      signal: leave.signal,
+    })
+    asked.catch(() => undefined)
+    // It waits for room.
+    const began = { message: 'a replay began', source: null, destination: null }
+    await expect.poll(() => infos).toEqual([began])
+    const again = () => admin('/v1/replay', { source: 'website', destination: 'crm' })
+    expect(await again()).toMatchObject({
+      status: 409,
+      body: { error: { code: 'replay_running' } },
+    })
+    leave.abort()
+    const nothing = { complete: false, events: 0, deliveries: 0, unreadable: 0 }
+    const ended = { ...began, message: 'a replay ended', ...nothing }
+    await expect.poll(() => infos).toEqual([began, ended])
+    const last = again()
+    await expect.poll(() => infos).toHaveLength(3)
+    const closed = service.close(60_000)
+    expect(await last).toMatchObject({ status: 503, body: { error: { code: 'service_closing' } } })
+    open()
+    await closed
+    expect(clock.nextDueMs()).toBeUndefined()
+  })
+
+  test('can be ended while it reads what is not wanted', async () => {
+    const directory = join(await temporaryFolder(), 'archive')
+    const day = join(directory, 'website', '2026-01-02')
+    await mkdir(day, { recursive: true })
+    await writeFile(join(day, 'a'), '{"type":"page","archived":{"receivedAt":"2026-01-02"}}\n')
+    const document = documentFor(await TestEndpoint.start(), { source: { archive: { directory } } })
+    const configuration = await configurationOf(document, directory)
+    const replay = new ArchiveReplay({
+      configuration: () => configuration,
+      add: () => Promise.reject(new Error('There is nothing to add')),
+      isFull: () => false,
+      runtime: recordingRuntime(manualClock()).runtime,
+      ending: new AbortController().signal,
+    })
+    const counts = { events: 0, deliveries: 0, unreadable: 0 }
+    const wanted = { types: ['track'] } as const
+    const { signal } = new AbortController()
+    expect(await replay.run(wanted, signal)).toEqual({ kind: 'replayed', ...counts })
+    expect(await replay.run(wanted, AbortSignal.abort())).toEqual({ kind: 'ended', ...counts })
   })
 })

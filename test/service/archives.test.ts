@@ -1,0 +1,123 @@
+import { appendFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { Append } from '../../src/archive/index.ts'
+import { readArchive } from '../../src/archive/index.ts'
+import type { IntakeResult } from '../../src/intake/index.ts'
+import { Archives } from '../../src/service/archives.ts'
+import { gate } from '../support/gate.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { manualClock } from './running-service.ts'
+
+function accepted(messageId: string, outcome: 'routed' | 'duplicate' = 'routed'): IntakeResult {
+  const event = {
+    messageId,
+    type: 'page' as const,
+    sourceId: 'website',
+    receivedAtMs: Date.UTC(2026, 0, 2),
+    timestamp: '2026-01-02T00:00:00.000Z',
+    historical: false,
+    userId: 'u_1',
+    context: {},
+    integrations: {},
+  }
+  return { kind: 'accepted', index: 0, outcome, event, deliveries: [], decisions: [] }
+}
+
+/** Archives on a disk that takes what is written once it is told to. */
+async function startArchives(append: Append = appendFile) {
+  const directory = join(await temporaryFolder(), 'archive')
+  const clock = manualClock()
+  const archives = new Archives(clock.nowMs(), { clock, append })
+  const source = {
+    id: 'website',
+    writeKeys: ['wk_example'],
+    enabled: true,
+    eventsPerSecond: undefined,
+    archive: { directory },
+  }
+  return {
+    archives,
+    clock,
+    source,
+    keep: (messageId: string) => archives.keep(source, [accepted(messageId)]),
+    /** The messageIds of what is archived. */
+    kept: async () => {
+      const ids: unknown[] = []
+      for await (const { rows } of readArchive(directory, 'website', {})) {
+        ids.push(...rows.map(({ messageId }) => messageId))
+      }
+      return ids
+    },
+  }
+}
+
+async function startStalled() {
+  const { opened, open } = gate()
+  const archives = await startArchives(async (path, bytes) => {
+    await opened
+    await appendFile(path, bytes)
+  })
+  return { ...archives, open }
+}
+
+const refused = { code: 'cannot_write_file' }
+
+describe('Archives', () => {
+  test('keep what was accepted, duplicates too, where the source wants it', async () => {
+    const { archives, source, kept, clock } = await startArchives()
+    const rejected: IntakeResult = {
+      kind: 'rejected',
+      index: 1,
+      code: 'no_event',
+      message: 'track needs an event',
+    }
+    await archives.keep(source, [accepted('m_1'), rejected, accepted('m_2', 'duplicate')])
+    await archives.keep({ ...source, archive: undefined }, [accepted('m_3')])
+    await archives.keep(undefined, [accepted('m_4')])
+    expect(await kept()).toEqual(['m_1', 'm_2'])
+    expect(clock.nextDueMs()).toBeUndefined()
+  })
+
+  test('wait five seconds for a disk that hangs, and keep nothing of what they gave up', async () => {
+    const { clock, keep, kept, open } = await startStalled()
+    const stalled = [keep('m_1'), keep('m_2')].map((each) => each.catch((error: unknown) => error))
+    await clock.advance(4_999)
+    const later = keep('m_3')
+    await clock.advance(1)
+    for (const each of stalled) {
+      expect(await each).toMatchObject({
+        ...refused,
+        message: expect.stringContaining('it takes more than 5s') as string,
+      })
+    }
+    open()
+    await later
+    // The first was being written: whoever sends it again archives it twice.
+    expect(await kept()).toEqual(['m_1', 'm_3'])
+    expect(clock.nextDueMs()).toBeUndefined()
+  })
+
+  test('are closed when nothing is to be written any more', async () => {
+    const { archives, clock, keep, kept, open } = await startStalled()
+    const kept1 = keep('m_1')
+    const closed = archives.close(60_000)
+    open()
+    await Promise.all([kept1, closed])
+    await archives.close(60_000)
+    expect(await kept()).toEqual(['m_1'])
+    expect(clock.nextDueMs()).toBeUndefined()
+  })
+
+  test('give a disk that hangs the time that a service takes to close, and no more', async () => {
+    const { archives, clock, keep, open } = await startStalled()
+    const before = expect(keep('m_1')).rejects.toMatchObject(refused)
+    const closed = archives.close(2_000)
+    await clock.advance(1_000)
+    const meanwhile = expect(keep('m_2')).rejects.toMatchObject(refused)
+    await clock.advance(1_000)
+    await Promise.all([before, meanwhile, closed])
+    expect(clock.nextDueMs()).toBeUndefined()
+    open()
+  })
+})
