@@ -1,4 +1,4 @@
-import { SettingError } from '../model/index.ts'
+import { endpointName, SettingError } from '../model/index.ts'
 
 /**
  * Checks a URL that requests are sent to: it is complete, http or https, and carries no user name or
@@ -13,7 +13,7 @@ export function checkUrl(setting: string, text: unknown): string {
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw new SettingError(
       setting,
-      `Cannot send to "${String(text)}": it is not a full http or https URL`,
+      `Cannot send to "${endpointName(String(text))}": it is not a full http or https URL`,
       'Write the URL with its scheme, such as https://example.com/hook.',
     )
   }

@@ -1,8 +1,9 @@
-/** Clock, randomness, ids, log and observer: the bundle that every room is given. */
+/** Clock, randomness, ids, log and observer: the bundle that every room is given; and what a text refers to. */
 export * from './clock.ts'
 export * from './log.ts'
 export * from './manual-clock.ts'
 export * from './observer.ts'
+export * from './reference.ts'
 export * from './runtime.ts'
 export * from './stopwatch.ts'
 export * from './virtual-clock.ts'

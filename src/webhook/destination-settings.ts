@@ -1,6 +1,7 @@
 import { AddressRefusedError, checkUrl, type AddressGuard } from '../http/index.ts'
 import {
   checkWholeNumber,
+  endpointName,
   limits,
   messageOf,
   SettingError,
@@ -177,5 +178,8 @@ function refuseRepeats(endpoints: readonly Endpoint[]): void {
     ({ url }, index) => endpoints.findIndex((other) => other.url === url) < index,
   )
   if (repeated === undefined) return
-  throw new SettingError('endpoints', `Cannot send to ${repeated.url} twice: it is listed twice`)
+  throw new SettingError(
+    'endpoints',
+    `Cannot send to ${endpointName(repeated.url)} twice: it is listed twice`,
+  )
 }

@@ -198,7 +198,7 @@ describe('a service that is given another configuration', () => {
     const before = service.address
     const restarting = {
       listen: { port: before.port + 1 },
-      admin: { port: 1, token: 'another-token' },
+      admin: { port: 1, token: 'another-token-no-secret' },
       store: 'sqlite:./other.db',
     }
     expect(await reconfigure(documentFor(endpoint, restarting))).toEqual([
@@ -209,7 +209,7 @@ describe('a service that is given another configuration', () => {
     ])
     expect(service.address).toEqual(before)
     expect(await admin('/v1/ledger', undefined, token)).toMatchObject({ status: 401 })
-    expect(await admin('/v1/ledger', undefined, 'another-token')).toMatchObject({ status: 200 })
+    expect(await admin('/v1/ledger', undefined, 'another-token-no-secret')).toMatchObject({ status: 200 })
     expect(await track('m_1')).toMatchObject(taken)
     // What waits for a restart is said again.
     const again = await reconfigure(documentFor(endpoint, restarting))

@@ -57,7 +57,7 @@ function storeUrl({ store, token }: PlaceFlags, { env }: Io): string {
 
 async function readToken({ token }: PlaceFlags, io: Io): Promise<string> {
   const given = (token ?? io.env['EVROUTE_ADMIN_TOKEN']) || undefined
-  const read = given === undefined ? undefined : await readSecret(given, io)
+  const read = given === undefined ? undefined : await readSecret(given, io, '--token')
   if (read === undefined) {
     throw new SettingError(
       '--token',

@@ -54,9 +54,11 @@ export interface DestinationDocument {
 const accepts = (accepted: string) => ({ error: () => accepted })
 
 /** A section that knows all its keys. The message about an unknown one is the list of those. */
-function section<Shape extends z.core.$ZodLooseShape>(shape: Shape, accepted = 'an object') {
+function section<Shape extends z.core.$ZodLooseShape>(shape: Shape, given?: string) {
+  const keys = Object.keys(shape)
+  const accepted = given ?? `an object with ${keys.map((key) => `"${key}"`).join(', ')}`
   return z.strictObject(shape, {
-    error: ({ code }) => (code === 'unrecognized_keys' ? Object.keys(shape).join(', ') : accepted),
+    error: ({ code }) => (code === 'unrecognized_keys' ? keys.join(', ') : accepted),
   })
 }
 
@@ -199,6 +201,9 @@ const destination = section({
     .describe('From the first attempt to the last moment another may start.'),
 })
 
+/** The ports of a document that names none. */
+export const defaultPorts = { listen: 4_000, admin: 4_001 } as const
+
 const documentSchema = section(
   {
     $schema: z.string(accepts('a text')).optional().describe('Lets editors complete this file.'),
@@ -206,7 +211,7 @@ const documentSchema = section(
       host: pattern(/^\S+$/, 'an address or name of this machine, such as 127.0.0.1')
         .default('127.0.0.1')
         .describe('The address of the tracking API; 0.0.0.0 opens it to the network.'),
-      port: wholeNumber(0, 65_535).default(4_000).describe('0 for a free one.'),
+      port: wholeNumber(0, 65_535).default(defaultPorts.listen).describe('0 for a free one.'),
       trustedProxies: wholeNumber(0, 10)
         .default(0)
         .describe('Proxies in front, whose X-Forwarded-For says where calls come from.'),
@@ -215,7 +220,7 @@ const documentSchema = section(
       .describe('Where SDKs post to. A change needs a restart.'),
     admin: section({
       port: wholeNumber(0, 65_535)
-        .default(4_001)
+        .default(defaultPorts.admin)
         .describe('On 127.0.0.1; 0 for a free one. A change needs a restart.'),
       token: secret(
         (text) => /^[\w.~+/-]+=*$/.test(text),
@@ -276,11 +281,11 @@ export type DocumentOutcome =
  * Checks each setting by itself and fills in defaults.
  *
  * @param given - the document with its secrets read
- * @param isSecret - tells the places whose values must not be shown
+ * @param isKept - tells the places whose values may be secret, and are not shown
  */
 export function checkDocument(
   given: unknown,
-  isSecret: (path: DocumentPath) => boolean,
+  isKept: (path: DocumentPath) => boolean,
 ): DocumentOutcome {
   const result = documentSchema.safeParse(given)
   if (result.success) return { kind: 'valid', document: result.data }
@@ -290,7 +295,7 @@ export function checkDocument(
     problems: problems.map(({ path, accepted, hint }) =>
       accepted === undefined
         ? { path, message: 'Cannot use this key: there is no such setting', hint }
-        : { path, message: complaint(valueAt(given, path), isSecret(path), accepted) },
+        : { path, message: complaint(valueAt(given, path), isKept(path), accepted) },
     ),
   }
 }
@@ -339,9 +344,10 @@ function keyHint(key: string, known: readonly string[]): string {
     : `Did you mean "${meant}"?`
 }
 
-function complaint(value: unknown, isSecret: boolean, accepted: string): string {
+function complaint(value: unknown, isKept: boolean, accepted: string): string {
   if (value === undefined) return `Cannot be left out: it is ${accepted}`
-  return `Cannot use ${isSecret ? 'this value' : shownValue(value)}: it is ${accepted}`
+  const isHidden = isKept && (typeof value === 'string' || typeof value === 'number')
+  return `Cannot use ${isHidden ? 'this value' : shownValue(value)}: it is ${accepted}`
 }
 
 function valueAt(document: unknown, path: DocumentPath): unknown {

@@ -60,7 +60,8 @@ export function formatPath(path: DocumentPath): string {
 /** A value of the document in a problem: short, and safe to print. */
 export function shownValue(value: unknown): string {
   // Where a whole section stands in the wrong place, what is in it may be secret.
-  if (Array.isArray(value)) return 'a list'
+  if (Array.isArray(value))
+    return value.length === 0 ? 'an empty list' : `a list of ${value.length}`
   if (typeof value === 'object' && value !== null) return 'an object'
   return shortText(JSON.stringify(value))
 }

@@ -3,7 +3,7 @@ import { EvrouteError, messageOf, systemCode } from '../../model/index.ts'
 import type { Configuration } from './configuration.ts'
 import { findJsonError } from './json-error.ts'
 import { formatPath, type ConfigurationProblem, type PlacedProblem } from './problem.ts'
-import { isSecretPlace, resolveSecrets, type SecretSources } from './secrets.ts'
+import { isKeptFromProblems, resolveSecrets, type SecretSources } from './secrets.ts'
 import { effectiveSettings, type EffectiveSetting } from './settings.ts'
 
 /** What a configuration is read with. */
@@ -54,7 +54,7 @@ async function checkGiven(given: unknown, sources: SecretSources): Promise<Confi
     import('./configuration.ts'),
   ])
   const resolved = await resolveSecrets(given, sources)
-  const checked = checkDocument(resolved.document, isSecretPlace)
+  const checked = checkDocument(resolved.document, isKeptFromProblems)
   const problems = [
     ...resolved.problems,
     ...(checked.kind === 'invalid' ? checked.problems : []),

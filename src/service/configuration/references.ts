@@ -1,6 +1,7 @@
 import { AddressGuard } from '../../http/index.ts'
 import { isJsonObject, SettingError, type JsonObject } from '../../model/index.ts'
 import { checkDestination, type EndpointSettings } from '../../webhook/index.ts'
+import { defaultPorts } from './document.ts'
 import { type DocumentPath, type PlacedProblem } from './problem.ts'
 
 /**
@@ -15,6 +16,7 @@ export function checkReferences(document: unknown): readonly PlacedProblem[] {
   const { guard, problems } = checkNetwork(document)
   return [
     ...problems,
+    ...checkAdmin(document),
     ...repeatsOf(
       sources.flatMap((source) => textsAt(source, 'id')),
       'another source has this id',
@@ -28,7 +30,7 @@ export function checkReferences(document: unknown): readonly PlacedProblem[] {
       'another destination has this id',
     ),
     ...destinations.flatMap((destination) => [
-      ...checkSources(destination, sources),
+      ...checkSources(destination, idsOf(document, sources)),
       ...checkEndpoints(destination, guard),
       ...checkStandardWebhooks(destination),
     ]),
@@ -93,20 +95,55 @@ function checkNetwork(document: unknown): {
   return { guard: new AddressGuard({ allow: entries.map(({ value }) => value) }), problems }
 }
 
+/** A token that is shorter can be guessed. */
+const tokenCharactersMin = 16
+
+function checkAdmin(document: unknown): readonly PlacedProblem[] {
+  const { listen = {}, admin } = isJsonObject(document) ? document : {}
+  if (!isJsonObject(admin)) return []
+  const problems: PlacedProblem[] = []
+  const { token, port = defaultPorts.admin } = admin
+  if (typeof token === 'string' && token.length < tokenCharactersMin) {
+    problems.push({
+      path: ['admin', 'token'],
+      message: `Cannot use this value: it has fewer than ${tokenCharactersMin} characters`,
+      hint: 'Make one with `openssl rand -hex 32`, or take the one that `evroute init` makes.',
+    })
+  }
+  const listenPort = isJsonObject(listen) ? (listen['port'] ?? defaultPorts.listen) : undefined
+  if (typeof port === 'number' && port === listenPort && port !== 0) {
+    problems.push({
+      path: ['admin', 'port'],
+      message: `Cannot use ${port}: it is the port of listen as well`,
+      hint: 'Give each a port of its own, or 0 for a free one.',
+    })
+  }
+  return problems
+}
+
+/** The ids of all sources; undefined as long as one of them cannot be told. */
+function idsOf(
+  document: unknown,
+  sources: readonly Placed<JsonObject>[],
+): ReadonlySet<string> | undefined {
+  const ids = sources.flatMap((source) => textsAt(source, 'id'))
+  const given = isJsonObject(document) ? document['sources'] : undefined
+  const isComplete = Array.isArray(given) && given.length > 0 && ids.length === given.length
+  return isComplete ? new Set(ids.map(({ value }) => value)) : undefined
+}
+
 function checkSources(
   destination: Placed<JsonObject>,
-  sources: readonly Placed<JsonObject>[],
+  known: ReadonlySet<string> | undefined,
 ): readonly PlacedProblem[] {
-  const ids = sources.flatMap((source) => textsAt(source, 'id'))
-  const known = new Set(ids.map(({ value }) => value))
   const named = textsIn(destination, 'sources')
-  const unknown = named.filter(({ value }) => !known.has(value))
+  const unknown = named.filter(({ value }) => known?.has(value) === false)
   return [
     ...repeatsOf(named, 'the destination takes its events already'),
     ...unknown.map(({ path, value }) => ({
       path,
       message: `Cannot take events of "${value}": there is no source with this id`,
-      hint: known.size === 0 ? undefined : `The sources are ${[...known].join(', ')}.`,
+      hint: `The sources are ${[...(known ?? [])].join(', ')}.`,
     })),
   ]
 }

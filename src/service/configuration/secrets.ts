@@ -1,16 +1,13 @@
 import { resolve } from 'node:path'
-import { isJsonObject, messageOf, systemCode } from '../../model/index.ts'
+import { isJsonObject } from '../../model/index.ts'
+import { readReference, type ReferenceSources } from '../../runtime/index.ts'
 import { formatPath, type DocumentPath, type PlacedProblem } from './problem.ts'
 
 /** Where the value of a setting comes from. */
 export type SettingOrigin = 'file' | 'default' | `env:${string}` | `@${string}`
 
 /** What secrets are read from. */
-export interface SecretSources {
-  /** The environment's variables. */
-  readonly env: Readonly<Record<string, string | undefined>>
-  /** Reads a file as text. */
-  readonly readFile: (path: string) => Promise<string>
+export interface SecretSources extends ReferenceSources {
   /** The folder that `@file` is relative to. */
   readonly folder: string
 }
@@ -34,12 +31,30 @@ const secretPlaces: readonly DocumentPath[] = [
   ['destinations', '*', 'endpoints', '*', 'headers', '*'],
 ]
 
+const urlPlace: DocumentPath = ['destinations', '*', 'endpoints', '*', 'url']
+
+/** Whether a URL stands at a place whose query may be a secret. */
+export function isEndpointUrl(path: DocumentPath): boolean {
+  return urlPlace.length === path.length && leadsTo(path, urlPlace)
+}
+
 /** Whether the value at a place may be a secret, and so is never shown. */
 export function isSecretPlace(path: DocumentPath): boolean {
-  return secretPlaces.some(
-    (place) =>
-      place.length === path.length &&
-      place.every((part, index) => part === '*' || part === path[index]),
+  return secretPlaces.some((place) => place.length === path.length && leadsTo(path, place))
+}
+
+/**
+ * Whether a problem may not show the value of a place: it is that of a secret, or a secret may have been
+ * given there without the list or the object that it belongs in.
+ */
+export function isKeptFromProblems(path: DocumentPath): boolean {
+  return secretPlaces.some((place) => leadsTo(path, place))
+}
+
+function leadsTo(path: DocumentPath, place: DocumentPath): boolean {
+  return (
+    path.length <= place.length &&
+    path.every((part, index) => place[index] === '*' || place[index] === part)
   )
 }
 
@@ -65,48 +80,32 @@ export async function resolveSecrets(
   }
 
   async function read(text: string, path: DocumentPath): Promise<string> {
-    const secret = await readReference(text, sources)
-    if (secret === undefined) return text
-    if (secret.kind === 'unreadable') {
-      problems.push({ path, message: secret.message, hint: secret.hint })
-      return text
+    const referenced = await readReference(text, {
+      env: sources.env,
+      readFile: (file) => sources.readFile(resolve(sources.folder, file)),
+    })
+    switch (referenced.kind) {
+      case 'itself':
+        return text
+      case 'unreadable':
+        problems.push({
+          path,
+          message: `Cannot read ${referenced.named}: ${referenced.because}`,
+          hint: hintFor(referenced.source, sources),
+        })
+        return text
+      case 'read':
+        origins.set(formatPath(path), text as SettingOrigin)
+        return referenced.value
     }
-    origins.set(formatPath(path), text as SettingOrigin)
-    return secret.value
   }
 }
 
-type Secret =
-  | { readonly kind: 'read'; readonly value: string }
-  | { readonly kind: 'unreadable'; readonly message: string; readonly hint: string }
-
-/** The value that a text refers to; undefined when it refers to nothing. */
-async function readReference(text: string, sources: SecretSources): Promise<Secret | undefined> {
-  if (text.startsWith('env:')) return readVariable(text.slice('env:'.length), sources)
-  return text.startsWith('@') ? readSecretFile(text.slice(1), sources) : undefined
-}
-
-function readVariable(name: string, { env }: SecretSources): Secret {
-  const value = env[name]
-  if (value !== undefined && value !== '') return { kind: 'read', value }
-  return {
-    kind: 'unreadable',
-    message: `Cannot read the environment variable ${name}: it is ${value === '' ? 'empty' : 'not set'}`,
-    hint: 'Set it, or give a value or @file.',
+function hintFor(source: 'variable' | 'file', { env }: SecretSources): string {
+  if (source === 'file') {
+    return 'It is relative to the configuration. A value that begins with @ is given through env:NAME.'
   }
-}
-
-async function readSecretFile(path: string, sources: SecretSources): Promise<Secret> {
-  const reason = (why: string): Secret => ({
-    kind: 'unreadable',
-    message: `Cannot read the file ${path}: ${why}`,
-    hint: 'It is relative to the configuration. A value that begins with @ is given through env:NAME.',
-  })
-  try {
-    const text = await sources.readFile(resolve(sources.folder, path))
-    const value = text.replace(/\r?\n$/, '')
-    return value === '' ? reason('it is empty') : { kind: 'read', value }
-  } catch (error) {
-    return reason(systemCode(error) === 'ENOENT' ? 'there is no such file' : messageOf(error))
-  }
+  return env === undefined
+    ? 'Pass `env: process.env` beside the configuration, or give a value or @file.'
+    : 'Set it, or give a value or @file.'
 }

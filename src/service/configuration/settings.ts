@@ -1,12 +1,12 @@
-import { isJsonObject, type JsonValue } from '../../model/index.ts'
+import { endpointName, isJsonObject, type JsonValue } from '../../model/index.ts'
 import { formatPath, type DocumentPath } from './problem.ts'
-import { isSecretPlace, type SettingOrigin } from './secrets.ts'
+import { isEndpointUrl, isSecretPlace, type SettingOrigin } from './secrets.ts'
 
 /** One setting that is in force. */
 export interface EffectiveSetting {
   /** Its place, such as `destinations[0].endpoints[1].url`. */
   readonly path: string
-  /** What holds; {@link maskedValue} where it may be a secret; null for none. */
+  /** What holds; {@link maskedValue} where it, or the query of a URL, may be a secret; null for none. */
   readonly value: JsonValue
   /** Where it comes from. */
   readonly origin: SettingOrigin
@@ -43,10 +43,20 @@ export function effectiveSettings(request: SettingsRequest): readonly EffectiveS
     const fromFile = inFile === undefined ? 'default' : 'file'
     return {
       path: formatted,
-      value: isSecretPlace(path) && value !== null ? maskedValue : value,
+      value: shownSetting(value, path),
       origin: secretOrigins.get(formatted) ?? fromFile,
     }
   }
+}
+
+function shownSetting(value: JsonValue, path: DocumentPath): JsonValue {
+  if (isSecretPlace(path)) return value === null ? null : maskedValue
+  return typeof value === 'string' && isEndpointUrl(path) ? shownUrl(value) : value
+}
+
+/** The name of the endpoint, and that there is a query where there is one. */
+function shownUrl(url: string): string {
+  return new URL(url).search === '' ? endpointName(url) : `${endpointName(url)}?${maskedValue}`
 }
 
 /** A scalar, or a list of scalars that all come from the same place. */

@@ -182,8 +182,12 @@ describe('the command line is refused with 2', () => {
       'Cannot use 6 URLs',
       '1 to 5',
     ],
-    [['track', '--secret', ''], 'Cannot use an empty secret', 'Check where it comes from'],
-    [['track', '--secret', 'env:NOWHERE'], 'environment variable NOWHERE is not set', 'Set it'],
+    [['track', '--secret', ''], 'Cannot use an empty --secret', 'Check where it comes from'],
+    [
+      ['track', '--secret', 'env:NOWHERE'],
+      'from the environment variable NOWHERE: it is not set',
+      'Set it',
+    ],
     [['track', '--endpoint', 'http://127.0.0.1:9'], 'without a write key', 'EVROUTE_WRITE_KEY'],
     [
       ['track', '--write-key', 'k'],
@@ -231,7 +235,7 @@ describe('--secret', () => {
   test('ends with 7 where its file cannot be read, with 2 where it is empty', async () => {
     const missing = await run(['send', 'track', '--secret', '@/nowhere/secret'])
     expect(missing.code).toBe(7)
-    expect(missing.stderr).toContain('Cannot read the secret from /nowhere/secret')
+    expect(missing.stderr).toContain('Cannot read --secret from the file /nowhere/secret')
     expect(missing.stderr).toContain('given through env:NAME')
     expect((await run(['send', 'track', '--secret', `@${await fileOf('\n')}`])).code).toBe(2)
   })

@@ -25,11 +25,11 @@ const sample = {
 
 describe('a configuration', () => {
   test('is read as it stands, with its secrets', async () => {
-    const env = { EVROUTE_ADMIN_TOKEN: 'token-no-secret', CRM_SECRET: 'crm-no-secret' }
+    const env = { EVROUTE_ADMIN_TOKEN: 'admin-token-no-secret', CRM_SECRET: 'crm-no-secret' }
     const { configuration } = await readValid(sample, { env })
     expect(configuration).toMatchObject({
       listen: { host: '127.0.0.1', port: 4000 },
-      admin: { port: 4001, token: 'token-no-secret' },
+      admin: { port: 4001, token: 'admin-token-no-secret' },
       store: `sqlite:${folder}/evroute.db`,
       network: { allow: ['127.0.0.0/8'] },
       sources: [{ id: 'website', writeKeys: ['wk_example'], enabled: true }],

@@ -22,24 +22,24 @@ const placesOfSecrets = [
 
 describe('secrets', () => {
   test.each([
-    ['as they stand', 'no-secret', {}],
-    ['from a variable', 'env:NAME', { env: { NAME: 'no-secret' } }],
+    ['as they stand', 'long-but-no-secret', {}],
+    ['from a variable', 'env:NAME', { env: { NAME: 'long-but-no-secret' } }],
     [
       'from a file beside the configuration',
       '@keys/a',
-      { files: { [`${folder}/keys/a`]: 'no-secret\n' } },
+      { files: { [`${folder}/keys/a`]: 'long-but-no-secret\n' } },
     ],
-    ['from a file elsewhere', '@/run/a', { files: { '/run/a': 'no-secret\r\n' } }],
+    ['from a file elsewhere', '@/run/a', { files: { '/run/a': 'long-but-no-secret\r\n' } }],
   ])('are read %s', async (_name, text, surroundings) => {
     const { configuration } = await readValid(everywhere(text), surroundings)
     expect(configuration).toMatchObject({
-      admin: { token: 'no-secret' },
-      sources: [{ writeKeys: ['no-secret'] }],
+      admin: { token: 'long-but-no-secret' },
+      sources: [{ writeKeys: ['long-but-no-secret'] }],
       destinations: [
         {
-          endpoints: [{ headers: { Authorization: 'no-secret' } }],
-          sharedSecret: 'no-secret',
-          standardWebhooks: { secrets: ['no-secret'] },
+          endpoints: [{ headers: { Authorization: 'long-but-no-secret' } }],
+          sharedSecret: 'long-but-no-secret',
+          standardWebhooks: { secrets: ['long-but-no-secret'] },
         },
       ],
     })
@@ -52,7 +52,7 @@ describe('secrets', () => {
         source: { writeKeys: ['wk_example', '@key'] },
         destination: { sharedSecret: 'crm-no-secret' },
       }),
-      { env: { TOKEN: 'token-no-secret' }, files: { [`${folder}/key`]: 'wk_other' } },
+      { env: { TOKEN: 'admin-token-no-secret' }, files: { [`${folder}/key`]: 'wk_other' } },
     )
     const secrets = outcome.settings.filter(({ value }) => value === '********')
     expect(secrets.map(({ path, origin }) => [path, origin])).toEqual([

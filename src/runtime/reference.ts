@@ -1,0 +1,78 @@
+import { messageOf, systemCode } from '../model/index.ts'
+
+/** What references are read from. */
+export interface ReferenceSources {
+  /** The environment's variables; undefined where there is none. */
+  readonly env: Readonly<Record<string, string | undefined>> | undefined
+  /** Reads a file as text. */
+  readonly readFile: (path: string) => Promise<string>
+}
+
+/** What a text stands for. */
+export type ReferencedValue =
+  | {
+      /** It is no reference: it stands for itself. */
+      readonly kind: 'itself'
+    }
+  | {
+      /** It names something that has a value. */
+      readonly kind: 'read'
+      /** Never empty. */
+      readonly value: string
+    }
+  | {
+      /** It names something without a value. */
+      readonly kind: 'unreadable'
+      /** What it names. */
+      readonly source: 'variable' | 'file'
+      /** The same in words, such as `the file key`. */
+      readonly named: string
+      /** Why it has none, such as `it is empty`. */
+      readonly because: string
+      /** What the system said; undefined where it said nothing wrong. */
+      readonly cause?: unknown
+    }
+
+/** Reads what a text refers to: `env:NAME` a variable, `@file` a file without its final line break. Never throws. */
+export async function readReference(
+  text: string,
+  sources: ReferenceSources,
+): Promise<ReferencedValue> {
+  if (text.startsWith('env:')) return readVariable(text.slice('env:'.length), sources)
+  return text.startsWith('@') ? readNamedFile(text.slice(1), sources) : { kind: 'itself' }
+}
+
+function readVariable(name: string, { env }: ReferenceSources): ReferencedValue {
+  const value = env?.[name]
+  if (value !== undefined && value !== '') return { kind: 'read', value }
+  const because =
+    env === undefined ? 'no environment is given' : `it is ${value === '' ? 'empty' : 'not set'}`
+  const named = `the environment variable ${name}`
+  return { kind: 'unreadable', source: 'variable', named, because }
+}
+
+async function readNamedFile(
+  path: string,
+  { readFile }: ReferenceSources,
+): Promise<ReferencedValue> {
+  const unreadable = { kind: 'unreadable', source: 'file', named: `the file ${path}` } as const
+  try {
+    const text = await readFile(path)
+    const value = text.replace(/\r?\n$/, '')
+    return value === '' ? { ...unreadable, because: 'it is empty' } : { kind: 'read', value }
+  } catch (error) {
+    return { ...unreadable, because: unreadableReason(error), cause: error }
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'it may not be read',
+  EPERM: 'it may not be read',
+}
+
+/** Why a file could not be read, in the words that go after a colon. */
+export function unreadableReason(error: unknown): string {
+  return reasons[systemCode(error) ?? ''] ?? messageOf(error)
+}

@@ -1,0 +1,29 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { run } from '../support/io.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const asking = ['audit', '--api', 'http://127.0.0.1:9', '--token']
+
+test('what is wrong with a secret is told with the flag that it is given with', async () => {
+  const folder = await temporaryFolder()
+  const file = join(folder, 'empty')
+  await writeFile(file, '\n')
+  const told = async (argv: readonly string[]) => {
+    const { code, stderr } = await run(argv)
+    return [code, stderr]
+  }
+  expect(await told([...asking, `@${file}`])).toEqual([
+    2,
+    `evroute: Cannot read --token from the file ${file}: it is empty. Check where it comes from.\n`,
+  ])
+  expect(await told(['sign', '--secret', `@${folder}`])).toEqual([
+    7,
+    `evroute: Cannot read --secret from the file ${folder}: it is a folder. A value that begins with @ is given through env:NAME.\n`,
+  ])
+  expect(await told([...asking, 'env:NOWHERE'])).toEqual([
+    2,
+    'evroute: Cannot read --token from the environment variable NOWHERE: it is not set. Set it, or give a value or @file.\n',
+  ])
+})

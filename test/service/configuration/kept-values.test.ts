@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest'
+import { documentWith, problemsOf, readDocument, readValid } from './read-document.ts'
+
+const url = 'https://example.com/hook'
+
+describe('a value that may be secret', () => {
+  test('is not shown where it cannot be used', async () => {
+    const secret = 'no secret\u0000'
+    const document = documentWith({
+      admin: { token: secret },
+      source: { writeKeys: [secret] },
+      destination: {
+        endpoints: [{ url, headers: { Authorization: secret } }],
+        standardWebhooks: { secrets: [{ secret }] },
+        sharedSecret: { secret },
+      },
+    })
+    const outcome = await readDocument(document)
+    expect(outcome).toMatchObject({ kind: 'invalid', problems: { length: 5 } })
+    expect(JSON.stringify(outcome)).not.toContain('no secret')
+  })
+
+  test.each<[string, object]>([
+    ['admin', { admin: 'no-secret' }],
+    ['sources', { sources: 'no-secret' }],
+    ['sources[0]', { sources: ['no-secret'] }],
+    ['sources[0].writeKeys', documentWith({ source: { writeKeys: 'no-secret' } })],
+    ['sources[0].writeKeys', documentWith({ source: { writeKeys: 1_234_567 } })],
+    ['destinations', documentWith({ destinations: 'no-secret' })],
+    ['destinations[0]', documentWith({ destinations: ['no-secret'] })],
+    ['destinations[0].standardWebhooks', destinationWith({ standardWebhooks: 'no-secret' })],
+    [
+      'destinations[0].standardWebhooks.secrets',
+      destinationWith({ standardWebhooks: { secrets: 'no-secret' } }),
+    ],
+    ['destinations[0].endpoints', destinationWith({ endpoints: 'no-secret' })],
+    ['destinations[0].endpoints[0]', destinationWith({ endpoints: ['no-secret'] })],
+    [
+      'destinations[0].endpoints[0].headers',
+      destinationWith({ endpoints: [{ url, headers: 'no-secret' }] }),
+    ],
+  ])('is not shown either where it stands in place of %s', async (path, document) => {
+    const problems = await problemsOf(document)
+    expect(problems).toContainEqual(
+      expect.stringContaining(`${path}: Cannot use this value: it is`),
+    )
+    expect(problems.join('\n')).not.toMatch(/no-secret|1234567/)
+  })
+
+  test('is not shown in place of the whole document', async () => {
+    expect(await problemsOf('"no-secret"')).toEqual([
+      ': Cannot use this value: it is an object with "sources" and "destinations"',
+    ])
+  })
+})
+
+describe('the query of a URL', () => {
+  test.each([
+    ['a URL that is listed twice', [`${url}?t=no-secret`, `${url}?t=no-secret`]],
+    ['another scheme', ['ftp://example.com?t=no-secret']],
+    ['no scheme', ['example.com?t=no-secret']],
+    ['a password', ['https://user:no-secret@example.com/']],
+    ['a private address', ['http://10.0.0.5/?t=no-secret']],
+  ])('is in no problem: %s', async (_name, urls) => {
+    const document = destinationWith({ endpoints: urls.map((each) => ({ url: each })) })
+    const outcome = await readDocument(document)
+    expect(outcome.kind).toBe('invalid')
+    expect(JSON.stringify(outcome)).not.toContain('no-secret')
+  })
+
+  test('is masked among the settings in force, and sent', async () => {
+    const endpoints = [{ url: `${url}?t=no-secret` }, { url }]
+    const { settings, configuration } = await readValid(destinationWith({ endpoints }))
+    expect(settings.filter(({ path }) => path.endsWith('.url'))).toMatchObject([
+      { value: `${url}?********` },
+      { value: url },
+    ])
+    expect(configuration.destinations[0]?.endpoints).toMatchObject(endpoints)
+  })
+})
+
+describe('what follows from another problem', () => {
+  test.each([
+    ['sources of another type', { sources: { website: [] } }, ['sources']],
+    ['no sources', { sources: [] }, ['sources']],
+    [
+      'a source without an id',
+      { sources: [{ id: 'shop', writeKeys: ['wk_a'] }, { writeKeys: ['wk_b'] }] },
+      ['sources[1].id'],
+    ],
+  ])('is left out: %s', async (_name, given, paths) => {
+    const problems = await problemsOf(documentWith(given))
+    expect(problems.map((problem) => problem.split(': ')[0])).toEqual(paths)
+  })
+
+  test('is told where it can be told', async () => {
+    const document = destinationWith({ sources: ['shop'] })
+    expect(await readDocument(document)).toMatchObject({
+      problems: [{ path: 'destinations[0].sources[0]', hint: 'The sources are website.' }],
+    })
+  })
+})
+
+function destinationWith(destination: object): object {
+  return documentWith({ destination })
+}
