@@ -19,6 +19,12 @@ function refusal(read: (text: string) => unknown, text: string): readonly string
   return [carets, error.message.replace(/^.*?: /, ''), error.hint?.split('\n')[0] ?? '']
 }
 
+type Row = readonly [text: string, carets: string, problem: string, advice: string | RegExp]
+
+function refusalIn([, carets, problem, advice]: Row): readonly unknown[] {
+  return [carets, problem, typeof advice === 'string' ? advice : expect.stringMatching(advice)]
+}
+
 const fields =
   'Fields are type, event, user, anonymous, previous, group, id, name, category, sig, status, path, bytes, has, larger, properties.<key>, traits.<key>, context.<key>, body.<key>, or a key of the body in quotes.'
 const missingValue = 'Write it without a space before it; "" is the empty text.'
@@ -32,7 +38,7 @@ const status = 'A status is a number such as 503, a class such as 5xx, >=500, or
 const size = 'A size is a number of bytes such as 500, 2kb or 1.5mb, >2kb, or a range 1kb..2kb.'
 
 describe('a match is refused', () => {
-  test.each([
+  test.each<Row>([
     ['', '^', 'there is nothing to match', nothing],
     ['  ', '^', 'there is nothing to match', nothing],
     ['typ:track', '^^^', 'there is no field typ', `Did you mean type? ${fields}`],
@@ -123,17 +129,13 @@ describe('a match is refused', () => {
     ['type:track x3', '           ^^', 'counts and times belong to expectations', /in quotes/],
     ['never', '^^^^^', 'counts and times belong to expectations', /in quotes/],
     ['within 2s', '^^^^^^', 'counts and times belong to expectations', /in quotes/],
-  ])('%j', (text, carets, problem, advice) => {
-    expect(refusal(parseMatch, text)).toEqual([
-      carets,
-      problem,
-      typeof advice === 'string' ? advice : expect.stringMatching(advice),
-    ])
+  ])('%j', (...row) => {
+    expect(refusal(parseMatch, row[0])).toEqual(refusalIn(row))
   })
 })
 
 describe('an expectation is refused', () => {
-  test.each([
+  test.each<Row>([
     ['x3', '^', 'there is nothing to match', nothing],
     ['a x3.', '  ^^^', 'this is not a count', /exactly three/],
     ['a x5..1', '  ^^^^^', 'this is not a count', /exactly three/],
@@ -148,12 +150,8 @@ describe('an expectation is refused', () => {
     ['a x3 b', '     ^', 'the count and the time come last', /Write the match before/],
     ['never type:track', '      ^^^^^^^^^^', 'the count and the time come last', /before/],
     ['typ:a never', '^^^', 'there is no field typ', /Did you mean type/],
-  ])('%j', (text, carets, problem, advice) => {
-    expect(refusal(parseExpectation, text)).toEqual([
-      carets,
-      problem,
-      typeof advice === 'string' ? advice : expect.stringMatching(advice),
-    ])
+  ])('%j', (...row) => {
+    expect(refusal(parseExpectation, row[0])).toEqual(refusalIn(row))
   })
 })
 
@@ -188,7 +186,7 @@ describe('an error of a match', () => {
     ['a text of 2,000 characters', 'a'.repeat(2_000), 'a'.repeat(2_001), 2_000],
     ['fifty terms', 'a '.repeat(50), 'a '.repeat(51), 100],
     ['32 keys', `has:body${'.a'.repeat(31)}`, `has:body${'.a'.repeat(32)}`, 4],
-  ])('comes with more than %s', (_name, good, bad, offset) => {
+  ])('comes with more than %s', (...[, good, bad, offset]) => {
     expect(() => parseMatch(good)).not.toThrow()
     expect(errorOf(() => parseMatch(bad)).offset).toBe(offset)
   })

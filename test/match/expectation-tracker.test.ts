@@ -1,0 +1,135 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { describe, expect, test } from 'vitest'
+import {
+  ExpectationTracker,
+  parseExpectation,
+  type ExpectationState,
+  type Subject,
+} from '../../src/match/index.ts'
+import { subject } from './subjects.ts'
+
+const startedAtMs = 1_000
+
+function tracking(text: string, ...atMs: readonly number[]): ExpectationTracker {
+  const tracker = new ExpectationTracker(parseExpectation(text), startedAtMs)
+  for (const at of atMs) tracker.observe(subject({ type: 'track', event: 'A' }, { atMs: at }))
+  return tracker
+}
+
+const open: ExpectationState = { kind: 'open', isSatisfied: false }
+const satisfied: ExpectationState = { kind: 'open', isSatisfied: true }
+const met: ExpectationState = { kind: 'met' }
+const tooFew: ExpectationState = { kind: 'violated', reason: 'too_few' }
+const tooMany: ExpectationState = { kind: 'violated', reason: 'too_many' }
+
+describe('how an expectation stands after so many in time: meanwhile, and when the wait ends', () => {
+  test.each<[string, number, ExpectationState, ExpectationState]>([
+    ['type:track', 0, open, tooFew],
+    ['type:track', 1, met, met],
+    ['type:track', 9, met, met],
+    ['type:track x2..', 1, open, tooFew],
+    ['type:track x2..', 2, met, met],
+    ['type:track x0..', 0, met, met],
+    ['type:track x2', 1, open, tooFew],
+    ['type:track x2', 2, satisfied, met],
+    ['type:track x2', 3, tooMany, tooMany],
+    ['type:track x1..2', 0, open, tooFew],
+    ['type:track x1..2', 1, satisfied, met],
+    ['type:track x1..2', 2, satisfied, met],
+    ['type:track x1..2', 3, tooMany, tooMany],
+    ['type:track never', 0, satisfied, met],
+    ['type:track never', 1, tooMany, tooMany],
+  ])('%s: %d', (text, times, ...[meanwhile, atTheEnd]) => {
+    const tracker = tracking(text, ...Array.from({ length: times }, () => startedAtMs))
+    expect(tracker.matched).toBe(times)
+    expect(tracker.stateAt(Number.MAX_SAFE_INTEGER)).toEqual(meanwhile)
+    expect(tracker.finalState()).toEqual(atTheEnd)
+    const timed = tracking(`${text} within 2s`, ...Array.from({ length: times }, () => startedAtMs))
+    expect(timed.stateAt(3_000)).toEqual(meanwhile)
+    expect(timed.stateAt(3_001)).toEqual(atTheEnd)
+    expect(timed.finalState()).toEqual(atTheEnd)
+  })
+})
+
+test('what arrives after the deadline does not count, whenever it is told', () => {
+  const tracker = tracking('type:track x1 within 2s', 3_001, 3_000, 9_000)
+  expect(tracker.deadlineMs).toBe(3_000)
+  expect([tracker.matched, tracker.late, tracker.other]).toEqual([1, 2, 0])
+  expect(tracker.stateAt(10_000)).toEqual(met)
+  expect(tracking('type:track never within 2s', 3_001).finalState()).toEqual(met)
+})
+
+test('without within there is no deadline', () => {
+  expect(tracking('type:track').deadlineMs).toBe(Infinity)
+})
+
+test('keeps the nearest of what does not match, the first of equals', () => {
+  const tracker = new ExpectationTracker(parseExpectation('type:track event:Order'), 0)
+  const [far, near, equal] = [{ event: 'Cart' }, { event: 'Orders' }, { event: 'Orders' }].map(
+    (body) => subject({ type: 'track', ...body }),
+  ) as [Subject, Subject, Subject]
+  expect(tracker.nearest).toBeUndefined()
+  tracker.observe(far)
+  expect(tracker.nearest).toBe(far)
+  tracker.observe(near)
+  tracker.observe(equal)
+  tracker.observe(far)
+  expect(tracker.nearest).toBe(near)
+  expect(tracker.other).toBe(4)
+})
+
+test('what is only late is nearer than anything else, the first of it', () => {
+  const tracker = new ExpectationTracker(parseExpectation('type:track within 1s'), 0)
+  const [late, later] = [
+    subject({ type: 'track' }, { atMs: 1_001 }),
+    subject({ type: 'track' }, { atMs: 1_002 }),
+  ]
+  tracker.observe(subject({ type: 'page' }))
+  tracker.observe(late)
+  tracker.observe(later)
+  tracker.observe(subject({ type: 'page' }))
+  expect(tracker.nearest).toBe(late)
+})
+
+test('keeps the first that is one too many', () => {
+  const tracker = new ExpectationTracker(parseExpectation('type:track x1'), 0)
+  const [first, second, third] = [1, 2, 3].map((atMs) => subject({ type: 'track' }, { atMs })) as [
+    Subject,
+    Subject,
+    Subject,
+  ]
+  tracker.observe(first)
+  expect(tracker.surplus).toBeUndefined()
+  tracker.observe(second)
+  tracker.observe(third)
+  expect(tracker.surplus).toBe(second)
+})
+
+test.each([
+  ['type:track x3', [1_000, 1_000], 'expected exactly 3, got 2'],
+  ['type:track x3 within 1s', [1_000, 9_000], 'expected exactly 3, got 1, and 1 too late'],
+  ['type:track never', [1_000], 'expected none, got 1'],
+  ['type:page', [1_000], 'expected at least 1, got 0'],
+])('%s accounts for what came', (text, atMs, account) => {
+  expect(tracking(text, ...atMs).account).toBe(account)
+})
+
+test('keeps at most two of 100,000 requests, and counts each', async () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const tracker = new ExpectationTracker(parseExpectation('type:track event:"Order*" x30000'), 0)
+  const references = Array.from({ length: 100_000 }, (_, index) => {
+    const event = index % 2 === 0 ? `Order ${index}` : `Cart ${index}`
+    const request = subject({ type: 'track', event })
+    tracker.observe(request)
+    return new WeakRef(request)
+  })
+  expect([tracker.matched, tracker.other]).toEqual([50_000, 50_000])
+  // What a weak reference was made for stays until the job ends.
+  await new Promise((resolve) => setImmediate(resolve))
+  collectGarbage()
+  expect(references.filter((reference) => reference.deref() !== undefined)).toHaveLength(2)
+  expect(tracker.surplus?.body?.['event']).toBe('Order 60000')
+  expect(tracker.nearest?.body?.['event']).toBe('Cart 1')
+})

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest'
+import { matchOf, nearest, nearness, parseMatch, type Subject } from '../../src/match/index.ts'
+import type { JsonObject } from '../../src/model/index.ts'
+import { subject } from './subjects.ts'
+
+const track = (event: string, properties: JsonObject = {}): Subject =>
+  subject({ type: 'track', event, properties })
+
+describe('the nearest is', () => {
+  const match = parseMatch('type:track event:"Order Completed" properties.revenue:>10 sig:valid')
+  test.each<[string, Subject, Subject]>([
+    [
+      'of the right type, though other terms hold elsewhere',
+      subject({ type: 'track' }, { signature: 'invalid' }),
+      subject({ type: 'page', event: 'Order Completed', properties: { revenue: 11 } }),
+    ],
+    [
+      'the one with more terms that hold',
+      track('Cart', { revenue: 11 }),
+      track('Order Complete', { revenue: 9 }),
+    ],
+    ['the one with the likest text', track('Order Completd'), track('Order Cancelled')],
+    ['the one that has the field', track('Cart', { revenue: 9 }), track('Cart')],
+    ['a webhook, not what is none', subject({ type: 'page' }), subject(null)],
+  ])('%s', (_name, near, far) => {
+    expect(nearness(match, near)).toBeGreaterThan(nearness(match, far))
+    expect(nearest(match, [far, near])).toBe(near)
+    expect(nearest(match, [near, far])).toBe(near)
+  })
+
+  test('not one that matches', () => {
+    const far = track('Cart')
+    expect(nearest(match, [track('Order Completed', { revenue: 11 }), far])).toBe(far)
+  })
+
+  test('the first of equals', () => {
+    const [one, other] = [track('Cart'), track('Cart')]
+    expect(nearest(match, [one, other])).toBe(one)
+  })
+
+  test('nothing where nothing is there', () => {
+    expect(nearest<Subject>(match, [])).toBeUndefined()
+    expect(nearest(parseMatch('event:A'), [subject({ type: 'page' })])).toBeUndefined()
+    expect(nearest(parseMatch('-type:page'), [subject({ type: 'page' })])).toBeUndefined()
+  })
+
+  test('of the right type for an object too', () => {
+    const expected = matchOf({ type: 'track', userId: 'u_1', event: 'A' })
+    const near = subject({ type: 'track' })
+    expect(nearest(expected, [subject({ type: 'page', userId: 'u_1', event: 'A' }), near])).toBe(
+      near,
+    )
+    const likest = subject({ type: 'track', userId: 'u_2', event: 'B' })
+    expect(nearest(expected, [near, likest])).toBe(likest)
+  })
+
+  test('the likest of several values that would do, and of empty ones', () => {
+    const either = parseMatch('event:Cart,"Order Completed"')
+    expect(nearest(either, [track('Page'), track('Order')])?.body?.['event']).toBe('Order')
+    expect(nearness(parseMatch('event:""'), track('a'))).toBeGreaterThan(0)
+  })
+})
