@@ -209,7 +209,9 @@ describe('a service that is given another configuration', () => {
     ])
     expect(service.address).toEqual(before)
     expect(await admin('/v1/ledger', undefined, token)).toMatchObject({ status: 401 })
-    expect(await admin('/v1/ledger', undefined, 'another-token-no-secret')).toMatchObject({ status: 200 })
+    expect(await admin('/v1/ledger', undefined, 'another-token-no-secret')).toMatchObject({
+      status: 200,
+    })
     expect(await track('m_1')).toMatchObject(taken)
     // What waits for a restart is said again.
     const again = await reconfigure(documentFor(endpoint, restarting))
