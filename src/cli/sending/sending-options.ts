@@ -231,7 +231,7 @@ async function serviceTarget(
     )
   }
   const given = (flags.writeKey ?? io.env['EVROUTE_WRITE_KEY']) || undefined
-  const writeKey = given === undefined ? undefined : await readSecret(given, io)
+  const writeKey = given === undefined ? undefined : await readSecret(given, io, '--write-key')
   if (writeKey === undefined) {
     throw new SettingError(
       '--write-key',

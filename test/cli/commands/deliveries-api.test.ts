@@ -188,7 +188,11 @@ describe('the token', () => {
     [[[], {}], 'Cannot ask the service without its admin token', 'EVROUTE_ADMIN_TOKEN'],
     [[['--token', ''], {}], 'Cannot ask the service without its admin token', '@file'],
     [[[], { EVROUTE_SECRET: token }], 'Cannot ask the service without its admin token', '@file'],
-    [[['--token', 'env:NONE'], {}], 'the environment variable NONE is not set', 'Set it'],
+    [
+      [['--token', 'env:NONE'], {}],
+      'Cannot read --token from the environment variable NONE: it is not set',
+      'Set it',
+    ],
     [[['--token', 'a\nb'], {}], 'it has a line break', 'where it comes from'],
     [[['--token', 'wrong'], {}], 'does not accept the token', 'pass it with --token'],
     [[[], { EVROUTE_ADMIN_TOKEN: 'wrong' }], 'does not accept the token', 'pass it with --token'],

@@ -168,7 +168,9 @@ describe('--endpoint', () => {
       'wk_file',
       'wk_file',
     ])
-    expect(await send('send', 'track', '--write-key', 'env:NONE')).toMatchObject({ code: 2 })
+    const unset = await send('send', 'track', '--write-key', 'env:NONE')
+    expect(unset.code).toBe(2)
+    expect(unset.stderr).toContain('Cannot read --write-key from the environment variable NONE')
     expect(await send('send', 'track', '--write-key', `@${path}.none`)).toMatchObject({ code: 7 })
     expect(await send('send', 'track', '--write-key', '')).toMatchObject({ code: 2 })
     expect(service.requests).toHaveLength(4)
