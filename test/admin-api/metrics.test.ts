@@ -1,3 +1,4 @@
+import { createHook } from 'node:async_hooks'
 import { describe, expect, test } from 'vitest'
 import { Metrics, queueStates, type QueueState } from '../../src/admin-api/index.ts'
 import type { EndpointChange, RequestRecord, SettledDelivery } from '../../src/model/index.ts'
@@ -52,6 +53,18 @@ const change = (url: string, state: EndpointChange['state']): EndpointChange => 
 })
 
 describe('the metrics', () => {
+  test('of the process are measured once, however many services there are', async () => {
+    const measuring: string[] = []
+    const first = createMetrics()
+    const hook = createHook({ init: (_, type) => measuring.push(type) }).enable()
+    const second = createMetrics()
+    hook.disable()
+    expect(measuring).not.toContain('ELDHISTOGRAM')
+    for (const { metrics } of [first, second]) {
+      expect(await linesOf(metrics, 'process_cpu_seconds_total')).toHaveLength(1)
+    }
+  })
+
   test('count events by source and outcome, and rejections by code', async () => {
     const { metrics } = createMetrics()
     metrics.calls({ sourceId: 'website', outcome: 'routed', count: 2 })

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { AddOutcome } from '../../delivery/index.ts'
 import {
   messageOf,
@@ -9,6 +9,7 @@ import {
 } from '../../model/index.ts'
 import type { Observer, Runtime } from '../../runtime/index.ts'
 import { BreakerBoard, breakerStates, type EndpointNames } from './breaker-board.ts'
+import { processMetrics } from './process-metrics.ts'
 import type { QueueState } from './queue-states.ts'
 
 /** What metrics are made of. */
@@ -53,8 +54,7 @@ export class Metrics implements Observer {
       buckets: latencyBucketsSeconds,
       registers: [this.#registry],
     })
-    // Event loop lag, memory, CPU and garbage collection under the names that dashboards know.
-    collectDefaultMetrics({ register: this.#registry })
+    processMetrics()
   }
 
   /** The media type of {@link text}. */
@@ -124,7 +124,7 @@ export class Metrics implements Observer {
         breaker.set({ destination, endpoint, state: each }, each === state ? 1 : 0)
       }
     }
-    return this.#registry.metrics()
+    return Registry.merge([this.#registry, processMetrics()]).metrics()
   }
 
   async #queues(): Promise<readonly QueueState[]> {
