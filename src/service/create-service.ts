@@ -1,50 +1,55 @@
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { isJsonObject, type AliasKeys } from '../model/index.ts'
 import { createRuntime, type Runtime } from '../runtime/index.ts'
-import {
-  ConfigurationError,
-  readConfiguration,
-  type Configuration,
-  type ConfigurationOutcome,
-  type ConfigurationSurroundings,
-} from './configuration/index.ts'
 import type {
   ConfigurationDocument,
   DestinationDocument,
   SourceDocument,
-} from './configuration/document.ts'
-import { checkEndpointNames } from './endpoint-names.ts'
+} from './configuration/index.ts'
+import { readServiceConfiguration } from './read-service-configuration.ts'
 import { Service, type ServiceAddress } from './service.ts'
 
-type Section<Name extends keyof ConfigurationDocument> = Partial<
-  NonNullable<ConfigurationDocument[Name]>
->
+/** Settings that may be left out. */
+type Optional<Settings> = { readonly [Name in keyof Settings]?: Settings[Name] | undefined }
+
+/** One of the names, or any text: that is what the names in an imported JSON file are to TypeScript. */
+type NameOf<Names extends string> = Names | (string & {})
 
 /** What `evroute.config.json` holds, as an object; what is left out has the defaults of the file. */
 export interface ServiceConfiguration {
+  /** Lets editors complete a file; of no other use. */
+  readonly $schema?: string | undefined
   /** Where clients post to; on a free port by default. */
-  readonly listen?: Section<'listen'>
+  readonly listen?: Optional<ConfigurationDocument['listen']> | undefined
   /** The admin API, on a free port by default; none when it is left out. */
-  readonly admin?: { readonly port?: number; readonly token: string } | null
+  readonly admin?: { readonly port?: number | undefined; readonly token: string } | null | undefined
   /** `memory:` or `sqlite:<file>`; `sqlite:./evroute.db` by default. */
-  readonly store?: string
+  readonly store?: string | undefined
   /** Private and other non-public addresses that webhooks may go to nevertheless. */
-  readonly network?: Section<'network'>
+  readonly network?: Optional<ConfigurationDocument['network']> | undefined
   /** How long the store remembers. */
-  readonly retention?: Section<'retention'>
+  readonly retention?: Optional<ConfigurationDocument['retention']> | undefined
   /** How much is taken in. */
-  readonly limits?: Section<'limits'>
+  readonly limits?: Optional<ConfigurationDocument['limits']> | undefined
   /** Who sends, at least one. */
-  readonly sources: readonly (Partial<SourceDocument> & Pick<SourceDocument, 'id' | 'writeKeys'>)[]
+  readonly sources: readonly SourceSettings[]
   /** Where events go. */
-  readonly destinations?: readonly (Partial<Omit<DestinationDocument, 'endpoints'>> &
-    Pick<DestinationDocument, 'id' | 'type' | 'sources'> & {
-      readonly endpoints: readonly {
-        readonly url: string
-        readonly headers?: Readonly<Record<string, string>>
-      }[]
-    })[]
+  readonly destinations?: readonly DestinationSettings[] | undefined
 }
+
+type SourceSettings = Optional<Omit<SourceDocument, 'id' | 'writeKeys'>> &
+  Pick<SourceDocument, 'id' | 'writeKeys'>
+
+type DestinationSettings = Optional<
+  Omit<DestinationDocument, 'id' | 'type' | 'sources' | 'endpoints' | 'aliasKeys'>
+> &
+  Pick<DestinationDocument, 'id' | 'sources'> & {
+    readonly type: NameOf<'Webhooks'>
+    readonly endpoints: readonly {
+      readonly url: string
+      readonly headers?: Readonly<Record<string, string | undefined>> | undefined
+    }[]
+    readonly aliasKeys?: NameOf<AliasKeys> | undefined
+  }
 
 /** What a service is made of. */
 export interface CreateServiceOptions {
@@ -76,44 +81,27 @@ export interface RunningService extends AsyncDisposable {
  *   `store_in_use`, `store_unusable`, `port_in_use` or `cannot_listen`
  */
 export async function createService(options: CreateServiceOptions): Promise<RunningService> {
-  const { runtime = createRuntime(), onFailure } = options
+  const { configuration: given, env, runtime = createRuntime(), onFailure } = options
+  const { configuration } = await readServiceConfiguration(
+    typeof given === 'string' ? given : withFreePorts(given),
+    { env, log: runtime.log },
+  )
   return Service.start({
-    configuration: await checkedConfiguration(options, runtime),
+    configuration,
     runtime,
     ...(onFailure === undefined ? {} : { failed: onFailure }),
   })
 }
 
-async function checkedConfiguration(
-  { configuration, env = {} }: CreateServiceOptions,
-  { log }: Runtime,
-): Promise<Configuration> {
-  const surroundings = { env, readFile: (file: string) => readFile(file, 'utf8') }
-  const isFile = typeof configuration === 'string'
-  const name = isFile ? configuration : 'the configuration'
-  const outcome = isFile
-    ? await readConfiguration(configuration, surroundings)
-    : await readObject(configuration, surroundings)
-  if (outcome.kind === 'invalid') throw new ConfigurationError(name, outcome.problems)
-  const problems = await checkEndpointNames(outcome.configuration, { log })
-  if (problems.length > 0) throw new ConfigurationError(name, problems)
-  return outcome.configuration
+/** Anything may be given by a program that is not type-checked; what is no object stays as it is. */
+function withFreePorts(given: unknown): unknown {
+  if (!isJsonObject(given)) return given
+  const { listen = {}, admin } = given
+  return { ...given, listen: withFreePort(listen), admin: withFreePort(admin) }
 }
 
-/** Reads an object as the file that it could be, in the working directory. */
-function readObject(
-  { listen, admin, ...others }: ServiceConfiguration,
-  { env, readFile: read }: ConfigurationSurroundings,
-): Promise<ConfigurationOutcome> {
-  const document = {
-    ...others,
-    listen: { port: 0, ...listen },
-    admin: admin ? { port: 0, ...admin } : null,
-  }
-  const path = resolve('evroute.config.json')
-  const text = JSON.stringify(document)
-  return readConfiguration(path, {
-    env,
-    readFile: (file) => (file === path ? Promise.resolve(text) : read(file)),
-  })
+function withFreePort(section: unknown): unknown {
+  if (!isJsonObject(section)) return section
+  const { port = 0 } = section
+  return { ...section, port }
 }

@@ -2,4 +2,5 @@
 export * from './configuration/index.ts'
 export * from './endpoint-names.ts'
 export * from './pipeline.ts'
+export * from './read-service-configuration.ts'
 export * from './service.ts'

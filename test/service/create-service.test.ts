@@ -61,7 +61,67 @@ describe('createService', () => {
     })
     // The variables of the process are not looked at unless they are given.
     const found = { ...smallest, admin: { token: 'env:VITEST' } }
-    await expect(createService({ configuration: found })).rejects.toThrow(/admin\.token/)
+    await expect(createService({ configuration: found })).rejects.toMatchObject({
+      problems: [
+        {
+          path: 'admin.token',
+          message: 'Cannot read the environment variable VITEST: no environment is given',
+          hint: 'Pass `env: process.env` beside the configuration, or give a value or @file.',
+        },
+      ],
+    })
+  })
+
+  test.each<[string, ServiceConfiguration]>([
+    ['left out', smallest],
+    ['undefined', { ...smallest, listen: { port: undefined }, admin: { port: undefined, token } }],
+  ])('listens on free ports where they are %s', async (_name, configuration) => {
+    const other = await start({ configuration })
+    const { address } = await start({ configuration })
+    expect(address.port).not.toBe(other.address.port)
+    expect(address.port).not.toBe(4_000)
+  })
+
+  test('takes what an imported JSON file is to TypeScript', async () => {
+    const imported = {
+      $schema: './evroute.config.schema.json',
+      store: 'memory:',
+      network: { allow: ['192.0.2.0/24'] },
+      sources: [{ id: 'website', writeKeys: ['wk_example'] }],
+      destinations: [
+        {
+          id: 'crm',
+          type: 'Webhooks',
+          sources: ['website'],
+          aliasKeys: 'camel',
+          endpoints: [
+            { url: 'https://192.0.2.1/', headers: { 'X-Team': 'growth' } },
+            { url: 'https://192.0.2.2/', headers: { 'X-Tier': 'gold' } },
+          ],
+        },
+      ],
+    }
+    const { address } = await start({ configuration: imported })
+    expect(address.admin).toBeNull()
+  })
+
+  test.each<[string, unknown, string]>([
+    ['nothing', undefined, 'Cannot be left out: it is an object'],
+    ['null', null, 'Cannot use null: it is an object'],
+    ['a number that JSON does not have', { limits: { pendingDeliveries: 1n } }, 'Cannot write it'],
+  ])('refuses %s as any other configuration', async (_name, configuration, message) => {
+    const refused = createService({ configuration } as CreateServiceOptions)
+    await expect(refused).rejects.toBeInstanceOf(ConfigurationError)
+    await expect(refused).rejects.toThrow(message)
+    await expect(refused).rejects.toThrow(/^Cannot use the configuration: 1 setting is wrong\n/)
+  })
+
+  test('refuses names that lead to addresses which are not public', async () => {
+    const endpoints = [{ url: 'http://localhost:4100/' }]
+    const destinations = [{ id: 'crm', type: 'Webhooks', sources: ['website'], endpoints }]
+    await expect(
+      createService({ configuration: { ...smallest, destinations } }),
+    ).rejects.toMatchObject({ problems: [{ path: 'destinations[0].endpoints[0].url' }] })
   })
 
   test('starts a service of a file', async () => {
@@ -83,6 +143,7 @@ describe('createService', () => {
     })
     await expect(createService({ configuration: './nowhere.json' })).rejects.toMatchObject({
       code: 'cannot_read_file',
+      hint: expect.not.stringContaining('--config') as string,
     })
   })
 

@@ -28,17 +28,18 @@ export class ConfigurationError extends EvrouteError {
   override readonly name: string = 'ConfigurationError'
   /** All that is wrong. */
   readonly problems: readonly ConfigurationProblem[]
+  /** The first line of the message, which says how much is wrong; the others are the problems. */
+  readonly summary: string
 
-  /** @param file - the configuration's file, as the user knows it */
-  constructor(file: string, problems: readonly ConfigurationProblem[]) {
+  /** @param name - the configuration's file, as the user knows it, or what else it is called */
+  constructor(name: string, problems: readonly ConfigurationProblem[]) {
     const { length } = problems
     const count = length === 1 ? '1 setting is wrong' : `${length} settings are wrong`
     const lines = problems.map((problem) => `\n  ${problemText(problem)}`)
-    super({
-      code: 'invalid_setting',
-      message: `Cannot use ${file}: ${count}${lines.join('')}`,
-    })
+    const summary = `Cannot use ${name}: ${count}`
+    super({ code: 'invalid_setting', message: `${summary}${lines.join('')}` })
     this.problems = problems
+    this.summary = summary
   }
 }
 

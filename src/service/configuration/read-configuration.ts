@@ -1,5 +1,6 @@
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { EvrouteError, messageOf, systemCode } from '../../model/index.ts'
+import { unreadableReason } from '../../runtime/index.ts'
 import type { Configuration } from './configuration.ts'
 import { findJsonError } from './json-error.ts'
 import { formatPath, type ConfigurationProblem, type PlacedProblem } from './problem.ts'
@@ -46,6 +47,26 @@ export async function readConfiguration(
   return checkGiven(given, { ...surroundings, folder: dirname(resolve(path)) })
 }
 
+/**
+ * Checks a configuration that is no file but what one could hold, as {@link readConfiguration} does. What
+ * JSON leaves out is left out.
+ */
+export async function checkConfiguration(
+  given: unknown,
+  sources: SecretSources,
+): Promise<ConfigurationOutcome> {
+  let document: unknown
+  try {
+    const text = JSON.stringify(given) as string | undefined
+    document = text === undefined ? undefined : JSON.parse(text)
+  } catch (error) {
+    const message = `Cannot write it as JSON: ${messageOf(error)}`
+    const hint = 'Give what a configuration file could hold.'
+    return { kind: 'invalid', problems: [{ path: '', message, hint }] }
+  }
+  return checkGiven(document, sources)
+}
+
 async function checkGiven(given: unknown, sources: SecretSources): Promise<ConfigurationOutcome> {
   // Loaded only where there is something to check: the library behind it takes its time.
   const [{ checkDocument }, { checkReferences }, { configurationOf, locate }] = await Promise.all([
@@ -78,16 +99,19 @@ async function readText(path: string, { readFile }: ConfigurationSurroundings): 
     const text = await readFile(path)
     return text.replace(/^\uFEFF/, '')
   } catch (error) {
-    const isMissing = systemCode(error) === 'ENOENT'
     throw new EvrouteError({
       code: 'cannot_read_file',
-      message: `Cannot read ${path}: ${isMissing ? 'there is no such file' : messageOf(error)}`,
-      hint: isMissing
-        ? 'Make one with `evroute init`, or name it with --config.'
-        : 'Check that it is a file that may be read.',
+      message: `Cannot read ${path}: ${unreadableReason(error)}`,
+      hint: hintFor(systemCode(error), path),
       cause: error,
     })
   }
+}
+
+function hintFor(code: string | undefined, path: string): string {
+  if (code === 'ENOENT') return 'Make one with `evroute init`, or name another file.'
+  if (code === 'EISDIR') return `Name a file in it, such as ${join(path, 'evroute.config.json')}.`
+  return 'Check that it is a file that may be read.'
 }
 
 function jsonProblem(text: string): ConfigurationProblem {

@@ -162,7 +162,14 @@ describe('a configuration', () => {
     await expect(readConfiguration('nowhere.json', { env: {}, readFile })).rejects.toMatchObject({
       code: 'cannot_read_file',
       message: 'Cannot read nowhere.json: there is no such file',
-      hint: 'Make one with `evroute init`, or name it with --config.',
+      hint: 'Make one with `evroute init`, or name another file.',
+    })
+    const folder = Object.assign(new Error('EISDIR: read'), { code: 'EISDIR' })
+    await expect(
+      readConfiguration('/srv', { env: {}, readFile: () => Promise.reject(folder) }),
+    ).rejects.toMatchObject({
+      message: 'Cannot read /srv: it is a folder',
+      hint: 'Name a file in it, such as /srv/evroute.config.json.',
     })
     const denied = () => Promise.reject(new Error('EACCES: permission denied'))
     await expect(

@@ -1,0 +1,45 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import {
+  checkConfiguration,
+  ConfigurationError,
+  readConfiguration,
+  type ConfigurationOutcome,
+  type ConfigurationSurroundings,
+} from './configuration/index.ts'
+import { checkEndpointNames, type NameSurroundings } from './endpoint-names.ts'
+
+/** What the configuration of a service is read with. */
+export interface ServiceSurroundings extends NameSurroundings {
+  /** Where `env:NAME` is looked up; undefined for nowhere. */
+  readonly env: ConfigurationSurroundings['env']
+}
+
+/** A configuration that can be used. */
+export type UsableConfiguration = Extract<ConfigurationOutcome, { kind: 'valid' }>
+
+/**
+ * Reads and checks the configuration of a service, and looks the names of its endpoints up.
+ *
+ * @param given - a file, or what one would hold; then its paths are relative to the working directory
+ * @throws ConfigurationError with all that is wrong; EvrouteError `cannot_read_file`
+ */
+export async function readServiceConfiguration(
+  given: unknown,
+  surroundings: ServiceSurroundings,
+): Promise<UsableConfiguration> {
+  const sources = {
+    env: surroundings.env,
+    readFile: (path: string) => readFile(path, 'utf8'),
+  }
+  const isFile = typeof given === 'string'
+  const outcome = isFile
+    ? await readConfiguration(given, sources)
+    : await checkConfiguration(given, { ...sources, folder: resolve() })
+  const problems =
+    outcome.kind === 'invalid'
+      ? outcome.problems
+      : await checkEndpointNames(outcome.configuration, surroundings)
+  if (outcome.kind === 'valid' && problems.length === 0) return outcome
+  throw new ConfigurationError(isFile ? given : 'the configuration', problems)
+}
