@@ -8,7 +8,7 @@ import {
 } from '../../service/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
-import { columnsOf, padToColumns } from '../listening/columns.ts'
+import { columnsOf, padToColumns } from '../output/columns.ts'
 import { recordLine } from '../output/records.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 

@@ -10,7 +10,7 @@ import {
 } from '../../receiver/index.ts'
 import type { Style } from '../output/style.ts'
 import { formatTimeOfDay } from '../output/time.ts'
-import { columnsOf, cutToColumns, padToColumns } from './columns.ts'
+import { columnsOf, cutToColumns, padToColumns } from '../output/columns.ts'
 import { payloadText } from './payload-text.ts'
 
 /** How a received request is shown to a person. */
