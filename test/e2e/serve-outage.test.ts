@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { binaryPath, runBinary, TestProcess } from '../support/binary.ts'
+import { TestEndpoint } from '../support/endpoint.ts'
+import { gate } from '../support/gate.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** Rows of this size fill what room there is quickly. */
+const padding = 'x'.repeat(20_000)
+
+/** Limits of a running process can be raised on Linux only. */
+test.skipIf(process.platform !== 'linux')(
+  'a service outlasts a full disk, with requests under way, and loses nothing',
+  async () => {
+    const { opened, open } = gate()
+    const endpoint = await TestEndpoint.start(({ body }) =>
+      body.includes('m_0') ? { status: 200, after: opened } : 200,
+    )
+    const folder = await temporaryFolder()
+    const path = join(folder, 'evroute.config.json')
+    const document = {
+      listen: { port: 0 },
+      store: 'sqlite:./store.db',
+      network: { allow: ['127.0.0.0/8'] },
+      sources: [{ id: 'website', writeKeys: ['wk_example'] }],
+      destinations: [
+        { id: 'crm', type: 'Webhooks', sources: ['website'], endpoints: [{ url: endpoint.url }] },
+      ],
+    }
+    await writeFile(path, JSON.stringify(document))
+    // No file may grow beyond so many blocks of 512 bytes: writes fail as on a full disk.
+    const limited = `trap '' XFSZ; ulimit -Sf 1200; exec "$@"`
+    const argv = ['serve', '--config', path, '--json']
+    const shell = ['-c', limited, 'sh', process.execPath, binaryPath, ...argv]
+    const service = new TestProcess('sh', shell, {})
+    onTestFinished(() => service.signal('SIGKILL'))
+    const { url, pid } = await service.stdout.record('ready')
+    let posted = 0
+    const post = async (): Promise<number> => {
+      const body = {
+        userId: 'u_1',
+        event: 'E',
+        messageId: `m_${posted++}`,
+        properties: { padding },
+      }
+      const headers = { 'x-write-key': 'wk_example' }
+      const init = { method: 'POST', headers, body: JSON.stringify(body) }
+      return (await fetch(`${String(url)}/v1/track`, init)).status
+    }
+    const ready = async () => (await fetch(`${String(url)}/readyz`)).status
+
+    let status = await post()
+    while (status === 200) status = await post()
+    expect(status).toBe(503)
+    const acknowledged = posted - 1
+    open()
+    await service.stderr.matching(/the store cannot be written for now/)
+    expect(await ready()).toBe(503)
+    execFileSync('prlimit', ['--pid', String(pid), '--fsize=unlimited'])
+    await service.stderr.matching(/the store can be written again/)
+    expect(await post()).toBe(200)
+    await endpoint.received(acknowledged + 1)
+    service.signal('SIGTERM')
+    expect((await service.ended).code).toBe(0)
+    const audit = await runBinary([
+      'audit',
+      '--store',
+      `sqlite:${join(folder, 'store.db')}`,
+      '--json',
+    ])
+    expect(audit.records).toMatchObject([
+      { balanced: true, ledger: { accepted: acknowledged + 1, failed: 0 } },
+    ])
+  },
+)
