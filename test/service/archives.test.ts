@@ -109,6 +109,15 @@ describe('Archives', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
+  test('wait no longer for what comes once they are closed', async () => {
+    const { archives, clock, keep, open } = await startStalled()
+    await archives.close(2_000)
+    const afterwards = expect(keep('m_1')).rejects.toMatchObject(refused)
+    await clock.advance(2_000)
+    await afterwards
+    open()
+  })
+
   test('give a disk that hangs the time that a service takes to close, and no more', async () => {
     const { archives, clock, keep, open } = await startStalled()
     const before = expect(keep('m_1')).rejects.toMatchObject(refused)
