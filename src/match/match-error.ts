@@ -58,7 +58,7 @@ function excerptOf({ text, offset, length }: MatchProblem): string {
   const behind = signs(text.slice(offset + length))
   const start = [...(before.length > shownBefore ? ['…'] : []), ...before.slice(-shownBefore)]
   const end = [...behind.slice(0, shownBehind), ...(behind.length > shownBehind ? ['…'] : [])]
-  const line = [...start, ...bad, ...end].join('').trimEnd()
+  const line = [...start, ...bad, ...end].join('')
   return `  ${line}\n  ${' '.repeat(start.length)}${'^'.repeat(Math.max(bad.length, 1))}`
 }
 

@@ -183,6 +183,19 @@ describe('an error of a match', () => {
   })
 
   test.each([
+    ['all of 60 characters before it', 60, '', ''],
+    ['no more than that', 61, '…', ''],
+    ['all of 30 characters behind it', 0, '', '', 30],
+    ['no more than that behind it', 0, '', '…', 31],
+  ])('shows %s', (...[, before, cutBefore, cutBehind, behind = 1]) => {
+    const text = `${' '.repeat(before)}=${'a'.repeat(behind)}`
+    const { excerpt } = errorOf(() => parseMatch(text))
+    const shownBefore = ' '.repeat(Math.min(before, 60))
+    const shownBehind = 'a'.repeat(Math.min(behind, 30))
+    expect(excerpt.split('\n')[0]).toBe(`  ${cutBefore}${shownBefore}=${shownBehind}${cutBehind}`)
+  })
+
+  test.each([
     ['a text of 2,000 characters', 'a'.repeat(2_000), 'a'.repeat(2_001), 2_000],
     ['fifty terms', 'a '.repeat(50), 'a '.repeat(51), 100],
     ['32 keys', `has:body${'.a'.repeat(31)}`, `has:body${'.a'.repeat(32)}`, 4],

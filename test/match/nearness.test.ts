@@ -52,6 +52,14 @@ describe('the nearest is', () => {
     )
     const likest = subject({ type: 'track', userId: 'u_2', event: 'B' })
     expect(nearest(expected, [near, likest])).toBe(likest)
+    const order = matchOf({ event: 'Order', count: 1 })
+    expect(nearest(order, [track('Cart'), track('Orders')])?.body?.['event']).toBe('Orders')
+  })
+
+  test('not judged by a type that it must not have', () => {
+    const match = parseMatch('-type:page event:A user:u_1')
+    const near = subject({ type: 'page', event: 'A', userId: 'u_1' })
+    expect(nearest(match, [near, subject({ type: 'track', event: 'A' })])).toBe(near)
   })
 
   test('the likest of several values that would do, and of empty ones', () => {

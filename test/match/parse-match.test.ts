@@ -101,6 +101,8 @@ describe('a match finds', () => {
     ['properties.big:1e999', []],
     ['properties.event:>10', []],
     ['properties.gift:true', ['order']],
+    ['properties.gift:false', []],
+    ['context.bot:false', ['page']],
     ['properties.gift:"true"', []],
     ['properties.paid:true', []],
     ['properties.paid:"true"', ['order']],
@@ -134,7 +136,7 @@ describe('a match finds', () => {
 
     ['has:context.ip', ['order']],
     ['has:properties.coupon', ['order']],
-    ['has:context', ['order', 'group']],
+    ['has:context', ['order', 'group', 'page']],
     ['has:body', allBut('broken')],
     ['-has:body', ['broken']],
     ['has:event', ['order']],
@@ -169,10 +171,13 @@ test('keys that every object inherits are data when a body brings them', () => {
   expect(parseMatch('traits.constructor:*').test(subject(body))).toBe(false)
 })
 
-test('a user id under either name is one value: the first that is there', () => {
+test('an id under either name is one value: the first that is there', () => {
   const both = subject({ type: 'alias', userId: 'u_1', 'User ID': 'u_2' })
   expect(parseMatch('user:u_1').test(both)).toBe(true)
   expect(parseMatch('user:u_2').test(both)).toBe(false)
+  const previous = subject({ type: 'alias', 'Previous ID': 'anon_1', previousId: 'anon_2' })
+  expect(parseMatch('previous:anon_1').test(previous)).toBe(true)
+  expect(parseMatch('previous:anon_2').test(previous)).toBe(false)
 })
 
 describe('a match is written', () => {

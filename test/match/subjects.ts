@@ -61,4 +61,5 @@ export const page: JsonObject = {
   name: 'Pricing',
   category: 'Shop',
   properties: { path: '/pricing' },
+  context: { bot: false },
 }
