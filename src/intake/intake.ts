@@ -8,9 +8,11 @@ import {
 } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import { checkParsedCall } from './check-parsed-call.ts'
-import { normalise, type Arrival } from './normalise.ts'
+import { normalise, type Arrival, type Normalised } from './normalise.ts'
 import { deletionEvent, planEvent, type DeletionRequest, type EventPlan } from './plan.ts'
 import { hasUnsafeInteger } from './unsafe-integers.ts'
+
+const shownIdLengthMax = 100
 
 /** What intake is made of. */
 export interface IntakeOptions {
@@ -72,16 +74,20 @@ export class Intake {
    */
   async accept(batch: IntakeBatch): Promise<readonly IntakeResult[]> {
     const results: IntakeResult[] = []
+    const unreadable: string[] = []
     const planned: (PlannedEvent & { readonly index: number })[] = []
     const arrival = this.#arrival(batch)
     for (const [index, value] of batch.calls.entries()) {
       const check = checkParsedCall(value)
       if (check.kind === 'valid') {
-        planned.push({ index, ...this.#plan(this.#normalise(check, arrival)) })
+        const { event, timestampUnreadable } = this.#normalise(check, arrival)
+        if (timestampUnreadable) unreadable.push(event.messageId)
+        planned.push({ index, ...this.#plan(event) })
       } else {
         results[index] = { ...check, kind: 'rejected', index }
       }
     }
+    this.#warnOfTimestamps(unreadable)
     for (const event of await this.#add(planned)) {
       results[event.index] = { kind: 'accepted', ...event }
     }
@@ -105,20 +111,25 @@ export class Intake {
     return { event, ...planEvent(event, this.#destinations) }
   }
 
-  #normalise(check: CallCheck & { readonly kind: 'valid' }, arrival: Arrival): AnalyticsEvent {
-    const { event, timestampUnreadable } = normalise(check.type, check.call, arrival)
-    const { messageId } = event
-    const { log } = this.#runtime
-    if (timestampUnreadable) {
-      log.warn('timestamp cannot be read, the time of arrival is used', { messageId })
-    }
+  #normalise(check: CallCheck & { readonly kind: 'valid' }, arrival: Arrival): Normalised {
+    const normalised = normalise(check.type, check.call, arrival)
     if (!this.#warnedOfIntegers && hasUnsafeInteger(check.call)) {
       this.#warnedOfIntegers = true
-      log.warn('an integer above 2^53 was rounded; send such ids as strings (said once)', {
-        messageId,
-      })
+      this.#runtime.log.warn(
+        'an integer above 2^53 was rounded; send such ids as strings (said once)',
+        { messageId: shownId(normalised.event.messageId) },
+      )
     }
-    return event
+    return normalised
+  }
+
+  /** Once per batch: whoever sends one such timestamp sends many. */
+  #warnOfTimestamps([first, ...others]: readonly string[]): void {
+    if (first === undefined) return
+    this.#runtime.log.warn('timestamp cannot be read, the time of arrival is used', {
+      messageId: shownId(first),
+      others: others.length === 0 ? undefined : others.length,
+    })
   }
 
   #arrival({ sourceId, sentAt }: Pick<IntakeBatch, 'sourceId' | 'sentAt'>): Arrival {
@@ -137,6 +148,11 @@ export class Intake {
       outcome: outcomes[position] ?? 'filtered',
     }))
   }
+}
+
+/** Of an id, which a client chooses, as much as a line of the log needs. */
+function shownId(messageId: string): string {
+  return messageId.slice(0, shownIdLengthMax)
 }
 
 function newEvent({ event, deliveries }: PlannedEvent): NewEvent {
