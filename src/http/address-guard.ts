@@ -81,7 +81,8 @@ export class AddressGuard {
    *
    * @returns the addresses that were checked: to connect to these, and not to look up again, is what
    *   keeps a name from changing in between
-   * @throws AddressRefusedError; or what the resolver throws, such as `ENOTFOUND`
+   * @throws AddressRefusedError; an error with code `ENOTFOUND` for a name without addresses; or what
+   *   the resolver throws
    */
   async resolve(host: string): Promise<readonly LookupAddress[]> {
     const refusal = this.refusalOf(host)
@@ -91,6 +92,7 @@ export class AddressGuard {
     if (family !== 0) return [{ address: name, family }]
     // With its final dot, which keeps the resolver from trying it in the machine's own domains.
     const addresses = await this.#resolveName(host)
+    if (addresses.length === 0) throw notFound(name)
     if (this.#allowedNames.has(name)) return addresses
     for (const { address } of addresses) {
       const found = this.#addressRefusal(address, `its address ${address}`, name)
@@ -104,12 +106,14 @@ export class AddressGuard {
    * address: ask {@link refusalOf} as well.
    */
   readonly lookup: LookupFunction = (host, { all }, callback) => {
+    // What the callback throws belongs to whoever connects; here nobody could catch it.
     this.resolve(host).then(
-      (addresses) => {
-        if (all === true) callback(null, [...addresses])
-        else callback(null, addresses[0]?.address ?? '', addresses[0]?.family)
-      },
-      (error: unknown) => callback(error as NodeJS.ErrnoException, ''),
+      (addresses) =>
+        queueMicrotask(() => {
+          if (all === true) callback(null, [...addresses])
+          else callback(null, addresses[0]?.address ?? '', addresses[0]?.family)
+        }),
+      (error: unknown) => queueMicrotask(() => callback(error as NodeJS.ErrnoException, '')),
     )
   }
 
@@ -131,6 +135,11 @@ export class AddressGuard {
   #allowsLoopback(): boolean {
     return ['127.0.0.1', '::1'].some((text) => this.#addressRefusal(text, 'it') === undefined)
   }
+}
+
+/** As the system's resolver says it. */
+function notFound(name: string): Error {
+  return Object.assign(new Error(`${name} has no address`), { code: 'ENOTFOUND', hostname: name })
 }
 
 function refusalText(host: string, reason: string): string {

@@ -1,5 +1,5 @@
 import type { LookupAddress } from 'node:dns'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   AddressGuard,
   AddressRefusedError,
@@ -213,10 +213,27 @@ describe('the lookup of a connection', () => {
     expect(error).toMatchObject({ code: 'private_address' })
   })
 
-  test('has no address to answer with when there is none', async () => {
+  test.each([true, false])('says that a name has no address (all: %s)', async (all) => {
     const guard = new AddressGuard({ resolveName: to() })
-    expect(await lookUp(guard, false)).toEqual([null, '', undefined])
+    const [error] = await lookUp(guard, all)
+    expect(error).toBeInstanceOf(Error)
+    expect(error).toMatchObject({ code: 'ENOTFOUND', hostname: 'hooks.example.com' })
   })
+
+  test.each([['93.184.216.34'], ['10.0.0.5']])(
+    'leaves what is thrown when it answers with %s to whoever connects',
+    async (address) => {
+      const mistake = new Error('thrown by the callback')
+      const uncaught = new Promise((resolve) => {
+        process.setUncaughtExceptionCaptureCallback(resolve)
+      })
+      onTestFinished(() => process.setUncaughtExceptionCaptureCallback(null))
+      new AddressGuard({ resolveName: to(address) }).lookup('hooks.example.com', {}, () => {
+        throw mistake
+      })
+      expect(await uncaught).toBe(mistake)
+    },
+  )
 })
 
 describe('network.allow', () => {
