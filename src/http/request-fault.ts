@@ -32,10 +32,12 @@ export type AnswerFault = (fault: RequestFault) => FaultAnswer
 
 /** Has a server answer requests with a fault, where node would send a status without a body. */
 export function answerFaults(server: Server, answerFault: AnswerFault): void {
-  const latest = new WeakMap<Socket, ServerResponse>()
+  const pipelines = new WeakMap<Socket, Pipeline>()
   /** The bytes that had been read of a connection when it was given up. */
   const bytesReadAtFault = new WeakMap<Socket, number>()
-  server.on('request', ({ socket }, response) => latest.set(socket, response))
+  server.on('request', ({ socket }, latest) => {
+    pipelines.set(socket, { latest, before: pipelines.get(socket)?.latest })
+  })
   server.on('clientError', (error, socket) => {
     // It always is one; only the types do not say so.
     if (!(socket instanceof Socket)) return
@@ -46,19 +48,23 @@ export function answerFaults(server: Server, answerFault: AnswerFault): void {
       return
     }
     bytesReadAtFault.set(socket, socket.bytesRead)
-    const response = latest.get(socket)
-    const answer = (): void => closeWith(socket, answerFault(faultOf(error)))
-    switch (turnOf(socket, response)) {
-      case 'now':
-        answer()
-        break
-      case 'after_response':
-        response?.once('close', answer)
-        break
-      case 'never':
-        socket.destroySoon()
+    const turn = turnOf(socket, pipelines.get(socket))
+    if (turn === 'never') {
+      socket.destroySoon()
+      return
     }
+    const answer = (): void => closeWith(socket, answerFault(faultOf(error)))
+    if (turn === 'now') answer()
+    else turn.after.once('close', answer)
   })
+}
+
+/** The last responses of a connection; clients may ask again before they are answered. */
+interface Pipeline {
+  /** That of the last request whose head was good. */
+  readonly latest: ServerResponse
+  /** The one before it; it is sent first. */
+  readonly before: ServerResponse | undefined
 }
 
 /** The same for a request of HTTP/1.1 without a Host, which node would answer on its own. */
@@ -88,21 +94,20 @@ function faultOf(error: Error): RequestFault {
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'too_slow' : 'malformed'
 }
 
-/**
- * When an answer can be sent that the client takes for that of the request with the fault.
- *
- * @param response - that of the last request whose head was good
- */
+/** When an answer can be sent that the client takes for that of the request with the fault. */
 function turnOf(
   socket: Socket,
-  response: ServerResponse | undefined,
-): 'now' | 'after_response' | 'never' {
+  pipeline: Pipeline | undefined,
+): 'now' | { readonly after: ServerResponse } | 'never' {
   // Whoever only connected, as browsers do ahead of time, did not ask anything.
   if (!socket.writable || socket.bytesRead === 0) return 'never'
-  if (response === undefined) return 'now'
-  // The fault is in the body of the last request.
-  if (!response.req.complete) return response.headersSent ? 'never' : 'now'
-  return response.writableFinished ? 'now' : 'after_response'
+  if (pipeline === undefined) return 'now'
+  const { latest, before } = pipeline
+  // The fault is in the body of the last request, or else behind it.
+  const isInLatest = !latest.req.complete
+  if (isInLatest && latest.headersSent) return 'never'
+  const preceding = isInLatest ? before : latest
+  return preceding === undefined || preceding.writableFinished ? 'now' : { after: preceding }
 }
 
 /** Reading goes on for a while: a reset could overtake the answer. */

@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { listen, type ListenOptions, type RequestFault } from '../../src/http/index.ts'
 import { dial, postHead, readAll, writeBlanks } from './raw-client.ts'
@@ -105,6 +106,26 @@ test('a fault behind a good request is not answered when that ends the connectio
   response.setHeader('connection', 'close')
   response.end('fine')
   expect(await answers).toMatch(/^HTTP\/1\.1 200 OK[^]*\r\n\r\nfine$/)
+})
+
+test('a fault in the body of a request is answered after the requests before it', async () => {
+  const responses: ServerResponse[] = []
+  const asked = new EventEmitter<{ all: [] }>()
+  const arrived = once(asked, 'all')
+  const { socket } = await start((_request, response) => {
+    responses.push(response)
+    if (responses.length === 3) asked.emit('all')
+  })
+  const answers = readAll(socket)
+  socket.write(`${get}${get}${postHead(['Transfer-Encoding: chunked'])}zz\r\n`)
+  await arrived
+  // The fault is found in the same turn, and could be answered in the next.
+  await nextTurn()
+  responses[1]?.end('second')
+  responses[0]?.end('first')
+  expect(await answers).toMatch(
+    /^HTTP\/1\.1 200 [^]*firstHTTP\/1\.1 200 [^]*secondHTTP\/1\.1 400 [^]*"malformed"$/,
+  )
 })
 
 test('a fault on a connection that was used before is answered', async () => {
