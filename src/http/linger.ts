@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../runtime/index.ts'
 import { consume } from './read-body.ts'
 
@@ -22,11 +22,23 @@ export async function endLingering(
   clock: Clock,
 ): Promise<void> {
   response.write(body)
+  await lingerOver(response.req, clock)
+  response.end()
+}
+
+/**
+ * Reads what a client still writes, and throws it away. Never rejects.
+ *
+ * @returns `stopped` when it was too much, or took too long
+ */
+export function lingerOver(
+  request: IncomingMessage,
+  clock: Clock,
+): Promise<'ended' | 'stopped' | 'cut_off'> {
   let bytesSeen = 0
   const take = (chunk: Buffer): boolean => {
     bytesSeen += chunk.length
     return bytesSeen <= lingerBytesMax
   }
-  await consume(response.req, { take, timeoutMs: lingerMs, clock })
-  response.end()
+  return consume(request, { take, timeoutMs: lingerMs, clock })
 }

@@ -1,7 +1,14 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
+import { lingerOver } from './linger.ts'
 import { answerFaults, requireHost, type AnswerFault } from './request-fault.ts'
 
 /** Where to listen. */
@@ -70,12 +77,7 @@ export async function listen(
   const server = serverOf(handler, options)
   // Nobody has to meet an expectation that he does not know; node would answer 417 without a body.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-  // A connection that is kept alive would hold up a server that closes.
-  server.on('request', (_request, response) =>
-    response.once('close', () => {
-      if (!server.listening) server.closeIdleConnections()
-    }),
-  )
+  const unanswered = answersOf(server)
   try {
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
@@ -90,7 +92,10 @@ export async function listen(
     server,
     port,
     url: `http://${host}:${port}`,
-    close: (graceMs = closeGraceMs) => closeServer(server, graceMs),
+    close: (graceMs = closeGraceMs) => {
+      for (const response of unanswered) tellOfClosing(response)
+      return closeServer(server, graceMs)
+    },
   }
 }
 
@@ -111,6 +116,37 @@ function serverOf(handler: RequestListener, { answerFault, ...given }: ListenOpt
   )
   answerFaults(server, answerFault)
   return server
+}
+
+/**
+ * The answers that a server has not sent yet. From its closing on each says that its connection ends: a
+ * client that is told that it can go on would be cut off. Before the handler, which may answer at once.
+ */
+function answersOf(server: Server): ReadonlySet<ServerResponse> {
+  const unanswered = new Set<ServerResponse>()
+  server.prependListener('request', (request, response) => {
+    unanswered.add(response)
+    if (!server.listening) tellOfClosing(response)
+    response.prependOnceListener('finish', () => void boundRest(request))
+    response.once('close', () => {
+      unanswered.delete(response)
+      // A connection that is kept alive would hold up a server that closes.
+      if (!server.listening) server.closeIdleConnections()
+    })
+  })
+  return unanswered
+}
+
+function tellOfClosing(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('connection', 'close')
+}
+
+/** Of a body that is still arriving when its request was answered, node would read any length. */
+async function boundRest(request: IncomingMessage): Promise<void> {
+  if (request.complete) return
+  // Whoever reads a request himself, and be it nothing, keeps node from doing it.
+  request.read(0)
+  if ((await lingerOver(request, systemClock)) === 'stopped') request.destroy()
 }
 
 function closeServer(server: Server, graceMs: number): Promise<void> {

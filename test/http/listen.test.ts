@@ -11,7 +11,7 @@ import {
   type Listening,
 } from '../../src/http/index.ts'
 import { EvrouteError } from '../../src/model/index.ts'
-import { dial, postHead, readAll, readSome } from './raw-client.ts'
+import { dial, postHead, readAll, readSome, writeBlanks } from './raw-client.ts'
 
 const local: ListenAddress = { host: '127.0.0.1', port: 0 }
 const longMs = 60_000
@@ -131,7 +131,60 @@ describe('connections', () => {
   })
 })
 
+describe('a body that is still arriving when its request was answered', () => {
+  const megabyte = 1024 * 1024
+
+  test('is read to its end when that is near, and the connection goes on', async () => {
+    const { port } = await start((_request, response) => response.end('fine'))
+    const socket = await dial(port)
+    const answers = readAll(socket)
+    socket.write(postHead([`Content-Length: ${megabyte}`]))
+    await once(socket, 'data')
+    await writeBlanks(socket, megabyte)
+    socket.write(postHead(['Content-Length: 0', 'Connection: close']))
+    expect((await answers).match(/fine/g)).toHaveLength(2)
+  })
+
+  test.each(['GET', 'POST', 'OPTIONS'])('is not read for ever, of %s', async (method) => {
+    const { port } = await start((_request, response) => response.end('fine'))
+    const socket = await dial(port)
+    const head = postHead([`Content-Length: ${200 * megabyte}`]).replace('POST', method)
+    socket.write(head)
+    socket.resume()
+    expect(await writeBlanks(socket, 200 * megabyte)).toBeLessThan(64 * megabyte)
+  })
+})
+
 describe('close', () => {
+  test('tells a client whose request is under way that the connection ends', async () => {
+    const { listening, answer, response } = await startWithRequest()
+    const closed = listening.close(longMs)
+    response.end('finished')
+    await answer
+    await closed
+    expect(response.getHeader('connection')).toBe('close')
+  })
+
+  test('tells the same to a client that asks again on a connection which it still has', async () => {
+    const responses = new EventEmitter<{ under_way: [ServerResponse] }>()
+    const next = () => once(responses, 'under_way') as Promise<[ServerResponse]>
+    const listening = await start((_request, response) => responses.emit('under_way', response))
+    const socket = await dial(listening.port)
+    const answers = readAll(socket)
+    const first = next()
+    socket.write(postHead(['Content-Length: 0']))
+    const [begun] = await first
+    begun.write('begun ')
+    const closed = listening.close(longMs)
+    const second = next()
+    socket.write(postHead(['Content-Length: 0']))
+    const [late] = await second
+    begun.end('first')
+    late.end('last')
+    expect(await answers).toMatch(/first\r\n[^]*connection: close[^]*last$/i)
+    await closed
+  })
+
   test('lets a request under way end, and does not wait any longer', async () => {
     const { listening, answer, response } = await startWithRequest()
     const closed = listening.close(longMs)
