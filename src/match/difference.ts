@@ -1,5 +1,6 @@
 import { shortText, type JsonValue } from '../model/index.ts'
 import { fieldLabel, valuesOf } from './field.ts'
+import { globText } from './glob.ts'
 import { termHolds, type Match, type Term } from './match.ts'
 import type { Subject } from './subject.ts'
 
@@ -9,7 +10,7 @@ export interface DifferenceRow {
   readonly field: string
   /** What it asks for, such as `>10`, `track or page`, `not valid`, `absent`. */
   readonly expected: string
-  /** What the request has: strings of the body in quotes, `absent` where there is nothing. */
+  /** What the request has, as the language writes it; `absent` where there is nothing. */
   readonly received: string
   /** Whether the term holds. */
   readonly holds: boolean
@@ -37,15 +38,16 @@ function expectedText({ isNegated, tests }: Term): string {
 function receivedText({ field }: Term, subject: Subject): string {
   const values = valuesOf(field, subject)
   if (values.length === 0) return 'absent'
-  if (field.kind === 'body') return values.map((value) => shortJson(value)).join(', ')
   // Of the two forms of a path the longer one is the one that was sent.
-  const shown = field.kind === 'named' ? values.slice(-1) : values
-  return shown.map(String).join(', ')
+  const shown = field.kind === 'word' ? values : values.slice(-1)
+  return shown.map(valueText).join(', ')
 }
 
-/** Long strings are cut before they are written as JSON, which doubles them. */
-function shortJson(value: JsonValue): string {
-  return JSON.stringify(typeof value === 'string' ? value.slice(0, 2 * charactersMax) : value)
+/** A value as a match would ask for it, so that both columns look the same where they are. */
+function valueText(value: JsonValue): string {
+  return typeof value === 'string'
+    ? globText([value.slice(0, 2 * charactersMax)])
+    : JSON.stringify(value)
 }
 
 const headings: DifferenceRow = {

@@ -1,6 +1,7 @@
 import { types } from 'node:util'
 import { SettingError, type JsonValue } from '../model/index.ts'
 import { fieldLabel, type Field } from './field.ts'
+import { globText } from './glob.ts'
 import { matchLimits } from './limits.ts'
 import { Match, type Term } from './match.ts'
 import type { MemberTest, ValueTest } from './value-test.ts'
@@ -73,9 +74,15 @@ function termsOf(expected: ExpectedBody, keys: readonly string[]): readonly Term
     checkDepth(inner)
     if (isPlainObject(value) && !isMatcher(value)) return termsOf(value, inner)
     const isNegated = value === undefined
-    const test: ValueTest = isNegated ? present : testOf(value, inner)
+    const test: ValueTest = isNegated ? present : placeTest(value, inner)
     return [{ field: field(inner), isNegated, tests: [test] }]
   })
+}
+
+/** The test of a value with a term of its own, whose text then is that of the language. */
+function placeTest(value: ExpectedValue, keys: readonly string[]): ValueTest {
+  const test = testOf(value, keys)
+  return typeof value === 'string' ? { ...test, text: globText([value]) } : test
 }
 
 const present: ValueTest = { kind: 'present', text: 'present' }

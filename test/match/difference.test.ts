@@ -10,7 +10,7 @@ describe('difference', () => {
     )
     expect(difference(match, subject(order, { path: '/hook?a=b' }))).toEqual([
       { field: 'type', expected: 'track', received: 'track', holds: true },
-      { field: 'event', expected: '"Order Complet*"', received: 'Order Completed', holds: true },
+      { field: 'event', expected: '"Order Complet*"', received: '"Order Completed"', holds: true },
       {
         field: 'properties.revenue',
         expected: '>100 or 10..20',
@@ -26,18 +26,18 @@ describe('difference', () => {
       {
         field: 'type, event or name',
         expected: 'cart',
-        received: 'track, Order Completed',
+        received: 'track, "Order Completed"',
         holds: false,
       },
-      { field: 'path', expected: '/a', received: '/hook?a=b', holds: false },
+      { field: 'path', expected: '/a', received: '"/hook?a=b"', holds: false },
     ])
   })
 
   test('explains what an object expects in the same way', () => {
     const match = matchOf({ type: 'group', traits: { plan: /^free/, 'Company Size': 10 } })
     expect(difference(match, subject(group))).toEqual([
-      { field: 'type', expected: '"group"', received: '"group"', holds: true },
-      { field: 'traits.plan', expected: '/^free/', received: '"pro"', holds: false },
+      { field: 'type', expected: 'group', received: 'group', holds: true },
+      { field: 'traits.plan', expected: '/^free/', received: 'pro', holds: false },
       { field: 'traits."Company Size"', expected: '10', received: '250', holds: false },
     ])
     expect(difference(matchOf({}), subject(null))).toEqual([
@@ -52,14 +52,14 @@ describe('difference', () => {
     )
     expect(row?.received).toBe(`"${'b'.repeat(198)}…`)
     const [named] = difference(parseMatch('event:x'), subject({ event: '\u001b[31mred\n' }))
-    expect(named?.received).toBe('red ')
+    expect(named?.received).toBe('"red "')
   })
 })
 
 describe('differenceText', () => {
   const rows = [
     { field: 'type', expected: 'track', received: 'track', holds: true },
-    { field: 'event', expected: '"Order Completed"', received: 'Order Completd', holds: false },
+    { field: 'event', expected: '"Order Completed"', received: '"Order Completd"', holds: false },
     { field: 'properties.revenue', expected: '>10', received: '"9.5"', holds: false },
   ]
 
@@ -68,7 +68,7 @@ describe('differenceText', () => {
       [
         '                      expected           received',
         '  type                track              track',
-        '! event               "Order Completed"  Order Completd',
+        '! event               "Order Completed"  "Order Completd"',
         '! properties.revenue  >10                "9.5"',
       ].join('\n'),
     )

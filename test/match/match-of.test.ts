@@ -101,12 +101,12 @@ describe('matchOf', () => {
       type: 'track',
       userId: undefined,
       'Previous ID': /^a/,
-      properties: { revenue: isLarge, list: [1, { b: undefined, c: () => true }], of: {} },
+      properties: { revenue: isLarge, list: [1, 'd', { b: undefined, c: () => true }], of: {} },
       traits: { plan: expect.any(String) as ExpectedValue },
     }
     expect(matchOf(expected).text).toBe(
-      'type:"track" -has:userId "Previous ID":/^a/ properties.revenue:isLarge ' +
-        'properties.list:[1, {"b": absent, "c": c}] properties.of:{} traits.plan:Any<String>',
+      'type:track -has:userId "Previous ID":/^a/ properties.revenue:isLarge ' +
+        'properties.list:[1, "d", {"b": absent, "c": c}] properties.of:{} traits.plan:Any<String>',
     )
   })
 
