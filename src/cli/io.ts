@@ -24,6 +24,8 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Aborts when the command is to end early; its reason is a {@link StopReason}. */
   readonly stop: AbortSignal
+  /** Aborts on a signal only: for what goes on without readers of its output. */
+  readonly interrupted: AbortSignal
   /**
    * Calls the listener whenever a SIGHUP arrives, until the function it returns is called. Without a
    * listener a SIGHUP ends the process.
@@ -49,15 +51,15 @@ export interface ProcessIo extends Io {
  * The first SIGINT or SIGTERM asks the command to end; a second one ends the process at once with 130.
  */
 export function processIo(): ProcessIo {
-  const controller = new AbortController()
-  const stop = (reason: StopReason): void => controller.abort(reason)
+  const interruption = new AbortController()
+  const output = new AbortController()
   const onSignal = (signal: 'SIGINT' | 'SIGTERM'): void => {
-    if (controller.signal.aborted) process.exit(130)
+    if (interruption.signal.aborted) process.exit(130)
     // What follows goes below the ^C that the terminal shows.
     if (signal === 'SIGINT' && process.stderr.isTTY) process.stderr.write('\n')
-    stop(signal)
+    interruption.abort(signal)
   }
-  const onOutputError = (error: Error): void => stop(reasonOf(error))
+  const onOutputError = (error: Error): void => output.abort(reasonOf(error))
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
   process.stdout.on('error', onOutputError)
@@ -67,7 +69,8 @@ export function processIo(): ProcessIo {
     stdout: process.stdout,
     stderr: process.stderr,
     env: process.env,
-    stop: controller.signal,
+    stop: AbortSignal.any([interruption.signal, output.signal]),
+    interrupted: interruption.signal,
     onHangUp: (listener) => {
       process.on('SIGHUP', listener)
       return () => process.off('SIGHUP', listener)

@@ -41,14 +41,19 @@ async function run(
     // Commander reports help and version, once they are printed, as errors with exit code 0.
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok
     const error =
-      thrown instanceof CommanderError ? usageError(thrown, helpOf(program, argv)) : thrown
+      thrown instanceof CommanderError ? usageError(thrown, triedCommand(program, argv)) : thrown
     tell(error)
     return exitCodeOf(error)
   }
 }
 
-/** The command line that shows help for what was tried. */
-function helpOf(program: Command, argv: readonly string[]): string {
+/** A command, and the command line that it is known by. */
+interface TriedCommand {
+  readonly command: Command
+  readonly name: string
+}
+
+function triedCommand(program: Command, argv: readonly string[]): TriedCommand {
   const names = ['evroute']
   let command = program
   for (const argument of argv) {
@@ -57,18 +62,28 @@ function helpOf(program: Command, argv: readonly string[]): string {
     names.push(argument)
     command = next
   }
-  return `${names.join(' ')} --help`
+  return { command, name: names.join(' ') }
 }
 
-function usageError(error: CommanderError, help: string): EvrouteError {
+function usageError(error: CommanderError, { command, name }: TriedCommand): EvrouteError {
   // Commander shows its general help here, which says nothing about what is wrong.
   const isUnknownTopic = error.code === 'commander.help'
   const text = isUnknownTopic ? 'Cannot help with this: there is no such command' : error.message
-  const [message = '', suggestion] = text.replace(/^error: /, '').split('\n')
+  const [first = '', suggestion] = text.replace(/^error: /, '').split('\n')
+  const message = first.replace(/\.$/, '')
+  const isTooMany = error.code === 'commander.excessArguments'
   return new EvrouteError({
     code: 'invalid_usage',
-    message: message.replace(/\.$/, ''),
-    hint: suggestion?.replace(/^\((.*)\)$/, '$1') ?? `See \`${help}\`.`,
+    message: isTooMany ? `${message}: ${unexpectedArguments(command)}` : message,
+    hint: suggestion?.replace(/^\((.*)\)$/, '$1') ?? `See \`${name} --help\`.`,
     cause: error,
   })
+}
+
+/** What was given after the arguments that a command takes. */
+function unexpectedArguments({ args, registeredArguments }: Command): string {
+  return args
+    .slice(registeredArguments.length)
+    .map((argument) => JSON.stringify(argument))
+    .join(' ')
 }

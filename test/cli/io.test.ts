@@ -11,7 +11,8 @@ class SlowStream extends CapturedStream {
 }
 
 function ioOf(stdout: CapturedStream, stop: AbortSignal): Io {
-  return { stdin: process.stdin, stdout, stderr: new CapturedStream(), env: {}, stop }
+  const stderr = new CapturedStream()
+  return { stdin: process.stdin, stdout, stderr, env: {}, stop, interrupted: stop }
 }
 
 describe('writeData', () => {
@@ -71,6 +72,7 @@ describe('processIo', () => {
       code: 'cannot_write_file',
       message: 'Cannot write the output: no space left',
     })
+    expect(io.interrupted.aborted).toBe(false)
   })
 
   test('takes the first signal as a wish to end, and lets go of the handlers', () => {
@@ -79,6 +81,7 @@ describe('processIo', () => {
     process.emit('SIGTERM', 'SIGTERM')
     io.release()
     expect(io.stop.reason).toBe('SIGTERM')
+    expect(io.interrupted.reason).toBe('SIGTERM')
     expect(process.listenerCount('SIGTERM')).toBe(before)
   })
 })

@@ -51,6 +51,11 @@ describe('main', () => {
 
   test.each([
     [['lsten'], "unknown command 'lsten'", 'Did you mean listen?'],
+    [
+      ['config', 'a b', '--config', 'x', 'c'],
+      'but got 2: "a b" "c"',
+      'See `evroute config --help`',
+    ],
     [['send', 'track', '--evnt', 'x'], "unknown option '--evnt'", 'Did you mean --event?'],
     [['listen', '--prot', '1'], "unknown option '--prot'", 'Did you mean --port?'],
     [

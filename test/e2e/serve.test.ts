@@ -167,12 +167,19 @@ describe('serve', () => {
   test('ends with 2 for a configuration that cannot be used, and names all that is wrong', async () => {
     const { path, document } = await initialised('http://10.0.0.5/hook')
     await writeFile(path, JSON.stringify({ ...document, limits: { pendingDeliverys: 1 } }))
-    const { code, stdout, stderr } = await runBinary(['serve', '--config', path, '--json'])
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    const { error } = JSON.parse(stderr) as { error: { code: string; message: string } }
+    const { code, records, stderr } = await runBinary(['serve', '--config', path, '--json'])
+    expect(code).toBe(2)
+    const { error } = JSON.parse(stderr) as { error: { code: string; problems: object } }
     expect(error.code).toBe('invalid_setting')
-    expect(error.message).toContain('Did you mean "pendingDeliveries"?')
-    expect(error.message).toContain('network.allow')
+    const problems = [
+      {
+        path: 'destinations[0].endpoints[0].url',
+        message: expect.stringContaining('network.allow') as string,
+      },
+      { path: 'limits.pendingDeliverys', hint: 'Did you mean "pendingDeliveries"?' },
+    ]
+    expect(error.problems).toMatchObject(problems)
+    expect(records).toMatchObject(problems)
   })
 
   test('ends with 7 without a configuration, and says how to make one', async () => {

@@ -80,7 +80,8 @@ export class RunningCommand {
   readonly stdout: CapturedStream
   readonly stderr: CapturedStream
   readonly ended: Promise<Finished>
-  readonly #stop = new AbortController()
+  readonly #interruption = new AbortController()
+  readonly #outputGone = new AbortController()
   readonly #hangUps = new EventEmitter()
 
   constructor(argv: readonly string[], settings: RunSettings = {}) {
@@ -92,7 +93,9 @@ export class RunningCommand {
       this.#hangUps.on('SIGHUP', listener)
       return () => this.#hangUps.off('SIGHUP', listener)
     }
-    const io = { stdin, stdout, stderr, env, stop: this.#stop.signal, onHangUp }
+    const interrupted = this.#interruption.signal
+    const stop = AbortSignal.any([interrupted, this.#outputGone.signal])
+    const io = { stdin, stdout, stderr, env, stop, interrupted, onHangUp }
     this.ended = main(argv, io).then((code) => ({
       code,
       stdout: stdout.text,
@@ -110,9 +113,11 @@ export class RunningCommand {
     this.#hangUps.emit('SIGHUP')
   }
 
-  /** Does what a signal does. */
+  /** Does what a signal does, or output that cannot be written any more. */
   stop(reason: StopReason = 'SIGINT'): void {
-    this.#stop.abort(reason)
+    const isSignal = reason === 'SIGINT' || reason === 'SIGTERM'
+    const controller = isSignal ? this.#interruption : this.#outputGone
+    controller.abort(reason)
   }
 }
 

@@ -1,16 +1,12 @@
-import { readFile } from 'node:fs/promises'
 import { plainText } from '../../model/index.ts'
-import {
-  ConfigurationError,
-  readConfiguration,
-  type ConfigurationProblem,
-  type EffectiveSetting,
-} from '../../service/index.ts'
+import { jsonLog, lineLog, systemClock } from '../../runtime/index.ts'
+import type { EffectiveSetting } from '../../service/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
-import { columnsOf, padToColumns } from '../output/columns.ts'
+import { columnsOf, cutToColumns, padToColumns } from '../output/columns.ts'
 import { recordLine } from '../output/records.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
+import { readForCommand } from './read-for-command.ts'
 
 /** What is shown, and how. */
 export interface ShowOptions {
@@ -29,42 +25,88 @@ export interface ShowOptions {
  */
 export async function showConfiguration(options: ShowOptions, io: Io): Promise<ExitCode> {
   const { path, json, color } = options
-  const outcome = await readConfiguration(path, {
-    env: io.env,
-    readFile: (file) => readFile(file, 'utf8'),
-  })
-  if (outcome.kind === 'invalid') {
-    if (json) await writeData(io, outcome.problems.map(problemRecord).join(''))
-    throw new ConfigurationError(path, outcome.problems)
-  }
-  const { settings } = outcome
+  const write = (line: string): void => void io.stderr.write(line)
+  const log = json ? jsonLog(write, systemClock) : lineLog(write)
+  const { settings } = await readForCommand({ path, json, log }, io)
+  // Where no person looks, lines may be of any length.
+  const columnsMax = io.stdout.isTTY === true ? io.stdout.columns : undefined
   await writeData(
     io,
     json
       ? settings.map((setting) => recordLine({ kind: 'setting', ...setting })).join('')
-      : settingsTable(settings, createStyle(wantsColor(io, io.stdout, color))),
+      : settingsTable(settings, {
+          style: createStyle(wantsColor(io, io.stdout, color)),
+          columnsMax: columnsMax ?? Infinity,
+        }),
   )
   return exitCodes.ok
 }
 
-function problemRecord({ path, message, hint }: ConfigurationProblem): string {
-  return recordLine({ kind: 'problem', path, message, hint: hint ?? null })
+/** How a table is shown. */
+interface TableView {
+  readonly style: Style
+  /** As wide as its lines may be. */
+  readonly columnsMax: number
 }
 
-function settingsTable(settings: readonly EffectiveSetting[], style: Style): string {
+/** The columns of the table, from left to right. */
+const columnNames = ['path', 'value', 'origin'] as const
+
+type Widths = Readonly<Record<(typeof columnNames)[number], number>>
+
+const gapWidth = 2
+
+/** What gets narrower where there is no room, in this order, and down to how many columns. */
+const concessions: readonly (readonly [keyof Widths, number])[] = [
+  ['value', 16],
+  ['origin', 12],
+  ['path', 24],
+  ['value', 8],
+  ['origin', 7],
+  ['path', 12],
+]
+
+function settingsTable(
+  settings: readonly EffectiveSetting[],
+  { style, columnsMax }: TableView,
+): string {
   const rows = settings.map(({ path, value, origin }) => ({
     path: plainText(path),
     value: plainText(value === null ? 'none' : shown(value)),
     origin: plainText(origin),
   }))
-  const pathWidth = Math.max(...rows.map(({ path }) => columnsOf(path)))
-  const valueWidth = Math.max(...rows.map(({ value }) => columnsOf(value)))
+  const widest = (name: keyof Widths): number =>
+    Math.max(...rows.map((row) => columnsOf(row[name])))
+  const wanted = { path: widest('path'), value: widest('value'), origin: widest('origin') }
+  const widths = fit(wanted, columnsMax)
+  const cell = (text: string, width: number): string =>
+    padToColumns(cutToColumns(text, width), width)
   return rows
-    .map(
-      ({ path, value, origin }) =>
-        `${style.name(padToColumns(path, pathWidth))}  ${padToColumns(value, valueWidth)}  ${style.faint(origin)}\n`,
-    )
+    .map(({ path, value, origin }) => {
+      const cells = [
+        style.name(padToColumns(cutFront(path, widths.path), widths.path)),
+        cell(value, widths.value),
+        style.faint(cutToColumns(origin, widths.origin)),
+      ]
+      return `${cells.join(' '.repeat(gapWidth))}\n`
+    })
     .join('')
+}
+
+function fit(wanted: Widths, columnsMax: number): Widths {
+  const widths = { ...wanted }
+  for (const [name, width] of concessions) {
+    const total = columnNames.reduce((sum, each) => sum + widths[each] + gapWidth, -gapWidth)
+    const excess = Math.max(total - columnsMax, 0)
+    widths[name] = Math.min(widths[name], Math.max(width, widths[name] - excess))
+  }
+  return widths
+}
+
+/** A path says most at its end. */
+function cutFront(path: string, columnsMax: number): string {
+  const reversed = (text: string): string => Array.from(text).reverse().join('')
+  return reversed(cutToColumns(reversed(path), columnsMax))
 }
 
 function shown(value: EffectiveSetting['value']): string {

@@ -1,4 +1,5 @@
 import { EvrouteError, messageOf } from '../../model/index.ts'
+import type { ConfigurationError } from '../../service/index.ts'
 import type { Io } from '../io.ts'
 import { createStyle, wantsColor, type Style } from './style.ts'
 
@@ -13,10 +14,23 @@ export function writeError(
   )
 }
 
-/** An error as one line of JSON, for programs. */
+/** An error as one line of JSON, for programs; with all that is wrong where it is a configuration. */
 export function errorRecord(error: unknown): string {
   const { code, message, hint } = partsOf(error)
-  return `${JSON.stringify({ error: { code, message, hint: hint ?? null } })}\n`
+  const record = { code, message, hint: hint ?? null }
+  return `${JSON.stringify({ error: isAboutConfiguration(error) ? { ...record, ...problemsOf(error) } : record })}\n`
+}
+
+/** Told by its name: the room that has the class is loaded by few commands. */
+function isAboutConfiguration(error: unknown): error is ConfigurationError {
+  return error instanceof EvrouteError && error.name === 'ConfigurationError'
+}
+
+function problemsOf({ summary, problems }: ConfigurationError): object {
+  return {
+    message: summary,
+    problems: problems.map(({ path, message, hint }) => ({ path, message, hint: hint ?? null })),
+  }
 }
 
 /** An error for a person: what could not be done, then what to do about it. */

@@ -1,19 +1,18 @@
-import { unwatchFile, watchFile } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { formatDuration, messageOf } from '../../model/index.ts'
-import { createRuntime, jsonLog, systemClock, type Log } from '../../runtime/index.ts'
+import { messageOf } from '../../model/index.ts'
+import { createRuntime, systemClock, type Log } from '../../runtime/index.ts'
 import {
-  checkEndpointNames,
   ConfigurationError,
   problemText,
-  readConfiguration,
+  readServiceConfiguration,
   Service,
   type Configuration,
-  type ConfigurationOutcome,
 } from '../../service/index.ts'
+import { readForCommand } from '../configuration/read-for-command.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
-import { writeData, type Io } from '../io.ts'
+import type { Io } from '../io.ts'
 import { recordLine } from '../output/records.ts'
+import { createAnnouncer, type Announcer } from './announcer.ts'
+import { watchFile } from './file-watch.ts'
 
 /** What `serve` is asked to do. */
 export interface ServeOptions {
@@ -25,120 +24,129 @@ export interface ServeOptions {
   readonly graceMs: number
 }
 
-/** How often the configuration file is looked at, in milliseconds. */
-const fileLookMs = 1_000
-
 /**
- * Runs the service of a configuration until it is to end, and follows the configuration.
+ * Runs the service of a configuration until it is to end, and follows the configuration. That nobody reads
+ * what it writes any more does not end it: those who post to it are others.
  *
  * @throws ConfigurationError; EvrouteError for a port, a file or a store that cannot be used, at the start
  * or later
  */
 export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
-  const { path, graceMs } = options
-  const log = jsonLog((line) => io.stderr.write(line), systemClock)
-  const failed = new AbortController()
-  const starting = start({ path, io, log, failed: (error) => failed.abort(error) })
-  const endFollowing = follow({ starting, path, io, log })
+  const announcer = createAnnouncer(options, io, options.json)
+  const reloads = new Reloads(options.path, io, announcer.log)
   try {
-    const service = await starting
-    try {
-      await tellReady(service, options, io)
-      await aborted(AbortSignal.any([io.stop, failed.signal]))
-    } finally {
-      await service.close(failed.signal.aborted ? 0 : graceMs)
-    }
+    // Before the file is read: what changes in between is read again.
+    await reloads.listen()
+    const { configuration } = await readForCommand({ ...options, log: announcer.log }, io)
+    await run(configuration, { options, io, announcer, reloads })
   } finally {
-    endFollowing()
+    reloads.end()
   }
-  failed.signal.throwIfAborted()
   return exitCodes.ok
 }
 
-async function start(parts: {
-  readonly path: string
-  readonly io: Io
-  readonly log: Log
-  readonly failed: (error: unknown) => void
-}): Promise<Service> {
-  const { path, io, log, failed } = parts
-  const configuration = valid(await read(path, io, log), path)
-  return Service.start({ configuration, runtime: createRuntime({ log }), failed })
-}
-
-async function read(path: string, io: Io, log: Log): Promise<ConfigurationOutcome> {
-  const outcome = await readConfiguration(path, {
-    env: io.env,
-    readFile: (file) => readFile(file, 'utf8'),
+async function run(
+  configuration: Configuration,
+  parts: {
+    readonly options: ServeOptions
+    readonly io: Io
+    readonly announcer: Announcer
+    readonly reloads: Reloads
+  },
+): Promise<void> {
+  const { options, io, announcer, reloads } = parts
+  const failed = new AbortController()
+  const service = await Service.start({
+    configuration,
+    runtime: createRuntime({ log: announcer.log }),
+    failed: (error) => failed.abort(error),
   })
-  if (outcome.kind === 'invalid') return outcome
-  const problems = await checkEndpointNames(outcome.configuration, { log })
-  return problems.length === 0 ? outcome : { kind: 'invalid', problems }
-}
-
-/** @throws ConfigurationError that tells all that is wrong */
-function valid(outcome: ConfigurationOutcome, path: string): Configuration {
-  if (outcome.kind === 'valid') return outcome.configuration
-  throw new ConfigurationError(path, outcome.problems)
-}
-
-async function tellReady(service: Service, options: ServeOptions, io: Io): Promise<void> {
-  const { url, port, admin } = service.address
-  if (options.json) {
-    const ready = { kind: 'ready', url, port, admin, inspector: null, pid: process.pid }
-    await writeData(io, recordLine(ready))
-    return
+  try {
+    tellReady(service, options, io)
+    announcer.serving(service.address)
+    reloads.follow(service)
+    await aborted(AbortSignal.any([io.interrupted, failed.signal]))
+    if (!failed.signal.aborted) announcer.ending()
+  } finally {
+    await service.close(failed.signal.aborted ? 0 : options.graceMs)
   }
-  const lines = [
-    `Serving ${options.path}`,
-    `  tracking API  ${url}/v1/batch`,
-    ...(admin === null ? [] : [`  admin API     ${admin}`]),
-    `Ctrl-C ends it: requests under way are given ${formatDuration(options.graceMs)}, the rest stays in the store`,
-  ]
-  io.stderr.write(`${lines.join('\n')}\n`)
+  announcer.ended(configuration.store)
+  failed.signal.throwIfAborted()
+}
+
+function tellReady({ address }: Service, { json }: ServeOptions, io: Io): void {
+  if (!json) return
+  const { url, port, admin } = address
+  const ready = { kind: 'ready', url, port, admin, inspector: null, pid: process.pid }
+  io.stdout.write(recordLine(ready))
 }
 
 /**
  * Reads the configuration again on SIGHUP and whenever its file changes; a bad one changes nothing. What
- * comes before the service has started is done afterwards.
+ * comes before there is a service is done once there is one.
  */
-function follow(parts: {
-  readonly starting: Promise<Service>
-  readonly path: string
-  readonly io: Io
-  readonly log: Log
-}): () => void {
-  const { starting, path, io, log } = parts
-  let reading = Promise.resolve()
-  const reload = async (): Promise<void> => {
-    const service = await starting.catch(() => undefined)
-    if (service === undefined) return
+class Reloads {
+  readonly #path: string
+  readonly #io: Io
+  readonly #log: Log
+  readonly #ends: (() => void)[] = []
+  #service: Service | undefined
+  #isWanted = false
+  #reading = Promise.resolve()
+
+  constructor(path: string, io: Io, log: Log) {
+    this.#path = path
+    this.#io = io
+    this.#log = log
+  }
+
+  /** Resolves once no change goes unnoticed. */
+  async listen(): Promise<void> {
+    const wanted = (): void => this.#want()
+    const endHangUps = this.#io.onHangUp?.(wanted)
+    if (endHangUps !== undefined) this.#ends.push(endHangUps)
+    this.#ends.push(await watchFile(this.#path, wanted, systemClock))
+  }
+
+  /** This is who follows the configuration. */
+  follow(service: Service): void {
+    this.#service = service
+    if (this.#isWanted) this.#want()
+  }
+
+  /** Reads no more. */
+  end(): void {
+    for (const end of this.#ends) end()
+  }
+
+  #want(): void {
+    const service = this.#service
+    this.#isWanted = true
+    if (service !== undefined) this.#reading = this.#reading.then(() => this.#reload(service))
+  }
+
+  async #reload(service: Service): Promise<void> {
+    const { env } = this.#io
+    const log = this.#log
     try {
-      const outcome = await read(path, io, log)
-      if (outcome.kind === 'invalid') {
-        for (const problem of outcome.problems) {
-          log.warn('the configuration is refused', { problem: problemText(problem) })
-        }
-        return
-      }
-      const changes = service.reconfigure(outcome.configuration)
+      const { configuration } = await readServiceConfiguration(this.#path, { env, log })
+      const changes = service.reconfigure(configuration)
       if (changes.length === 0) log.debug('the configuration is the same')
       for (const { setting, kind, effect } of changes) {
-        log.warn('the configuration changed', { setting, kind, effect })
+        log.info('the configuration changed', { setting, kind, effect })
       }
     } catch (error) {
-      log.warn('the configuration cannot be read', { error: messageOf(error) })
+      log.warn('the configuration is refused, the one before stays in force', {
+        file: this.#path,
+        problems: problemsText(error),
+      })
     }
   }
-  const queue = (): void => {
-    reading = reading.then(reload)
-  }
-  watchFile(path, { interval: fileLookMs }, queue)
-  const endHangUps = io.onHangUp?.(queue)
-  return () => {
-    unwatchFile(path, queue)
-    endHangUps?.()
-  }
+}
+
+function problemsText(error: unknown): string {
+  if (!(error instanceof ConfigurationError)) return messageOf(error)
+  return error.problems.map(problemText).join('; ')
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { columnsOf } from '../../../src/cli/output/columns.ts'
 import { run } from '../../support/io.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -19,7 +21,7 @@ const document = {
   ],
 }
 
-const env = { TOKEN: 'token-no-secret' }
+const env = { TOKEN: 'admin-token-no-secret' }
 
 async function written(content: unknown): Promise<string> {
   const folder = await temporaryFolder()
@@ -95,8 +97,47 @@ describe('config', () => {
         hint: null,
       },
     ])
-    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'invalid_setting' } })
+    expect(JSON.parse(stderr)).toEqual({
+      error: {
+        code: 'invalid_setting',
+        message: `Cannot use ${path}: 2 settings are wrong`,
+        hint: null,
+        problems: records.map(({ path: place, message, hint }) => ({ path: place, message, hint })),
+      },
+    })
   })
+
+  test('refuses what serve refuses: a name that leads to an address which is not public', async () => {
+    const destinations = [
+      { ...document.destinations[0], endpoints: [{ url: 'http://localhost:4100/' }] },
+    ]
+    const path = await written({ ...document, network: {}, destinations })
+    const { code, stdout, stderr } = await run(['config', '--config', path], { env })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('destinations[0].endpoints[0].url: Cannot send to localhost')
+  })
+
+  test('says that a folder is one', async () => {
+    const folder = await temporaryFolder()
+    expect(await run(['config', '--config', folder])).toMatchObject({
+      code: 7,
+      stderr: `evroute: Cannot read ${folder}: it is a folder. Name a file in it, such as ${join(folder, 'evroute.config.json')}.\n`,
+    })
+  })
+
+  test.each([60, 40])(
+    'fits a row in a line of %i columns, and cuts nothing else',
+    async (columns) => {
+      const path = await written({ ...document, store: `sqlite:./${'long-'.repeat(20)}.db` })
+      const argv = ['config', '--config', path]
+      const { stdout } = await run(argv, { env, isTTY: true, columns })
+      const rows = stripVTControlCharacters(stdout).trimEnd().split('\n')
+      expect(Math.max(...rows.map(columnsOf))).toBeLessThanOrEqual(columns)
+      expect(rows.find((row) => row.startsWith('store'))).toContain('…')
+      expect(rows.some((row) => /^…\S*\.url +http:/.test(row))).toBe(true)
+      expect((await run(argv, { env })).stdout).not.toContain('…')
+    },
+  )
 
   test('strips what a terminal would obey', async () => {
     const path = await written({ ...document, store: 'sqlite:/tmp/\u001b[2Ja.db' })
@@ -117,7 +158,7 @@ describe('config', () => {
     const path = join(await temporaryFolder(), 'evroute.config.json')
     expect(await run(['config', '--config', path])).toMatchObject({
       code: 7,
-      stderr: `evroute: Cannot read ${path}: there is no such file. Make one with \`evroute init\`, or name it with --config.\n`,
+      stderr: `evroute: Cannot read ${path}: there is no such file. Make one with \`evroute init\`, or name another file.\n`,
     })
   })
 })

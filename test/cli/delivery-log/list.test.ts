@@ -36,6 +36,7 @@ function contextOf(log: DeliveryLog, stdout: CapturedStream, stop = new AbortCon
     stderr: new CapturedStream(),
     env: {},
     stop: stop.signal,
+    interrupted: stop.signal,
   }
   const context: LogContext = { log, place: 'store', io, nowMs, view: { json: true, color: false } }
   return context

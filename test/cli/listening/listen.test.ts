@@ -39,7 +39,15 @@ interface Listening {
 async function listening(changes: Partial<ListenOptions> = {}): Promise<Listening> {
   const [stdout, stderr] = [new SlowStream(), new CapturedStream()]
   const controller = new AbortController()
-  const io: Io = { stdin: process.stdin, stdout, stderr, env: {}, stop: controller.signal }
+  const { signal } = controller
+  const io: Io = {
+    stdin: process.stdin,
+    stdout,
+    stderr,
+    env: {},
+    stop: signal,
+    interrupted: signal,
+  }
   const ended = listen({ ...options, ...changes }, io)
   const told = changes.json === false ? stderr : stdout
   const [url] = await told.matching(/http:\/\/127\.0\.0\.1:\d+/)

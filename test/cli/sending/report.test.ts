@@ -180,7 +180,7 @@ describe('a slow reader of stdout', () => {
     const stdout = new EagerStream()
     const stderr = new CapturedStream()
     const stop = new AbortController().signal
-    const io = { stdin: process.stdin, stdout, stderr, env: {}, stop }
+    const io = { stdin: process.stdin, stdout, stderr, env: {}, stop, interrupted: stop }
     const report = new Report(io, await readSendingOptions({ json: true }, io), () => 0)
     report.rejected({ line: 1 }, { code: 'invalid_json', message: '' })
     await new Promise((resolve) => setImmediate(resolve))

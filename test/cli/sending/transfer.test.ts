@@ -158,7 +158,14 @@ describe('a transfer that fails inside', () => {
     }
     const stderr = new CapturedStream()
     const stop = new AbortController().signal
-    const io = { stdin: process.stdin, stdout: new CapturedStream(), stderr, env: {}, stop }
+    const io = {
+      stdin: process.stdin,
+      stdout: new CapturedStream(),
+      stderr,
+      env: {},
+      stop,
+      interrupted: stop,
+    }
     const options = await readSendingOptions({ to: [endpoint.url], flushAt: 1 }, io)
     expect(await transfer({ io, options, rows: source() })).toBe(1)
     expect(stderr.text).toContain('Something went wrong inside evroute: TypeError: worn out')

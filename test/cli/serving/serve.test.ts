@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { documentFor } from '../../service/running-service.ts'
@@ -20,13 +21,75 @@ async function configured() {
 describe('serve', () => {
   test('says to a person where it can be reached', async () => {
     const { path } = await configured()
-    const command = start(['serve', '--config', path, '--grace', '2s'])
+    const command = start(['serve', '--config', path, '--grace', '2s'], { isTTY: true })
     await command.stderr.matching(/Ctrl-C ends it: requests under way are given 2s/)
     command.stop()
     const { code, stdout, stderr } = await command.ended
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+    expect(stderr.startsWith(`Serving ${path}\n`)).toBe(true)
+    expect(stderr).toMatch(/\nEnding: .*; Ctrl-C again ends it at once\nEnded: .*store\.db\n$/)
     expect(stderr).toMatch(/^ {2}tracking API {2}http:\/\/127\.0\.0\.1:\d+\/v1\/batch$/m)
     expect(stderr).toMatch(/^ {2}admin API {5}http:\/\/127\.0\.0\.1:\d+$/m)
+  })
+
+  test.each([[[]], [['--json']]])(
+    'says the same to a program with %j, all in JSON',
+    async (flags) => {
+      const { path, store } = await configured()
+      const command = start(['serve', '--config', path, '--grace', '2s', ...flags])
+      await command.stderr.matching(/"serving"/)
+      command.stop()
+      const { code, stderr } = await command.ended
+      expect(code).toBe(0)
+      const lines = stderr.trimEnd().split('\n')
+      expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+        {
+          level: 'info',
+          message: 'serving',
+          file: path,
+          url: expect.stringMatching(/^http/) as string,
+          admin: expect.stringMatching(/^http/) as string,
+        },
+        { level: 'info', message: 'ending, at once with another signal', graceMs: 2_000 },
+        { level: 'info', message: 'ended', store: `sqlite:${store}` },
+      ])
+    },
+  )
+
+  test('goes on when nobody reads what it writes, and ends with 0 on a signal', async () => {
+    const { path } = await configured()
+    const command = start(['serve', '--config', path, '--json'])
+    const { url } = await command.stdout.record('ready')
+    command.stop('output_closed')
+    await nextTurn()
+    expect((await fetch(`${String(url)}/healthz`)).status).toBe(200)
+    command.stop('SIGTERM')
+    expect(await command.ended).toMatchObject({ code: 0 })
+  })
+
+  test('tells all that is wrong in records, as config does', async () => {
+    const { path, document } = await configured()
+    await writeFile(path, JSON.stringify({ ...document, store: 7, limits: 7 }))
+    const { code, records, stderr } = await start(['serve', '--config', path, '--json']).ended
+    expect(code).toBe(2)
+    expect(records).toMatchObject([
+      { kind: 'problem', path: 'limits' },
+      { kind: 'problem', path: 'store' },
+    ])
+    expect(JSON.parse(stderr)).toMatchObject({
+      error: { code: 'invalid_setting', problems: [{ path: 'limits' }, { path: 'store' }] },
+    })
+  })
+
+  test('logs a change that was wanted as information', async () => {
+    const { path, document } = await configured()
+    const command = start(['serve', '--config', path, '--json'])
+    await command.stdout.record('ready')
+    await writeFile(path, JSON.stringify({ ...document, limits: { eventsPerSecond: 7 } }))
+    await command.hangUp()
+    await command.stderr.matching(/"level":"info","message":"the configuration changed"/)
+    command.stop()
+    expect(await command.ended).toMatchObject({ code: 0 })
   })
 
   test('ends with 7 when its store fails, and says why', async () => {
@@ -62,10 +125,14 @@ describe('serve', () => {
     const { path, document } = await configured()
     const command = start(['serve', '--config', path, '--json'])
     await command.stdout.record('ready')
-    await writeFile(path, '{"sources": [')
-    await command.stderr.matching(
-      /"the configuration is refused","problem":"Cannot read it as JSON/,
-    )
+    await writeFile(path, '{"sources": [], "store": 7}')
+    const [line = ''] = await command.stderr.matching(/.*"the configuration is refused.*\n/)
+    expect(JSON.parse(line)).toMatchObject({
+      level: 'warn',
+      message: 'the configuration is refused, the one before stays in force',
+      file: path,
+      problems: expect.stringMatching(/^sources: Cannot use .*; store: Cannot use 7/) as string,
+    })
     await writeFile(path, JSON.stringify(document, null, 2))
     await command.stderr.matching(/"the configuration is the same"/)
     command.stop()

@@ -1,0 +1,74 @@
+import { formatDuration, plainText } from '../../model/index.ts'
+import { jsonLog, lineLog, systemClock, type Log } from '../../runtime/index.ts'
+import type { ServiceAddress } from '../../service/index.ts'
+import type { Io } from '../io.ts'
+
+/** Tells on stderr what a service does. */
+export interface Announcer {
+  /** Where rooms say what they do. */
+  readonly log: Log
+  /** It accepts requests. */
+  readonly serving: (address: ServiceAddress) => void
+  /** A signal asked it to end. */
+  readonly ending: () => void
+  /** It has ended; what was not delivered is in that store. */
+  readonly ended: (store: string) => void
+}
+
+/** What is said of a service. */
+export interface AnnouncedService {
+  /** Its configuration file. */
+  readonly path: string
+  /** Time that requests under way are given at the end, in milliseconds. */
+  readonly graceMs: number
+}
+
+/**
+ * Everything is for one reader: lines of text where a person looks at a terminal, else one JSON object a
+ * line.
+ *
+ * @param json - whether a program was announced to read the output, whatever it is
+ */
+export function createAnnouncer(
+  service: AnnouncedService,
+  { stderr }: Pick<Io, 'stderr'>,
+  json: boolean,
+): Announcer {
+  const write = (line: string): void => void stderr.write(line)
+  return stderr.isTTY === true && !json ? forPerson(service, write) : forProgram(service, write)
+}
+
+function forPerson({ path, graceMs }: AnnouncedService, write: (line: string) => void): Announcer {
+  const grace = formatDuration(graceMs)
+  return {
+    log: lineLog(write),
+    serving: ({ url, admin }) => {
+      const lines = [
+        `Serving ${plainText(path)}`,
+        `  tracking API  ${url}/v1/batch`,
+        ...(admin === null ? [] : [`  admin API     ${admin}`]),
+        `Ctrl-C ends it: requests under way are given ${grace}, the rest stays in the store`,
+      ]
+      write(`${lines.join('\n')}\n`)
+    },
+    ending: () =>
+      write(`Ending: requests under way are given ${grace}; Ctrl-C again ends it at once\n`),
+    ended: (store) => write(`Ended: ${whatStays(store)}\n`),
+  }
+}
+
+function whatStays(store: string): string {
+  return store === 'memory:'
+    ? 'what was not delivered is gone with its store in memory'
+    : `what was not delivered stays in ${plainText(store)}`
+}
+
+function forProgram({ path, graceMs }: AnnouncedService, write: (line: string) => void): Announcer {
+  const log = jsonLog(write, systemClock)
+  return {
+    log,
+    serving: ({ url, admin }) => log.info('serving', { file: path, url, admin }),
+    ending: () => log.info('ending, at once with another signal', { graceMs }),
+    ended: (store) => log.info('ended', { store }),
+  }
+}
