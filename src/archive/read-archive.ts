@@ -82,7 +82,7 @@ async function* readDay(folder: string, selection: ArchiveSelection): AsyncGener
 async function* readFile(path: string, selection: ArchiveSelection): AsyncGenerator<ArchivePart> {
   // Whatever else is there may never end, or never begin.
   if (!(await stat(path)).isFile()) throw new Error('It is not a file')
-  for await (const group of readRows(await openInput(path, noInput()))) {
+  for await (const group of readRows(await openInput(path, noInput()), rowBytesMax)) {
     const rows: JsonObject[] = []
     const problems: string[] = []
     for (const row of group) {
@@ -143,6 +143,9 @@ function isWanted(row: JsonObject, receivedAtMs: number, selection: ArchiveSelec
   if (types !== undefined && !types.some((wanted) => wanted === type)) return false
   return eventNames === undefined || (type === 'track' && eventNames.some((name) => name === event))
 }
+
+/** An event is larger than its call was: the service and the batch that it came in have added to it. */
+const rowBytesMax = 1024 * 1024
 
 /** Files are all there is to read. */
 async function* noInput(): AsyncGenerator<Uint8Array> {

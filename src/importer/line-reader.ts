@@ -4,20 +4,25 @@ import { badRow, parseRow, type Row } from './row.ts'
 
 const nothing = Buffer.alloc(0)
 
+/** How lines are read. */
+export interface LineReaderOptions {
+  /** Whether to read one line only, else all to the end of the text. */
+  readonly isSingle: boolean
+  /** A row with more bytes is a bad one; by default what a call may have. */
+  readonly rowBytesMax: number | undefined
+}
+
 /** Reads lines of NDJSON: each that is not blank is a row. */
 export class LineReader {
   readonly #held = new HeldText()
-  readonly #isSingle: boolean
+  readonly #options: LineReaderOptions
   #line: number
   #isClosed = false
 
-  /**
-   * @param line - the number of the line that comes first
-   * @param isSingle - whether to read that line only, else all to the end of the text
-   */
-  constructor(line: number, isSingle: boolean) {
+  /** @param line - the number of the line that comes first */
+  constructor(line: number, options: LineReaderOptions) {
     this.#line = line
-    this.#isSingle = isSingle
+    this.#options = options
   }
 
   /** The number of the line that is being read. */
@@ -43,11 +48,11 @@ export class LineReader {
   push(chunk: Buffer, rows: Row[]): number {
     let start = 0
     for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, start)) {
-      const row = parseRow(this.#held.complete(chunk.subarray(start, end)), this.#line)
+      const row = this.#rowOf(chunk.subarray(start, end))
       if (row !== undefined) rows.push(row)
       this.#line++
       start = end + 1
-      this.#isClosed = this.#isSingle
+      this.#isClosed = this.#options.isSingle
       if (this.#isClosed) return start
     }
     this.#held.append(chunk.subarray(start))
@@ -60,8 +65,12 @@ export class LineReader {
    * @param damage - why the text ends too early; a last row that cannot be used is part of that
    */
   end(rows: Row[], damage?: string): void {
-    const row = parseRow(this.#held.complete(nothing), this.#line)
+    const row = this.#rowOf(nothing)
     if (row?.kind === 'row' || (row !== undefined && damage === undefined)) rows.push(row)
     if (damage !== undefined) rows.push(badRow(this.#line, 'invalid_json', damage))
+  }
+
+  #rowOf(rest: Buffer): Row | undefined {
+    return parseRow(this.#held.complete(rest), this.#line, this.#options.rowBytesMax)
   }
 }

@@ -12,10 +12,15 @@ import type { Row } from './row.ts'
  * `integrations` are merged under each of its calls; where they stand after more than 4 MiB of calls
  * they are bad rows.
  *
+ * @param rowBytesMax - a line with more bytes is a bad row, 1 MiB at the most; by default what a call
+ * may have
  * @returns the rows in the order of the file, in groups as they become known
  */
-export async function* readRows(input: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Row[]> {
-  const reader = new RowReader()
+export async function* readRows(
+  input: AsyncIterable<Uint8Array>,
+  rowBytesMax?: number,
+): AsyncGenerator<readonly Row[]> {
+  const reader = new RowReader(rowBytesMax)
   for await (const part of inflate(input)) {
     const rows = part.kind === 'text' ? reader.push(part.bytes) : reader.end(part.message)
     if (rows.length > 0) yield rows

@@ -17,6 +17,12 @@ export class RowReader {
   #reader: Reader | undefined
   #undecided: Buffer = Buffer.alloc(0)
   #line = 1
+  readonly #rowBytesMax: number | undefined
+
+  /** @param rowBytesMax - a line with more bytes is a bad row; by default what a call may have */
+  constructor(rowBytesMax?: number) {
+    this.#rowBytesMax = rowBytesMax
+  }
 
   /** Bytes that are kept for the next chunk. */
   get bufferedBytes(): number {
@@ -69,7 +75,10 @@ export class RowReader {
     switch (format) {
       case 'line':
       case 'lines':
-        return new LineReader(this.#line, format === 'line')
+        return new LineReader(this.#line, {
+          isSingle: format === 'line',
+          rowBytesMax: this.#rowBytesMax,
+        })
       case 'document':
         return new DocumentReader(this.#line)
       case undefined:

@@ -45,13 +45,18 @@ export function badRow(line: number, code: RejectionCode, message: string): BadR
  * Reads the text of one row.
  *
  * @param line - the line on which the text begins; the row may begin further down
+ * @param bytesMax - a row with more bytes is a bad one; by default what a call may have
  * @returns undefined when the text is blank
  */
-export function parseRow({ bytes, isCut }: WholeText, line: number): Row | undefined {
+export function parseRow(
+  { bytes, isCut }: WholeText,
+  line: number,
+  bytesMax: number = limits.callBytesMax,
+): Row | undefined {
   const rowLine = line + leadingLines(bytes)
   const text = trimBlank(bytes)
-  if (isCut || text.length > limits.callBytesMax) {
-    const message = `A row may have ${limits.callBytesMax} bytes at most`
+  if (isCut || text.length > bytesMax) {
+    const message = `A row may have ${bytesMax} bytes at most`
     return badRow(rowLine, 'event_too_large', message)
   }
   if (text.length === 0) return undefined

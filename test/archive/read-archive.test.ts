@@ -56,6 +56,15 @@ describe('readArchive', () => {
     expect(await readAll()).toEqual({ ids: ['m_1', 'm_2'], problems: [] })
   })
 
+  test('has events that are larger than any call', async () => {
+    await put('b.ndjson', row('m_2', { properties: { text: 'x'.repeat(200_000) } }))
+    await put('c.ndjson', row('m_3', { properties: { text: 'x'.repeat(2_000_000) } }))
+    expect(await readAll()).toEqual({
+      ids: ['m_1', 'm_2'],
+      problems: [[join(dayOf(), 'c.ndjson'), 'line 1: A row may have 1048576 bytes at most']],
+    })
+  })
+
   test('tells of damage, and reads what is in front of it and in other files', async () => {
     const ruined = await put('3.gz', Buffer.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0, 7, 7, 7, 7))
     // All of the row is there, but not the end of its member.

@@ -58,6 +58,14 @@ describe('a replay of archived events', () => {
     })
   })
 
+  test('sends events that are as large as a call may be', async () => {
+    const { track, admin } = await startArchiving()
+    await track('m_1', undefined, { properties: { text: 'x'.repeat(32_600) } })
+    expect(await admin('/v1/replay', { all: true })).toMatchObject({
+      body: { events: 1, deliveries: 2, unreadable: 0 },
+    })
+  })
+
   test('selects by time, type and name', async () => {
     const { track, admin, clock } = await startArchiving()
     await track('m_1')
