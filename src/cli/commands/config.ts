@@ -21,7 +21,7 @@ export const addConfigCommand: AddCommand = (program, { io, end }) => {
     .summary('check and show the configuration of a service')
     .description(
       'Prints every setting that is in force and where it comes from: the file, a default, env:NAME or ' +
-        '@file. Secrets are masked. Of a file that cannot be used it tells all that is wrong.',
+        '@file. Secrets are masked. Of a file that `evroute serve` refuses it tells all that is wrong.',
     )
     .option('--config <file>', 'the configuration', defaultConfigurationPath)
     .option('--json', 'NDJSON records on stdout')

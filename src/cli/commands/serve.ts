@@ -17,7 +17,8 @@ Examples:
   evroute serve --config /etc/evroute/evroute.config.json --json
 
 The configuration is read again on SIGHUP and when its file changes; one that cannot be used is refused
-and the old one stays in force. The log is on stderr, one JSON object a line.
+and the old one stays in force. What it does is told on stderr: in lines of text on a terminal, else, and
+with --json, in one JSON object a line. It goes on when nobody reads that any more.
 
 Exit codes: 0 ended by SIGINT or SIGTERM, 2 the configuration cannot be used, 7 a port, a file or the
 store cannot be used, at the start or later.`
@@ -37,7 +38,7 @@ export const addServeCommand: AddCommand = (program, { io, end }) => {
       'time for requests under way at the end (default: 5s)',
       durationFlagUpTo(graceMsMax),
     )
-    .option('--json', 'a ready record on stdout')
+    .option('--json', 'a ready record, or what is wrong, on stdout')
     .option('--no-color', 'no colours')
     .addHelpText('after', examples)
   command.action(async () => {

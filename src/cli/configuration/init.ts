@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { lstat, mkdir, rm, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { access, lstat, mkdir, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { EvrouteError, messageOf, plainText, systemCode } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
 import { recordLine } from '../output/records.ts'
 import { defaultConfigurationPath } from './path.ts'
-import { nextSteps, secretsFolderName, starterConfiguration } from './starter.ts'
+import { installedSchema, nextSteps, secretsFolderName, starterConfiguration } from './starter.ts'
 
 /** What a starter is made of. */
 export interface InitOptions {
@@ -35,7 +35,12 @@ interface NewFile {
 export async function init({ path, force, json }: InitOptions, io: Io): Promise<ExitCode> {
   const folder = dirname(path)
   const secretsFolder = join(folder, secretsFolderName)
-  const files = starterFiles(path, secretsFolder)
+  const configuration = { ...starterConfiguration, ...(await schemaFor(folder)) }
+  const files = [
+    ...secretFiles(secretsFolder),
+    // Last, so that there is no configuration without its secrets.
+    { path, text: `${JSON.stringify(configuration, null, 2)}\n`, isSecret: false },
+  ]
   // The configuration is looked for first: its name says most.
   if (!force) await refuseReplacing(files.toReversed())
   for (const file of files) await writeNew(file, force)
@@ -53,7 +58,7 @@ export async function init({ path, force, json }: InitOptions, io: Io): Promise<
   return exitCodes.ok
 }
 
-function starterFiles(path: string, secretsFolder: string): readonly NewFile[] {
+function secretFiles(secretsFolder: string): readonly NewFile[] {
   const secret = (name: string, value: string): NewFile => ({
     path: join(secretsFolder, name),
     text: `${value}\n`,
@@ -64,9 +69,28 @@ function starterFiles(path: string, secretsFolder: string): readonly NewFile[] {
     secret('write-key', `wk_${randomText(18)}`),
     secret('shared-secret', randomText(32)),
     secret('admin-token', randomText(32)),
-    // Last, so that there is no configuration without its secrets.
-    { path, text: `${JSON.stringify(starterConfiguration, null, 2)}\n`, isSecret: false },
   ]
+}
+
+/** Where editors find the schema: in the package of the project that the folder is in, as Node finds it. */
+async function schemaFor(folder: string): Promise<{ readonly $schema?: string }> {
+  const from = resolve(folder)
+  for (let above = from; ; above = dirname(above)) {
+    const schema = join(above, installedSchema)
+    if (await isThere(schema)) {
+      const path = relative(from, schema).split(sep).join('/')
+      return { $schema: path.startsWith('.') ? path : `./${path}` }
+    }
+    // Not installed yet: then it will most likely be beside the configuration.
+    if (above === dirname(above)) return {}
+  }
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
 }
 
 function randomText(bytes: number): string {

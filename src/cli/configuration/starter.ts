@@ -1,9 +1,12 @@
 /** The folder beside a configuration that keeps its secrets. */
 export const secretsFolderName = 'evroute.secrets'
 
+/** The schema of an installed package, relative to the folder that has it. */
+export const installedSchema = 'node_modules/evroute/dist/evroute.config.schema.json'
+
 /** A starter configuration: one source, and one destination where `evroute listen` listens. */
 export const starterConfiguration: Readonly<Record<string, unknown>> = Object.freeze({
-  $schema: './node_modules/evroute/dist/evroute.config.schema.json',
+  $schema: `./${installedSchema}`,
   listen: { host: '127.0.0.1', port: 4_000 },
   admin: { port: 4_001, token: `@${secretsFolderName}/admin-token` },
   store: 'sqlite:./evroute.db',

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import type { Clock, Timer } from '../../runtime/index.ts'
 
 /** How often a file is looked at, in milliseconds. */
@@ -37,8 +37,10 @@ export async function watchFile(
 /** What differs after each change of a file; undefined while there is none. */
 async function versionOf(path: string): Promise<string | undefined> {
   try {
-    const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true })
-    return [ino, size, mtimeNs, ctimeNs].join()
+    const file = await stat(path, { bigint: true })
+    // Two changes within a tick of the file system have the same time. What is in a pipe is read once only.
+    const text = file.isFile() ? await readFile(path, 'utf8') : ''
+    return `${file.ino} ${file.mtimeNs} ${text}`
   } catch {
     return undefined
   }

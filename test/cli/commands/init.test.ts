@@ -25,6 +25,13 @@ function textsIn(folder: string): Promise<readonly string[]> {
   )
 }
 
+/** The schema that a configuration names which is made in that folder. */
+async function schemaOf(folder: string): Promise<unknown> {
+  expect(await initIn(folder)).toMatchObject({ code: 0 })
+  const text = await readFile(configIn(folder), 'utf8')
+  return (JSON.parse(text) as Readonly<Record<string, unknown>>)['$schema']
+}
+
 describe('init', () => {
   test('writes a configuration that works on this machine with secrets beside it', async () => {
     const folder = await temporaryFolder()
@@ -102,6 +109,25 @@ describe('init', () => {
     const [, command = ''] = /evroute (serve --config .*)\n/.exec(stdout) ?? []
     const shown = await promisify(execFile)('bash', ['-c', `printf '%s\\n' ${command}`])
     expect(shown.stdout).toBe(`serve\n--config\n${configIn(folder)}\n`)
+  })
+
+  test.each([
+    ['beside the configuration', '.', './node_modules'],
+    ['above it', 'staging/eu', '../../node_modules'],
+  ])('names the schema of the package that is installed %s', async (_name, place, schema) => {
+    const project = await temporaryFolder()
+    const installed = join(project, 'node_modules', 'evroute', 'dist')
+    await mkdir(installed, { recursive: true })
+    await writeFile(join(installed, 'evroute.config.schema.json'), '{}')
+    expect(await schemaOf(join(project, place))).toBe(
+      `${schema}/evroute/dist/evroute.config.schema.json`,
+    )
+  })
+
+  test('names the schema that will be there where the package is not installed yet', async () => {
+    expect(await schemaOf(await temporaryFolder())).toBe(
+      './node_modules/evroute/dist/evroute.config.schema.json',
+    )
   })
 
   test('replaces nothing, whichever of the files is there', async () => {

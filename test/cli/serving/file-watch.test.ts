@@ -1,0 +1,58 @@
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { fileLookMs, watchFile } from '../../../src/cli/serving/file-watch.ts'
+import { ManualClock } from '../../../src/runtime/index.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+/** A file that is watched, and how often a change was told. */
+async function watched() {
+  const path = join(await temporaryFolder(), 'evroute.config.json')
+  await writeFile(path, 'one')
+  const clock = new ManualClock(0)
+  let changes = 0
+  const changed = (): void => {
+    changes += 1
+  }
+  const end = await watchFile(path, changed, clock)
+  onTestFinished(end)
+  /** The changes so far, once somebody has looked again. */
+  const changesNow = async (): Promise<number> => {
+    const due = clock.nextDueMs()
+    await clock.advance(fileLookMs)
+    await expect.poll(() => clock.nextDueMs()).not.toBe(due)
+    return changes
+  }
+  return { path, clock, end, changesNow }
+}
+
+test('a file that stays as it is has no change', async () => {
+  const { changesNow } = await watched()
+  expect(await changesNow()).toBe(0)
+})
+
+test('a change before anybody looks is told, and so is each that follows, once', async () => {
+  const { path, changesNow } = await watched()
+  await writeFile(path, 'two')
+  expect(await changesNow()).toBe(1)
+  expect(await changesNow()).toBe(1)
+  await writeFile(`${path}.next`, 'two')
+  await rename(`${path}.next`, path)
+  expect(await changesNow()).toBe(2)
+})
+
+test('that a file goes is a change, and that it comes back', async () => {
+  const { path, changesNow } = await watched()
+  await rm(path)
+  expect(await changesNow()).toBe(1)
+  expect(await changesNow()).toBe(1)
+  await writeFile(path, 'one')
+  expect(await changesNow()).toBe(2)
+})
+
+test('nothing is told once it is ended, nor looked for', async () => {
+  const { path, clock, end } = await watched()
+  await writeFile(path, 'two')
+  end()
+  expect(clock.nextDueMs()).toBeUndefined()
+})
