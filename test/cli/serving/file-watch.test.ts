@@ -18,9 +18,8 @@ async function watched() {
   onTestFinished(end)
   /** The changes so far, once somebody has looked again. */
   const changesNow = async (): Promise<number> => {
-    const due = clock.nextDueMs()
     await clock.advance(fileLookMs)
-    await expect.poll(() => clock.nextDueMs()).not.toBe(due)
+    await expect.poll(() => clock.nextDueMs()).toBe(clock.nowMs() + fileLookMs)
     return changes
   }
   return { path, clock, end, changesNow }
