@@ -11,6 +11,7 @@ import type { MemberTest, ValueTest } from './value-test.ts'
  * A predicate may name the type of value that it is made for.
  */
 export type ValuePredicate = {
+  /** Whether a value will do. */
   // A method's parameter may be narrower than the value, a function's not.
   accepts(value: JsonValue): unknown
 }['accepts']

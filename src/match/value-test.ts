@@ -21,7 +21,11 @@ export type ValueTest = { readonly text: string } & (
       readonly highest: Bound | undefined
     }
   | { readonly kind: 'equal'; readonly value: string | number | boolean | null }
-  | { readonly kind: 'accepted'; readonly accepts: (value: JsonValue) => boolean }
+  | {
+      readonly kind: 'accepted'
+      /** Whether a value will do; never throws. */
+      readonly accepts: (value: JsonValue) => boolean
+    }
   | { readonly kind: 'items'; readonly items: readonly ValueTest[] }
   | { readonly kind: 'members'; readonly members: readonly MemberTest[] }
 )
