@@ -138,6 +138,21 @@ describe('serve', () => {
     expect((await post(url, writeKey, 'm_1')).status).toBe(403)
   })
 
+  test('goes on when those who read its output went away', async () => {
+    const endpoint = await TestEndpoint.start()
+    const { path, document, writeKey } = await initialised(endpoint.url)
+    const { service, url } = await serving(path)
+    service.closeOutput()
+    const sources = [{ id: 'website', writeKeys: [writeKey, 'wk_example_next'] }]
+    await writeFile(path, JSON.stringify({ ...document, sources }))
+    // It logs that it follows, and that nobody reads it.
+    const status = async () => (await post(url, 'wk_example_next', 'm_1')).status
+    await expect.poll(status, { timeout: 20_000 }).toBe(200)
+    await endpoint.received(1)
+    service.signal('SIGTERM')
+    expect(await service.ended).toMatchObject({ code: 0, signal: null })
+  })
+
   test('ends with 0 on SIGTERM, returns what is under way, and delivers it the next time', async () => {
     const endpoint = await TestEndpoint.start(['hang', 200])
     const { path, writeKey } = await initialised(endpoint.url)

@@ -51,6 +51,12 @@ export class TestProcess {
     this.#child.stdout.destroy()
   }
 
+  /** Goes away as a reader of all that the program writes. */
+  closeOutput(): void {
+    this.#child.stdout.destroy()
+    this.#child.stderr.destroy()
+  }
+
   async #end(): Promise<Exited> {
     const [code, signal] = (await once(this.#child, 'close')) as [
       number | null,
