@@ -7,6 +7,7 @@ export { queueStates, type QueueState } from './metrics/queue-states.ts'
 export type {
   AdminApiOptions,
   DestinationState,
+  EndpointState,
   ReplayCounts,
   ReplayOutcome,
   ReplayRequest,

@@ -21,7 +21,7 @@ import {
   type ConfigurationChange,
   type ConfiguredSource,
 } from './configuration/index.ts'
-import { DestinationBoard } from './destination-board.ts'
+import { destinationStates } from './destination-states.ts'
 import { PendingCount } from './pending-count.ts'
 import { Pipeline } from './pipeline.ts'
 import { Readiness } from './readiness.ts'
@@ -55,7 +55,6 @@ export class Service implements AsyncDisposable {
   readonly #runtime: Runtime
   readonly #pipeline: Pipeline
   readonly #metrics: Metrics
-  readonly #board = new DestinationBoard()
   readonly #pending = new PendingCount()
   readonly #archives: Archives
   readonly #replay: ArchiveReplay
@@ -112,7 +111,7 @@ export class Service implements AsyncDisposable {
       runtime: this.#runtime,
       ending: this.#ending.signal,
     })
-    this.#watchDestinations()
+    this.#metrics.configured(this.#configuration.destinations)
   }
 
   /**
@@ -159,7 +158,7 @@ export class Service implements AsyncDisposable {
     if (isAbout(changes, /^retention\./)) this.#pipeline.replaceRetention(configuration.retention)
     if (isAbout(changes, /^(destinations|network)\.|^retention\.messageIds$/)) {
       this.#pipeline.replaceDestinations(configuration.destinations, this.#guard)
-      this.#watchDestinations()
+      this.#metrics.configured(this.#configuration.destinations)
     }
     return changes
   }
@@ -228,7 +227,10 @@ export class Service implements AsyncDisposable {
         },
       },
       ledger: () => this.#store.ledger(),
-      destinations: () => this.#board.states(this.#store),
+      destinations: () => {
+        const knowledge = { store: this.#store, breakers: this.#metrics.breakers }
+        return destinationStates(this.#configuration.destinations, knowledge)
+      },
       replay: (request, signal) => this.#replay.run(request, signal),
       ready: () => this.#readiness.reasons(),
       metrics: this.#metrics,
@@ -276,12 +278,6 @@ export class Service implements AsyncDisposable {
     this.#planLook()
   }
 
-  #watchDestinations(): void {
-    const { destinations } = this.#configuration
-    this.#metrics.configured(destinations)
-    this.#board.configure(destinations)
-  }
-
   #observer({ observer }: Runtime): Runtime['observer'] {
     return {
       request: (record) => {
@@ -295,7 +291,6 @@ export class Service implements AsyncDisposable {
       },
       endpoint: (change) => {
         this.#metrics.endpoint(change)
-        this.#board.change(change)
         observer.endpoint(change)
       },
     }

@@ -1,4 +1,5 @@
 import { endpointName, type EndpointChange } from '../../model/index.ts'
+import type { EndpointState } from '../ports.ts'
 
 /** A configured destination and where it sends. */
 export interface EndpointNames {
@@ -23,33 +24,41 @@ export const breakerStates: readonly EndpointChange['state'][] = ['open', 'recov
 
 /** Remembers how the breakers of the configured endpoints stand; they begin closed. */
 export class BreakerBoard {
-  #states: ReadonlyMap<string, Map<string, EndpointChange['state']>> = new Map()
+  #changes: ReadonlyMap<string, Map<string, EndpointChange | undefined>> = new Map()
 
   /** Forgets the endpoints that are not there any more, and takes in new ones. */
   configure(destinations: readonly EndpointNames[]): void {
-    const before = this.#states
-    this.#states = new Map(
+    const before = this.#changes
+    this.#changes = new Map(
       destinations.map(({ id, endpoints }) => [
         id,
-        new Map(endpoints.map(({ url }) => [url, before.get(id)?.get(url) ?? 'closed'])),
+        new Map(endpoints.map(({ url }) => [url, before.get(id)?.get(url)])),
       ]),
     )
   }
 
   /** The breaker of an endpoint changed. */
-  change({ destinationId, url, state }: EndpointChange): void {
-    const endpoints = this.#states.get(destinationId)
-    if (endpoints?.has(url) === true) endpoints.set(url, state)
+  change(change: EndpointChange): void {
+    const endpoints = this.#changes.get(change.destinationId)
+    if (endpoints?.has(change.url) === true) endpoints.set(change.url, change)
+  }
+
+  /** How an endpoint of a destination stands. */
+  endpoint(destinationId: string, url: string): EndpointState {
+    const change = this.#changes.get(destinationId)?.get(url)
+    return { url, breaker: change?.state ?? 'closed', probeAtMs: change?.probeAtMs ?? null }
   }
 
   /** Every endpoint; of several that have the same name, the one that is worst off. */
   standings(): readonly BreakerStanding[] {
     const standings: BreakerStanding[] = []
-    for (const [destination, endpoints] of this.#states) {
-      const names = new Set([...endpoints.keys()].map(endpointName))
-      for (const endpoint of names) {
-        const among = [...endpoints].filter(([url]) => endpointName(url) === endpoint)
-        const state = breakerStates.find((each) => among.some(([, one]) => one === each))
+    for (const [destination, endpoints] of this.#changes) {
+      const urls = [...endpoints.keys()]
+      for (const endpoint of new Set(urls.map(endpointName))) {
+        const among = urls
+          .filter((url) => endpointName(url) === endpoint)
+          .map((url) => this.endpoint(destination, url).breaker)
+        const state = breakerStates.find((each) => among.includes(each))
         if (state !== undefined) standings.push({ destination, endpoint, state })
       }
     }

@@ -38,9 +38,10 @@ const acceptedOutcomes: readonly string[] = [
  * tracking API; labels are ids, codes and URLs of the configuration, never what events hold.
  */
 export class Metrics implements Observer {
+  /** How the endpoints of the configured destinations stand. */
+  readonly breakers: BreakerBoard = new BreakerBoard()
   readonly #registry = new Registry()
   readonly #options: MetricsOptions
-  readonly #breakers = new BreakerBoard()
   readonly #counters = countersIn(this.#registry)
   readonly #gauges = gaugesIn(this.#registry)
   readonly #latency: Histogram<'destination'>
@@ -64,7 +65,7 @@ export class Metrics implements Observer {
 
   /** Names all destinations there are now: only those have metrics of their endpoints. */
   configured(destinations: readonly EndpointNames[]): void {
-    this.#breakers.configure(destinations)
+    this.breakers.configure(destinations)
   }
 
   /** Calls of a source came to the same end: accepted, or rejected with a code. */
@@ -97,7 +98,7 @@ export class Metrics implements Observer {
   }
 
   endpoint(change: EndpointChange): void {
-    this.#breakers.change(change)
+    this.breakers.change(change)
   }
 
   /** A request to an endpoint began on a connection that was made for it, or was there. */
@@ -119,7 +120,7 @@ export class Metrics implements Observer {
       queueDepth.set({ destination }, pending)
       queueAge.set({ destination }, Math.max(nowMs - (oldestDueAtMs ?? nowMs), 0) / 1_000)
     }
-    for (const { destination, endpoint, state } of this.#breakers.standings()) {
+    for (const { destination, endpoint, state } of this.breakers.standings()) {
       for (const each of breakerStates) {
         breaker.set({ destination, endpoint, state: each }, each === state ? 1 : 0)
       }

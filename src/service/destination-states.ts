@@ -1,0 +1,33 @@
+import type { DestinationState, EndpointState } from '../admin-api/index.ts'
+import type { DeliveryStore } from '../delivery/index.ts'
+import type { Destination } from '../model/index.ts'
+
+/** What is known of destinations beside their settings. */
+export interface DestinationKnowledge {
+  /** Has their books. */
+  readonly store: Pick<DeliveryStore, 'ledger'>
+  /** How an endpoint stands. */
+  readonly breakers: {
+    endpoint(destinationId: string, url: string): EndpointState
+  }
+}
+
+/** How destinations stand, with their books. */
+export function destinationStates(
+  destinations: readonly Destination[],
+  { store, breakers }: DestinationKnowledge,
+): Promise<readonly DestinationState[]> {
+  return Promise.all(
+    destinations.map(async ({ id, enabled, sourceIds, endpoints }) => {
+      const ledger = await store.ledger({ destinationId: id })
+      const { deliveries, delivered, failed, expired, pending } = ledger
+      return {
+        id,
+        enabled,
+        sourceIds,
+        endpoints: endpoints.map(({ url }) => breakers.endpoint(id, url)),
+        ledger: { deliveries, delivered, failed, expired, pending },
+      }
+    }),
+  )
+}
