@@ -116,14 +116,6 @@ describe('createService', () => {
     await expect(refused).rejects.toThrow(/^Cannot use the configuration: 1 setting is wrong\n/)
   })
 
-  test('refuses names that lead to addresses which are not public', async () => {
-    const endpoints = [{ url: 'http://localhost:4100/' }]
-    const destinations = [{ id: 'crm', type: 'Webhooks', sources: ['website'], endpoints }]
-    await expect(
-      createService({ configuration: { ...smallest, destinations } }),
-    ).rejects.toMatchObject({ problems: [{ path: 'destinations[0].endpoints[0].url' }] })
-  })
-
   test('starts a service of a file', async () => {
     const endpoint = await TestEndpoint.start()
     const path = join(await temporaryFolder(), 'evroute.config.json')

@@ -107,16 +107,6 @@ describe('config', () => {
     })
   })
 
-  test('refuses what serve refuses: a name that leads to an address which is not public', async () => {
-    const destinations = [
-      { ...document.destinations[0], endpoints: [{ url: 'http://localhost:4100/' }] },
-    ]
-    const path = await written({ ...document, network: {}, destinations })
-    const { code, stdout, stderr } = await run(['config', '--config', path], { env })
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toContain('destinations[0].endpoints[0].url: Cannot send to localhost')
-  })
-
   test('says that a folder is one', async () => {
     const folder = await temporaryFolder()
     expect(await run(['config', '--config', folder])).toMatchObject({

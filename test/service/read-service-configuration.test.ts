@@ -1,0 +1,63 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { silentLog } from '../../src/runtime/index.ts'
+import { ConfigurationError, readServiceConfiguration } from '../../src/service/index.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const document = {
+  sources: [{ id: 'website', writeKeys: ['@key'] }],
+  destinations: [
+    {
+      id: 'crm',
+      type: 'Webhooks',
+      sources: ['website'],
+      endpoints: [{ url: 'https://crm.example.com/hook' }],
+    },
+  ],
+}
+
+/** What a configuration is read with, where every name has this address. */
+function surroundings(address: string) {
+  const resolveName = () => Promise.resolve([{ address, family: 4 }])
+  return { env: {}, log: silentLog, resolveName }
+}
+
+/** A configuration in a file, with its write key beside it. */
+async function written(): Promise<string> {
+  const folder = await temporaryFolder()
+  await writeFile(join(folder, 'key'), 'wk_example')
+  const path = join(folder, 'evroute.config.json')
+  await writeFile(path, JSON.stringify(document))
+  return path
+}
+
+describe('the configuration of a service', () => {
+  test('is read with what it refers to', async () => {
+    const outcome = await readServiceConfiguration(await written(), surroundings('93.184.215.14'))
+    expect(outcome.configuration.sources).toMatchObject([{ writeKeys: ['wk_example'] }])
+  })
+
+  test('is refused where a name leads to an address that is not public', async () => {
+    const path = await written()
+    const refused = readServiceConfiguration(path, surroundings('10.0.0.5'))
+    await expect(refused).rejects.toBeInstanceOf(ConfigurationError)
+    await expect(refused).rejects.toMatchObject({
+      summary: `Cannot use ${path}: 1 setting is wrong`,
+      problems: [{ path: 'destinations[0].endpoints[0].url' }],
+    })
+  })
+
+  test('may be what a file would hold, in the working directory', async () => {
+    const refused = readServiceConfiguration(document, surroundings('93.184.215.14'))
+    await expect(refused).rejects.toMatchObject({
+      summary: 'Cannot use the configuration: 1 setting is wrong',
+      problems: [
+        {
+          path: 'sources[0].writeKeys[0]',
+          message: 'Cannot read the file key: there is no such file',
+        },
+      ],
+    })
+  })
+})
