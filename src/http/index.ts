@@ -2,10 +2,19 @@
 export * from './address-guard.ts'
 export * from './address-ranges.ts'
 export * from './answer.ts'
+export * from './body-budget.ts'
 export * from './check-url.ts'
 export * from './ip-address.ts'
 export { endLingering, lingerMs } from './linger.ts'
 export * from './listen.ts'
-export { bodyDeadlineMs, isArriving, readBody, type BodyReading } from './read-body.ts'
+export {
+  bodyDeadlineMs,
+  discardBody,
+  isArriving,
+  readBody,
+  readSharedBody,
+  type BodyReading,
+  type SharedBodyReading,
+} from './read-body.ts'
 export type { RequestFault } from './request-fault.ts'
 export * from './retry-after.ts'

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { finished } from 'node:stream/promises'
 import type { Clock } from '../runtime/index.ts'
+import { BodyBudget, type BodyShare } from './body-budget.ts'
 
 /** How much of a request's body is kept, and the clock of its deadline. */
 export interface BodyLimits {
@@ -8,6 +9,12 @@ export interface BodyLimits {
   readonly bytesMax: number
   /** Measures the deadline; held while the body is read. */
   readonly clock: Clock
+}
+
+/** The same of a body that is read beside others. */
+export interface SharedBodyLimits extends BodyLimits {
+  /** What it may hold. The caller releases it, when nobody looks at the bytes any more. */
+  readonly share: BodyShare
 }
 
 /**
@@ -24,6 +31,9 @@ export type BodyReading =
   /** The connection ended or broke before the body did. */
   | { readonly kind: 'cut_off'; readonly bytes: Buffer }
 
+/** The same of a body beside others: there may be no room for it, and then nothing is kept. */
+export type SharedBodyReading = BodyReading | { readonly kind: 'no_room'; readonly isRead: boolean }
+
 /** How long a client may take over its body. */
 export const bodyDeadlineMs = 30_000
 
@@ -34,20 +44,45 @@ export const bodyDeadlineMs = 30_000
 const readFactor = 16
 
 /** Reads a body byte for byte, whatever its type and encoding. Never rejects. */
-export async function readBody(
+export function readBody(request: IncomingMessage, limits: BodyLimits): Promise<BodyReading> {
+  return readInto(new KeptBytes(limits.bytesMax), request, limits)
+}
+
+/** The same for one of many bodies, which may hold only so much together. Never rejects. */
+export async function readSharedBody(
+  request: IncomingMessage,
+  limits: SharedBodyLimits,
+): Promise<SharedBodyReading> {
+  const kept = new KeptBytes(limits.bytesMax, limits.share)
+  const reading = await readInto(kept, request, limits)
+  if (kept.hasRoom || reading.kind === 'too_large' || reading.kind === 'cut_off') return reading
+  return { kind: 'no_room', isRead: reading.kind === 'complete' }
+}
+
+/** Reads what is left of a body that nobody wants, as far as another would be read. Never rejects. */
+export function discardBody(
+  request: IncomingMessage,
+  limits: BodyLimits,
+): Promise<SharedBodyReading> {
+  return readSharedBody(request, { ...limits, share: nothing })
+}
+
+/** The share of a body of which nothing is kept. */
+const nothing = new BodyBudget(0).share()
+
+async function readInto(
+  kept: KeptBytes,
   request: IncomingMessage,
   { bytesMax, clock }: BodyLimits,
 ): Promise<BodyReading> {
-  const chunks: Buffer[] = []
   let bytesSeen = 0
   const take = (chunk: Buffer): boolean => {
-    const room = bytesMax - bytesSeen
-    if (room > 0) chunks.push(chunk.subarray(0, room))
+    kept.add(chunk)
     bytesSeen += chunk.length
     return bytesSeen <= readFactor * bytesMax
   }
   const end = await consume(request, { take, timeoutMs: bodyDeadlineMs, clock })
-  const bytes = Buffer.concat(chunks)
+  const bytes = kept.bytes()
   if (bytesSeen > bytesMax) return { kind: 'too_large', bytes, isRead: end === 'ended' }
   switch (end) {
     case 'ended':
@@ -59,12 +94,59 @@ export async function readBody(
   }
 }
 
+/** The first bytes of a body in one piece: many small ones would take more memory than they have bytes. */
+class KeptBytes {
+  readonly #bytesMax: number
+  readonly #share: BodyShare | undefined
+  #bytes: Buffer = Buffer.alloc(0)
+  #length = 0
+  #hasRoom = true
+
+  constructor(bytesMax: number, share?: BodyShare) {
+    this.#bytesMax = bytesMax
+    this.#share = share
+  }
+
+  /** False once the share had no room: nothing is kept any more. */
+  get hasRoom(): boolean {
+    return this.#hasRoom
+  }
+
+  add(chunk: Buffer): void {
+    const part = chunk.subarray(0, this.#bytesMax - this.#length)
+    if (part.length === 0 || !this.#reserve(this.#length + part.length)) return
+    this.#bytes.set(part, this.#length)
+    this.#length += part.length
+  }
+
+  /** A copy as long as it has bytes: some are kept for long. */
+  bytes(): Buffer {
+    return Buffer.from(this.#bytes.subarray(0, this.#length))
+  }
+
+  #reserve(length: number): boolean {
+    if (!this.#hasRoom || length <= this.#bytes.length) return this.#hasRoom
+    const size = Math.min(Math.max(length, 2 * this.#bytes.length), this.#bytesMax)
+    if (this.#share?.take(size - this.#bytes.length) === false) {
+      this.#share.release()
+      this.#hasRoom = false
+      this.#bytes = Buffer.alloc(0)
+      this.#length = 0
+      return false
+    }
+    const larger = Buffer.allocUnsafeSlow(size)
+    larger.set(this.#bytes.subarray(0, this.#length))
+    this.#bytes = larger
+    return true
+  }
+}
+
 /**
  * Whether more of a body may come. That cannot be told from a next request: the connection must end
  * with the answer.
  */
-export function isArriving(body: BodyReading): boolean {
-  return body.kind === 'too_slow' || (body.kind === 'too_large' && !body.isRead)
+export function isArriving(body: SharedBodyReading): boolean {
+  return body.kind === 'too_slow' || ('isRead' in body && !body.isRead)
 }
 
 /** What becomes of a request's bytes, and for how long they are read. */

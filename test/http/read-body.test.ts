@@ -1,18 +1,29 @@
 import { EventEmitter, once } from 'node:events'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { bodyDeadlineMs, isArriving, listen, readBody } from '../../src/http/index.ts'
-import type { BodyReading } from '../../src/http/index.ts'
+import {
+  BodyBudget,
+  bodyDeadlineMs,
+  discardBody,
+  isArriving,
+  listen,
+  readBody,
+  readSharedBody,
+  type BodyShare,
+  type SharedBodyReading,
+} from '../../src/http/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { dial, postHead, WatchedClock, writeBlanks } from './raw-client.ts'
 
 const bytesMax = 1_000
 
+type Read = (...given: Parameters<typeof readBody>) => Promise<SharedBodyReading>
+
 /** A server that reads bodies and answers nothing but 200; with what it read, and whether it paused. */
-async function startReading(clock = new ManualClock(0)) {
-  const readings = new EventEmitter<{ reading: [BodyReading, boolean] }>()
+async function startReading(clock = new ManualClock(0), read: Read = readBody) {
+  const readings = new EventEmitter<{ reading: [SharedBodyReading, boolean] }>()
   const listening = await listen(
     (request, response) =>
-      void readBody(request, { bytesMax, clock }).then((reading) => {
+      void read(request, { bytesMax, clock }).then((reading) => {
         readings.emit('reading', reading, request.isPaused())
         response.end()
       }),
@@ -21,7 +32,7 @@ async function startReading(clock = new ManualClock(0)) {
   onTestFinished(() => listening.close(0))
   return {
     socket: await dial(listening.port),
-    nextReading: async () => ((await once(readings, 'reading')) as [BodyReading])[0],
+    nextReading: async () => ((await once(readings, 'reading')) as [SharedBodyReading])[0],
     nextPause: async () => ((await once(readings, 'reading')) as [unknown, boolean])[1],
   }
 }
@@ -124,12 +135,86 @@ describe('readBody', () => {
   })
 })
 
-test.each<[BodyReading, boolean]>([
+describe('one of many bodies', () => {
+  /** A server whose bodies have 700 bytes together. */
+  async function startSharing() {
+    const budget = new BodyBudget(700)
+    const shares: BodyShare[] = []
+    const read: Read = (request, limits) => {
+      const share = budget.share()
+      shares.push(share)
+      return readSharedBody(request, { ...limits, share })
+    }
+    return { ...(await startReading(undefined, read)), budget, shares }
+  }
+
+  test('holds what it has until that is given back', async () => {
+    const { socket, nextReading, budget, shares } = await startSharing()
+    const reading = nextReading()
+    socket.write(lengthOf(600) + 'x'.repeat(600))
+    expect(await reading).toEqual({ kind: 'complete', bytes: Buffer.from('x'.repeat(600)) })
+    expect(budget.bytes).toBe(600)
+    const next = nextReading()
+    socket.write(lengthOf(101) + 'y'.repeat(101))
+    expect(await next).toEqual({ kind: 'no_room', isRead: true })
+    expect(budget.bytes).toBe(600)
+    shares[0]?.release()
+    const last = nextReading()
+    socket.write(lengthOf(101) + 'z'.repeat(101))
+    expect(await last).toEqual({ kind: 'complete', bytes: Buffer.from('z'.repeat(101)) })
+  })
+
+  test('gives everything back when there is no room for all of it', async () => {
+    const { socket, nextReading, budget } = await startSharing()
+    const reading = nextReading()
+    socket.write(postHead(['Transfer-Encoding: chunked']))
+    for (let part = 0; part < 9; part++) socket.write(`64\r\n${'x'.repeat(100)}\r\n`)
+    socket.write('0\r\n\r\n')
+    expect(await reading).toEqual({ kind: 'no_room', isRead: true })
+    expect(budget.bytes).toBe(0)
+  })
+
+  test('takes no more for many small parts than for one', async () => {
+    const { socket, nextReading, budget } = await startSharing()
+    const reading = nextReading()
+    socket.write(postHead(['Transfer-Encoding: chunked']) + '1\r\nx\r\n'.repeat(300) + '0\r\n\r\n')
+    expect(await reading).toEqual({ kind: 'complete', bytes: Buffer.from('x'.repeat(300)) })
+    expect(budget.bytes).toBeLessThanOrEqual(600)
+  })
+
+  test('is cut off or too large, whether or not there was room for it', async () => {
+    for (const [end, expected] of [
+      ['', { kind: 'cut_off', bytes: Buffer.alloc(0) }],
+      ['x'.repeat(bytesMax), { kind: 'too_large', bytes: Buffer.alloc(0), isRead: false }],
+    ] as const) {
+      const { socket, nextReading } = await startSharing()
+      const reading = nextReading()
+      socket.end(lengthOf(100_000) + 'x'.repeat(800) + end)
+      expect(await reading).toEqual(expected)
+    }
+  })
+
+  test('is not kept when nobody wants it', async () => {
+    const { socket, nextReading } = await startReading(undefined, discardBody)
+    for (const [body, expected] of [
+      ['', { kind: 'complete', bytes: Buffer.alloc(0) }],
+      ['x', { kind: 'no_room', isRead: true }],
+    ] as const) {
+      const reading = nextReading()
+      socket.write(lengthOf(body.length) + body)
+      expect(await reading).toEqual(expected)
+    }
+  })
+})
+
+test.each<[SharedBodyReading, boolean]>([
   [{ kind: 'complete', bytes: Buffer.alloc(0) }, false],
   [{ kind: 'too_large', bytes: Buffer.alloc(0), isRead: true }, false],
   [{ kind: 'too_large', bytes: Buffer.alloc(0), isRead: false }, true],
   [{ kind: 'too_slow', bytes: Buffer.alloc(0) }, true],
   [{ kind: 'cut_off', bytes: Buffer.alloc(0) }, false],
+  [{ kind: 'no_room', isRead: true }, false],
+  [{ kind: 'no_room', isRead: false }, true],
 ])('more may come after %j: %s', (body, expected) => {
   expect(isArriving(body)).toBe(expected)
 })
