@@ -1,4 +1,12 @@
-import { isJsonObject, mergeBatch, type BatchDefaults, type JsonObject } from '../model/index.ts'
+import {
+  batchDefaultsBytes,
+  batchMerger,
+  isJsonObject,
+  isNestedDeeper,
+  limits,
+  type BatchDefaults,
+  type JsonObject,
+} from '../model/index.ts'
 import { closeBrace, openBrace } from './json-bytes.ts'
 import { badRow, parseJson, type BadRow, type Row } from './row.ts'
 
@@ -7,6 +15,9 @@ import { badRow, parseJson, type BadRow, type Row } from './row.ts'
  * that stand after them still count: 4 MiB. Beyond it only what stands before the calls counts.
  */
 export const heldBatchBytesMax: number = 4 * 1024 * 1024
+
+/** What may be put under held rows together: 4 KB under each of as many as are held at the most. */
+export const heldMergedBytesMax: number = 64 * 1024 * 1024
 
 /** What a held row counts at least, since even `{}` takes memory. */
 const heldRowBytesMin = 256
@@ -17,6 +28,8 @@ const sharedMembers: readonly (keyof BatchDefaults)[] = ['context', 'integration
 /** Puts a batch document's context and integrations under each of its calls. */
 export class Batch {
   #shared: BatchDefaults = {}
+  #sharedBytes = 0
+  #merge = batchMerger({})
   #held: Row[] = []
   #heldBytes = 0
   #isStreaming = false
@@ -50,17 +63,19 @@ export class Batch {
   /** Takes the next row, of so many bytes of text, and adds the rows that are ready. */
   addRow(row: Row, bytes: number, rows: Row[]): void {
     if (this.#isStreaming) {
-      rows.push(this.#merged(row))
+      rows.push(this.#merged(row, this.#problem(1)))
       return
     }
     this.#held.push(row)
     this.#heldBytes += Math.max(bytes, heldRowBytesMin)
-    if (this.#heldBytes > heldBatchBytesMax) this.release(rows)
+    const isFull = (this.#held.length + 1) * this.#sharedBytes > heldMergedBytesMax
+    if (isFull || this.#heldBytes > heldBatchBytesMax) this.release(rows)
   }
 
   /** Adds the rows that are held; from now on none is. */
   release(rows: Row[]): void {
-    for (const row of this.#held) rows.push(this.#merged(row))
+    const problem = this.#problem(this.#held.length)
+    for (const row of this.#held) rows.push(this.#merged(row, problem))
     this.#held = []
     this.#heldBytes = 0
     this.#isStreaming = true
@@ -77,11 +92,30 @@ export class Batch {
         `${heldBatchBytesMax} bytes of them, and must stand before`
       return badRow(line, 'event_too_large', message)
     }
+    if (isNestedDeeper(value, limits.callNestingMax)) {
+      const message = `must not be nested more than ${limits.callNestingMax} levels deep`
+      return badRow(line, 'wrong_type', `The ${name} of a batch ${message}`)
+    }
     this.#shared = { ...this.#shared, [name]: value }
+    this.#sharedBytes = batchDefaultsBytes(this.#shared)
+    this.#merge = batchMerger(this.#shared)
     return undefined
   }
 
-  #merged(row: Row): Row {
-    return row.kind === 'bad' ? row : { ...row, value: mergeBatch(row.value, this.#shared) }
+  #merged(row: Row, problem: string | undefined): Row {
+    if (row.kind === 'bad') return row
+    if (problem !== undefined) return badRow(row.line, 'event_too_large', problem)
+    return { ...row, value: this.#merge(row.value) }
+  }
+
+  /** Why nothing can be put under so many rows that are ready at once; a small file could fill memory. */
+  #problem(rowCount: number): string | undefined {
+    const subject = `The context and integrations of the batch have ${this.#sharedBytes} bytes`
+    if (this.#sharedBytes > limits.callBytesMax) {
+      return `${subject}, and a call with them may have ${limits.callBytesMax}`
+    }
+    return rowCount * this.#sharedBytes > heldMergedBytesMax
+      ? `${subject} and stand after ${rowCount} calls: they must stand before`
+      : undefined
   }
 }

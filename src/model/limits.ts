@@ -13,6 +13,11 @@ export const limits: {
   readonly intakeBatchBytesMax: number
   /** Events in one batch that intake takes. */
   readonly intakeBatchEventsMax: number
+  /**
+   * Bytes of one batch's context and integrations, times its events: so much is put under all of them.
+   * Clients send 100 events with 4 KB, or the name of a library with 2,500, and are far below it.
+   */
+  readonly intakeBatchMergedBytesMax: number
   /** Endpoints of one destination. */
   readonly endpointsMax: number
   /** Time an endpoint has to answer: connect, headers and body together. */
@@ -29,6 +34,7 @@ export const limits: {
   batchBytesMax: 500_000,
   intakeBatchBytesMax: 512_000,
   intakeBatchEventsMax: 2_500,
+  intakeBatchMergedBytesMax: 4 * 1024 * 1024,
   endpointsMax: 5,
   endpointDeadlineMs: 5_000,
   retryWindowMs: 4 * 60 * 60 * 1_000,

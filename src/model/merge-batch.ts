@@ -8,20 +8,28 @@ export interface BatchDefaults {
   readonly integrations?: JsonObject
 }
 
+/** UTF-8 bytes, as JSON, of what a batch says for all of its calls. It must not be nested too deeply. */
+export function batchDefaultsBytes({ context, integrations }: BatchDefaults): number {
+  return jsonBytes(context) + jsonBytes(integrations)
+}
+
 /**
- * Puts a batch's context and integrations under those of a call, which wins key by key at the top
- * level. Integrations in a context count, in the call and in the batch, where there are no others.
- * What is no object in the call stays as it is, for the check of the call to refuse.
+ * Makes the function that puts a batch's context and integrations under those of a call, which wins
+ * key by key at the top level. Integrations in a context count, in the call and in the batch, where
+ * there are no others. What is no object in the call stays as it is, for the check of the call to
+ * refuse. What the calls do not change they share: nothing of it is copied.
  */
-export function mergeBatch(call: JsonObject, batch: BatchDefaults): JsonObject {
-  const own = liftIntegrations(call)
+export function batchMerger(batch: BatchDefaults): (call: JsonObject) => JsonObject {
   const shared = liftIntegrations({ ...batch })
-  const context = under(shared['context'], own['context'])
-  const integrations = under(shared['integrations'], own['integrations'])
-  return {
-    ...own,
-    ...(context === undefined ? {} : { context }),
-    ...(integrations === undefined ? {} : { integrations }),
+  return (call) => {
+    const own = liftIntegrations(call)
+    const context = under(shared['context'], own['context'])
+    const integrations = under(shared['integrations'], own['integrations'])
+    return {
+      ...own,
+      ...(context === undefined ? {} : { context }),
+      ...(integrations === undefined ? {} : { integrations }),
+    }
   }
 }
 
@@ -41,4 +49,8 @@ export function liftIntegrations(call: JsonObject): JsonObject {
 function under(shared: JsonValue | undefined, own: JsonValue | undefined): JsonValue | undefined {
   if (own === undefined || own === null) return shared ?? own
   return isJsonObject(shared) && isJsonObject(own) ? { ...shared, ...own } : own
+}
+
+function jsonBytes(value: JsonObject | undefined): number {
+  return value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value))
 }

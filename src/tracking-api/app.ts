@@ -1,17 +1,23 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import express, { type Request, type Response, type Router } from 'express'
-import { isArriving, readBody, type BodyReading } from '../http/index.ts'
+import { BodyBudget } from '../http/index.ts'
 import { messageOf, type CallType } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import { refuse, send, sendLingering, success, type Answer, type Refusal } from './answer.ts'
 import type { ClientConnection } from './client-context.ts'
 import { Collector } from './collector.ts'
 import { allowOrigin, allowRequest } from './cross-origin.ts'
-import { batchTooLarge, decodeBody, wireBytesMax, type Document } from './decode-body.ts'
 import { pixelAnswer, pixelDocument } from './pixel.ts'
 import type { TrackingApiOptions } from './ports.ts'
 import { projectSettings } from './project-settings.ts'
 import type { Expected } from './read-calls.ts'
+import { RequestBody } from './request-body.ts'
+
+/**
+ * Bytes of bodies that are held together while they are read and stored; a body for which there is no
+ * room is refused with `queue_full`. As many as 128 of the largest, or 32,000 of 2 KB.
+ */
+const bodiesBytesMax = 64 * 1024 * 1024
 
 const batchPaths = ['/batch', '/import', '/b']
 
@@ -25,8 +31,17 @@ const callPaths: Readonly<Record<CallType, readonly [string, string]>> = {
   alias: ['/alias', '/a'],
 }
 
-/** Decides the answer to a request whose body has been read, as far as it is read. */
-type Decide = (request: Request, body: BodyReading) => Answer | Promise<Answer>
+/** Decides the answer to a request; undefined when its client left. */
+type Decide = (
+  request: Request,
+  body: RequestBody,
+) => Answer | undefined | Promise<Answer | undefined>
+
+/** What bodies are read with. */
+interface Reading {
+  readonly clock: Clock
+  readonly budget: BodyBudget
+}
 
 /** What a path answers, and to which methods. */
 interface Route {
@@ -50,7 +65,8 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
     allowOrigin(request, response)
     next()
   })
-  const router = trackingRouter(collector, clock)
+  const reading: Reading = { clock, budget: new BodyBudget(bodiesBytesMax) }
+  const router = trackingRouter(collector, reading)
   app.use('/v1', router)
   app.use(router)
   const refusalOf = (error: unknown): Refusal => {
@@ -63,27 +79,31 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
   }
   return (request, response) => {
     app(request as Request, response as Response, (error?: unknown) => {
-      void answer(request, response, { clock, decide: () => collector.refused(refusalOf(error)) })
+      const refused = (): Answer => {
+        const answered = collector.refused(refusalOf(error))
+        return isPixel(request) && error instanceof URIError ? pixelAnswer : answered
+      }
+      void answer(request, response, { ...reading, decide: refused })
     })
   }
 }
 
-function trackingRouter(collector: Collector, clock: Clock): Router {
+function trackingRouter(collector: Collector, reading: Reading): Router {
   const router = express.Router()
   for (const { paths, method, decide } of trackingRoutes(collector)) {
     const methods = method === 'get' ? ['GET', 'HEAD', 'OPTIONS'] : ['POST', 'OPTIONS']
     const route = router.route(paths)
     route[method]((request, response) =>
-      answer(request, response, { clock, decide: (body) => decide(request, body) }),
+      answer(request, response, { ...reading, decide: (body) => decide(request, body) }),
     )
     route.options((request, response) => {
       allowRequest(request, response, methods)
-      send(response, success())
+      return answer(request, response, { ...reading, decide: () => success() })
     })
     route.all((request, response) => {
       response.setHeader('allow', methods.join(', '))
       const refusal = refuse('method_not_allowed', `This path takes ${methods.join(', ')}`)
-      return answer(request, response, { clock, decide: () => collector.refused(refusal) })
+      return answer(request, response, { ...reading, decide: () => collector.refused(refusal) })
     })
   }
   return router
@@ -98,7 +118,7 @@ function trackingRoutes(collector: Collector): readonly Route[] {
         headers: request.headers,
         query: queryOf(request),
         client: clientOf(request, isBrowserPath),
-        readDocument: () => documentOf(request, body),
+        readDocument: () => body.document(),
       })
   const calls = Object.entries(callPaths).flatMap(([type, [path, browserPath]]): Route[] => {
     const expected = { kind: 'call', type } as const
@@ -121,6 +141,11 @@ function trackingRoutes(collector: Collector): readonly Route[] {
   ]
 }
 
+/** How the answer to a request is found. */
+interface Answering extends Reading {
+  readonly decide: (body: RequestBody) => ReturnType<Decide>
+}
+
 /**
  * Reads the body to its end before it answers, whatever the answer, so that the connection can go on;
  * where that takes too long the client is answered while it writes.
@@ -128,24 +153,17 @@ function trackingRoutes(collector: Collector): readonly Route[] {
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { clock, decide }: { clock: Clock; decide: (body: BodyReading) => Answer | Promise<Answer> },
+  { clock, budget, decide }: Answering,
 ): Promise<void> {
-  const body = await readBody(request, { bytesMax: wireBytesMax, clock })
-  if (body.kind === 'cut_off') return
-  const decided = await decide(body)
-  if (isArriving(body)) await sendLingering(response, decided, clock)
-  else send(response, decided)
-}
-
-async function documentOf(request: Request, body: BodyReading): Promise<Document | Refusal> {
-  switch (body.kind) {
-    case 'complete':
-      return decodeBody(body.bytes, request.headers['content-encoding'])
-    case 'too_large':
-      return batchTooLarge()
-    case 'too_slow':
-    case 'cut_off':
-      return refuse('body_too_slow', 'The body did not come in time')
+  const body = new RequestBody(request, { clock, share: budget.share() })
+  try {
+    const decided = await decide(body)
+    const rest = await body.end()
+    if (decided === undefined || rest === 'cut_off') return
+    if (rest === 'arriving') await sendLingering(response, decided, clock)
+    else send(response, decided)
+  } finally {
+    body.release()
   }
 }
 
@@ -167,7 +185,13 @@ function settings(collector: Collector, request: Request): Answer {
   const writeKey = String(request.params['writeKey'])
   const admission = collector.admit(writeKey)
   if (admission.kind === 'refused') return collector.refused(admission)
-  return projectSettings(writeKey, { protocol: request.protocol, host: hostOf(request) })
+  // A proxy may write what it likes.
+  const protocol = request.protocol === 'https' ? 'https' : 'http'
+  return projectSettings(writeKey, { protocol, host: hostOf(request) })
+}
+
+function isPixel({ url = '' }: IncomingMessage): boolean {
+  return /^(?:\/v1)?\/pixel\//i.test(url)
 }
 
 function queryOf({ url }: Request): URLSearchParams {

@@ -11,6 +11,9 @@ export interface ClientConnection {
   readonly isBrowser: boolean
 }
 
+/** Of a user agent, as much as goes under every call: three times what browsers say. */
+const userAgentLengthMax = 1_024
+
 /**
  * Fills in `context.ip` and `context.userAgent` where the call has none and comes from the user's own
  * device: from a browser, or with `context.direct`. A server's address is not that of a user.
@@ -20,7 +23,10 @@ export function addClientContext(call: JsonObject, client: ClientConnection): Js
   if (!isJsonObject(context)) return call
   if (!client.isBrowser && context['direct'] !== true) return call
   const { ip, userAgent } = client
-  const known = { ip: ip === undefined ? undefined : plainAddress(ip), userAgent }
+  const known = {
+    ip: ip === undefined ? undefined : plainAddress(ip),
+    userAgent: userAgent?.slice(0, userAgentLengthMax),
+  }
   const missing = Object.entries(known).filter(
     ([name, value]) => value !== undefined && (context[name] ?? null) === null,
   )
@@ -28,8 +34,9 @@ export function addClientContext(call: JsonObject, client: ClientConnection): Js
   return { ...call, context: { ...context, ...Object.fromEntries(missing) } }
 }
 
-/** Of what a proxy wrote, only what is an address; without the prefix of IPv4 in IPv6. */
+/** Of what a proxy wrote, only what is an address: without its port, or the prefix of IPv4 in IPv6. */
 function plainAddress(ip: string): string | undefined {
-  const address = ip.replace(/^::ffff:(?=\d+\.)/i, '')
+  const [, v4, v6 = ip] = /^(?:([\d.]+):\d+|\[(.*)\](?::\d+)?)$/.exec(ip) ?? []
+  const address = (v4 ?? v6).replace(/^::ffff:(?=\d+\.)/i, '')
   return isIP(address) === 0 ? undefined : address
 }

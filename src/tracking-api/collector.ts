@@ -21,8 +21,8 @@ export interface TrackingRequest {
   readonly query: URLSearchParams
   /** Who is at the other end. */
   readonly client: ClientConnection
-  /** Makes a document of what it carries. */
-  readonly readDocument: () => Promise<Document | Refusal>
+  /** Reads what it carries and makes a document of it; `cut_off` when the client left before. */
+  readonly readDocument: () => Promise<Document | Refusal | { readonly kind: 'cut_off' }>
 }
 
 /** A refusal, and the source that is meant where it is known. */
@@ -52,16 +52,16 @@ export class Collector {
   /**
    * Answers a request with calls. One from a client that its headers show not to be known, or that
    * comes while the queue is full, is refused before its document is read. Never rejects.
+   *
+   * @returns undefined when the client left: nothing of what it sent is taken
    */
-  async collect(request: TrackingRequest): Promise<Answer> {
+  async collect(request: TrackingRequest): Promise<Answer | undefined> {
     const headerKey = headerWriteKey(request.headers)
     const early = headerKey === undefined ? undefined : this.admit(headerKey)
     if (early?.kind === 'refused') return this.refused(early)
-    if (this.#options.isFull()) {
-      const refusal = refuse('queue_full', 'Too many events wait to be delivered', queueFullWaitMs)
-      return this.refused({ ...refusal, source: early?.source })
-    }
+    if (this.#options.isFull()) return this.#refusedAsFull(early?.source)
     const document = await request.readDocument()
+    if (document.kind === 'cut_off') return undefined
     if (document.kind === 'refused') return this.refused({ ...document, source: early?.source })
     const admission = early ?? this.admit(bodyWriteKey(document.value, request.query))
     if (admission.kind === 'refused') return this.refused(admission)
@@ -83,11 +83,18 @@ export class Collector {
     return refusalAnswer(refusal)
   }
 
+  #refusedAsFull(source: TrackingSource | undefined): Answer {
+    const refusal = refuse('queue_full', 'Too many events wait to be delivered', queueFullWaitMs)
+    return this.refused({ ...refusal, source })
+  }
+
   async #collectFrom(
     source: TrackingSource,
     document: Document,
     { expected, client }: TrackingRequest,
   ): Promise<Answer> {
+    // Of many requests that were read at once, each may be the one that fills the queue.
+    if (this.#options.isFull()) return this.#refusedAsFull(source)
     const read = readCalls(document.value, expected)
     if (read.kind === 'refused') return this.refused({ ...read, source })
     const waitMs = this.#rateLimits.take(source, read.calls.length)
@@ -98,7 +105,9 @@ export class Collector {
     const prepared = prepareCalls(read, { bodyBytes: document.bytes, client })
     const results = await this.#accept(source, prepared, read.sentAt)
     if (results === undefined) {
-      const refusal = refuse('store_unavailable', 'The events cannot be stored; nothing was taken')
+      this.#rateLimits.giveBack(source, read.calls.length)
+      const message = 'The events cannot be stored now: send them again'
+      const refusal = refuse('store_unavailable', message)
       return this.refused({ ...refusal, source })
     }
     const outcome = tally(prepared, results)

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { limits, systemCode } from '../model/index.ts'
+import { limits, shortText, systemCode } from '../model/index.ts'
 import { refuse, type Refusal } from './answer.ts'
 
 /** A body that is JSON. */
@@ -40,8 +40,16 @@ export async function decodeBody(
     return { kind: 'document', value, bytes: bytes.length }
   } catch {
     // The parser's own message repeats parts of the body.
-    return refuse('invalid_json', 'The body is not valid JSON')
+    return refuse('invalid_json', `The body is not valid JSON${encodingHint(contentEncoding)}`)
   }
+}
+
+/** What the header says of the body, where that may be why it is no JSON. */
+function encodingHint(contentEncoding = ''): string {
+  const encoding = shortText(contentEncoding)
+  return /^$|\b(?:gzip|identity)\b/i.test(encoding)
+    ? ''
+    : `: its Content-Encoding is ${encoding}, and only gzip is read`
 }
 
 /** Refuses a batch for its size. */

@@ -14,7 +14,8 @@ export const pixelAnswer: Answer = {
 
 /**
  * Makes a document of a pixel's query: `data` is JSON in base64 of either alphabet; without it every
- * parameter is a field, and a dot in its name goes one level down.
+ * parameter is a field, and a dot in its name goes one level down. Under `integrations` true and false
+ * are what they say: as text they would switch on what they are to switch off.
  */
 export function pixelDocument(query: URLSearchParams): Document | Refusal {
   const data = query.get('data')
@@ -29,7 +30,14 @@ export function pixelDocument(query: URLSearchParams): Document | Refusal {
 }
 
 interface Fields {
-  [name: string]: Fields | string
+  [name: string]: Fields | string | boolean
+}
+
+const integrationsPath = /^(?:context\.)?integrations\./
+
+function switchOf(value: string): string | boolean {
+  const word = value.toLowerCase()
+  return word === 'true' || word === 'false' ? word === 'true' : value
 }
 
 function nestedFields(query: URLSearchParams): JsonObject {
@@ -43,7 +51,7 @@ function nestedFields(query: URLSearchParams): JsonObject {
       if (typeof below === 'object') level = below
       else level = level[name] = emptyFields()
     }
-    level[last] = value
+    level[last] = integrationsPath.test(path) ? switchOf(value) : value
   }
   return fields
 }

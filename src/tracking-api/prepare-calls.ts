@@ -1,4 +1,4 @@
-import { isJsonObject, isNestedDeeper, limits, mergeBatch } from '../model/index.ts'
+import { batchMerger, checkCall, isJsonObject, isNestedDeeper, limits } from '../model/index.ts'
 import type { RejectedCall } from './answer.ts'
 import { addClientContext, type ClientConnection } from './client-context.ts'
 import type { Calls } from './read-calls.ts'
@@ -31,12 +31,13 @@ export interface Surroundings {
 
 /**
  * Puts under each call what its batch says for all of them, and what the connection tells. A call's
- * size is that of the call itself, before anything is added.
+ * size is that of the call itself, before anything is added. To what intake will refuse nothing is.
  */
 export function prepareCalls(
   { calls, defaults }: Calls,
   { bodyBytes, client }: Surroundings,
 ): PreparedCalls {
+  const merge = batchMerger(defaults)
   const ready: PreparedCall[] = []
   const tooLarge: RejectedCall[] = []
   for (const [index, given] of calls.entries()) {
@@ -47,7 +48,8 @@ export function prepareCalls(
       tooLarge.push({ index, messageId, code: 'event_too_large', message })
       continue
     }
-    const call = isJsonObject(given) ? addClientContext(mergeBatch(given, defaults), client) : given
+    const check = checkCall(given)
+    const call = check.kind === 'valid' ? addClientContext(merge(check.call), client) : given
     ready.push({ index, messageId, call })
   }
   return { ready, tooLarge }

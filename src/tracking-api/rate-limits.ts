@@ -1,6 +1,6 @@
 import type { Clock } from '../runtime/index.ts'
 import type { TrackingSource } from './ports.ts'
-import { takeTokens, type TokenBucket } from './token-bucket.ts'
+import { returnTokens, takeTokens, type TokenBucket } from './token-bucket.ts'
 
 /** Holds every source to its rate. */
 export class RateLimits {
@@ -18,5 +18,11 @@ export class RateLimits {
     const { bucket, waitMs } = takeTokens(this.#buckets.get(id), request)
     this.#buckets.set(id, bucket)
     return waitMs
+  }
+
+  /** Gives back what was taken for calls that could not be stored: they will come again. */
+  giveBack({ id }: TrackingSource, count: number): void {
+    const bucket = this.#buckets.get(id)
+    if (bucket !== undefined) this.#buckets.set(id, returnTokens(bucket, count))
   }
 }

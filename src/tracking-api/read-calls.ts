@@ -1,5 +1,7 @@
 import {
+  batchDefaultsBytes,
   isJsonObject,
+  isNestedDeeper,
   limits,
   type BatchDefaults,
   type CallType,
@@ -55,7 +57,23 @@ function readBatch(document: unknown): Calls | Refusal {
     ...(context === undefined ? {} : { context }),
     ...(integrations === undefined ? {} : { integrations }),
   }
+  const refusal = refusalOf(defaults, calls.length)
+  if (refusal !== undefined) return refusal
   return { kind: 'calls', calls, defaults, sentAt: sentAtOf(document) }
+}
+
+/** What is said once goes under every call: a small body could become any number of bytes. */
+function refusalOf(defaults: BatchDefaults, callCount: number): Refusal | undefined {
+  if (isNestedDeeper(defaults, limits.callNestingMax + 1)) {
+    const message = `must not be nested more than ${limits.callNestingMax} levels deep`
+    return refuse('invalid_batch', `The context and integrations of a batch ${message}`)
+  }
+  const bytes = batchDefaultsBytes(defaults)
+  if (bytes * callCount <= limits.intakeBatchMergedBytesMax) return undefined
+  const message =
+    `Exceeds the payload limit: ${callCount} calls with ${bytes} bytes of context and integrations ` +
+    `of their batch under each; ${limits.intakeBatchMergedBytesMax} bytes may be put under all of them`
+  return refuse('batch_too_large', message)
 }
 
 function sentAtOf({ sentAt }: JsonObject): string | null {

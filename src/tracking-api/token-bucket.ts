@@ -16,6 +16,9 @@ export interface TokenRequest {
   readonly perSecond: number
 }
 
+/** What a wait may be off by, since rates are no whole numbers of calls per millisecond. */
+const roundingMs = 1e-6
+
 /**
  * Takes calls out of a bucket, or says how long to wait. Whatever the size of a batch, it comes in as
  * long as anything is left: the bucket owes the rest, and the batches after it wait for that.
@@ -32,8 +35,15 @@ export function takeTokens(
   const before = bucket?.tokens ?? tokensMax
   const tokens = Math.min(tokensMax, before + (elapsedMs / 1_000) * perSecond)
   if (tokens <= 0) {
-    const waitMs = Math.max(1, Math.ceil((-tokens / perSecond) * 1_000))
+    // Not until nothing is owed, but until something is left; the sum may be off by a rounding.
+    const owedMs = (-tokens / perSecond) * 1_000
+    const waitMs = Math.floor(owedMs + roundingMs) + 1
     return { bucket: { tokens, atMs: nowMs }, waitMs }
   }
   return { bucket: { tokens: tokens - count, atMs: nowMs }, waitMs: 0 }
+}
+
+/** Puts calls back that were taken out and did not come after all. */
+export function returnTokens(bucket: TokenBucket, count: number): TokenBucket {
+  return { ...bucket, tokens: bucket.tokens + count }
 }

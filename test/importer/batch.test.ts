@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { heldBatchBytesMax } from '../../src/importer/batch.ts'
+import { heldBatchBytesMax, heldMergedBytesMax } from '../../src/importer/batch.ts'
+import { limits } from '../../src/model/index.ts'
 import { heldTextBytesMax } from '../../src/importer/held-text.ts'
 import { briefOf, rowsOf } from './support.ts'
 
@@ -89,6 +90,52 @@ describe('a batch of more than is held', () => {
     const many = Array.from({ length: 20_000 }, () => '{}').join(',')
     const rows = await rowsOf(`{"batch":[${many}],"context":{"ip":"x"}}`)
     expect(rows.at(-1)).toMatchObject({ code: 'event_too_large' })
+  })
+})
+
+describe('what stands in a batch once and goes under many calls', () => {
+  const contextOf = (bytes: number) => JSON.stringify({ x: 'x'.repeat(bytes - '{"x":""}'.length) })
+  const callsOf = (count: number) => Array.from({ length: count }, () => '{"context":{}}').join(',')
+  const codesOf = async (text: string) => {
+    const rows = await rowsOf(text)
+    return new Set(rows.map((row) => (row.kind === 'row' ? 'row' : `${row.code} ${row.message}`)))
+  }
+
+  it('goes under none when no call may be that long', async () => {
+    const text = (bytes: number) => `{"context":${contextOf(bytes)},"batch":[${callsOf(3)}]}`
+    expect(await codesOf(text(limits.callBytesMax))).toEqual(new Set(['row']))
+    expect(await codesOf(text(limits.callBytesMax + 1))).toEqual(
+      new Set([
+        'event_too_large The context and integrations of the batch have 32769 bytes, ' +
+          'and a call with them may have 32768',
+      ]),
+    )
+  })
+
+  it('must stand before them when it would fill memory', async () => {
+    const context = contextOf(limits.callBytesMax)
+    const count = heldMergedBytesMax / limits.callBytesMax
+    expect(await codesOf(`{"batch":[${callsOf(count)}],"context":${context}}`)).toEqual(
+      new Set(['row']),
+    )
+    expect(await codesOf(`{"batch":[${callsOf(count + 1)}],"context":${context}}`)).toEqual(
+      new Set([
+        'event_too_large The context and integrations of the batch have 32768 bytes ' +
+          'and stand after 2049 calls: they must stand before',
+      ]),
+    )
+    const before = await codesOf(`{"context":${context},"batch":[${callsOf(count + 1)}]}`)
+    expect(before).toEqual(new Set(['row']))
+  })
+
+  it('is a bad row when it is nested too deeply', async () => {
+    const deep = (levels: number) => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels)
+    const text = (levels: number) => `{"context":${deep(levels)},"batch":[{"b":1}]}`
+    expect(await briefOf(text(501))).toEqual([
+      [1, 'wrong_type'],
+      [1, { b: 1 }],
+    ])
+    expect(await codesOf(text(500))).toEqual(new Set(['row']))
   })
 })
 

@@ -8,6 +8,7 @@ test('limits are those of the specification and of the tracking protocol, and st
     batchBytesMax: 500_000,
     intakeBatchBytesMax: 512_000,
     intakeBatchEventsMax: 2_500,
+    intakeBatchMergedBytesMax: 4_194_304,
     endpointsMax: 5,
     endpointDeadlineMs: 5_000,
     retryWindowMs: 14_400_000,

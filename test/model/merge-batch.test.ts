@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { liftIntegrations, mergeBatch, type JsonObject } from '../../src/model/index.ts'
+import {
+  batchDefaultsBytes,
+  batchMerger,
+  liftIntegrations,
+  type BatchDefaults,
+  type JsonObject,
+} from '../../src/model/index.ts'
 
-describe('mergeBatch', () => {
+const mergeBatch = (call: JsonObject, batch: BatchDefaults) => batchMerger(batch)(call)
+
+describe('batchMerger', () => {
   test('lets a call win key by key, at the top level only', () => {
     const call = {
       type: 'track',
@@ -58,6 +66,35 @@ describe('mergeBatch', () => {
     const merged = mergeBatch(call, { context: { ip: 'x' } })
     expect(JSON.stringify(merged)).toBe('{"context":{"ip":"x","__proto__":{"a":1}}}')
   })
+})
+
+test('what a batch says is read once, and copied for no call that says nothing of it', () => {
+  const page = { path: '/' }
+  let reads = 0
+  const counting: ProxyHandler<JsonObject> = {
+    ownKeys: (target) => {
+      reads++
+      return Reflect.ownKeys(target)
+    },
+  }
+  const context = new Proxy<JsonObject>({ page, integrations: { All: false } }, counting)
+  const merge = batchMerger({ context })
+  const merged = Array.from({ length: 100 }, () => merge({ type: 'track' }))
+  expect(reads).toBe(1)
+  for (const call of merged) {
+    expect(call['context']).toBe(merged[0]?.['context'])
+    expect(call['integrations']).toBe(merged[0]?.['integrations'])
+  }
+  expect(merge({ context: { ip: '::1' } })['context']).toHaveProperty('page', page)
+  expect((merge({ context: { ip: '::1' } })['context'] as JsonObject)['page']).toBe(page)
+})
+
+test.each<[number, BatchDefaults]>([
+  [0, {}],
+  [12, { context: { a: 'ü' }, integrations: {} }],
+  [20, { context: { a: 'ü' }, integrations: { B: 'ü' } }],
+])('what a batch says has %i bytes in %j', (bytes, batch) => {
+  expect(batchDefaultsBytes(batch)).toBe(bytes)
 })
 
 describe('liftIntegrations', () => {

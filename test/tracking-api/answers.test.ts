@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { accepted, bad, known, refusal, refused, track } from './situations.ts'
@@ -60,6 +61,55 @@ test('a source over its rate is told when to come again', async () => {
   await clock.advance(1)
   expect((await sendCalls(1)).status).toBe(200)
   expect(await webhooks()).toHaveLength(8)
+})
+
+test('what the store does not take does not count towards the rate', async () => {
+  let isDown = true
+  const { url, counted } = await startApi({
+    accept: (given, intake) =>
+      isDown ? Promise.reject(new Error('disk full')) : intake.accept(given),
+  })
+  const batch = Array.from({ length: 20 }, () => ({ ...track, messageId: undefined }))
+  const post = () => send(url, { headers: basic(slowWriteKey), body: JSON.stringify({ batch }) })
+  const statuses: number[] = []
+  for (let round = 0; round < 3; round++) statuses.push((await post()).status)
+  isDown = false
+  statuses.push((await post()).status)
+  expect(statuses).toEqual([503, 503, 503, 200])
+  expect(counted).toEqual([{ sourceId: 'slow', outcome: 'routed', count: 20 }])
+  expect((await post()).status).toBe(429)
+})
+
+test('a source that comes exactly when it is told to is let in', async () => {
+  const clock = new ManualClock(0)
+  const { url } = await startApi({ clock })
+  const post = (count: number) => {
+    const batch = Array.from({ length: count }, () => ({ ...track, messageId: undefined }))
+    return send(url, { headers: basic(slowWriteKey), body: JSON.stringify({ batch }) })
+  }
+  await post(6)
+  const retryAfter = (await post(1)).headers['retry-after']
+  await clock.advance(Number(retryAfter) * 1_000)
+  expect((await post(1)).status).toBe(200)
+})
+
+test('of requests that were read at once only those are taken for which there is room', async () => {
+  let waiting = 0
+  const { url, batches } = await startApi({
+    isFull: () => waiting >= 2,
+    accept: (given, intake) => {
+      waiting++
+      return intake.accept(given)
+    },
+  })
+  const body = gzipSync(JSON.stringify({ batch: [track] }))
+  const replies = await Promise.all(
+    Array.from({ length: 8 }, () => send(url, { headers: known, body })),
+  )
+  const statuses = replies.map(({ status }) => status)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(2)
+  expect(statuses.filter((status) => status === 429)).toHaveLength(6)
+  expect(batches).toHaveLength(2)
 })
 
 test('nothing of what is refused is stored', async () => {

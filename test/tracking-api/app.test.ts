@@ -158,6 +158,27 @@ describe('what a batch and a connection add', () => {
     ])
   })
 
+  test.each([
+    ['203.0.113.7:5555', '203.0.113.7'],
+    ['[2001:db8::7]:5555', '2001:db8::7'],
+    ['[2001:db8::7]', '2001:db8::7'],
+    ['2001:db8::7', '2001:db8::7'],
+    ['[::ffff:203.0.113.7]:5555', '203.0.113.7'],
+    ['::ffff:203.0.113.7', '203.0.113.7'],
+  ])('of %s, which a proxy writes, the address is taken', async (written, address) => {
+    const { url, webhooks } = await startApi({ trustedProxies: 1 })
+    const headers = { ...known, 'x-forwarded-for': written }
+    await send(url, { path: '/v1/t', headers, body: JSON.stringify(ids) })
+    expect((await webhooks())[0]?.['context']).toEqual({ ip: address, userAgent })
+  })
+
+  test('of a long user agent only so much goes under each call', async () => {
+    const { url, webhooks } = await startApi()
+    const headers = { ...known, 'user-agent': 'x'.repeat(8_000) }
+    await send(url, { path: '/v1/t', headers, body: JSON.stringify(ids) })
+    expect(await webhooks()).toMatchObject([{ context: { userAgent: 'x'.repeat(1_024) } }])
+  })
+
   test('what a proxy writes is left out when it is no address', async () => {
     const { url, webhooks } = await startApi({ trustedProxies: 1 })
     const headers = { ...known, 'x-forwarded-for': 'unknown' }
@@ -249,6 +270,23 @@ describe('settings', () => {
   })
 
   test.each([
+    ['https', 'https'],
+    ['https, http', 'https'],
+    ['http', 'http'],
+    ['javascript', 'http'],
+    ['https:', 'http'],
+  ])('of a proxy that writes %s say %s', async (written, protocol) => {
+    const { url } = await startApi({ trustedProxies: 1 })
+    const headers = { 'x-forwarded-proto': written }
+    const reply = await send(url, {
+      method: 'GET',
+      path: `/projects/${writeKey}/settings`,
+      headers,
+    })
+    expect(reply.json).toMatchObject({ integrations: { 'Segment.io': { protocol } } })
+  })
+
+  test.each([
     ['wk_unknown', 401],
     [disabledWriteKey, 403],
   ])('of %s are refused with %i', async (key, status) => {
@@ -306,6 +344,24 @@ describe('pixels', () => {
     )
   })
 
+  test.each([
+    ['integrations.All=false', 0],
+    ['integrations.All=False&integrations.Webhooks=true', 1],
+    ['integrations.Webhooks=false', 0],
+    ['context.integrations.All=false', 0],
+    ['integrations.All=no', 1],
+    ['properties.All=false', 1],
+  ])('with %s go to %i destinations', async (choice, count) => {
+    const { url, webhooks } = await startApi()
+    const path = `/pixel/track?writeKey=${writeKey}&userId=user-1&event=Ping&${choice}`
+    await send(url, { method: 'GET', path })
+    const stored = await webhooks()
+    expect(stored).toHaveLength(count)
+    if (choice.startsWith('properties')) {
+      expect(stored).toMatchObject([{ properties: { All: 'false' } }])
+    }
+  })
+
   test('carry no call when only the head is asked for', async () => {
     const { url, batches } = await startApi()
     const path = `/v1/pixel/track?writeKey=${writeKey}&userId=user-1&event=Ping`
@@ -319,6 +375,7 @@ describe('pixels', () => {
     ['data that is no JSON', `track?data=x`],
     ['data that is no object', `track?data=MQ&writeKey=${writeKey}`],
     ['a type that does not exist', `open?userId=u&writeKey=${writeKey}`],
+    ['a type that cannot be decoded', '%E0%A4%A'],
     ['many dots', `track?writeKey=${writeKey}&userId=u&event=E&properties${'.a'.repeat(5_000)}=1`],
   ])('are shown with %s too', async (_name, rest) => {
     const { url, webhooks, refused } = await startApi()

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
@@ -95,6 +96,50 @@ describe('a batch that is too large', () => {
     const answered = readAll(other)
     other.write(head([`Content-Length: ${batch.length}`, 'Connection: close']) + batch)
     expect(await answered).toMatch(/^HTTP\/1\.1 200 /)
+  })
+})
+
+describe('bodies that do not end', () => {
+  const bytes = 515_000
+
+  /** Opens so many connections, each of which sends all of its body but the last byte. */
+  async function holdOpen(port: number, key: string, count: number): Promise<readonly Socket[]> {
+    const open = async (): Promise<Socket> => {
+      const socket = await dial(port)
+      socket.write(head([`X-Write-Key: ${key}`, `Content-Length: ${bytes}`, 'Connection: close']))
+      await writeBlanks(socket, bytes - 1)
+      return socket
+    }
+    return Promise.all(Array.from({ length: count }, open))
+  }
+
+  test('hold 64 MB together: who then sends much is told to come again', async () => {
+    const { url, port } = await startApi()
+    const sockets: Socket[] = []
+    const body = batch + ' '.repeat(400_000)
+    let reply = await send(url, { body })
+    while (reply.status === 200 && sockets.length < 1_000) {
+      sockets.push(...(await holdOpen(port, writeKey, 4)))
+      reply = await send(url, { body })
+    }
+    expect([reply.status, reply.headers['retry-after'], reply.json]).toEqual([
+      429,
+      '5',
+      refusal('queue_full', 'Too many requests arrive at once'),
+    ])
+    for (const socket of sockets) socket.destroy()
+    while (reply.status === 429) reply = await send(url, { body })
+    expect(reply.status).toBe(200)
+  })
+
+  test('hold nothing when their write key is not known', async () => {
+    const { url, port } = await startApi()
+    const sockets = await holdOpen(port, 'wk_unknown', 140)
+    expect((await send(url, { body: batch })).status).toBe(200)
+    const answers = sockets.map((socket) => readAll(socket))
+    for (const socket of sockets) socket.write(' ')
+    const statuses = (await Promise.all(answers)).map((text) => text.slice(0, 12))
+    expect(new Set(statuses)).toEqual(new Set(['HTTP/1.1 401']))
   })
 })
 

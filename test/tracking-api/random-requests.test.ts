@@ -6,24 +6,30 @@ import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../src/http/index.ts'
 import { Intake } from '../../src/intake/index.ts'
+import { limits, type Destination } from '../../src/model/index.ts'
 import { createRuntime, lineLog, systemClock } from '../../src/runtime/index.ts'
 import { SourceDirectory, trackingApp, type TrackingSource } from '../../src/tracking-api/index.ts'
-import { anyRequest, spoiltBatches } from './random-requests.ts'
-import { basic, disabledWriteKey, send, writeKey, type Reply, type Sent } from './support.ts'
+import { amplifyingBatches, anyRequest, spoiltBatches } from './random-requests.ts'
+import { basic, crm, disabledWriteKey, send, writeKey, type Reply, type Sent } from './support.ts'
 
 /** Requests that are under way at once. */
 const together = 20
 
 /** A tracking API in front of an intake that keeps nothing, so that whatever memory grows is its own. */
-async function startForgetful() {
+async function startForgetful(destinations: readonly Destination[] = []) {
   const failures: string[] = []
+  const stored = { bytes: 0 }
   const log = lineLog((line) => {
     if (line.includes('could not')) failures.push(line)
   })
   const runtime = createRuntime({ clock: systemClock, log })
   const intake = new Intake({
-    add: (events) => Promise.resolve(events.map(() => 'routed' as const)),
-    destinations: [],
+    add: (events) => {
+      const deliveries = events.flatMap((event) => event.deliveries)
+      stored.bytes += deliveries.reduce((sum, { body }) => sum + body.length, 0)
+      return Promise.resolve(events.map(() => 'routed' as const))
+    },
+    destinations,
     runtime,
   })
   const directory = new SourceDirectory<TrackingSource>([
@@ -38,7 +44,7 @@ async function startForgetful() {
   })
   const listening = await listen(app, { host: '127.0.0.1', port: 0 })
   onTestFinished(() => listening.close(0))
-  return { url: listening.url, failures }
+  return { url: listening.url, failures, stored }
 }
 
 const codes: Readonly<Record<number, readonly string[]>> = {
@@ -124,6 +130,31 @@ describe('whatever a client posts', { timeout: 120_000 }, () => {
     expect(after.arrayBuffers - before.arrayBuffers).toBeLessThan(8 * 1024 * 1024)
     expect(failures).toEqual([])
     expect(Reflect.get({}, 'polluted')).toBeUndefined()
+  })
+
+  test('a small body that says much once for many calls is refused, and goes under none', async () => {
+    const { url, stored } = await startForgetful([crm])
+    for (const body of amplifyingBatches) {
+      expect(body.length).toBeLessThan(200_000)
+      const { status, json } = await send(url, { headers: basic(writeKey), body })
+      expect([status, json]).toEqual([400, expect.objectContaining({ code: 'batch_too_large' })])
+    }
+    expect(stored.bytes).toBe(0)
+  })
+
+  test('what goes under the calls of a batch has no more bytes than its bound', async () => {
+    const { url, stored } = await startForgetful([crm])
+    for (const callCount of [1, 10, 2_500]) {
+      const call = { type: 'track', userId: 'user-1', event: 'Ping', context: { direct: true } }
+      const bytes = Math.min(300_000, limits.intakeBatchMergedBytesMax / callCount)
+      const context = { x: 'x'.repeat(bytes - 100) }
+      const body = JSON.stringify({ batch: Array(callCount).fill(call), context })
+      expect((await send(url, { headers: basic(writeKey), body })).status).toBe(200)
+      // Of each call its own fields, and the address and the user agent of its client.
+      const ownBytes = callCount * 400
+      expect(stored.bytes).toBeLessThan(limits.intakeBatchMergedBytesMax + ownBytes)
+      stored.bytes = 0
+    }
   })
 
   test('a gzip bomb is not inflated further than a batch may be long', async () => {

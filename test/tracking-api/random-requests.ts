@@ -124,11 +124,32 @@ const damaged = (bytes: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> =>
 const plain = json.map((text) => Buffer.from(text))
 const packed = plain.map((bytes) => gzipSync(bytes, { level: 1 }))
 
+const manyKeys = Array.from({ length: 38_000 }, (_, key) => `"k${key}":0`).join()
+
+/** Small bodies that say much once, for as many calls as they have: under each it would be gigabytes. */
+export const amplifyingBatches: readonly Buffer[] = [
+  `"context":{"x":"${'x'.repeat(380 * 1024)}"}`,
+  `"integrations":{"x":"${'x'.repeat(380 * 1024)}"}`,
+  `"context":{"integrations":{"x":"${'x'.repeat(380 * 1024)}"}}`,
+  `"context":{${manyKeys}}`,
+].flatMap((shared) =>
+  [
+    '{}',
+    '{"context":{"direct":true}}',
+    '{"type":"track","userId":"u","event":"E"}',
+    '{"type":"track","userId":"u","event":"E","context":{"direct":true}}',
+  ].map((call) => {
+    const calls = Array.from({ length: Math.min(2_500, 100_000 / call.length) }, () => call)
+    return gzipSync(`{${shared},"batch":[${calls.join()}]}`)
+  }),
+)
+
 const bytes = fc.oneof(
   { weight: 4, arbitrary: plain },
   { weight: 2, arbitrary: damaged(plain) },
   { weight: 2, arbitrary: packed },
   { weight: 2, arbitrary: damaged(packed) },
+  fc.constantFrom(...amplifyingBatches.slice(0, 12)),
   fc.tuple(packed, packed).map((members) => Buffer.concat(members)),
   plain.map((whole) => deflateSync(whole)),
   fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array)),

@@ -1,5 +1,6 @@
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { expect } from 'vitest'
+import { limits } from '../../src/model/index.ts'
 import { basic, disabledWriteKey, writeKey, type Sent, type TestApiOptions } from './support.ts'
 
 export const track = { type: 'track', userId: 'user-1', event: 'Ping', messageId: 'm-1' }
@@ -21,6 +22,14 @@ function callOf(bytes: number, fields: object = {}): object {
 function batchTextOf(bytes: number): string {
   const text = JSON.stringify({ batch: [track] })
   return text + ' '.repeat(bytes - text.length)
+}
+
+/** A batch of as many calls as may be, whose context makes the limit of what goes under them, and more. */
+function amplifyingBatch(bytesMore: number): object {
+  const calls = limits.intakeBatchEventsMax
+  const contextBytes = Math.floor(limits.intakeBatchMergedBytesMax / calls) + bytesMore
+  const context = { x: 'x'.repeat(contextBytes - '{"x":""}'.length) }
+  return { batch: Array.from({ length: calls }, () => track), context }
 }
 
 /** The body of every refusal. */
@@ -114,6 +123,12 @@ export const accepted: readonly Situation[] = [
   {
     name: '2,500 calls',
     document: { batch: Array.from({ length: 2_500 }, () => track) },
+    status: 200,
+    answer: { ...one, accepted: 2_500 },
+  },
+  {
+    name: 'as much context as may go under 2,500 calls',
+    document: amplifyingBatch(0),
     status: 200,
     answer: { ...one, accepted: 2_500 },
   },
@@ -222,6 +237,37 @@ export const bad: readonly Situation[] = [
     answer: refusal('batch_too_large', tooLarge),
   },
   {
+    name: 'more context than may go under 2,500 calls',
+    document: amplifyingBatch(1),
+    status: 400,
+    answer: refusal(
+      'batch_too_large',
+      'Exceeds the payload limit: 2500 calls with 1678 bytes of context and integrations of their ' +
+        'batch under each; 4194304 bytes may be put under all of them',
+    ),
+  },
+  {
+    name: 'a context of the batch that is nested too deeply',
+    body: `{"batch":[${JSON.stringify(track)}],"context":${'{"a":'.repeat(60_000)}1${'}'.repeat(60_000)}}`,
+    status: 400,
+    answer: refusal(
+      'invalid_batch',
+      'The context and integrations of a batch must not be nested more than 500 levels deep',
+    ),
+  },
+  ...Object.entries({ deflate: deflateSync('{}'), br: brotliCompressSync('{}') }).map(
+    ([encoding, body]): Situation => ({
+      name: `a body in ${encoding}`,
+      body,
+      headers: { ...known, 'content-encoding': encoding },
+      status: 400,
+      answer: refusal(
+        'invalid_json',
+        `The body is not valid JSON: its Content-Encoding is ${encoding}, and only gzip is read`,
+      ),
+    }),
+  ),
+  {
     name: '2,501 calls',
     document: { batch: Array.from({ length: 2_501 }, () => track) },
     status: 400,
@@ -307,6 +353,6 @@ export const refused: readonly Situation[] = [
     options: { accept: () => Promise.reject(new Error('disk full')) },
     document: { batch: [track] },
     status: 503,
-    answer: refusal('store_unavailable', 'The events cannot be stored; nothing was taken'),
+    answer: refusal('store_unavailable', 'The events cannot be stored now: send them again'),
   },
 ]

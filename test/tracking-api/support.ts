@@ -38,7 +38,8 @@ const directory = new SourceDirectory<TrackingSource>([
   { source: { id: 'old', enabled: false }, writeKeys: [disabledWriteKey] },
 ])
 
-const crm: Destination = {
+/** A destination of every source. */
+export const crm: Destination = {
   id: 'crm',
   sourceIds: ['website', 'slow', 'old'],
   enabled: true,

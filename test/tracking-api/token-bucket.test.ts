@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { takeTokens, type TokenBucket } from '../../src/tracking-api/token-bucket.ts'
+import { returnTokens, takeTokens, type TokenBucket } from '../../src/tracking-api/token-bucket.ts'
 
 describe('takeTokens', () => {
   test('lets calls of one second come at once, and then those of the rate', () => {
@@ -17,7 +17,7 @@ describe('takeTokens', () => {
   test('lets a batch come that is larger than the rate, and those after it wait for it', () => {
     const { bucket } = takeTokens(undefined, { nowMs: 0, count: 2_500, perSecond: 100 })
     expect(bucket.tokens).toBe(-2_400)
-    expect(takeTokens(bucket, { nowMs: 4_000, count: 1, perSecond: 100 }).waitMs).toBe(20_000)
+    expect(takeTokens(bucket, { nowMs: 4_000, count: 1, perSecond: 100 }).waitMs).toBe(20_001)
     expect(takeTokens(bucket, { nowMs: 24_001, count: 1, perSecond: 100 }).waitMs).toBe(0)
   })
 
@@ -34,6 +34,12 @@ describe('takeTokens', () => {
     expect(takeTokens(bucket, { nowMs: 0, count: 0, perSecond: 5 }).bucket.tokens).toBe(1)
   })
 
+  test('has back what did not come after all', () => {
+    const { bucket } = takeTokens(undefined, { nowMs: 0, count: 20, perSecond: 10 })
+    const again = takeTokens(returnTokens(bucket, 20), { nowMs: 0, count: 20, perSecond: 10 })
+    expect(again).toEqual({ bucket, waitMs: 0 })
+  })
+
   test('never lets more come than the rate, a second of it and one batch', () => {
     const steps = fc.array(
       fc.record({ afterMs: fc.nat(2_000), count: fc.integer({ min: 1, max: 50 }) }),
@@ -48,7 +54,7 @@ describe('takeTokens', () => {
           const taken = takeTokens(bucket, { nowMs, count, perSecond })
           bucket = taken.bucket
           if (taken.waitMs === 0) come += count
-          const again = takeTokens(bucket, { nowMs: nowMs + taken.waitMs + 1, count, perSecond })
+          const again = takeTokens(bucket, { nowMs: nowMs + taken.waitMs, count, perSecond })
           if (taken.waitMs > 0) expect(again.waitMs).toBe(0)
         }
         expect(come).toBeLessThanOrEqual(perSecond + (nowMs / 1_000) * perSecond + 50)

@@ -1,0 +1,66 @@
+import type { IncomingMessage } from 'node:http'
+import {
+  discardBody,
+  isArriving,
+  readSharedBody,
+  type BodyShare,
+  type SharedBodyReading,
+} from '../http/index.ts'
+import type { Clock } from '../runtime/index.ts'
+import { refuse, type Refusal } from './answer.ts'
+import { batchTooLarge, decodeBody, wireBytesMax, type Document } from './decode-body.ts'
+
+/** What a body is read with. */
+export interface BodyMeans {
+  /** Of its deadlines. */
+  readonly clock: Clock
+  /** What it may hold beside others. */
+  readonly share: BodyShare
+}
+
+/** How long a client is asked to wait while too many bodies are being read. */
+const crowdedWaitMs = 5_000
+
+/** The body of one request: nothing of it is kept unless its document is wanted. */
+export class RequestBody {
+  readonly #request: IncomingMessage
+  readonly #means: BodyMeans
+  #reading: SharedBodyReading | undefined
+
+  constructor(request: IncomingMessage, means: BodyMeans) {
+    this.#request = request
+    this.#means = means
+  }
+
+  /** Reads the body and makes a document of it; `cut_off` when the client left before its end. */
+  async document(): Promise<Document | Refusal | { readonly kind: 'cut_off' }> {
+    const { clock, share } = this.#means
+    const body = await readSharedBody(this.#request, { bytesMax: wireBytesMax, clock, share })
+    this.#reading = body
+    switch (body.kind) {
+      case 'complete':
+        return decodeBody(body.bytes, this.#request.headers['content-encoding'])
+      case 'too_large':
+        return batchTooLarge()
+      case 'no_room':
+        return refuse('queue_full', 'Too many requests arrive at once', crowdedWaitMs)
+      case 'too_slow':
+        return refuse('body_too_slow', 'The body did not come in time')
+      case 'cut_off':
+        return body
+    }
+  }
+
+  /** Reads what nobody wanted, and tells whether the client left, or still writes. */
+  async end(): Promise<'read' | 'arriving' | 'cut_off'> {
+    const { clock } = this.#means
+    this.#reading ??= await discardBody(this.#request, { bytesMax: wireBytesMax, clock })
+    if (this.#reading.kind === 'cut_off') return 'cut_off'
+    return isArriving(this.#reading) ? 'arriving' : 'read'
+  }
+
+  /** Gives back what it holds. */
+  release(): void {
+    this.#means.share.release()
+  }
+}
