@@ -1,7 +1,6 @@
-import { shortText } from '../model/index.ts'
+import { shortText, nearestName } from '../model/index.ts'
 import { bodyRoots, fieldNames, isFieldName, type Field, type FieldName } from './field.ts'
 import { matchLimits } from './limits.ts'
-import { nearestName } from './nearest-name.ts'
 import type { Scanner, Written } from './scanner.ts'
 
 /** A field as it was written: its keys between the dots. */

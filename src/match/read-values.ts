@@ -1,7 +1,6 @@
-import { eventTypes, shortText } from '../model/index.ts'
+import { eventTypes, shortText, nearestName } from '../model/index.ts'
 import type { Field, FieldName } from './field.ts'
 import { globText } from './glob.ts'
-import { nearestName } from './nearest-name.ts'
 import type { Scanner, Written } from './scanner.ts'
 import { subjectSignatures } from './subject.ts'
 import { parseNumber, type Bound, type ValueTest } from './value-test.ts'

@@ -129,7 +129,7 @@ describe('bodies that do not end', () => {
     ])
     for (const socket of sockets) socket.destroy()
     while (reply.status === 429) reply = await send(url, { body })
-    expect(reply.status).toBe(200)
+    for (let more = 0; more < 140; more++) expect((await send(url, { body })).status).toBe(200)
   })
 
   test('hold nothing when their write key is not known', async () => {

@@ -1,7 +1,7 @@
+import { recordLine } from '../../model/index.ts'
 import type { AddCommand } from '../command.ts'
 import { exitCodes } from '../exit-code.ts'
 import { writeData } from '../io.ts'
-import { recordLine } from '../output/records.ts'
 import { readBody } from '../read-body.ts'
 import { requireSecret } from '../secret.ts'
 

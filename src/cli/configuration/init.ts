@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { access, lstat, mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
-import { EvrouteError, messageOf, plainText, systemCode } from '../../model/index.ts'
+import { EvrouteError, messageOf, plainText, systemCode, recordLine } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
-import { recordLine } from '../output/records.ts'
 import { defaultConfigurationPath } from './path.ts'
 import { installedSchema, nextSteps, secretsFolderName, starterConfiguration } from './starter.ts'
 

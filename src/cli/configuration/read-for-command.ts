@@ -1,3 +1,4 @@
+import { recordLine } from '../../model/index.ts'
 import {
   ConfigurationError,
   readServiceConfiguration,
@@ -6,7 +7,6 @@ import {
 } from '../../service/index.ts'
 import type { Log } from '../../runtime/index.ts'
 import { writeData, type Io } from '../io.ts'
-import { recordLine } from '../output/records.ts'
 
 /** How a command reads a configuration. */
 export interface CommandReading {

@@ -1,10 +1,8 @@
-import { plainText } from '../../model/index.ts'
+import { plainText, columnsOf, cutToColumns, padToColumns, recordLine } from '../../model/index.ts'
 import { jsonLog, lineLog, systemClock } from '../../runtime/index.ts'
 import type { EffectiveSetting } from '../../service/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
-import { columnsOf, cutToColumns, padToColumns } from '../output/columns.ts'
-import { recordLine } from '../output/records.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { readForCommand } from './read-for-command.ts'
 

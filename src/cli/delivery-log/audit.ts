@@ -1,3 +1,4 @@
+import { recordLine } from '../../model/index.ts'
 import {
   auditEquations,
   auditRecord,
@@ -7,7 +8,6 @@ import {
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
-import { recordLine } from '../output/records.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import type { LogContext } from './open-log.ts'
 

@@ -1,6 +1,5 @@
 import { formatDeliveryId, type LoggedDelivery, type LoggedState } from '../../delivery/index.ts'
-import { plainText } from '../../model/index.ts'
-import { columnsOf, cutToColumns, padToColumns } from '../output/columns.ts'
+import { plainText, columnsOf, cutToColumns, padToColumns } from '../../model/index.ts'
 import type { Style } from '../output/style.ts'
 import { formatSpan } from './moments.ts'
 import type { StandingView } from './standing.ts'

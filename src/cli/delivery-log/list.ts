@@ -1,3 +1,4 @@
+import { recordLine } from '../../model/index.ts'
 import {
   loggedDeliveryRecord,
   type DeliveryFilter,
@@ -5,7 +6,6 @@ import {
 } from '../../delivery/index.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { DataWriter } from '../io.ts'
-import { recordLine } from '../output/records.ts'
 import { createStyle, wantsColor } from '../output/style.ts'
 import { DeliveryTable } from './delivery-table.ts'
 import { limitMax } from './log-flags.ts'

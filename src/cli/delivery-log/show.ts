@@ -1,7 +1,7 @@
+import { recordLine } from '../../model/index.ts'
 import { storyRecord, type DeliveryStory } from '../../delivery/index.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { DataWriter } from '../io.ts'
-import { recordLine } from '../output/records.ts'
 import { createStyle, wantsColor } from '../output/style.ts'
 import { filterOfId } from './find-deliveries.ts'
 import { codeOfEnd, pagesOf, type LogContext } from './open-log.ts'

@@ -1,7 +1,6 @@
 import { open, type FileHandle } from 'node:fs/promises'
-import { EvrouteError, messageOf } from '../../model/index.ts'
+import { EvrouteError, messageOf, recordLine } from '../../model/index.ts'
 import type { ReceivedEvent } from '../../receiver/index.ts'
-import { recordLine } from '../output/records.ts'
 import { eventRecord } from './event-record.ts'
 
 /** A file of NDJSON that every request is appended to, with its exact bytes in base64. */

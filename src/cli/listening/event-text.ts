@@ -1,4 +1,4 @@
-import { plainText, shortText } from '../../model/index.ts'
+import { plainText, shortText, columnsOf, cutToColumns, padToColumns } from '../../model/index.ts'
 import {
   summarise,
   summaryText,
@@ -10,7 +10,6 @@ import {
 } from '../../receiver/index.ts'
 import type { Style } from '../output/style.ts'
 import { formatTimeOfDay } from '../output/time.ts'
-import { columnsOf, cutToColumns, padToColumns } from '../output/columns.ts'
 import { payloadText } from './payload-text.ts'
 
 /** How a received request is shown to a person. */

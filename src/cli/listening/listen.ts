@@ -1,4 +1,4 @@
-import { formatDuration } from '../../model/index.ts'
+import { formatDuration, recordLine } from '../../model/index.ts'
 import {
   Receiver,
   SummaryMemory,
@@ -10,7 +10,6 @@ import { stopwatch } from '../../runtime/index.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { DataWriter, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
-import { recordLine } from '../output/records.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { defaultUrl } from '../sending/sending-options.ts'
 import { Capture } from './capture.ts'

@@ -8,6 +8,7 @@ import {
   type RequestRecord,
   type SettledDelivery,
   plainText,
+  recordLine,
 } from '../../model/index.ts'
 import {
   lineLog,
@@ -20,7 +21,6 @@ import { DataWriter, type Io } from '../io.ts'
 import { writeError } from '../output/error.ts'
 import { formatCount } from '../output/numbers.ts'
 import { startProgress } from '../output/progress.ts'
-import { recordLine } from '../output/records.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { formatTimeOfDay } from '../output/time.ts'
 import { summaryLine } from '../output/summary-line.ts'

@@ -1,4 +1,4 @@
-import { messageOf } from '../../model/index.ts'
+import { messageOf, recordLine } from '../../model/index.ts'
 import { createRuntime, systemClock, type Log } from '../../runtime/index.ts'
 import {
   ConfigurationError,
@@ -10,7 +10,6 @@ import {
 import { readForCommand } from '../configuration/read-for-command.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
-import { recordLine } from '../output/records.ts'
 import { createAnnouncer, type Announcer } from './announcer.ts'
 import { watchFile } from './file-watch.ts'
 

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { limits, parseDuration, type AliasKeys } from '../../model/index.ts'
-import { nearestName } from './nearest-name.ts'
+import { limits, parseDuration, type AliasKeys, nearestName } from '../../model/index.ts'
 import { shownValue, type DocumentPath, type PlacedProblem } from './problem.ts'
 
 /**

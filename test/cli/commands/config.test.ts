@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { columnsOf } from '../../../src/cli/output/columns.ts'
+import { columnsOf } from '../../../src/model/index.ts'
 import { run } from '../../support/io.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { columnsOf } from '../../../src/model/index.ts'
 import { DeliveryTable } from '../../../src/cli/delivery-log/delivery-table.ts'
 import { columnNames, fitWidths } from '../../../src/cli/delivery-log/table-widths.ts'
-import { columnsOf } from '../../../src/cli/output/columns.ts'
 import { createStyle } from '../../../src/cli/output/style.ts'
 import { hourMs, logged, nowMs } from './stores.ts'
 

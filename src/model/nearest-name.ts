@@ -1,24 +1,24 @@
 /**
- * The known name that a wrong one was most likely meant to be; undefined when none is near. Capital
- * letters make no difference.
+ * The known name that a wrong one was most likely meant to be, the first of equals; undefined when
+ * none is near. Capital letters make no difference.
  */
 export function nearestName(wrong: string, known: readonly string[]): string | undefined {
-  const distances = known.map((name) => ({
-    name,
-    edits: editDistance(wrong.toLowerCase(), name.toLowerCase()),
-  }))
-  const nearest = distances.reduce<{ name: string; edits: number } | undefined>(
-    (best, next) => (best === undefined || next.edits < best.edits ? next : best),
-    undefined,
-  )
-  if (nearest === undefined) return undefined
-  // A third of the letters wrong is a slip; more is another word.
-  return nearest.edits <= Math.max(wrong.length, nearest.name.length) / 3 ? nearest.name : undefined
+  let nearest: string | undefined
+  let fewest = Infinity
+  for (const name of known) {
+    const edits = editDistance(wrong.toLowerCase(), name.toLowerCase())
+    // A third of the letters wrong is a slip; more is another word.
+    if (edits < fewest && edits <= Math.max(wrong.length, name.length) / 3) {
+      nearest = name
+      fewest = edits
+    }
+  }
+  return nearest
 }
 
 /** Letters to insert, remove, replace, or swap with their neighbour to make one text of the other. */
 function editDistance(from: string, to: string): number {
-  const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, index) => index)]
+  const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, column) => column)]
   const edits = (row: number, column: number): number => rows[row]?.[column] ?? Infinity
   for (let row = 1; row <= from.length; row += 1) {
     rows.push([row])

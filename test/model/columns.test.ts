@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { columnsOf, cutToColumns, padToColumns } from '../../../src/cli/output/columns.ts'
+import { columnsOf, cutToColumns, padToColumns } from '../../src/model/index.ts'
 
 test.each([
   ['', 0],
