@@ -144,8 +144,7 @@ function tellOfClosing(response: ServerResponse): void {
 /** Of a body that is still arriving when its request was answered, node would read any length. */
 async function boundRest(request: IncomingMessage): Promise<void> {
   if (request.complete) return
-  // Whoever reads a request himself, and be it nothing, keeps node from doing it.
-  request.read(0)
+  // Node does it only where nobody else does.
   if ((await lingerOver(request, systemClock)) === 'stopped') request.destroy()
 }
 
