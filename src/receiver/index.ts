@@ -1,5 +1,18 @@
 /** The local receiver: verifies, records and answers webhooks, and sums each up in a line. */
+export {
+  diagnose,
+  isSnippetLanguage,
+  snippetLanguages,
+  snippets,
+  type Diagnosis,
+  type MistakeCode,
+  type NamedSecret,
+  type Secrets,
+  type SnippetLanguage,
+  type SuspectRequest,
+} from './diagnosis/index.ts'
 export type { EventListener } from './event-log.ts'
+export { eventRecord } from './event-record.ts'
 export type { MalformedCode } from './read-webhook.ts'
 export type {
   MalformedContent,

@@ -5,11 +5,10 @@ import {
   type Ledger,
   recordLine,
 } from '../../model/index.ts'
-import { Receiver, SummaryMemory, type ReceivedEvent } from '../../receiver/index.ts'
+import { eventRecord, Receiver, SummaryMemory, type ReceivedEvent } from '../../receiver/index.ts'
 import { createRuntime, stopwatch, type Observer } from '../../runtime/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { DataWriter, type Io } from '../io.ts'
-import { eventRecord } from '../listening/event-record.ts'
 import { eventText } from '../listening/event-text.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { summaryLine } from '../output/summary-line.ts'

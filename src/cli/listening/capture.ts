@@ -1,7 +1,6 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import { EvrouteError, messageOf, recordLine } from '../../model/index.ts'
-import type { ReceivedEvent } from '../../receiver/index.ts'
-import { eventRecord } from './event-record.ts'
+import { eventRecord, type ReceivedEvent } from '../../receiver/index.ts'
 
 /** A file of NDJSON that every request is appended to, with its exact bytes in base64. */
 export class Capture {

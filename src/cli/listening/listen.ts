@@ -1,5 +1,6 @@
 import { formatDuration, recordLine } from '../../model/index.ts'
 import {
+  eventRecord,
   Receiver,
   SummaryMemory,
   type ReceivedCounts,
@@ -13,7 +14,6 @@ import { formatCount } from '../output/numbers.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { defaultUrl } from '../sending/sending-options.ts'
 import { Capture } from './capture.ts'
-import { eventRecord } from './event-record.ts'
 import { eventText } from './event-text.ts'
 
 /** What `listen` is asked to do, checked. */

@@ -1,5 +1,5 @@
-import { formatTimestamp } from '../../model/index.ts'
-import type { ReceivedEvent } from '../../receiver/index.ts'
+import { formatTimestamp } from '../model/index.ts'
+import type { ReceivedEvent } from './received-event.ts'
 
 /** A received request as a record for programs; a file of them is a capture. */
 export function eventRecord(event: ReceivedEvent): Readonly<Record<string, unknown>> {
@@ -13,6 +13,7 @@ export function eventRecord(event: ReceivedEvent): Readonly<Record<string, unkno
     path: event.path,
     signature: event.signature,
     reason: event.reason,
+    diagnosis: event.diagnosis,
     code: event.code,
     status: event.status,
     ms: event.durationMs,

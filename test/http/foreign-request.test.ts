@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { foreignRequest } from '../../src/admin-api/guard.ts'
+import { foreignSign } from '../../src/http/index.ts'
 
 describe('the host of a request', () => {
   test.each([
@@ -13,7 +13,7 @@ describe('the host of a request', () => {
     '[::1]:4001',
     '[0:0::1]:4001',
   ])('%s is known', (host) => {
-    expect(foreignRequest({ host })).toBeUndefined()
+    expect(foreignSign({ host })).toBeUndefined()
   })
 
   test.each([
@@ -42,11 +42,7 @@ describe('the host of a request', () => {
     '[::1',
     '[localhost]',
   ])('%s is not', (host) => {
-    expect(foreignRequest({ host })).toEqual({
-      status: 403,
-      code: 'host_not_allowed',
-      message: 'The admin API is called by a loopback name or address',
-    })
+    expect(foreignSign({ host })).toBe('foreign_host')
   })
 })
 
@@ -58,7 +54,7 @@ describe('the origin of a request', () => {
     ['localhost:80', 'http://localhost'],
     ['localhost:443', 'https://localhost'],
   ])('at %s, %s is its own', (host, origin) => {
-    expect(foreignRequest({ host, origin })).toBeUndefined()
+    expect(foreignSign({ host, origin })).toBeUndefined()
   })
 
   test.each([
@@ -74,9 +70,6 @@ describe('the origin of a request', () => {
     ['localhost', 'chrome-extension://localhost'],
     ['localhost', '//localhost'],
   ])('at %s, %s is foreign', (host, origin) => {
-    expect(foreignRequest({ host, origin })).toMatchObject({
-      status: 403,
-      code: 'origin_not_allowed',
-    })
+    expect(foreignSign({ host, origin })).toBe('foreign_origin')
   })
 })
