@@ -8,6 +8,7 @@ export * from './foreign-request.ts'
 export * from './ip-address.ts'
 export { endLingering, lingerMs } from './linger.ts'
 export * from './listen.ts'
+export * from './passed-on-headers.ts'
 export {
   bodyDeadlineMs,
   discardBody,

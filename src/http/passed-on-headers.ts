@@ -1,0 +1,31 @@
+/** A header: its name as it is spelled, and its value. */
+export type Header = readonly [name: string, value: string]
+
+/** Headers that are about one connection, or that every request gets anew. */
+const connectionHeaders = new Set([
+  'host',
+  'content-length',
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+])
+
+/**
+ * The headers of a request that belong to it wherever it is sent: all but those of its connection, which
+ * are `Host`, `Content-Length`, `Connection` and what that names, and the other hop-by-hop headers.
+ */
+export function passedOnHeaders(headers: readonly Header[]): readonly Header[] {
+  const named = headers
+    .filter(([name]) => name.toLowerCase() === 'connection')
+    .flatMap(([, value]) => value.split(','))
+    .map((name) => name.trim().toLowerCase())
+  const left = new Set([...connectionHeaders, ...named])
+  return headers.filter(([name]) => !left.has(name.toLowerCase()))
+}
