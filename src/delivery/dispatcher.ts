@@ -180,6 +180,11 @@ export class Dispatcher {
     this.#goOn()
   }
 
+  /** Requests in flight. */
+  get requests(): number {
+    return this.#rounds.requests
+  }
+
   /**
    * Resolves once none of the destinations' deliveries is pending or in flight, or once the
    * dispatcher was stopped. Where parked ones are kept it does not wait for those, nor for what is due

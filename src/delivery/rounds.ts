@@ -73,6 +73,11 @@ export class Rounds {
     return this.#running.size === 0
   }
 
+  /** Requests in flight. */
+  get requests(): number {
+    return this.#requests
+  }
+
   /** Starts what may start of one destination, unless others wait as well and it is not its turn. */
   start(destinationId: string): void {
     const target = this.#targets.get(destinationId)

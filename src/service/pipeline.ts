@@ -120,6 +120,11 @@ export class Pipeline {
     return pending.add(events, (each) => this.#dispatcher.add(each))
   }
 
+  /** Requests to endpoints in flight. */
+  get requests(): number {
+    return this.#dispatcher.requests
+  }
+
   /** Looks at once for what is in the store and nobody told of. */
   wake(): void {
     this.#dispatcher.wake()

@@ -36,6 +36,14 @@ export interface ServiceAddress {
   readonly admin: string | null
 }
 
+/** What is left to do for a service. */
+export interface ServiceWork {
+  /** Requests to endpoints that are under way. */
+  readonly requests: number
+  /** Deliveries that wait, those of such requests among them; once it is closed, those that stay in the store. */
+  readonly pending: number
+}
+
 /** What a service is made of. */
 export interface ServiceOptions {
   /** Its sources, destinations and settings. */
@@ -136,6 +144,11 @@ export class Service implements AsyncDisposable {
   get address(): ServiceAddress {
     const [tracking, admin] = this.#listening
     return { url: tracking?.url ?? '', port: tracking?.port ?? 0, admin: admin?.url ?? null }
+  }
+
+  /** What is left to do. */
+  get work(): ServiceWork {
+    return { requests: this.#pipeline.requests, pending: this.#pending.deliveries }
   }
 
   /**
@@ -305,6 +318,8 @@ export class Service implements AsyncDisposable {
       // What was stored before the end is archived too, as far as there is time for it.
       this.#archives.close(graceMs),
     ])
+    // For the last time, so that what stays is told exactly; a store that failed tells nothing.
+    await this.#pending.look(this.#store).catch(() => undefined)
     await this.#pipeline.close()
     await Promise.allSettled(this.#accepting)
   }

@@ -1,7 +1,8 @@
 import { formatDuration, plainText } from '../../model/index.ts'
 import { jsonLog, lineLog, systemClock, type Log } from '../../runtime/index.ts'
-import type { ServiceAddress } from '../../service/index.ts'
+import type { ServiceAddress, ServiceWork } from '../../service/index.ts'
 import type { Io } from '../io.ts'
+import { formatCount } from '../output/numbers.ts'
 
 /** Tells on stderr what a service does. */
 export interface Announcer {
@@ -10,9 +11,9 @@ export interface Announcer {
   /** It accepts requests. */
   readonly serving: (address: ServiceAddress) => void
   /** A signal asked it to end. */
-  readonly ending: () => void
+  readonly ending: (work: ServiceWork) => void
   /** It has ended; what was not delivered is in that store. */
-  readonly ended: (store: string) => void
+  readonly ended: (store: string, work: ServiceWork) => void
 }
 
 /** What is said of a service. */
@@ -51,16 +52,20 @@ function forPerson({ path, graceMs }: AnnouncedService, write: (line: string) =>
       ]
       write(`${lines.join('\n')}\n`)
     },
-    ending: () =>
-      write(`Ending: requests under way are given ${grace}; Ctrl-C again ends it at once\n`),
-    ended: (store) => write(`Ended: ${whatStays(store)}\n`),
+    ending: ({ requests }) => {
+      const underWay = `${formatCount(requests)} ${requests === 1 ? 'webhook is' : 'webhooks are'} under way`
+      write(`Ending: ${underWay}, given ${grace}; Ctrl-C again ends it at once\n`)
+    },
+    ended: (store, { pending }) => write(`Ended: ${whatStays(store, pending)}\n`),
   }
 }
 
-function whatStays(store: string): string {
+function whatStays(store: string, pending: number): string {
+  const isOne = pending === 1
+  const deliveries = `${formatCount(pending)} ${isOne ? 'delivery' : 'deliveries'}`
   return store === 'memory:'
-    ? 'what was not delivered is gone with its store in memory'
-    : `what was not delivered stays in ${plainText(store)}`
+    ? `${deliveries} ${isOne ? 'is' : 'are'} gone with the store in memory`
+    : `${deliveries} ${isOne ? 'stays' : 'stay'} in ${plainText(store)}`
 }
 
 function forProgram({ path, graceMs }: AnnouncedService, write: (line: string) => void): Announcer {
@@ -68,7 +73,8 @@ function forProgram({ path, graceMs }: AnnouncedService, write: (line: string) =
   return {
     log,
     serving: ({ url, admin }) => log.info('serving', { file: path, url, admin }),
-    ending: () => log.info('ending, at once with another signal', { graceMs }),
-    ended: (store) => log.info('ended', { store }),
+    ending: ({ requests }) =>
+      log.info('ending, at once with another signal', { requests, graceMs }),
+    ended: (store, { pending }) => log.info('ended', { store, pending }),
   }
 }

@@ -65,11 +65,11 @@ async function run(
     announcer.serving(service.address)
     reloads.follow(service)
     await aborted(AbortSignal.any([io.interrupted, failed.signal]))
-    if (!failed.signal.aborted) announcer.ending()
+    if (!failed.signal.aborted) announcer.ending(service.work)
   } finally {
     await service.close(failed.signal.aborted ? 0 : options.graceMs)
   }
-  announcer.ended(configuration.store)
+  announcer.ended(configuration.store, service.work)
   failed.signal.throwIfAborted()
 }
 

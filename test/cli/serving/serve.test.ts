@@ -9,8 +9,8 @@ import { start } from '../../support/io.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** A configuration file with a store in a file beside it. */
-async function configured() {
-  const endpoint = await TestEndpoint.start()
+async function configured(...answers: Parameters<typeof TestEndpoint.start>) {
+  const endpoint = await TestEndpoint.start(...answers)
   const folder = await temporaryFolder()
   const path = join(folder, 'evroute.config.json')
   const document = documentFor(endpoint, { store: 'sqlite:./store.db' })
@@ -27,9 +27,29 @@ describe('serve', () => {
     const { code, stdout, stderr } = await command.ended
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr.startsWith(`Serving ${path}\n`)).toBe(true)
-    expect(stderr).toMatch(/\nEnding: .*; Ctrl-C again ends it at once\nEnded: .*store\.db\n$/)
+    expect(stderr).toMatch(
+      /\nEnding: 0 webhooks are under way, given 2s; Ctrl-C again ends it at once\nEnded: 0 deliveries stay in sqlite:.*store\.db\n$/,
+    )
     expect(stderr).toMatch(/^ {2}tracking API {2}http:\/\/127\.0\.0\.1:\d+\/v1\/batch$/m)
     expect(stderr).toMatch(/^ {2}admin API {5}http:\/\/127\.0\.0\.1:\d+$/m)
+  })
+
+  test('says what is under way when it is to end, and what stays in its store', async () => {
+    const { path, endpoint } = await configured('hang')
+    const command = start(['serve', '--config', path, '--grace', '100ms', '--json'])
+    const { url } = await command.stdout.record('ready')
+    for (const messageId of ['m_1', 'm_2']) {
+      await fetch(`${String(url)}/v1/track`, {
+        method: 'POST',
+        headers: { 'x-write-key': 'wk_example' },
+        body: JSON.stringify({ userId: 'u_1', event: 'E', messageId }),
+      })
+    }
+    await endpoint.received(2)
+    command.stop()
+    const { stderr } = await command.ended
+    expect(stderr).toMatch(/"ending, .*"requests":2,/)
+    expect(stderr).toMatch(/"ended",.*"pending":2/)
   })
 
   test.each([[[]], [['--json']]])(
@@ -50,8 +70,13 @@ describe('serve', () => {
           url: expect.stringMatching(/^http/) as string,
           admin: expect.stringMatching(/^http/) as string,
         },
-        { level: 'info', message: 'ending, at once with another signal', graceMs: 2_000 },
-        { level: 'info', message: 'ended', store: `sqlite:${store}` },
+        {
+          level: 'info',
+          message: 'ending, at once with another signal',
+          requests: 0,
+          graceMs: 2_000,
+        },
+        { level: 'info', message: 'ended', store: `sqlite:${store}`, pending: 0 },
       ])
     },
   )
