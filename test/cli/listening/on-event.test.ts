@@ -1,0 +1,151 @@
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { EventProgram, runsMax } from '../../../src/cli/listening/on-event.ts'
+import { CapturedStream } from '../../support/io.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const { signal: never } = new AbortController()
+
+function eventProgram(program: string, args: readonly string[]) {
+  const output = new CapturedStream()
+  const { PATH } = process.env
+  const hook = new EventProgram({
+    program,
+    args,
+    env: { PATH },
+    write: (text) => void output.write(text),
+  })
+  onTestFinished(() => hook.close(AbortSignal.abort()))
+  return { hook, output }
+}
+
+/** A program of Node that runs `code`. */
+const node = (code: string, ...args: string[]) =>
+  eventProgram(process.execPath, ['-e', code, ...args])
+
+/** A place where programs report that they run, and whose connections tell when they are gone. */
+async function reception() {
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined).resume()
+    sockets.push(socket)
+    server.emit('reported')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  return {
+    sockets,
+    /** Connects and stays until it is ended. */
+    stay: `require('net').connect(${port}, '127.0.0.1')`,
+    reported: async (count: number) => {
+      while (sockets.length < count) await once(server, 'reported')
+    },
+  }
+}
+
+describe('EventProgram', () => {
+  test('gives each event as a line on stdin, and arguments that no shell has read', async () => {
+    const file = join(await temporaryFolder(), 'seen')
+    const code = `
+      const { appendFileSync, readFileSync } = require('fs')
+      appendFileSync(process.argv[1], process.argv[2] + readFileSync(0, 'utf8'))`
+    const { hook, output } = node(code, file, '$(id) "*" ; ')
+    hook.run(1, '{"seq":1}\n')
+    await hook.close(never)
+    expect(await readFile(file, 'utf8')).toBe('$(id) "*" ; {"seq":1}\n')
+    expect(output.text).toBe('')
+  })
+
+  test('hands on what it prints', async () => {
+    const { hook, output } = node('console.log("seen"); console.error("and said")')
+    hook.run(1, '{}\n')
+    await hook.close(never)
+    expect(output.text).toContain('seen\n')
+    expect(output.text).toContain('and said\n')
+  })
+
+  test.each([
+    { how: 'a code', code: 'process.exit(3)', said: 'ended with 3 (event #7)\n' },
+    {
+      how: 'a signal',
+      code: 'process.kill(process.pid, "SIGKILL")',
+      said: 'was ended by SIGKILL (event #7)\n',
+    },
+  ])('tells that it ended with $how, and goes on', async ({ code, said }) => {
+    const { hook, output } = node(code)
+    hook.run(7, '{}\n')
+    hook.run(8, '{}\n')
+    await hook.close(never)
+    expect(output.text).toContain(`--on-event ${process.execPath} ${said}`)
+    expect(output.text).toContain('(event #8)')
+  })
+
+  test('tells that there is no such program, for every event', async () => {
+    const { hook, output } = eventProgram('/nowhere/hook', [])
+    for (let seq = 1; seq <= runsMax + 1; seq++) hook.run(seq, '{}\n')
+    await hook.close(never)
+    const line = '--on-event /nowhere/hook cannot be run: ENOENT (event #'
+    expect(output.text.split(line)).toHaveLength(runsMax + 2)
+  })
+
+  test('does not mind a program that reads nothing of a large event', async () => {
+    const { hook, output } = node('process.stdin.destroy()')
+    hook.run(1, `${'x'.repeat(4 * 1024 * 1024)}\n`)
+    await hook.close(never)
+    expect(output.text).toBe('')
+  })
+
+  test('runs a few at once, the others after them', async () => {
+    const { stay, sockets, reported } = await reception()
+    const { hook } = node(`${stay}.on('end', () => process.exit())`)
+    for (let seq = 1; seq <= runsMax + 2; seq++) hook.run(seq, '{}\n')
+    await reported(runsMax)
+    expect(sockets).toHaveLength(runsMax)
+    sockets[0]?.end()
+    await reported(runsMax + 1)
+    expect(sockets).toHaveLength(runsMax + 1)
+  })
+
+  test('leaves out what waits beyond 32 MB, and says so once and how many', async () => {
+    const { stay, sockets, reported } = await reception()
+    const { hook, output } = node(`process.stdin.resume(); ${stay}.on('end', () => process.exit())`)
+    const line = 'x'.repeat(8 * 1024 * 1024)
+    for (let seq = 1; seq <= runsMax + 6; seq++) hook.run(seq, line)
+    expect(output.text).toMatch(/^--on-event \S+ is slower than events come: .*\n$/)
+    for (let runs = 1; runs <= runsMax + 4; runs++) {
+      await reported(runs)
+      sockets[runs - 1]?.end()
+    }
+    await hook.close(never)
+    expect(sockets).toHaveLength(runsMax + 4)
+    expect(output.text).toMatch(/\n--on-event \S+ was not run for 2 of the events\n$/)
+  })
+
+  test('ends what runs and what that has started when it is stopped', async () => {
+    const { stay, sockets, reported } = await reception()
+    const folder = await temporaryFolder()
+    const script = join(folder, 'hook.sh')
+    // Neither hears a SIGTERM; one is the child of the other.
+    const code = `process.on('SIGTERM', () => {}); ${stay}`
+    await writeFile(script, `trap '' TERM\n"$1" -e "$2" &\nwait\nwait\n`)
+    const { hook, output } = eventProgram('sh', [script, process.execPath, code])
+    hook.run(1, '{}\n')
+    await reported(1)
+    const gone = once(sockets[0]!, 'close')
+    await hook.close(AbortSignal.abort())
+    await gone
+    expect(output.text).toContain('was ended by SIGKILL (event #1)')
+  })
+
+  test('runs nothing any more once it is closed', async () => {
+    const { hook, output } = node('console.log("ran")')
+    await hook.close(never)
+    hook.run(1, '{}\n')
+    await hook.close(never)
+    expect(output.text).not.toContain('ran\n')
+  })
+})
