@@ -1,4 +1,5 @@
 import type { EventType, JsonObject } from '../model/index.ts'
+import type { Diagnosis } from './diagnosis/index.ts'
 import type { MalformedCode } from './read-webhook.ts'
 import type { SignatureVerdict } from './signature.ts'
 
@@ -20,8 +21,14 @@ export interface ReceivedRequest {
   readonly signature: SignatureVerdict
   /** What is wrong, in words: with signature, body, or a sender that hung up; null when nothing is. */
   readonly reason: string | null
-  /** The status of its answer, also where the sender did not wait for it. */
-  readonly status: number
+  /** Why the signature does not fit, and what to do about it; null where no known mistake explains it. */
+  readonly diagnosis: Diagnosis | null
+  /** Which of several endpoints was asked, from 1; null where the receiver has one. */
+  readonly endpoint: number | null
+  /** The status of its answer, also where the sender did not wait for it; null where none was sent. */
+  readonly status: number | null
+  /** The fault that it was given, such as `reset` or `delay 6s, status 503`; null when none. */
+  readonly injected: string | null
   /** From the arrival of its head to its answer, in milliseconds. */
   readonly durationMs: number
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { JsonObject } from '../model/index.ts'
+import type { Decision } from './answer.ts'
 import { headersOf, type Inspection } from './inspect-request.ts'
 import type { MalformedContent, UnnumberedEvent, WebhookContent } from './received-event.ts'
 
@@ -9,8 +10,10 @@ export interface Exchange {
   readonly request: IncomingMessage
   /** What was found in it. */
   readonly inspection: Inspection
-  /** The status of its answer. */
-  readonly status: number
+  /** Which of several endpoints was asked, from 1; null where there is one. */
+  readonly endpoint: number | null
+  /** What it was given. */
+  readonly decision: Pick<Decision, 'status' | 'injected' | 'problem'>
   /** When its head arrived, in milliseconds since 1970. */
   readonly atMs: number
   /** When its answer was ready, in milliseconds since 1970. */
@@ -21,7 +24,7 @@ export interface Exchange {
 
 /** Everything that is kept of a request, but for its number. */
 export function recordOf(exchange: Exchange): UnnumberedEvent {
-  const { request, inspection, status, atMs, answeredAtMs } = exchange
+  const { request, inspection, endpoint, decision, atMs, answeredAtMs } = exchange
   return {
     atMs,
     method: request.method ?? '',
@@ -32,7 +35,10 @@ export function recordOf(exchange: Exchange): UnnumberedEvent {
     ...contentOf(inspection),
     signature: inspection.signature.verdict,
     reason: reasonOf(exchange),
-    status,
+    diagnosis: inspection.signature.diagnosis,
+    endpoint,
+    status: decision.status,
+    injected: decision.injected,
     durationMs: answeredAtMs - atMs,
   }
 }
@@ -50,12 +56,13 @@ function userIdOf(body: JsonObject): string | null {
   return typeof id === 'string' || typeof id === 'number' ? String(id) : null
 }
 
-function reasonOf({ inspection, hungUp }: Exchange): string | null {
+function reasonOf({ inspection, decision, hungUp }: Exchange): string | null {
   const { signature, content } = inspection
   const isCutOff = content.kind === 'malformed' && content.code === 'incomplete_body'
   const reasons = [
     signature.reason,
     content.kind === 'malformed' ? content.message : null,
+    decision.problem,
     hungUp && !isCutOff ? 'The sender closed the connection before it was answered' : null,
   ].filter((reason) => reason !== null)
   return reasons.length === 0 ? null : reasons.join('; ')

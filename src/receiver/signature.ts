@@ -1,38 +1,61 @@
-import { checkSignature } from '../webhook/index.ts'
+import { checkSignature, type SignatureCheck } from '../webhook/index.ts'
+import {
+  Diagnostician,
+  type Diagnosis,
+  type Secrets,
+  type SuspectRequest,
+} from './diagnosis/index.ts'
 
 /** Whether a webhook's signature is right; `unchecked` when there was nothing to check it with. */
 export type SignatureVerdict = 'valid' | 'invalid' | 'missing' | 'unchecked'
 
 /** A verdict on a signature, and in words what is wrong with it. */
 export type SignatureJudgement =
-  | { readonly verdict: 'valid' | 'unchecked'; readonly reason: null }
-  | { readonly verdict: 'invalid' | 'missing'; readonly reason: string }
+  | {
+      readonly verdict: 'valid' | 'unchecked'
+      readonly reason: null
+      readonly diagnosis: null
+    }
+  | {
+      readonly verdict: 'invalid' | 'missing'
+      readonly reason: string
+      /** The mistake that explains it; null where no known one does. */
+      readonly diagnosis: Diagnosis | null
+    }
 
 /** The judgement where no secret is set, or where the body that was signed did not arrive whole. */
 export const uncheckedSignature: SignatureJudgement = Object.freeze({
   verdict: 'unchecked',
   reason: null,
+  diagnosis: null,
 })
 
-/** Compares the `X-Signature` of a request with the bytes that arrived. */
-export function judgeSignature(
-  rawBody: Buffer,
-  header: string | undefined,
-  secret: string,
-): SignatureJudgement {
-  switch (checkSignature(rawBody, header, secret)) {
-    case 'valid':
-      return { verdict: 'valid', reason: null }
-    case 'missing':
-      return { verdict: 'missing', reason: 'The request has no X-Signature header' }
-    case 'malformed':
-      return { verdict: 'invalid', reason: malformedReason(header ?? '') }
-    case 'mismatch':
-      return {
-        verdict: 'invalid',
-        reason: 'X-Signature was made with another secret or over other bytes',
-      }
+/** Compares the `X-Signature` of requests with the bytes that arrived, and says why it does not fit. */
+export class SignatureJudge {
+  readonly #secret: string
+  readonly #diagnostician: Diagnostician
+
+  /** @param secrets - the shared secret, and others that may be used by mistake */
+  constructor(secrets: Secrets) {
+    this.#secret = secrets.secret
+    this.#diagnostician = new Diagnostician(secrets)
   }
+
+  /** @param nowMs - milliseconds since 1970 */
+  judge(request: SuspectRequest, nowMs: number): SignatureJudgement {
+    const { body, signature } = request
+    const check = checkSignature(body, signature, this.#secret)
+    if (check === 'valid') return { verdict: 'valid', reason: null, diagnosis: null }
+    const diagnosis = this.#diagnostician.diagnose(request, nowMs) ?? null
+    const reason = diagnosis?.message ?? reasons[check](signature ?? '')
+    return { verdict: check === 'missing' ? 'missing' : 'invalid', reason, diagnosis }
+  }
+}
+
+const reasons: Readonly<Record<Exclude<SignatureCheck, 'valid'>, (signature: string) => string>> = {
+  missing: () => 'The request has no X-Signature header',
+  malformed: malformedReason,
+  mismatch: () => 'X-Signature was made with another secret or over other bytes',
 }
 
 function malformedReason(header: string): string {

@@ -19,6 +19,7 @@ const request: UnnumberedEvent = {
   code: null,
   signature: 'valid',
   reason: null,
+  diagnosis: null,
   status: 200,
   durationMs: 1,
 }

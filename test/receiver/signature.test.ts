@@ -1,30 +1,41 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { judgeSignature } from '../../src/receiver/signature.ts'
+import { SignatureJudge } from '../../src/receiver/signature.ts'
 
+const secret = 'not-a-real-secret'
 const body = Buffer.from('{"type":"page"}')
-const right = createHmac('sha1', 'not-a-real-secret').update(body).digest('hex')
+const right = createHmac('sha1', secret).update(body).digest('hex')
+
+const judge = (signature: string | undefined) =>
+  new SignatureJudge({ secret }).judge({ body, signature }, 0)
 
 test.each([
   { name: 'the right one', header: right, verdict: 'valid', reason: /^null$/ },
   { name: 'none', header: undefined, verdict: 'missing', reason: /no X-Signature/ },
   { name: 'an empty one', header: '', verdict: 'missing', reason: /no X-Signature/ },
-  {
-    name: 'upper case',
-    header: right.toUpperCase(),
-    verdict: 'invalid',
-    reason: /are upper-case$/,
-  },
   { name: 'no digits', header: 'z'.repeat(40), verdict: 'invalid', reason: /not hexadecimal$/ },
+  { name: 'upper case', header: 'F'.repeat(40), verdict: 'invalid', reason: /are upper-case$/ },
   {
-    name: 'a prefix',
-    header: `sha1=${right}`,
+    name: 'another length',
+    header: right.slice(1),
     verdict: 'invalid',
-    reason: /it has 45 characters$/,
+    reason: /it has 39 characters$/,
   },
   { name: 'another one', header: '0'.repeat(40), verdict: 'invalid', reason: /another secret/ },
 ])('$name is $verdict, in words', ({ header, verdict, reason }) => {
-  const judgement = judgeSignature(body, header, 'not-a-real-secret')
+  const judgement = judge(header)
   expect(judgement.verdict).toBe(verdict)
   expect(String(judgement.reason)).toMatch(reason)
+  expect(judgement.diagnosis).toBeNull()
+})
+
+test('a mistake that is known is the reason, and there is a fix', () => {
+  const { verdict, reason, diagnosis } = judge(right.toUpperCase())
+  expect(verdict).toBe('invalid')
+  expect(reason).toBe('The signature is in upper-case hexadecimal digits')
+  expect(diagnosis).toEqual({
+    mistake: 'upper_case',
+    message: reason,
+    fix: 'Write the digest as lower-case hexadecimal digits.',
+  })
 })

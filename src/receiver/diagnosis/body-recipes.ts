@@ -1,0 +1,159 @@
+import { brotliDecompressSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib'
+import { isJsonObject, limits } from '../../model/index.ts'
+import type { BodyRecipe } from './body-recipe.ts'
+import { toggleByteOrderMark, windowsBytes, windowsText } from './charsets.ts'
+import { jsonRecipes } from './json-recipes.ts'
+import type { SuspectBody } from './suspect.ts'
+
+/** Compressing a larger body at several levels would take too long. */
+const compressedBytesMax = 64 * 1024
+const compressionLevels = [6, 9, 1]
+/** What writers of gzip put at the place of the system: Unix, unknown, macOS, Windows, FAT. */
+const gzipSystems = [3, 255, 19, 10, 0]
+const gzipSystemOffset = 9
+
+const rawFix = 'Sign the bytes that are sent, and verify the bytes that arrive.'
+const charsetFix = 'Take the body as bytes on both sides, without decoding and encoding it again.'
+
+const lineBreaks = ['\n', '\r\n'].map((text) => Buffer.from(text))
+
+const newlineAdded: BodyRecipe = {
+  mistake: {
+    code: 'newline_added',
+    finding: 'A line break was added to the body: the signature fits the body without it',
+    fix: `${rawFix} Do not send the output of echo, or a file that an editor saved, without removing it.`,
+  },
+  bodies: ({ body: { bytes } }) =>
+    lineBreaks
+      .filter((lineBreak) => bytes.subarray(-lineBreak.length).equals(lineBreak))
+      .map((lineBreak) => bytes.subarray(0, -lineBreak.length)),
+}
+
+const newlineLost: BodyRecipe = {
+  mistake: {
+    code: 'newline_lost',
+    finding: 'A line break at the end of the body was lost: the signature fits the body with it',
+    fix: `${rawFix} curl needs --data-binary for that: -d takes line breaks out.`,
+  },
+  bodies: ({ body: { bytes } }) => lineBreaks.map((lineBreak) => Buffer.concat([bytes, lineBreak])),
+}
+
+const firstEventOnly: BodyRecipe = {
+  mistake: {
+    code: 'first_event_only',
+    finding: 'Only the first event of the batch was signed',
+    fix: 'Sign the whole body.',
+  },
+  bodies: ({ body: { value } }) => {
+    const events = isJsonObject(value) ? value['batch'] : value
+    if (!Array.isArray(events) || events[0] === undefined) return []
+    return [Buffer.from(JSON.stringify(events[0]))]
+  },
+}
+
+const emptyBody: BodyRecipe = {
+  mistake: {
+    code: 'empty_body',
+    finding: 'An empty body was signed: something read it before the signature was made',
+    fix: 'Read the body once, keep its bytes, and use them for the signature.',
+  },
+  bodies: () => [Buffer.alloc(0)],
+}
+
+const urlSigned: BodyRecipe = {
+  mistake: {
+    code: 'url_signed',
+    finding: 'The URL was signed, alone or before the body',
+    fix: 'Sign the body, and nothing else.',
+  },
+  bodies: ({ body, headers, path }) => {
+    if (path === undefined) return []
+    const host = headers?.['host'] ?? ''
+    const urls = [path, `http://${host}${path}`, `https://${host}${path}`].map((url) =>
+      Buffer.from(url),
+    )
+    return urls.flatMap((url) => [url, Buffer.concat([url, body.bytes])])
+  },
+}
+
+const compressed: BodyRecipe = {
+  mistake: {
+    code: 'compressed',
+    finding: 'The body was compressed after it was signed: the signature fits what it inflates to',
+    fix: 'Send the body as it was signed, without Content-Encoding.',
+  },
+  bodies: ({ body: { bytes }, headers }) => {
+    const options = { maxOutputLength: limits.webhookBytesMax }
+    if (bytes[0] === 0x1f && bytes[1] === 0x8b) return orNone(() => gunzipSync(bytes, options))
+    const encoding = headers?.['content-encoding']
+    if (encoding === 'br') return orNone(() => brotliDecompressSync(bytes, options))
+    return encoding === 'deflate' ? orNone(() => inflateSync(bytes, options)) : []
+  },
+}
+
+const inflated: BodyRecipe = {
+  mistake: {
+    code: 'inflated',
+    finding: 'The body was inflated before it was verified: the signature fits it compressed',
+    fix: 'Verify the bytes that arrive, before anything inflates them.',
+  },
+  bodies: ({ body: { bytes }, headers }) => {
+    const mayBe = headers === undefined || headers['content-encoding'] !== undefined
+    if (!mayBe || bytes.length > compressedBytesMax) return []
+    const written = compressionLevels.map((level) => gzipSync(bytes, { level }))
+    return written.flatMap((gzip) =>
+      gzipSystems.map((system) => {
+        const copy = Buffer.from(gzip)
+        copy[gzipSystemOffset] = system
+        return copy
+      }),
+    )
+  },
+}
+
+/** Mistakes about the body, likely and cheap ones first. */
+export const bodyRecipes: readonly BodyRecipe[] = [
+  newlineAdded,
+  newlineLost,
+  emptyBody,
+  ...jsonRecipes,
+  firstEventOnly,
+  compressed,
+  inCharset('it in Latin-1', ({ text = '' }) => Buffer.from(text, 'latin1')),
+  inCharset('it read as Latin-1 and written as UTF-8', ({ bytes, isRewritable }) =>
+    isRewritable ? Buffer.from(bytes.toString('latin1')) : undefined,
+  ),
+  inCharset('it in Windows-1252', ({ text }) =>
+    text === undefined ? undefined : windowsBytes(text),
+  ),
+  inCharset('it read as Windows-1252 and written as UTF-8', ({ bytes, isRewritable }) =>
+    isRewritable ? Buffer.from(windowsText(bytes)) : undefined,
+  ),
+  inCharset('it in UTF-16', ({ text = '' }) => Buffer.from(text, 'utf16le')),
+  inCharset('it with another byte order mark', ({ bytes }) => toggleByteOrderMark(bytes)),
+  urlSigned,
+  inflated,
+]
+
+function inCharset(fitting: string, encode: (body: SuspectBody) => Buffer | undefined): BodyRecipe {
+  return {
+    mistake: {
+      code: 'charset',
+      finding: `The body was encoded in another charset: the signature fits ${fitting}`,
+      fix: charsetFix,
+    },
+    bodies: ({ body }) => {
+      const bytes = encode(body)
+      return bytes === undefined ? [] : [bytes]
+    },
+  }
+}
+
+function orNone(inflate: () => Buffer): readonly Buffer[] {
+  try {
+    return [inflate()]
+  } catch {
+    // Not what it says that it is, or larger than any webhook.
+    return []
+  }
+}

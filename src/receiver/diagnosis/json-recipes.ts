@@ -1,0 +1,66 @@
+import type { BodyRecipe } from './body-recipe.ts'
+import type { JsonStyle } from './json-style.ts'
+import type { SuspectBody } from './suspect.ts'
+
+/** What is no printable ASCII, DEL included as Python has it; line breaks are between the members. */
+const beyondAscii = /[^\n -~]/g
+/** The same without DEL, which PHP leaves alone. */
+const beyondSevenBits = /[\u0080-\uffff]/g
+const html = /[<>&\u2028\u2029]/g
+
+const compact: JsonStyle = { comma: ',', colon: ':' }
+const python: JsonStyle = { comma: ', ', colon: ': ' }
+const goCompact: JsonStyle = { ...compact, escaped: html }
+
+/** The same JSON in other bytes: what parsing a body and writing it again makes of it. */
+export const jsonRecipes: readonly BodyRecipe[] = [
+  reSerialised('JSON.stringify(JSON.parse(body))', ({ stringified }) =>
+    stringified === undefined ? [] : [stringified],
+  ),
+  inStyle('the same JSON without white space', compact),
+  inStyle("what Python's json.dumps makes of it", python, { ...python, escaped: beyondAscii }),
+  inStyle("what Python's json.dumps makes of it, with compact separators", {
+    ...compact,
+    escaped: beyondAscii,
+  }),
+  ...[2, 4].map((indent) =>
+    inStyle(
+      `the same JSON indented by ${indent} spaces`,
+      { ...python, indent },
+      { ...python, indent, escaped: beyondAscii },
+    ),
+  ),
+  inStyle(
+    "what PHP's json_encode makes of it",
+    { ...compact, slashes: true, escaped: beyondSevenBits },
+    { ...compact, slashes: true },
+  ),
+  reSerialised("what Go's encoding/json makes of it", (body) =>
+    [...body.rewritten(goCompact), ...body.sorted(goCompact)].flatMap((json) => [
+      json,
+      `${json}\n`,
+    ]),
+  ),
+  reSerialised('the same JSON with its keys sorted', (body) => [
+    ...body.sorted(compact),
+    ...body.sorted({ ...python, escaped: beyondAscii }),
+  ]),
+]
+
+function inStyle(fitting: string, ...styles: readonly JsonStyle[]): BodyRecipe {
+  return reSerialised(fitting, (body) => styles.flatMap((style) => body.rewritten(style)))
+}
+
+function reSerialised(
+  fitting: string,
+  write: (body: SuspectBody) => readonly string[],
+): BodyRecipe {
+  return {
+    mistake: {
+      code: 're_serialised',
+      finding: `The body was re-serialised: the signature fits ${fitting}`,
+      fix: 'Sign the bytes that are sent, and verify the bytes that arrive before anything parses them.',
+    },
+    bodies: ({ body }) => write(body).map((text) => Buffer.from(text)),
+  }
+}

@@ -1,0 +1,103 @@
+import { shortText } from '../../model/index.ts'
+import type { Mistake, MistakeCode } from './mistake.ts'
+
+/** What signatures are checked with. */
+export interface Secrets {
+  /** The shared secret that should have been used. */
+  readonly secret: string
+  /** Secrets that may have been used by mistake; the first 50 are tried. */
+  readonly otherSecrets?: readonly NamedSecret[] | undefined
+}
+
+/** Somebody else's secret. */
+export interface NamedSecret {
+  /** Whose it is, such as the id of a destination. */
+  readonly name: string
+  /** The secret. */
+  readonly secret: string
+}
+
+/** A mistake about the secret, and the key that was used where it was made. */
+export interface KeyRecipe {
+  /** The mistake. */
+  readonly mistake: Mistake
+  /** The key that was used, if it was this mistake. */
+  readonly key: Buffer
+}
+
+const otherSecretsMax = 50
+
+const spaceFix = 'Use the secret on both sides without white space and line breaks around it.'
+const quotesFix = 'Use the secret on both sides without the quotes around it.'
+const decodedFix = 'Use the characters of the secret as they stand, as UTF-8, for the key.'
+
+/** The mistakes that can be made with a secret, likely ones first. */
+export function keyRecipes({ secret, otherSecrets = [] }: Secrets): readonly KeyRecipe[] {
+  const others = otherSecrets.filter((other) => other.secret !== secret).slice(0, otherSecretsMax)
+  return [
+    ...withoutSurroundings(secret),
+    ...others.map(otherSecret),
+    ...withSurroundings(secret),
+    ...decoded(secret),
+  ]
+}
+
+function withoutSurroundings(secret: string): readonly KeyRecipe[] {
+  const trimmed = secret.trim()
+  const unquoted = /^(["'`])(.+)\1$/s.exec(trimmed)?.[2]
+  const space = 'The secret has white space around it: the signature was made without it'
+  const quotes = 'The secret has quotes around it: the signature was made without them'
+  return [
+    ...(trimmed === secret ? [] : [recipe(['secret_space', space, spaceFix], trimmed)]),
+    ...(unquoted === undefined ? [] : [recipe(['secret_quotes', quotes, quotesFix], unquoted)]),
+  ]
+}
+
+function withSurroundings(secret: string): readonly KeyRecipe[] {
+  const lineBreak = 'The signature was made with a line break at the end of the secret'
+  const space = 'The signature was made with white space around the secret'
+  const quotes = 'The signature was made with quotes around the secret'
+  return [
+    ...[`${secret}\n`, `${secret}\r\n`].map((key) =>
+      recipe(['secret_space', lineBreak, spaceFix], key),
+    ),
+    ...[`${secret} `, ` ${secret}`, ` ${secret} `, `${secret}\t`].map((key) =>
+      recipe(['secret_space', space, spaceFix], key),
+    ),
+    ...[`"${secret}"`, `'${secret}'`].map((key) =>
+      recipe(['secret_quotes', quotes, quotesFix], key),
+    ),
+  ]
+}
+
+function decoded(secret: string): readonly KeyRecipe[] {
+  const bare = /^whsec_(.+)$/.exec(secret)?.[1]
+  const encoded = bare ?? secret
+  const from = (encoding: string): [MistakeCode, string, string] => [
+    'secret_decoded',
+    `The secret was decoded from ${encoding} before the signature was made`,
+    decodedFix,
+  ]
+  const stripped = 'The signature was made with the secret without its whsec_'
+  return [
+    ...(/^[\w+/-]+={0,2}$/.test(encoded)
+      ? [recipe(from('base64'), Buffer.from(encoded, 'base64'))]
+      : []),
+    ...(/^(?:[0-9a-f]{2})+$/i.test(encoded)
+      ? [recipe(from('hexadecimal digits'), Buffer.from(encoded, 'hex'))]
+      : []),
+    ...(bare === undefined ? [] : [recipe(['secret_decoded', stripped, decodedFix], bare)]),
+  ]
+}
+
+function otherSecret({ name, secret }: NamedSecret): KeyRecipe {
+  const finding = `The signature was made with the secret of ${shortText(name)}`
+  return recipe(['other_secret', finding, 'Use the same secret on both sides.'], secret)
+}
+
+function recipe(
+  [code, finding, fix]: readonly [MistakeCode, string, string],
+  key: string | Buffer,
+): KeyRecipe {
+  return { mistake: { code, finding, fix }, key: Buffer.from(key) }
+}

@@ -1,0 +1,95 @@
+import { shortText } from '../../model/index.ts'
+import type { Mistake } from './mistake.ts'
+
+/** A digest that is told by its length. */
+export type Algorithm = 'sha1' | 'sha256' | 'sha512'
+
+/** What a signature says by its looks alone. */
+export interface SignatureForm {
+  /** The bytes that it stands for. */
+  readonly digest: Buffer
+  /** What made them. */
+  readonly algorithm: Algorithm
+  /** What is wrong with its looks; nothing where it looks as it should. */
+  readonly mistakes: readonly Mistake[]
+}
+
+/** A digest's bytes, and what is wrong with how they are written. */
+interface Decoded {
+  readonly digest: Buffer
+  readonly mistakes: readonly Mistake[]
+}
+
+/** `sha1=`, `v1,`, `t=1767225600,v1=`: a scheme's name before the digest. */
+const prefixed = /^((?:t=\d{1,20},)?[a-z][\w-]{0,15}\s?[=,:]\s?)(.{20,})$/i
+
+const algorithms: ReadonlyMap<number, Algorithm> = new Map([
+  [20, 'sha1'],
+  [32, 'sha256'],
+  [64, 'sha512'],
+])
+
+const hexFix = 'Write the digest as lower-case hexadecimal digits.'
+
+/** Reads a signature that may be written in a wrong way; undefined where it is no digest at all. */
+export function readForm(signature: string): SignatureForm | undefined {
+  const [, prefix, rest = signature] = prefixed.exec(signature) ?? []
+  const decoded = decode(rest)
+  if (decoded === undefined) return undefined
+  const { digest } = decoded
+  const algorithm = algorithms.get(digest.length)
+  if (algorithm === undefined) return undefined
+  const mistakes = [
+    ...(prefix === undefined ? [] : [prefixMistake(prefix)]),
+    ...(algorithm === 'sha1' ? [] : [algorithmMistake(algorithm)]),
+    ...decoded.mistakes,
+  ]
+  return { digest, algorithm, mistakes }
+}
+
+function decode(text: string): Decoded | undefined {
+  if (/^(?:[0-9a-f]{2})+$/i.test(text)) {
+    const isLower = text === text.toLowerCase()
+    return { digest: Buffer.from(text, 'hex'), mistakes: isLower ? [] : [upperCase] }
+  }
+  if (/^[\w+/-]+={0,2}$/.test(text)) {
+    // Node reads either alphabet; its letters alone do not tell which it is, the padding does.
+    const isUrl = /[_-]/.test(text) || text.length % 4 !== 0
+    return { digest: Buffer.from(text, 'base64'), mistakes: [isUrl ? base64url : base64] }
+  }
+  return undefined
+}
+
+const upperCase: Mistake = {
+  code: 'upper_case',
+  finding: 'The signature is in upper-case hexadecimal digits',
+  fix: hexFix,
+}
+
+const base64: Mistake = {
+  code: 'base64',
+  finding: 'The signature is in base64 instead of hexadecimal digits',
+  fix: hexFix,
+}
+
+const base64url: Mistake = {
+  code: 'base64url',
+  finding: 'The signature is in base64url instead of hexadecimal digits',
+  fix: hexFix,
+}
+
+function prefixMistake(prefix: string): Mistake {
+  return {
+    code: 'prefix',
+    finding: `The signature begins with "${shortText(prefix)}"`,
+    fix: 'Send the digest alone, with nothing before it.',
+  }
+}
+
+function algorithmMistake(algorithm: 'sha256' | 'sha512'): Mistake {
+  return {
+    code: algorithm,
+    finding: `The signature is an HMAC-${algorithm.toUpperCase()} instead of an HMAC-SHA1`,
+    fix: 'Use HMAC-SHA1.',
+  }
+}

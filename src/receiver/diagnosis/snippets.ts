@@ -1,0 +1,197 @@
+/** What there is a snippet for. */
+export const snippetLanguages: readonly [
+  'express',
+  'fastify',
+  'hono',
+  'go',
+  'python',
+  'php',
+  'ruby',
+] = Object.freeze(['express', 'fastify', 'hono', 'go', 'python', 'php', 'ruby'] as const)
+
+/** A framework or language that there is a snippet for. */
+export type SnippetLanguage = (typeof snippetLanguages)[number]
+
+/** Tells a language that there is a snippet for. */
+export function isSnippetLanguage(text: string): text is SnippetLanguage {
+  return (snippetLanguages as readonly string[]).includes(text)
+}
+
+const nodeVerify = `// The bytes that arrived, never JSON.stringify of a parsed body.
+function isSigned(rawBody, signature = '') {
+  if (!/^[0-9a-f]{40}$/.test(signature)) return false
+  const expected = createHmac('sha1', process.env.WEBHOOK_SECRET).update(rawBody).digest()
+  return timingSafeEqual(expected, Buffer.from(signature, 'hex'))
+}`
+
+const express = `import { createHmac, timingSafeEqual } from 'node:crypto'
+import express from 'express'
+
+${nodeVerify}
+
+const app = express()
+// Before any express.json(), which does not keep the bytes.
+const rawBody = express.raw({ type: () => true, limit: '1mb', inflate: false })
+app.post('/webhooks', rawBody, (request, response) => {
+  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+  if (!isSigned(bytes, request.get('x-signature'))) return response.sendStatus(401)
+  const event = JSON.parse(bytes)
+  // ... use the event ...
+  response.sendStatus(200)
+})
+app.listen(process.env.PORT ?? 3000)
+`
+
+const fastify = `import { createHmac, timingSafeEqual } from 'node:crypto'
+import Fastify from 'fastify'
+
+${nodeVerify}
+
+const app = Fastify({ bodyLimit: 1024 * 1024 })
+// A parser that keeps the bytes, in place of the one for JSON.
+app.removeAllContentTypeParsers()
+app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes, done) => done(null, bytes))
+app.post('/webhooks', async (request, reply) => {
+  const bytes = request.body ?? Buffer.alloc(0)
+  if (!isSigned(bytes, request.headers['x-signature'])) return reply.code(401).send()
+  const event = JSON.parse(bytes)
+  // ... use the event ...
+  return reply.code(200).send()
+})
+await app.listen({ port: Number(process.env.PORT ?? 3000) })
+`
+
+const hono = `import { createHmac, timingSafeEqual } from 'node:crypto'
+import { serve } from '@hono/node-server'
+import { Hono } from 'hono'
+
+${nodeVerify}
+
+const app = new Hono()
+app.post('/webhooks', async (context) => {
+  const bytes = Buffer.from(await context.req.arrayBuffer())
+  if (!isSigned(bytes, context.req.header('x-signature'))) return context.body(null, 401)
+  const event = JSON.parse(bytes)
+  // ... use the event ...
+  return context.body(null, 200)
+})
+serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 3000) })
+`
+
+const go = `package main
+
+import (
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"log"
+	"net/http"
+	"os"
+)
+
+// The bytes that arrived, never what json.Marshal makes of them.
+func isSigned(rawBody []byte, signature string) bool {
+	mac := hmac.New(sha1.New, []byte(os.Getenv("WEBHOOK_SECRET")))
+	mac.Write(rawBody)
+	expected := hex.EncodeToString(mac.Sum(nil))
+	return hmac.Equal([]byte(expected), []byte(signature))
+}
+
+func main() {
+	http.HandleFunc("/webhooks", func(w http.ResponseWriter, r *http.Request) {
+		rawBody, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
+		if err != nil || !isSigned(rawBody, r.Header.Get("X-Signature")) {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		var event map[string]any
+		if json.Unmarshal(rawBody, &event) != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		// ... use the event ...
+		w.WriteHeader(http.StatusOK)
+	})
+	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))
+}
+`
+
+const python = `import hashlib
+import hmac
+import json
+import os
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+# The bytes that arrived: request.get_data() in Flask, request.body in Django,
+# await request.body() in FastAPI. Never json.dumps of a parsed body.
+def is_signed(raw_body, signature):
+    key = os.environ["WEBHOOK_SECRET"].encode()
+    expected = hmac.new(key, raw_body, hashlib.sha1).hexdigest()
+    return hmac.compare_digest(expected.encode(), signature.encode())
+
+
+class Webhooks(BaseHTTPRequestHandler):
+    def do_POST(self):
+        raw_body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if not is_signed(raw_body, self.headers.get("X-Signature", "")):
+            return self.answer(401)
+        event = json.loads(raw_body)
+        # ... use the event ...
+        self.answer(200)
+
+    def answer(self, status):
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", 3000))), Webhooks).serve_forever()
+`
+
+const php = `<?php
+// The bytes that arrived, never what json_encode makes of them.
+$rawBody = file_get_contents('php://input');
+$signature = $_SERVER['HTTP_X_SIGNATURE'] ?? '';
+$expected = hash_hmac('sha1', $rawBody, getenv('WEBHOOK_SECRET'));
+if (!hash_equals($expected, $signature)) {
+    http_response_code(401);
+    exit;
+}
+$event = json_decode($rawBody, true);
+// ... use the event ...
+http_response_code(200);
+`
+
+const ruby = `# config.ru
+require 'json'
+require 'openssl'
+
+# The bytes that arrived: request.raw_post in Rails, request.body.read in Sinatra.
+# Never to_json of a parsed body.
+def signed?(raw_body, signature)
+  expected = OpenSSL::HMAC.hexdigest('SHA1', ENV.fetch('WEBHOOK_SECRET'), raw_body)
+  OpenSSL.secure_compare(expected, signature)
+end
+
+run lambda { |env|
+  raw_body = env['rack.input'].read
+  next [401, {}, []] unless signed?(raw_body, env['HTTP_X_SIGNATURE'].to_s)
+  event = JSON.parse(raw_body)
+  # ... use the event ...
+  [200, {}, []]
+}
+`
+
+/** A handler for each that verifies X-Signature as it should be, with the secret in WEBHOOK_SECRET. */
+export const snippets: Readonly<Record<SnippetLanguage, string>> = Object.freeze({
+  express,
+  fastify,
+  hono,
+  go,
+  python,
+  php,
+  ruby,
+})
