@@ -1,4 +1,4 @@
-import { shortText, type JsonValue } from '../model/index.ts'
+import { columnsOf, cutToColumns, padToColumns, shortText, type JsonValue } from '../model/index.ts'
 import { fieldLabel, valuesOf } from './field.ts'
 import { globText } from './glob.ts'
 import { termHolds, type Match, type Term } from './match.ts'
@@ -58,8 +58,8 @@ const headings: DifferenceRow = {
 }
 
 /**
- * Writes rows as two columns for a person, in lines of at most `width` characters, which is 40 at
- * least; `!` marks what differs. Without a final line break.
+ * Writes rows side by side for a person, in lines of at most `width` columns of a terminal, which is 40
+ * at least; `!` marks what differs. Without a final line break.
  */
 export function differenceText(rows: readonly DifferenceRow[], width = 80): string {
   const lines = [headings, ...rows]
@@ -85,10 +85,9 @@ export function differenceText(rows: readonly DifferenceRow[], width = 80): stri
 }
 
 function widest(rows: readonly DifferenceRow[], column: 'field' | 'expected' | 'received'): number {
-  return Math.max(...rows.map((row) => Array.from(row[column]).length))
+  return Math.max(...rows.map((row) => columnsOf(row[column])))
 }
 
 function cell(text: string, width: number): string {
-  const cut = shortText(text, width)
-  return cut + ' '.repeat(width - Array.from(cut).length)
+  return padToColumns(cutToColumns(text, width), width)
 }

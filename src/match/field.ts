@@ -36,7 +36,7 @@ const readers: Readonly<Record<FieldName, (subject: Subject) => readonly JsonVal
   name: ({ body }) => textsIn(body, ['name']),
   category: ({ body }) => textsIn(body, ['category']),
   sig: ({ signature }) => [signature],
-  status: ({ status }) => [status],
+  status: ({ status }) => (status === null ? [] : [status]),
   path: ({ path }) => [...new Set([path.split('?', 1)[0] ?? '', path])],
   bytes: ({ bytes }) => [bytes],
 }

@@ -1,5 +1,12 @@
 /** The match language: what a request has to be, how often and how soon; and what it is instead. Pure. */
 export { difference, differenceText, type DifferenceRow } from './difference.ts'
+export {
+  expectationResult,
+  shortfallText,
+  type ExpectationResult,
+  type NumberedSubject,
+  type Shortfall,
+} from './expectation-result.ts'
 export { ExpectationTracker, type ExpectationState } from './expectation-tracker.ts'
 export {
   atLeastOnce,

@@ -17,8 +17,8 @@ export interface Subject {
   readonly body: JsonObject | null
   /** The verdict on its signature. */
   readonly signature: SubjectSignature
-  /** The status that it was answered with. */
-  readonly status: number
+  /** The status that it was answered with; null where it got no answer. */
+  readonly status: number | null
   /** The path with its query, as it was sent. */
   readonly path: string
   /** How many bytes its body has. */

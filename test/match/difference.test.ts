@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { difference, differenceText, matchOf, parseMatch } from '../../src/match/index.ts'
+import { columnsOf } from '../../src/model/index.ts'
 import { group, order, subject } from './subjects.ts'
 
 describe('difference', () => {
@@ -56,6 +57,14 @@ describe('difference', () => {
   })
 })
 
+test('a request that got no answer has no status', () => {
+  const unanswered = subject(order, { status: null })
+  expect(parseMatch('-status:200').test(unanswered)).toBe(true)
+  expect(difference(parseMatch('status:0'), unanswered)).toMatchObject([
+    { received: 'absent', holds: false },
+  ])
+})
+
 describe('differenceText', () => {
   const rows = [
     { field: 'type', expected: 'track', received: 'track', holds: true },
@@ -97,5 +106,18 @@ describe('differenceText', () => {
   test('leaves to one column what the other does not need', () => {
     const [, line] = differenceText([{ ...rows[0]!, expected: 'e'.repeat(50) }], 80).split('\n')
     expect(line).toBe(`  type  ${'e'.repeat(50)}  track`)
+  })
+
+  test('stands side by side where signs are two columns wide', () => {
+    const wide = { field: 'event', expected: '注文完了', received: '注文取消', holds: false }
+    expect(differenceText([...rows.slice(0, 1), wide])).toBe(
+      [
+        '         expected  received',
+        '  type   track     track',
+        '! event  注文完了  注文取消',
+      ].join('\n'),
+    )
+    const long = { ...wide, expected: '注'.repeat(60), received: '文'.repeat(60) }
+    expect(differenceText([long], 60).split('\n').map(columnsOf)).toEqual([43, 60])
   })
 })

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest'
+import {
+  expectationResult,
+  ExpectationTracker,
+  parseExpectation,
+  shortfallText,
+  type ExpectationResult,
+  type NumberedSubject,
+} from '../../src/match/index.ts'
+import { order, page, subject } from './subjects.ts'
+
+/** What becomes of an expectation of which the wait begins at 0. */
+function resultOf(text: string, subjects: readonly NumberedSubject[]): ExpectationResult {
+  const tracker = new ExpectationTracker<NumberedSubject>(parseExpectation(text), 0)
+  for (const each of subjects) tracker.observe(each)
+  return expectationResult(tracker)
+}
+
+function numbered(seq: number, body = order, atMs = 0): NumberedSubject {
+  return { ...subject(body, { atMs }), seq }
+}
+
+describe('the result of an expectation', () => {
+  test('that was met has no shortfall', () => {
+    expect(resultOf('type:track x2', [numbered(1), numbered(2, page), numbered(3)])).toEqual({
+      text: 'type:track x2',
+      state: 'met',
+      matched: 2,
+      account: 'expected exactly 2, got 2',
+      shortfall: undefined,
+    })
+  })
+
+  test('that missed some shows the nearest beside what was asked for', () => {
+    const { shortfall, ...rest } = resultOf('type:track properties.quantity:4', [
+      numbered(1, page),
+      numbered(2),
+    ])
+    expect(rest).toEqual({
+      text: 'type:track properties.quantity:4',
+      state: 'unmet',
+      matched: 0,
+      account: 'expected at least 1, got 0',
+    })
+    expect(shortfall).toMatchObject({ reason: 'too_few', nearest: { seq: 2 }, lateMs: 0 })
+    expect(shortfallText(shortfall!)).toBe(
+      [
+        'The nearest is #2:',
+        '                       expected  received',
+        '  type                 track     track',
+        '! properties.quantity  4         3',
+      ].join('\n'),
+    )
+  })
+
+  test('that came too late says by how much', () => {
+    const { shortfall, account } = resultOf('type:track within 2s', [numbered(7, order, 2_400)])
+    expect(account).toBe('expected at least 1, got 0, and 1 too late')
+    expect(shortfallText(shortfall!)).toBe('#7 came 400ms too late')
+  })
+
+  test('that got one too many names it', () => {
+    const { state, matched, shortfall } = resultOf('type:track x1', [numbered(4), numbered(5)])
+    expect({ state, matched }).toEqual({ state: 'unmet', matched: 2 })
+    expect(shortfall).toMatchObject({ reason: 'too_many', surplus: { seq: 5 } })
+    expect(shortfallText(shortfall!)).toBe('The first that was one too many is #5')
+  })
+
+  test('that nothing came near says so', () => {
+    const { shortfall } = resultOf('type:track', [])
+    expect(shortfallText(shortfall!)).toBe('Nothing that came is near it')
+  })
+})
