@@ -1,10 +1,26 @@
 import type { JsonObject } from '../../model/index.ts'
+import type { SummaryMemory } from './memory.ts'
 import { id, part, type Phrase } from './part.ts'
+import { knownAsPhrase, subjectOf } from './subject.ts'
 import { textOf } from './value-text.ts'
 
-/** `anon_9 → u_42`. */
-export function aliasPhrases(body: JsonObject): readonly Phrase[] {
-  const previousId = textOf(body, 'Previous ID') ?? textOf(body, 'previousId')
-  const userId = textOf(body, 'User ID') ?? textOf(body, 'userId')
-  return [[id(previousId), part('arrow', ' → '), id(userId)]]
+/** `anon_9 → u_42`; where `u_42` is known as another by now, `anon_9 → u_42 (u_43)`. */
+export function aliasPhrases(body: JsonObject, memory: SummaryMemory): readonly Phrase[] {
+  const previous = fieldOf(body, ['Previous ID', 'previousId'])
+  const next = fieldOf(body, ['User ID', 'userId'])
+  const user = subjectOf(body, next, 'userId')
+  if (user !== undefined) {
+    // The id before may have been that of a visitor or of a user.
+    for (const kind of ['anonymousId', 'userId'] as const) {
+      const before = subjectOf(body, previous, kind)
+      if (before !== undefined) memory.alias(before, user)
+    }
+  }
+  const ids = [id(textOf(body, previous)), part('arrow', ' → '), id(textOf(body, next))]
+  return [ids, knownAsPhrase(user, memory)]
+}
+
+/** The first of the fields with an id in it. */
+function fieldOf(body: JsonObject, [first, second]: readonly [string, string]): string {
+  return textOf(body, first) === undefined ? second : first
 }

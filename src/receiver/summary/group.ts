@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../model/index.ts'
 import type { SummaryMemory } from './memory.ts'
 import { id, part, type Phrase } from './part.ts'
-import { subjectOf, traitPhrases } from './traits.ts'
+import { subjectOf } from './subject.ts'
+import { traitPhrases } from './traits.ts'
 import { objectOf, textOf } from './value-text.ts'
 
 /** `u_1 in acme (Acme Inc) "total billed"=830`. */
@@ -13,7 +14,7 @@ export function groupPhrases(body: JsonObject, memory: SummaryMemory): readonly 
     [id(textOf(body, 'userId') ?? textOf(body, 'anonymousId'))],
     [part('muted', 'in '), id(textOf(body, 'groupId'))],
     name === undefined ? [] : [part('name', `(${name})`)],
-    ...traitPhrases(subjectOf(body, 'groupId'), others, memory),
+    ...traitPhrases(subjectOf(body, 'groupId', 'groupId'), others, memory),
   ]
 }
 

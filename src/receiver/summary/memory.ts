@@ -14,16 +14,20 @@ export interface SeenTrait extends Trait {
 
 /** Traits that are remembered of one user or group. */
 const traitsMax = 64
+/** Aliases that are followed one after the other. */
+const aliasesMax = 100
 
 /** What this run saw of each user and group, so that a summary can tell what changed. */
 export class SummaryMemory {
   readonly #subjectsMax: number
   /** By subject, the least recently seen first. */
   readonly #subjects = new Map<string, Map<string, string>>()
+  /** Whom a user is known as now, by the subject before, the least recently told first. */
+  readonly #aliases = new Map<string, string>()
 
   /**
    * @param subjectsMax - how many users and groups are remembered, the least recently seen is
-   * forgotten first; of each up to 64 traits
+   * forgotten first; of each up to 64 traits. As many aliases are remembered
    */
   constructor(subjectsMax = 10_000) {
     this.#subjectsMax = subjectsMax
@@ -34,9 +38,41 @@ export class SummaryMemory {
     return this.#subjects.size
   }
 
-  /** Takes in a subject's traits and sets beside each what was known of it. */
+  /** Whom a subject is known as now: the end of its aliases, itself where it has none. */
+  knownAs(subject: string): string {
+    let known = subject
+    for (let passed = 0; passed < aliasesMax; passed++) {
+      const next = this.#aliases.get(known)
+      if (next === undefined) return known
+      known = next
+    }
+    return known
+  }
+
+  /**
+   * Takes in that a subject is known as another from now on. What was seen of it counts for the other,
+   * where that has nothing of its own.
+   */
+  alias(previous: string, subject: string): void {
+    const known = this.knownAs(subject)
+    // An alias of itself, or back to whom it came from, says nothing new.
+    if (previous === known) return
+    const before = this.#subjects.get(previous)
+    if (before !== undefined) {
+      const others = [...before].map(([key, text]) => ({ key, text }))
+      const own = this.#recall(known)
+      this.see(
+        known,
+        others.filter(({ key }) => !own.has(key)),
+      )
+    }
+    this.#subjects.delete(previous)
+    remember(this.#aliases, [previous, known], this.#subjectsMax)
+  }
+
+  /** Takes in a subject's traits and sets beside each what was known of it, under any of its aliases. */
   see(subject: string, traits: readonly Trait[]): readonly SeenTrait[] {
-    const known = this.#recall(subject)
+    const known = this.#recall(this.knownAs(subject))
     return traits.map(({ key, text }) => {
       const before = known.get(key)
       if (before !== undefined || known.size < traitsMax) known.set(key, text)
@@ -46,12 +82,20 @@ export class SummaryMemory {
 
   #recall(subject: string): Map<string, string> {
     const known = this.#subjects.get(subject) ?? new Map<string, string>()
-    this.#subjects.delete(subject)
-    this.#subjects.set(subject, known)
-    if (this.#subjects.size > this.#subjectsMax) {
-      const [oldest = ''] = this.#subjects.keys()
-      this.#subjects.delete(oldest)
-    }
+    remember(this.#subjects, [subject, known], this.#subjectsMax)
     return known
   }
+}
+
+/** Sets an entry as the newest; the oldest goes where there are too many. */
+function remember<Value>(
+  entries: Map<string, Value>,
+  [key, value]: readonly [string, Value],
+  entriesMax: number,
+): void {
+  entries.delete(key)
+  entries.set(key, value)
+  if (entries.size <= entriesMax) return
+  const [oldest = ''] = entries.keys()
+  entries.delete(oldest)
 }

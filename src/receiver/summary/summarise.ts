@@ -43,7 +43,7 @@ function phrasesOf({ type, body }: Summarisable, memory: SummaryMemory): readonl
     case 'group':
       return groupPhrases(body, memory)
     case 'alias':
-      return aliasPhrases(body)
+      return aliasPhrases(body, memory)
     case 'delete':
       return deletePhrases(body)
   }

@@ -1,18 +1,11 @@
 import { type JsonObject, shortText } from '../../model/index.ts'
 import type { SeenTrait, SummaryMemory, Trait } from './memory.ts'
 import { change, pair, part, type Phrase } from './part.ts'
-import { textOf, valueText } from './value-text.ts'
+import { comparedCharacters } from './subject.ts'
+import { valueText } from './value-text.ts'
 
 /** Traits that a summary shows; of the others it gives the number. */
 const shownMax = 4
-/** What is compared of a trait: more than is shown, so that a change further back is one too. */
-const comparedCharacters = 128
-
-/** Tells a user or group from all others by the id in a field; undefined where there is none. */
-export function subjectOf(body: JsonObject, field: string): string | undefined {
-  const id = textOf(body, field, comparedCharacters)
-  return id === undefined ? undefined : `${field} ${id}`
-}
 
 /**
  * A subject's traits: those that changed within this run first, as `plan: free → pro`, then the new

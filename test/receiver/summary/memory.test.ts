@@ -34,3 +34,12 @@ test('remembers 64 traits of one user, and goes on to tell when they change', ()
   expect(seen.filter(({ before }) => before === 'a')).toHaveLength(64)
   expect(memory.see('u_1', [{ key: 'trait_0', text: 'c' }])[0]?.before).toBe('b')
 })
+
+test('follows a hundred aliases in a row, and forgets the oldest of too many', () => {
+  const memory = new SummaryMemory(200)
+  for (let at = 0; at < 100; at++) memory.alias(`u_${at}`, `u_${at + 1}`)
+  expect(memory.knownAs('u_0')).toBe('u_100')
+  for (let at = 0; at < 199; at++) memory.alias(`anon_${at}`, 'u_x')
+  expect(memory.knownAs('u_0')).toBe('u_0')
+  expect(memory.knownAs('u_99')).toBe('u_100')
+})

@@ -144,6 +144,80 @@ describe('alias, group and delete', () => {
   })
 })
 
+describe('aliases', () => {
+  const identify = (memory: SummaryMemory, body: JsonObject): string =>
+    line('identify', body, memory)
+  const alias = (memory: SummaryMemory, previousId: string, userId: string): string =>
+    line('alias', { 'Previous ID': previousId, 'User ID': userId }, memory)
+
+  test('what was seen of a user before its alias is what it changes from, along a chain', () => {
+    const memory = new SummaryMemory()
+    identify(memory, { anonymousId: 'anon_1', traits: { plan: 'free', age: 36 } })
+    alias(memory, 'anon_1', 'anon_2')
+    expect(alias(memory, 'anon_2', 'u_3')).toBe('anon_2 → u_3')
+    expect(identify(memory, { userId: 'u_3', traits: { plan: 'pro' } })).toBe('plan: free → pro')
+    expect(identify(memory, { anonymousId: 'anon_1', traits: { plan: 'team', age: 36 } })).toBe(
+      '(u_3) plan: pro → team age=36',
+    )
+  })
+
+  test('a user keeps what was seen of it itself', () => {
+    const memory = new SummaryMemory()
+    identify(memory, { anonymousId: 'anon_1', traits: { plan: 'free' } })
+    identify(memory, { userId: 'u_2', traits: { plan: 'pro' } })
+    alias(memory, 'anon_1', 'u_2')
+    expect(identify(memory, { userId: 'u_2', traits: { plan: 'team' } })).toBe('plan: pro → team')
+  })
+
+  test('an id that becomes another leads there, and its user stays who it is', () => {
+    const memory = new SummaryMemory()
+    alias(memory, 'anon_1', 'u_2')
+    identify(memory, { userId: 'u_2', traits: { plan: 'pro' } })
+    alias(memory, 'anon_1', 'u_3')
+    expect(identify(memory, { anonymousId: 'anon_1', traits: { plan: 'free' } })).toBe(
+      '(u_3) plan=free',
+    )
+    expect(identify(memory, { userId: 'u_2', traits: { plan: 'pro' } })).toBe('plan=pro')
+  })
+
+  test('an alias of a former id says who that is, and circles end', () => {
+    const memory = new SummaryMemory()
+    alias(memory, 'u_1', 'u_2')
+    expect(alias(memory, 'anon_9', 'u_1')).toBe('anon_9 → u_1 (u_2)')
+    expect(alias(memory, 'u_2', 'u_1')).toBe('u_2 → u_1 (u_2)')
+    expect(alias(memory, 'u_2', 'u_2')).toBe('u_2 → u_2')
+    expect(identify(memory, { userId: 'u_2', traits: { plan: 'pro' } })).toBe('plan=pro')
+  })
+})
+
+describe('computed audiences', () => {
+  const seen = (memory: SummaryMemory, value: JsonObject[string], computed = 'audience'): string =>
+    line(
+      'identify',
+      {
+        userId: 'u_1',
+        traits: { plan: 'pro', big_spenders: value },
+        context: { personas: { computation_class: computed, computation_key: 'big_spenders' } },
+      },
+      memory,
+    )
+
+  test('membership shows as entered and left', () => {
+    const memory = new SummaryMemory()
+    expect(seen(memory, true)).toBe('entered big_spenders plan=pro')
+    expect(seen(memory, true)).toBe('in big_spenders plan=pro')
+    expect(seen(memory, false)).toBe('left big_spenders plan=pro')
+    expect(seen(memory, false, 'journey_step')).toBe('not in big_spenders plan=pro')
+  })
+
+  test.each([
+    { value: true, computed: 'trait', text: 'plan=pro big_spenders=true' },
+    { value: 450, computed: 'audience', text: 'plan=pro big_spenders=450' },
+  ])('$computed with $value is a trait like others', ({ value, computed, text }) => {
+    expect(seen(new SummaryMemory(), value, computed)).toBe(text)
+  })
+})
+
 test('any body is summed up, in plain and short texts', () => {
   const memory = new SummaryMemory(5)
   const field = fc.oneof(
