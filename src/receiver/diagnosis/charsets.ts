@@ -1,25 +1,26 @@
-/** U+0080 to U+009F of Latin-1 are other characters in Windows-1252. */
-const windowsCodes: ReadonlyMap<string, number> = new Map(
-  Array.from({ length: 32 }, (_, index) => 0x80 + index).map((code) => [
-    new TextDecoder('windows-1252').decode(Uint8Array.of(code)),
-    code,
-  ]),
-)
+/** What 0x80 to 0x9f are in Windows-1252; all other bytes are as in Latin-1. */
+const windowsCharacters = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
+const windowsStart = 0x80
 
 const mark = Buffer.from([0xef, 0xbb, 0xbf])
 
 /** The text in Windows-1252; undefined where it has other characters. */
 export function windowsBytes(text: string): Buffer | undefined {
-  const codes = Array.from(text, (character) => {
-    const code = windowsCodes.get(character) ?? character.codePointAt(0) ?? Infinity
-    return code > 0xff ? undefined : code
+  const latin = text.replace(/[^\0-\x7f\xa0-\xff]/g, (character) => {
+    const index = windowsCharacters.indexOf(character)
+    return index === -1 ? character : String.fromCharCode(windowsStart + index)
   })
-  return codes.every((code) => code !== undefined) ? Buffer.from(codes) : undefined
+  return /[^\0-\xff]/.test(latin) ? undefined : Buffer.from(latin, 'latin1')
 }
 
 /** The text that bytes in Windows-1252 stand for. */
 export function windowsText(bytes: Buffer): string {
-  return new TextDecoder('windows-1252').decode(bytes)
+  // Not by TextDecoder: that of Node 20 takes Windows-1252 for Latin-1.
+  return bytes
+    .toString('latin1')
+    .replace(/[\x80-\x9f]/g, (character) =>
+      windowsCharacters.charAt(character.charCodeAt(0) - windowsStart),
+    )
 }
 
 /** The bytes with the byte order mark of UTF-8 before them, or without the one that they have. */

@@ -1,0 +1,127 @@
+import { createHmac } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { diagnose, type NamedSecret, type SuspectRequest } from '../../../src/receiver/index.ts'
+import { Diagnostician } from '../../../src/receiver/diagnosis/diagnostician.ts'
+
+const secret = 'not-a-real-secret'
+const body = Buffer.from('{"type": "page"}')
+
+function sign(bytes: string | Buffer, key = secret): string {
+  return createHmac('sha1', key).update(bytes).digest('hex')
+}
+
+function others(count: number): readonly NamedSecret[] {
+  return Array.from({ length: count }, (_, index) => ({
+    name: `destination ${index + 1}`,
+    secret: `not-a-real-secret-${index + 1}`,
+  }))
+}
+
+/** JSON of so many bytes, with white space that `JSON.stringify` takes out. */
+function jsonOf(bytes: number): Buffer {
+  return Buffer.from(`{"a": "${'x'.repeat(bytes - 9)}"}`)
+}
+
+describe('the secret of another', () => {
+  test('is named, alone and with another mistake', () => {
+    const otherSecrets = [
+      ...others(2),
+      { name: '\u001b[2Jcrm\u0007', secret: 'not-a-real-crm-secret' },
+    ]
+    const signature = sign(body, 'not-a-real-crm-secret')
+    expect(diagnose({ body, signature, secret, otherSecrets })).toEqual({
+      mistake: 'other_secret',
+      message: 'The signature was made with the secret of crm',
+      fix: 'Use the same secret on both sides.',
+    })
+    const stringified = sign('{"type":"page"}', 'not-a-real-crm-secret')
+    expect(diagnose({ body, signature: stringified, secret, otherSecrets })).toMatchObject({
+      mistake: 're_serialised+other_secret',
+    })
+  })
+
+  test('is not the same one under another name', () => {
+    const signature = createHmac('sha256', secret).update(body).digest('hex')
+    const otherSecrets = [{ name: 'the same', secret }]
+    expect(diagnose({ body, signature, secret, otherSecrets })).toMatchObject({ mistake: 'sha256' })
+  })
+
+  test('is looked for among 50', () => {
+    const find = (number: number) => {
+      const signature = sign(body, `not-a-real-secret-${number}`)
+      return diagnose({ body, signature, secret, otherSecrets: others(51) })?.mistake
+    }
+    expect([find(50), find(51)]).toEqual(['other_secret', undefined])
+  })
+})
+
+test('what fits has no diagnosis, and where headers are not known a missing one has none', () => {
+  expect(diagnose({ body, signature: sign(body), secret })).toBeUndefined()
+  expect(diagnose({ body, signature: undefined, secret })).toBeUndefined()
+})
+
+describe('what a diagnosis may cost', () => {
+  test('is so many HMACs', () => {
+    const otherSecrets = others(50)
+    const sent = Buffer.from(`${body.toString()}\n`)
+    const find = (signed: string) => {
+      const signature = sign(signed, 'not-a-real-secret-50')
+      return diagnose({ body: sent, signature, secret, otherSecrets })?.mistake
+    }
+    expect(find(body.toString())).toBe('newline_added+other_secret')
+    // Among the last of the pairs.
+    expect(find(`\ufeff${sent.toString()}`)).toBeUndefined()
+  })
+
+  test('is so many bytes', () => {
+    const find = (bytes: number) => {
+      const large = jsonOf(bytes)
+      return diagnose({ body: large, signature: sign(large, `"${secret}"`), secret })?.mistake
+    }
+    expect([find(2 ** 20), find(2 ** 22)]).toEqual(['secret_quotes', undefined])
+  })
+
+  test('is no other JSON where the body is larger than 256 KB', () => {
+    const find = (bytes: number) => {
+      const large = jsonOf(bytes)
+      const signature = sign(JSON.stringify(JSON.parse(large.toString())))
+      return diagnose({ body: large, signature, secret })?.mistake
+    }
+    expect([find(2 ** 18), find(2 ** 18 + 1)]).toEqual(['re_serialised', undefined])
+  })
+})
+
+describe('a flood of bad signatures', () => {
+  const known = { body, signature: sign(body).toUpperCase() }
+  const unknown = { body, signature: '0'.repeat(40) }
+  const startMs = Date.UTC(2026, 0, 1)
+
+  /** A diagnostician that looked for many mistakes at once, and how many it found. */
+  function flooded(request: SuspectRequest, count: number) {
+    const diagnostician = new Diagnostician({ secret })
+    const diagnoses = Array.from({ length: count }, () => diagnostician.diagnose(request, startMs))
+    return { diagnostician, found: diagnoses.filter((diagnosis) => diagnosis !== undefined).length }
+  }
+
+  test('is diagnosed no faster than 20 a second, with a burst of 2 s', () => {
+    const { diagnostician } = flooded(unknown, 100)
+    expect(diagnostician.diagnose(known, startMs)).toBeUndefined()
+    expect(diagnostician.diagnose(known, startMs + 1)).toBeUndefined()
+    expect(diagnostician.diagnose(known, startMs + 60)?.mistake).toBe('upper_case')
+  })
+
+  test('has a burst that a test of somebody fits in', () => {
+    expect(flooded(unknown, 30).diagnostician.diagnose(known, startMs)?.mistake).toBe('upper_case')
+  })
+
+  test('slows down with the size of the bodies', () => {
+    const large = { body: jsonOf(2 ** 20), signature: '0'.repeat(40) }
+    const { diagnostician } = flooded(large, 2)
+    expect(diagnostician.diagnose(known, startMs + 2_000)).toBeUndefined()
+    expect(diagnostician.diagnose(known, startMs + 3_000)?.mistake).toBe('upper_case')
+  })
+
+  test('of the same mistake is diagnosed to its end', () => {
+    expect(flooded(known, 1_000).found).toBe(1_000)
+  })
+})
