@@ -1,4 +1,13 @@
-import type { JsonObject } from '../model/index.ts'
+import { formatDuration, type JsonObject } from '../model/index.ts'
+import {
+  isFault,
+  readPathDirectives,
+  statusOfFault,
+  type Fault,
+  type GivenAnswer,
+  type PathDirectives,
+  type PlannedWebhook,
+} from './faults/index.ts'
 import type { Malformed, Webhook } from './read-webhook.ts'
 import type { RefusalCode } from './received-event.ts'
 import type { ReceiverSettings } from './settings.ts'
@@ -22,23 +31,61 @@ export interface Findings {
   readonly signature: SignatureJudgement
 }
 
+/** A request that is to be answered. */
+export interface Unanswered extends Findings {
+  /** The path with its query, as it was sent. */
+  readonly path: string
+  /** Which of the receiver's endpoints it came to, from 1. */
+  readonly endpoint: number
+}
+
+/** Where what is injected comes from, beside paths. */
+export interface InjectionSource {
+  /** How long the next answer waits, in milliseconds. */
+  nextDelayMs(): number
+  /** What the next well-formed webhook is given. */
+  nextAnswer(webhook: PlannedWebhook): GivenAnswer
+}
+
+/** What is done with a request. */
+export interface Decision {
+  /** What it is given. */
+  readonly reply:
+    | { readonly kind: 'answer'; readonly answer: Answer }
+    | { readonly kind: 'fault'; readonly fault: Fault }
+  /** The status that is sent; null where none is. */
+  readonly status: number | null
+  /** How long it waits for that, in milliseconds. */
+  readonly delayMs: number
+  /** What is injected, such as `delay 6s, status 503`; null when nothing is. */
+  readonly injected: string | null
+  /** What is wrong with the path, in words; null when nothing is. */
+  readonly problem: string | null
+}
+
 /**
- * Decides the answer: 401 for a bad signature where the receiver is strict, else the status of what
- * is malformed, else the status that is set.
+ * Decides what a request is given: 401 for a bad signature where the receiver is strict, else the status
+ * of a body that did not arrive, else what its path asks for, else the status of what is malformed, else
+ * what is planned. Only a well-formed webhook takes its turn in a plan, so that a stray request, such as
+ * one of a health check, does not shift the answers that a test counts on.
  */
-export function decideAnswer(
-  { content, signature }: Findings,
-  { strict, status }: Pick<ReceiverSettings, 'strict' | 'status'>,
-): Answer {
-  if (strict && signature.reason !== null) {
-    return refusal(401, `signature_${signature.verdict}`, signature.reason)
+export function decide(
+  request: Unanswered,
+  { strict }: Pick<ReceiverSettings, 'strict'>,
+  source: InjectionSource,
+): Decision {
+  const directives = readPathDirectives(request.path)
+  const { delayMs: askedDelayMs, answer: asked } = directives
+  const delayMs = askedDelayMs ?? source.nextDelayMs()
+  const given = refuse(request, directives, strict) ?? inject(asked ?? nextAnswer(request, source))
+  const injected = [delayMs > 0 ? `delay ${formatDuration(delayMs)}` : null, given.injected]
+  return {
+    reply: given.reply,
+    status: given.status,
+    delayMs,
+    injected: injected.filter((part) => part !== null).join(', ') || null,
+    problem: directives.problem,
   }
-  if (content.kind === 'malformed') {
-    return { ...refusal(400, content.code, content.message), ...malformedHead(content.code) }
-  }
-  return status < 300
-    ? accepted(status)
-    : refusal(status, 'configured_status', `The receiver is set to answer ${status}`)
 }
 
 /** An answer that says that all is well. */
@@ -49,6 +96,56 @@ export function accepted(status: number): Answer {
 /** An answer that says why a request was not taken. */
 export function refusal(status: number, code: string, message: string): Answer {
   return { status, body: { error: { code, message } }, headers: {} }
+}
+
+type Given = Pick<Decision, 'reply' | 'status' | 'injected'>
+
+/** What stands against giving a request what is asked for or planned. */
+function refuse(
+  { content, signature }: Unanswered,
+  { problem, answer: asked }: PathDirectives,
+  strict: boolean,
+): Given | undefined {
+  if (strict && signature.reason !== null) {
+    return answerWith(refusal(401, `signature_${signature.verdict}`, signature.reason))
+  }
+  const { kind } = content
+  if (kind === 'malformed' && (asked === undefined || notThere.has(content.code))) {
+    const { code, message } = content
+    return answerWith({ ...refusal(400, code, message), ...malformedHead(code) })
+  }
+  return problem === null ? undefined : answerWith(refusal(400, 'invalid_path', problem))
+}
+
+/** Where there is no whole body that could be answered. */
+const notThere: ReadonlySet<RefusalCode> = new Set([
+  'body_too_large',
+  'body_too_slow',
+  'incomplete_body',
+  'method_not_allowed',
+])
+
+function nextAnswer({ content, endpoint }: Unanswered, source: InjectionSource): GivenAnswer {
+  return content.kind === 'webhook' ? source.nextAnswer({ type: content.type, endpoint }) : 200
+}
+
+function inject(given: GivenAnswer): Given {
+  if (isFault(given)) {
+    return {
+      reply: { kind: 'fault', fault: given },
+      status: statusOfFault(given),
+      injected: given,
+    }
+  }
+  const answer =
+    given < 300
+      ? accepted(given)
+      : refusal(given, 'configured_status', `The receiver is told to answer ${given}`)
+  return { ...answerWith(answer), injected: given === 200 ? null : `status ${given}` }
+}
+
+function answerWith(answer: Answer): Given {
+  return { reply: { kind: 'answer', answer }, status: answer.status, injected: null }
 }
 
 /** Where 400 alone would not do. */

@@ -13,6 +13,23 @@ export {
 } from './diagnosis/index.ts'
 export type { EventListener } from './event-log.ts'
 export { eventRecord } from './event-record.ts'
+export {
+  faults,
+  scenarioNamed,
+  scenarios,
+  type AnswerPlan,
+  type DelayRange,
+  type Fault,
+  type GivenAnswer,
+  type PlanInput,
+  type PlansInput,
+  type PlanStep,
+  type Scenario,
+  type ScenarioExpectation,
+  type ScenarioName,
+  type ScenarioSettings,
+  type TlsKind,
+} from './faults/index.ts'
 export type { MalformedCode } from './read-webhook.ts'
 export type {
   MalformedContent,

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { listen, type Listening } from '../http/index.ts'
 import { EvrouteError } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
-import { decideAnswer } from './answer.ts'
+import { decide, type Decision } from './answer.ts'
 import { receiverApp, send } from './app.ts'
+import { Endpoints } from './endpoints.ts'
 import { EventLog, type EventListener } from './event-log.ts'
+import { injectFault, Injections, readPlans, type Fault, type PlansInput } from './faults/index.ts'
 import { inspectRequest } from './inspect-request.ts'
 import type { ReceivedCounts, ReceivedEvent } from './received-event.ts'
 import { recordOf } from './record.ts'
@@ -13,10 +14,17 @@ import { Waits } from './waits.ts'
 
 /** Where a receiver can be reached. */
 export interface ReceiverAddress {
-  /** The URL to send webhooks to; any path below it will do as well. */
+  /**
+   * The URL to send webhooks to. Any path below it will do as well, and some ask for an answer:
+   * `/status/503`, `/delay/6s`, `/fault/reset`, `/delay/1s/status/503`.
+   */
   readonly url: string
-  /** The port that is bound. */
+  /** The URL of each endpoint, that of the first included. */
+  readonly urls: readonly string[]
+  /** The port that is bound, with several endpoints the first. */
   readonly port: number
+  /** The certificate of the authority that the receiver's is signed by, in PEM; null where there is none. */
+  readonly authority: string | null
 }
 
 /** How long to wait for webhooks. */
@@ -43,17 +51,19 @@ const listenersGraceMs = 250
  */
 export class Receiver implements AsyncDisposable {
   readonly #settings: ReceiverSettings
+  readonly #injections: Injections
   readonly #log: EventLog
   readonly #waits: Waits
   readonly #listenerWaits: Waits
   readonly #underWay = new Set<Promise<void>>()
-  #listening: Promise<Listening> | undefined
+  #endpoints: Promise<Endpoints> | undefined
   #closed: Promise<void> | undefined
 
   /** @throws SettingError naming the option and what it accepts */
   constructor(options?: ReceiverOptions) {
     this.#settings = checkReceiverOptions(options)
-    const { eventsMax, runtime } = this.#settings
+    const { eventsMax, runtime, injections, random } = this.#settings
+    this.#injections = new Injections(injections, random)
     this.#waits = new Waits(runtime.clock)
     this.#listenerWaits = new Waits(runtime.clock)
     this.#log = new EventLog(eventsMax, runtime.log, this.#listenerWaits)
@@ -82,9 +92,9 @@ export class Receiver implements AsyncDisposable {
         hint: 'Make a new one.',
       })
     }
-    this.#listening ??= this.#listen()
-    const { url, port } = await this.#listening
-    return { url, port }
+    this.#endpoints ??= this.#open()
+    const { urls, port, authority } = await this.#endpoints
+    return { url: urls[0] ?? '', urls, port, authority }
   }
 
   /**
@@ -95,6 +105,16 @@ export class Receiver implements AsyncDisposable {
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
+  }
+
+  /**
+   * Follows another plan from now on, from its beginning; the share that fails stays what it is. See
+   * {@link ReceiverOptions.respond}.
+   *
+   * @throws SettingError `respond`, saying what is wrong and what is accepted
+   */
+  respond(plan: PlansInput): void {
+    this.#injections.respond(readPlans(plan, this.#settings.endpoints))
   }
 
   /** Closes at the end of an `await using` block. */
@@ -136,21 +156,17 @@ export class Receiver implements AsyncDisposable {
     })
   }
 
-  async #listen(): Promise<Listening> {
+  async #open(): Promise<Endpoints> {
+    const { log } = this.#settings.runtime
     try {
-      const { log } = this.#settings.runtime
-      const app = receiverApp(
-        (request, response) => this.#track(this.#receive(request, response)),
-        log,
+      return await Endpoints.open(this.#settings, (endpoint) =>
+        receiverApp(
+          (request, response) => this.#track(this.#receive({ request, response, endpoint })),
+          log,
+        ),
       )
-      const listening = await listen(app, this.#settings)
-      // Accepting can fail later, for want of file descriptors: that ends one connection, not all.
-      listening.server.on('error', ({ message }) =>
-        log.warn('cannot accept a connection', { error: message }),
-      )
-      return listening
     } catch (error) {
-      this.#listening = undefined
+      this.#endpoints = undefined
       throw error
     }
   }
@@ -159,8 +175,8 @@ export class Receiver implements AsyncDisposable {
     this.#waits.endAll()
     // Real time, as that of the requests.
     const timer = systemClock.schedule(listenersGraceMs, () => this.#listenerWaits.endAll())
-    const listening = await this.#listening?.catch(() => undefined)
-    await listening?.close()
+    const endpoints = await this.#endpoints?.catch(() => undefined)
+    await endpoints?.close()
     await Promise.allSettled(this.#underWay)
     timer.cancel()
   }
@@ -171,27 +187,67 @@ export class Receiver implements AsyncDisposable {
     return tracked
   }
 
-  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { clock } = this.#settings.runtime
+  async #receive({ request, response, endpoint }: Arrival): Promise<void> {
+    const { endpoints, runtime } = this.#settings
+    const { clock } = runtime
     const atMs = clock.nowMs()
     const inspection = await inspectRequest(request, this.#settings)
-    const answer = decideAnswer(inspection, this.#settings)
-    await this.#delay(response)
-    const { status } = answer
+    const unanswered = { ...inspection, path: request.url ?? '', endpoint }
+    const decision = decide(unanswered, this.#settings, this.#injections)
+    await this.#delay(response, decision.delayMs)
     // Recorded before the sender can see its answer, so that whoever waited for it finds the event.
     await this.#log.add(() => {
       const hungUp = response.destroyed
-      return recordOf({ request, inspection, status, atMs, answeredAtMs: clock.nowMs(), hungUp })
+      const answeredAtMs = clock.nowMs()
+      const asked = endpoints === 1 ? null : endpoint
+      return recordOf({
+        request,
+        inspection,
+        endpoint: asked,
+        decision,
+        atMs,
+        answeredAtMs,
+        hungUp,
+      })
     })
+    await this.#reply({ request, response, endpoint }, decision)
+  }
+
+  async #reply(arrival: Arrival, { reply }: Decision): Promise<void> {
+    const { response } = arrival
+    if (reply.kind === 'fault') {
+      await this.#inject(reply.fault, arrival)
+      return
+    }
     if (this.#closed !== undefined) response.setHeader('connection', 'close')
-    send(response, answer)
+    send(response, reply.answer)
+  }
+
+  /** Ends when the sender gives up, or the receiver closes. */
+  async #inject(fault: Fault, { request, response, endpoint }: Arrival): Promise<void> {
+    const { socket } = request
+    if (socket.destroyed) return
+    const endpoints = await this.#endpoints
+    const wait = this.#waits.begin()
+    socket.once('close', () => wait.abort())
+    const connection = endpoints?.below(endpoint, socket) ?? socket
+    const { clock } = this.#settings.runtime
+    await injectFault(fault, { response, connection, ended: wait.signal, clock })
+    await this.#waits.endOf(wait)
   }
 
   /** Ends early when the sender does not wait for its answer any longer. */
-  async #delay(response: ServerResponse): Promise<void> {
-    if (this.#settings.delayMs === 0 || response.destroyed) return
+  async #delay(response: ServerResponse, delayMs: number): Promise<void> {
+    if (delayMs === 0 || response.destroyed) return
     const wait = this.#waits.begin()
     response.once('close', () => wait.abort())
-    await this.#waits.endOf(wait, this.#settings.delayMs)
+    await this.#waits.endOf(wait, delayMs)
   }
+}
+
+/** A request that came to an endpoint, and where it is answered. */
+interface Arrival {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly endpoint: number
 }

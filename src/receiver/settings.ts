@@ -1,20 +1,47 @@
-import { SettingError } from '../model/index.ts'
+import { checkWholeNumber, SettingError, shortText } from '../model/index.ts'
 import { createRuntime, type Runtime } from '../runtime/index.ts'
+
+import {
+  delayMsMax,
+  faults,
+  isFault,
+  readPlans,
+  seededRandom,
+  tlsKinds,
+  type DelayRange,
+  type Fault,
+  type InjectionSettings,
+  type PlansInput,
+  type TlsKind,
+} from './faults/index.ts'
 
 /** What a receiver is made of; all of it may be left out. */
 export interface ReceiverOptions {
   /** The address to bind; default `127.0.0.1`, which only this machine reaches. */
   readonly host?: string | undefined
-  /** The port to bind; default 0, a free one. */
+  /** The port to bind; default 0, a free one. Further endpoints have the ports behind it. */
   readonly port?: number | undefined
+  /** How many endpoints it has, each with a port of its own: 1 to 5, default 1. */
+  readonly endpoints?: number | undefined
+  /** Serves HTTPS with a certificate of this kind, made on the spot; HTTP without. */
+  readonly tls?: TlsKind | undefined
   /** The shared secret that signatures are checked with; without one they are not checked. */
   readonly secret?: string | undefined
   /** Answers 401 to an invalid or missing signature; needs a secret; default false. */
   readonly strict?: boolean | undefined
-  /** The status that well-formed webhooks are answered with: 200 to 599, default 200. */
-  readonly status?: number | undefined
-  /** How long to wait before each answer, in milliseconds: at most an hour, default 0. */
-  readonly delayMs?: number | undefined
+  /**
+   * What well-formed webhooks are given in turn, the last for ever: a status, a text such as `503x3,200`
+   * or `type=track:reset`, its parts, or several of them for different webhooks; default 200.
+   */
+  readonly respond?: PlansInput | undefined
+  /** How long each answer waits, in milliseconds, or between which times: at most an hour, default 0. */
+  readonly delayMs?: number | DelayRange | undefined
+  /** The share of well-formed webhooks that fail whatever is planned, from 0 to 1; default 0. */
+  readonly failShare?: number | undefined
+  /** How those fail: a fault instead of 500. Without a share every well-formed webhook does. */
+  readonly fault?: Fault | undefined
+  /** Makes chance repeat itself: a whole number. */
+  readonly seed?: number | undefined
   /** How many received events stay in memory, at most 100,000; default 1,000. */
   readonly eventsMax?: number | undefined
   /** Clock, log and the rest; the production bundle by default. */
@@ -27,14 +54,18 @@ export interface ReceiverSettings {
   readonly host: string
   /** The port to bind, or 0 for a free one. */
   readonly port: number
+  /** How many endpoints it has. */
+  readonly endpoints: number
+  /** The kind of its certificate; undefined for HTTP. */
+  readonly tls: TlsKind | undefined
   /** The shared secret; undefined when signatures are not checked. */
   readonly secret: string | undefined
   /** Whether an invalid or missing signature is answered 401. */
   readonly strict: boolean
-  /** The status that well-formed webhooks are answered with. */
-  readonly status: number
-  /** How long to wait before each answer, in milliseconds. */
-  readonly delayMs: number
+  /** What is injected into its answers. */
+  readonly injections: InjectionSettings
+  /** Chance: a number from 0 up to, but not including, 1. */
+  readonly random: () => number
   /** How many received events stay in memory. */
   readonly eventsMax: number
   /** Clock, log and the rest. */
@@ -42,7 +73,7 @@ export interface ReceiverSettings {
 }
 
 const portMax = 65_535
-const delayMsMax = 60 * 60 * 1_000
+const endpointsMax = 5
 const eventsMaxDefault = 1_000
 const eventsMaxLimit = 100_000
 
@@ -52,19 +83,22 @@ const eventsMaxLimit = 100_000
  * @throws SettingError naming the option and what it accepts
  */
 export function checkReceiverOptions(options: ReceiverOptions = {}): ReceiverSettings {
+  const { seed, runtime = createRuntime(), endpoints = 1, port = 0 } = options
+  checkWholeNumber('endpoints', endpoints, [1, endpointsMax])
+  checkWholeNumber('port', port, [0, portMax + 1 - endpoints])
+  if (seed !== undefined) checkWholeNumber('seed', seed, [0, Number.MAX_SAFE_INTEGER])
   const settings: ReceiverSettings = {
     host: options.host ?? '127.0.0.1',
-    port: options.port ?? 0,
+    port,
+    endpoints,
+    tls: checkTls(options.tls),
     secret: options.secret,
     strict: options.strict ?? false,
-    status: options.status ?? 200,
-    delayMs: options.delayMs ?? 0,
+    injections: checkInjections(options, endpoints),
+    random: seed === undefined ? runtime.random : seededRandom(seed),
     eventsMax: options.eventsMax ?? eventsMaxDefault,
-    runtime: options.runtime ?? createRuntime(),
+    runtime,
   }
-  checkWholeNumber('port', settings.port, [0, portMax])
-  checkWholeNumber('status', settings.status, [200, 599])
-  checkWholeNumber('delayMs', settings.delayMs, [0, delayMsMax])
   checkWholeNumber('eventsMax', settings.eventsMax, [0, eventsMaxLimit])
   if (settings.host === '') {
     throw new SettingError('host', 'Cannot listen on an empty host', 'Name an address to bind.')
@@ -73,12 +107,47 @@ export function checkReceiverOptions(options: ReceiverOptions = {}): ReceiverSet
   return Object.freeze(settings)
 }
 
-function checkWholeNumber(setting: string, value: number, range: readonly [number, number]): void {
-  const [lowest, highest] = range
-  if (Number.isInteger(value) && value >= lowest && value <= highest) return
-  throw new SettingError(
+function checkInjections(options: ReceiverOptions, endpoints: number): InjectionSettings {
+  const { respond, fault, delayMs = 0 } = options
+  return Object.freeze({
+    respond: respond === undefined ? [] : readPlans(respond, endpoints),
+    delay: checkDelay(delayMs),
+    failShare: checkFailShare(options),
+    failure: fault ?? 500,
+  })
+}
+
+function checkFailShare({ respond, fault, failShare }: ReceiverOptions): number {
+  if (fault !== undefined && !isFault(fault)) throw unknownName('fault', fault, faults)
+  if (fault !== undefined && failShare === undefined && respond !== undefined) {
+    throw new SettingError(
+      'fault',
+      'Cannot follow a plan where every webhook has the same fault',
+      'Put the fault into the plan, as in reset,200, or say what share of the webhooks has it.',
+    )
+  }
+  const share = failShare ?? (fault === undefined ? 0 : 1)
+  if (share >= 0 && share <= 1) return share
+  throw new SettingError('failShare', `Cannot use failShare ${share}: it is from 0 to 1`)
+}
+
+function checkDelay(delay: number | DelayRange): DelayRange {
+  const { fromMs, toMs } = typeof delay === 'number' ? { fromMs: delay, toMs: delay } : delay
+  checkWholeNumber('delayMs', fromMs, [0, delayMsMax])
+  checkWholeNumber('delayMs', toMs, [fromMs, delayMsMax])
+  return Object.freeze({ fromMs, toMs })
+}
+
+function checkTls(tls: TlsKind | undefined): TlsKind | undefined {
+  if (tls === undefined || tlsKinds.includes(tls)) return tls
+  throw unknownName('tls', tls, tlsKinds)
+}
+
+function unknownName(setting: string, name: unknown, known: readonly string[]): SettingError {
+  const text = shortText(String(name))
+  return new SettingError(
     setting,
-    `Cannot use ${setting} ${value}: it is a whole number from ${lowest} to ${highest}`,
+    `Cannot use ${setting} ${text}: it is one of ${known.join(', ')}`,
   )
 }
 

@@ -8,9 +8,9 @@ describe('a well-formed webhook', () => {
   test.each([
     [201, { ok: true }],
     [204, undefined],
-    [503, { error: { code: 'configured_status', message: 'The receiver is set to answer 503' } }],
+    [503, { error: { code: 'configured_status', message: 'The receiver is told to answer 503' } }],
   ])('is answered %i when that is set', async (status, body) => {
-    const { receiver, url } = await start({ status })
+    const { receiver, url } = await start({ respond: status })
     expect(await post(url, trackBody)).toMatchObject({ status, body })
     expect(receiver.events[0]).toMatchObject({ kind: 'webhook', status })
   })
@@ -34,7 +34,7 @@ describe('a signature', () => {
     ['missing', {}, /^The request has no X-Signature header$/],
     ['invalid', { 'x-signature': 'A'.repeat(40) }, /upper-case/],
     ['invalid', signed(trackBody, 'another'), /another secret/],
-    ['invalid', signed(`${trackBody}\n`), /other bytes/],
+    ['invalid', signed(`${trackBody}\n`), /line break/],
   ])('is %s and answered 200 all the same', async (signature, headers, reason) => {
     const { receiver, url } = await start({ secret })
     expect((await post(url, trackBody, headers)).status).toBe(200)

@@ -20,7 +20,9 @@ const request: UnnumberedEvent = {
   signature: 'valid',
   reason: null,
   diagnosis: null,
+  endpoint: null,
   status: 200,
+  injected: null,
   durationMs: 1,
 }
 

@@ -97,7 +97,7 @@ describe('a webhook', () => {
 
 describe('what is no webhook', () => {
   test('is answered 400 with the reason and kept as such', async () => {
-    const { receiver, url } = await start({ status: 503 })
+    const { receiver, url } = await start({ respond: 503 })
     const reply = await post(url, '{"type":"track","userId":"u_1"}')
     const message = 'A track needs the name of its event'
     expect(reply).toMatchObject({ status: 400, body: { error: { code: 'no_event', message } } })

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest'
-import { SettingError } from '../../src/model/index.ts'
-import { Receiver, type ReceiverOptions } from '../../src/receiver/index.ts'
+import { SettingError, type EventType } from '../../src/model/index.ts'
+import {
+  Receiver,
+  type Fault,
+  type ReceiverOptions,
+  type TlsKind,
+} from '../../src/receiver/index.ts'
 import { checkReceiverOptions } from '../../src/receiver/settings.ts'
 
 test('without options it is a receiver on a free port of this machine that answers 200', () => {
@@ -10,8 +15,14 @@ test('without options it is a receiver on a free port of this machine that answe
     port: 0,
     secret: undefined,
     strict: false,
-    status: 200,
-    delayMs: 0,
+    endpoints: 1,
+    tls: undefined,
+    injections: {
+      respond: [],
+      delay: { fromMs: 0, toMs: 0 },
+      failShare: 0,
+      failure: 500,
+    },
     eventsMax: 1_000,
   })
   expect(Object.isFrozen(settings)).toBe(true)
@@ -21,10 +32,31 @@ test.each<[string, ReceiverOptions]>([
   ['host', { host: '' }],
   ['port', { port: 65_536 }],
   ['port', { port: 1.5 }],
-  ['status', { status: 100 }],
-  ['status', { status: 600 }],
+  ['port', { port: 65_535, endpoints: 2 }],
+  ['endpoints', { endpoints: 0 }],
+  ['endpoints', { endpoints: 6 }],
+  ['tls', { tls: 'weak' as TlsKind }],
+  ['respond', { respond: 100 }],
+  ['respond', { respond: 600 }],
+  ['respond', { respond: '503x' }],
+  ['respond', { respond: { steps: [] } }],
+  ['respond', { respond: { steps: [{ answer: 503, times: 0 }] } }],
+  ['respond', { respond: { steps: [{ answer: 'explode' as Fault }] } }],
+  ['respond', { respond: { type: 'order' as EventType, steps: [{ answer: 503 }] } }],
+  ['respond', { respond: 'endpoint=2:503' }],
+  ['respond', { respond: { endpoint: 0, steps: [{ answer: 503 }] } }],
+  ['respond', { respond: [503, '200'] }],
+  ['respond', { respond: ['type=track:503', { type: 'track', steps: [{ answer: 200 }] }] }],
+  ['failShare', { failShare: -0.1 }],
+  ['failShare', { failShare: 1.1 }],
+  ['failShare', { failShare: Number.NaN }],
+  ['fault', { fault: 'explode' as Fault }],
+  ['fault', { fault: 'reset', respond: '503,200' }],
+  ['seed', { seed: 0.5 }],
   ['delayMs', { delayMs: -1 }],
   ['delayMs', { delayMs: 3_600_001 }],
+  ['delayMs', { delayMs: { fromMs: 2, toMs: 1 } }],
+  ['delayMs', { delayMs: { fromMs: 0, toMs: 3_600_001 } }],
   ['eventsMax', { eventsMax: Number.NaN }],
   ['secret', { secret: '' }],
   ['strict', { strict: true }],

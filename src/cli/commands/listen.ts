@@ -1,14 +1,13 @@
 import type { AddCommand } from '../command.ts'
-import { countFlag, durationFlag, durationFlagUpTo } from '../flags.ts'
+import { countFlag, durationFlag } from '../flags.ts'
+import { addFaultFlags, type FaultFlags } from '../listening/fault-flags.ts'
 import { readSecret } from '../secret.ts'
 
-interface ListenFlags {
+interface ListenFlags extends FaultFlags {
   readonly port: number
   readonly host: string
   readonly secret?: string
   readonly strict?: boolean
-  readonly respond?: number
-  readonly delay?: number
   readonly count?: number
   readonly timeout?: number
   readonly save?: string
@@ -19,13 +18,17 @@ interface ListenFlags {
 }
 
 const countMax = 1_000_000_000
-const delayMsMax = 60 * 60 * 1_000
 
 const examples = `
 Examples:
   evroute listen --secret s3cret
   evroute listen --port 0 --json --count 10 --timeout 60s
-  evroute listen --respond 503 --delay 2s
+  evroute listen --respond 503x3,200 --delay 1s..3s
+  evroute listen --endpoints 2 --respond endpoint=2:reset
+  evroute listen --scenario timeout
+
+Without any flag a path asks for an answer: /status/503, /delay/6s, /fault/reset, or both as in
+/delay/1s/status/503.
 
 Exit codes: 0 ended as asked, 2 usage, 5 --timeout ended before --count webhooks arrived,
 6 a signature did not verify (--strict), 7 the port or a file cannot be used.`
@@ -42,12 +45,6 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--secret <value>', 'check signatures; also @file, env:NAME or EVROUTE_SECRET')
     .option('--strict', 'answer 401 to a bad or missing signature, and end with 6')
-    .option('--respond <status>', 'status of the answers (default: 200)', countFlag(200, 599))
-    .option(
-      '--delay <duration>',
-      'wait before each answer, at most 1h',
-      durationFlagUpTo(delayMsMax),
-    )
     .option('--count <n>', 'end after n well-formed webhooks', countFlag(1, countMax))
     .option(
       '--timeout <duration>',
@@ -60,6 +57,7 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
     .option('-v, --verbose', 'payloads too, up to 200 lines of each')
     .option('--no-color', 'no colours')
     .addHelpText('after', examples)
+  addFaultFlags(command)
   command.action(async () => {
     const flags = command.opts<ListenFlags>()
     const { listen } = await import('../listening/listen.ts')
@@ -69,8 +67,7 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
         port: flags.port,
         secret: await readSecret(flags.secret, io),
         strict: flags.strict ?? false,
-        status: flags.respond,
-        delayMs: flags.delay,
+        faults: flags,
         count: flags.count,
         timeoutMs: flags.timeout,
         save: flags.save,

@@ -1,5 +1,6 @@
 import { plainText, shortText, columnsOf, cutToColumns, padToColumns } from '../../model/index.ts'
 import {
+  snippets,
   summarise,
   summaryText,
   type ReceivedEvent,
@@ -61,14 +62,29 @@ const looks: Readonly<Record<SummaryRole, keyof Style>> = {
 }
 
 /**
- * One line for a received request, with the reason below it when something is wrong, and the payload
- * where it is wanted.
+ * One line for a received request, with the reason and the fix below it when something is wrong, and
+ * the payload where it is wanted.
  */
 export function eventText(event: ReceivedEvent, view: EventView): string {
   const lines = [mainLine(event, view)]
-  if (event.reason !== null) lines.push(`  ${view.style.bad(`└ ${plainText(event.reason)}`)}`)
-  if (view.verbose) lines.push(`${payloadText(event, view.style).replace(/^/gm, payloadIndent)}\n`)
+  if (event.reason !== null) lines.push(reasonLine(event, view.style))
+  if (view.verbose) {
+    const parts = [payloadText(event, view.style), ...handlerParts(event, view.style)]
+    lines.push(...parts.map((part) => `${part.replace(/^/gm, payloadIndent)}\n`))
+  }
   return `${lines.join('\n')}\n`
+}
+
+function reasonLine({ reason, diagnosis }: ReceivedEvent, style: Style): string {
+  const why = style.bad(`└ ${plainText(reason ?? '')}`)
+  return diagnosis === null ? `  ${why}` : `  ${why}. Fix: ${plainText(diagnosis.fix)}`
+}
+
+/** Below a payload whose signature was diagnosed: a handler that verifies it as it should be. */
+function handlerParts({ diagnosis }: ReceivedEvent, style: Style): readonly string[] {
+  if (diagnosis === null) return []
+  const title = 'A handler for express; `evroute verify --language` prints others:'
+  return [style.faint(`${title}\n\n${snippets.express.trimEnd()}`)]
 }
 
 function mainLine(event: ReceivedEvent, { style, memory, columns = Infinity }: EventView): string {
@@ -98,15 +114,31 @@ function cellsOf(
     before: [
       ...(isWide ? [time] : []),
       [`#${event.seq}`.padEnd(4), 'plain'],
+      ...endpointCells(event),
       [type, typeLook(event)],
       [padToColumns(user, 6), 'name'],
     ],
     after: [
       [columns < narrowColumns ? sign : `${sign} ${words}`, look],
-      [String(event.status), event.status < 300 ? 'good' : 'bad'],
+      statusCell(event),
       ...(isWide ? [duration] : []),
+      ...injectedCells(event, isWide),
     ],
   }
+}
+
+/** Which of several endpoints was asked. */
+function endpointCells({ endpoint }: ReceivedEvent): readonly Cell[] {
+  return endpoint === null ? [] : [[`@${endpoint}`, 'name']]
+}
+
+function statusCell({ status }: ReceivedEvent): Cell {
+  return status === null ? ['-', 'bad'] : [String(status), status < 300 ? 'good' : 'bad']
+}
+
+function injectedCells({ injected }: ReceivedEvent, isWide: boolean): readonly Cell[] {
+  if (injected === null) return []
+  return [[isWide ? `injected ${injected}` : 'injected', 'warning']]
 }
 
 function malformedParts(event: ReceivedEvent): readonly SummaryPart[] {

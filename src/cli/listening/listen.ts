@@ -2,6 +2,7 @@ import { formatDuration, recordLine } from '../../model/index.ts'
 import {
   eventRecord,
   Receiver,
+  scenarioNamed,
   SummaryMemory,
   type ReceivedCounts,
   type ReceivedEvent,
@@ -13,8 +14,11 @@ import { DataWriter, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { defaultUrl } from '../sending/sending-options.ts'
+import { AuthorityFile } from './authority-file.ts'
 import { Capture } from './capture.ts'
 import { eventText } from './event-text.ts'
+import type { FaultFlags } from './fault-flags.ts'
+import { faultOptions } from './fault-options.ts'
 
 /** What `listen` is asked to do, checked. */
 export interface ListenOptions {
@@ -26,10 +30,8 @@ export interface ListenOptions {
   readonly secret: string | undefined
   /** Answers a bad or missing signature with 401 and ends. */
   readonly strict: boolean
-  /** The status of the answers. */
-  readonly status: number | undefined
-  /** The wait before each answer. */
-  readonly delayMs: number | undefined
+  /** What is injected into its answers. */
+  readonly faults: FaultFlags
   /** Ends after so many well-formed webhooks. */
   readonly count: number | undefined
   /** Ends after this time. */
@@ -50,8 +52,9 @@ export interface ListenOptions {
 export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const view = options.json ? jsonView(io) : textView(io, options)
-  const receiver = new Receiver({ ...options, eventsMax: 0 })
+  const receiver = new Receiver({ ...options, ...faultOptions(options.faults), eventsMax: 0 })
   const capture = options.save === undefined ? undefined : await Capture.open(options.save)
+  let authority: AuthorityFile | undefined
   const badSignature = new AbortController()
   receiver.on('event', (event) => {
     const { signature } = event
@@ -59,7 +62,9 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     return Promise.all([view.event(event), capture?.append(event)])
   })
   try {
-    view.ready(await receiver.start())
+    const address = await receiver.start()
+    if (address.authority !== null) authority = await AuthorityFile.write(address.authority)
+    view.ready({ ...address, ca: authority?.path ?? null })
     const ends = [io.stop, badSignature.signal, capture?.failed].filter((end) => end !== undefined)
     const stop = AbortSignal.any(ends)
     const met = await untilEnd({ receiver, options, stop })
@@ -71,6 +76,7 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     ])
   } finally {
     await receiver.close()
+    await authority?.remove()
     await capture?.close()
   }
 }
@@ -99,9 +105,15 @@ async function untilEnd(parts: {
   return Promise.race([arrived, stopped])
 }
 
+/** Where the receiver can be reached. */
+interface ListenAddress extends ReceiverAddress {
+  /** The file with the certificate of its authority; null where there is none. */
+  readonly ca: string | null
+}
+
 /** Tells what arrives. */
 interface ListenView {
-  ready(address: ReceiverAddress): void
+  ready(address: ListenAddress): void
   /** Resolves once the reader has caught up. */
   event(event: ReceivedEvent): Promise<void>
   summary(counts: ReceivedCounts, durationMs: number): void
@@ -112,8 +124,8 @@ function jsonView(io: Io): ListenView {
   const write = (record: Readonly<Record<string, unknown>>): void =>
     stdout.write(recordLine(record))
   return {
-    ready: ({ url, port }) =>
-      write({ kind: 'ready', url, urls: [url], port, inspector: null, pid: process.pid }),
+    ready: ({ url, urls, port, ca }) =>
+      write({ kind: 'ready', url, urls, port, inspector: null, ca, pid: process.pid }),
     event: (event) => {
       write(eventRecord(event))
       return stdout.ready()
@@ -144,16 +156,21 @@ function textView(io: Io, options: ListenOptions): ListenView {
   }
 }
 
-function banner({ url }: ReceiverAddress, options: ListenOptions, style: Style): string {
-  const { secret, strict, host } = options
+function banner(address: ListenAddress, options: ListenOptions, style: Style): string {
+  const { secret, strict, host, faults } = options
+  const { urls, ca } = address
   const signature =
     secret === undefined
       ? style.warning('not checked; pass --secret')
       : `checked${strict ? ', and anything but a valid one is refused' : ''}`
   const lines = [
-    `Listening  ${style.strong(url)}`,
+    ...(urls.length === 1 ? urls : urls.map((url, index) => `${url} @${index + 1}`)).map(
+      (url, index) => `${index === 0 ? 'Listening' : '         '}  ${style.strong(url)}`,
+    ),
     `Signature  ${signature}`,
-    style.faint(`Ctrl-C stops it. Try \`${sendCommand(url, secret)}\` in another terminal.`),
+    ...(ca === null ? [] : [`Authority  ${ca}`]),
+    ...scenarioLines(faults),
+    style.faint(`Ctrl-C stops it. Try \`${sendCommand(address, secret)}\` in another terminal.`),
   ]
   if (!/^(127\.|localhost$|::1$)/.test(host)) {
     lines.unshift(style.warning(`Other machines can reach this receiver: it listens on ${host}`))
@@ -161,10 +178,18 @@ function banner({ url }: ReceiverAddress, options: ListenOptions, style: Style):
   return `${lines.join('\n')}\n\n`
 }
 
+function scenarioLines({ scenario }: FaultFlags): readonly string[] {
+  if (scenario === undefined) return []
+  const { name, rule, expected } = scenarioNamed(scenario)
+  return [`Scenario   ${name}: ${rule}`, `           Expected: ${expected.text}.`]
+}
+
 /** What sends a webhook here; a secret is not repeated. */
-function sendCommand(url: string, secret: string | undefined): string {
-  const to = `${url}/` === defaultUrl ? '' : ` --to ${url}`
-  return `evroute send track${to}${secret === undefined ? '' : ' --secret ...'}`
+function sendCommand({ urls, ca }: ListenAddress, secret: string | undefined): string {
+  const trust = ca === null ? '' : `NODE_EXTRA_CA_CERTS=${ca} `
+  const isDefault = urls.length === 1 && `${urls[0] ?? ''}/` === defaultUrl
+  const to = isDefault ? '' : urls.map((url) => ` --to ${url}`).join('')
+  return `${trust}evroute send track${to}${secret === undefined ? '' : ' --secret ...'}`
 }
 
 function countsText(counts: ReceivedCounts): string {

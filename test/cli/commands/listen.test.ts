@@ -42,7 +42,7 @@ describe('listen --json', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const port = Number(new URL(url).port)
     expect(records).toEqual([
-      { v: 1, kind: 'ready', url, urls: [url], port, inspector: null, pid: process.pid },
+      { v: 1, kind: 'ready', url, urls: [url], port, inspector: null, ca: null, pid: process.pid },
       {
         v: 1,
         kind: 'event',
@@ -54,8 +54,11 @@ describe('listen --json', () => {
         path: '/hook?a=b',
         signature: 'valid',
         reason: null,
+        diagnosis: null,
         code: null,
+        endpoint: null,
         status: 200,
+        injected: null,
         ms: expect.any(Number) as number,
         bytes: track.length,
         headers: expect.objectContaining({ 'x-signature': signBody(track, 'k') }) as object,

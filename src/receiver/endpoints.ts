@@ -1,0 +1,82 @@
+import type { RequestListener } from 'node:http'
+import type { Socket } from 'node:net'
+import { listen, type Listening } from '../http/index.ts'
+import { certificateOf, SecureConnections, type ReceiverCertificate } from './faults/index.ts'
+import type { ReceiverSettings } from './settings.ts'
+
+/** Makes what deals with the requests of one endpoint, which count from 1. */
+export type EndpointHandler = (endpoint: number) => RequestListener
+
+/** A port of a receiver, with TLS or without. */
+interface Port {
+  readonly listening: Listening
+  readonly secure: SecureConnections | undefined
+}
+
+/** The ports of a receiver, all of them open. */
+export class Endpoints {
+  /** The certificate of the authority that theirs are signed by, in PEM; null where there is none. */
+  readonly authority: string | null
+  readonly #ports: readonly Port[]
+
+  private constructor(ports: readonly Port[], authority: string | null) {
+    this.#ports = ports
+    this.authority = authority
+  }
+
+  /**
+   * Opens all of them, or none.
+   *
+   * @throws EvrouteError `port_in_use` or `cannot_listen`
+   */
+  static async open(settings: ReceiverSettings, handlerOf: EndpointHandler): Promise<Endpoints> {
+    const { tls, endpoints, host, runtime } = settings
+    const certificate = tls === undefined ? undefined : await certificateOf(tls)
+    const ports: Port[] = []
+    try {
+      for (let index = 0; index < endpoints; index += 1) {
+        const port = settings.port === 0 ? 0 : settings.port + index
+        const listening = await listen(handlerOf(index + 1), { host, port })
+        ports.push({ listening, secure: secured(listening, certificate) })
+        // Accepting can fail later, for want of file descriptors: that ends one connection, not all.
+        listening.server.on('error', ({ message }) =>
+          runtime.log.warn('cannot accept a connection', { error: message }),
+        )
+      }
+    } catch (error) {
+      await Promise.all(ports.map(({ listening }) => listening.close()))
+      throw error
+    }
+    return new Endpoints(ports, certificate?.authority ?? null)
+  }
+
+  /** The URL of each, without a path. */
+  get urls(): readonly string[] {
+    return this.#ports.map(({ listening, secure }) =>
+      secure === undefined ? listening.url : listening.url.replace('http:', 'https:'),
+    )
+  }
+
+  /** The port of the first. */
+  get port(): number {
+    return this.#ports[0]?.listening.port ?? 0
+  }
+
+  /** The connection that carries another, which may be the same. */
+  below(endpoint: number, socket: Socket): Socket {
+    return this.#ports[endpoint - 1]?.secure?.below(socket) ?? socket
+  }
+
+  /** Stops accepting, and lets requests end for half a second. */
+  async close(): Promise<void> {
+    for (const { secure } of this.#ports) secure?.endHandshakes()
+    await Promise.all(this.#ports.map(({ listening }) => listening.close()))
+  }
+}
+
+function secured(
+  { server }: Listening,
+  certificate: ReceiverCertificate | undefined,
+): SecureConnections | undefined {
+  return certificate === undefined ? undefined : new SecureConnections(server, certificate)
+}

@@ -1,0 +1,114 @@
+import { isIP } from 'node:net'
+import type * as Selfsigned from 'selfsigned'
+import { systemClock } from '../../runtime/index.ts'
+
+/** What a TLS server presents: its certificate in PEM, and its private key. */
+export interface Certificate {
+  readonly cert: string
+  readonly key: string
+}
+
+/** How a certificate is made. */
+export interface CertificateSettings {
+  /** Signs it; itself when absent. */
+  readonly authority?: Certificate | undefined
+  /** The names and addresses that it is for. */
+  readonly hosts: readonly string[]
+  /** When it begins and ends to be valid, in milliseconds from now. */
+  readonly validFromMs: number
+  readonly validToMs: number
+  /** The digest of its signature; default SHA-256. */
+  readonly digest?: 'sha256' | 'sha1' | undefined
+}
+
+/**
+ * What is wrong with the certificate of a receiver.
+ *
+ * - `valid`: nothing, for those who trust its authority
+ * - `self-signed`: nobody but itself stands for it
+ * - `expired`: it ended a day ago
+ * - `wrong-host`: it is for another host
+ */
+export type TlsKind = 'valid' | 'self-signed' | 'expired' | 'wrong-host'
+
+/** Every kind, in the order of the documentation. */
+export const tlsKinds: readonly TlsKind[] = Object.freeze([
+  'self-signed',
+  'expired',
+  'wrong-host',
+  'valid',
+] as const)
+
+/** What a receiver presents, and who stands for it. */
+export interface ReceiverCertificate extends Certificate {
+  /** The authority's certificate in PEM; null where there is none. */
+  readonly authority: string | null
+}
+
+const dayMs = 24 * 60 * 60 * 1_000
+const localHosts = ['127.0.0.1', '::1', 'localhost']
+const good = { hosts: localHosts, validFromMs: -dayMs, validToMs: 30 * dayMs } as const
+
+/** Makes the certificate of a receiver, with at most one thing wrong. */
+export async function certificateOf(kind: TlsKind): Promise<ReceiverCertificate> {
+  if (kind === 'self-signed') return { ...(await makeCertificate(good)), authority: null }
+  const authority = await makeAuthority()
+  const { cert, key } = await makeCertificate({ ...good, ...flaws[kind], authority })
+  return { cert, key, authority: authority.cert }
+}
+
+const flaws: Readonly<Record<Exclude<TlsKind, 'self-signed'>, Partial<CertificateSettings>>> = {
+  valid: {},
+  expired: { validFromMs: -2 * dayMs, validToMs: -dayMs },
+  'wrong-host': { hosts: ['wrong-host.example.com'] },
+}
+
+/** Makes an authority; nobody trusts it unless told to. */
+export async function makeAuthority(): Promise<Certificate> {
+  return generate('Evroute Test Authority', {
+    notBeforeDate: fromNow(-dayMs),
+    notAfterDate: fromNow(30 * dayMs),
+    extensions: [
+      { name: 'basicConstraints', cA: true, critical: true },
+      { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
+    ],
+  })
+}
+
+/** Makes a certificate for a server. */
+export async function makeCertificate(settings: CertificateSettings): Promise<Certificate> {
+  const { authority, hosts, validFromMs, validToMs, digest = 'sha256' } = settings
+  return generate('Evroute Test Receiver', {
+    algorithm: digest,
+    notBeforeDate: fromNow(validFromMs),
+    notAfterDate: fromNow(validToMs),
+    extensions: [
+      { name: 'basicConstraints', cA: false },
+      { name: 'subjectAltName', altNames: hosts.map(altName) },
+    ],
+    ...(authority === undefined ? {} : { ca: authority }),
+  })
+}
+
+type GenerateOptions = NonNullable<Parameters<typeof Selfsigned.generate>[1]>
+
+async function generate(commonName: string, options: GenerateOptions): Promise<Certificate> {
+  // Loaded by those only who want certificates: it is larger than the rest of the receiver.
+  const selfsigned = await import('selfsigned')
+  const { cert, private: key } = await selfsigned.generate(
+    [{ name: 'commonName', value: commonName }],
+    { keyType: 'ec', algorithm: 'sha256', ...options },
+  )
+  return { cert, key }
+}
+
+function altName(
+  host: string,
+): { readonly type: 7; readonly ip: string } | { readonly type: 2; readonly value: string } {
+  return isIP(host) === 0 ? { type: 2, value: host } : { type: 7, ip: host }
+}
+
+/** Whoever checks a certificate does it by the real time, whatever the clock of the receiver. */
+function fromNow(ms: number): Date {
+  return new Date(systemClock.nowMs() + ms)
+}

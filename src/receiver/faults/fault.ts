@@ -1,0 +1,65 @@
+/**
+ * What a receiver can do instead of answering.
+ *
+ * - `reset`: resets the connection (RST)
+ * - `hang`: never answers, until the sender gives up or the receiver closes
+ * - `empty`: closes the connection without a byte
+ * - `truncate`: 200, and then less of the body than its length promises
+ * - `malformed`: bytes that are not HTTP
+ * - `drip`: 200, and then a byte of the body every second, for ever
+ * - `endless`: 200, and then as much body as the sender takes, for ever
+ */
+export type Fault = 'reset' | 'hang' | 'empty' | 'truncate' | 'malformed' | 'drip' | 'endless'
+
+/** Every fault, in the order of the documentation. */
+export const faults: readonly Fault[] = Object.freeze([
+  'reset',
+  'hang',
+  'empty',
+  'truncate',
+  'malformed',
+  'drip',
+  'endless',
+] as const)
+
+/** Whether a name is that of a fault. */
+export function isFault(name: unknown): name is Fault {
+  return (faults as readonly unknown[]).includes(name)
+}
+
+/** The status that goes out before a fault shows; null where none does. */
+export function statusOfFault(fault: Fault): number | null {
+  switch (fault) {
+    case 'reset':
+    case 'hang':
+    case 'empty':
+    case 'malformed':
+      return null
+    case 'truncate':
+    case 'drip':
+    case 'endless':
+      return 200
+  }
+}
+
+/** What a request is given: an HTTP status from 200 to 599, or a fault. */
+export type GivenAnswer = number | Fault
+
+/** The lowest and the highest status that can be asked for. */
+export const statusRange: readonly [number, number] = Object.freeze([200, 599] as const)
+
+/** What a text may name, in words. */
+export const answersInWords: string = `a status from ${statusRange[0]} to ${statusRange[1]}, or ${faults.slice(0, -1).join(', ')} or ${faults.at(-1) ?? ''}`
+
+/** Reads the answer that a text names; undefined when it names none. */
+export function readAnswerName(text: string): GivenAnswer | undefined {
+  if (isFault(text)) return text
+  return /^\d{3}$/.test(text) && isAnswer(Number(text)) ? Number(text) : undefined
+}
+
+/** Whether a value is an answer that can be given. */
+export function isAnswer(value: unknown): value is GivenAnswer {
+  if (isFault(value)) return true
+  const [lowest, highest] = statusRange
+  return Number.isInteger(value) && (value as number) >= lowest && (value as number) <= highest
+}

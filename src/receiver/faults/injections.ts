@@ -1,0 +1,50 @@
+import { delayIn, type DelayRange } from './delay.ts'
+import type { GivenAnswer } from './fault.ts'
+import { AnswerPlans, type PlannedWebhook } from './answer-plans.ts'
+import type { AnswerPlan } from './plan.ts'
+
+/** What a receiver injects, checked. */
+export interface InjectionSettings {
+  /** The answers in turn; none means 200. */
+  readonly respond: readonly AnswerPlan[]
+  /** How long answers wait. */
+  readonly delay: DelayRange
+  /** The share of webhooks that fail instead of having their turn, from 0 to 1. */
+  readonly failShare: number
+  /** How those fail. */
+  readonly failure: GivenAnswer
+}
+
+/** Decides, one request after the other, what is injected. */
+export class Injections {
+  readonly #settings: InjectionSettings
+  readonly #random: () => number
+  #plans: AnswerPlans
+
+  /** @param random - a number from 0 up to, but not including, 1 */
+  constructor(settings: InjectionSettings, random: () => number) {
+    this.#settings = settings
+    this.#random = random
+    this.#plans = new AnswerPlans(settings.respond)
+  }
+
+  /** Follows other plans from now on, from their beginning. */
+  respond(plans: readonly AnswerPlan[]): void {
+    this.#plans = new AnswerPlans(plans)
+  }
+
+  /** How long the next answer waits, in milliseconds. */
+  nextDelayMs(): number {
+    return delayIn(this.#settings.delay, this.#random)
+  }
+
+  /**
+   * What a well-formed webhook is given. One that fails by chance takes nothing from its plan: a plan
+   * tells how many answers of each kind are given, whatever happens between them.
+   */
+  nextAnswer(webhook: PlannedWebhook): GivenAnswer {
+    const { failShare, failure } = this.#settings
+    if (failShare > 0 && this.#random() < failShare) return failure
+    return this.#plans.next(webhook) ?? 200
+  }
+}

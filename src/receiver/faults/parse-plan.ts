@@ -1,0 +1,118 @@
+import { eventTypes, isEventType, SettingError, type EventType } from '../../model/index.ts'
+import { answersInWords, readAnswerName } from './fault.ts'
+import { timesMax, type AnswerPlan, type PlanStep } from './plan.ts'
+
+/** A part of a text, and where it begins in it. */
+interface Part {
+  readonly text: string
+  readonly offset: number
+}
+
+/** A plan whose parts may still be set. */
+type Draft = { -readonly [Key in keyof AnswerPlan]: AnswerPlan[Key] }
+
+/** The longest text of a plan. */
+const charactersMax = 10_000
+
+const unprintable = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu
+
+/**
+ * Reads the text of a plan: answers with commas between them, each a status or a fault, with `x3`
+ * behind it when it is given three times. `type=track:` and `endpoint=2:` before them say whom the
+ * plan is for.
+ *
+ * @throws SettingError `respond`, whose message names the bad place and whose hint what is accepted
+ */
+export function parsePlan(text: string): AnswerPlan {
+  if (text.length > charactersMax) {
+    throw new SettingError('respond', `Cannot use a plan of over ${charactersMax} characters`)
+  }
+  const plan: Draft = { steps: [] }
+  let rest: Part = { text, offset: 0 }
+  for (;;) {
+    const selector = /^([^,:]*):/.exec(rest.text)
+    if (selector?.[1] === undefined) break
+    select(plan, { text: selector[1], offset: rest.offset }, text)
+    rest = partFrom(rest, selector[0].length)
+  }
+  plan.steps = split(rest).map((part) => stepOf(part, text))
+  return plan
+}
+
+function select(plan: Draft, { text: written, offset }: Part, text: string): void {
+  const selector = trimmed({ text: written, offset })
+  const [, key, value = ''] = /^(type|endpoint)=(.*)$/.exec(selector.text) ?? []
+  if (key === undefined) {
+    fail(text, selector, {
+      problem: 'this does not say whom the plan is for',
+      advice: 'Write type=track:500 or endpoint=2:503.',
+    })
+  }
+  const part = partFrom(selector, key.length + 1)
+  if (plan[key as 'type' | 'endpoint'] !== undefined) {
+    fail(text, selector, { problem: `this is the second ${key}`, advice: 'Name it once.' })
+  }
+  if (key === 'type') plan.type = typeOf(part, text)
+  else plan.endpoint = endpointOf({ text: value, offset: part.offset }, text)
+}
+
+function typeOf(part: Part, text: string): EventType {
+  if (isEventType(part.text)) return part.text
+  const advice = `It is one of ${eventTypes.join(', ')}.`
+  return fail(text, part, { problem: 'this is no type of webhooks', advice })
+}
+
+function endpointOf(part: Part, text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(part.text)) return Number(part.text)
+  const advice = 'Endpoints count from 1.'
+  return fail(text, part, { problem: 'this is no endpoint', advice })
+}
+
+function stepOf(written: Part, text: string): PlanStep {
+  const part = trimmed(written)
+  const [, name = '', digits] = /^(.*?)(?:x(\d+))?$/s.exec(part.text) ?? []
+  const answer = readAnswerName(name)
+  if (answer === undefined) {
+    const problem = name === '' ? 'an answer is missing' : 'this is no answer'
+    const advice = `An answer is ${answersInWords}; x3 behind it gives it three times.`
+    return fail(text, { ...part, text: name }, { problem, advice })
+  }
+  if (digits === undefined) return { answer, times: 1 }
+  const times = Number(digits)
+  if (times >= 1 && times <= timesMax) return { answer, times }
+  return fail(text, partFrom(part, name.length), {
+    problem: 'an answer cannot be given so many times',
+    advice: `From x1 to x${timesMax}; the last answer is given for ever as it is.`,
+  })
+}
+
+function split({ text, offset }: Part): readonly Part[] {
+  let next = offset
+  return text.split(',').map((item) => {
+    const part = { text: item, offset: next }
+    next += item.length + 1
+    return part
+  })
+}
+
+function partFrom({ text, offset }: Part, start: number): Part {
+  return { text: text.slice(start), offset: offset + start }
+}
+
+function trimmed({ text, offset }: Part): Part {
+  return { text: text.trim(), offset: offset + text.length - text.trimStart().length }
+}
+
+function fail(
+  text: string,
+  { text: bad, offset }: Part,
+  { problem, advice }: { readonly problem: string; readonly advice: string },
+): never {
+  const line = text.replace(/\s/g, ' ').replace(unprintable, '\ufffd')
+  const carets = `${' '.repeat(offset)}${'^'.repeat(Math.max(bad.length, 1))}`
+  throw new SettingError(
+    'respond',
+    `Cannot read the plan at character ${offset + 1}: ${problem}`,
+    `${advice}\n  ${line}\n  ${carets}`,
+  )
+}

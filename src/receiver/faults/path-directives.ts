@@ -1,0 +1,75 @@
+import { shortText } from '../../model/index.ts'
+import { delayInWords, parseDelay } from './delay.ts'
+import { faults, isFault, readAnswerName, statusRange, type GivenAnswer } from './fault.ts'
+
+/** What the path of a request asks for. */
+export interface PathDirectives {
+  /** How long its answer waits, in milliseconds; undefined where the path does not say. */
+  readonly delayMs: number | undefined
+  /** What it is given; undefined where the path does not say. */
+  readonly answer: GivenAnswer | undefined
+  /** The bad place and what is accepted there, in words; null when the path can be followed. */
+  readonly problem: string | null
+}
+
+type Directive = 'status' | 'delay' | 'fault'
+
+const none: PathDirectives = Object.freeze({
+  delayMs: undefined,
+  answer: undefined,
+  problem: null,
+})
+
+const accepted: Readonly<Record<Directive, string>> = {
+  status: `a status from ${statusRange[0]} to ${statusRange[1]}, as in /status/503`,
+  delay: `${delayInWords}, as in /delay/6s`,
+  fault: `one of ${faults.join(', ')}, as in /fault/reset`,
+}
+
+/**
+ * Reads what a path asks for at its beginning: `/status/503`, `/delay/6s`, `/fault/reset`, or several
+ * one after the other. The rest of the path is free.
+ */
+export function readPathDirectives(target: string): PathDirectives {
+  const [path = ''] = target.split('?', 1)
+  if (!/^\/(?:status|delay|fault)(?:\/|$)/.test(path)) return none
+  const segments = path.split('/').slice(1)
+  const found: { delayMs?: number; answer?: GivenAnswer } = {}
+  for (let at = 0; isDirective(segments[at]); at += 2) {
+    const directive = segments[at] as Directive
+    const problem = follow(found, directive, segments[at + 1] ?? '')
+    if (problem !== undefined) return { ...none, problem }
+  }
+  return { delayMs: found.delayMs, answer: found.answer, problem: null }
+}
+
+/** @returns what is wrong */
+function follow(
+  found: { delayMs?: number; answer?: GivenAnswer },
+  directive: Directive,
+  text: string,
+): string | undefined {
+  if (directive === 'delay') {
+    if (found.delayMs !== undefined) return 'The path asks for two delays'
+    const delayMs = parseDelay(text)
+    if (delayMs === undefined) return problemOf(directive, text)
+    found.delayMs = delayMs
+    return undefined
+  }
+  if (found.answer !== undefined) return 'The path asks for two answers'
+  const answer = readAnswerName(text)
+  if (answer === undefined || isFault(answer) !== (directive === 'fault')) {
+    return problemOf(directive, text)
+  }
+  found.answer = answer
+  return undefined
+}
+
+function problemOf(directive: Directive, text: string): string {
+  const written = text === '' ? 'nothing' : `"${shortText(text)}"`
+  return `The path has ${written} behind /${directive}: it takes ${accepted[directive]}`
+}
+
+function isDirective(segment: string | undefined): segment is Directive {
+  return segment !== undefined && segment in accepted
+}

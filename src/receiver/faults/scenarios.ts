@@ -1,0 +1,130 @@
+import { SettingError, shortText, type DeliveryState } from '../../model/index.ts'
+import type { TlsKind } from './certificates.ts'
+import type { Fault } from './fault.ts'
+import type { PlansInput } from './plan.ts'
+
+/** The names of the scenarios. */
+export type ScenarioName =
+  'timeout' | '5xx-then-ok' | 'down-4h' | 'self-signed' | 'any-succeeds' | 'flaky'
+
+/** What a receiver is set to in a scenario; they are options of a receiver. */
+export interface ScenarioSettings {
+  readonly respond?: PlansInput
+  readonly failShare?: number
+  readonly fault?: Fault
+  readonly seed?: number
+  readonly tls?: TlsKind
+  readonly endpoints?: number
+}
+
+/** What must be seen of every webhook that is sent to the receiver. */
+export interface ScenarioExpectation {
+  /** How its delivery ends. */
+  readonly state: DeliveryState
+  /** How many requests are made for it over all endpoints, at the least and at the most. */
+  readonly requests: readonly [least: number, most: number]
+  /** Why requests for it do not succeed; where there are several, the first of them. */
+  readonly error: string
+  /** The same in words. */
+  readonly text: string
+}
+
+/** A row of the specification's table of errors, as settings of a receiver. */
+export interface Scenario {
+  /** What it is called. */
+  readonly name: ScenarioName
+  /** What the specification says. */
+  readonly rule: string
+  /** What a receiver is set to. */
+  readonly settings: ScenarioSettings
+  /** What must be seen. */
+  readonly expected: ScenarioExpectation
+}
+
+const retriedFor4h =
+  'Response with a 5xx status: the request is retried multiple times, for at most 4 hours.'
+
+/** The specification's table of errors. */
+export const scenarios: readonly Scenario[] = Object.freeze([
+  {
+    name: 'timeout',
+    rule: 'No response within 5 seconds: a timeout error is logged and the event is retried later.',
+    settings: { respond: 'hang,200' },
+    expected: {
+      state: 'delivered',
+      requests: [2, 2],
+      error: 'timeout',
+      text: 'a timeout, and delivered by the retry',
+    },
+  },
+  {
+    name: '5xx-then-ok',
+    rule: retriedFor4h,
+    settings: { respond: '503x3,200' },
+    expected: {
+      state: 'delivered',
+      requests: [4, 4],
+      error: 'status_503',
+      text: 'three answers of 503, and delivered by the fourth request',
+    },
+  },
+  {
+    name: 'down-4h',
+    rule: retriedFor4h,
+    settings: { respond: 503 },
+    expected: {
+      state: 'expired',
+      // The schedule has ten; jitter makes it one more or less.
+      requests: [9, 12],
+      error: 'status_503',
+      text: 'retried for four hours, and expired',
+    },
+  },
+  {
+    name: 'self-signed',
+    rule: 'HTTPS endpoint with a self-signed certificate: an error is raised and no request is sent.',
+    settings: { tls: 'self-signed' },
+    expected: {
+      state: 'failed',
+      requests: [0, 0],
+      error: 'DEPTH_ZERO_SELF_SIGNED_CERT',
+      text: 'failed for its certificate, and no request arrived',
+    },
+  },
+  {
+    name: 'any-succeeds',
+    rule: 'Several URLs configured and sending to any one succeeds: the message counts as successfully processed. No retry goes to the other URLs.',
+    settings: { endpoints: 5, respond: ['503', 'endpoint=3:200'] },
+    expected: {
+      state: 'delivered',
+      requests: [5, 5],
+      error: 'status_503',
+      text: 'one of five endpoints took it, and none was asked again',
+    },
+  },
+  {
+    name: 'flaky',
+    rule: retriedFor4h,
+    settings: { failShare: 0.5, seed: 1 },
+    expected: {
+      state: 'delivered',
+      requests: [1, 12],
+      error: 'status_500',
+      text: 'every other request failed, and all is delivered',
+    },
+  },
+] as const satisfies readonly Scenario[])
+
+/**
+ * The scenario of a name.
+ *
+ * @throws SettingError `scenario` with the names there are
+ */
+export function scenarioNamed(name: string): Scenario {
+  const scenario = scenarios.find((each) => each.name === name)
+  if (scenario !== undefined) return scenario
+  throw new SettingError(
+    'scenario',
+    `Cannot use scenario ${shortText(name)}: it is one of ${scenarios.map((each) => each.name).join(', ')}`,
+  )
+}
