@@ -1,15 +1,22 @@
-import { recordLine } from '../../model/index.ts'
+import { recordLine, SettingError } from '../../model/index.ts'
+import type { Diagnosis, SnippetLanguage } from '../../receiver/index.ts'
 import type { SignatureCheck } from '../../webhook/index.ts'
 import type { AddCommand } from '../command.ts'
 import { exitCodes } from '../exit-code.ts'
-import { writeData } from '../io.ts'
+import { writeData, type Io } from '../io.ts'
+import { readOtherSecrets } from '../other-secrets.ts'
+import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { readBody } from '../read-body.ts'
 import { requireSecret } from '../secret.ts'
 
 interface VerifyFlags {
   readonly secret?: string
   readonly signature: string
+  readonly config?: string
+  readonly language?: string
   readonly json?: boolean
+  readonly verbose?: boolean
+  readonly color: boolean
 }
 
 const verdicts: Readonly<Record<SignatureCheck, string>> = {
@@ -19,36 +26,91 @@ const verdicts: Readonly<Record<SignatureCheck, string>> = {
   mismatch: 'invalid: these bytes were signed with another secret, or other bytes were signed',
 }
 
+const examples = `
+Examples:
+  evroute verify --secret s3cret --signature 3f9a... < body.json
+  evroute verify --secret @secret.txt --signature 3f9a... --language python body.json
+
+Exit codes: 0 valid, 2 usage, 6 invalid, 7 a file cannot be read.`
+
 /** Adds `evroute verify`. */
 export const addVerifyCommand: AddCommand = (program, { io, end }) => {
   const command = program
     .command('verify')
     .summary('verify the signature of raw bytes')
-    .description('Says whether X-Signature fits the exact bytes of a file or of stdin; 6 if not.')
+    .description(
+      'Says whether X-Signature fits the exact bytes of a file or of stdin; 6 if not, with the mistake ' +
+        'that explains it, where it is a known one, and its fix on stderr.',
+    )
     .argument('[file]', 'the body as it was received, - for stdin', '-')
     .option('--secret <value>', 'the shared secret; also @file, env:NAME or EVROUTE_SECRET')
     .requiredOption('--signature <hex>', 'the value of X-Signature')
-    .option('--json', 'a record instead of words')
-    .addHelpText(
-      'after',
-      '\nExample:\n  evroute verify --secret s3cret --signature 3f9a... < body.json',
+    .option('--config <file>', "a service's configuration: try its destinations' secrets too")
+    .option(
+      '--language <name>',
+      'where invalid, print a handler that verifies: express, fastify, hono, go, python, php, ruby',
     )
+    .option('--json', 'a record instead of words')
+    .option('-v, --verbose', 'where invalid, print a handler for express')
+    .option('--no-color', 'no colours')
+    .addHelpText('after', examples)
   command.action(async (file: string) => {
     const flags = command.opts<VerifyFlags>()
+    const language = await readLanguage(flags)
     const secret = await requireSecret(flags.secret, io)
+    const otherSecrets = await readOtherSecrets(flags.config, io)
     const body = await readBody(file, io)
     if (body === undefined) {
       end(exitCodes.interrupted)
       return
     }
     const { checkSignature } = await import('../../webhook/index.ts')
-    const check = checkSignature(body, flags.signature, secret)
-    const record = {
-      kind: 'verification',
-      valid: check === 'valid',
-      reason: check === 'valid' ? null : check,
+    const { signature, json = false, color } = flags
+    const check = checkSignature(body, signature, secret)
+    if (check === 'valid') {
+      await writeVerdict({ check, diagnosis: null, json }, io)
+      end(exitCodes.ok)
+      return
     }
-    await writeData(io, flags.json === true ? recordLine(record) : `${verdicts[check]}\n`)
-    end(check === 'valid' ? exitCodes.ok : exitCodes.badSignature)
+    const { diagnose, snippets } = await import('../../receiver/index.ts')
+    const diagnosis = diagnose({ body, signature, secret, otherSecrets }) ?? null
+    await writeVerdict({ check, diagnosis, json }, io)
+    const style = createStyle(wantsColor(io, io.stderr, color))
+    if (!json && check !== 'missing') io.stderr.write(diagnosisText(diagnosis, style))
+    if (language !== undefined) io.stderr.write(`\n${snippets[language]}`)
+    end(exitCodes.badSignature)
   })
+}
+
+/** @throws SettingError for a language that there is no handler for */
+async function readLanguage(flags: VerifyFlags): Promise<SnippetLanguage | undefined> {
+  const { language, verbose } = flags
+  if (language === undefined) return verbose === true ? 'express' : undefined
+  // Only here: most runs need nothing of the receiver.
+  const { isSnippetLanguage, snippetLanguages } = await import('../../receiver/index.ts')
+  if (isSnippetLanguage(language)) return language
+  throw new SettingError(
+    '--language',
+    `Cannot print a handler for "${language}"`,
+    `It is one of ${snippetLanguages.join(', ')}.`,
+  )
+}
+
+interface Verdict {
+  readonly check: SignatureCheck
+  readonly diagnosis: Diagnosis | null
+  readonly json: boolean
+}
+
+async function writeVerdict({ check, diagnosis, json }: Verdict, io: Io): Promise<void> {
+  const valid = check === 'valid'
+  const record = { kind: 'verification', valid, reason: valid ? null : check, diagnosis }
+  await writeData(io, json ? recordLine(record) : `${verdicts[check]}\n`)
+}
+
+function diagnosisText(diagnosis: Diagnosis | null, style: Style): string {
+  if (diagnosis === null) {
+    return 'No known mistake explains it. Compare secret and bytes on both sides.\n'
+  }
+  return `${style.strong(diagnosis.message)}\nFix: ${diagnosis.fix}\n`
 }

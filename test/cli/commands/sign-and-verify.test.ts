@@ -69,7 +69,9 @@ describe('verify', () => {
   test('accepts the signature of the exact bytes', async () => {
     expect(await verify(['--signature', signature])).toMatchObject({ code: 0, stdout: 'valid\n' })
     const { records } = await verify(['--signature', signature, '--json'])
-    expect(records).toEqual([{ v: 1, kind: 'verification', valid: true, reason: null }])
+    expect(records).toEqual([
+      { v: 1, kind: 'verification', valid: true, reason: null, diagnosis: null },
+    ])
   })
 
   test.each([
@@ -79,6 +81,7 @@ describe('verify', () => {
       stdin: body.subarray(0, -1),
       reason: 'mismatch',
       words: 'another secret, or other bytes',
+      mistake: 'newline_lost',
     },
     {
       given: 'a signature of other bytes',
@@ -86,6 +89,7 @@ describe('verify', () => {
       stdin: body,
       reason: 'mismatch',
       words: 'another secret, or other bytes',
+      mistake: null,
     },
     {
       given: 'an upper-case signature',
@@ -93,6 +97,7 @@ describe('verify', () => {
       stdin: body,
       reason: 'malformed',
       words: '40 lower-case hexadecimal digits',
+      mistake: 'upper_case',
     },
     {
       given: 'an empty signature',
@@ -100,14 +105,91 @@ describe('verify', () => {
       stdin: body,
       reason: 'missing',
       words: 'the signature is empty',
+      mistake: null,
     },
-  ])('ends with 6 and the reason for $given', async ({ argv, stdin, reason, words }) => {
+  ])('ends with 6 and the reason for $given', async ({ argv, stdin, reason, words, mistake }) => {
     const text = await verify(argv, stdin)
     expect(text.code).toBe(6)
     expect(text.stdout).toMatch(/^invalid: .*\n$/)
     expect(text.stdout).toContain(words)
     const { code, records } = await verify([...argv, '--json'], stdin)
     expect(code).toBe(6)
-    expect(records).toEqual([{ v: 1, kind: 'verification', valid: false, reason }])
+    expect(records).toMatchObject([{ v: 1, kind: 'verification', valid: false, reason }])
+    expect(records[0]).toHaveProperty(
+      'diagnosis',
+      mistake === null ? null : expect.objectContaining({ mistake }),
+    )
+  })
+
+  const json = '{"type": "page", "userId": "u_1"}'
+  const stringified = createHmac('sha1', 'k').update('{"type":"page","userId":"u_1"}').digest('hex')
+  const reSerialised = (...argv: string[]) =>
+    verify(['--signature', stringified, ...argv], Buffer.from(json))
+
+  test('names the mistake and its fix on stderr, or in the record', async () => {
+    const message =
+      'The body was re-serialised: the signature fits JSON.stringify(JSON.parse(body))'
+    const { stdout, stderr } = await reSerialised()
+    expect(stdout).toMatch(/^invalid: .*\n$/)
+    expect(stderr).toMatch(/^The body was re-serialised: .*\nFix: Sign the bytes .*\.\n$/)
+    expect(stderr.startsWith(`${message}\n`)).toBe(true)
+    const recorded = await reSerialised('--json')
+    expect(recorded.stderr).toBe('')
+    expect(recorded.records[0]).toMatchObject({
+      diagnosis: { mistake: 're_serialised', message, fix: expect.any(String) as string },
+    })
+  })
+
+  test('says that no known mistake explains it, and nothing where there is no signature', async () => {
+    expect((await verify(['--signature', 'f'.repeat(40)])).stderr).toBe(
+      'No known mistake explains it. Compare secret and bytes on both sides.\n',
+    )
+    expect((await verify(['--signature', ''])).stderr).toBe('')
+  })
+
+  test('prints a handler for the language that is asked for, with -v for express', async () => {
+    expect((await reSerialised('-v')).stderr).toMatch(/\n\nimport .*[^]*express\.raw\(/)
+    const python = await reSerialised('--language', 'python', '-v', '--json')
+    expect(python.stderr).toMatch(/^\nimport hashlib\n[^]*compare_digest/)
+    expect(python.records[0]).toMatchObject({ valid: false })
+    const valid = await verify(['--signature', signature, '-v'])
+    expect(valid).toMatchObject({ code: 0, stdout: 'valid\n', stderr: '' })
+    expect(await reSerialised('--language', 'cobol')).toMatchObject({
+      code: 2,
+      stderr:
+        'evroute: Cannot print a handler for "cobol". It is one of express, fastify, hono, go, python, php, ruby.\n',
+    })
+  })
+
+  test('tries the secrets of the destinations of --config', async () => {
+    const file = join(await temporaryFolder(), 'evroute.config.json')
+    const endpoints = [{ url: 'https://hooks.example.com' }]
+    const destination = { type: 'Webhooks', sources: ['web'], endpoints }
+    const configuration = {
+      sources: [{ id: 'web', writeKeys: ['not-a-real-key'] }],
+      destinations: [
+        { ...destination, id: 'crm', sharedSecret: 'env:CRM_SECRET' },
+        {
+          ...destination,
+          id: 'mail',
+          sharedSecret: 'k',
+          standardWebhooks: { secrets: ['not-a-real-standard-secret'] },
+        },
+      ],
+    }
+    await writeFile(file, JSON.stringify(configuration))
+    const diagnosed = async (key: string) => {
+      const header = createHmac('sha1', key).update(body).digest('hex')
+      const argv = ['verify', '--secret', 'k', '--signature', header, '--config', file]
+      return run(argv, { stdin: body, env: { CRM_SECRET: 'not-a-real-crm-secret' } })
+    }
+    const crm = await diagnosed('not-a-real-crm-secret')
+    expect(crm.stderr).toContain('made with the secret of the destination crm\n')
+    expect(crm.stderr).not.toContain('not-a-real')
+    const mail = await diagnosed('not-a-real-standard-secret')
+    expect(mail.stderr).toContain('made with the secret of the destination mail\n')
+    const unset = await verify(['--signature', signature, '--config', file])
+    expect(unset).toMatchObject({ code: 2, stdout: '' })
+    expect(unset.stderr).toContain('CRM_SECRET')
   })
 })

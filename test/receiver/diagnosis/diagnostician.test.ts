@@ -26,7 +26,7 @@ describe('the secret of another', () => {
   test('is named, alone and with another mistake', () => {
     const otherSecrets = [
       ...others(2),
-      { name: '\u001b[2Jcrm\u0007', secret: 'not-a-real-crm-secret' },
+      { name: 'c\u0007rm\u202e', secret: 'not-a-real-crm-secret' },
     ]
     const signature = sign(body, 'not-a-real-crm-secret')
     expect(diagnose({ body, signature, secret, otherSecrets })).toEqual({

@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest'
+import { createStyle } from '../../../src/cli/output/style.ts'
+import { eventText } from '../../../src/cli/listening/event-text.ts'
+import { Receiver, SummaryMemory } from '../../../src/receiver/index.ts'
+import { signBody } from '../../../src/webhook/index.ts'
+
+const secret = 'not-a-real-secret'
+const body = '{"type":"page","userId":"u_1"}'
+
+/** The lines for a request with a signature, received over HTTP. */
+async function linesFor(signature: string, verbose = false): Promise<readonly string[]> {
+  await using receiver = new Receiver({ secret })
+  const { url } = await receiver.start()
+  const response = await fetch(url, { method: 'POST', body, headers: { 'x-signature': signature } })
+  await response.text()
+  const style = createStyle(false)
+  const memory = new SummaryMemory()
+  return eventText(receiver.events[0]!, { style, memory, verbose, columns: undefined }).split('\n')
+}
+
+describe('a bad signature', () => {
+  test('has the mistake and its fix below the line', async () => {
+    const [line, why, ...rest] = await linesFor(signBody(`${body}\n`, secret))
+    expect(line).toMatch(/✖ signature {2}200/)
+    expect(why).toMatch(
+      /^ {2}└ A line break at the end of the body was lost: .* with it\. Fix: Sign .*\.$/,
+    )
+    expect(rest).toEqual([''])
+  })
+
+  test('has the reason alone where no known mistake explains it', async () => {
+    const [, why] = await linesFor('0'.repeat(40))
+    expect(why).toBe('  └ X-Signature was made with another secret or over other bytes')
+  })
+
+  test('has a handler that verifies below its payload where that is shown', async () => {
+    const text = (await linesFor(signBody(body, secret).toUpperCase(), true)).join('\n')
+    expect(text).toMatch(
+      /"page"[^]*A handler for express; `evroute verify --language` prints others:/,
+    )
+    expect(text).toMatch(/\n {6}app\.post\('\/webhooks'/)
+    expect((await linesFor('0'.repeat(40), true)).join('\n')).not.toContain('express')
+  })
+})
