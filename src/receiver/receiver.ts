@@ -5,7 +5,14 @@ import { decide, type Decision } from './answer.ts'
 import { receiverApp, send } from './app.ts'
 import { Endpoints } from './endpoints.ts'
 import { EventLog, type EventListener } from './event-log.ts'
-import { injectFault, Injections, readPlans, type Fault, type PlansInput } from './faults/index.ts'
+import {
+  injectFault,
+  Injections,
+  readPlans,
+  type Fault,
+  type GivenAnswer,
+  type PlansInput,
+} from './faults/index.ts'
 import { inspectRequest } from './inspect-request.ts'
 import type { ReceivedCounts, ReceivedEvent } from './received-event.ts'
 import { recordOf } from './record.ts'
@@ -115,6 +122,17 @@ export class Receiver implements AsyncDisposable {
    */
   respond(plan: PlansInput): void {
     this.#injections.respond(readPlans(plan, this.#settings.endpoints))
+  }
+
+  /**
+   * Gives the next well-formed webhook this, whatever is planned; the plan goes on after it. Called again
+   * before one came, the one after it.
+   *
+   * @throws SettingError `respond` when it is no status from 200 to 599 and no fault
+   */
+  respondNext(answer: GivenAnswer): void {
+    readPlans({ steps: [{ answer }] }, this.#settings.endpoints)
+    this.#injections.respondNext(answer)
   }
 
   /** Closes at the end of an `await using` block. */

@@ -19,6 +19,8 @@ export interface InjectionSettings {
 export class Injections {
   readonly #settings: InjectionSettings
   readonly #random: () => number
+  /** What comes before the plans, in turn. */
+  readonly #next: GivenAnswer[] = []
   #plans: AnswerPlans
 
   /** @param random - a number from 0 up to, but not including, 1 */
@@ -33,6 +35,11 @@ export class Injections {
     this.#plans = new AnswerPlans(plans)
   }
 
+  /** Gives a well-formed webhook this, before anything else; the plans go on after it. */
+  respondNext(answer: GivenAnswer): void {
+    this.#next.push(answer)
+  }
+
   /** How long the next answer waits, in milliseconds. */
   nextDelayMs(): number {
     return delayIn(this.#settings.delay, this.#random)
@@ -43,6 +50,8 @@ export class Injections {
    * tells how many answers of each kind are given, whatever happens between them.
    */
   nextAnswer(webhook: PlannedWebhook): GivenAnswer {
+    const next = this.#next.shift()
+    if (next !== undefined) return next
     const { failShare, failure } = this.#settings
     if (failShare > 0 && this.#random() < failShare) return failure
     return this.#plans.next(webhook) ?? 200
