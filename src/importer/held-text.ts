@@ -1,6 +1,6 @@
 /**
- * Text of one row that is held at most, with the blanks around it: 1 MiB. What a longer one has
- * beyond is passed over without being kept.
+ * Text of one row that is held at most, with the blanks around it: 1 MiB, unless larger rows are asked
+ * for. What a longer one has beyond is passed over without being kept.
  */
 export const heldTextBytesMax: number = 1024 * 1024
 
@@ -14,9 +14,15 @@ export interface WholeText {
 
 /** Puts together a text that arrives in chunks. */
 export class HeldText {
+  readonly #bytesMax: number
   #bytes: Buffer = Buffer.alloc(0)
   #kept = 0
   #length = 0
+
+  /** @param bytesMax - what is kept at the most */
+  constructor(bytesMax: number = heldTextBytesMax) {
+    this.#bytesMax = bytesMax
+  }
 
   /** Bytes that the text has so far, also those that were not kept. */
   get length(): number {
@@ -31,7 +37,7 @@ export class HeldText {
   /** Adds a copy of the next bytes. */
   append(piece: Uint8Array): void {
     this.#length += piece.length
-    const kept = piece.subarray(0, heldTextBytesMax - this.#kept)
+    const kept = piece.subarray(0, this.#bytesMax - this.#kept)
     this.#reserve(this.#kept + kept.length)
     this.#bytes.set(kept, this.#kept)
     this.#kept += kept.length
@@ -44,7 +50,7 @@ export class HeldText {
 
   /** The text with its last bytes; the next one begins. A text within one chunk is not copied. */
   complete(rest: Buffer): WholeText {
-    if (this.#length === 0 && rest.length <= heldTextBytesMax) return { bytes: rest, isCut: false }
+    if (this.#length === 0 && rest.length <= this.#bytesMax) return { bytes: rest, isCut: false }
     this.append(rest)
     const text = this.view()
     this.#kept = 0
@@ -54,7 +60,7 @@ export class HeldText {
 
   #reserve(length: number): void {
     if (length <= this.#bytes.length) return
-    const larger = Buffer.allocUnsafe(Math.min(length * 2, heldTextBytesMax))
+    const larger = Buffer.allocUnsafe(Math.min(length * 2, this.#bytesMax))
     larger.set(this.#bytes.subarray(0, this.#kept))
     this.#bytes = larger
   }

@@ -1,4 +1,4 @@
-import { HeldText } from './held-text.ts'
+import { HeldText, heldTextBytesMax } from './held-text.ts'
 import { lineFeed } from './json-bytes.ts'
 import { badRow, parseRow, type Row } from './row.ts'
 
@@ -14,7 +14,7 @@ export interface LineReaderOptions {
 
 /** Reads lines of NDJSON: each that is not blank is a row. */
 export class LineReader {
-  readonly #held = new HeldText()
+  readonly #held: HeldText
   readonly #options: LineReaderOptions
   #line: number
   #isClosed = false
@@ -23,6 +23,7 @@ export class LineReader {
   constructor(line: number, options: LineReaderOptions) {
     this.#line = line
     this.#options = options
+    this.#held = new HeldText(Math.max(heldTextBytesMax, options.rowBytesMax ?? 0))
   }
 
   /** The number of the line that is being read. */

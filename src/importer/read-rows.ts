@@ -8,12 +8,11 @@ import type { Row } from './row.ts'
  * also compressed by gzip. The format is told by the content.
  *
  * A row that cannot be used is a bad row and costs no other. Whatever its size, of a file no more is
- * kept in memory than 1 MiB of one row and 4 MiB of a batch document's calls. A batch's `context` and
- * `integrations` are merged under each of its calls; where they stand after more than 4 MiB of calls
- * they are bad rows.
+ * kept in memory than 1 MiB of one row, or `rowBytesMax`, and 4 MiB of a batch document's calls. A
+ * batch's `context` and `integrations` are merged under each of its calls; where they stand after more
+ * than 4 MiB of calls they are bad rows.
  *
- * @param rowBytesMax - a line with more bytes is a bad row, 1 MiB at the most; by default what a call
- * may have
+ * @param rowBytesMax - a line with more bytes is a bad row; by default what a call may have
  * @returns the rows in the order of the file, in groups as they become known
  */
 export async function* readRows(

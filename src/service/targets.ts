@@ -5,6 +5,7 @@ import type { Destination } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import {
   WebhookSender,
+  type ComposeRequest,
   type SenderOptions,
   type StandardWebhooksSigning,
 } from '../webhook/index.ts'
@@ -15,6 +16,8 @@ export interface SendingDestination extends Destination {
   readonly retryForMs?: number
   /** Signs in the way of Standard Webhooks too; not by default. */
   readonly standardWebhooks?: StandardWebhooksSigning | undefined
+  /** Makes the requests; by default the text of the delivery with the destination's headers. */
+  readonly compose?: ComposeRequest | undefined
 }
 
 /** Is told whether a request to a destination went over a connection that was opened for it. */
@@ -91,12 +94,13 @@ export class Targets {
 
   #newTarget(destination: SendingDestination, guard: AddressGuard | undefined): Target {
     const { clock, retryWindowMs, deadlineMs, connection } = this.#options
-    const { id: destinationId, standardWebhooks, retryForMs } = destination
+    const { id: destinationId, standardWebhooks, compose, retryForMs } = destination
     const sender = new WebhookSender({
       destination,
       guard,
       clock,
       standardWebhooks,
+      compose,
       onConnection: connection && ((kind) => connection({ destinationId, kind })),
       ...(deadlineMs === undefined ? {} : { deadlineMs }),
     })

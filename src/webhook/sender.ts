@@ -13,6 +13,17 @@ import {
 /** How much of an answer is read at the most, and how much of it is kept for the delivery log. */
 const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 1024 }
 
+/** What one request carries. */
+export interface RequestContent {
+  /** All of its headers but those of the connection. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Its body. */
+  readonly body: string
+}
+
+/** Makes the request of a webhook to an endpoint, signatures included. */
+export type ComposeRequest = (webhook: OutgoingWebhook, endpoint: Endpoint) => RequestContent
+
 /** What a sender is made of. */
 export interface SenderOptions {
   /** Where to send, with which headers and secret. */
@@ -23,6 +34,8 @@ export interface SenderOptions {
   readonly guard?: AddressGuard | undefined
   /** Signs in the way of Standard Webhooks too; not by default. */
   readonly standardWebhooks?: StandardWebhooksSigning | undefined
+  /** Makes the requests; by default the webhook's text with the headers of the destination. */
+  readonly compose?: ComposeRequest | undefined
   /** Tells the time that Standard Webhooks signs; the system's by default. */
   readonly clock?: Clock
   /** Is told of every request that got a connection, once it is answered or given up, which kind it was. */
@@ -35,6 +48,7 @@ export class WebhookSender {
   readonly #deadlineMs: number
   readonly #guard: AddressGuard | undefined
   readonly #standardWebhooks: StandardWebhooksSigning | undefined
+  readonly #compose: ComposeRequest
   readonly #clock: Clock
   readonly #onConnection: ((kind: ConnectionKind) => void) | undefined
   readonly #connections = new Map<string, Connections>()
@@ -46,6 +60,7 @@ export class WebhookSender {
     this.#deadlineMs = Math.min(deadlineMs, limits.endpointDeadlineMs)
     this.#guard = options.guard
     this.#standardWebhooks = options.standardWebhooks
+    this.#compose = options.compose ?? this.#signed.bind(this)
     this.#clock = clock
     this.#onConnection = options.onConnection
   }
@@ -90,8 +105,7 @@ export class WebhookSender {
       const response = await this.#request(connection, {
         method: 'POST',
         path: url.pathname + url.search,
-        headers: this.#headers(endpoint, webhook),
-        body: webhook.body,
+        ...this.#compose(webhook, endpoint),
       })
       const { text, isWhole } = await readAnswer(response.body, answerLimits)
       // Left alone, a connection that is cut off amid an answer would be made anew for nobody.
@@ -117,16 +131,17 @@ export class WebhookSender {
     }
   }
 
-  #headers(endpoint: Endpoint, webhook: OutgoingWebhook): Record<string, string> {
+  #signed(webhook: OutgoingWebhook, endpoint: Endpoint): RequestContent {
     const secret = this.#destination.sharedSecret
     const signing = this.#standardWebhooks
-    return {
+    const headers = {
       ...endpoint.headers,
       'User-Agent': 'evroute/1.0',
       'Content-Type': 'application/json',
       ...(secret === undefined ? {} : { 'X-Signature': signBody(webhook.body, secret) }),
       ...(signing && standardWebhooksHeaders(webhook, signing, this.#clock.nowMs())),
     }
+    return { headers, body: webhook.body }
   }
 
   /** With a connection for every request that the destination's endpoints may have in flight there. */

@@ -1,7 +1,8 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { readRows } from '../../src/importer/index.ts'
 import { limits } from '../../src/model/index.ts'
-import { briefOf, rowsOf } from './support.ts'
+import { briefOf, inChunks, rowsOf } from './support.ts'
 
 const compressions: readonly (readonly [string, (text: string) => Buffer])[] = [
   ['plain', (text) => Buffer.from(text)],
@@ -180,6 +181,21 @@ describe('bad rows', () => {
     expect(await codes(` ${most} \r\n${over}\n{}`)).toEqual(expected)
     expect(await codes(`[ ${most},${over}, {}]`)).toEqual(expected)
   })
+
+  it.each([64 * 1024, 8 * 1024 * 1024])(
+    'takes rows of more than a megabyte where it is told to, in chunks of %d bytes',
+    async (chunkBytes) => {
+      const rowBytesMax = 3 * 1024 * 1024
+      const row = (bytes: number) => `{"a":"[${'x'.repeat(bytes - 9)}"}`
+      const sizes = [rowBytesMax, rowBytesMax + 1, 2, rowBytesMax]
+      const text = sizes.map((bytes) => (bytes === 2 ? '{}' : row(bytes))).join('\n')
+      const found: unknown[] = []
+      for await (const rows of readRows(inChunks(Buffer.from(text), chunkBytes), rowBytesMax)) {
+        found.push(...rows.map((each) => (each.kind === 'row' ? each.bytes : each.code)))
+      }
+      expect(found).toEqual([rowBytesMax, 'event_too_large', 2, rowBytesMax])
+    },
+  )
 
   it('refuses bytes that are not UTF-8, and survives NUL', async () => {
     const invalid = Buffer.concat([Buffer.from('{"a":"'), Buffer.of(0xe9), Buffer.from('"}')])

@@ -15,7 +15,12 @@ import { signBody } from '../../webhook/index.ts'
 import { CallQueue, queueOptions, type OfferResult, type RowPlace } from './call-queue.ts'
 import { noDeletions, readDeletion } from './deletion.ts'
 import type { Outlet, OutletLedger, OutletParts } from './outlet.ts'
-import { commandLineSourceId, sourceIdOf, type SendingTarget } from './sending-options.ts'
+import {
+  commandLineSourceId,
+  sourceIdOf,
+  type ServiceTarget,
+  type WebhookTarget,
+} from './sending-options.ts'
 
 /** Why an event is sent, or is not: routing decides, but for what came before. */
 export type PlanReason = RoutingReason | 'duplicate'
@@ -46,7 +51,7 @@ export class DryOutlet implements Outlet {
 
   constructor(
     parts: OutletParts & {
-      readonly target: SendingTarget
+      readonly target: WebhookTarget | ServiceTarget
       readonly planned: (plan: Plan) => void
     },
   ) {

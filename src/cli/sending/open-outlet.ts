@@ -1,3 +1,5 @@
+import { CaptureOutlet } from './capture-outlet.ts'
+import { CapturePlanOutlet } from './capture-plan-outlet.ts'
 import { DryOutlet, type Plan } from './dry-outlet.ts'
 import type { Outlet, OutletParts, ServiceListener } from './outlet.ts'
 import { ServiceOutlet } from './service-outlet.ts'
@@ -14,6 +16,11 @@ export async function openOutlet(
   planned: (plan: Plan) => void,
 ): Promise<Outlet> {
   const { target, dryRun } = parts.options
+  if (target.kind === 'captured') {
+    return dryRun
+      ? new CapturePlanOutlet({ ...parts, target, planned })
+      : new CaptureOutlet({ ...parts, target })
+  }
   if (dryRun) return new DryOutlet({ ...parts, target, planned })
   switch (target.kind) {
     case 'webhooks':

@@ -1,9 +1,16 @@
 import { resolve } from 'node:path'
 import { callOfArchivedRow } from '../../archive/index.ts'
 import { openInput, readRows, type Row } from '../../importer/index.ts'
-import { parseTimestamp, type EventType } from '../../model/index.ts'
-import type { Io } from '../io.ts'
+import {
+  isJsonObject,
+  limits,
+  parseTimestamp,
+  type EventType,
+  type JsonObject,
+} from '../../model/index.ts'
+import { stoppable, type Io } from '../io.ts'
 import { tellOfTerminalInput } from '../terminal-input.ts'
+import { captureRowBytesMax, isCapturedRow, isListenRecord } from './captured-request.ts'
 import { identifyRow } from './row-identity.ts'
 import type { RowGroup } from './row-source.ts'
 
@@ -17,14 +24,25 @@ export interface RowSelection {
   readonly untilMs: number | undefined
 }
 
+/** Rows as they are read. */
+interface ReadRows {
+  /** The file as it was named. */
+  readonly path: string
+  readonly rows: readonly Row[]
+}
+
 /**
- * The rows of several files, one file after the other. Rows that are not selected are passed over;
- * bad rows never are. A row without a messageId gets one that stays the same when the file is read again.
+ * The rows of several files, one file after the other: calls, or the requests of captures, as the first
+ * good row is. Rows that are not selected are passed over; bad rows never are. A call without a messageId
+ * gets one that stays the same when the file is read again.
  */
 export class SelectedRows implements AsyncIterable<RowGroup> {
   readonly #paths: readonly string[]
   readonly #selection: RowSelection
   readonly #io: Io
+  readonly #groups: AsyncGenerator<ReadRows>
+  readonly #rowsRead = new Map<string, number>()
+  #first: Promise<IteratorResult<ReadRows, unknown>> | undefined
   #skipped = 0
 
   /** @param paths - the files, `-` for stdin */
@@ -32,6 +50,7 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
     this.#paths = paths
     this.#selection = selection
     this.#io = io
+    this.#groups = this.#read()
   }
 
   /** Rows that were passed over so far. */
@@ -39,45 +58,111 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
     return this.#skipped
   }
 
-  /** Reads the files from their beginning. */
+  /**
+   * Whether the files hold captured requests: resolves once the first rows are read, or the command is to
+   * end early.
+   *
+   * @throws EvrouteError `cannot_read_file`
+   */
+  async holdCapture(): Promise<boolean> {
+    this.#first ??= this.#groups.next()
+    const first = await stoppable(this.#first, this.#io.stop)
+    if (first === undefined || first.done === true) return false
+    const row = first.value.rows.find(({ kind }) => kind === 'row')
+    return row?.kind === 'row' && isOfListen(row.value)
+  }
+
+  /** Gives the rows; once only. */
   async *[Symbol.asyncIterator](): AsyncGenerator<RowGroup> {
+    const isCapture = await this.holdCapture()
+    try {
+      let next = await this.#first
+      while (next !== undefined && next.done !== true) {
+        const { path, rows } = next.value
+        const file = this.#paths.length > 1 ? path : undefined
+        yield { file, rows: isCapture ? this.#captured(rows) : this.#calls(path, rows) }
+        next = await this.#groups.next()
+      }
+    } finally {
+      await this.#groups.return(undefined)
+    }
+  }
+
+  async *#read(): AsyncGenerator<ReadRows> {
     tellOfTerminalInput(this.#paths, this.#io)
     // All are opened first, so that a wrong name costs nothing.
     const inputs = await Promise.all(
       this.#paths.map(async (path) => ({ path, bytes: await openInput(path, this.#io.stdin) })),
     )
     for (const { path, bytes } of inputs) {
-      const file = inputs.length > 1 ? path : undefined
-      const origin = path === '-' ? path : resolve(path)
-      let index = 0
-      for await (const rows of readRows(bytes)) {
-        const identified = rows
-          .map(callOfRow)
-          .map((row) => identifyRow(row, { file: origin, index: index++ }))
-        yield { file, rows: this.#select(identified) }
-      }
+      this.#rowsRead.set(path, 0)
+      for await (const rows of readRows(bytes, captureRowBytesMax)) yield { path, rows }
     }
   }
 
-  #select(rows: readonly Row[]): readonly Row[] {
-    const selected = rows.filter((row) => isSelected(row, this.#selection))
+  #captured(rows: readonly Row[]): readonly Row[] {
+    return this.#select(rows.filter(isNoOtherRecord).map(requestOfRow), (row) => {
+      const content = row['body']
+      return isJsonObject(content) ? content : row
+    })
+  }
+
+  #calls(path: string, rows: readonly Row[]): readonly Row[] {
+    const file = path === '-' ? path : resolve(path)
+    let index = this.#rowsRead.get(path) ?? 0
+    const identified = rows.map(callOfRow).map((row) => identifyRow(row, { file, index: index++ }))
+    this.#rowsRead.set(path, index)
+    return this.#select(identified, (row) => row)
+  }
+
+  /** @param callOf - what of a row says when and what it was */
+  #select(rows: readonly Row[], callOf: (row: JsonObject) => JsonObject): readonly Row[] {
+    const selected = rows.filter(
+      (row) => row.kind === 'bad' || isSelected(callOf(row.value), this.#selection),
+    )
     this.#skipped += rows.length - selected.length
     return selected
   }
 }
 
-/** The call of a row, which is not quite the row where that is one of an archive. */
-function callOfRow(row: Row): Row {
-  return row.kind === 'bad' ? row : { ...row, value: callOfArchivedRow(row.value) }
+/** Whether a row is one that `listen` writes; those that begin and end its output have no bytes. */
+function isOfListen(row: JsonObject): boolean {
+  return isCapturedRow(row) || (isListenRecord(row) && row['kind'] === 'ready')
 }
 
-function isSelected(row: Row, { types, sinceMs, untilMs }: RowSelection): boolean {
-  if (row.kind === 'bad') return true
-  if (types !== undefined && !types.some((type) => type === row.value['type'])) return false
+function isNoOtherRecord(row: Row): boolean {
+  return row.kind === 'bad' || !isListenRecord(row.value) || isCapturedRow(row.value)
+}
+
+function requestOfRow(row: Row): Row {
+  if (row.kind === 'bad' || isCapturedRow(row.value)) return row
+  const message = 'The row is no captured request, and the first row is one'
+  return { kind: 'bad', line: row.line, code: 'wrong_type', message }
+}
+
+/**
+ * The call of a row, which is not quite the row where that is one of an archive. The record of a request
+ * would pass for a call that has lost its fields.
+ */
+function callOfRow(row: Row): Row {
+  if (row.kind === 'bad') return row
+  const { line, bytes, value } = row
+  if (bytes > limits.callBytesMax) {
+    const message = `A row may have ${limits.callBytesMax} bytes at most`
+    return { kind: 'bad', line, code: 'event_too_large', message }
+  }
+  if (isCapturedRow(value)) {
+    const message = 'The row is a captured request, and the first row is a call'
+    return { kind: 'bad', line, code: 'wrong_type', message }
+  }
+  return { ...row, value: callOfArchivedRow(value) }
+}
+
+function isSelected(call: JsonObject, { types, sinceMs, untilMs }: RowSelection): boolean {
+  if (types !== undefined && !types.some((type) => type === call['type'])) return false
   if (sinceMs === undefined && untilMs === undefined) return true
   // A call without a readable timestamp happened at no time that could be asked for.
-  const atMs =
-    parseTimestamp(row.value['timestamp']) ?? parseTimestamp(row.value['originalTimestamp'])
+  const atMs = parseTimestamp(call['timestamp']) ?? parseTimestamp(call['originalTimestamp'])
   if (atMs === undefined) return false
   return atMs >= (sinceMs ?? -Infinity) && atMs < (untilMs ?? Infinity)
 }

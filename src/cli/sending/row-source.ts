@@ -8,6 +8,7 @@ import {
 } from '../../model/index.ts'
 import type { Io } from '../io.ts'
 import { tellOfTerminalInput } from '../terminal-input.ts'
+import { isCapturedRow } from './captured-request.ts'
 
 /** What the command line changes in every call. */
 export interface RowChanges {
@@ -59,6 +60,10 @@ export async function* repeatedRows(
 
 function changeRow(row: Row, { type, timestamp, integrations }: RowChanges): Row {
   if (row.kind === 'bad') return row
+  if (isCapturedRow(row.value)) {
+    const message = 'The row is a captured request: `evroute replay` sends it again'
+    return { kind: 'bad', line: row.line, code: 'wrong_type', message }
+  }
   const value: Record<string, JsonValue | undefined> = { ...liftIntegrations(row.value) }
   if (type !== undefined) {
     value['type'] ??= type

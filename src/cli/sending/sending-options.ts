@@ -4,6 +4,7 @@ import { formatDuration, limits, SettingError, type Destination } from '../../mo
 import { countFlag, durationFlag, durationFlagUpTo, headerFlag, repeatable } from '../flags.ts'
 import type { Io } from '../io.ts'
 import { readSecret } from '../secret.ts'
+import type { TimeShiftBy } from './time-shift.ts'
 
 /** Where `send` and `replay` send when no URL is given: where `listen` listens. */
 export const defaultUrl = 'http://127.0.0.1:4100/'
@@ -11,10 +12,31 @@ const retryForDefaultMs = 60_000
 /** What the client accepts. */
 const flushAfterMsMax = 24 * 60 * 60 * 1_000
 
-/** Where the calls go. */
-export type SendingTarget =
-  /** Through client, router and sender in this process to webhook endpoints. */
-  { readonly kind: 'webhooks'; readonly destination: Destination } | ServiceTarget
+/**
+ * Where the calls go: through client, router and sender in this process to webhook endpoints; through
+ * the client to a service; or, where they are captured requests, to endpoints as they are.
+ */
+export type SendingTarget = WebhookTarget | ServiceTarget | CapturedTarget
+
+/** Webhook endpoints. */
+export interface WebhookTarget {
+  /** Tells it from a service. */
+  readonly kind: 'webhooks'
+  /** The endpoints, with what is sent along. */
+  readonly destination: Destination
+}
+
+/** Webhook endpoints that get captured requests again, as they were. */
+export interface CapturedTarget {
+  /** Tells it from endpoints that get new webhooks. */
+  readonly kind: 'captured'
+  /** The endpoints. */
+  readonly destination: Destination
+  /** Signs again with it; undefined to keep the signatures. */
+  readonly newSecret: string | undefined
+  /** How the times of the bodies are moved; undefined to keep them. */
+  readonly shiftBy: TimeShiftBy | undefined
+}
 
 /** Through the client to a service that does the rest. */
 export interface ServiceTarget {
@@ -52,6 +74,11 @@ export interface SendingOptions {
   readonly verbose: boolean
   /** False with `--no-color`. */
   readonly color: boolean
+}
+
+/** The options as flags and environment give them, whatever the input turns out to be. */
+export interface GivenSendingOptions extends SendingOptions {
+  readonly target: WebhookTarget | ServiceTarget
 }
 
 /** The flags as commander hands them over. */
@@ -157,10 +184,14 @@ export function addSendingFlags(command: Command): Command {
  *
  * @throws SettingError, or EvrouteError `cannot_read_file` for the file of either
  */
-export async function readSendingOptions(flags: SendingFlags, io: Io): Promise<SendingOptions> {
+export async function readSendingOptions(
+  flags: SendingFlags,
+  io: Io,
+): Promise<GivenSendingOptions> {
   refuseBesideStore(flags)
+  const target = await readTarget(flags, io)
   return Object.freeze({
-    target: await readTarget(flags, io),
+    target,
     store: flags.store === 'memory:' ? undefined : flags.store,
     flushAt: flags.flushAt,
     flushAfterMs: flags.flushAfter,
@@ -181,7 +212,7 @@ export async function readSendingOptions(flags: SendingFlags, io: Io): Promise<S
   })
 }
 
-async function readTarget(flags: SendingFlags, io: Io): Promise<SendingTarget> {
+async function readTarget(flags: SendingFlags, io: Io): Promise<WebhookTarget | ServiceTarget> {
   const endpoint = flags.endpoint ?? (io.env['EVROUTE_ENDPOINT'] || undefined)
   if (flags.endpoint !== undefined || (endpoint !== undefined && flags.to === undefined)) {
     return serviceTarget(endpoint ?? '', flags, io)
@@ -221,7 +252,7 @@ async function serviceTarget(
   endpoint: string,
   flags: SendingFlags,
   io: Io,
-): Promise<SendingTarget> {
+): Promise<ServiceTarget> {
   const unused = webhookFlags.find(([, field]) => flags[field] !== undefined)
   if (unused !== undefined) {
     throw new SettingError(

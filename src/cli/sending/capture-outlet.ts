@@ -1,0 +1,82 @@
+import type { JsonObject } from '../../model/index.ts'
+import { Pipeline } from '../../service/index.ts'
+import type { OfferResult, RowPlace } from './call-queue.ts'
+import { readCapturedRequest } from './captured-request.ts'
+import { capturedText, composeCaptured, readCapturedText } from './compose-captured.ts'
+import { stopGraceMs, type Outlet, type OutletLedger, type OutletParts } from './outlet.ts'
+import type { CapturedTarget } from './sending-options.ts'
+import { TimeShift } from './time-shift.ts'
+
+/** Sends captured requests again: past client and router, which would make new webhooks of them. */
+export class CaptureOutlet implements Outlet {
+  readonly #destinationId: string
+  readonly #pipeline: Pipeline
+  readonly #shift: TimeShift | undefined
+  #taken = 0
+
+  constructor(parts: OutletParts & { readonly target: CapturedTarget }) {
+    const { options, runtime, target } = parts
+    const { destination, newSecret, shiftBy } = target
+    this.#destinationId = destination.id
+    this.#shift = shiftBy === undefined ? undefined : new TimeShift(shiftBy, runtime.clock)
+    this.#pipeline = new Pipeline({
+      destinations: [
+        {
+          ...destination,
+          // One after the other, so that they arrive in the order in which they came.
+          concurrency: 1,
+          compose: (webhook, endpoint) => {
+            const nowMs = runtime.clock.nowMs()
+            return composeCaptured(readCapturedText(webhook.body), endpoint, { newSecret, nowMs })
+          },
+        },
+      ],
+      runtime,
+      retryWindowMs: options.retryForMs,
+      deadlineMs: options.timeoutMs,
+    })
+  }
+
+  async offer(row: JsonObject, place: RowPlace): Promise<OfferResult> {
+    const reading = readCapturedRequest(row)
+    if (reading.kind === 'rejected') return reading
+    const { request } = reading
+    const body = this.#shift?.apply(request.body) ?? request.body
+    const delivery = {
+      destinationId: this.#destinationId,
+      body: capturedText({ ...request, body }),
+    }
+    this.#taken++
+    const event = {
+      // A source of its own: a webhook that was received twice is sent twice.
+      sourceId: `capture:${this.#taken}`,
+      messageId: request.messageId ?? capturedId(place),
+      type: request.type,
+      userId: request.userId,
+      deliveries: [delivery],
+    }
+    await this.#pipeline.add([event])
+    return { kind: 'taken' }
+  }
+
+  finish(): Promise<void> {
+    return this.#pipeline.idle()
+  }
+
+  stop(): Promise<void> {
+    return this.#pipeline.stop(stopGraceMs)
+  }
+
+  ledger(): Promise<OutletLedger> {
+    return this.#pipeline.ledger()
+  }
+
+  close(): Promise<void> {
+    return this.#pipeline.close()
+  }
+}
+
+/** What a request is called whose body has no messageId. */
+export function capturedId({ line }: RowPlace): string {
+  return `line-${line}`
+}

@@ -1,0 +1,91 @@
+import { formatTimestamp, parseDuration, parseTimestamp } from '../../model/index.ts'
+import type { Clock } from '../../runtime/index.ts'
+
+/** By how much timestamps are moved, in milliseconds; `now` makes the first one the present moment. */
+export type TimeShiftBy = 'now' | number
+
+/** Reads `now`, or a duration with a sign or without one; undefined when it is neither. */
+export function parseTimeShift(text: string): TimeShiftBy | undefined {
+  if (text === 'now') return text
+  const durationMs = parseDuration(text.replace(/^[+-]/, ''))
+  if (durationMs === undefined) return undefined
+  return text.startsWith('-') ? -durationMs : durationMs
+}
+
+/** Moves the timestamps of bodies, all by the same time, so that the gaps between them stay. */
+export class TimeShift {
+  readonly #clock: Clock
+  #offsetMs: number | undefined
+
+  /** @param clock - tells what `now` is */
+  constructor(by: TimeShiftBy, clock: Clock) {
+    this.#clock = clock
+    this.#offsetMs = by === 'now' ? undefined : by
+  }
+
+  /** The body with its times moved, and nothing else of it changed. */
+  apply(text: string): string {
+    const times = timesOf(text)
+    const first = times.find(({ name }) => name === 'timestamp') ?? times[0]
+    if (first === undefined) return text
+    this.#offsetMs ??= this.#clock.nowMs() - first.atMs
+    let moved = ''
+    let end = 0
+    for (const time of times) {
+      moved += text.slice(end, time.start) + JSON.stringify(movedTime(time.atMs + this.#offsetMs))
+      end = time.end
+    }
+    return moved + text.slice(end)
+  }
+}
+
+/** A time in a JSON text: the string from `start` to `end`, quotes included. */
+interface TimePlace {
+  readonly name: string
+  readonly start: number
+  readonly end: number
+  readonly atMs: number
+}
+
+const timeNames = new Set(['timestamp', 'originalTimestamp', 'sentAt'])
+
+/** A name with its string, at whatever depth; a string that is no name; or a bracket. */
+const token = /("(?:[^"\\]|\\.)*")(?:\s*:\s*("(?:[^"\\]|\\.)*")?)?|[{}[\]]/dgs
+
+/** The times that a JSON object has of itself, not within another one. */
+function timesOf(text: string): readonly TimePlace[] {
+  const times: TimePlace[] = []
+  let depth = 0
+  for (const match of text.matchAll(token)) {
+    const [found] = match
+    if (found === '{' || found === '[') depth++
+    if (found === '}' || found === ']') depth--
+    const time = depth === 1 ? timeOf(match) : undefined
+    if (time !== undefined) times.push(time)
+  }
+  return times
+}
+
+function timeOf({ 1: name, 2: value, indices }: RegExpExecArray): TimePlace | undefined {
+  const place = indices?.[2]
+  if (name === undefined || value === undefined || place === undefined) return undefined
+  const field = parseText(name) ?? ''
+  const atMs = timeNames.has(field) ? parseTimestamp(parseText(value)) : undefined
+  return atMs === undefined ? undefined : { name: field, start: place[0], end: place[1], atMs }
+}
+
+/** A string as it is written in JSON, read. */
+function parseText(literal: string): string | undefined {
+  try {
+    return JSON.parse(literal) as string
+  } catch {
+    return undefined
+  }
+}
+
+const latestMs = 8_640_000_000_000_000
+
+/** No shift leads out of what a timestamp can say. */
+function movedTime(atMs: number): string {
+  return formatTimestamp(Math.min(Math.max(atMs, -latestMs), latestMs))
+}
