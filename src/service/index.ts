@@ -1,6 +1,7 @@
 /** What the commands are made of: the rooms below, put together. */
 export * from './configuration/index.ts'
 export * from './endpoint-names.ts'
+export * from './local-service.ts'
 export * from './pipeline.ts'
 export * from './read-service-configuration.ts'
 export * from './service.ts'

@@ -1,0 +1,112 @@
+import { formatDuration, recordLine } from '../../model/index.ts'
+import { scenarioNamed, scenarios, type Scenario } from '../../receiver/index.ts'
+import { exitCodes, type ExitCode } from '../exit-code.ts'
+import { DataWriter, type Io } from '../io.ts'
+import { createStyle, wantsColor, type Style } from '../output/style.ts'
+import { judgeScenario, spanMs } from './judge-scenario.ts'
+import { runScenario, type ScenarioObservation, type ScenarioRun } from './run-scenario.ts'
+
+/** Which scenarios are run, and how they are shown. */
+export interface ScenariosOptions extends ScenarioRun {
+  /** The name of one, or `all`. */
+  readonly name: string
+  /** NDJSON on stdout. */
+  readonly json: boolean
+  /** False with `--no-color`. */
+  readonly color: boolean
+}
+
+/** A scenario that ran. */
+interface JudgedScenario {
+  readonly scenario: Scenario
+  readonly observed: ScenarioObservation
+  /** What was not as it must be. */
+  readonly complaints: readonly string[]
+}
+
+/**
+ * Runs rows of the specification's table of errors one after the other and shows what was observed.
+ *
+ * @returns 5 when one of them was not as it must be
+ * @throws SettingError `scenario` where there is none of the name
+ */
+export async function runScenarios(options: ScenariosOptions, io: Io): Promise<ExitCode> {
+  const { name, json, color } = options
+  const chosen = name === 'all' ? scenarios : [scenarioNamed(name)]
+  const stdout = new DataWriter(io)
+  const style = createStyle(wantsColor(io, io.stdout, color))
+  let failed = 0
+  for (const scenario of chosen) {
+    if (io.stop.aborted) return exitCodes.interrupted
+    const observed = await runScenario(scenario, options)
+    const complaints = judgeScenario(scenario.expected, observed)
+    const judged = { scenario, observed, complaints }
+    if (complaints.length > 0) failed++
+    stdout.write(json ? recordLine(scenarioRecord(judged)) : scenarioText(judged, style))
+    await stdout.ready()
+  }
+  return failed === 0 ? exitCodes.ok : exitCodes.expectationUnmet
+}
+
+function scenarioRecord({ scenario, observed, complaints }: JudgedScenario) {
+  const { name, rule, expected } = scenario
+  const { webhooks, arrived, requests, settled } = observed
+  return {
+    kind: 'scenario',
+    name,
+    rule,
+    expected: expected.text,
+    holds: complaints.length === 0,
+    complaints,
+    webhooks,
+    requests: sum(arrived),
+    answers: Object.fromEntries(tally(requests.map(answerOf))),
+    states: Object.fromEntries(tally(settled.map(({ state }) => state))),
+    ms: spanMs(requests),
+  }
+}
+
+function scenarioText({ scenario, observed, complaints }: JudgedScenario, style: Style): string {
+  const { name, rule, expected } = scenario
+  const holds = complaints.length === 0
+  const rows: readonly (readonly [string, string])[] = [
+    ['rule', rule],
+    ['expected', expected.text],
+    ['observed', observationText(observed)],
+    ...complaints.map((complaint) => ['wrong', style.bad(complaint)] as const),
+  ]
+  const title = `${holds ? style.good('✔') : style.bad('✖')} ${style.strong(name)}`
+  return [title, ...rows.map(([label, text]) => `  ${style.faint(label.padEnd(9))} ${text}`), '']
+    .map((line) => `${line}\n`)
+    .join('')
+}
+
+function observationText({ webhooks, arrived, requests, settled }: ScenarioObservation): string {
+  const count = sum(arrived)
+  const what = webhooks === 1 ? '' : ` for ${webhooks} webhooks`
+  const duration = requests.length > 1 ? ` in ${formatDuration(spanMs(requests))}` : ''
+  const states = tallyText(settled.map(({ state }) => state))
+  const answers = tallyText(requests.map(answerOf))
+  return `${count} ${count === 1 ? 'request' : 'requests'}${what}${duration}: ${answers}; ${states}`
+}
+
+function answerOf({ status, error }: ScenarioObservation['requests'][number]): string {
+  return status === null ? (error ?? '') : String(status)
+}
+
+function tallyText(names: readonly string[]): string {
+  return [...tally(names)]
+    .map(([name, count]) => (count === 1 ? name : `${name} x${count}`))
+    .join(', ')
+}
+
+/** How often each name is there, in the order of their first. */
+function tally(names: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return counts
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0)
+}

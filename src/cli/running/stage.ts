@@ -1,0 +1,59 @@
+import { Receiver, type ReceiverOptions } from '../../receiver/index.ts'
+import { createRuntime } from '../../runtime/index.ts'
+import { startLocalService, type Service } from '../../service/index.ts'
+
+/** What a command is run beside. */
+export interface StageOptions {
+  /** Signs the webhooks, or checks them; undefined for a new one. */
+  readonly secret: string | undefined
+  /** Whether a service stands in front of the receiver. */
+  readonly serve: boolean
+  /** What the receiver answers. */
+  readonly respond: ReceiverOptions['respond']
+}
+
+/** A receiver, and in front of it a service where there is to be one; both on free ports. */
+export class Stage {
+  /** Receives the webhooks; it keeps none. */
+  readonly receiver: Receiver
+  /** What the command finds in its environment. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly #service: Service | undefined
+
+  private constructor(parts: Pick<Stage, 'receiver' | 'environment'>, service?: Service) {
+    this.receiver = parts.receiver
+    this.environment = parts.environment
+    this.#service = service
+  }
+
+  /** @throws SettingError for a plan that cannot be followed; EvrouteError `cannot_listen` */
+  static async open(options: StageOptions): Promise<Stage> {
+    const runtime = createRuntime()
+    const { secret = runtime.newId(), respond, serve } = options
+    const receiver = new Receiver({ secret, respond, eventsMax: 0 })
+    const { url } = await receiver.start()
+    const environment = { EVROUTE_URL: url, EVROUTE_SECRET: secret }
+    if (!serve) return new Stage({ receiver, environment })
+    const writeKey = `wk_${runtime.newId()}`
+    try {
+      const service = await startLocalService({ url, secret, writeKey, runtime })
+      const served = { EVROUTE_ENDPOINT: service.address.url, EVROUTE_WRITE_KEY: writeKey }
+      return new Stage({ receiver, environment: { ...environment, ...served } }, service)
+    } catch (error) {
+      await receiver.close()
+      throw error
+    }
+  }
+
+  /** Whether webhooks are still to come from the service. */
+  get isDelivering(): boolean {
+    return (this.#service?.work.pending ?? 0) > 0
+  }
+
+  /** Closes both ports. What was not delivered is gone. */
+  async close(): Promise<void> {
+    // First, so that it sends nothing to a receiver that is gone.
+    await this.#service?.close()
+    await this.receiver.close()
+  }
+}

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+import { judgeScenario, spanMs } from '../../../src/cli/running/judge-scenario.ts'
+import type { ScenarioObservation } from '../../../src/cli/running/run-scenario.ts'
+import type { RequestRecord, SettledDelivery } from '../../../src/model/index.ts'
+import type { ScenarioExpectation } from '../../../src/receiver/index.ts'
+
+const expected: ScenarioExpectation = {
+  state: 'delivered',
+  requests: [2, 2],
+  error: 'timeout',
+  text: 'a timeout, and delivered by the retry',
+}
+
+function request(changes: Partial<RequestRecord> = {}): RequestRecord {
+  return {
+    destinationId: 'scenario',
+    deliveryId: 1,
+    messageId: 'm_1',
+    url: 'http://127.0.0.1:4100/',
+    lane: 'first',
+    attempt: 1,
+    atMs: 0,
+    outcome: 'success',
+    status: 200,
+    error: null,
+    durationMs: 1,
+    excerpt: '',
+    ...changes,
+  }
+}
+
+const timeout = { outcome: 'retry', status: null, error: 'timeout' } as const
+const delivered: SettledDelivery = {
+  messageId: 'm_1',
+  type: 'track',
+  destinationId: 'scenario',
+  state: 'delivered',
+  attempts: 2,
+  acceptedAtMs: 0,
+  reason: null,
+}
+
+/** A timeout, and delivered by the retry. */
+const observed: ScenarioObservation = {
+  webhooks: 1,
+  settled: [delivered],
+  requests: [request(timeout), request({ attempt: 2, atMs: 10_000 })],
+  arrived: [2],
+  logged: ['timeout'],
+}
+
+describe('what is observed of a scenario', () => {
+  test('is as it must be', () => {
+    expect(judgeScenario(expected, observed)).toEqual([])
+  })
+
+  test.each<[string, Partial<ScenarioObservation>]>([
+    ['0 of 1 came to an end', { settled: [] }],
+    ['not every delivery is delivered', { settled: [{ ...delivered, state: 'expired' }] }],
+    ['2 to 2 requests had to arrive for each, 3 did', { arrived: [3] }],
+    ['2 to 2 requests had to arrive for each, 0 did', { arrived: [] }],
+    ['no request failed with timeout', { requests: [request()] }],
+    [
+      'a request failed for another reason',
+      { requests: [request(timeout), request({ ...timeout, error: 'ECONNRESET' })] },
+    ],
+    ['the timeout is not in the log', { logged: [] }],
+    [
+      'an endpoint was asked again after one had taken it',
+      { requests: [request(timeout), request(), request({ attempt: 2 })] },
+    ],
+    [
+      'it was retried for more than four hours',
+      { requests: [request(timeout), request({ attempt: 2, atMs: 4 * 60 * 60 * 1_000 + 1 })] },
+    ],
+  ])('is wrong: %s', (complaint, change) => {
+    expect(judgeScenario(expected, { ...observed, ...change })).toEqual([complaint])
+  })
+
+  test('need not be in the log where it is no timeout', () => {
+    const failed = { ...observed, requests: [request({ ...timeout, error: 'status_503' })] }
+    expect(judgeScenario({ ...expected, error: 'status_503' }, { ...failed, logged: [] })).toEqual(
+      [],
+    )
+  })
+
+  test('takes no time where no request was made', () => {
+    expect(spanMs([])).toBe(0)
+  })
+})
