@@ -1,30 +1,13 @@
-import { generate } from 'selfsigned'
+import * as certificates from '../../src/receiver/faults/certificates.ts'
 
-/** What a TLS server presents: its certificate, with the chain behind it, and its private key. */
-export interface Certificate {
-  readonly cert: string
-  readonly key: string
-}
+export { makeAuthority, type Certificate } from '../../src/receiver/faults/certificates.ts'
 
 const hourMs = 60 * 60 * 1_000
-const fast = { keyType: 'ec', algorithm: 'sha256' } as const
 
-/** Makes an authority of the test's own; nobody trusts it unless told to. */
-export async function makeAuthority(): Promise<Certificate> {
-  const { cert, private: key } = await generate([commonName('Example Authority')], {
-    ...fast,
-    extensions: [
-      { name: 'basicConstraints', cA: true, critical: true },
-      { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
-    ],
-  })
-  return { cert, key }
-}
-
-/** How a certificate differs from a good one, which is for 127.0.0.1 and valid since an hour. */
+/** How a certificate differs from a good one, which is for 127.0.0.1 and valid since two hours. */
 export interface CertificateSettings {
   /** Who signs it; itself when absent. */
-  readonly authority?: Certificate
+  readonly authority?: certificates.Certificate
   /** The only host it is for. */
   readonly host?: string
   /** When it ends, counted from now; in an hour by default. */
@@ -36,27 +19,17 @@ export interface CertificateSettings {
 }
 
 /** Makes a certificate for a server. */
-export async function makeCertificate(settings: CertificateSettings = {}): Promise<Certificate> {
-  const { authority, host, expiresInMs = hourMs, algorithm = 'sha256' } = settings
-  const nowMs = new Date().getTime()
-  const { cert, private: key } = await generate([commonName('Example Endpoint')], {
-    ...fast,
-    algorithm,
-    notBeforeDate: new Date(nowMs - 2 * hourMs),
-    notAfterDate: new Date(nowMs + expiresInMs),
-    extensions: [
-      { name: 'basicConstraints', cA: false },
-      {
-        name: 'subjectAltName',
-        altNames: [host === undefined ? { type: 7, ip: '127.0.0.1' } : { type: 2, value: host }],
-      },
-    ],
-    ...(authority === undefined ? {} : { ca: authority }),
+export async function makeCertificate(
+  settings: CertificateSettings = {},
+): Promise<certificates.Certificate> {
+  const { authority, host = '127.0.0.1', expiresInMs = hourMs, algorithm, withChain } = settings
+  const { cert, key } = await certificates.makeCertificate({
+    authority,
+    hosts: [host],
+    validFromMs: -2 * hourMs,
+    validToMs: expiresInMs,
+    digest: algorithm,
   })
-  const chain = settings.withChain === true && authority !== undefined ? [authority.cert] : []
+  const chain = withChain === true && authority !== undefined ? [authority.cert] : []
   return { cert: [cert, ...chain].join('\n'), key }
-}
-
-function commonName(value: string): { readonly name: string; readonly value: string } {
-  return { name: 'commonName', value }
 }

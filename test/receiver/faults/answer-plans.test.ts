@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest'
+import { AnswerPlans, answerAt, planFor } from '../../../src/receiver/faults/answer-plans.ts'
+import { parsePlan } from '../../../src/receiver/faults/parse-plan.ts'
+
+describe('the answers of a plan', () => {
+  test('come in turn, and the last one for ever', () => {
+    const plan = parsePlan('resetx2,503,200')
+    expect([0, 1, 2, 3, 4, 1_000_000].map((given) => answerAt(plan, given))).toEqual([
+      'reset',
+      'reset',
+      503,
+      200,
+      200,
+      200,
+    ])
+  })
+
+  test('go on after the times of the last one', () => {
+    expect(answerAt(parsePlan('503x2'), 2)).toBe(503)
+  })
+})
+
+describe('of several plans', () => {
+  const all = parsePlan('500')
+  const second = parsePlan('endpoint=2:501')
+  const track = parsePlan('type=track:502')
+  const both = parsePlan('type=track:endpoint=2:503')
+
+  test.each([
+    { type: 'track', endpoint: 2, plan: both },
+    { type: 'track', endpoint: 1, plan: track },
+    { type: 'page', endpoint: 2, plan: second },
+    { type: 'page', endpoint: 1, plan: all },
+  ] as const)('the closest is followed: $type to $endpoint', ({ plan, ...webhook }) => {
+    expect(planFor([all, second, track, both], webhook)).toBe(plan)
+    expect(planFor([both, track, second, all], webhook)).toBe(plan)
+  })
+
+  test('none is followed by those it is not for', () => {
+    expect(planFor([second, track], { type: 'page', endpoint: 1 })).toBeUndefined()
+  })
+
+  test('each counts its own answers', () => {
+    const plans = new AnswerPlans([parsePlan('503,200'), parsePlan('type=track:500,201')])
+    const types = ['track', 'page', 'page', 'track', 'page'] as const
+    expect(types.map((type) => plans.next({ type, endpoint: 1 }))).toEqual([
+      500, 503, 200, 201, 200,
+    ])
+  })
+})

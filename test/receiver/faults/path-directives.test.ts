@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest'
+import { readPathDirectives } from '../../../src/receiver/faults/path-directives.ts'
+
+describe('a path asks for', () => {
+  test.each([
+    ['/status/503', { answer: 503 }],
+    ['/status/503?a=b', { answer: 503 }],
+    ['/status/200/hook', { answer: 200 }],
+    ['/delay/6s', { delayMs: 6_000 }],
+    ['/delay/1h/', { delayMs: 3_600_000 }],
+    ['/fault/reset', { answer: 'reset' }],
+    ['/delay/1s/status/503', { delayMs: 1_000, answer: 503 }],
+    ['/fault/hang/delay/1s/status-page', { delayMs: 1_000, answer: 'hang' }],
+    ['/', {}],
+    ['/hook/status/503', {}],
+    ['/statuses/503', {}],
+    ['/?status/503', {}],
+  ])('%s', (path, asked) => {
+    expect(readPathDirectives(path)).toEqual({
+      delayMs: undefined,
+      answer: undefined,
+      problem: null,
+      ...asked,
+    })
+  })
+})
+
+describe('a path that asks for what there is not says so', () => {
+  test.each([
+    ['/status', 'The path has nothing behind /status: it takes a status from 200 to 599'],
+    ['/status/', 'The path has nothing behind /status'],
+    ['/status/5O3', 'The path has "5O3" behind /status'],
+    ['/status/reset', 'The path has "reset" behind /status'],
+    ['/status/100', 'The path has "100" behind /status'],
+    ['/delay/6', 'The path has "6" behind /delay: it takes a duration such as 500ms, 6s'],
+    ['/delay/61m', 'at most 1h'],
+    ['/fault/503', 'behind /fault: it takes one of reset, hang, empty, truncate, malformed'],
+    ['/delay/1s/fault/%1b', 'The path has "%1b" behind /fault'],
+    ['/status/503/fault/reset', 'The path asks for two answers'],
+    ['/delay/1s/delay/1s', 'The path asks for two delays'],
+  ])('%s', (path, problem) => {
+    const directives = readPathDirectives(path)
+    expect(directives.problem).toContain(problem)
+    expect(directives).toMatchObject({ delayMs: undefined, answer: undefined })
+  })
+})
