@@ -58,7 +58,7 @@ app.post('/webhooks', async (request, reply) => {
   // ... use the event ...
   return reply.code(200).send()
 })
-await app.listen({ port: Number(process.env.PORT ?? 3000) })
+await app.listen({ host: '127.0.0.1', port: Number(process.env.PORT ?? 3000) })
 `
 
 const hono = `import { createHmac, timingSafeEqual } from 'node:crypto'

@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest'
+import { isSnippetLanguage, snippetLanguages, snippets } from '../../../src/receiver/index.ts'
+import { signBody } from '../../../src/webhook/index.ts'
+import { canRun, runHandler } from './handlers.ts'
+
+const secret = 'not-a-real-sécret'
+/** What a parser and a writer of JSON would change in every language. */
+const body = '{ "type":"track", "b":1.0, "2":"é\\u00e9/<", "1":12345678901234567890 }\n'
+const right = signBody(body, secret)
+
+test.each(snippetLanguages)('there is a snippet for %s', (language) => {
+  expect(isSnippetLanguage(language)).toBe(true)
+  expect(snippets[language]).toMatch(/[^\n]\n$/)
+  expect(snippets[language]).toContain('WEBHOOK_SECRET')
+})
+
+test('there is none for anything else', () => {
+  expect(['cobol', '', 'toString'].filter(isSnippetLanguage)).toEqual([])
+})
+
+describe.each(snippetLanguages)('the handler for %s', (language) => {
+  test.skipIf(!canRun(language))('takes the right signature and refuses every other', async () => {
+    const url = await runHandler(language, secret)
+    const post = async (given: string, signature?: string): Promise<number> => {
+      const headers = {
+        'content-type': 'application/json',
+        ...(signature === undefined ? {} : { 'x-signature': signature }),
+      }
+      const response = await fetch(url, { method: 'POST', body: given, headers })
+      await response.text()
+      return response.status
+    }
+    expect(await post(body, right)).toBe(200)
+    const refused = [
+      await post(body),
+      await post(body, ''),
+      await post(body, signBody(body, 'not-a-real-secret')),
+      await post(body, right.toUpperCase()),
+      await post(body, 'z'.repeat(40)),
+      await post(body, `sha1=${right}`),
+      await post(body.trimEnd(), right),
+      await post('', right),
+    ]
+    expect(refused).toEqual(refused.map(() => 401))
+    const large = JSON.stringify({ type: 'page', name: 'x'.repeat(200_000) })
+    expect(await post(large, signBody(large, secret))).toBe(200)
+  })
+})
