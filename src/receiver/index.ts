@@ -13,6 +13,8 @@ export {
 } from './diagnosis/index.ts'
 export type { EventListener } from './event-log.ts'
 export { eventRecord } from './event-record.ts'
+export { ExpectationError } from './expectation-error.ts'
+export type { ExpectOptions, JudgedExpectation } from './expectations.ts'
 export {
   faults,
   scenarioNamed,

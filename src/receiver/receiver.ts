@@ -1,10 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ExpectedBody } from '../match/index.ts'
 import { EvrouteError } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
 import { decide, type Decision } from './answer.ts'
 import { receiverApp, send } from './app.ts'
 import { Endpoints } from './endpoints.ts'
 import { EventLog, type EventListener } from './event-log.ts'
+import { ExpectationError } from './expectation-error.ts'
+import { Expectations, type ExpectOptions, type JudgedExpectation } from './expectations.ts'
 import {
   injectFault,
   Injections,
@@ -17,6 +20,7 @@ import { inspectRequest } from './inspect-request.ts'
 import type { ReceivedCounts, ReceivedEvent } from './received-event.ts'
 import { recordOf } from './record.ts'
 import { checkReceiverOptions, type ReceiverOptions, type ReceiverSettings } from './settings.ts'
+import { WaitApi } from './wait-api.ts'
 import { Waits } from './waits.ts'
 
 /** Where a receiver can be reached. */
@@ -46,8 +50,9 @@ const listenersGraceMs = 250
 /**
  * Receives webhooks on this machine: checks the signature of each, answers it, and keeps it.
  *
- * `POST` to any path is a webhook; `GET /healthz` answers 200 once the receiver runs. A receiver
- * starts once and closes once.
+ * `POST` to any path is a webhook; `GET /healthz` answers 200 once the receiver runs, and
+ * `GET /_evroute/wait` and `/_evroute/events` tell this machine what arrived. A receiver starts once
+ * and closes once.
  *
  * ```ts
  * await using receiver = new Receiver({ secret: 'not-a-real-secret' })
@@ -60,6 +65,8 @@ export class Receiver implements AsyncDisposable {
   readonly #settings: ReceiverSettings
   readonly #injections: Injections
   readonly #log: EventLog
+  readonly #expectations: Expectations
+  readonly #api: WaitApi
   readonly #waits: Waits
   readonly #listenerWaits: Waits
   readonly #underWay = new Set<Promise<void>>()
@@ -74,6 +81,8 @@ export class Receiver implements AsyncDisposable {
     this.#waits = new Waits(runtime.clock)
     this.#listenerWaits = new Waits(runtime.clock)
     this.#log = new EventLog(eventsMax, runtime.log, this.#listenerWaits)
+    this.#expectations = new Expectations(this.#log, this.#waits, runtime.clock)
+    this.#api = new WaitApi(this.#log, this.#expectations)
   }
 
   /** The newest events, oldest first: at most `eventsMax`, with bodies of at most 64 MB. */
@@ -174,12 +183,44 @@ export class Receiver implements AsyncDisposable {
     })
   }
 
+  /**
+   * Waits for webhooks: `'type:track event:"Order*" x2 within 2s'`, or an object that the body has to
+   * be like, `{ type: 'track', event: 'Order Completed' }`. Counts what arrived since the start, or
+   * after an event, and what arrives.
+   *
+   * Resolves as soon as it is decided: where there is no most, with the event that was still wanting.
+   * With a most, `x3` and `never` included, one more can come until its time ends, 5 s unless
+   * `timeoutMs` or `within` says otherwise; the time is that of the receiver's clock.
+   *
+   * @returns the events that were counted, oldest first, as far as they are still kept
+   * @throws ExpectationError when the time ends or the receiver closes before, or too many came;
+   * MatchError or SettingError for what cannot be understood; EvrouteError `expectation_unmet` when
+   * events that have to be counted are not kept any more
+   */
+  async expect(
+    expected: string | ExpectedBody,
+    options?: ExpectOptions,
+  ): Promise<readonly ReceivedEvent[]> {
+    const { result, events } = await this.judge(expected, options)
+    if (result.state === 'unmet') throw new ExpectationError(result)
+    return events
+  }
+
+  /** Waits like {@link expect}, and tells what became of an expectation also where it was not met. */
+  judge(expected: string | ExpectedBody, options?: ExpectOptions): Promise<JudgedExpectation> {
+    return this.#expectations.judge(expected, options)
+  }
+
   async #open(): Promise<Endpoints> {
     const { log } = this.#settings.runtime
     try {
       return await Endpoints.open(this.#settings, (endpoint) =>
         receiverApp(
-          (request, response) => this.#track(this.#receive({ request, response, endpoint })),
+          {
+            ask: (request, response) => this.#track(this.#api.answer(request, response)),
+            receive: (request, response) =>
+              this.#track(this.#receive({ request, response, endpoint })),
+          },
           log,
         ),
       )

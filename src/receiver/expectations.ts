@@ -1,0 +1,169 @@
+import {
+  expectationOf,
+  expectationResult,
+  ExpectationTracker,
+  matchOf,
+  parseExpectation,
+  type CountRange,
+  type Expectation,
+  type ExpectationResult,
+  type ExpectedBody,
+} from '../match/index.ts'
+import { checkWholeNumber, EvrouteError, SettingError } from '../model/index.ts'
+import type { Clock } from '../runtime/index.ts'
+import type { EventLog } from './event-log.ts'
+import type { ReceivedEvent } from './received-event.ts'
+import type { Waits } from './waits.ts'
+
+/** What is counted for an expectation, and for how long. */
+export interface ExpectOptions {
+  /**
+   * How long to wait, in milliseconds; Infinity for no limit. By default what `within` says, else 5 s.
+   */
+  readonly timeoutMs?: number | undefined
+  /** Counts events with a higher `seq` only; default 0, all since the start. */
+  readonly after?: number | undefined
+  /**
+   * How many have to come where the expectation is an object: exactly so many, 0 for none; or at least
+   * and at most so many. By default at least one. A text says so itself.
+   */
+  readonly count?: number | CountRange | undefined
+  /** Ends the wait early: the expectation is then judged as it stands. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** An expectation that was judged. */
+export interface JudgedExpectation {
+  /** What became of it. */
+  readonly result: ExpectationResult<ReceivedEvent>
+  /** The events that were counted, oldest first, as far as they are still kept. */
+  readonly events: readonly ReceivedEvent[]
+}
+
+const timeoutMsDefault = 5_000
+/** What the system's clock waits at the most. */
+const timeoutMsMax = 2 ** 31 - 1
+
+/** Waits for what is expected of the events of a log. */
+export class Expectations {
+  readonly #log: EventLog
+  readonly #waits: Waits
+  readonly #clock: Clock
+
+  constructor(log: EventLog, waits: Waits, clock: Clock) {
+    this.#log = log
+    this.#waits = waits
+    this.#clock = clock
+  }
+
+  /**
+   * Resolves as soon as the expectation is decided, or its time ends; at the latest when the waits do.
+   *
+   * @throws MatchError where a text cannot be understood, SettingError where an option cannot be used,
+   * EvrouteError `expectation_unmet` where the events to be counted are not all kept any more
+   */
+  async judge(
+    expected: string | ExpectedBody,
+    options: ExpectOptions = {},
+  ): Promise<JudgedExpectation> {
+    const { expectation, after, timeoutMs } = checkRequest(expected, options)
+    const gone = this.#log.counts.received - this.#log.events.length
+    const isAllKept = gone <= after
+    // Whether too many came cannot be told.
+    if (!isAllKept && expectation.count.atMost < Infinity) throw notKept(expectation, gone)
+    const tracker = new ExpectationTracker<ReceivedEvent>(expectation, this.#clock.nowMs())
+    const judged = await this.#decided({ tracker, after, timeoutMs, signal: options.signal })
+    // Enough may have come before.
+    if (!isAllKept && judged.result.state === 'unmet') throw notKept(expectation, gone)
+    return judged
+  }
+
+  async #decided({ tracker, after, timeoutMs, signal }: Judgement): Promise<JudgedExpectation> {
+    const wait = this.#waits.begin()
+    const end = (): void => wait.abort()
+    let judged = undefined as JudgedExpectation | undefined
+    const observe = (event: ReceivedEvent): void => {
+      if (judged !== undefined || event.seq <= after) return
+      tracker.observe(event)
+      if (tracker.stateAt(this.#clock.nowMs()).kind === 'open') return
+      // What arrives before anybody wakes up no longer counts.
+      judged = this.#judged(tracker, [after, event.seq])
+      end()
+    }
+    this.#log.events.forEach(observe)
+    const endListening = this.#log.listen(observe)
+    signal?.addEventListener('abort', end)
+    if (signal?.aborted === true) end()
+    await this.#waits.endOf(wait, timeoutMs)
+    signal?.removeEventListener('abort', end)
+    endListening()
+    return judged ?? this.#judged(tracker, [after, Infinity])
+  }
+
+  #judged(
+    tracker: ExpectationTracker<ReceivedEvent>,
+    [after, last]: readonly [number, number],
+  ): JudgedExpectation {
+    const { expectation, deadlineMs } = tracker
+    const events = this.#log.events.filter(
+      (event) =>
+        event.seq > after &&
+        event.seq <= last &&
+        event.atMs <= deadlineMs &&
+        expectation.match.test(event),
+    )
+    return { result: expectationResult(tracker), events }
+  }
+}
+
+/** An expectation that is being judged. */
+interface Judgement {
+  readonly tracker: ExpectationTracker<ReceivedEvent>
+  readonly after: number
+  readonly timeoutMs: number | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+function checkRequest(
+  expected: string | ExpectedBody,
+  options: ExpectOptions,
+): Pick<Judgement, 'after' | 'timeoutMs'> & { readonly expectation: Expectation } {
+  const expectation = expectationFrom(expected, options)
+  const after = checkWholeNumber('after', options.after ?? 0, [0, Number.MAX_SAFE_INTEGER])
+  const timeoutMs = waitMs(options.timeoutMs ?? expectation.withinMs ?? timeoutMsDefault)
+  return { expectation, after, timeoutMs }
+}
+
+function notKept({ text }: Expectation, gone: number): EvrouteError {
+  return new EvrouteError({
+    code: 'expectation_unmet',
+    message: `Cannot count for ${text}: the first ${gone} requests are not kept any more`,
+    hint: 'Count those after a later one, ask before they arrive, or keep more of them.',
+  })
+}
+
+/** Undefined for a wait without a limit. */
+function waitMs(timeoutMs: number): number | undefined {
+  return timeoutMs === Infinity
+    ? undefined
+    : checkWholeNumber('timeoutMs', timeoutMs, [0, timeoutMsMax])
+}
+
+function expectationFrom(
+  expected: string | ExpectedBody,
+  { count }: Pick<ExpectOptions, 'count'>,
+): Expectation {
+  if (typeof expected !== 'string') return expectationOf(matchOf(expected), countRange(count))
+  if (count === undefined) return parseExpectation(expected)
+  throw new SettingError(
+    'count',
+    'Cannot use count with an expectation in words',
+    'Write it behind the match: x3, x1..5 or never.',
+  )
+}
+
+function countRange(count: ExpectOptions['count']): CountRange | undefined {
+  if (typeof count !== 'number') return count
+  checkWholeNumber('count', count, [0, Number.MAX_SAFE_INTEGER])
+  return { atLeast: count, atMost: count }
+}

@@ -1,0 +1,181 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { foreignSign } from '../http/index.ts'
+import { parseMatch, type ExpectationResult } from '../match/index.ts'
+import { EvrouteError, parseDuration, recordLine, SettingError } from '../model/index.ts'
+import type { EventLog } from './event-log.ts'
+import { eventRecord } from './event-record.ts'
+import type { Expectations, JudgedExpectation } from './expectations.ts'
+import type { ReceivedEvent } from './received-event.ts'
+
+/** What the paths of the API begin with. */
+export const apiPrefix = '/_evroute/'
+
+interface ApiAnswer {
+  readonly status: number
+  readonly body: object
+}
+
+/**
+ * What other languages ask a receiver, by GET:
+ *
+ * - `/_evroute/wait?match=<match or expectation>&after=<seq>&timeout=10s` waits until it is decided, 5 s
+ *   by default. 200 with the record of the event that decided it, and `expectation`; without the
+ *   event where none was expected. 408 `expectation_unmet` when the time ends, 409 as soon as too many
+ *   came, with the `nearest` event and the `difference`, or the `surplus` one
+ * - `/_evroute/events?match=<match>&after=<seq>`: the records of the events that are kept, as NDJSON
+ *
+ * 400 for what cannot be understood; 403 for what a web page may have sent, which must not read payloads.
+ */
+export class WaitApi {
+  readonly #log: EventLog
+  readonly #expectations: Expectations
+
+  constructor(log: EventLog, expectations: Expectations) {
+    this.#log = log
+    this.#expectations = expectations
+  }
+
+  /** Answers a request to a path of the API. */
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.setHeader('cache-control', 'no-store')
+    const foreign = foreignAnswer(request)
+    if (foreign !== undefined) {
+      sendJson(response, foreign)
+      return
+    }
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
+    try {
+      switch (pathname.slice(apiPrefix.length)) {
+        case 'wait':
+          sendJson(response, await this.#wait(searchParams, response))
+          return
+        case 'events':
+          await this.#sendEvents(searchParams, response)
+          return
+        default:
+          sendJson(response, refusal(404, 'not_found', 'There is nothing at this path'))
+      }
+    } catch (error) {
+      sendJson(response, answerOf(error))
+    }
+  }
+
+  async #wait(query: URLSearchParams, response: ServerResponse): Promise<ApiAnswer> {
+    const { match, after, timeout } = readQuery(query, ['match', 'after', 'timeout'])
+    if (match === undefined) throw new SettingError('match', 'Cannot wait without a match')
+    const gone = new AbortController()
+    response.once('close', () => gone.abort())
+    const judged = await this.#expectations.judge(match, {
+      after: readSeq(after),
+      timeoutMs: readTimeout(timeout),
+      signal: gone.signal,
+    })
+    return judgedAnswer(judged)
+  }
+
+  async #sendEvents(query: URLSearchParams, response: ServerResponse): Promise<void> {
+    const { match, after } = readQuery(query, ['match', 'after'])
+    const wanted = match === undefined ? undefined : parseMatch(match)
+    const afterSeq = readSeq(after) ?? 0
+    response.setHeader('content-type', 'application/x-ndjson')
+    for (const event of this.#log.events) {
+      if (event.seq <= afterSeq || wanted?.test(event) === false) continue
+      // Whoever went away drains nothing.
+      if (response.destroyed) return
+      if (!response.write(recordLine(eventRecord(event)))) await drained(response)
+    }
+    response.end()
+  }
+}
+
+async function drained(response: ServerResponse): Promise<void> {
+  const over = new AbortController()
+  const settled = ['drain', 'close'].map((name) => once(response, name, { signal: over.signal }))
+  await Promise.race(settled.map((each) => each.catch(() => undefined)))
+  over.abort()
+}
+
+function foreignAnswer({ headers }: IncomingMessage): ApiAnswer | undefined {
+  switch (foreignSign(headers)) {
+    case 'foreign_host':
+      return refusal(403, 'host_not_allowed', 'Ask by a loopback name or address')
+    case 'foreign_origin':
+      return refusal(403, 'origin_not_allowed', 'Web pages of another origin may not ask')
+    case undefined:
+      return undefined
+  }
+}
+
+function judgedAnswer({ result, events }: JudgedExpectation): ApiAnswer {
+  const { shortfall, ...expectation } = result
+  if (shortfall !== undefined) return unmetAnswer(result)
+  const event = events.at(-1)
+  const record = event === undefined ? { kind: 'expectation' } : eventRecord(event)
+  return { status: 200, body: { v: 1, ...record, expectation } }
+}
+
+function unmetAnswer({ shortfall, ...expectation }: ExpectationResult<ReceivedEvent>): ApiAnswer {
+  const message = `${expectation.text}: ${expectation.account}`
+  const error = { code: 'expectation_unmet', message, expectation }
+  if (shortfall?.reason === 'too_many') {
+    const body = { error: { ...error, surplus: recordOf(shortfall.surplus) } }
+    return { status: 409, body }
+  }
+  const { nearest, difference = [], lateMs = 0 } = shortfall ?? {}
+  const body = { error: { ...error, nearest: recordOf(nearest), difference, lateMs } }
+  return { status: 408, body }
+}
+
+function recordOf(event: ReceivedEvent | undefined): object | null {
+  return event === undefined ? null : { v: 1, ...eventRecord(event) }
+}
+
+function refusal(status: number, code: string, message: string): ApiAnswer {
+  return { status, body: { error: { code, message } } }
+}
+
+/** What was asked for and cannot be had; anything else is a failure of the receiver. */
+function answerOf(error: unknown): ApiAnswer {
+  if (!(error instanceof EvrouteError)) throw error
+  const { code, message, hint } = error
+  return {
+    status: error instanceof SettingError ? 400 : 409,
+    body: { error: { code, message, hint } },
+  }
+}
+
+function readQuery<Name extends string>(
+  query: URLSearchParams,
+  known: readonly Name[],
+): Readonly<Partial<Record<Name, string>>> {
+  const values: Partial<Record<Name, string>> = {}
+  for (const [name, value] of query) {
+    const found = known.find((each) => each === name)
+    if (found === undefined || values[found] !== undefined) {
+      const reason = found === undefined ? 'it is not known here' : 'it is there twice'
+      throw new SettingError(name, `Cannot use ${name}: ${reason}`, `Use ${known.join(', ')}.`)
+    }
+    values[found] = value
+  }
+  return values
+}
+
+function readSeq(text: string | undefined): number | undefined {
+  if (text === undefined || /^\d{1,15}$/.test(text)) return text === undefined ? text : Number(text)
+  throw new SettingError('after', 'Cannot use after: it is the seq of an event, such as 12')
+}
+
+function readTimeout(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const timeoutMs = parseDuration(text)
+  if (timeoutMs !== undefined) return timeoutMs
+  throw new SettingError('timeout', 'Cannot use timeout: it is written as 500ms, 10s or 2m')
+}
+
+function sendJson(response: ServerResponse, { status, body }: ApiAnswer): void {
+  if (response.destroyed || response.headersSent) return
+  response.statusCode = status
+  response.setHeader('content-type', 'application/json')
+  response.end(JSON.stringify(body))
+}
