@@ -1,6 +1,11 @@
 import { request } from 'undici'
 import { onTestFinished } from 'vitest'
-import { Receiver, type ReceivedEvent, type ReceiverOptions } from '../../src/receiver/index.ts'
+import {
+  Receiver,
+  type ReceivedEvent,
+  type ReceiverAddress,
+  type ReceiverOptions,
+} from '../../src/receiver/index.ts'
 import { signBody } from '../../src/webhook/index.ts'
 
 export { dial, readAll, WatchedClock } from '../http/raw-client.ts'
@@ -18,7 +23,7 @@ export interface Reply {
 /** A receiver that runs until the test ends. */
 export async function start(
   options: ReceiverOptions = {},
-): Promise<{ receiver: Receiver; url: string; port: number }> {
+): Promise<{ receiver: Receiver } & ReceiverAddress> {
   const receiver = new Receiver(options)
   onTestFinished(() => receiver.close())
   return { receiver, ...(await receiver.start()) }

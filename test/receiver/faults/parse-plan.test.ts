@@ -36,21 +36,71 @@ describe('a plan is read', () => {
 
 describe('a plan that cannot be read says where and what is accepted', () => {
   test.each([
-    ['', 1, 'an answer is missing', '  \n  ^'],
-    ['503,,200', 5, 'an answer is missing', '  503,,200\n      ^'],
-    ['503x3,20O', 7, 'this is no answer', '  503x3,20O\n        ^^^'],
-    ['199', 1, 'this is no answer', '  199\n  ^^^'],
-    ['600', 1, 'this is no answer', '  600\n  ^^^'],
-    ['503x', 1, 'this is no answer', '  503x\n  ^^^^'],
-    ['explodex2', 1, 'this is no answer', '  explodex2\n  ^^^^^^^'],
-    ['200, 503x0', 9, 'an answer cannot be given so many times', '  200, 503x0\n          ^^'],
-    ['503x1000001', 4, 'an answer cannot be given so many times', '     ^^^^^^^^'],
-    ['type=order:500', 6, 'this is no type of webhooks', '  type=order:500\n       ^^^^^'],
-    ['endpoint=0:500', 10, 'this is no endpoint', '  endpoint=0:500\n           ^'],
-    ['kind=track:500', 1, 'this does not say whom the plan is for', '  ^^^^^^^^^^'],
-    ['type=track:type=page:500', 12, 'this is the second type', '             ^^^^^^^^^'],
-    ['503,\u001b[2J', 5, 'this is no answer', '  503,\ufffd[2J\n      ^^^^'],
-  ])('%j', (text, character, problem, excerpt) => {
+    { text: '', character: 1, problem: 'an answer is missing', excerpt: '  \n  ^' },
+    {
+      text: '503,,200',
+      character: 5,
+      problem: 'an answer is missing',
+      excerpt: '  503,,200\n      ^',
+    },
+    {
+      text: '503x3,20O',
+      character: 7,
+      problem: 'this is no answer',
+      excerpt: '  503x3,20O\n        ^^^',
+    },
+    { text: '199', character: 1, problem: 'this is no answer', excerpt: '  199\n  ^^^' },
+    { text: '600', character: 1, problem: 'this is no answer', excerpt: '  600\n  ^^^' },
+    { text: '503x', character: 1, problem: 'this is no answer', excerpt: '  503x\n  ^^^^' },
+    {
+      text: 'explodex2',
+      character: 1,
+      problem: 'this is no answer',
+      excerpt: '  explodex2\n  ^^^^^^^',
+    },
+    {
+      text: '200, 503x0',
+      character: 9,
+      problem: 'an answer cannot be given so many times',
+      excerpt: '  200, 503x0\n          ^^',
+    },
+    {
+      text: '503x1000001',
+      character: 4,
+      problem: 'an answer cannot be given so many times',
+      excerpt: '     ^^^^^^^^',
+    },
+    {
+      text: 'type=order:500',
+      character: 6,
+      problem: 'this is no type of webhooks',
+      excerpt: '  type=order:500\n       ^^^^^',
+    },
+    {
+      text: 'endpoint=0:500',
+      character: 10,
+      problem: 'this is no endpoint',
+      excerpt: '  endpoint=0:500\n           ^',
+    },
+    {
+      text: 'kind=track:500',
+      character: 1,
+      problem: 'this does not say whom the plan is for',
+      excerpt: '  ^^^^^^^^^^',
+    },
+    {
+      text: 'type=track:type=page:500',
+      character: 12,
+      problem: 'this is the second type',
+      excerpt: '             ^^^^^^^^^',
+    },
+    {
+      text: '503,\u001b[2J',
+      character: 5,
+      problem: 'this is no answer',
+      excerpt: '  503,\ufffd[2J\n      ^^^^',
+    },
+  ])('$text', ({ text, character, problem, excerpt }) => {
     let thrown: unknown
     try {
       parsePlan(text)

@@ -110,13 +110,13 @@ describe('a share that fails', () => {
 
 describe('a path', () => {
   test.each([
-    ['/status/503', trackBody, 503, 'status 503'],
-    ['/status/404/hook?a=b', trackBody, 404, 'status 404'],
-    ['/status/200', trackBody, 200, null],
-    ['/status/503', '', 503, 'status 503'],
-    ['/status/503', 'nonsense', 503, 'status 503'],
-    ['/hook', trackBody, 200, null],
-  ])('%s is answered %j with %i', async (path, body, status, injected) => {
+    { path: '/status/503', body: trackBody, status: 503, injected: 'status 503' },
+    { path: '/status/404/hook?a=b', body: trackBody, status: 404, injected: 'status 404' },
+    { path: '/status/200', body: trackBody, status: 200, injected: null },
+    { path: '/status/503', body: '', status: 503, injected: 'status 503' },
+    { path: '/status/503', body: 'nonsense', status: 503, injected: 'status 503' },
+    { path: '/hook', body: trackBody, status: 200, injected: null },
+  ])('$path is answered $status, with $body', async ({ path, body, status, injected }) => {
     const { receiver, url } = await start()
     expect(await post(`${url}${path}`, body)).toMatchObject({ status })
     expect(receiver.events).toMatchObject([{ path, status, injected }])

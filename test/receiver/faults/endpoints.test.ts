@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { Receiver } from '../../../src/receiver/index.ts'
+import { post, start, trackBody } from '../requests.ts'
+
+describe('a receiver with several endpoints', () => {
+  test('has a port for each, and says of each event which one was asked', async () => {
+    const { receiver, url, urls, port } = await start({ endpoints: 5 })
+    expect(new Set(urls.map((each) => new URL(each).port)).size).toBe(5)
+    expect([url, port]).toEqual([urls[0], Number(new URL(urls[0]!).port)])
+    for (const each of urls.toReversed()) await post(each, trackBody)
+    expect(receiver.events.map(({ seq, endpoint }) => [seq, endpoint])).toEqual([
+      [1, 5],
+      [2, 4],
+      [3, 3],
+      [4, 2],
+      [5, 1],
+    ])
+  })
+
+  test('has one when nothing is said, which events do not name', async () => {
+    const { receiver, url, urls } = await start()
+    expect(urls).toEqual([url])
+    await post(url, trackBody)
+    expect(receiver.events[0]?.endpoint).toBeNull()
+  })
+
+  test('follows plans for one of them, and one plan for the others together', async () => {
+    const { urls } = await start({ endpoints: 3, respond: ['endpoint=2:503', '429,200'] })
+    const statuses: number[] = []
+    for (const each of [...urls, ...urls]) statuses.push((await post(each, trackBody)).status)
+    expect(statuses).toEqual([429, 503, 200, 200, 503, 200])
+  })
+
+  test('injects faults and ends them on each', async () => {
+    const { receiver, urls } = await start({
+      endpoints: 2,
+      tls: 'self-signed',
+      respond: ['endpoint=1:reset', 'endpoint=2:hang'],
+    })
+    expect(urls.every((each) => each.startsWith('https:'))).toBe(true)
+    const dispatcher = { rejectUnauthorized: false }
+    const { request } = await import('node:https')
+    const ask = (each: string): Promise<string | undefined> =>
+      new Promise((resolve) => {
+        const asking = request(each, { method: 'POST', ...dispatcher })
+        asking.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code))
+        asking.end(trackBody)
+      })
+    expect(await ask(urls[0]!)).toBe('ECONNRESET')
+    const arrived = receiver.waitFor(2)
+    const hanging = ask(urls[1]!)
+    await arrived
+    await receiver.close()
+    expect(await hanging).toBe('ECONNRESET')
+  })
+
+  test('has the ports behind the one that is given, and opens all or none', async () => {
+    const { port, free } = await neighbours()
+    const other = createServer().listen(port + 1, '127.0.0.1')
+    await once(other, 'listening')
+    const receiver = new Receiver({ port, endpoints: 2 })
+    onTestFinished(() => receiver.close())
+    await expect(receiver.start()).rejects.toThrow(expect.objectContaining({ code: 'port_in_use' }))
+    await free(port)
+    other.close()
+    await once(other, 'close')
+    const { urls } = await receiver.start()
+    expect(urls.map((each) => Number(new URL(each).port))).toEqual([port, port + 1])
+  })
+})
+
+/** A port of this machine that is free, and the one behind it. */
+async function neighbours(): Promise<{ port: number; free: (port: number) => Promise<void> }> {
+  const free = async (port: number): Promise<void> => {
+    const server = createServer().listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    server.close()
+    await once(server, 'close')
+  }
+  for (;;) {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    server.close()
+    await once(server, 'close')
+    const isFree = await free(port + 1).then(
+      () => true,
+      () => false,
+    )
+    if (isFree) return { port, free }
+  }
+}

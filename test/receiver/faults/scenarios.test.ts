@@ -1,0 +1,57 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { SettingError } from '../../../src/model/index.ts'
+import { Receiver, scenarioNamed, scenarios } from '../../../src/receiver/index.ts'
+import { VirtualClock } from '../../../src/runtime/index.ts'
+import { Pipeline } from '../../../src/service/index.ts'
+import { checkDestination } from '../../../src/webhook/index.ts'
+import { recordingRuntime, startMs } from '../../support/recording-runtime.ts'
+
+const shortDeadlineMs = 150
+
+describe('the specification’s table of errors', () => {
+  test.each(scenarios.map((scenario) => [scenario.name, scenario] as const))(
+    '%s',
+    async (_, { settings, webhooks, expected }) => {
+      const receiver = new Receiver(settings)
+      onTestFinished(() => receiver.close())
+      const { urls } = await receiver.start()
+      const told = recordingRuntime(new VirtualClock(startMs))
+      const destination = checkDestination({
+        id: 'crm',
+        sourceIds: ['website'],
+        endpoints: urls.map((url) => ({ url })),
+      })
+      const pipeline = new Pipeline({
+        destinations: [destination],
+        runtime: told.runtime,
+        deadlineMs: shortDeadlineMs,
+      })
+      onTestFinished(() => pipeline.close())
+      const batch = Array.from({ length: webhooks }, (_call, index) => ({
+        type: 'track',
+        userId: 'u_1',
+        event: 'Ping',
+        messageId: `m_${index + 1}`,
+      }))
+      await pipeline.intake.accept({ sourceId: 'website', calls: batch })
+      await pipeline.idle()
+      const [least, most] = expected.requests
+      for (const { messageId, state } of told.settled) {
+        const arrived = receiver.events.filter(({ body }) => body?.['messageId'] === messageId)
+        expect({ messageId, state }).toEqual({ messageId, state: expected.state })
+        expect(arrived.length).toBeGreaterThanOrEqual(least)
+        expect(arrived.length).toBeLessThanOrEqual(most)
+      }
+      expect(told.settled).toHaveLength(webhooks)
+      const errors = told.requests.map(({ error }) => error).filter((error) => error !== null)
+      expect(new Set(errors)).toEqual(new Set([expected.error]))
+    },
+  )
+
+  test('says which scenarios there are', () => {
+    expect(() => scenarioNamed('up-4h')).toThrow(SettingError)
+    expect(() => scenarioNamed('up-4h')).toThrow(
+      'timeout, 5xx-then-ok, down-4h, self-signed, any-succeeds, flaky',
+    )
+  })
+})
