@@ -36,11 +36,17 @@ export const exitCodes: {
 })
 
 /** The gravest first. */
-const precedence: readonly ExitCode[] = [1, 2, 7, 130, 4, 6, 5, 3, 0]
+const precedence: readonly number[] = [1, 2, 7, 130, 4, 6, 5, 3, 0] satisfies ExitCode[]
 
-/** The one code that stands for several. */
-export function gravest(codes: readonly ExitCode[]): ExitCode {
-  return precedence.find((code) => codes.includes(code)) ?? exitCodes.ok
+/** The one code that stands for several. One that is not ours, of a command that was run, goes before 5. */
+export function gravest<Code extends number>(codes: readonly Code[]): Code | 0 {
+  const [first] = codes.toSorted((one, other) => rank(one) - rank(other))
+  return first ?? exitCodes.ok
+}
+
+function rank(code: number): number {
+  const known = precedence.indexOf(code)
+  return known === -1 ? precedence.indexOf(exitCodes.expectationUnmet) - 0.5 : known
 }
 
 const codesOfErrors: Readonly<Record<ErrorCode, ExitCode>> = {

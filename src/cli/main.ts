@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CommanderError, type Command } from 'commander'
 import { EvrouteError } from '../model/index.ts'
-import { exitCodeOf, exitCodes, gravest, type ExitCode } from './exit-code.ts'
+import { exitCodeOf, exitCodes, gravest } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { writeError } from './output/error.ts'
 import { createProgram, epilogue } from './program.ts'
@@ -12,8 +12,10 @@ import { createProgram, epilogue } from './program.ts'
  * @param argv - the arguments after the program's name
  * @returns the code to exit with
  */
-export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
-  const look = { json: argv.includes('--json'), color: !argv.includes('--no-color') }
+export async function main(argv: readonly string[], io: Io): Promise<number> {
+  // What is behind -- is for the command that is run.
+  const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
+  const look = { json: own.includes('--json'), color: !own.includes('--no-color') }
   const code = await run(argv, io, (error) => writeError(io, error, look))
   // Streams tell in a later turn that they could not write.
   await nextTurn()
@@ -27,8 +29,8 @@ async function run(
   argv: readonly string[],
   io: Io,
   tell: (error: unknown) => void,
-): Promise<ExitCode> {
-  let ended: ExitCode = exitCodes.ok
+): Promise<number> {
+  let ended: number = exitCodes.ok
   const program = createProgram({ io, end: (code) => (ended = code) })
   try {
     if (argv.every((argument) => argument === '--no-color')) {

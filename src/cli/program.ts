@@ -10,6 +10,7 @@ import { addExplainCommand } from './commands/explain.ts'
 import { addInitCommand } from './commands/init.ts'
 import { addListenCommand } from './commands/listen.ts'
 import { addReplayCommand } from './commands/replay.ts'
+import { addRunCommand } from './commands/run.ts'
 import { addSendCommand } from './commands/send.ts'
 import { addServeCommand } from './commands/serve.ts'
 import { addSignCommand } from './commands/sign.ts'
@@ -20,6 +21,7 @@ const commands: readonly AddCommand[] = [
   addSendCommand,
   addListenCommand,
   addReplayCommand,
+  addRunCommand,
   addServeCommand,
   addInitCommand,
   addConfigCommand,

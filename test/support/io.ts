@@ -1,7 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { main } from '../../src/cli/index.ts'
-import type { ExitCode } from '../../src/cli/exit-code.ts'
 import type { Io, OutputStream, StopReason } from '../../src/cli/io.ts'
 
 /** One line of NDJSON, parsed. */
@@ -23,7 +22,7 @@ export interface RunSettings {
 
 /** A command that ended. */
 export interface Finished {
-  readonly code: ExitCode
+  readonly code: number
   readonly stdout: string
   readonly stderr: string
   /** The lines of stdout, parsed; asking for them fails where they are not NDJSON. */

@@ -13,7 +13,7 @@ export interface StageOptions {
 }
 
 /** A receiver, and in front of it a service where there is to be one; both on free ports. */
-export class Stage {
+export class Stage implements AsyncDisposable {
   /** Receives the webhooks; it keeps none. */
   readonly receiver: Receiver
   /** What the command finds in its environment. */
@@ -50,8 +50,8 @@ export class Stage {
     return (this.#service?.work.pending ?? 0) > 0
   }
 
-  /** Closes both ports. What was not delivered is gone. */
-  async close(): Promise<void> {
+  /** Closes both ports at the end of a block. What was not delivered is gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
     // First, so that it sends nothing to a receiver that is gone.
     await this.#service?.close()
     await this.receiver.close()

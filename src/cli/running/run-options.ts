@@ -1,0 +1,74 @@
+import { parseExpectation } from '../../match/index.ts'
+import { EvrouteError, SettingError } from '../../model/index.ts'
+import type { Io } from '../io.ts'
+import { readSecret } from '../secret.ts'
+import type { RunOptions } from './run.ts'
+
+/** The flags as commander hands them over. */
+export interface RunFlags {
+  /** `--expect` */
+  readonly expect?: readonly string[]
+  /** `--count` */
+  readonly count?: number
+  /** `--timeout` */
+  readonly timeout?: number
+  /** `--respond` */
+  readonly respond?: readonly string[]
+  /** `--secret` */
+  readonly secret?: string
+  /** `--serve` */
+  readonly serve?: boolean
+  /** `--save` */
+  readonly save?: string
+  /** `--scenario` */
+  readonly scenario?: string
+  /** `--json` */
+  readonly json?: boolean
+  /** `--quiet` */
+  readonly quiet?: boolean
+  /** `--verbose` */
+  readonly verbose?: boolean
+  /** `--no-color` */
+  readonly color: boolean
+}
+
+const timeoutMsDefault = 5_000
+
+/**
+ * Checks the flags, reads the secret and the expectations.
+ *
+ * @throws SettingError, MatchError, EvrouteError `invalid_usage` without a command
+ */
+export async function readRunOptions(
+  flags: RunFlags,
+  [program, ...args]: readonly string[],
+  io: Io,
+): Promise<RunOptions> {
+  if (program === undefined) {
+    throw new EvrouteError({
+      code: 'invalid_usage',
+      message: 'Cannot run nothing: the command is missing',
+      hint: 'Put it behind --, as in: evroute run -- npm test',
+    })
+  }
+  if (flags.json === true) {
+    throw new SettingError(
+      '--json',
+      'Cannot use --json together with a command: stdout is its own',
+      'Pass --save <file> for records of what arrives.',
+    )
+  }
+  return {
+    command: [program, ...args],
+    secret: await readSecret(flags.secret, io),
+    serve: flags.serve ?? false,
+    respond: flags.respond,
+    expectations: (flags.expect ?? []).map((text) => parseExpectation(text)),
+    count: flags.count,
+    timeoutMs: flags.timeout ?? timeoutMsDefault,
+    save: flags.save,
+    quiet: flags.quiet ?? false,
+    verbose: flags.verbose ?? false,
+    color: flags.color,
+  }
+}

@@ -1,0 +1,76 @@
+import { shortfallText, type ExpectationResult } from '../../match/index.ts'
+import { formatDuration } from '../../model/index.ts'
+import { SummaryMemory, type ReceivedCounts, type ReceivedEvent } from '../../receiver/index.ts'
+import type { Io } from '../io.ts'
+import { eventText } from '../listening/event-text.ts'
+import { formatCount } from '../output/numbers.ts'
+import { createStyle, wantsColor, type Style } from '../output/style.ts'
+
+/** What `run` tells. */
+export interface RunViewOptions {
+  /** Only what was expected and did not come. */
+  readonly quiet: boolean
+  /** A line for every request. */
+  readonly verbose: boolean
+  /** False with `--no-color`. */
+  readonly color: boolean
+}
+
+/** Tells of a run on stderr: stdout is the command's own. */
+export class RunView {
+  readonly #options: RunViewOptions
+  readonly #io: Io
+  readonly #style: Style
+  readonly #memory = new SummaryMemory()
+
+  constructor(options: RunViewOptions, io: Io) {
+    this.#options = options
+    this.#io = io
+    this.#style = createStyle(wantsColor(io, io.stderr, options.color))
+  }
+
+  /** Where the command finds what it runs beside; secrets are not shown. */
+  ready({ EVROUTE_URL, EVROUTE_ENDPOINT }: Readonly<Record<string, string>>): void {
+    if (this.#options.quiet) return
+    this.#tell(
+      `Receiver  ${EVROUTE_URL ?? ''}  ${this.#style.faint('EVROUTE_URL, EVROUTE_SECRET')}`,
+    )
+    if (EVROUTE_ENDPOINT === undefined) return
+    const names = this.#style.faint('EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY')
+    this.#tell(`Service   ${EVROUTE_ENDPOINT}  ${names}`)
+  }
+
+  /** A request arrived. */
+  event(event: ReceivedEvent): void {
+    if (!this.#options.verbose) return
+    const { columns } = this.#io.stderr
+    const [style, memory] = [this.#style, this.#memory]
+    this.#io.stderr.write(eventText(event, { style, memory, verbose: false, columns }))
+  }
+
+  /** The command has ended, and nothing more is waited for. */
+  summary(counts: ReceivedCounts, durationMs: number): void {
+    if (this.#options.quiet) return
+    const { wellFormed, malformed, valid } = counts
+    const parts = [`${formatCount(wellFormed)} ${wellFormed === 1 ? 'webhook' : 'webhooks'}`]
+    parts.push(`${formatCount(valid)} with a valid signature`)
+    if (malformed > 0) parts.push(`${formatCount(malformed)} malformed`)
+    this.#tell(`${parts.join(', ')} in ${formatDuration(durationMs)}`)
+  }
+
+  /** What became of what was expected. */
+  results(results: readonly ExpectationResult[]): void {
+    for (const { text, state, account, shortfall } of results) {
+      if (state === 'met') {
+        if (!this.#options.quiet) this.#tell(`${this.#style.good('✔')} ${text}: ${account}`)
+        continue
+      }
+      this.#tell(`${this.#style.bad('✖')} ${text}: ${account}`)
+      if (shortfall !== undefined) this.#tell(shortfallText(shortfall, this.#io.stderr.columns))
+    }
+  }
+
+  #tell(text: string): void {
+    this.#io.stderr.write(`${text}\n`)
+  }
+}

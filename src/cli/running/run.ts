@@ -1,0 +1,113 @@
+import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
+import { exitCodes } from '../exit-code.ts'
+import type { Io } from '../io.ts'
+import { Capture } from '../listening/capture.ts'
+import { Awaited, type AwaitedOptions } from './awaited.ts'
+import { Child } from './child.ts'
+import { RunView, type RunViewOptions } from './run-view.ts'
+import { Stage, type StageOptions } from './stage.ts'
+
+/** What `run` is asked to do, checked. */
+export interface RunOptions extends StageOptions, AwaitedOptions, RunViewOptions {
+  /** What is run: a program and its arguments. */
+  readonly command: readonly [program: string, ...args: string[]]
+  /** How long is waited for what is still to come once the command has ended, in milliseconds. */
+  readonly timeoutMs: number
+  /** Every request is appended to this file. */
+  readonly save: string | undefined
+}
+
+/** What a run is made of. */
+interface Run {
+  readonly options: RunOptions
+  readonly io: Io
+  readonly view: RunView
+  readonly stage: Stage
+  readonly awaited: Awaited
+}
+
+/** How often it is looked whether all has come. */
+const lookMs = 20
+/** Time without a request after which none is taken to be under way any more. */
+const quietMs = 100
+
+/**
+ * Runs a command beside a receiver, and a service where that is wanted, until it has ended and what it
+ * has sent is there. It leaves nothing behind, neither processes nor ports.
+ *
+ * @returns what the command ended with; where that is 0, whether all came that was expected
+ * @throws EvrouteError `invalid_usage` where the command cannot be run, `cannot_write_file` where
+ * `save` cannot be written
+ */
+export async function run(options: RunOptions, io: Io): Promise<number> {
+  const view = new RunView(options, io)
+  const capture = options.save === undefined ? undefined : await Capture.open(options.save)
+  try {
+    await using stage = await Stage.open(options)
+    const awaited = new Awaited(options, systemClock.nowMs())
+    stage.receiver.on('event', (event) => {
+      awaited.observe(event)
+      view.event(event)
+      return capture?.append(event)
+    })
+    return await runOn({ options, io, view, stage, awaited })
+  } finally {
+    await capture?.close()
+  }
+}
+
+async function runOn({ options, io, view, stage, awaited }: Run): Promise<number> {
+  const [program, ...args] = options.command
+  const { environment, receiver } = stage
+  const elapsedMs = stopwatch()
+  view.ready(environment)
+  const child = await Child.start({ program, args, env: { ...io.env, ...environment } })
+  const endPassing = passSignalsOn(child, io)
+  try {
+    const code = await child.ended
+    // A command that failed has told why; nothing that is missing is still to be expected.
+    if (code === 0) await untilAllCame({ options, io, stage, awaited })
+    if (code === 0 && io.interrupted.aborted) return exitCodes.interrupted
+    view.summary(receiver.counts, elapsedMs())
+    const results = awaited.results()
+    view.results(results)
+    const isMet = results.every(({ state }) => state === 'met')
+    return code === 0 && !isMet ? exitCodes.expectationUnmet : code
+  } finally {
+    endPassing()
+    await child.endLeftovers()
+  }
+}
+
+/** The command, and not only this process, is who a signal is for. */
+function passSignalsOn(child: Child, { interrupted, onHangUp }: Io): () => void {
+  const pass = (): void => child.signal(interrupted.reason as NodeJS.Signals)
+  if (interrupted.aborted) pass()
+  interrupted.addEventListener('abort', pass, { once: true })
+  const endHangUps = onHangUp?.(() => child.signal('SIGHUP'))
+  return () => {
+    interrupted.removeEventListener('abort', pass)
+    endHangUps?.()
+  }
+}
+
+/** Resolves when nothing is missing and nothing is under way, when the time is over, or on a signal. */
+async function untilAllCame({
+  options: { timeoutMs },
+  io: { interrupted },
+  stage,
+  awaited,
+}: Omit<Run, 'view'>): Promise<void> {
+  const waitedMs = stopwatch()
+  let quietForMs = stopwatch()
+  const endListening = stage.receiver.on('event', () => (quietForMs = stopwatch()))
+  const isOver = (): boolean => {
+    if (stage.isDelivering) return false
+    const state = awaited.stateAt(systemClock.nowMs())
+    return state === 'decided' || (state === 'satisfied' && quietForMs() >= quietMs)
+  }
+  while (!isOver() && !interrupted.aborted && waitedMs() < timeoutMs) {
+    await sleep(systemClock, lookMs, interrupted)
+  }
+  endListening()
+}
