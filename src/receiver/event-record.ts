@@ -18,10 +18,17 @@ export function eventRecord(event: ReceivedEvent): Readonly<Record<string, unkno
     endpoint: event.endpoint,
     status: event.status,
     injected: event.injected,
+    forward: forwardRecord(event),
     ms: event.durationMs,
     bytes: event.bytes,
     headers: event.headers,
     body: event.body,
     rawBase64: event.rawBody.toString('base64'),
   }
+}
+
+function forwardRecord({ forward }: ReceivedEvent): Readonly<Record<string, unknown>> | null {
+  if (forward === null) return null
+  const { url, status, durationMs, error } = forward
+  return { url, status, ms: durationMs, error }
 }

@@ -7,7 +7,6 @@ export {
   type Diagnosis,
   type MistakeCode,
   type NamedSecret,
-  type Secrets,
   type SnippetLanguage,
   type SuspectRequest,
 } from './diagnosis/index.ts'
@@ -32,6 +31,7 @@ export {
   type ScenarioSettings,
   type TlsKind,
 } from './faults/index.ts'
+export type { Forwarding, ForwardTarget } from './forward.ts'
 export type { MalformedCode } from './read-webhook.ts'
 export type {
   MalformedContent,

@@ -1,5 +1,6 @@
 import type { EventType, JsonObject } from '../model/index.ts'
 import type { Diagnosis } from './diagnosis/index.ts'
+import type { Forwarding } from './forward.ts'
 import type { MalformedCode } from './read-webhook.ts'
 import type { SignatureVerdict } from './signature.ts'
 
@@ -29,6 +30,8 @@ export interface ReceivedRequest {
   readonly status: number | null
   /** The fault that it was given, such as `reset` or `delay 6s, status 503`; null when none. */
   readonly injected: string | null
+  /** How forwarding it ended; null where it was not forwarded. */
+  readonly forward: Forwarding | null
   /** From the arrival of its head to its answer, in milliseconds. */
   readonly durationMs: number
 }

@@ -16,7 +16,8 @@ import {
   type GivenAnswer,
   type PlansInput,
 } from './faults/index.ts'
-import { inspectRequest } from './inspect-request.ts'
+import { answeredBy, Forwarder, type Forwarded } from './forward.ts'
+import { inspectRequest, type Inspection } from './inspect-request.ts'
 import type { ReceivedCounts, ReceivedEvent } from './received-event.ts'
 import { recordOf } from './record.ts'
 import { checkReceiverOptions, type ReceiverOptions, type ReceiverSettings } from './settings.ts'
@@ -64,6 +65,7 @@ const listenersGraceMs = 250
 export class Receiver implements AsyncDisposable {
   readonly #settings: ReceiverSettings
   readonly #injections: Injections
+  readonly #forwarder: Forwarder
   readonly #log: EventLog
   readonly #expectations: Expectations
   readonly #api: WaitApi
@@ -76,8 +78,9 @@ export class Receiver implements AsyncDisposable {
   /** @throws SettingError naming the option and what it accepts */
   constructor(options?: ReceiverOptions) {
     this.#settings = checkReceiverOptions(options)
-    const { eventsMax, runtime, injections, random } = this.#settings
+    const { eventsMax, runtime, injections, random, forwarding } = this.#settings
     this.#injections = new Injections(injections, random)
+    this.#forwarder = new Forwarder(forwarding, runtime.clock)
     this.#waits = new Waits(runtime.clock)
     this.#listenerWaits = new Waits(runtime.clock)
     this.#log = new EventLog(eventsMax, runtime.log, this.#listenerWaits)
@@ -235,8 +238,9 @@ export class Receiver implements AsyncDisposable {
     // Real time, as that of the requests.
     const timer = systemClock.schedule(listenersGraceMs, () => this.#listenerWaits.endAll())
     const endpoints = await this.#endpoints?.catch(() => undefined)
+    const forwarderClosed = this.#forwarder.close()
     await endpoints?.close()
-    await Promise.allSettled(this.#underWay)
+    await Promise.allSettled([...this.#underWay, forwarderClosed])
     timer.cancel()
   }
 
@@ -254,6 +258,8 @@ export class Receiver implements AsyncDisposable {
     const unanswered = { ...inspection, path: request.url ?? '', endpoint }
     const decision = decide(unanswered, this.#settings, this.#injections)
     await this.#delay(response, decision.delayMs)
+    const forwarded = await this.#forward({ request, inspection, decision })
+    const given = forwarded === undefined ? decision : answeredBy(forwarded, decision)
     // Recorded before the sender can see its answer, so that whoever waited for it finds the event.
     await this.#log.add(() => {
       const hungUp = response.destroyed
@@ -263,13 +269,23 @@ export class Receiver implements AsyncDisposable {
         request,
         inspection,
         endpoint: asked,
-        decision,
+        decision: given,
+        forwarding: forwarded?.forwarding ?? null,
         atMs,
         answeredAtMs,
         hungUp,
       })
     })
-    await this.#reply({ request, response, endpoint }, decision)
+    await this.#reply({ request, response, endpoint }, given)
+  }
+
+  /** Forwards what would be answered 2xx: what is refused, or fails as planned, is not forwarded. */
+  async #forward({ request, inspection, decision }: Received): Promise<Forwarded | undefined> {
+    const { reply } = decision
+    if (reply.kind === 'fault' || reply.answer.status >= 300) return undefined
+    const target = this.#forwarder.targetOf(inspection)
+    if (target === undefined) return undefined
+    return this.#forwarder.forward({ request, rawBody: inspection.rawBody }, target)
   }
 
   async #reply(arrival: Arrival, { reply }: Decision): Promise<void> {
@@ -302,6 +318,13 @@ export class Receiver implements AsyncDisposable {
     response.once('close', () => wait.abort())
     await this.#waits.endOf(wait, delayMs)
   }
+}
+
+/** A request that was read, and what it is to be given. */
+interface Received {
+  readonly request: IncomingMessage
+  readonly inspection: Inspection
+  readonly decision: Decision
 }
 
 /** A request that came to an endpoint, and where it is answered. */

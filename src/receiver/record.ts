@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { JsonObject } from '../model/index.ts'
 import type { Decision } from './answer.ts'
+import type { Forwarding } from './forward.ts'
 import { headersOf, type Inspection } from './inspect-request.ts'
 import type { MalformedContent, UnnumberedEvent, WebhookContent } from './received-event.ts'
 
@@ -14,6 +15,8 @@ export interface Exchange {
   readonly endpoint: number | null
   /** What it was given. */
   readonly decision: Pick<Decision, 'status' | 'injected' | 'problem'>
+  /** How forwarding it ended; null where it was not forwarded. */
+  readonly forwarding: Forwarding | null
   /** When its head arrived, in milliseconds since 1970. */
   readonly atMs: number
   /** When its answer was ready, in milliseconds since 1970. */
@@ -24,7 +27,7 @@ export interface Exchange {
 
 /** Everything that is kept of a request, but for its number. */
 export function recordOf(exchange: Exchange): UnnumberedEvent {
-  const { request, inspection, endpoint, decision, atMs, answeredAtMs } = exchange
+  const { request, inspection, endpoint, decision, forwarding, atMs, answeredAtMs } = exchange
   return {
     atMs,
     method: request.method ?? '',
@@ -39,6 +42,7 @@ export function recordOf(exchange: Exchange): UnnumberedEvent {
     endpoint,
     status: decision.status,
     injected: decision.injected,
+    forward: forwarding,
     durationMs: answeredAtMs - atMs,
   }
 }

@@ -1,4 +1,4 @@
-import { checkWholeNumber, SettingError, shortText } from '../model/index.ts'
+import { checkWholeNumber, limits, SettingError, shortText } from '../model/index.ts'
 import { createRuntime, type Runtime } from '../runtime/index.ts'
 
 import {
@@ -14,6 +14,7 @@ import {
   type PlansInput,
   type TlsKind,
 } from './faults/index.ts'
+import { checkForwardTargets, type ForwardingSettings, type ForwardTarget } from './forward.ts'
 
 /** What a receiver is made of; all of it may be left out. */
 export interface ReceiverOptions {
@@ -40,6 +41,13 @@ export interface ReceiverOptions {
   readonly failShare?: number | undefined
   /** How those fail: a fault instead of 500. Without a share every well-formed webhook does. */
   readonly fault?: Fault | undefined
+  /**
+   * Where webhooks are forwarded to that would be answered 2xx; their senders get the status of the target.
+   * Nowhere by default.
+   */
+  readonly forwardTo?: readonly ForwardTarget[] | undefined
+  /** Time that a target has to answer, in milliseconds; 0 for as long as it takes; default 5 s. */
+  readonly forwardTimeoutMs?: number | undefined
   /** Makes chance repeat itself: a whole number. */
   readonly seed?: number | undefined
   /** How many received events stay in memory, at most 100,000; default 1,000. */
@@ -64,6 +72,8 @@ export interface ReceiverSettings {
   readonly strict: boolean
   /** What is injected into its answers. */
   readonly injections: InjectionSettings
+  /** Where webhooks are forwarded to, and how long that may take. */
+  readonly forwarding: ForwardingSettings
   /** Chance: a number from 0 up to, but not including, 1. */
   readonly random: () => number
   /** How many received events stay in memory. */
@@ -95,6 +105,7 @@ export function checkReceiverOptions(options: ReceiverOptions = {}): ReceiverSet
     secret: options.secret,
     strict: options.strict ?? false,
     injections: checkInjections(options, endpoints),
+    forwarding: checkForwarding(options),
     random: seed === undefined ? runtime.random : seededRandom(seed),
     eventsMax: options.eventsMax ?? eventsMaxDefault,
     runtime,
@@ -115,6 +126,14 @@ function checkInjections(options: ReceiverOptions, endpoints: number): Injection
     failShare: checkFailShare(options),
     failure: fault ?? 500,
   })
+}
+
+function checkForwarding({
+  forwardTo = [],
+  forwardTimeoutMs: timeoutMs = limits.endpointDeadlineMs,
+}: ReceiverOptions): ForwardingSettings {
+  checkWholeNumber('forwardTimeoutMs', timeoutMs, [0, delayMsMax])
+  return Object.freeze({ targets: Object.freeze(checkForwardTargets(forwardTo)), timeoutMs })
 }
 
 function checkFailShare({ respond, fault, failShare }: ReceiverOptions): number {

@@ -23,6 +23,7 @@ const request: UnnumberedEvent = {
   endpoint: null,
   status: 200,
   injected: null,
+  forward: null,
   durationMs: 1,
 }
 

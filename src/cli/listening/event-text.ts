@@ -11,6 +11,7 @@ import {
 } from '../../receiver/index.ts'
 import type { Style } from '../output/style.ts'
 import { formatTimeOfDay } from '../output/time.ts'
+import { forwardLines } from './forward-text.ts'
 import { payloadText } from './payload-text.ts'
 
 /** How a received request is shown to a person. */
@@ -68,6 +69,7 @@ const looks: Readonly<Record<SummaryRole, keyof Style>> = {
 export function eventText(event: ReceivedEvent, view: EventView): string {
   const lines = [mainLine(event, view)]
   if (event.reason !== null) lines.push(reasonLine(event, view.style))
+  lines.push(...forwardLines(event.forward).map((line) => `  ${view.style.bad(`└ ${line}`)}`))
   if (view.verbose) {
     const parts = [payloadText(event, view.style), ...handlerParts(event, view.style)]
     lines.push(...parts.map((part) => `${part.replace(/^/gm, payloadIndent)}\n`))

@@ -41,6 +41,7 @@ export class EventProgram {
   #left = 0
   #idle = (): void => undefined
   #closed = false
+  #closing: Promise<void> | undefined
 
   constructor(options: EventProgramOptions) {
     this.#options = options
@@ -48,7 +49,8 @@ export class EventProgram {
 
   /** Runs the program for an event, as soon as fewer than {@link runsMax} run. */
   run(seq: number, line: string): void {
-    if (this.#closed || this.#waitingCharacters + line.length > waitingCharactersMax) {
+    if (this.#closed) return
+    if (this.#waitingCharacters + line.length > waitingCharactersMax) {
       this.#leave()
       return
     }
@@ -59,9 +61,15 @@ export class EventProgram {
 
   /**
    * Gives what runs and what waits 5 s to come to its end, or none where `stop` aborts; then ends it, with
-   * all that the program has started. Resolves once nothing runs any more.
+   * all that the program has started. Resolves once nothing runs any more. Called again it waits for the
+   * same end.
    */
-  async close(stop: AbortSignal): Promise<void> {
+  close(stop: AbortSignal): Promise<void> {
+    this.#closing ??= this.#close(stop)
+    return this.#closing
+  }
+
+  async #close(stop: AbortSignal): Promise<void> {
     await this.#untilIdle({ stop, timeoutMs: finishMs })
     this.#closed = true
     this.#left += this.#waiting.length

@@ -59,6 +59,7 @@ describe('listen --json', () => {
         endpoint: null,
         status: 200,
         injected: null,
+        forward: null,
         ms: expect.any(Number) as number,
         bytes: track.length,
         headers: expect.objectContaining({ 'x-signature': signBody(track, 'k') }) as object,

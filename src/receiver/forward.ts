@@ -1,0 +1,199 @@
+import type { IncomingMessage } from 'node:http'
+import { Agent, request } from 'undici'
+import {
+  checkUrl,
+  headerValue,
+  passedOnHeaders,
+  readAnswer,
+  type AnswerLimits,
+  type Header,
+} from '../http/index.ts'
+import { endpointName, limits, SettingError, shortText, type EventType } from '../model/index.ts'
+import type { Clock } from '../runtime/index.ts'
+import { failureOutcome, judge } from '../webhook/index.ts'
+import { accepted, refusal, type Answer, type Decision, type Findings } from './answer.ts'
+
+/** Where webhooks are forwarded to. */
+export interface ForwardTarget {
+  /** The only type that it takes; null for all that no other target takes. */
+  readonly type: EventType | null
+  /** The full URL, http or https. */
+  readonly url: string
+}
+
+/** How forwarding a request ended. */
+export interface Forwarding {
+  /** Where it was forwarded to. */
+  readonly url: string
+  /** The status of the target's answer; null when there was none. */
+  readonly status: number | null
+  /** From the request to its answer, in milliseconds. */
+  readonly durationMs: number
+  /**
+   * Why there was no answer: `timeout`, `interrupted` by the end of the receiver, or what the system
+   * calls the failure, such as `ECONNREFUSED`; null when there was one.
+   */
+  readonly error: string | null
+  /** The first line of an answer that is not 2xx, safe to print; empty where there is nothing to show. */
+  readonly answerLine: string
+}
+
+/** How forwarding a request ended, and what its sender is answered. */
+export interface Forwarded {
+  readonly forwarding: Forwarding
+  readonly answer: Answer
+}
+
+/** A request that arrived, with its body. */
+export interface ForwardedRequest {
+  readonly request: IncomingMessage
+  readonly rawBody: Buffer
+}
+
+/** Where webhooks are forwarded to, checked. */
+export interface ForwardingSettings {
+  /** At most one for each type, and one for the rest. */
+  readonly targets: readonly ForwardTarget[]
+  /** Time for connect, headers and body together, in milliseconds; 0 for as long as it takes. */
+  readonly timeoutMs: number
+}
+
+const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 1024 }
+const answerLineCharactersMax = 200
+
+/** Sends requests on to an application, byte for byte, each over a connection of its own. */
+export class Forwarder {
+  readonly #targets: readonly ForwardTarget[]
+  readonly #timeoutMs: number
+  readonly #clock: Clock
+  // An application under development restarts often: a connection that is kept may be dead.
+  readonly #agent = new Agent({ pipelining: 0, headersTimeout: 0, bodyTimeout: 0 })
+  readonly #underWay = new Set<AbortController>()
+  #closed = false
+
+  /** @param clock - tells the time, and when it is over */
+  constructor({ targets, timeoutMs }: ForwardingSettings, clock: Clock) {
+    this.#targets = targets
+    this.#timeoutMs = timeoutMs
+    this.#clock = clock
+  }
+
+  /** The target that takes a request: that of its type, else that of the rest; undefined for none. */
+  targetOf({ content }: Pick<Findings, 'content'>): ForwardTarget | undefined {
+    const found = content.kind === 'webhook' ? content.type : null
+    return (
+      this.#targets.find(({ type }) => type === found) ??
+      this.#targets.find(({ type }) => type === null)
+    )
+  }
+
+  /** Posts a request to a target with its bytes and headers; redirects are not followed. Never rejects. */
+  async forward(received: ForwardedRequest, { url }: ForwardTarget): Promise<Forwarded> {
+    const startedAtMs = this.#clock.nowMs()
+    const end = this.#begin()
+    const timer = this.#endAfter(this.#timeoutMs, end)
+    const durationMs = (): number => this.#clock.nowMs() - startedAtMs
+    try {
+      const response = await request(url, {
+        method: 'POST',
+        headers: headersOf(received.request),
+        body: received.rawBody,
+        signal: end.signal,
+        dispatcher: this.#agent,
+      })
+      // Without a limit the answer could drip for ever, although its status is there.
+      const rest = this.#timeoutMs === 0 ? this.#endAfter(limits.endpointDeadlineMs, end) : timer
+      const { text } = await readAnswer(response.body, answerLimits)
+      rest?.cancel()
+      const { statusCode: status } = response
+      const answerLine = isSuccess(status) ? '' : firstLine(text)
+      const forwarding = { url, status, durationMs: durationMs(), error: null, answerLine }
+      return answered(forwarding, status, headerValue(response.headers['retry-after']))
+    } catch (error) {
+      const code = this.#failureCode(error, end.signal)
+      return failed({ url, status: null, durationMs: durationMs(), error: code, answerLine: '' })
+    } finally {
+      timer?.cancel()
+      this.#underWay.delete(end)
+    }
+  }
+
+  /** Cuts off what is under way, and what begins later. */
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const end of this.#underWay) end.abort()
+    await this.#agent.destroy()
+  }
+
+  #begin(): AbortController {
+    const end = new AbortController()
+    if (this.#closed) end.abort()
+    this.#underWay.add(end)
+    return end
+  }
+
+  #endAfter(delayMs: number, end: AbortController): { cancel(): void } | undefined {
+    return delayMs === 0 ? undefined : this.#clock.schedule(delayMs, () => end.abort())
+  }
+
+  #failureCode(error: unknown, { aborted }: AbortSignal): string {
+    if (this.#closed) return 'interrupted'
+    if (aborted) return 'timeout'
+    return judge(failureOutcome(error)).error ?? 'connection_failed'
+  }
+}
+
+/**
+ * Checks where to forward to.
+ *
+ * @returns the same targets with their URLs as they are requested
+ * @throws SettingError for a URL that cannot be requested, or two targets for the same webhooks
+ */
+export function checkForwardTargets(targets: readonly ForwardTarget[]): readonly ForwardTarget[] {
+  for (const [index, { type }] of targets.entries()) {
+    if (targets.findIndex((other) => other.type === type) === index) continue
+    throw new SettingError(
+      'forwardTo',
+      `Cannot forward ${type ?? 'the same webhooks'} to two URLs: the status of one is passed on`,
+      'Give one URL without a type, and one for each type that goes elsewhere: track=https://...',
+    )
+  }
+  return targets.map(({ type, url }) => ({ type, url: checkUrl('forwardTo', url) }))
+}
+
+/** What a request is given once it was forwarded. */
+export function answeredBy({ answer }: Forwarded, decision: Decision): Decision {
+  return { ...decision, reply: { kind: 'answer', answer }, status: answer.status }
+}
+
+/** All but those of the connection, as they were spelled and as often as they came. */
+function headersOf({ rawHeaders }: IncomingMessage): string[] {
+  const headers: Header[] = []
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    headers.push([rawHeaders[at] ?? '', rawHeaders[at + 1] ?? ''])
+  }
+  return passedOnHeaders(headers).flat()
+}
+
+function answered(forwarding: Forwarding, status: number, retryAfter?: string): Forwarded {
+  if (isSuccess(status)) return { forwarding, answer: accepted(status) }
+  const message = `${endpointName(forwarding.url)} answered ${status}`
+  const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
+  return { forwarding, answer: { ...refusal(status, 'forwarded_status', message), headers } }
+}
+
+function failed(forwarding: Forwarding): Forwarded {
+  const { url, error } = forwarding
+  const status = error === 'timeout' ? 504 : 502
+  const message = `Cannot forward to ${endpointName(url)}: ${error ?? ''}`
+  return { forwarding, answer: refusal(status, 'forward_failed', message) }
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300
+}
+
+function firstLine(text: string): string {
+  const line = text.split(/[\r\n]+/).find((each) => each.trim() !== '') ?? ''
+  return shortText(line.trim(), answerLineCharactersMax)
+}

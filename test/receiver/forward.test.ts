@@ -1,0 +1,219 @@
+import { describe, expect, test } from 'vitest'
+import type { ForwardTarget, ReceiverOptions } from '../../src/receiver/index.ts'
+import { createRuntime } from '../../src/runtime/index.ts'
+import { makeCertificate } from '../support/certificates.ts'
+import { TestEndpoint, unreachableUrl, type Plan } from '../support/endpoint.ts'
+import { gate } from '../support/gate.ts'
+import { dial, post, rawPost, readAll, signed, start, trackBody, WatchedClock } from './requests.ts'
+
+const to = (url: string): readonly ForwardTarget[] => [{ type: null, url }]
+
+/** A receiver that forwards everything to an endpoint. */
+async function forwarding(plan: Plan = 200, options: ReceiverOptions = {}) {
+  const endpoint = await TestEndpoint.start(plan)
+  return { endpoint, ...(await start({ forwardTo: to(endpoint.url), ...options })) }
+}
+
+describe('forwarding', () => {
+  test('passes bytes and headers on as they came, but for those of the connection', async () => {
+    const { endpoint, port } = await forwarding()
+    const body = '{"type":"track", "event":"\u00e9",\n"big":12345678901234567890 }'
+    const headers = [
+      'X-Team: a',
+      'x-team: b',
+      'X-Latin: caf\u00e9',
+      'Keep-Alive: 5',
+      'TE: trailers',
+    ]
+    const socket = await dial(port)
+    socket.write(rawPost('/in?x=1', body, headers))
+    expect(await readAll(socket)).toContain(' 200 OK')
+    const [request] = endpoint.requests
+    expect(request!.body.toString('utf8')).toBe(body)
+    expect(request!.path).toBe('/hook')
+    const { rawHeaders } = request!
+    const pairs = rawHeaders.flatMap((name, at) =>
+      at % 2 === 0 ? [[name, rawHeaders[at + 1]]] : [],
+    )
+    expect(pairs).toEqual(
+      expect.arrayContaining([
+        ['X-Team', 'a'],
+        ['x-team', 'b'],
+        ['X-Latin', Buffer.from('caf\u00e9').toString('latin1')],
+      ]),
+    )
+    expect(request!.headers).toMatchObject({ host: new URL(endpoint.url).host })
+    expect(request!.headers).not.toHaveProperty('keep-alive')
+    expect(request!.headers).not.toHaveProperty('te')
+  })
+
+  test('passes the status and Retry-After back, and keeps the first line of an answer that is not 2xx', async () => {
+    const { receiver, url } = await forwarding([
+      { status: 201, body: 'all well' },
+      {
+        status: 503,
+        headers: { 'retry-after': '7' },
+        body: '\r\n  \u001b[31mNo\u0000 room\u001b[0m\nmore',
+      },
+      { status: 302, headers: { location: '/elsewhere' } },
+    ])
+    expect(await post(url, trackBody)).toMatchObject({ status: 201, body: { ok: true } })
+    const refused = await post(url, trackBody)
+    expect(refused).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '7' },
+      body: { error: { code: 'forwarded_status' } },
+    })
+    expect((await post(url, trackBody)).status).toBe(302)
+    const base = { durationMs: expect.any(Number) as number, error: null }
+    expect(receiver.events.map(({ status, forward }) => [status, forward])).toMatchObject([
+      [201, { ...base, status: 201, answerLine: '' }],
+      [503, { ...base, status: 503, answerLine: 'No room' }],
+      [302, { ...base, status: 302, answerLine: '' }],
+    ])
+  })
+
+  test('sends a type to its target and the rest to the one without a type', async () => {
+    const [tracks, rest] = [await TestEndpoint.start(), await TestEndpoint.start()]
+    const typed: ForwardTarget = { type: 'track', url: tracks.url }
+    const both = await start({ forwardTo: [...to(rest.url), typed] })
+    await post(both.url, trackBody)
+    await post(both.url, '{"type":"page"}')
+    expect(tracks.bodies).toMatchObject([{ type: 'track' }])
+    expect(rest.bodies).toMatchObject([{ type: 'page' }])
+    const one = await start({ forwardTo: [typed] })
+    expect((await post(one.url, '{"type":"page"}')).status).toBe(200)
+    expect(one.receiver.events).toMatchObject([{ forward: null }])
+    expect(tracks.requests).toHaveLength(1)
+  })
+
+  test('does not forward what it refuses, nor what is to fail', async () => {
+    const { endpoint, receiver, url } = await forwarding(200, {
+      secret: 'not-a-real-secret',
+      strict: true,
+      respond: '503,200',
+    })
+    expect((await post(url, trackBody)).status).toBe(401)
+    expect((await post(url, '{', signed('{'))).status).toBe(400)
+    expect((await post(url, trackBody, signed(trackBody))).status).toBe(503)
+    expect(endpoint.requests).toHaveLength(0)
+    expect((await post(`${url}/status/500`, trackBody, signed(trackBody))).status).toBe(500)
+    expect(endpoint.requests).toHaveLength(0)
+    expect((await post(url, trackBody, signed(trackBody))).status).toBe(200)
+    expect(endpoint.requests).toHaveLength(1)
+    expect(receiver.events.map(({ forward }) => forward !== null)).toEqual([
+      ...[false, false, false, false],
+      true,
+    ])
+  })
+
+  test.each([
+    ['is not there', undefined, 'ECONNREFUSED'],
+    ['closes the connection', 'hang-up', 'connection_closed'],
+    ['resets it', 'reset', 'ECONNRESET'],
+    ['talks nonsense', 'malformed', 'malformed_answer'],
+  ] as const)('answers 502 when the target %s, and goes on', async (_, plan, error) => {
+    const url = plan === undefined ? await unreachableUrl() : (await TestEndpoint.start(plan)).url
+    const receiving = await start({ forwardTo: to(url) })
+    const answers = [await post(receiving.url, trackBody), await post(receiving.url, trackBody)]
+    for (const answer of answers) {
+      expect(answer).toMatchObject({ status: 502, body: { error: { code: 'forward_failed' } } })
+      expect(JSON.stringify(answer.body)).toContain(`Cannot forward to ${url}: ${error}`)
+    }
+    expect(receiving.receiver.events).toMatchObject([
+      { status: 502, forward: { url, status: null, error } },
+      { status: 502, forward: { url, status: null, error } },
+    ])
+  })
+
+  test('tells a certificate that is not trusted', async () => {
+    const endpoint = await TestEndpoint.start(200, await makeCertificate())
+    const { url } = await start({ forwardTo: to(endpoint.url) })
+    expect(JSON.stringify(await post(url, trackBody))).toContain('DEPTH_ZERO_SELF_SIGNED_CERT')
+  })
+
+  test('takes the status of an answer that is cut or never ends', async () => {
+    const { url } = await forwarding(['cut', 'endless', 200])
+    expect((await post(url, trackBody)).status).toBe(200)
+    expect((await post(url, trackBody)).status).toBe(200)
+    expect((await post(url, trackBody)).status).toBe(200)
+  })
+
+  test('uses no connection twice: an application that restarts leaves dead ones', async () => {
+    const { endpoint, url } = await forwarding()
+    await post(url, trackBody)
+    await post(url, trackBody)
+    expect(endpoint.connections).toBe(2)
+  })
+})
+
+describe('the time that a target has', () => {
+  async function timed(plan: Plan, options: ReceiverOptions = {}) {
+    const clock = new WatchedClock(0)
+    return { clock, ...(await forwarding(plan, { runtime: createRuntime({ clock }), ...options })) }
+  }
+
+  test('is 5 s, after which it is a timeout', async () => {
+    const { clock, endpoint, receiver, url } = await timed('hang')
+    const answer = post(url, trackBody)
+    await endpoint.received(1)
+    await clock.advance(5_000)
+    expect(await answer).toMatchObject({ status: 504, body: { error: { code: 'forward_failed' } } })
+    expect(receiver.events).toMatchObject([
+      { status: 504, forward: { status: null, error: 'timeout', durationMs: 5_000 } },
+    ])
+  })
+
+  test('has no end with 0', async () => {
+    const answered = gate()
+    const plan = { status: 200, after: answered.opened }
+    const { clock, endpoint, receiver, url } = await timed(plan, { forwardTimeoutMs: 0 })
+    const answer = post(url, trackBody)
+    await endpoint.received(1)
+    await clock.advance(60 * 60 * 1_000)
+    answered.open()
+    expect((await answer).status).toBe(200)
+    expect(receiver.events).toMatchObject([{ forward: { status: 200, durationMs: 3_600_000 } }])
+  })
+
+  test('is 5 s for the rest of an answer whose status is there, also with 0', async () => {
+    const { clock, url } = await timed('drip', { forwardTimeoutMs: 0 })
+    const scheduled = clock.scheduled(5_000)
+    const answer = post(url, trackBody)
+    await scheduled
+    await clock.advance(5_000)
+    expect((await answer).status).toBe(200)
+  })
+
+  test('ends when the receiver closes', async () => {
+    const { endpoint, receiver, url } = await timed('hang', { forwardTimeoutMs: 0 })
+    const answer = post(url, trackBody)
+    await endpoint.received(1)
+    await receiver.close()
+    expect((await answer).status).toBe(502)
+    expect(receiver.events).toMatchObject([{ forward: { error: 'interrupted' } }])
+  })
+})
+
+describe('where to forward to', () => {
+  const url = 'http://127.0.0.1:3000/hook'
+
+  test.each([
+    [to('localhost:3000'), 'not a full http or https URL'],
+    [to('http://user:pw@127.0.0.1/'), 'carries a user name or password'],
+    [[...to(url), ...to(url)], 'Cannot forward the same webhooks to two URLs'],
+    [
+      [
+        { type: 'track', url },
+        { type: 'track', url },
+      ],
+      'Cannot forward track to two URLs',
+    ],
+  ] as const)('is refused: %j', async (forwardTo, message) => {
+    await expect(start({ forwardTo })).rejects.toThrow(message)
+  })
+
+  test.each([-1, 0.5, 3_600_001])('%d ms are no time for it', async (forwardTimeoutMs) => {
+    await expect(start({ forwardTimeoutMs })).rejects.toThrow('forwardTimeoutMs')
+  })
+})
