@@ -33,10 +33,9 @@ const decodedFix = 'Use the characters of the secret as they stand, as UTF-8, fo
 
 /** The mistakes that can be made with a secret, likely ones first. */
 export function keyRecipes({ secret, otherSecrets = [] }: Secrets): readonly KeyRecipe[] {
-  const others = otherSecrets.filter((other) => other.secret !== secret).slice(0, otherSecretsMax)
   return [
     ...withoutSurroundings(secret),
-    ...others.map(otherSecret),
+    ...otherSecrets.slice(0, otherSecretsMax).map(otherSecret),
     ...withSurroundings(secret),
     ...decoded(secret),
   ]

@@ -14,7 +14,7 @@ export interface SuspectRequest {
 }
 
 /** Larger bodies are not decoded and written in other ways: it takes longer than anybody waits. */
-export const rewrittenBytesMax: number = limits.webhookBytesMax / 4
+const rewrittenBytesMax = limits.webhookBytesMax / 4
 
 /** A suspect's body as text and as JSON, read once and only where something asks for it. */
 export class SuspectBody {

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { diagnose, type NamedSecret, type SuspectRequest } from '../../../src/receiver/index.ts'
 import { Diagnostician } from '../../../src/receiver/diagnosis/diagnostician.ts'
@@ -58,6 +59,11 @@ describe('the secret of another', () => {
 test('what fits has no diagnosis, and where headers are not known a missing one has none', () => {
   expect(diagnose({ body, signature: sign(body), secret })).toBeUndefined()
   expect(diagnose({ body, signature: undefined, secret })).toBeUndefined()
+})
+
+test('compressed bytes are tried where headers are not known', () => {
+  const signature = createHmac('sha1', secret).update(gzipSync(body)).digest('hex')
+  expect(diagnose({ body, signature, secret })).toMatchObject({ mistake: 'inflated' })
 })
 
 describe('what a diagnosis may cost', () => {

@@ -70,6 +70,12 @@ const looks: readonly Row[] = [
     mistake: 'base64url',
     message: /base64url instead/,
   },
+  {
+    given: 'base64 without its padding',
+    request: { body: 'a', signature: hmac('a').toString('base64').replace('=', '') },
+    mistake: 'base64url',
+    message: /base64url instead/,
+  },
   ...['sha1=', 'v1,', 't=1767225600,v1=', 'HMAC: '].map((prefix) => ({
     given: `the prefix ${prefix}`,
     request: { body: compact, signature: `${prefix}${sign(compact)}` },
@@ -364,15 +370,29 @@ test.each(rows)('$given is $mistake', async ({ request, mistake, message }) => {
   expect(JSON.stringify(diagnosis)).not.toMatch(/[0-9a-f]{40}/)
 })
 
-test.each([
-  ['a signature with an unknown secret', compact, sign(compact, 'an-unknown-secret')],
-  ['a signature that is none', compact, 'certainly no signature'],
-  ['a signature of a length that no digest has', compact, 'abcd'],
-  ['a body that is no JSON', '{"a":', sign('other bytes')],
-  ['JSON that is too deep to be written again', '['.repeat(20_000) + ']'.repeat(20_000), sign('x')],
-  ['gzip that is none', Buffer.from([0x1f, 0x8b, 0x00]), sign('other bytes')],
-])('%s has no diagnosis', async (_given, body, signature) => {
-  const event = await receive({ body, signature })
+const noMistakes: readonly (WrongRequest & { readonly given: string })[] = [
+  { given: 'an unknown secret', ...signedWith('an-unknown-secret') },
+  { given: 'no digest', body: compact, signature: 'certainly no signature' },
+  { given: 'a length that no digest has', body: compact, signature: 'abcd' },
+  { given: 'a body that is no JSON', ...signedInstead('{"a":', 'other bytes') },
+  {
+    given: 'JSON that is too deep to be written again',
+    ...signedInstead('['.repeat(20_000) + ']'.repeat(20_000), 'other bytes'),
+  },
+  { given: 'gzip that is none', ...signedInstead(Buffer.from([0x1f, 0x8b, 0]), 'other bytes') },
+  {
+    given: 'a compressed body that says so',
+    ...signedInstead(gzipSync(compact), 'other bytes'),
+    headers: { 'content-encoding': 'gzip' },
+  },
+  {
+    given: 'compressed bytes where nothing was ever compressed',
+    ...signedInstead(compact, gzipSync(compact)),
+  },
+]
+
+test.each(noMistakes)('$given has no diagnosis', async (request) => {
+  const event = await receive(request)
   expect(event).toMatchObject({ signature: 'invalid', diagnosis: null })
   expect(event.reason).toContain('X-Signature')
 })
