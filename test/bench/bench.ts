@@ -1,10 +1,12 @@
 // Measures what is claimed: `npm run bench -- <name>`, or all of them without a name.
 import { benchBacklog } from './backlog.ts'
 import { benchIsolation } from './isolation.ts'
+import { benchReceiver } from './receiver-throughput.ts'
 
 const benches: Readonly<Record<string, () => Promise<string>>> = {
   isolation: benchIsolation,
   backlog: benchBacklog,
+  receiver: benchReceiver,
 }
 
 const [name] = process.argv.slice(2)
