@@ -1,4 +1,6 @@
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
+import { ProcessTerminal } from './terminal/process-terminal.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 /** A stream that a command writes to. */
 export interface OutputStream {
@@ -31,6 +33,8 @@ export interface Io {
    * listener a SIGHUP ends the process.
    */
   readonly onHangUp?: (listener: () => void) => () => void
+  /** Where keys can be read: only where stdin, stdout and stderr are a terminal, and not a dumb one. */
+  readonly terminal?: Terminal
 }
 
 /**
@@ -55,11 +59,13 @@ export function processIo(): ProcessIo {
   const output = new AbortController()
   const onSignal = (signal: 'SIGINT' | 'SIGTERM'): void => {
     if (interruption.signal.aborted) process.exit(130)
-    // What follows goes below the ^C that the terminal shows.
-    if (signal === 'SIGINT' && process.stderr.isTTY) process.stderr.write('\n')
+    // What follows goes below the ^C that the terminal shows, unless keys are read one by one.
+    const showsKeys = process.stderr.isTTY && !process.stdin.isRaw
+    if (signal === 'SIGINT' && showsKeys) process.stderr.write('\n')
     interruption.abort(signal)
   }
   const onOutputError = (error: Error): void => output.abort(reasonOf(error))
+  const isTerminal = process.stdin.isTTY && process.stdout.isTTY && process.stderr.isTTY
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
   process.stdout.on('error', onOutputError)
@@ -75,6 +81,9 @@ export function processIo(): ProcessIo {
       process.on('SIGHUP', listener)
       return () => process.off('SIGHUP', listener)
     },
+    ...(isTerminal && process.env['TERM'] !== 'dumb'
+      ? { terminal: new ProcessTerminal(() => onSignal('SIGINT')) }
+      : {}),
     release: () => {
       process.off('SIGINT', onSignal)
       process.off('SIGTERM', onSignal)

@@ -11,6 +11,7 @@ interface ListenFlags extends FaultFlags {
   readonly count?: number
   readonly timeout?: number
   readonly save?: string
+  readonly input: boolean
   readonly json?: boolean
   readonly quiet?: boolean
   readonly verbose?: boolean
@@ -29,6 +30,8 @@ Examples:
 
 Without any flag a path asks for an answer: /status/503, /delay/6s, /fault/reset, or both as in
 /delay/1s/status/503.
+
+On a terminal keys show a request in full, resend it, pause, filter and more: h lists them.
 
 Exit codes: 0 ended as asked, 2 usage, 5 --timeout ended before --count webhooks arrived,
 6 a signature did not verify (--strict), 7 the port or a file cannot be used.`
@@ -52,6 +55,7 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
       durationFlag,
     )
     .option('--save <file>', 'append every request to an NDJSON file, its exact bytes in base64')
+    .option('--no-input', 'no keys, even on a terminal')
     .option('--json', 'NDJSON records on stdout')
     .option('-q, --quiet', 'only the lines of requests')
     .option('-v, --verbose', 'payloads too, up to 200 lines of each')
@@ -71,6 +75,7 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
         count: flags.count,
         timeoutMs: flags.timeout,
         save: flags.save,
+        input: flags.input,
         json: flags.json ?? false,
         quiet: flags.quiet ?? false,
         verbose: flags.verbose ?? false,

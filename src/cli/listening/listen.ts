@@ -19,6 +19,7 @@ import { Capture } from './capture.ts'
 import { eventText } from './event-text.ts'
 import type { FaultFlags } from './fault-flags.ts'
 import { faultOptions } from './fault-options.ts'
+import { listenScreen, type ListenScreen } from './keys/listen-screen.ts'
 
 /** What `listen` is asked to do, checked. */
 export interface ListenOptions {
@@ -38,6 +39,8 @@ export interface ListenOptions {
   readonly timeoutMs: number | undefined
   /** Appends every request to this file; ends when one cannot be written. */
   readonly save: string | undefined
+  /** False with `--no-input`: no keys, even on a terminal. */
+  readonly input: boolean
   /** NDJSON on stdout. */
   readonly json: boolean
   /** No lines beside those of requests. */
@@ -51,7 +54,8 @@ export interface ListenOptions {
 /** Receives until the count, the time, a bad signature or a signal ends it. */
 export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
-  const view = options.json ? jsonView(io) : textView(io, options)
+  const screen = listenScreen(options, io)
+  const view = options.json ? jsonView(io) : textView(screen, options)
   const receiver = new Receiver({ ...options, ...faultOptions(options.faults), eventsMax: 0 })
   const capture = options.save === undefined ? undefined : await Capture.open(options.save)
   let authority: AuthorityFile | undefined
@@ -65,6 +69,7 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     const address = await receiver.start()
     if (address.authority !== null) authority = await AuthorityFile.write(address.authority)
     view.ready({ ...address, ca: authority?.path ?? null })
+    screen.open({ receiver, resend: undefined })
     const ends = [io.stop, badSignature.signal, capture?.failed].filter((end) => end !== undefined)
     const stop = AbortSignal.any(ends)
     const met = await untilEnd({ receiver, options, stop })
@@ -77,6 +82,7 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
   } finally {
     await receiver.close()
     await authority?.remove()
+    await screen.close()
     await capture?.close()
   }
 }
@@ -135,7 +141,8 @@ function jsonView(io: Io): ListenView {
   }
 }
 
-function textView(io: Io, options: ListenOptions): ListenView {
+function textView(screen: ListenScreen, options: ListenOptions): ListenView {
+  const { io } = screen
   const memory = new SummaryMemory()
   const stdout = new DataWriter(io)
   const style = createStyle(wantsColor(io, io.stdout, options.color))
@@ -147,7 +154,9 @@ function textView(io: Io, options: ListenOptions): ListenView {
     },
     event: (event) => {
       const { columns } = io.stdout
-      stdout.write(eventText(event, { style, memory, verbose, columns }))
+      // Written for what is not shown too: the memory takes in all of it.
+      const text = eventText(event, { style, memory, verbose, columns })
+      if (screen.arrive(event)) stdout.write(text)
       return stdout.ready()
     },
     summary: (counts, durationMs) => {

@@ -3,8 +3,8 @@ import type { ReceivedEvent } from '../../receiver/index.ts'
 import { formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 
-/** Lines of a payload that are shown. */
-const linesMax = 200
+/** Lines of a payload that are shown, unless more are asked for. */
+const linesMaxDefault = 200
 /** Characters of a key or value in it that are shown, and of what is no JSON. */
 const charactersMax = 2_000
 
@@ -12,6 +12,7 @@ const charactersMax = 2_000
 export function payloadText(
   { body, rawBody }: Pick<ReceivedEvent, 'body' | 'rawBody'>,
   style: Style,
+  linesMax: number = linesMaxDefault,
 ): string {
   if (body === null) return shortText(rawBody.toString('utf8'), charactersMax)
   const lines: string[] = []

@@ -1,0 +1,35 @@
+import { columnsOf, cutToColumns } from '../../../model/index.ts'
+import { formatCount } from '../../output/numbers.ts'
+import type { Style } from '../../output/style.ts'
+import type { BottomText } from '../../terminal/bottom-line.ts'
+import { viewLine } from '../../terminal/edited-line.ts'
+import type { KeysState } from './keys-state.ts'
+
+const editorPrompt = '/ '
+
+/** What the bottom line shows of the keys, in at most so many columns; what counts most comes first. */
+export function keysLine(state: KeysState, columnsMax: number, style: Style): BottomText {
+  const { mode } = state
+  switch (mode.kind) {
+    case 'filter': {
+      const { text, cursorBack } = viewLine(mode.line, columnsMax - columnsOf(editorPrompt))
+      return { text: `${style.strong(editorPrompt)}${text}`, cursorBack }
+    }
+    case 'failure':
+      return plain('The next webhook: 5 gets 503, t times out, esc leaves')
+    case 'ending':
+      return plain('Ending; Ctrl-C ends at once')
+    case 'keys':
+      return plain(wordsOf(state).join(' · '))
+  }
+
+  function plain(text: string): BottomText {
+    return { text: style.faint(cutToColumns(text, columnsMax)), cursorBack: 0 }
+  }
+}
+
+function wordsOf({ arrived, arrivedInPause, filter }: KeysState): readonly string[] {
+  const paused = arrivedInPause === undefined ? [] : [`paused, ${formatCount(arrivedInPause)} new`]
+  const filtered = filter === undefined ? [] : [`/ ${filter.text}`]
+  return [...paused, ...filtered, 'h help', 'q quit', `${formatCount(arrived)} received`]
+}

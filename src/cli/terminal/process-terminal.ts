@@ -1,0 +1,77 @@
+import { StringDecoder } from 'node:string_decoder'
+import { isInForeground } from './foreground.ts'
+import type { Terminal, TerminalListeners } from './terminal.ts'
+
+/** Signals that end a process without telling it, unless it listens. */
+const endingSignals = ['SIGHUP', 'SIGQUIT'] as const
+
+/** The terminal that stdin, stdout and stderr of this process are. */
+export class ProcessTerminal implements Terminal {
+  readonly #interrupt: () => void
+  #leave = (): void => undefined
+  #enter = (): void => undefined
+
+  /** @param interrupt - does what a SIGINT does */
+  constructor(interrupt: () => void) {
+    this.#interrupt = interrupt
+  }
+
+  get rows(): number {
+    return process.stderr.rows
+  }
+
+  open(listeners: TerminalListeners): () => void {
+    const { stdin, stderr } = process
+    const decoder = new StringDecoder('utf8')
+    let isEntered = false
+    const onData = (bytes: Buffer): void => listeners.input(decoder.write(bytes))
+    const enter = (): void => {
+      if (!isInForeground()) return
+      // Off and on again: whoever had the terminal meanwhile may have changed its settings.
+      stdin.setRawMode(false).setRawMode(true)
+      if (!isEntered) stdin.on('data', onData).resume()
+      isEntered = true
+      listeners.entered()
+    }
+    const leave = (): void => {
+      if (!isEntered) return
+      isEntered = false
+      listeners.leaving()
+      stdin.off('data', onData).pause().setRawMode(false)
+    }
+    this.#enter = enter
+    this.#leave = leave
+    const onEnding = (signal: NodeJS.Signals): void => {
+      close()
+      process.kill(process.pid, signal)
+    }
+    const onResize = (): void => listeners.resized()
+    const close = (): void => {
+      leave()
+      this.#enter = this.#leave = () => undefined
+      stderr.off('resize', onResize)
+      process.off('SIGCONT', enter).off('exit', leave).off('uncaughtExceptionMonitor', leave)
+      for (const signal of endingSignals) process.off(signal, onEnding)
+    }
+    // A terminal that goes away cannot be read, nor given its settings back; the SIGHUP says the rest.
+    stdin.on('error', () => undefined)
+    stderr.on('resize', onResize)
+    process.on('SIGCONT', enter).on('exit', leave).on('uncaughtExceptionMonitor', leave)
+    for (const signal of endingSignals) process.on(signal, onEnding)
+    enter()
+    return close
+  }
+
+  interrupt(): void {
+    this.#interrupt()
+  }
+
+  suspend(): void {
+    if (process.platform === 'win32') return
+    this.#leave()
+    // The whole job, as the terminal itself would.
+    process.kill(0, 'SIGTSTP')
+    // Where no shell could continue it the system does not stop it, and there is no SIGCONT.
+    setImmediate(() => this.#enter())
+  }
+}
