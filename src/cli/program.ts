@@ -6,6 +6,7 @@ import { addCompletionCommand } from './commands/completion.ts'
 import { addConfigCommand } from './commands/config.ts'
 import { addDeliveriesCommand } from './commands/deliveries.ts'
 import { addDemoCommand } from './commands/demo.ts'
+import { addExpectCommand } from './commands/expect.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addInitCommand } from './commands/init.ts'
 import { addListenCommand } from './commands/listen.ts'
@@ -27,6 +28,7 @@ const commands: readonly AddCommand[] = [
   addConfigCommand,
   addDeliveriesCommand,
   addAuditCommand,
+  addExpectCommand,
   addExplainCommand,
   addSignCommand,
   addVerifyCommand,

@@ -1,0 +1,121 @@
+import { appendFile, writeFile } from 'node:fs/promises'
+import { shortfallText, type ExpectationResult } from '../../match/index.ts'
+import { EvrouteError, messageOf, plainText } from '../../model/index.ts'
+import { exitCodes, type ExitCode } from '../exit-code.ts'
+import type { Io } from '../io.ts'
+import { writeError } from '../output/error.ts'
+import { githubAnnotations, githubSummary } from '../output/github.ts'
+import { junitXml } from '../output/junit.ts'
+import type { Report } from '../output/report-case.ts'
+import { createStyle, wantsColor, type Style } from '../output/style.ts'
+import type { ReportFile } from './report-flag.ts'
+
+/** How results are told. */
+export interface TellOptions {
+  /** The command that asked, such as `evroute listen`. */
+  readonly title: string
+  /** How long it took, in milliseconds. */
+  readonly durationMs: number
+  /** Errors as lines of JSON. */
+  readonly json: boolean
+  /** Nothing of what was met. */
+  readonly quiet: boolean
+  /** False with `--no-color`. */
+  readonly color: boolean
+  /** The files that reports are written to. */
+  readonly reports: readonly ReportFile[]
+}
+
+/** An expectation and what became of it, as a record for programs. */
+export function resultRecord({
+  text,
+  state,
+  matched,
+  account,
+}: ExpectationResult): Readonly<Record<string, unknown>> {
+  return { text, state, matched, account }
+}
+
+/**
+ * Tells what became of expectations: all of them on stderr, in reports, and in GitHub Actions as
+ * annotations and in the summary of the job.
+ *
+ * @returns 5 where one was not met
+ * @throws EvrouteError `cannot_write_file` when a report cannot be written
+ */
+export async function tellResults(
+  results: readonly ExpectationResult[],
+  options: TellOptions,
+  io: Io,
+): Promise<ExitCode> {
+  if (results.length > 0) tellPerson(results, options, io)
+  const report = reportOf(results, options)
+  await tellGithub(report, io)
+  for (const { path } of options.reports) await writeReport(path, junitXml(report))
+  return results.some(({ state }) => state === 'unmet') ? exitCodes.expectationUnmet : exitCodes.ok
+}
+
+function tellPerson(results: readonly ExpectationResult[], options: TellOptions, io: Io): void {
+  const { json, quiet, color } = options
+  const style = createStyle(wantsColor(io, io.stderr, color))
+  for (const result of results) {
+    if (result.state === 'met' && (quiet || json)) continue
+    if (json) writeError(io, unmetError(result), options)
+    else io.stderr.write(resultText(result, style, io.stderr.columns))
+  }
+}
+
+function unmetError({ text, account, shortfall }: ExpectationResult): EvrouteError {
+  const detail = shortfall === undefined ? '' : `\n${shortfallText(shortfall)}`
+  return new EvrouteError({ code: 'expectation_unmet', message: `${text}: ${account}${detail}` })
+}
+
+/** One line for a result, and below it what shows why it was not met. */
+function resultText(result: ExpectationResult, style: Style, columns = 80): string {
+  const { text, account, shortfall } = result
+  const line = `${plainText(text)}: ${account}`
+  if (shortfall === undefined) return `${style.good('✔')} ${line}\n`
+  const rows = shortfallText(shortfall, columns - indent.length).split('\n')
+  const shown = rows.map((row) => indent + (row.startsWith('!') ? style.bad(row) : row))
+  return `${style.bad('✖')} ${line}\n${shown.join('\n')}\n`
+}
+
+const indent = '  '
+
+function reportOf(
+  results: readonly ExpectationResult[],
+  { title, durationMs }: TellOptions,
+): Report {
+  const cases = results.map(({ text, account, shortfall }) => ({
+    name: text,
+    failure:
+      shortfall === undefined
+        ? undefined
+        : { type: shortfall.reason, message: account, detail: shortfallText(shortfall) },
+  }))
+  return { title, cases, durationMs }
+}
+
+async function tellGithub(report: Report, io: Io): Promise<void> {
+  const { GITHUB_ACTIONS, GITHUB_STEP_SUMMARY } = io.env
+  if (GITHUB_ACTIONS !== 'true' || report.cases.length === 0) return
+  io.stderr.write(githubAnnotations(report))
+  if (GITHUB_STEP_SUMMARY === undefined || GITHUB_STEP_SUMMARY === '') return
+  // The outcome of the job does not hang on its summary.
+  await appendFile(GITHUB_STEP_SUMMARY, githubSummary(report)).catch((error: unknown) =>
+    io.stderr.write(`The summary of the job cannot be written: ${messageOf(error)}\n`),
+  )
+}
+
+async function writeReport(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text)
+  } catch (error) {
+    throw new EvrouteError({
+      code: 'cannot_write_file',
+      message: `Cannot write the report ${path}: ${messageOf(error)}`,
+      hint: 'Check that the folder exists and may be written to.',
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,50 @@
+import type { Report, ReportCase } from './report-case.ts'
+
+/** What XML 1.0 cannot carry: control characters, halves of characters, and two that are none. */
+const notInXml = /[^\P{Cc}\t\n\r]|[\p{Cs}\ufffe\uffff]/gu
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\t': '&#9;',
+  '\n': '&#10;',
+  '\r': '&#13;',
+}
+
+/** Writes a report as JUnit reads it: one suite, one test case for everything that was checked. */
+export function junitXml({ title, cases, durationMs }: Report): string {
+  const failures = cases.filter(({ failure }) => failure !== undefined).length
+  const counts = `tests="${cases.length}" failures="${failures}" errors="0" skipped="0"`
+  const time = `time="${(durationMs / 1_000).toFixed(3)}"`
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites name="evroute" ${counts} ${time}>`,
+    `  <testsuite name="${attribute(title)}" ${counts} ${time}>`,
+    ...cases.map((each) => caseXml(title, each)),
+    '  </testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n')
+}
+
+function caseXml(title: string, { name, failure }: ReportCase): string {
+  const start = `    <testcase classname="${attribute(title)}" name="${attribute(name)}"`
+  if (failure === undefined) return `${start}/>`
+  const { type, message, detail } = failure
+  return [
+    `${start}>`,
+    `      <failure type="${attribute(type)}" message="${attribute(message)}">${content(`${message}\n${detail}`)}</failure>`,
+    '    </testcase>',
+  ].join('\n')
+}
+
+/** Line breaks of an attribute would become spaces. */
+function attribute(text: string): string {
+  return text.replace(notInXml, '').replace(/[&<>"\t\n\r]/g, (sign) => entities[sign] ?? '')
+}
+
+function content(text: string): string {
+  return text.replace(notInXml, '').replace(/[&<>\r]/g, (sign) => entities[sign] ?? '')
+}

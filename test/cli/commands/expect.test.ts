@@ -1,0 +1,211 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { listen } from '../../../src/http/index.ts'
+import { start as startReceiver, post, trackBody } from '../../receiver/requests.ts'
+import { run, start } from '../../support/io.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const order = JSON.stringify({
+  type: 'track',
+  userId: 'u_1',
+  event: 'Order Completed',
+  properties: { revenue: 12 },
+})
+
+/** A capture of a ping and two orders, as `listen --json` writes it. */
+async function capture(): Promise<string> {
+  const file = join(await temporaryFolder(), 'capture.ndjson')
+  const command = start(['listen', '-p', '0', '--json', '--count', '3'])
+  const { url } = await command.stdout.record('ready')
+  for (const body of [trackBody, order, order]) await post(url as string, body)
+  await writeFile(file, (await command.ended).stdout)
+  return file
+}
+
+describe('expect --in', () => {
+  test('is content with what was captured', async () => {
+    const file = await capture()
+    const argv = ['expect', 'event:"Order*" x2', 'type:page never', '--in', file]
+    expect(await run(argv)).toEqual(
+      expect.objectContaining({
+        code: 0,
+        stdout: '',
+        stderr:
+          '✔ event:Order* x2: expected exactly 2, got 2\n✔ type:page never: expected none, got 0\n',
+      }),
+    )
+    expect(await run([...argv, '-q'])).toMatchObject({ code: 0, stderr: '' })
+    const stdin = await readFile(file)
+    expect(await run(['expect', 'type:track x3', '--in', '-', '--json'], { stdin })).toMatchObject({
+      code: 0,
+      stderr: '',
+      records: [
+        {
+          v: 1,
+          kind: 'expectation',
+          text: 'type:track x3',
+          state: 'met',
+          matched: 3,
+          account: 'expected exactly 3, got 3',
+        },
+      ],
+    })
+    expect(await run(['expect', 'type:track x1', '--after', '2', '--in', file])).toMatchObject({
+      code: 0,
+    })
+  })
+
+  test('shows what is missing side by side, and ends with 5', async () => {
+    const argv = ['expect', 'properties.revenue:>20', 'user:u_1 x1', '--in', await capture()]
+    const { code, stderr } = await run(argv)
+    expect(code).toBe(5)
+    expect(stderr).toBe(
+      [
+        '✖ properties.revenue:>20: expected at least 1, got 0',
+        '  The nearest is #2:',
+        '                        expected  received',
+        '  ! properties.revenue  >20       12',
+        '✖ user:u_1 x1: expected exactly 1, got 3',
+        '  The first that was one too many is #2',
+        '',
+      ].join('\n'),
+    )
+    const colored = await run(argv, { env: { FORCE_COLOR: '1' } })
+    expect(colored.stderr).toContain('\u001b[31m! properties.revenue  >20       12\u001b[39m')
+    const json = await run([...argv, '--json'])
+    expect(json.records).toMatchObject([
+      { state: 'unmet', matched: 0 },
+      { state: 'unmet', matched: 3 },
+    ])
+    const [error] = json.stderr.split('\n')
+    expect(JSON.parse(error!)).toMatchObject({
+      error: {
+        code: 'expectation_unmet',
+        message: expect.stringContaining('! properties.revenue  >20       12') as string,
+      },
+    })
+  })
+
+  test('does not count what is no record, says so, and ends with 3', async () => {
+    const file = await capture()
+    await writeFile(
+      file,
+      `${await readFile(file, 'utf8')}{"type":"track"}\n{"v":1,"kind":"event"}\n{`,
+    )
+    const { code, stderr } = await run(['expect', 'type:track x3', '--in', file])
+    expect(code).toBe(3)
+    expect(stderr).toContain(`Line 6 of ${file} is not counted: it is no record of listen\n`)
+    expect(stderr).toContain(`Line 7 of ${file} is not counted: it is no record of listen\n`)
+    expect(stderr).toContain(`Line 8 of ${file} is not counted: The row is not valid JSON`)
+    expect((await run(['expect', 'type:page', '--in', file])).code).toBe(5)
+    expect((await run(['expect', 'type:page', '--in', `${file}.gone`])).code).toBe(7)
+  })
+})
+
+describe('expect --api', () => {
+  test('waits until a running receiver has it', async () => {
+    const { receiver, url } = await startReceiver()
+    const command = start(['expect', 'type:track x2..', 'event:Ping', '--api', `${url}/?a=b`])
+    await post(url, order)
+    await post(url, trackBody)
+    expect(await command.ended).toMatchObject({ code: 0 })
+    expect(receiver.counts.received).toBe(2)
+  })
+
+  test('ends with 5 as a capture does, when the time ends or too many came', async () => {
+    const { url } = await startReceiver()
+    await post(url, order)
+    const argv = ['expect', 'properties.revenue:>20', 'type:track never', '--api', url]
+    const { code, stderr } = await run([...argv, '--timeout', '1ms'])
+    expect(code).toBe(5)
+    expect(stderr).toBe(
+      [
+        '✖ properties.revenue:>20: expected at least 1, got 0',
+        '  The nearest is #1:',
+        '                        expected  received',
+        '  ! properties.revenue  >20       12',
+        '✖ type:track never: expected none, got 1',
+        '  The first that was one too many is #1',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  test('ends with 5 where the receiver cannot tell any more', async () => {
+    const { url } = await startReceiver({ eventsMax: 1 })
+    for (const body of [order, order]) await post(url, body)
+    const { code, stderr } = await run(['expect', 'type:page never', '--api', url])
+    expect(code).toBe(5)
+    expect(stderr).toContain('the first 1 requests are not kept any more. Pass --after')
+  })
+
+  test('ends with 130 when it is interrupted', async () => {
+    const { url } = await startReceiver()
+    const command = start(['expect', 'type:track', '--api', url, '--timeout', '1h'])
+    command.stop()
+    expect(await command.ended).toMatchObject({ code: 130, stderr: '' })
+  })
+
+  test('says what is wrong with the address', async () => {
+    const strange = await listen((_request, response) => response.end('hello'), {
+      host: '127.0.0.1',
+      port: 0,
+    })
+    onTestFinished(() => strange.close())
+    const answered = await run(['expect', 'type:track', '--api', strange.url])
+    expect(answered).toMatchObject({ code: 2 })
+    expect(answered.stderr).toContain('is no receiver of evroute')
+    const free = createServer()
+    await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve))
+    const { port } = free.address() as { port: number }
+    await new Promise((resolve) => free.close(resolve))
+    const silent = await run(['expect', 'type:track', '--api', `http://127.0.0.1:${port}`])
+    expect(silent).toMatchObject({ code: 2 })
+    expect(silent.stderr).toContain('ECONNREFUSED. Check that `evroute listen` runs there')
+  })
+})
+
+describe('expect', () => {
+  test.each([
+    [['type:track'], 'Pass either --api with the URL of a receiver or --in'],
+    [['type:track', '--api', 'http://a', '--in', 'b'], 'Pass either --api'],
+    [['type:track', '--in', 'b', '--timeout', '1s'], 'Leave --timeout out with --in'],
+    [['type:track', '--api', 'ftp://a'], 'it is no http URL'],
+    [['type:trak', '--in', 'b'], '  type:trak\n       ^^^^'],
+    [['type:track', '--in', 'b', '--report', 'xunit=a'], 'It is written as junit=<file>'],
+    [[], "missing required argument 'expectation'"],
+  ])('refuses %j with 2', async (argv, text) => {
+    const { code, stderr } = await run(['expect', ...argv])
+    expect(code).toBe(2)
+    expect(stderr).toContain(text)
+  })
+
+  test('writes reports for other programs', async () => {
+    const folder = await temporaryFolder()
+    const [junit, summary] = [join(folder, 'report.xml'), join(folder, 'summary.md')]
+    const argv = ['expect', 'type:track', 'type:page', '--in', await capture()]
+    const env = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: summary }
+    const { code, stderr } = await run([...argv, '--report', `junit=${junit}`], { env })
+    expect(code).toBe(5)
+    expect(await readFile(junit, 'utf8')).toContain('<failure type="too_few" message="expected at')
+    expect(await readFile(summary, 'utf8')).toContain('1 of 2 expectations met')
+    expect(stderr).toMatch(/^::error title=evroute expect%3A expectation unmet::type:page: /m)
+    expect((await run(argv, { env: { GITHUB_ACTIONS: 'true' } })).stderr).toContain('::error ')
+    expect((await run(argv)).stderr).not.toContain('::error ')
+  })
+
+  test('ends with 7 where a report cannot be written; the summary of a job is no reason', async () => {
+    const folder = await temporaryFolder()
+    await mkdir(join(folder, 'taken'))
+    const argv = ['expect', 'type:track', '--in', await capture()]
+    const report = await run([...argv, '--report', `junit=${join(folder, 'taken')}`])
+    expect(report).toMatchObject({ code: 7 })
+    expect(report.stderr).toContain('Cannot write the report')
+    const env = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: join(folder, 'taken') }
+    const summary = await run(argv, { env })
+    expect(summary).toMatchObject({ code: 0 })
+    expect(summary.stderr).toContain('The summary of the job cannot be written')
+  })
+})
