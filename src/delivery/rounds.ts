@@ -1,5 +1,5 @@
 import { endpointName, type Endpoint, type Lane } from '../model/index.ts'
-import type { Log, Runtime } from '../runtime/index.ts'
+import type { Runtime } from '../runtime/index.ts'
 import {
   judge,
   type OutgoingWebhook,
@@ -198,22 +198,10 @@ export class Rounds {
       probeAtMs: isOpen ? change.probeAtMs : null,
       error: isOpen ? error : null,
     })
-    log[breakerLevels[change.kind]]('circuit breaker', {
-      destinationId,
-      url: endpointName(url),
-      change: change.kind,
-    })
+    log.debug('circuit breaker', { destinationId, url: endpointName(url), change: change.kind })
     if (change.kind === 'reopened') this.#options.stillDown(queue, error ?? '')
   }
 }
-
-/** Who is told of a breaker: an endpoint that stays down is told once, not with every probe. */
-const breakerLevels = {
-  opened: 'warn',
-  reopened: 'debug',
-  recovering: 'debug',
-  closed: 'info',
-} as const satisfies Record<BreakerChange['kind'], keyof Log>
 
 /** One request of a round. */
 interface Request {

@@ -9,7 +9,7 @@ import {
 import type { DeliveryStore } from '../delivery/index.ts'
 import { AddressGuard, listen, type ListenAddress, type Listening } from '../http/index.ts'
 import type { IntakeBatch, IntakeResult } from '../intake/index.ts'
-import { EvrouteError, messageOf } from '../model/index.ts'
+import { endpointName, EvrouteError, messageOf, type EndpointChange } from '../model/index.ts'
 import { createRuntime, type Runtime, type Timer } from '../runtime/index.ts'
 import { MemoryStore, openStore } from '../store/index.ts'
 import { SourceDirectory, trackingApp, trackingFaultAnswer } from '../tracking-api/index.ts'
@@ -303,10 +303,21 @@ export class Service implements AsyncDisposable {
         observer.settled(delivery)
       },
       endpoint: (change) => {
+        this.#logEndpoint(change)
         this.#metrics.endpoint(change)
         observer.endpoint(change)
       },
     }
+  }
+
+  /** An endpoint that stays down is told once, not with every probe. */
+  #logEndpoint({ destinationId, url, state, error }: EndpointChange): void {
+    const { breaker: before } = this.#metrics.breakers.endpoint(destinationId, url)
+    const endpoint = { destinationId, url: endpointName(url) }
+    const { log } = this.#runtime
+    if (state === 'open' && before !== 'open')
+      log.warn('an endpoint is down', { ...endpoint, error })
+    if (state === 'closed' && before !== 'closed') log.info('an endpoint is well again', endpoint)
   }
 
   async #close(graceMs: number): Promise<void> {

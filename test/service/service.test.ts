@@ -140,7 +140,7 @@ describe('a service', () => {
   test('shows how its destinations stand, with an open breaker', async () => {
     const endpoint = await TestEndpoint.start(503)
     const clock = manualClock()
-    const { track, admin, endpoints, reconfigure } = await startService(
+    const { track, admin, endpoints, reconfigure, warnings, infos } = await startService(
       documentFor(endpoint),
       clock,
     )
@@ -149,6 +149,8 @@ describe('a service', () => {
     expect(state).toMatchObject({ destinations: [{ id: 'crm', endpoints: [closed] }] })
     for (let index = 0; index < 10; index++) await track(`m_${index}`)
     await expect.poll(() => endpoints).toMatchObject([{ state: 'open' }])
+    const told = { destinationId: 'crm', url: endpoint.url }
+    expect(warnings).toEqual([{ message: 'an endpoint is down', ...told, error: 'status_503' }])
     expect((await admin('/v1/destinations')).body).toMatchObject({
       destinations: [
         {
@@ -167,6 +169,7 @@ describe('a service', () => {
     expect((await admin('/v1/destinations')).body).toMatchObject({
       destinations: [{ endpoints: [closed] }],
     })
+    expect(infos).toContainEqual({ message: 'an endpoint is well again', ...told })
     const after = await admin('/metrics')
     expect(after.body).toMatch(/^evroute_endpoint_breaker_state\{.*state="open"\} 0$/m)
   })
