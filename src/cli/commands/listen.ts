@@ -1,6 +1,9 @@
+import { EvrouteError } from '../../model/index.ts'
+import type { ForwardTarget } from '../../receiver/index.ts'
 import type { AddCommand } from '../command.ts'
-import { countFlag, durationFlag } from '../flags.ts'
+import { countFlag, durationFlag, durationFlagUpTo } from '../flags.ts'
 import { addFaultFlags, type FaultFlags } from '../listening/fault-flags.ts'
+import { forwardFlag } from '../listening/forward-flag.ts'
 import { readSecret } from '../secret.ts'
 
 interface ListenFlags extends FaultFlags {
@@ -12,6 +15,9 @@ interface ListenFlags extends FaultFlags {
   readonly timeout?: number
   readonly save?: string
   readonly input: boolean
+  readonly forwardTo?: readonly ForwardTarget[]
+  readonly forwardTimeout?: number
+  readonly onEvent?: string
   readonly json?: boolean
   readonly quiet?: boolean
   readonly verbose?: boolean
@@ -19,6 +25,7 @@ interface ListenFlags extends FaultFlags {
 }
 
 const countMax = 1_000_000_000
+const forwardTimeoutMsMax = 60 * 60 * 1_000
 
 const examples = `
 Examples:
@@ -27,6 +34,8 @@ Examples:
   evroute listen --respond 503x3,200 --delay 1s..3s
   evroute listen --endpoints 2 --respond endpoint=2:reset
   evroute listen --scenario timeout
+  evroute listen --forward-to http://127.0.0.1:3000/hook --forward-timeout 0
+  evroute listen --on-event ./import.sh -- --dry-run
 
 Without any flag a path asks for an answer: /status/503, /delay/6s, /fault/reset, or both as in
 /delay/1s/status/503.
@@ -44,6 +53,7 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
     .description(
       'Receives webhooks on this machine, checks their signatures and shows each in a line.',
     )
+    .argument('[args...]', 'arguments of the program of --on-event')
     .option('-p, --port <n>', 'port to listen on, 0 for a free one', countFlag(0, 65_535), 4_100)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--secret <value>', 'check signatures; also @file, env:NAME or EVROUTE_SECRET')
@@ -56,14 +66,31 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
     )
     .option('--save <file>', 'append every request to an NDJSON file, its exact bytes in base64')
     .option('--no-input', 'no keys, even on a terminal')
+    .option(
+      '--forward-to <[type=]url>',
+      'pass webhooks on as they are, and the status of the answer back; repeatable, track=<url> takes ' +
+        'one type, a URL without a type the rest',
+      forwardFlag,
+    )
+    .option(
+      '--forward-timeout <duration>',
+      'time to answer a forwarded webhook, 0 while debugging (default: 5s)',
+      forwardTimeoutFlag,
+    )
+    .option(
+      '--on-event <program>',
+      'run a program for every request, without a shell, its record on stdin; args behind the flags, ' +
+        'behind -- where they begin with a dash',
+    )
     .option('--json', 'NDJSON records on stdout')
     .option('-q, --quiet', 'only the lines of requests')
     .option('-v, --verbose', 'payloads too, up to 200 lines of each')
     .option('--no-color', 'no colours')
     .addHelpText('after', examples)
   addFaultFlags(command)
-  command.action(async () => {
+  command.action(async (args: readonly string[]) => {
     const flags = command.opts<ListenFlags>()
+    const onEvent = readProgram(flags.onEvent, args)
     const { listen } = await import('../listening/listen.ts')
     const code = await listen(
       {
@@ -75,6 +102,9 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
         count: flags.count,
         timeoutMs: flags.timeout,
         save: flags.save,
+        forwardTo: flags.forwardTo ?? [],
+        forwardTimeoutMs: flags.forwardTimeout,
+        onEvent,
         input: flags.input,
         json: flags.json ?? false,
         quiet: flags.quiet ?? false,
@@ -84,5 +114,27 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
       io,
     )
     end(code)
+  })
+}
+
+/** A duration, or a bare 0 for none at all. */
+function forwardTimeoutFlag(text: string): number {
+  return text === '0' ? 0 : durationFlagUpTo(forwardTimeoutMsMax)(text)
+}
+
+function readProgram(
+  program: string | undefined,
+  args: readonly string[],
+): readonly [string, ...string[]] | undefined {
+  if (program !== undefined && program !== '') return [program, ...args]
+  const [first] = args
+  if (program === undefined && first === undefined) return undefined
+  throw new EvrouteError({
+    code: 'invalid_usage',
+    message:
+      program === undefined
+        ? `Cannot use ${JSON.stringify(first)}: only the program of --on-event takes arguments`
+        : 'Cannot run a program without a name',
+    hint: 'Write --on-event <program> [args].',
   })
 }

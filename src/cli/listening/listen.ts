@@ -1,9 +1,10 @@
-import { formatDuration, recordLine } from '../../model/index.ts'
+import { endpointName, formatDuration, recordLine } from '../../model/index.ts'
 import {
   eventRecord,
   Receiver,
   scenarioNamed,
   SummaryMemory,
+  type ForwardTarget,
   type ReceivedCounts,
   type ReceivedEvent,
   type ReceiverAddress,
@@ -19,6 +20,7 @@ import { Capture } from './capture.ts'
 import { eventText } from './event-text.ts'
 import type { FaultFlags } from './fault-flags.ts'
 import { faultOptions } from './fault-options.ts'
+import { EventProgram } from './on-event.ts'
 import { listenScreen, type ListenScreen } from './keys/listen-screen.ts'
 
 /** What `listen` is asked to do, checked. */
@@ -41,6 +43,12 @@ export interface ListenOptions {
   readonly save: string | undefined
   /** False with `--no-input`: no keys, even on a terminal. */
   readonly input: boolean
+  /** Where webhooks are forwarded to. */
+  readonly forwardTo: readonly ForwardTarget[]
+  /** Time that a target has to answer; 0 for as long as it takes. */
+  readonly forwardTimeoutMs: number | undefined
+  /** Runs this program with its arguments for every request. */
+  readonly onEvent: readonly [program: string, ...args: string[]] | undefined
   /** NDJSON on stdout. */
   readonly json: boolean
   /** No lines beside those of requests. */
@@ -59,10 +67,12 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
   const receiver = new Receiver({ ...options, ...faultOptions(options.faults), eventsMax: 0 })
   const capture = options.save === undefined ? undefined : await Capture.open(options.save)
   let authority: AuthorityFile | undefined
+  const program = eventProgram(options, screen.io)
   const badSignature = new AbortController()
   receiver.on('event', (event) => {
     const { signature } = event
     if (options.strict && (signature === 'invalid' || signature === 'missing')) badSignature.abort()
+    program.run(event)
     return Promise.all([view.event(event), capture?.append(event)])
   })
   try {
@@ -74,6 +84,7 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     const stop = AbortSignal.any(ends)
     const met = await untilEnd({ receiver, options, stop })
     await receiver.close()
+    await program.close(io.stop)
     view.summary(receiver.counts, elapsedMs())
     return gravest([
       badSignature.signal.aborted ? exitCodes.badSignature : exitCodes.ok,
@@ -81,9 +92,30 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     ])
   } finally {
     await receiver.close()
+    await program.close(io.stop)
     await authority?.remove()
     await screen.close()
     await capture?.close()
+  }
+}
+
+/** What is run for every request. */
+interface RequestProgram {
+  run(event: ReceivedEvent): void
+  close(stop: AbortSignal): Promise<void>
+}
+
+/** A program that gets the record of the request, or nothing. */
+function eventProgram({ onEvent, quiet }: ListenOptions, io: Io): RequestProgram {
+  if (onEvent === undefined) return { run: () => undefined, close: () => Promise.resolve() }
+  const [program, ...args] = onEvent
+  const write = (text: string): void => {
+    if (!quiet) io.stderr.write(text)
+  }
+  const runs = new EventProgram({ program, args, env: io.env, write })
+  return {
+    run: (event) => runs.run(event.seq, recordLine(eventRecord(event))),
+    close: (stop) => runs.close(stop),
   }
 }
 
@@ -166,7 +198,7 @@ function textView(screen: ListenScreen, options: ListenOptions): ListenView {
 }
 
 function banner(address: ListenAddress, options: ListenOptions, style: Style): string {
-  const { secret, strict, host, faults } = options
+  const { secret, strict, host, faults, forwardTo } = options
   const { urls, ca } = address
   const signature =
     secret === undefined
@@ -177,6 +209,9 @@ function banner(address: ListenAddress, options: ListenOptions, style: Style): s
       (url, index) => `${index === 0 ? 'Listening' : '         '}  ${style.strong(url)}`,
     ),
     `Signature  ${signature}`,
+    ...forwardTo.map(
+      ({ type, url }) => `Forward    ${type === null ? '' : `${type} to `}${endpointName(url)}`,
+    ),
     ...(ca === null ? [] : [`Authority  ${ca}`]),
     ...scenarioLines(faults),
     style.faint(`Ctrl-C stops it. Try \`${sendCommand(address, secret)}\` in another terminal.`),

@@ -1,0 +1,139 @@
+import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { request } from 'undici'
+import { describe, expect, test } from 'vitest'
+import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
+import { run, start } from '../../support/io.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const track = '{"type":"track","userId":"u_1","event":"Order Completed"}'
+const env = { PATH: process.env['PATH'] }
+
+async function post(url: unknown, body = track): Promise<number> {
+  const response = await request(url as string, { method: 'POST', body })
+  await response.body.dump()
+  return response.statusCode
+}
+
+async function listening(argv: readonly string[]) {
+  const command = start(['listen', '-p', '0', '--json', ...argv], { env })
+  return { command, url: (await command.stdout.record('ready'))['url'] }
+}
+
+describe('listen --forward-to', () => {
+  test('tells in the record where a webhook went and what came back', async () => {
+    const [rest, tracks] = [await TestEndpoint.start(202), await TestEndpoint.start(500)]
+    const argv = ['--forward-to', rest.url, '--forward-to', `track=${tracks.url}`]
+    const { command, url } = await listening([...argv, '--count', '2'])
+    expect([await post(url), await post(url, '{"type":"page"}')]).toEqual([500, 202])
+    const { records } = await command.ended
+    const ms = expect.any(Number) as number
+    expect(records.filter(({ kind }) => kind === 'event')).toMatchObject([
+      { status: 500, forward: { url: tracks.url, status: 500, ms, error: null } },
+      { status: 202, forward: { url: rest.url, status: 202, ms, error: null } },
+    ])
+  })
+
+  test('shows an answer that is not 2xx, by its first line and without control characters', async () => {
+    const body = '\u001b[2JNo such \u202eorder\nat line 7'
+    const endpoint = await TestEndpoint.start([{ status: 422, body }, 200])
+    const argv = ['--forward-to', `${endpoint.url}?key=secret`, '--count', '2']
+    const command = start(['listen', '-p', '0', ...argv])
+    const [, url] = await command.stderr.matching(/Listening {2}(\S+)\n/)
+    expect([await post(url), await post(url)]).toEqual([422, 200])
+    const { stdout, stderr } = await command.ended
+    expect(stdout).toContain(`  └ ${endpoint.url} answered 422: No such order\n`)
+    expect(stdout.match(/└/g)).toHaveLength(1)
+    expect(stderr).toContain(`Forward    ${endpoint.url}\n`)
+    expect(stdout + stderr).not.toContain('key=secret')
+  })
+
+  test('answers 502 where nothing listens, says so and goes on', async () => {
+    const target = await unreachableUrl()
+    const command = start(['listen', '-p', '0', '--forward-to', target, '--count', '2'])
+    const [, url] = await command.stderr.matching(/Listening {2}(\S+)\n/)
+    expect([await post(url), await post(url)]).toEqual([502, 502])
+    const { code, stdout } = await command.ended
+    expect(code).toBe(0)
+    const line = `└ cannot forward to ${target}: ECONNREFUSED; nothing listens there\n`
+    expect(stdout.split(line)).toHaveLength(3)
+  })
+
+  test.each([
+    [['--forward-to', 'localhost:3000'], 'not a full http or https URL'],
+    [['--forward-to', 'http://a.example.com', '--forward-to', 'http://b.example.com'], 'two URLs'],
+    [['--forward-timeout', '-1'], 'A duration is written as'],
+    [['--forward-timeout', '2h'], 'It is at most 1h'],
+  ])('refuses %j with 2', async (argv, message) => {
+    const { code, stderr } = await run(['listen', '-p', '0', '--timeout', '1ms', ...argv])
+    expect(code).toBe(2)
+    expect(stderr).toContain(message)
+  })
+})
+
+describe('listen --on-event', () => {
+  async function script(text: string): Promise<string> {
+    const path = join(await temporaryFolder(), 'hook.sh')
+    await writeFile(path, `#!/bin/sh\n${text}\n`)
+    await chmod(path, 0o755)
+    return path
+  }
+
+  test('runs the program with its arguments and the record of the event on stdin', async () => {
+    const path = await script('printf "%s|" "$@" > "$1"; cat >> "$1"')
+    const file = join(await temporaryFolder(), 'seen')
+    const { command, url } = await listening([
+      '--count',
+      '1',
+      '--on-event',
+      path,
+      '--',
+      file,
+      '-x y',
+    ])
+    expect(await post(url)).toBe(200)
+    const { code, records, stderr, stdout } = await command.ended
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const line = stdout.split('\n').find((each) => each.includes('"kind":"event"'))
+    expect(await readFile(file, 'utf8')).toBe(`${file}|-x y|${line ?? ''}\n`)
+    expect(records.map(({ kind }) => kind)).toEqual(['ready', 'event', 'summary'])
+  })
+
+  test('hands on what it prints to stderr, tells its failure, and answers all the same', async () => {
+    const path = await script('echo seen; exit 3')
+    const { command, url } = await listening(['--count', '1', '--on-event', path])
+    expect(await post(url)).toBe(200)
+    const { code, stderr } = await command.ended
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: `seen\n--on-event ${path} ended with 3 (event #1)\n`,
+    })
+  })
+
+  test('does not keep senders waiting, and ends with what it runs on a signal', async () => {
+    const path = await script('echo began; sleep 1000')
+    const { command, url } = await listening(['--on-event', path])
+    expect(await post(url)).toBe(200)
+    await command.stderr.matching(/began/)
+    command.stop()
+    const { code, stderr } = await command.ended
+    expect(code).toBe(0)
+    expect(stderr).toContain('was ended by SIGTERM (event #1)\n')
+  })
+
+  test('says nothing with --quiet', async () => {
+    const path = await script('echo seen; exit 3')
+    const { command, url } = await listening(['--count', '1', '-q', '--on-event', path])
+    await post(url)
+    expect(await command.ended).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  test.each([
+    [['extra'], 'Cannot use "extra": only the program of --on-event takes arguments'],
+    [['--on-event', ''], 'Cannot run a program without a name'],
+  ])('refuses %j with 2', async (argv, message) => {
+    const { code, stderr } = await run(['listen', '-p', '0', '--timeout', '1ms', ...argv])
+    expect(code).toBe(2)
+    expect(stderr).toContain(message)
+  })
+})

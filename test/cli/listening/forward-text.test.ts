@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest'
+import { forwardLines } from '../../../src/cli/listening/forward-text.ts'
+
+const url = 'http://127.0.0.1:3000/hook'
+const well = { url, status: 204, error: null, durationMs: 5_000, answerLine: '' }
+
+describe('forwardLines', () => {
+  test('says nothing where nothing was forwarded, or all is well', () => {
+    expect(forwardLines(null)).toEqual([])
+    expect(forwardLines(well)).toEqual([])
+  })
+
+  test('says that a sender would have given up', () => {
+    expect(forwardLines({ ...well, durationMs: 8_200 })).toEqual([
+      'it took 8.2s: senders give up after 5s',
+    ])
+    expect(forwardLines({ ...well, status: 500, durationMs: 5_001 })).toEqual([
+      `${url} answered 500`,
+      'it took 5s: senders give up after 5s',
+    ])
+  })
+
+  test('says what helps', () => {
+    const failed = { ...well, status: null }
+    expect(forwardLines({ ...failed, error: 'ECONNREFUSED' })).toEqual([
+      `cannot forward to ${url}: ECONNREFUSED; nothing listens there`,
+    ])
+    expect(forwardLines({ ...failed, error: 'timeout' })).toEqual([
+      `cannot forward to ${url}: timeout; --forward-timeout 0 waits as long as it takes`,
+    ])
+    expect(forwardLines({ ...failed, error: 'ECONNRESET' })).toEqual([
+      `cannot forward to ${url}: ECONNRESET`,
+    ])
+  })
+})
