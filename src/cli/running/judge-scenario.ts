@@ -1,13 +1,12 @@
 import { limits, type RequestRecord } from '../../model/index.ts'
-import type { ScenarioExpectation } from '../../receiver/index.ts'
+import type { Scenario } from '../../receiver/index.ts'
 import type { ScenarioObservation } from './run-scenario.ts'
 
 /** Says what of a scenario was not as it must be; nothing where all of it was. Pure. */
 export function judgeScenario(
-  expected: ScenarioExpectation,
-  observed: ScenarioObservation,
+  { webhooks, expected }: Pick<Scenario, 'webhooks' | 'expected'>,
+  { settled, requests, arrived, logged }: ScenarioObservation,
 ): readonly string[] {
-  const { webhooks, settled, requests, arrived, logged } = observed
   const [least, most] = expected.requests
   const counts = [...arrived, ...Array<number>(Math.max(webhooks - arrived.length, 0)).fill(0)]
   const errors = requests.flatMap(({ error }) => error ?? [])

@@ -7,8 +7,6 @@ import { sampleCall } from '../sending/sample-calls.ts'
 
 /** What was seen of the webhooks of a scenario. */
 export interface ScenarioObservation {
-  /** How many webhooks were to be delivered. */
-  readonly webhooks: number
   /** How their deliveries ended. */
   readonly settled: readonly SettledDelivery[]
   /** What the sender did, in order; where a certificate is refused it sent nothing. */
@@ -27,18 +25,15 @@ export interface ScenarioRun {
 
 const sourceId = 'scenario'
 const secret = 'not-a-real-secret'
-/** Enough for chance to show. */
-const webhooksByChance = 10
 
 /**
  * Sends webhooks through the real dispatcher and sender to a receiver that is set to a scenario. Waiting
  * for a retry takes no time; the requests take theirs.
  */
 export async function runScenario(
-  { settings }: Scenario,
+  { settings, webhooks }: Scenario,
   { deadlineMs }: ScenarioRun = {},
 ): Promise<ScenarioObservation> {
-  const webhooks = settings.failShare === undefined ? 1 : webhooksByChance
   const [requests, settled, logged] = [
     [] as RequestRecord[],
     [] as SettledDelivery[],
@@ -78,7 +73,7 @@ export async function runScenario(
   }
   // What was never answered is an event once it has ended.
   await receiver.close()
-  return { webhooks, settled, requests, arrived: arrivals(receiver), logged }
+  return { settled, requests, arrived: arrivals(receiver), logged }
 }
 
 function arrivals({ events }: Receiver): readonly number[] {

@@ -39,7 +39,7 @@ export async function runScenarios(options: ScenariosOptions, io: Io): Promise<E
   for (const scenario of chosen) {
     if (io.stop.aborted) return exitCodes.interrupted
     const observed = await runScenario(scenario, options)
-    const complaints = judgeScenario(scenario.expected, observed)
+    const complaints = judgeScenario(scenario, observed)
     const judged = { scenario, observed, complaints }
     if (complaints.length > 0) failed++
     stdout.write(json ? recordLine(scenarioRecord(judged)) : scenarioText(judged, style))
@@ -49,8 +49,8 @@ export async function runScenarios(options: ScenariosOptions, io: Io): Promise<E
 }
 
 function scenarioRecord({ scenario, observed, complaints }: JudgedScenario) {
-  const { name, rule, expected } = scenario
-  const { webhooks, arrived, requests, settled } = observed
+  const { name, rule, webhooks, expected } = scenario
+  const { arrived, requests, settled } = observed
   return {
     kind: 'scenario',
     name,
@@ -72,7 +72,7 @@ function scenarioText({ scenario, observed, complaints }: JudgedScenario, style:
   const rows: readonly (readonly [string, string])[] = [
     ['rule', rule],
     ['expected', expected.text],
-    ['observed', observationText(observed)],
+    ['observed', observationText(scenario, observed)],
     ...complaints.map((complaint) => ['wrong', style.bad(complaint)] as const),
   ]
   const title = `${holds ? style.good('✔') : style.bad('✖')} ${style.strong(name)}`
@@ -81,10 +81,14 @@ function scenarioText({ scenario, observed, complaints }: JudgedScenario, style:
     .join('')
 }
 
-function observationText({ webhooks, arrived, requests, settled }: ScenarioObservation): string {
+function observationText(
+  { webhooks }: Scenario,
+  { arrived, requests, settled }: ScenarioObservation,
+): string {
   const count = sum(arrived)
   const what = webhooks === 1 ? '' : ` for ${webhooks} webhooks`
-  const duration = requests.length > 1 ? ` in ${formatDuration(spanMs(requests))}` : ''
+  const isRetried = requests.some(({ attempt }) => attempt > 1)
+  const duration = isRetried ? ` in ${formatDuration(spanMs(requests))}` : ''
   const states = tallyText(settled.map(({ state }) => state))
   const answers = tallyText(requests.map(answerOf))
   return `${count} ${count === 1 ? 'request' : 'requests'}${what}${duration}: ${answers}; ${states}`

@@ -2,13 +2,16 @@ import { describe, expect, test } from 'vitest'
 import { judgeScenario, spanMs } from '../../../src/cli/running/judge-scenario.ts'
 import type { ScenarioObservation } from '../../../src/cli/running/run-scenario.ts'
 import type { RequestRecord, SettledDelivery } from '../../../src/model/index.ts'
-import type { ScenarioExpectation } from '../../../src/receiver/index.ts'
+import type { Scenario } from '../../../src/receiver/index.ts'
 
-const expected: ScenarioExpectation = {
-  state: 'delivered',
-  requests: [2, 2],
-  error: 'timeout',
-  text: 'a timeout, and delivered by the retry',
+const scenario: Pick<Scenario, 'webhooks' | 'expected'> = {
+  webhooks: 1,
+  expected: {
+    state: 'delivered',
+    requests: [2, 2],
+    error: 'timeout',
+    text: 'a timeout, and delivered by the retry',
+  },
 }
 
 function request(changes: Partial<RequestRecord> = {}): RequestRecord {
@@ -42,7 +45,6 @@ const delivered: SettledDelivery = {
 
 /** A timeout, and delivered by the retry. */
 const observed: ScenarioObservation = {
-  webhooks: 1,
   settled: [delivered],
   requests: [request(timeout), request({ attempt: 2, atMs: 10_000 })],
   arrived: [2],
@@ -51,7 +53,7 @@ const observed: ScenarioObservation = {
 
 describe('what is observed of a scenario', () => {
   test('is as it must be', () => {
-    expect(judgeScenario(expected, observed)).toEqual([])
+    expect(judgeScenario(scenario, observed)).toEqual([])
   })
 
   test.each<[string, Partial<ScenarioObservation>]>([
@@ -74,14 +76,17 @@ describe('what is observed of a scenario', () => {
       { requests: [request(timeout), request({ attempt: 2, atMs: 4 * 60 * 60 * 1_000 + 1 })] },
     ],
   ])('is wrong: %s', (complaint, change) => {
-    expect(judgeScenario(expected, { ...observed, ...change })).toEqual([complaint])
+    expect(judgeScenario(scenario, { ...observed, ...change })).toEqual([complaint])
   })
 
   test('need not be in the log where it is no timeout', () => {
     const failed = { ...observed, requests: [request({ ...timeout, error: 'status_503' })] }
-    expect(judgeScenario({ ...expected, error: 'status_503' }, { ...failed, logged: [] })).toEqual(
-      [],
-    )
+    expect(
+      judgeScenario(
+        { ...scenario, expected: { ...scenario.expected, error: 'status_503' } },
+        { ...failed, logged: [] },
+      ),
+    ).toEqual([])
   })
 
   test('takes no time where no request was made', () => {

@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest'
+import { Analytics } from '@segment/analytics-node'
+import { Client } from '../../src/index.ts'
+import { createRuntime, ManualClock } from '../../src/runtime/index.ts'
+import { unreachableUrl } from '../support/endpoint.ts'
+import { startService, type TestService } from '../../src/testing/index.ts'
+
+/** Records a purchase with the project's own client; resolves once the service has it. */
+async function purchase({ endpoint, writeKey }: TestService): Promise<void> {
+  const client = new Client(writeKey, { endpoint: `${endpoint}/v1/batch` })
+  client.track({ userId: 'u_1', event: 'Order Completed' })
+  expect(await client.close()).toMatchObject({ delivered: 1 })
+}
+
+describe('startService', () => {
+  test('makes signed webhooks of what the client records', async () => {
+    await using service = await startService()
+    await purchase(service)
+    const [event] = await service.receiver.expect('type:track event:"Order Completed" sig:valid')
+    expect(event).toMatchObject({ userId: 'u_1' })
+  })
+
+  test("makes them of what Segment's library records, told its host only", async () => {
+    await using service = await startService({ writeKey: 'wk_shop' })
+    const analytics = new Analytics({ writeKey: 'wk_shop', host: service.endpoint })
+    analytics.identify({ userId: 'u_1', traits: { plan: 'pro' } })
+    await analytics.closeAndFlush()
+    await service.receiver.expect({ type: 'identify', traits: { plan: 'pro' } })
+  })
+
+  test('takes secrets and write keys as they are, those too that look like references', async () => {
+    await using service = await startService({
+      writeKey: '@shop-key',
+      receiver: { secret: '@shop-secret' },
+    })
+    await purchase(service)
+    await service.receiver.expect('type:track sig:valid')
+  })
+
+  test('retries on the clock that it is given', async () => {
+    const clock = new ManualClock(Date.UTC(2026, 0, 2))
+    await using service = await startService({
+      runtime: createRuntime({ clock }),
+      receiver: { respond: '503x2,200' },
+    })
+    await purchase(service)
+    await service.receiver.expect('type:track status:503')
+    await clock.advance(15_000)
+    await service.receiver.expect('type:track status:503 x2..')
+    await clock.advance(45_000)
+    await service.receiver.expect('type:track status:200')
+    expect(service.receiver.events.map(({ status }) => status)).toEqual([503, 503, 200])
+  })
+
+  test('leaves no port behind', async () => {
+    const service = await startService()
+    await service.close()
+    await expect(fetch(service.endpoint)).rejects.toThrow('fetch failed')
+    await expect(fetch(service.receiver.url)).rejects.toThrow('fetch failed')
+  })
+
+  test('leaves none behind either when it cannot start', async () => {
+    const port = Number(new URL(await unreachableUrl()).port)
+    const unusable = startService({ writeKey: 'with spaces', receiver: { port } })
+    await expect(unusable).rejects.toMatchObject({ code: 'invalid_setting' })
+    await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toThrow('fetch failed')
+  })
+})
