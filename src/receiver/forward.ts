@@ -11,7 +11,7 @@ import {
 import { endpointName, limits, SettingError, shortText, type EventType } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import { failureOutcome, judge } from '../webhook/index.ts'
-import { accepted, refusal, type Answer, type Decision, type Findings } from './answer.ts'
+import { accepted, refusal, type Answer, type Decision } from './answer.ts'
 
 /** Where webhooks are forwarded to. */
 export interface ForwardTarget {
@@ -44,9 +44,10 @@ export interface Forwarded {
   readonly answer: Answer
 }
 
-/** A request that arrived, with its body. */
+/** A request to forward. */
 export interface ForwardedRequest {
-  readonly request: IncomingMessage
+  /** Its headers; those of its connection are not passed on. */
+  readonly headers: readonly Header[]
   readonly rawBody: Buffer
 }
 
@@ -78,11 +79,10 @@ export class Forwarder {
     this.#clock = clock
   }
 
-  /** The target that takes a request: that of its type, else that of the rest; undefined for none. */
-  targetOf({ content }: Pick<Findings, 'content'>): ForwardTarget | undefined {
-    const found = content.kind === 'webhook' ? content.type : null
+  /** The target that takes a type, else that of the rest; undefined for none. */
+  targetOf(webhookType: EventType | null): ForwardTarget | undefined {
     return (
-      this.#targets.find(({ type }) => type === found) ??
+      this.#targets.find(({ type }) => type === webhookType) ??
       this.#targets.find(({ type }) => type === null)
     )
   }
@@ -96,7 +96,7 @@ export class Forwarder {
     try {
       const response = await request(url, {
         method: 'POST',
-        headers: headersOf(received.request),
+        headers: passedOnHeaders(received.headers).flat(),
         body: received.rawBody,
         signal: end.signal,
         dispatcher: this.#agent,
@@ -166,13 +166,13 @@ export function answeredBy({ answer }: Forwarded, decision: Decision): Decision 
   return { ...decision, reply: { kind: 'answer', answer }, status: answer.status }
 }
 
-/** All but those of the connection, as they were spelled and as often as they came. */
-function headersOf({ rawHeaders }: IncomingMessage): string[] {
+/** The headers of a request, as they were spelled and as often as they came. */
+export function rawHeadersOf({ rawHeaders }: IncomingMessage): readonly Header[] {
   const headers: Header[] = []
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     headers.push([rawHeaders[at] ?? '', rawHeaders[at + 1] ?? ''])
   }
-  return passedOnHeaders(headers).flat()
+  return headers
 }
 
 function answered(forwarding: Forwarding, status: number, retryAfter?: string): Forwarded {

@@ -16,7 +16,7 @@ import {
   type GivenAnswer,
   type PlansInput,
 } from './faults/index.ts'
-import { answeredBy, Forwarder, type Forwarded } from './forward.ts'
+import { answeredBy, Forwarder, rawHeadersOf, type Forwarded, type Forwarding } from './forward.ts'
 import { inspectRequest, type Inspection } from './inspect-request.ts'
 import type { ReceivedCounts, ReceivedEvent } from './received-event.ts'
 import { recordOf } from './record.ts'
@@ -214,6 +214,19 @@ export class Receiver implements AsyncDisposable {
     return this.#expectations.judge(expected, options)
   }
 
+  /**
+   * Forwards a request again, with its bytes and headers. Nobody but the caller is told of the answer.
+   *
+   * @returns how it ended; undefined where no target takes it
+   */
+  async forward(event: ReceivedEvent): Promise<Forwarding | undefined> {
+    const target = this.#forwarder.targetOf(event.type)
+    if (target === undefined) return undefined
+    const { headers, rawBody } = event
+    const request = { headers: Object.entries(headers), rawBody }
+    return (await this.#forwarder.forward(request, target)).forwarding
+  }
+
   async #open(): Promise<Endpoints> {
     const { log } = this.#settings.runtime
     try {
@@ -283,9 +296,10 @@ export class Receiver implements AsyncDisposable {
   async #forward({ request, inspection, decision }: Received): Promise<Forwarded | undefined> {
     const { reply } = decision
     if (reply.kind === 'fault' || reply.answer.status >= 300) return undefined
-    const target = this.#forwarder.targetOf(inspection)
+    const { content, rawBody } = inspection
+    const target = this.#forwarder.targetOf(content.kind === 'webhook' ? content.type : null)
     if (target === undefined) return undefined
-    return this.#forwarder.forward({ request, rawBody: inspection.rawBody }, target)
+    return this.#forwarder.forward({ headers: rawHeadersOf(request), rawBody }, target)
   }
 
   async #reply(arrival: Arrival, { reply }: Decision): Promise<void> {

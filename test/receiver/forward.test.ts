@@ -147,6 +147,25 @@ describe('forwarding', () => {
   })
 })
 
+describe('forwarding again', () => {
+  test('sends the bytes and headers of an event to the target of its type', async () => {
+    const { endpoint, receiver, url } = await forwarding([200, 410])
+    await post(url, trackBody, { 'X-Team': 'a' })
+    const [event] = receiver.events
+    expect(await receiver.forward(event!)).toMatchObject({ url: endpoint.url, status: 410 })
+    const [first, second] = endpoint.requests
+    expect(second!.body).toEqual(first!.body)
+    expect(second!.headers).toEqual(first!.headers)
+    expect(receiver.counts.received).toBe(1)
+  })
+
+  test('sends nothing where no target takes it', async () => {
+    const { receiver, url } = await start()
+    await post(url, trackBody)
+    expect(await receiver.forward(receiver.events[0]!)).toBeUndefined()
+  })
+})
+
 describe('the time that a target has', () => {
   async function timed(plan: Plan, options: ReceiverOptions = {}) {
     const clock = new WatchedClock(0)
