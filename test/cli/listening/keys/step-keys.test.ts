@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest'
+import {
+  afterArrival,
+  initialKeysState,
+  isShown,
+  type KeyEffect,
+  type KeysState,
+} from '../../../../src/cli/listening/keys/keys-state.ts'
+import { keysLine } from '../../../../src/cli/listening/keys/keys-line.ts'
+import { stepKeys } from '../../../../src/cli/listening/keys/step-keys.ts'
+import { createStyle } from '../../../../src/cli/output/style.ts'
+import { keysOf } from '../../../../src/cli/terminal/key.ts'
+import { parseMatch } from '../../../../src/match/index.ts'
+import { receivedEvent } from './events.ts'
+
+const start = initialKeysState(undefined)
+const ping = receivedEvent(1, { type: 'track', userId: 'u_1', event: 'Ping' })
+const page = receivedEvent(2, { type: 'page', userId: 'u_1', properties: {} })
+const escape = '\u001b'
+
+/** The state after keys, each pressed for itself, and all their effects. */
+function press(input: string, from: KeysState = start) {
+  const effects: KeyEffect[] = []
+  let state = from
+  for (const key of keysOf(input)) {
+    const step = stepKeys(state, [key])
+    state = step.state
+    effects.push(...step.effects)
+  }
+  return { state, effects, line: keysLine(state, 60, createStyle(false)).text }
+}
+
+function told(effects: readonly KeyEffect[]): string {
+  return effects.map((effect) => (effect.kind === 'tell' ? effect.text : '')).join('\n')
+}
+
+describe('keys', () => {
+  test.each([
+    { key: 'c', effects: [{ kind: 'clear' }] },
+    { key: 'C', effects: [{ kind: 'clear' }] },
+    { key: '\u001a', effects: [{ kind: 'suspend' }] },
+    { key: 'x', effects: [] },
+    { key: escape, effects: [] },
+    { key: '\u001b[A', effects: [] },
+  ])('$key', ({ key, effects }) => {
+    expect(press(key)).toMatchObject({ state: start, effects })
+  })
+
+  test.each([
+    { key: '\r', kind: 'show' },
+    { key: 'r', kind: 'resend' },
+    { key: 's', kind: 'save' },
+  ])('$kind is of the last request that was shown', ({ key, kind }) => {
+    expect(told(press(key).effects)).toBe('No request has been shown yet.')
+    const state = afterArrival(afterArrival(start, page), ping)
+    expect(press(key, state).effects).toEqual([{ kind, event: ping }])
+  })
+
+  test('h tells what every key does', () => {
+    const text = told(press('h').effects)
+    for (const key of ['enter', 'r', 'p', 'f', '/', 's', 'c', 'q']) {
+      expect(text).toMatch(new RegExp(`^  ${key} `, 'm'))
+    }
+  })
+
+  test('what is pasted is no row of keys', () => {
+    const { state, effects } = stepKeys(start, keysOf('quit this'))
+    expect(state).toBe(start)
+    expect(told(effects)).toMatch(/^What was pasted is not read as keys/)
+    expect(stepKeys(start, keysOf('hc')).effects).toHaveLength(2)
+  })
+})
+
+describe('ending', () => {
+  test.each(['q', '\u0003', 'f\u0003', '/abc\u0003'])('%j asks to end', (input) => {
+    const { effects, line } = press(input)
+    expect(effects).toEqual([{ kind: 'interrupt' }])
+    expect(line).toBe('Ending; Ctrl-C ends at once')
+  })
+
+  test('only Ctrl-C asks again', () => {
+    expect(press('qqh\r').effects).toHaveLength(1)
+    expect(press('q\u0003').effects).toEqual([{ kind: 'interrupt' }, { kind: 'interrupt' }])
+  })
+})
+
+describe('pausing', () => {
+  test('counts what arrives, shows nothing of it, and says at the end how many', () => {
+    const before = afterArrival(start, ping)
+    const paused = press('p', before)
+    expect(told(paused.effects)).toMatch(/^Paused: /)
+    expect(isShown(paused.state, page)).toBe(false)
+    const later = afterArrival(afterArrival(paused.state, page), page)
+    expect(later.last).toBe(ping)
+    expect(press('', later).line).toBe('paused, 2 new · h help · q quit · 3 received')
+    const on = press('p', later)
+    expect(told(on.effects)).toBe('Going on: 2 requests arrived meanwhile.')
+    expect(isShown(on.state, page)).toBe(true)
+    expect(told(press('pp').effects)).toMatch(/Going on: 0 requests/)
+    expect(told(press('p', afterArrival(press('p').state, ping)).effects)).toMatch(/: 1 request a/)
+  })
+})
+
+describe('the next failure', () => {
+  test.each([
+    { key: '5', failure: 503 },
+    { key: 't', failure: 'hang' },
+    { key: 'T', failure: 'hang' },
+  ])('f $key', ({ key, failure }) => {
+    expect(press('f').line).toBe('The next webhook: 5 gets 503, t times out, esc leaves')
+    const { state, effects } = press(`f${key}`)
+    expect(effects).toEqual([{ kind: 'fail_next', failure }])
+    expect(state.mode).toEqual({ kind: 'keys' })
+  })
+
+  test('esc leaves it, and other keys do nothing', () => {
+    expect(press('fhq\r').state.mode).toEqual({ kind: 'failure' })
+    expect(press(`f${escape}`)).toMatchObject({ state: start, effects: [] })
+  })
+})
+
+describe('filtering', () => {
+  test('shows only what matches from then on', () => {
+    const { state, effects, line } = press('/ type:track \r')
+    expect(told(effects)).toBe('Only requests that match type:track are shown.')
+    expect(line).toBe('/ type:track · h help · q quit · 0 received')
+    expect([ping, page].map((event) => isShown(state, event))).toEqual([true, false])
+    expect(afterArrival(afterArrival(state, ping), page)).toMatchObject({ arrived: 2, last: ping })
+  })
+
+  test('a match that cannot be read is pointed at, and can be mended', () => {
+    const wrong = press('/type:trick\r')
+    expect(told(wrong.effects)).toMatch(
+      /^Cannot read the match at character 6: .*\n  type:trick\n {7}\^{5}$/s,
+    )
+    expect(wrong.line).toBe('/ type:trick')
+    const { state } = press(`${'\u007f'.repeat(3)}ack\r`, wrong.state)
+    expect(state.filter?.text).toBe('type:track')
+  })
+
+  test('esc leaves it as it was, and nothing shows all', () => {
+    const filtered = initialKeysState(parseMatch('type:page'))
+    expect(press('/').line).toBe('/ ')
+    expect(press('/', filtered).line).toBe('/ type:page')
+    expect(press(`/ sig:valid${escape}`, filtered).state).toEqual(filtered)
+    const { state, effects } = press('/\u0015\r', filtered)
+    expect(state.filter).toBeUndefined()
+    expect(told(effects)).toBe('All requests are shown.')
+  })
+
+  test('letters are text there, pasted ones too', () => {
+    const { state } = stepKeys(press('/').state, keysOf('event:"quick push"'))
+    expect(press('\r', state).state.filter?.text).toBe('event:"quick push"')
+  })
+})
+
+test('the line is as long as there is room', () => {
+  const style = createStyle(false)
+  const state = press('/type:track event:"Order Completed"\rp').state
+  expect(keysLine(state, 30, style).text).toBe('paused, 0 new · / type:track …')
+  expect(keysLine(press('f').state, 20, style).text).toHaveLength(20)
+  expect(keysLine(press('/abcdefghijkl').state, 10, style)).toEqual({
+    text: '/ …ghijkl',
+    cursorBack: 0,
+  })
+})

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest'
+import { BottomLine, type BottomText } from '../../../src/cli/terminal/bottom-line.ts'
+import { ManualClock } from '../../../src/runtime/index.ts'
+import { CapturedStream } from '../../support/io.ts'
+
+const erase = '\r\u001b[J'
+
+/** A line on a stream of 20 columns, with what was written since it was asked last. */
+function openLine(text: (columnsMax: number) => BottomText = () => ({ text: 'h', cursorBack: 0 })) {
+  const stream = new CapturedStream({ isTTY: true, columns: 20 })
+  const clock = new ManualClock(1_000)
+  const line = new BottomLine({ stream, clock, text })
+  const above = line.over(stream)
+  const written = (): string => {
+    const { text: all } = stream
+    stream.text = ''
+    return all
+  }
+  line.open()
+  return { line, above, clock, written }
+}
+
+describe('the bottom line', () => {
+  test('goes out of the way of what is written, and comes back below it', async () => {
+    const { above, clock, written } = openLine()
+    expect(written()).toBe('h')
+    above.write('one\n')
+    expect(written()).toBe(`${erase}one\n`)
+    await clock.advance(100)
+    expect(written()).toBe('h')
+  })
+
+  test('is drawn ten times a second at the most, and goes on while text comes without end', async () => {
+    const { above, clock, written } = openLine()
+    written()
+    for (let line = 0; line < 100; line++) {
+      above.write('x\n')
+      await clock.advance(10)
+    }
+    expect(written().split('h')).toHaveLength(11)
+  })
+
+  test('comes back at once where nothing was written for long', async () => {
+    const { above, clock, written } = openLine()
+    await clock.advance(5_000)
+    above.write('one\n')
+    await clock.advance(0)
+    expect(written()).toBe(`h${erase}one\nh`)
+  })
+
+  test('waits for the end of half a line', async () => {
+    const { line, above, clock, written } = openLine()
+    written()
+    above.write('half ')
+    await clock.advance(1_000)
+    line.draw()
+    above.write('whole\n')
+    await clock.advance(1_000)
+    expect(written()).toBe(`${erase}half whole\nh`)
+  })
+
+  test('has a column less than the terminal, and its cursor where it belongs', () => {
+    const widths: number[] = []
+    const { written } = openLine((columnsMax) => {
+      widths.push(columnsMax)
+      return { text: 'abc', cursorBack: 2 }
+    })
+    expect(widths).toEqual([19])
+    expect(written()).toBe('abc\u001b[2D')
+  })
+
+  test('stays away while a window is dragged', async () => {
+    const { line, clock, written } = openLine()
+    written()
+    line.resized()
+    line.resized()
+    expect(written()).toBe(erase)
+    await clock.advance(250)
+    expect(written()).toBe('h')
+  })
+
+  test('clearing moves what was there up and out of sight', () => {
+    const { line, written } = openLine()
+    written()
+    line.clear(3)
+    expect(written()).toBe(`${erase}\n\n\n\u001b[H\u001b[Jh`)
+  })
+
+  test('is not drawn after its end, and text goes on', async () => {
+    const { line, above, clock, written } = openLine()
+    above.write('one\n')
+    line.close()
+    written()
+    above.write('two\n')
+    line.draw()
+    await clock.advance(1_000)
+    expect(written()).toBe('two\n')
+    line.open()
+    expect(written()).toBe('h')
+  })
+})

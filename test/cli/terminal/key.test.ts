@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { keysOf } from '../../../src/cli/terminal/key.ts'
+
+test.each([
+  { pressed: 'enter', sent: '\r', kind: 'enter' },
+  { pressed: 'escape', sent: '\u001b', kind: 'escape' },
+  { pressed: 'backspace', sent: '\u007f', kind: 'backspace' },
+  { pressed: 'Ctrl-C', sent: '\u0003', kind: 'interrupt' },
+  { pressed: 'Ctrl-Z', sent: '\u001a', kind: 'suspend' },
+  { pressed: 'left', sent: '\u001b[D', kind: 'left' },
+  { pressed: 'left, as an application', sent: '\u001bOD', kind: 'left' },
+  { pressed: 'delete', sent: '\u001b[3~', kind: 'delete' },
+  { pressed: 'F5', sent: '\u001b[15~', kind: 'unknown' },
+  { pressed: 'F1', sent: '\u001bOP', kind: 'unknown' },
+  { pressed: 'Alt-q', sent: '\u001bq', kind: 'unknown' },
+  { pressed: 'Ctrl-G', sent: '\u0007', kind: 'unknown' },
+  { pressed: 'a character that turns the writing direction', sent: '\u202e', kind: 'unknown' },
+])('reads $pressed', ({ sent, kind }) => {
+  expect(keysOf(sent)).toEqual([{ kind }])
+})
+
+test('reads several keys that came at once, characters outside of the first plane too', () => {
+  expect(keysOf('a\u001b[Cé😀\u001b\u001b[A\r')).toEqual([
+    { kind: 'character', text: 'a' },
+    { kind: 'right' },
+    { kind: 'character', text: 'é' },
+    { kind: 'character', text: '😀' },
+    { kind: 'escape' },
+    { kind: 'unknown' },
+    { kind: 'enter' },
+  ])
+  expect(keysOf('')).toEqual([])
+})
