@@ -177,6 +177,7 @@ function numbered(index: number): UnnumberedEvent {
     status: 200,
     endpoint: 1,
     injected: null,
+    forward: null,
     durationMs: 0,
   }
 }
