@@ -22,6 +22,15 @@ export function forwardLines(forwarding: Forwarding | null): readonly string[] {
   return lines
 }
 
+/** What is said of a request that was forwarded again; undefined where no target takes it. */
+export function resentText(forwarding: Forwarding | undefined): string {
+  if (forwarding === undefined) return 'no --forward-to takes its type'
+  const lines = forwardLines(forwarding)
+  if (lines.length > 0) return lines.join('; ')
+  const { url, status, durationMs } = forwarding
+  return `${endpointName(url)} answered ${status ?? ''} in ${formatDuration(durationMs)}`
+}
+
 function adviceOn(error: string): string {
   if (error === 'ECONNREFUSED') return '; nothing listens there'
   if (error === 'timeout') return '; --forward-timeout 0 waits as long as it takes'

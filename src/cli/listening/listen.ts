@@ -20,6 +20,7 @@ import { Capture } from './capture.ts'
 import { eventText } from './event-text.ts'
 import type { FaultFlags } from './fault-flags.ts'
 import { faultOptions } from './fault-options.ts'
+import { resentText } from './forward-text.ts'
 import { EventProgram } from './on-event.ts'
 import { listenScreen, type ListenScreen } from './keys/listen-screen.ts'
 
@@ -79,7 +80,7 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     const address = await receiver.start()
     if (address.authority !== null) authority = await AuthorityFile.write(address.authority)
     view.ready({ ...address, ca: authority?.path ?? null })
-    screen.open({ receiver, resend: undefined })
+    screen.open({ receiver, resend: resendOver(receiver, options) })
     const ends = [io.stop, badSignature.signal, capture?.failed].filter((end) => end !== undefined)
     const stop = AbortSignal.any(ends)
     const met = await untilEnd({ receiver, options, stop })
@@ -97,6 +98,15 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     await screen.close()
     await capture?.close()
   }
+}
+
+/** What forwards a request again and tells how it ended; undefined where nothing is forwarded. */
+function resendOver(
+  receiver: Receiver,
+  { forwardTo }: ListenOptions,
+): ((event: ReceivedEvent) => Promise<string>) | undefined {
+  if (forwardTo.length === 0) return undefined
+  return async (event) => resentText(await receiver.forward(event))
 }
 
 /** What is run for every request. */

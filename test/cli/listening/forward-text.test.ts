@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { forwardLines } from '../../../src/cli/listening/forward-text.ts'
+import { forwardLines, resentText } from '../../../src/cli/listening/forward-text.ts'
 
 const url = 'http://127.0.0.1:3000/hook'
 const well = { url, status: 204, error: null, durationMs: 5_000, answerLine: '' }
@@ -31,5 +31,13 @@ describe('forwardLines', () => {
     expect(forwardLines({ ...failed, error: 'ECONNRESET' })).toEqual([
       `cannot forward to ${url}: ECONNRESET`,
     ])
+  })
+})
+
+describe('resentText', () => {
+  test('says what came back, or why nothing did', () => {
+    expect(resentText(well)).toBe(`${url} answered 204 in 5s`)
+    expect(resentText({ ...well, status: 500, answerLine: 'no' })).toBe(`${url} answered 500: no`)
+    expect(resentText(undefined)).toBe('no --forward-to takes its type')
   })
 })
