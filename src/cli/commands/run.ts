@@ -1,6 +1,7 @@
 import { Option } from 'commander'
 import { SettingError } from '../../model/index.ts'
 import type { AddCommand } from '../command.ts'
+import { reportFlag } from '../expecting/report-flag.ts'
 import { countFlag, durationFlag, repeatable } from '../flags.ts'
 import type { RunFlags } from '../running/run-options.ts'
 
@@ -14,6 +15,7 @@ const ofCommands = [
   'secret',
   'serve',
   'save',
+  'report',
   'verbose',
   'quiet',
 ]
@@ -61,6 +63,7 @@ export const addRunCommand: AddCommand = (program, { io, end }) => {
       'answers in turn, the last for ever, such as 503x3,200 (default: 200; repeatable)',
       repeatable,
     )
+    .option('--report <kind=file>', 'write a report, junit=<file>; repeatable', reportFlag)
     .option('--secret <value>', 'sign and check with it; also @file, env:NAME or EVROUTE_SECRET')
     .option('--serve', 'put a service in front of the receiver')
     .option('--save <file>', 'append every request to an NDJSON file, its exact bytes in base64')

@@ -12,11 +12,11 @@ import {
 import { stopwatch } from '../../runtime/index.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { DataWriter, type Io } from '../io.ts'
-import { formatCount } from '../output/numbers.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { defaultUrl } from '../sending/sending-options.ts'
 import { AuthorityFile } from './authority-file.ts'
 import { Capture } from './capture.ts'
+import { countsText } from './counts-text.ts'
 import { eventText } from './event-text.ts'
 import type { FaultFlags } from './fault-flags.ts'
 import { faultOptions } from './fault-options.ts'
@@ -244,14 +244,4 @@ function sendCommand({ urls, ca }: ListenAddress, secret: string | undefined): s
   const isDefault = urls.length === 1 && `${urls[0] ?? ''}/` === defaultUrl
   const to = isDefault ? '' : urls.map((url) => ` --to ${url}`).join('')
   return `${trust}evroute send track${to}${secret === undefined ? '' : ' --secret ...'}`
-}
-
-function countsText(counts: ReceivedCounts): string {
-  const { wellFormed } = counts
-  const parts = [`${formatCount(wellFormed)} ${wellFormed === 1 ? 'webhook' : 'webhooks'}`]
-  if (counts.malformed > 0) parts.push(`${formatCount(counts.malformed)} malformed`)
-  if (counts.valid > 0) parts.push(`${formatCount(counts.valid)} with a valid signature`)
-  if (counts.invalid > 0) parts.push(`${formatCount(counts.invalid)} with a wrong one`)
-  if (counts.missing > 0) parts.push(`${formatCount(counts.missing)} without one`)
-  return parts.join(', ')
 }

@@ -1,5 +1,6 @@
-import { parseExpectation } from '../../match/index.ts'
+import { parseExpectation, type Expectation } from '../../match/index.ts'
 import { EvrouteError, SettingError } from '../../model/index.ts'
+import type { ReportFile } from '../expecting/report-flag.ts'
 import type { Io } from '../io.ts'
 import { readSecret } from '../secret.ts'
 import type { RunOptions } from './run.ts'
@@ -20,6 +21,8 @@ export interface RunFlags {
   readonly serve?: boolean
   /** `--save` */
   readonly save?: string
+  /** `--report` */
+  readonly report?: readonly ReportFile[]
   /** `--scenario` */
   readonly scenario?: string
   /** `--json` */
@@ -63,12 +66,22 @@ export async function readRunOptions(
     secret: await readSecret(flags.secret, io),
     serve: flags.serve ?? false,
     respond: flags.respond,
-    expectations: (flags.expect ?? []).map((text) => parseExpectation(text)),
-    count: flags.count,
+    expectations: expectationsOf(flags),
+    reports: flags.report ?? [],
     timeoutMs: flags.timeout ?? timeoutMsDefault,
     save: flags.save,
     quiet: flags.quiet ?? false,
     verbose: flags.verbose ?? false,
     color: flags.color,
   }
+}
+
+function expectationsOf({ expect = [], count }: RunFlags): readonly Expectation[] {
+  const expectations = expect.map((text) => parseExpectation(text))
+  if (count === undefined) return expectations
+  // What has a type is well-formed.
+  return [
+    ...expectations,
+    { ...parseExpectation(`has:type x${count}..`), text: `--count ${count}` },
+  ]
 }

@@ -1,9 +1,8 @@
-import { shortfallText, type ExpectationResult } from '../../match/index.ts'
 import { formatDuration } from '../../model/index.ts'
 import { SummaryMemory, type ReceivedCounts, type ReceivedEvent } from '../../receiver/index.ts'
 import type { Io } from '../io.ts'
 import { eventText } from '../listening/event-text.ts'
-import { formatCount } from '../output/numbers.ts'
+import { countsText } from '../listening/counts-text.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 
 /** What `run` tells. */
@@ -51,23 +50,7 @@ export class RunView {
   /** The command has ended, and nothing more is waited for. */
   summary(counts: ReceivedCounts, durationMs: number): void {
     if (this.#options.quiet) return
-    const { wellFormed, malformed, valid } = counts
-    const parts = [`${formatCount(wellFormed)} ${wellFormed === 1 ? 'webhook' : 'webhooks'}`]
-    parts.push(`${formatCount(valid)} with a valid signature`)
-    if (malformed > 0) parts.push(`${formatCount(malformed)} malformed`)
-    this.#tell(`${parts.join(', ')} in ${formatDuration(durationMs)}`)
-  }
-
-  /** What became of what was expected. */
-  results(results: readonly ExpectationResult[]): void {
-    for (const { text, state, account, shortfall } of results) {
-      if (state === 'met') {
-        if (!this.#options.quiet) this.#tell(`${this.#style.good('✔')} ${text}: ${account}`)
-        continue
-      }
-      this.#tell(`${this.#style.bad('✖')} ${text}: ${account}`)
-      if (shortfall !== undefined) this.#tell(shortfallText(shortfall, this.#io.stderr.columns))
-    }
+    this.#tell(`${countsText(counts)} in ${formatDuration(durationMs)}`)
   }
 
   #tell(text: string): void {

@@ -1,16 +1,23 @@
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
+import type { Expectation } from '../../match/index.ts'
+import { tellResults } from '../expecting/tell-results.ts'
+import type { ReportFile } from '../expecting/report-flag.ts'
 import { exitCodes } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import { Capture } from '../listening/capture.ts'
-import { Awaited, type AwaitedOptions } from './awaited.ts'
+import { Awaited } from './awaited.ts'
 import { Child } from './child.ts'
 import { RunView, type RunViewOptions } from './run-view.ts'
 import { Stage, type StageOptions } from './stage.ts'
 
 /** What `run` is asked to do, checked. */
-export interface RunOptions extends StageOptions, AwaitedOptions, RunViewOptions {
+export interface RunOptions extends StageOptions, RunViewOptions {
   /** What is run: a program and its arguments. */
   readonly command: readonly [program: string, ...args: string[]]
+  /** What has to arrive. */
+  readonly expectations: readonly Expectation[]
+  /** The files that reports are written to. */
+  readonly reports: readonly ReportFile[]
   /** How long is waited for what is still to come once the command has ended, in milliseconds. */
   readonly timeoutMs: number
   /** Every request is appended to this file. */
@@ -36,15 +43,15 @@ const quietMs = 100
  * has sent is there. It leaves nothing behind, neither processes nor ports.
  *
  * @returns what the command ended with; where that is 0, whether all came that was expected
- * @throws EvrouteError `invalid_usage` where the command cannot be run, `cannot_write_file` where
- * `save` cannot be written
+ * @throws EvrouteError `invalid_usage` where the command cannot be run, `cannot_write_file` where a file
+ * cannot be written
  */
 export async function run(options: RunOptions, io: Io): Promise<number> {
   const view = new RunView(options, io)
   const capture = options.save === undefined ? undefined : await Capture.open(options.save)
   try {
     await using stage = await Stage.open(options)
-    const awaited = new Awaited(options, systemClock.nowMs())
+    const awaited = new Awaited(options.expectations, systemClock.nowMs())
     stage.receiver.on('event', (event) => {
       awaited.observe(event)
       view.event(event)
@@ -68,11 +75,10 @@ async function runOn({ options, io, view, stage, awaited }: Run): Promise<number
     // A command that failed has told why; nothing that is missing is still to be expected.
     if (code === 0) await untilAllCame({ options, io, stage, awaited })
     if (code === 0 && io.interrupted.aborted) return exitCodes.interrupted
-    view.summary(receiver.counts, elapsedMs())
-    const results = awaited.results()
-    view.results(results)
-    const isMet = results.every(({ state }) => state === 'met')
-    return code === 0 && !isMet ? exitCodes.expectationUnmet : code
+    const told = { ...options, title: 'evroute run', durationMs: elapsedMs(), json: false }
+    view.summary(receiver.counts, told.durationMs)
+    const expected = await tellResults(awaited.results(), told, io)
+    return code === 0 ? expected : code
   } finally {
     endPassing()
     await child.endLeftovers()
