@@ -40,8 +40,6 @@ export class SecureConnections {
     const address = addressOf(socket)
     this.#connections.set(address, socket)
     this.#shaking.add(socket)
-    // What breaks a connection is told above TLS.
-    socket.on('error', () => undefined)
     socket.once('close', () => {
       this.#connections.delete(address)
       this.#shaking.delete(socket)

@@ -60,16 +60,25 @@ describe('listen', () => {
     ])
   })
 
-  test('waits between two times, fails a share and repeats it', async () => {
-    const { command, ready } = await listening(
-      ...['--delay', '1ms..3ms', '--fail', '100%', '--seed', '7', '--count', '1'],
-    )
-    expect(await post(ready.url)).toBe(500)
-    const { records } = await command.ended
-    expect(records[1]).toMatchObject({
-      status: 500,
-      injected: expect.stringMatching(/^delay [123]ms, status 500$/) as string,
-    })
+  test('waits between two times', async () => {
+    const { command, ready } = await listening('--delay', '1ms..3ms', '--count', '1')
+    expect(await post(ready.url)).toBe(200)
+    const injected = expect.stringMatching(/^delay [123]ms$/) as string
+    expect((await command.ended).records[1]).toMatchObject({ status: 200, injected })
+  })
+
+  test('fails a share, and repeats it', async () => {
+    const statuses = async (): Promise<readonly number[]> => {
+      const { command, ready } = await listening('--fail', '50%', '--seed', '7')
+      const found: number[] = []
+      for (let turn = 0; turn < 20; turn += 1) found.push(await post(ready.url))
+      command.stop()
+      await command.ended
+      return found
+    }
+    const found = await statuses()
+    expect(new Set(found)).toEqual(new Set([200, 500]))
+    expect(await statuses()).toEqual(found)
   })
 
   test('has faults', async () => {

@@ -36,6 +36,12 @@ describe('of several plans', () => {
     expect(planFor([both, track, second, all], webhook)).toBe(plan)
   })
 
+  test('the one for a type is closer than the one for an endpoint', () => {
+    const webhook = { type: 'track', endpoint: 2 } as const
+    expect(planFor([second, track], webhook)).toBe(track)
+    expect(planFor([track, second], webhook)).toBe(track)
+  })
+
   test('none is followed by those it is not for', () => {
     expect(planFor([second, track], { type: 'page', endpoint: 1 })).toBeUndefined()
   })

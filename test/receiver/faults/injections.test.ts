@@ -18,13 +18,13 @@ function sequence(...numbers: readonly number[]): () => number {
 
 test('who fails by chance takes nothing from the plan', () => {
   const injections = new Injections(
-    { ...settings, respond: [parsePlan('503,200')], failShare: 0.2, failure: 'reset' },
+    { ...settings, respond: [parsePlan('503,429,200')], failShare: 0.2, failure: 'reset' },
     sequence(0.2, 0.19, 0.5, 0),
   )
   expect([1, 2, 3, 4].map(() => injections.nextAnswer(webhook))).toEqual([
     503,
     'reset',
-    200,
+    429,
     'reset',
   ])
 })
