@@ -1,0 +1,298 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { run, start, type Finished, type RunSettings } from '../../support/io.ts'
+import { TestEndpoint } from '../../support/endpoint.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const node = process.execPath
+const { PATH = '' } = process.env
+
+/** Signs a webhook as a sender does, and sends it where the environment says. */
+const sendSigned = `
+  const { createHmac } = await import('node:crypto')
+  const send = (webhook) => {
+    const body = JSON.stringify({ type: 'track', userId: 'u_1', ...webhook })
+    const signature = createHmac('sha1', process.env.EVROUTE_SECRET).update(body).digest('hex')
+    const headers = { 'x-signature': signature }
+    return fetch(process.env.EVROUTE_URL, { method: 'POST', body, headers })
+  }
+`
+
+/** The arguments that run a module of Node behind those flags. */
+function argvOf(flags: readonly string[], program: string): readonly string[] {
+  return ['run', ...flags, '--', node, '--input-type=module', '-e', program]
+}
+
+/** Runs a module of Node to its end. */
+function runModule(
+  flags: readonly string[],
+  program: string,
+  settings: RunSettings = {},
+): Promise<Finished> {
+  return run(argvOf(flags, program), settings)
+}
+
+describe('run', () => {
+  test.each([0, 1, 3, 255])('ends with what the command ends with: %i', async (code) => {
+    expect(await runModule([], `process.exitCode = ${code}`)).toMatchObject({ code, stdout: '' })
+  })
+
+  test('ends with 128 and the number of the signal that ended the command', async () => {
+    const finished = await runModule([], "process.kill(process.pid, 'SIGKILL')")
+    expect(finished.code).toBe(137)
+  })
+
+  test.each([
+    [
+      ['no-such-program'],
+      'evroute: Cannot run no-such-program: there is no such program. Check its name and PATH.',
+    ],
+    [[import.meta.filename], 'it may not be executed. Make it executable, or name the program'],
+    [[], 'Cannot run nothing: the command is missing. Put it behind --'],
+  ])('ends with 2 where the command cannot be run: %s', async (command, message) => {
+    const { code, stderr } = await run(['run', '--', ...command], { env: { PATH } })
+    expect(stderr).toContain(message)
+    expect(code).toBe(2)
+  })
+
+  test.each([
+    [['--json', '--', 'true'], 'Cannot use --json together with a command: stdout is its own'],
+    [['--scenario', 'all', '--', 'true'], 'Cannot run a command in a scenario'],
+    [['--scenario', 'all', '--serve'], "'--scenario <name>' cannot be used with option '--serve'"],
+    [['--scenario', 'up-4h'], 'it is one of timeout, 5xx-then-ok'],
+    [['--expect', 'tpye:track', '--', 'true'], '^^^^'],
+    [['--respond', '99', '--', 'true'], 'An answer is a status from 200 to 599'],
+  ])('ends with 2 for %s', async (argv, message) => {
+    const { code, stderr } = await run(['run', ...argv], { env: { PATH } })
+    expect(stderr).toContain(message)
+    expect(code).toBe(2)
+  })
+
+  test('tells no command in words of JSON what is wrong with itself', async () => {
+    const { stderr } = await run(['run', '--', 'no-such-program', '--json'], { env: { PATH } })
+    expect(stderr).toContain('evroute: Cannot run no-such-program')
+  })
+})
+
+describe('the environment of a command', () => {
+  test('has where webhooks go and what signs them', async () => {
+    const expected = 'type:track event:Paid sig:valid x1'
+    const { code, stderr } = await runModule(
+      ['--expect', expected],
+      `${sendSigned} await send({ event: 'Paid' })`,
+    )
+    expect(stderr).toMatch(
+      /^Receiver {2}http:\/\/127\.0\.0\.1:\d+ {2}EVROUTE_URL, EVROUTE_SECRET\n/,
+    )
+    expect(stderr).toMatch(/\n1 webhook, 1 with a valid signature in \d/)
+    expect(stderr).toContain(`✔ ${expected}: expected exactly 1, got 1`)
+    expect(code).toBe(0)
+  })
+
+  test.each<[string, readonly string[], Readonly<Record<string, string>>]>([
+    ['--secret', ['--secret', 'k'], {}],
+    ['EVROUTE_SECRET', [], { EVROUTE_SECRET: 'k' }],
+  ])('has the secret of %s, and the rest of the environment', async (_, flags, env) => {
+    const program = `process.exitCode = process.env.EVROUTE_SECRET === 'k' && process.env.SHOP === 's' ? 0 : 1`
+    expect(await runModule(flags, program, { env: { SHOP: 's', ...env } })).toMatchObject({
+      code: 0,
+    })
+  })
+
+  test('has a new secret in every run', async () => {
+    const folder = await temporaryFolder()
+    const path = join(folder, 'secrets')
+    const program = `(await import('node:fs')).appendFileSync(${JSON.stringify(path)}, process.env.EVROUTE_SECRET + '\\n')`
+    await runModule([], program)
+    await runModule([], program)
+    const [one = '', other] = (await readFile(path, 'utf8')).split('\n')
+    expect(one.length).toBeGreaterThan(30)
+    expect(one).not.toBe(other)
+  })
+
+  test('has a service with --serve, from which all that was taken is awaited', async () => {
+    const program = `
+      const { EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY } = process.env
+      const headers = { 'x-write-key': EVROUTE_WRITE_KEY }
+      const body = '{"userId":"u_1","event":"Paid"}'
+      const answer = await fetch(EVROUTE_ENDPOINT + '/v1/track', { method: 'POST', headers, body })
+      process.exitCode = answer.status === 200 ? 0 : 1
+    `
+    const { code, stderr } = await runModule(
+      ['--serve', '--expect', 'event:Paid sig:valid x1', '--expect', 'type:page never'],
+      program,
+    )
+    expect(stderr).toMatch(
+      /\nService {3}http:\/\/127\.0\.0\.1:\d+ {2}EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY\n/,
+    )
+    expect(stderr).toContain('✔ type:page never: expected none, got 0')
+    expect(code).toBe(0)
+  })
+})
+
+describe('what a command is expected to send', () => {
+  test('is asked for once it has ended, and shown with the nearest where it did not come', async () => {
+    const { code, stderr } = await runModule(
+      ['--expect', 'type:track event:Paid', '--timeout', '0s'],
+      `${sendSigned} await send({ event: 'Refunded' })`,
+    )
+    expect(stderr).toContain('✖ type:track event:Paid: expected at least 1, got 0')
+    expect(stderr).toMatch(/! event +Paid +Refunded/)
+    expect(code).toBe(5)
+  })
+
+  test('is too much where more came', async () => {
+    const { code } = await runModule(
+      ['--expect', 'type:track x1'],
+      `${sendSigned} await send({ event: 'Paid' }); await send({ event: 'Paid' })`,
+    )
+    expect(code).toBe(5)
+  })
+
+  test.each([
+    ['2', 0, '✔ --count 2: expected at least 2, got 2'],
+    ['3', 5, '✖ --count 3: expected at least 3, got 2'],
+  ])('is counted with --count %s', async (count, code, told) => {
+    const finished = await runModule(
+      ['--count', count, '--timeout', '0s'],
+      `${sendSigned}
+       await send({ event: 'Paid' })
+       await send({ event: 'Paid' })
+       await send({ type: 'no type' })`,
+    )
+    expect(finished.stderr).toContain(told)
+    expect(finished.code).toBe(code)
+  })
+
+  test('does not hide that the command failed, and is not waited for then', async () => {
+    const finished = await runModule(
+      ['--expect', 'type:track', '--timeout', '10m'],
+      'process.exitCode = 7',
+    )
+    expect(finished.stderr).toContain('✖ type:track: expected at least 1, got 0')
+    expect(finished.code).toBe(7)
+  })
+
+  test('is awaited when the command leaves sending to a process of its own', async () => {
+    const background = `${sendSigned}
+      const isThere = () => process.kill(Number(process.env.COMMAND), 0)
+      for (;;) try { isThere(); await new Promise((go) => setTimeout(go, 10)) } catch { break }
+      await send({ event: 'Paid' })`
+    const script = 'COMMAND=$$ "$0" --input-type=module -e "$1" < /dev/null & exit 0'
+    const argv = ['--expect', 'event:Paid', '--timeout', '10m', '--', 'sh', '-c', script]
+    const finished = await run(['run', ...argv, node, background], { env: { PATH } })
+    expect(finished).toMatchObject({ code: 0 })
+  })
+
+  test('is told in reports, and in GitHub Actions', async () => {
+    const folder = await temporaryFolder()
+    const path = join(folder, 'report.xml')
+    const summary = join(folder, 'summary.md')
+    const finished = await runModule(
+      ['--expect', 'type:track', '--timeout', '0s', '--report', `junit=${path}`],
+      '',
+      { env: { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: summary } },
+    )
+    expect(finished.code).toBe(5)
+    expect(await readFile(path, 'utf8')).toContain('name="evroute run"')
+    expect(await readFile(summary, 'utf8')).toContain('type:track')
+    expect(finished.stderr).toContain('::error')
+  })
+})
+
+describe('what run tells', () => {
+  const paid = `${sendSigned} await send({ event: 'Paid' })`
+
+  test('has a line for every request with --verbose', async () => {
+    const { stderr, stdout } = await runModule(['-v'], paid)
+    expect(stderr).toMatch(/#1 +TRACK +u_1 +“Paid”.*signed +200/)
+    expect(stdout).toBe('')
+  })
+
+  test('is nothing with --quiet', async () => {
+    const { code, stderr } = await runModule(['-q', '--expect', 'event:Paid'], paid)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  })
+
+  test('is kept in a file with --save', async () => {
+    const path = join(await temporaryFolder(), 'capture.ndjson')
+    await runModule(['--save', path, '--respond', '503'], paid)
+    const records = (await readFile(path, 'utf8')).trim().split('\n')
+    expect(records.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { v: 1, kind: 'event', type: 'track', status: 503 },
+    ])
+  })
+
+  test('ends with 7 where that file cannot be written', async () => {
+    const path = join(await temporaryFolder(), 'none', 'capture.ndjson')
+    expect(await runModule(['--save', path], paid)).toMatchObject({ code: 7 })
+  })
+})
+
+describe('the end of a run', () => {
+  /** Tells the witness that it runs, and goes on until somebody ends it. */
+  const goOn = 'fetch(process.env.WITNESS).catch(() => undefined); setInterval(() => {}, 1e6)'
+
+  test.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('passes %s on to the command, and ends with %i', async (signal, code) => {
+    const witness = await TestEndpoint.start('hang')
+    const command = start(argvOf(['--count', '1'], goOn), { env: { WITNESS: witness.url } })
+    await witness.received(1)
+    command.stop(signal)
+    expect(await command.ended).toMatchObject({ code })
+    await witness.disconnected()
+  })
+
+  test('is 130 where the command takes a signal as a wish, and nothing is awaited', async () => {
+    const witness = await TestEndpoint.start('hang')
+    const program = `process.on('SIGINT', () => process.exit(0)); ${goOn}`
+    const argv = argvOf(['--count', '1', '--timeout', '10m'], program)
+    const command = start(argv, { env: { WITNESS: witness.url } })
+    await witness.received(1)
+    command.stop('SIGINT')
+    expect(await command.ended).toMatchObject({ code: 130 })
+  })
+
+  test('comes at once where a signal arrives while the rest is awaited', async () => {
+    const command = start(
+      argvOf(['--count', '2', '--timeout', '10m', '-v'], `${sendSigned} send({})`),
+    )
+    await command.stderr.matching(/#1/)
+    command.stop('SIGTERM')
+    expect([130, 143]).toContain((await command.ended).code)
+  })
+
+  test('comes for the command too when the terminal is closed', async () => {
+    const witness = await TestEndpoint.start('hang')
+    const command = start(argvOf([], goOn), { env: { WITNESS: witness.url } })
+    await witness.received(1)
+    await command.hangUp()
+    expect(await command.ended).toMatchObject({ code: 129 })
+  })
+
+  test('comes for what the command has left behind', async () => {
+    const witness = await TestEndpoint.start('hang')
+    const background = `process.on('SIGTERM', () => undefined); ${goOn}`
+    const foreground = `
+      const { spawn } = await import('node:child_process')
+      spawn(process.execPath, ['-e', ${JSON.stringify(background)}], { stdio: 'ignore' }).unref()
+      await fetch(process.env.READY)
+    `
+    const ready = await TestEndpoint.start(() => ({ status: 200, after: witness.received(1) }))
+    const command = start(argvOf([], foreground), {
+      env: { WITNESS: witness.url, READY: ready.url },
+    })
+    expect(await command.ended).toMatchObject({ code: 0 })
+    await witness.disconnected()
+  })
+
+  test('leaves no port behind', async () => {
+    const { stderr } = await runModule(['--serve'], '')
+    const urls = stderr.match(/http:\/\/127\.0\.0\.1:\d+/g) ?? []
+    expect(urls).toHaveLength(2)
+    for (const url of urls) await expect(fetch(url)).rejects.toThrow('fetch failed')
+  })
+})
