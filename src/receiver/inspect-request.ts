@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { readBody } from '../http/index.ts'
 import { limits } from '../model/index.ts'
+import type { Clock } from '../runtime/index.ts'
 import type { Findings } from './answer.ts'
 import { readWebhook, type Malformed } from './read-webhook.ts'
 import type { RefusalCode } from './received-event.ts'
-import type { ReceiverSettings } from './settings.ts'
-import { SignatureJudge, uncheckedSignature, type SignatureJudgement } from './signature.ts'
+import { uncheckedSignature, type SignatureJudge, type SignatureJudgement } from './signature.ts'
 
 /** What was found in a request, with the bytes it was found in. */
 export interface Inspection extends Findings {
@@ -13,29 +13,31 @@ export interface Inspection extends Findings {
   readonly rawBody: Buffer
 }
 
-/** The settings that a signature is judged with. */
-type JudgingSettings = Pick<ReceiverSettings, 'secret' | 'runtime'>
-
-/** One for each receiver, which its settings stand for: it remembers what it found last. */
-const judges = new WeakMap<JudgingSettings, SignatureJudge>()
+/** What a request is inspected with. */
+export interface Inspector {
+  /** Judges its signature; undefined where no secret is set. */
+  readonly judge: SignatureJudge | undefined
+  /** The receiver's. */
+  readonly clock: Clock
+}
 
 /** Reads a request to its end and looks at its signature and body. Never rejects. */
 export async function inspectRequest(
   request: IncomingMessage,
-  settings: JudgingSettings,
+  inspector: Inspector,
 ): Promise<Inspection> {
   const { method = '' } = request
   if (method !== 'POST') {
     const message = `The request is a ${method}: webhooks are sent with POST`
     return refused(Buffer.alloc(0), 'method_not_allowed', message)
   }
-  const bodyLimits = { bytesMax: limits.webhookBytesMax, clock: settings.runtime.clock }
+  const bodyLimits = { bytesMax: limits.webhookBytesMax, clock: inspector.clock }
   const { kind, bytes } = await readBody(request, bodyLimits)
   switch (kind) {
     case 'complete':
       return {
         content: readWebhook(bytes),
-        signature: judge(bytes, request, settings),
+        signature: judgeSignature(bytes, request, inspector),
         rawBody: bytes,
       }
     case 'too_large':
@@ -56,18 +58,15 @@ export function headersOf(request: IncomingMessage): Readonly<Record<string, str
   return Object.freeze(Object.fromEntries(headers) as Record<string, string>)
 }
 
-function judge(
+function judgeSignature(
   body: Buffer,
   request: IncomingMessage,
-  settings: JudgingSettings,
+  { judge, clock }: Inspector,
 ): SignatureJudgement {
-  const { secret, runtime } = settings
-  if (secret === undefined) return uncheckedSignature
-  const known = judges.get(settings) ?? new SignatureJudge({ secret })
-  judges.set(settings, known)
+  if (judge === undefined) return uncheckedSignature
   const headers = headersOf(request)
   const signature = headers['x-signature']
-  return known.judge({ body, signature, headers, path: request.url }, runtime.clock.nowMs())
+  return judge.judge({ body, signature, headers, path: request.url }, clock.nowMs())
 }
 
 function refused(rawBody: Buffer, code: RefusalCode, message: string): Inspection {

@@ -21,6 +21,7 @@ import { inspectRequest, type Inspection } from './inspect-request.ts'
 import type { ReceivedCounts, ReceivedEvent } from './received-event.ts'
 import { recordOf } from './record.ts'
 import { checkReceiverOptions, type ReceiverOptions, type ReceiverSettings } from './settings.ts'
+import { SignatureJudge } from './signature.ts'
 import { WaitApi } from './wait-api.ts'
 import { Waits } from './waits.ts'
 
@@ -64,6 +65,7 @@ const listenersGraceMs = 250
  */
 export class Receiver implements AsyncDisposable {
   readonly #settings: ReceiverSettings
+  readonly #judge: SignatureJudge | undefined
   readonly #injections: Injections
   readonly #forwarder: Forwarder
   readonly #log: EventLog
@@ -79,6 +81,8 @@ export class Receiver implements AsyncDisposable {
   constructor(options?: ReceiverOptions) {
     this.#settings = checkReceiverOptions(options)
     const { eventsMax, runtime, injections, random, forwarding } = this.#settings
+    const { secret, otherSecrets } = this.#settings
+    this.#judge = secret === undefined ? undefined : new SignatureJudge({ secret, otherSecrets })
     this.#injections = new Injections(injections, random)
     this.#forwarder = new Forwarder(forwarding, runtime.clock)
     this.#waits = new Waits(runtime.clock)
@@ -267,7 +271,7 @@ export class Receiver implements AsyncDisposable {
     const { endpoints, runtime } = this.#settings
     const { clock } = runtime
     const atMs = clock.nowMs()
-    const inspection = await inspectRequest(request, this.#settings)
+    const inspection = await inspectRequest(request, { judge: this.#judge, clock })
     const unanswered = { ...inspection, path: request.url ?? '', endpoint }
     const decision = decide(unanswered, this.#settings, this.#injections)
     await this.#delay(response, decision.delayMs)

@@ -1,6 +1,5 @@
 import { checkWholeNumber, limits, SettingError, shortText } from '../model/index.ts'
 import { createRuntime, type Runtime } from '../runtime/index.ts'
-
 import {
   delayMsMax,
   faults,
@@ -14,6 +13,7 @@ import {
   type PlansInput,
   type TlsKind,
 } from './faults/index.ts'
+import type { NamedSecret } from './diagnosis/index.ts'
 import { checkForwardTargets, type ForwardingSettings, type ForwardTarget } from './forward.ts'
 
 /** What a receiver is made of; all of it may be left out. */
@@ -28,6 +28,8 @@ export interface ReceiverOptions {
   readonly tls?: TlsKind | undefined
   /** The shared secret that signatures are checked with; without one they are not checked. */
   readonly secret?: string | undefined
+  /** Secrets that a sender may use by mistake, such as those of other destinations: the first 50. */
+  readonly otherSecrets?: readonly NamedSecret[] | undefined
   /** Answers 401 to an invalid or missing signature; needs a secret; default false. */
   readonly strict?: boolean | undefined
   /**
@@ -68,6 +70,8 @@ export interface ReceiverSettings {
   readonly tls: TlsKind | undefined
   /** The shared secret; undefined when signatures are not checked. */
   readonly secret: string | undefined
+  /** Secrets that a sender may use by mistake. */
+  readonly otherSecrets: readonly NamedSecret[]
   /** Whether an invalid or missing signature is answered 401. */
   readonly strict: boolean
   /** What is injected into its answers. */
@@ -103,6 +107,7 @@ export function checkReceiverOptions(options: ReceiverOptions = {}): ReceiverSet
     endpoints,
     tls: checkTls(options.tls),
     secret: options.secret,
+    otherSecrets: Object.freeze([...(options.otherSecrets ?? [])]),
     strict: options.strict ?? false,
     injections: checkInjections(options, endpoints),
     forwarding: checkForwarding(options),

@@ -1,15 +1,18 @@
+import type { Command } from 'commander'
 import { EvrouteError } from '../../model/index.ts'
 import type { ForwardTarget } from '../../receiver/index.ts'
 import type { AddCommand } from '../command.ts'
 import { countFlag, durationFlag, durationFlagUpTo } from '../flags.ts'
 import { addFaultFlags, type FaultFlags } from '../listening/fault-flags.ts'
 import { forwardFlag } from '../listening/forward-flag.ts'
+import { readOtherSecrets } from '../other-secrets.ts'
 import { readSecret } from '../secret.ts'
 
 interface ListenFlags extends FaultFlags {
   readonly port: number
   readonly host: string
   readonly secret?: string
+  readonly config?: string
   readonly strict?: boolean
   readonly count?: number
   readonly timeout?: number
@@ -56,8 +59,6 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
     .argument('[args...]', 'arguments of the program of --on-event')
     .option('-p, --port <n>', 'port to listen on, 0 for a free one', countFlag(0, 65_535), 4_100)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--secret <value>', 'check signatures; also @file, env:NAME or EVROUTE_SECRET')
-    .option('--strict', 'answer 401 to a bad or missing signature, and end with 6')
     .option('--count <n>', 'end after n well-formed webhooks', countFlag(1, countMax))
     .option(
       '--timeout <duration>',
@@ -87,6 +88,7 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
     .option('-v, --verbose', 'payloads too, up to 200 lines of each')
     .option('--no-color', 'no colours')
     .addHelpText('after', examples)
+  addSignatureFlags(command)
   addFaultFlags(command)
   command.action(async (args: readonly string[]) => {
     const flags = command.opts<ListenFlags>()
@@ -97,6 +99,7 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
         host: flags.host,
         port: flags.port,
         secret: await readSecret(flags.secret, io),
+        otherSecrets: await readOtherSecrets(flags.config, io),
         strict: flags.strict ?? false,
         faults: flags,
         count: flags.count,
@@ -137,4 +140,11 @@ function readProgram(
         : 'Cannot run a program without a name',
     hint: 'Write --on-event <program> [args].',
   })
+}
+
+function addSignatureFlags(command: Command): void {
+  command
+    .option('--secret <value>', 'check signatures; also @file, env:NAME or EVROUTE_SECRET')
+    .option('--config <file>', "a service's configuration: know its destinations' secrets by name")
+    .option('--strict', 'answer 401 to a bad or missing signature, and end with 6')
 }

@@ -5,6 +5,7 @@ import {
   scenarioNamed,
   SummaryMemory,
   type ForwardTarget,
+  type NamedSecret,
   type ReceivedCounts,
   type ReceivedEvent,
   type ReceiverAddress,
@@ -32,6 +33,8 @@ export interface ListenOptions {
   readonly port: number
   /** Checks signatures with it. */
   readonly secret: string | undefined
+  /** Secrets that a sender may use by mistake. */
+  readonly otherSecrets: readonly NamedSecret[]
   /** Answers a bad or missing signature with 401 and ends. */
   readonly strict: boolean
   /** What is injected into its answers. */

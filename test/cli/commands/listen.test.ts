@@ -363,3 +363,15 @@ describe('listen', () => {
     expect(lines[7]).toMatch(/^#8 {4}TRACK {6}u{11}… {2}“E+… {2}- {2}200$/)
   })
 })
+
+test('listen knows the secrets of the destinations of --config by name', async () => {
+  const file = join(await temporaryFolder(), 'evroute.config.json')
+  const endpoints = [{ url: 'https://hooks.example.com' }]
+  const crm = { id: 'crm', type: 'Webhooks', sources: ['web'], sharedSecret: 'not-a-real-crm' }
+  const sources = [{ id: 'web', writeKeys: ['not-a-real-key'] }]
+  await writeFile(file, JSON.stringify({ sources, destinations: [{ ...crm, endpoints }] }))
+  const { command, url } = await listening(['--secret', 'k', '--config', file, '--count', '1'])
+  await post(url, track, signBody(track, 'not-a-real-crm'))
+  const { stdout } = await command.ended
+  expect(stdout).toContain('└ The signature was made with the secret of the destination crm. Fix: ')
+})

@@ -9,6 +9,7 @@ const options: ListenOptions = {
   host: '127.0.0.1',
   port: 0,
   secret: undefined,
+  otherSecrets: [],
   strict: false,
   faults: {},
   count: undefined,

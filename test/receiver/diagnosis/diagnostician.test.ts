@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { diagnose, type NamedSecret, type SuspectRequest } from '../../../src/receiver/index.ts'
+import { post, start } from '../requests.ts'
 import { Diagnostician } from '../../../src/receiver/diagnosis/diagnostician.ts'
 
 const secret = 'not-a-real-secret'
@@ -45,6 +46,14 @@ describe('the secret of another', () => {
     const signature = createHmac('sha256', secret).update(body).digest('hex')
     const otherSecrets = [{ name: 'the same', secret }]
     expect(diagnose({ body, signature, secret, otherSecrets })).toMatchObject({ mistake: 'sha256' })
+  })
+
+  test('is named by a receiver that knows it', async () => {
+    const otherSecrets = [{ name: 'crm', secret: 'not-a-real-crm-secret' }]
+    const { receiver, url } = await start({ secret, otherSecrets })
+    await post(url, body, { 'x-signature': sign(body, 'not-a-real-crm-secret') })
+    const message = 'The signature was made with the secret of crm'
+    expect(receiver.events[0]?.diagnosis).toMatchObject({ mistake: 'other_secret', message })
   })
 
   test('is looked for among 50', () => {
