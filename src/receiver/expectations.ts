@@ -18,7 +18,8 @@ import type { Waits } from './waits.ts'
 /** What is counted for an expectation, and for how long. */
 export interface ExpectOptions {
   /**
-   * How long to wait, in milliseconds; Infinity for no limit. By default what `within` says, else 5 s.
+   * How long to wait, in milliseconds; Infinity for no limit but that of `within`. By default what
+   * `within` says, else 5 s.
    */
   readonly timeoutMs?: number | undefined
   /** Counts events with a higher `seq` only; default 0, all since the start. */
@@ -94,7 +95,8 @@ export class Expectations {
     const endListening = this.#log.listen(observe)
     signal?.addEventListener('abort', end)
     if (signal?.aborted === true) end()
-    await this.#waits.endOf(wait, timeoutMs)
+    const limitsMs = [timeoutMs, tracker.expectation.withinMs].filter((ms) => ms !== undefined)
+    await this.#waits.endOf(wait, limitsMs.length === 0 ? undefined : Math.min(...limitsMs))
     signal?.removeEventListener('abort', end)
     endListening()
     return judged ?? this.#judged(tracker, [after, Infinity])

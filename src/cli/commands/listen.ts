@@ -2,13 +2,18 @@ import type { Command } from 'commander'
 import { EvrouteError } from '../../model/index.ts'
 import type { ForwardTarget } from '../../receiver/index.ts'
 import type { AddCommand } from '../command.ts'
+import {
+  addExpectationFlags,
+  readExpectationFlags,
+  type ExpectationFlags,
+} from '../expecting/expectation-flags.ts'
 import { countFlag, durationFlag, durationFlagUpTo } from '../flags.ts'
 import { addFaultFlags, type FaultFlags } from '../listening/fault-flags.ts'
 import { forwardFlag } from '../listening/forward-flag.ts'
 import { readOtherSecrets } from '../other-secrets.ts'
 import { readSecret } from '../secret.ts'
 
-interface ListenFlags extends FaultFlags {
+interface ListenFlags extends FaultFlags, ExpectationFlags {
   readonly port: number
   readonly host: string
   readonly secret?: string
@@ -34,6 +39,7 @@ const examples = `
 Examples:
   evroute listen --secret s3cret
   evroute listen --port 0 --json --count 10 --timeout 60s
+  evroute listen --port 0 --expect 'type:track x3..' --expect 'sig:invalid never' --timeout 30s
   evroute listen --respond 503x3,200 --delay 1s..3s
   evroute listen --endpoints 2 --respond endpoint=2:reset
   evroute listen --scenario timeout
@@ -45,7 +51,8 @@ Without any flag a path asks for an answer: /status/503, /delay/6s, /fault/reset
 
 On a terminal keys show a request in full, resend it, pause, filter and more: h lists them.
 
-Exit codes: 0 ended as asked, 2 usage, 5 --timeout ended before --count webhooks arrived,
+Exit codes: 0 ended as asked, 2 usage, 5 what --count or --expect asks for did not come
+in time, or too much of it,
 6 a signature did not verify (--strict), 7 the port or a file cannot be used.`
 
 /** Adds `evroute listen`. */
@@ -60,11 +67,7 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
     .option('-p, --port <n>', 'port to listen on, 0 for a free one', countFlag(0, 65_535), 4_100)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--count <n>', 'end after n well-formed webhooks', countFlag(1, countMax))
-    .option(
-      '--timeout <duration>',
-      'end after this time, with 5 if --count is not reached',
-      durationFlag,
-    )
+    .option('--timeout <duration>', 'end after this time, with 5 if anything lacks', durationFlag)
     .option('--save <file>', 'append every request to an NDJSON file, its exact bytes in base64')
     .option('--no-input', 'no keys, even on a terminal')
     .option(
@@ -89,6 +92,7 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
     .option('--no-color', 'no colours')
     .addHelpText('after', examples)
   addSignatureFlags(command)
+  addExpectationFlags(command)
   addFaultFlags(command)
   command.action(async (args: readonly string[]) => {
     const flags = command.opts<ListenFlags>()
@@ -103,6 +107,7 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
         strict: flags.strict ?? false,
         faults: flags,
         count: flags.count,
+        ...(await readExpectationFlags(flags)),
         timeoutMs: flags.timeout,
         save: flags.save,
         forwardTo: flags.forwardTo ?? [],

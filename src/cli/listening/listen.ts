@@ -1,4 +1,4 @@
-import { endpointName, formatDuration, recordLine } from '../../model/index.ts'
+import { endpointName, formatDuration, plainText, recordLine } from '../../model/index.ts'
 import {
   eventRecord,
   Receiver,
@@ -10,8 +10,11 @@ import {
   type ReceivedEvent,
   type ReceiverAddress,
 } from '../../receiver/index.ts'
+import type { ExpectationResult } from '../../match/index.ts'
 import { stopwatch } from '../../runtime/index.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
+import type { ExpectationSettings } from '../expecting/expectation-flags.ts'
+import { resultRecord, tellResults } from '../expecting/tell-results.ts'
 import { DataWriter, type Io } from '../io.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { defaultUrl } from '../sending/sending-options.ts'
@@ -26,7 +29,7 @@ import { EventProgram } from './on-event.ts'
 import { listenScreen, type ListenScreen } from './keys/listen-screen.ts'
 
 /** What `listen` is asked to do, checked. */
-export interface ListenOptions {
+export interface ListenOptions extends ExpectationSettings {
   /** The address to bind. */
   readonly host: string
   /** The port to bind, 0 for a free one. */
@@ -67,8 +70,8 @@ export interface ListenOptions {
 export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const screen = listenScreen(options, io)
-  const view = options.json ? jsonView(io) : textView(screen, options)
-  const receiver = new Receiver({ ...options, ...faultOptions(options.faults), eventsMax: 0 })
+  const view = options.json ? jsonView(screen) : textView(screen, options)
+  const receiver = new Receiver({ ...options, ...faultOptions(options.faults) })
   const capture = options.save === undefined ? undefined : await Capture.open(options.save)
   let authority: AuthorityFile | undefined
   const program = eventProgram(options, screen.io)
@@ -86,13 +89,17 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     screen.open({ receiver, resend: resendOver(receiver, options) })
     const ends = [io.stop, badSignature.signal, capture?.failed].filter((end) => end !== undefined)
     const stop = AbortSignal.any(ends)
-    const met = await untilEnd({ receiver, options, stop })
+    const judging = judge(receiver, options)
+    const met = await untilEnd({ receiver, options, stop, judging })
     await receiver.close()
+    const results = await judging
     await program.close(io.stop)
-    view.summary(receiver.counts, elapsedMs())
+    view.summary({ counts: receiver.counts, results, durationMs: elapsedMs() })
+    const told = { ...options, title: 'evroute listen', durationMs: elapsedMs() }
+    const judged = await tellResults(results, told, screen.io)
     return gravest([
       badSignature.signal.aborted ? exitCodes.badSignature : exitCodes.ok,
-      met ? exitCodes.ok : exitCodes.expectationUnmet,
+      met ? judged : exitCodes.expectationUnmet,
     ])
   } finally {
     await receiver.close()
@@ -132,6 +139,15 @@ function eventProgram({ onEvent, quiet }: ListenOptions, io: Io): RequestProgram
   }
 }
 
+/** Resolves when all expectations are decided, at the latest with the time or the receiver. */
+async function judge(
+  receiver: Receiver,
+  { expectations, timeoutMs = Infinity }: ListenOptions,
+): Promise<readonly ExpectationResult[]> {
+  const judging = expectations.map(({ text }) => receiver.judge(text, { timeoutMs }))
+  return (await Promise.all(judging)).map(({ result }) => result)
+}
+
 /**
  * Waits for whatever ends the command.
  *
@@ -141,19 +157,22 @@ async function untilEnd(parts: {
   readonly receiver: Receiver
   readonly options: ListenOptions
   readonly stop: AbortSignal
+  readonly judging: Promise<unknown>
 }): Promise<boolean> {
-  const { receiver, stop } = parts
-  const { count, timeoutMs } = parts.options
+  const { receiver, stop, judging } = parts
+  const { count, timeoutMs, expectations } = parts.options
+  const countOrNone = count ?? (expectations.length > 0 ? 0 : Infinity)
   const stopped = new Promise<true>((resolve) => {
     if (stop.aborted) resolve(true)
     stop.addEventListener('abort', () => resolve(true), { once: true })
   })
-  const arrived = receiver.waitFor(count ?? Infinity, { timeoutMs }).then(
+  const arrived = receiver.waitFor(countOrNone, { timeoutMs }).then(
     () => true,
     // Without a count the time is all that was asked for.
     () => count === undefined,
   )
-  return Promise.race([arrived, stopped])
+  const decided = Promise.all([arrived, judging]).then(([isCountReached]) => isCountReached)
+  return Promise.race([decided, stopped])
 }
 
 /** Where the receiver can be reached. */
@@ -162,27 +181,36 @@ interface ListenAddress extends ReceiverAddress {
   readonly ca: string | null
 }
 
+/** What there is to tell at the end. */
+interface ListenSummary {
+  readonly counts: ReceivedCounts
+  readonly results: readonly ExpectationResult[]
+  readonly durationMs: number
+}
+
 /** Tells what arrives. */
 interface ListenView {
   ready(address: ListenAddress): void
   /** Resolves once the reader has caught up. */
   event(event: ReceivedEvent): Promise<void>
-  summary(counts: ReceivedCounts, durationMs: number): void
+  summary(summary: ListenSummary): void
 }
 
-function jsonView(io: Io): ListenView {
-  const stdout = new DataWriter(io)
+function jsonView(screen: ListenScreen): ListenView {
+  const stdout = new DataWriter(screen.io)
   const write = (record: Readonly<Record<string, unknown>>): void =>
     stdout.write(recordLine(record))
   return {
     ready: ({ url, urls, port, ca }) =>
       write({ kind: 'ready', url, urls, port, inspector: null, ca, pid: process.pid }),
     event: (event) => {
-      write(eventRecord(event))
+      if (screen.arrive(event)) write(eventRecord(event))
       return stdout.ready()
     },
-    summary: (counts, durationMs) =>
-      write({ kind: 'summary', ...counts, ms: Math.round(durationMs) }),
+    summary: ({ counts, results, durationMs }) => {
+      const expectations = results.length === 0 ? {} : { expectations: results.map(resultRecord) }
+      write({ kind: 'summary', ...counts, ...expectations, ms: Math.round(durationMs) })
+    },
   }
 }
 
@@ -204,7 +232,7 @@ function textView(screen: ListenScreen, options: ListenOptions): ListenView {
       if (screen.arrive(event)) stdout.write(text)
       return stdout.ready()
     },
-    summary: (counts, durationMs) => {
+    summary: ({ counts, durationMs }) => {
       if (!quiet) io.stderr.write(`${countsText(counts)} in ${formatDuration(durationMs)}\n`)
     },
   }
@@ -222,6 +250,7 @@ function banner(address: ListenAddress, options: ListenOptions, style: Style): s
       (url, index) => `${index === 0 ? 'Listening' : '         '}  ${style.strong(url)}`,
     ),
     `Signature  ${signature}`,
+    ...expectationLines(options, style),
     ...forwardTo.map(
       ({ type, url }) => `Forward    ${type === null ? '' : `${type} to `}${endpointName(url)}`,
     ),
@@ -233,6 +262,18 @@ function banner(address: ListenAddress, options: ListenOptions, style: Style): s
     lines.unshift(style.warning(`Other machines can reach this receiver: it listens on ${host}`))
   }
   return `${lines.join('\n')}\n\n`
+}
+
+function expectationLines(
+  { expectations, timeoutMs }: ListenOptions,
+  style: Style,
+): readonly string[] {
+  return expectations.map(({ text, count, withinMs }) => {
+    // Until then one too many can come.
+    const isEndless = count.atMost < Infinity && timeoutMs === undefined && withinMs === undefined
+    const end = isEndless ? ` ${style.faint('until --timeout or Ctrl-C')}` : ''
+    return `Expecting  ${plainText(text)}${end}`
+  })
 }
 
 function scenarioLines({ scenario }: FaultFlags): readonly string[] {
