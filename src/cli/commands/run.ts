@@ -90,8 +90,8 @@ export const addRunCommand: AddCommand = (program, { io, end }) => {
     if (words.length > 0) {
       throw new SettingError('--scenario', 'Cannot run a command in a scenario: it has its own')
     }
-    const { scenario: name, json = false, color } = flags
-    const { runScenarios } = await import('../running/scenarios.ts')
-    end(await runScenarios({ name, json, color }, io))
+    const { scenario, json = false, color } = flags
+    const { runScenarios, scenariosNamed } = await import('../running/scenarios.ts')
+    end(await runScenarios({ scenarios: scenariosNamed(scenario), json, color }, io))
   })
 }

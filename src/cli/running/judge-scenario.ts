@@ -1,3 +1,4 @@
+import { countText } from '../../match/index.ts'
 import { limits, type RequestRecord } from '../../model/index.ts'
 import type { Scenario } from '../../receiver/index.ts'
 import type { ScenarioObservation } from './run-scenario.ts'
@@ -7,7 +8,7 @@ export function judgeScenario(
   { webhooks, expected }: Pick<Scenario, 'webhooks' | 'expected'>,
   { settled, requests, arrived, logged }: ScenarioObservation,
 ): readonly string[] {
-  const [least, most] = expected.requests
+  const [atLeast, atMost] = expected.requests
   const counts = [...arrived, ...Array<number>(Math.max(webhooks - arrived.length, 0)).fill(0)]
   const errors = requests.flatMap(({ error }) => error ?? [])
   const isUnlogged = expected.error === 'timeout' && !logged.includes('timeout')
@@ -18,8 +19,8 @@ export function judgeScenario(
       `not every delivery is ${expected.state}`,
     ],
     [
-      counts.some((count) => count < least || count > most),
-      `${least} to ${most} requests had to arrive for each, ${counts.join(', ')} did`,
+      counts.some((count) => count < atLeast || count > atMost),
+      `${countText({ atLeast, atMost })} had to arrive for each webhook, ${counts.join(', ')} did`,
     ],
     [!errors.includes(expected.error), `no request failed with ${expected.error}`],
     [errors.some((error) => error !== expected.error), 'a request failed for another reason'],

@@ -8,8 +8,8 @@ import { runScenario, type ScenarioObservation, type ScenarioRun } from './run-s
 
 /** Which scenarios are run, and how they are shown. */
 export interface ScenariosOptions extends ScenarioRun {
-  /** The name of one, or `all`. */
-  readonly name: string
+  /** Those that are run. */
+  readonly scenarios: readonly Scenario[]
   /** NDJSON on stdout. */
   readonly json: boolean
   /** False with `--no-color`. */
@@ -25,18 +25,25 @@ interface JudgedScenario {
 }
 
 /**
+ * The scenario of a name, or all of them.
+ *
+ * @throws SettingError `scenario` where there is none of the name
+ */
+export function scenariosNamed(name: string): readonly Scenario[] {
+  return name === 'all' ? scenarios : [scenarioNamed(name)]
+}
+
+/**
  * Runs rows of the specification's table of errors one after the other and shows what was observed.
  *
  * @returns 5 when one of them was not as it must be
- * @throws SettingError `scenario` where there is none of the name
  */
 export async function runScenarios(options: ScenariosOptions, io: Io): Promise<ExitCode> {
-  const { name, json, color } = options
-  const chosen = name === 'all' ? scenarios : [scenarioNamed(name)]
+  const { json, color } = options
   const stdout = new DataWriter(io)
   const style = createStyle(wantsColor(io, io.stdout, color))
   let failed = 0
-  for (const scenario of chosen) {
+  for (const scenario of options.scenarios) {
     if (io.stop.aborted) return exitCodes.interrupted
     const observed = await runScenario(scenario, options)
     const complaints = judgeScenario(scenario, observed)

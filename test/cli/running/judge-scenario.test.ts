@@ -59,8 +59,8 @@ describe('what is observed of a scenario', () => {
   test.each<[string, Partial<ScenarioObservation>]>([
     ['0 of 1 came to an end', { settled: [] }],
     ['not every delivery is delivered', { settled: [{ ...delivered, state: 'expired' }] }],
-    ['2 to 2 requests had to arrive for each, 3 did', { arrived: [3] }],
-    ['2 to 2 requests had to arrive for each, 0 did', { arrived: [] }],
+    ['exactly 2 had to arrive for each webhook, 3 did', { arrived: [3] }],
+    ['exactly 2 had to arrive for each webhook, 0 did', { arrived: [] }],
     ['no request failed with timeout', { requests: [request()] }],
     [
       'a request failed for another reason',

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { judgeScenario } from '../../../src/cli/running/judge-scenario.ts'
 import { runScenario } from '../../../src/cli/running/run-scenario.ts'
-import { scenarioNamed, scenarios } from '../../../src/receiver/index.ts'
+import { runScenarios } from '../../../src/cli/running/scenarios.ts'
+import { scenarioNamed, scenarios, type Scenario } from '../../../src/receiver/index.ts'
+import { CapturedStream, run, start } from '../../support/io.ts'
 
 /** Real time that every request has; it is five seconds in the command. */
 const deadlineMs = 250
@@ -16,5 +18,58 @@ describe("the specification's table of errors", () => {
     const { requests } = await runScenario(scenarioNamed('down-4h'))
     const [first, last] = [requests[0]!.atMs, requests.at(-1)!.atMs]
     expect(last - first).toBeGreaterThan(3 * 60 * 60 * 1_000)
+  })
+})
+
+describe('run --scenario', () => {
+  test('prints what was observed beside what had to be', async () => {
+    const { code, stdout, stderr } = await run(['run', '--scenario', 'any-succeeds'])
+    expect(stdout).toContain('✔ any-succeeds\n  rule      Several URLs configured and')
+    expect(stdout).toContain(
+      '  expected  one of five endpoints took it, and none was asked again\n',
+    )
+    expect(stdout).toMatch(
+      / {2}observed {2}5 requests: .*503.*; delivered\n/,
+    )
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  })
+
+  test('gives records', async () => {
+    const { code, records } = await run(['run', '--scenario', '5xx-then-ok', '--json'])
+    expect(code).toBe(0)
+    expect(records).toEqual([
+      {
+        v: 1,
+        kind: 'scenario',
+        name: '5xx-then-ok',
+        rule: scenarioNamed('5xx-then-ok').rule,
+        expected: scenarioNamed('5xx-then-ok').expected.text,
+        holds: true,
+        complaints: [],
+        webhooks: 1,
+        requests: 4,
+        answers: { '200': 1, '503': 3 },
+        states: { delivered: 1 },
+        ms: expect.any(Number) as number,
+      },
+    ])
+  })
+
+  test('ends with 5 and says what was not as it had to be', async () => {
+    const [stdout, stderr] = [new CapturedStream(), new CapturedStream()]
+    const { signal } = new AbortController()
+    const stdin = process.stdin
+    const io = { stdin, stdout, stderr, env: {}, stop: signal, interrupted: signal }
+    const scenario: Scenario = { ...scenarioNamed('5xx-then-ok'), settings: { respond: '503,200' } }
+    const options = { scenarios: [scenario], json: false, color: false }
+    expect(await runScenarios(options, io)).toBe(5)
+    expect(stdout.text).toMatch(/^✖ 5xx-then-ok\n/)
+    expect(stdout.text).toContain('wrong     exactly 4 had to arrive for each webhook, 2 did\n')
+  })
+
+  test('ends early on a signal', async () => {
+    const command = start(['run', '--scenario', 'all'])
+    command.stop('SIGINT')
+    expect(await command.ended).toMatchObject({ code: 130, stdout: '' })
   })
 })
