@@ -53,9 +53,21 @@ export {
   type TrackCall,
   type WebhookBody,
 } from './model/index.ts'
+export type {
+  CountRange,
+  DifferenceRow,
+  ExpectationResult,
+  ExpectedBody,
+  ExpectedValue,
+  NumberedSubject,
+  Shortfall,
+} from './match/index.ts'
 export {
+  ExpectationError,
   Receiver,
   type EventListener,
+  type ExpectOptions,
+  type JudgedExpectation,
   type MalformedCode,
   type MalformedContent,
   type ReceivedCounts,
