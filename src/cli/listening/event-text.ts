@@ -30,6 +30,8 @@ export interface EventView {
 const wideColumns = 100
 /** Below it there is no room for long ids, nor for the signature's verdict in words. */
 const narrowColumns = 80
+/** Below it there is no room for whom it is about, nor for what was injected. */
+const narrowestColumns = 60
 const summaryColumnsMin = 8
 
 const signatureMarks: Readonly<
@@ -106,10 +108,12 @@ function cellsOf(
   columns: number,
 ): { readonly before: readonly Cell[]; readonly after: readonly Cell[] } {
   const isWide = columns >= wideColumns
+  const isNarrowest = columns < narrowestColumns
   const { sign, words, look } = signatureMarks[event.signature]
   const userColumnsMax = isWide ? 36 : columns < narrowColumns ? 12 : 16
   const user = cutToColumns(shortText(event.userId ?? '-', userColumnsMax), userColumnsMax)
   const type = (event.type ?? 'malformed').toUpperCase().padEnd(9)
+  const userCell: Cell = [padToColumns(user, 6), 'name']
   const time: Cell = [formatTimeOfDay(event.atMs), 'faint']
   const duration: Cell = [`${event.durationMs}ms`, 'faint']
   return {
@@ -118,13 +122,13 @@ function cellsOf(
       [`#${event.seq}`.padEnd(4), 'plain'],
       ...endpointCells(event),
       [type, typeLook(event)],
-      [padToColumns(user, 6), 'name'],
+      ...(isNarrowest ? [] : [userCell]),
     ],
     after: [
       [columns < narrowColumns ? sign : `${sign} ${words}`, look],
       statusCell(event),
       ...(isWide ? [duration] : []),
-      ...injectedCells(event, isWide),
+      ...(isNarrowest ? [] : injectedCells(event, isWide)),
     ],
   }
 }

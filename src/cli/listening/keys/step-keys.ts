@@ -11,8 +11,7 @@ const pastedMin = 8
 
 /** What keys that came at once lead to. Pure. */
 export function stepKeys(state: KeysState, keys: readonly Key[]): KeysStep {
-  const isPasted = keys.length >= pastedMin && keys.every(({ kind }) => kind === 'character')
-  if (isPasted && state.mode.kind !== 'filter') {
+  if (state.mode.kind !== 'filter' && isPasted(keys)) {
     return tell(state, 'What was pasted is not read as keys: press / before it to filter by it.')
   }
   const effects: KeyEffect[] = []
@@ -23,6 +22,14 @@ export function stepKeys(state: KeysState, keys: readonly Key[]): KeysStep {
     effects.push(...step.effects)
   }
   return { state: next, effects }
+}
+
+function isPasted(keys: readonly Key[]): boolean {
+  const [first] = keys
+  // Text behind this key has a place to go.
+  if (first?.kind === 'character' && first.text === '/') return false
+  const isInterrupted = keys.some(({ kind }) => kind === 'interrupt')
+  return !isInterrupted && keys.filter(({ kind }) => kind === 'character').length >= pastedMin
 }
 
 function stepKey(state: KeysState, key: Key): KeysStep {

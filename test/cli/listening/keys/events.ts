@@ -1,10 +1,15 @@
 import type { JsonObject } from '../../../../src/model/index.ts'
-import type { ReceivedEvent } from '../../../../src/receiver/index.ts'
+import type {
+  ReceivedEvent,
+  ReceivedRequest,
+  WebhookContent,
+} from '../../../../src/receiver/index.ts'
 
 /** A well-formed webhook that arrived. */
 export function receivedEvent(
   seq: number,
-  body: JsonObject & { readonly type: NonNullable<ReceivedEvent['type']> },
+  body: JsonObject & Pick<WebhookContent, 'type'>,
+  changes: Partial<ReceivedRequest> = {},
 ): ReceivedEvent {
   const rawBody = Buffer.from(JSON.stringify(body))
   return {
@@ -17,7 +22,7 @@ export function receivedEvent(
     bytes: rawBody.length,
     kind: 'webhook',
     type: body.type,
-    userId: 'u_1',
+    userId: typeof body['userId'] === 'string' ? body['userId'] : null,
     body,
     code: null,
     signature: 'unchecked',
@@ -28,5 +33,6 @@ export function receivedEvent(
     injected: null,
     forward: null,
     durationMs: 3,
+    ...changes,
   }
 }

@@ -67,7 +67,11 @@ describe('keys', () => {
     const { state, effects } = stepKeys(start, keysOf('quit this'))
     expect(state).toBe(start)
     expect(told(effects)).toMatch(/^What was pasted is not read as keys/)
+    expect(stepKeys(start, keysOf('first line\rquit')).effects).toHaveLength(1)
     expect(stepKeys(start, keysOf('hc')).effects).toHaveLength(2)
+    expect(stepKeys(start, keysOf('some text\u0003')).effects.at(-1)?.kind).toBe('interrupt')
+    expect(stepKeys(start, keysOf('/type:page\r')).state.filter?.text).toBe('type:page')
+    expect(stepKeys(start, keysOf('\u001b[A'.repeat(20))).effects).toEqual([])
   })
 })
 

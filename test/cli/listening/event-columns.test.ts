@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { eventText } from '../../../src/cli/listening/event-text.ts'
+import { createStyle } from '../../../src/cli/output/style.ts'
+import { columnsOf } from '../../../src/model/index.ts'
+import { SummaryMemory } from '../../../src/receiver/index.ts'
+import { receivedEvent } from './keys/events.ts'
+
+const body = { type: 'track', userId: 'user_12345678', event: 'Order Completed' } as const
+const event = receivedEvent(7, body, { status: 503, injected: 'status 503' })
+
+function lineIn(columns: number): string {
+  const view = { style: createStyle(false), memory: new SummaryMemory(), verbose: false, columns }
+  return eventText(event, view).trimEnd()
+}
+
+test.each([
+  {
+    columns: 100,
+    line: /^[\d:.]{12} {2}#7 {4}TRACK {6}user_12345678 {2}“Order Co… {2}- unchecked {2}503 {2}3ms {2}injected status 503$/,
+  },
+  {
+    columns: 80,
+    line: /^#7 {4}TRACK {6}user_12345678 {2}“Order Completed” {2}- unchecked {2}503 {2}injected$/,
+  },
+  { columns: 60, line: /^#7 {4}TRACK {6}user_123456… {2}“Order.*… {2}- {2}503 {2}injected$/ },
+  { columns: 40, line: /^#7 {4}TRACK {6}“Order Complet… {2}- {2}503$/ },
+])('has the columns that there is room for in $columns', ({ columns, line }) => {
+  expect(lineIn(columns)).toMatch(line)
+  expect(columnsOf(lineIn(columns))).toBeLessThanOrEqual(columns)
+})

@@ -1,0 +1,210 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { listenScreen } from '../../../../src/cli/listening/keys/listen-screen.ts'
+import type { KeyTargets } from '../../../../src/cli/listening/keys/listen-keys.ts'
+import type { Io } from '../../../../src/cli/io.ts'
+import type { Terminal, TerminalListeners } from '../../../../src/cli/terminal/terminal.ts'
+import { parseMatch } from '../../../../src/match/index.ts'
+import { CapturedStream } from '../../../support/io.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { receivedEvent } from './events.ts'
+
+/** A terminal without a window: keys are pressed by calling it. */
+class FakeTerminal implements Terminal {
+  readonly rows = 3
+  readonly asked: string[] = []
+  press: (text: string) => void = () => undefined
+  isOpen = false
+
+  open(listeners: TerminalListeners): () => void {
+    this.isOpen = true
+    this.press = (text) => listeners.input(text)
+    listeners.entered()
+    return () => {
+      this.isOpen = false
+      listeners.leaving()
+    }
+  }
+
+  interrupt(): void {
+    this.asked.push('interrupt')
+  }
+
+  suspend(): void {
+    this.asked.push('suspend')
+  }
+}
+
+const erase = '\r\u001b[J'
+const ping = receivedEvent(1, { type: 'track', userId: 'u_1', event: 'Ping' })
+const page = receivedEvent(2, { type: 'page', userId: 'u_1', properties: {} })
+const plain = { save: undefined, input: true, json: false, quiet: false, color: false }
+
+function onScreen(changes: Partial<Parameters<typeof listenScreen>[0]> = {}) {
+  const terminal = new FakeTerminal()
+  const stream = new CapturedStream({ isTTY: true, columns: 80 })
+  const controller = new AbortController()
+  const { signal } = controller
+  const io: Io = {
+    stdin: process.stdin,
+    stdout: stream,
+    stderr: stream,
+    env: {},
+    stop: signal,
+    interrupted: signal,
+    terminal,
+  }
+  const screen = listenScreen({ ...plain, ...changes }, io)
+  const failures: unknown[] = []
+  const receiver = { respondNext: (failure: unknown) => void failures.push(failure) }
+  const open = (resend?: KeyTargets['resend']): void => {
+    screen.open({ receiver, resend })
+    stream.text = ''
+  }
+  return { screen, terminal, stream, failures, open, stop: () => controller.abort('SIGTERM') }
+}
+
+describe('keys of listen', () => {
+  test('what is written goes above the line, what keys tell too', () => {
+    const { screen, terminal, stream, open } = onScreen()
+    open()
+    screen.io.stdout.write('event\n')
+    expect(stream.text).toBe(`${erase}event\n`)
+    expect(screen.io.stdout).toMatchObject({ isTTY: true, columns: 80 })
+    terminal.press('p')
+    expect(stream.text).toMatch(/Paused: .*\npaused, 0 new · h help · q quit · 0 received$/)
+    expect(screen.arrive(ping)).toBe(false)
+    terminal.press('p')
+    expect(stream.text).toContain('Going on: 1 request arrived meanwhile.')
+    expect(screen.arrive(page)).toBe(true)
+  })
+
+  test('enter shows the last request in full, and nothing of it steers the terminal', () => {
+    const { screen, terminal, stream, open } = onScreen()
+    open()
+    const body = { type: 'track', event: 'x\u202ey\u001b[2Jz' } as const
+    const changes = {
+      path: '/\u001b[2J',
+      headers: { 'x-note': 'a\u202eb\u001b]0;title\u0007c' },
+      reason: 'because',
+      status: null,
+      injected: 'reset',
+    }
+    screen.arrive(receivedEvent(1, body, changes))
+    terminal.press('\r')
+    const text = stream.text.replaceAll(erase, '')
+    expect(text).toMatch(
+      /^#1 {2}POST \/\n[\d:.]+ {2}no answer in 3 ms \(injected reset\), 42 bytes, signature unchecked\nbecause\nx-note: abc\n\n\{\n/,
+    )
+    expect(text).toContain('"event": "xy\\u001b[2Jz"')
+    expect(text).not.toMatch(/[\u001b\u202e]/)
+  })
+
+  test('f makes the next answer fail', () => {
+    const { terminal, stream, failures, open } = onScreen()
+    open()
+    terminal.press('f5')
+    terminal.press('ft')
+    expect(failures).toEqual([503, 'hang'])
+    expect(stream.text).toMatch(/The next webhook gets 503\.[^]*The next webhook times out\./)
+  })
+
+  test('r sends again, one after the other, and tells how that went', async () => {
+    const { screen, terminal, stream, open } = onScreen()
+    const resent: number[] = []
+    open(async ({ seq }) => {
+      await Promise.resolve()
+      resent.push(seq)
+      if (resent.length === 2) throw new Error('it broke')
+      return 'example.com answered 200'
+    })
+    screen.arrive(ping)
+    terminal.press('rr')
+    await stream.matching(/Resent #1: example\.com answered 200\n[^]*it broke\n/)
+    expect(resent).toEqual([1, 1])
+  })
+
+  test('r says where there is nothing to resend to', async () => {
+    const { screen, terminal, stream, open } = onScreen()
+    open()
+    screen.arrive(ping)
+    terminal.press('r')
+    await stream.matching(/There is no target to resend to: name one with --forward-to\./)
+  })
+
+  test('Ctrl-C, q and Ctrl-Z are the terminal’s to do', () => {
+    const { terminal, open } = onScreen()
+    open()
+    terminal.press('\u001aq\u0003')
+    expect(terminal.asked).toEqual(['suspend', 'interrupt', 'interrupt'])
+  })
+
+  test('c moves the screen up', () => {
+    const { terminal, stream, open } = onScreen()
+    open()
+    terminal.press('c')
+    expect(stream.text).toContain('\n\n\n\u001b[H\u001b[J')
+  })
+
+  test('a signal shows that it ends; at the end the terminal is given back', async () => {
+    const { screen, terminal, stream, open, stop } = onScreen()
+    open()
+    stop()
+    expect(stream.text).toBe(`${erase}Ending; Ctrl-C ends at once`)
+    await screen.close()
+    expect(terminal.isOpen).toBe(false)
+    expect(stream.text.endsWith(erase)).toBe(true)
+    screen.io.stderr.write('summary\n')
+    expect(stream.text.endsWith('summary\n')).toBe(true)
+  })
+})
+
+describe('saving', () => {
+  test('appends the last request to a file, once', async () => {
+    const folder = await temporaryFolder()
+    const before = process.cwd()
+    process.chdir(folder)
+    onTestFinished(() => process.chdir(before))
+    const { screen, terminal, stream, open } = onScreen()
+    open()
+    screen.arrive(ping)
+    terminal.press('s')
+    await stream.matching(/Saved #1 to \.\/evroute-capture\.ndjson; `evroute replay /)
+    terminal.press('s')
+    await stream.matching(/#1 is in \.\/evroute-capture\.ndjson already\./)
+    screen.arrive(page)
+    terminal.press('s')
+    await stream.matching(/Saved #2/)
+    const lines = (await readFile(join(folder, 'evroute-capture.ndjson'), 'utf8'))
+      .trim()
+      .split('\n')
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { kind: 'event', seq: 1, rawBase64: ping.rawBody.toString('base64') },
+      { kind: 'event', seq: 2 },
+    ])
+  })
+
+  test('says that --save has it already, or what went wrong', async () => {
+    const { screen, terminal, stream, open } = onScreen({ save: 'all.ndjson' })
+    open()
+    screen.arrive(ping)
+    terminal.press('s')
+    await stream.matching(/#1 is in all\.ndjson: --save keeps every request\./)
+  })
+})
+
+describe('without keys', () => {
+  test.each([{ input: false }, { json: true }, { quiet: true }])('%j', async (changes) => {
+    const { screen, terminal, stream, open } = onScreen({
+      filter: parseMatch('type:page'),
+      ...changes,
+    })
+    open()
+    expect(terminal.isOpen).toBe(false)
+    screen.io.stdout.write('event\n')
+    expect([ping, page].map((event) => screen.arrive(event))).toEqual([false, true])
+    await screen.close()
+    expect(stream.text).toBe('event\n')
+  })
+})
