@@ -69,7 +69,6 @@ export class Forwarder {
   readonly #clock: Clock
   // An application under development restarts often: a connection that is kept may be dead.
   readonly #agent = new Agent({ pipelining: 0, headersTimeout: 0, bodyTimeout: 0 })
-  readonly #underWay = new Set<AbortController>()
   #closed = false
 
   /** @param clock - tells the time, and when it is over */
@@ -90,7 +89,7 @@ export class Forwarder {
   /** Posts a request to a target with its bytes and headers; redirects are not followed. Never rejects. */
   async forward(received: ForwardedRequest, { url }: ForwardTarget): Promise<Forwarded> {
     const startedAtMs = this.#clock.nowMs()
-    const end = this.#begin()
+    const end = new AbortController()
     const timer = this.#endAfter(this.#timeoutMs, end)
     const durationMs = (): number => this.#clock.nowMs() - startedAtMs
     try {
@@ -114,22 +113,13 @@ export class Forwarder {
       return failed({ url, status: null, durationMs: durationMs(), error: code, answerLine: '' })
     } finally {
       timer?.cancel()
-      this.#underWay.delete(end)
     }
   }
 
   /** Cuts off what is under way, and what begins later. */
   async close(): Promise<void> {
     this.#closed = true
-    for (const end of this.#underWay) end.abort()
     await this.#agent.destroy()
-  }
-
-  #begin(): AbortController {
-    const end = new AbortController()
-    if (this.#closed) end.abort()
-    this.#underWay.add(end)
-    return end
   }
 
   #endAfter(delayMs: number, end: AbortController): { cancel(): void } | undefined {

@@ -109,6 +109,7 @@ describe('replay of a capture', () => {
     expect(code).toBe(4)
     const ids = endpoint.bodies.map((body) => (body as { messageId: string }).messageId)
     expect(ids).toEqual(['m_1', 'm_2', 'm_3', 'm_2'])
+    expect(endpoint.openConnectionsMax).toBe(1)
     expect(endpoint.requests[3]!.headers).toEqual(endpoint.requests[1]!.headers)
     expect(records.at(-1)).toMatchObject({ read: 3, delivered: 2, failed: 1, pending: 0 })
   })
