@@ -54,6 +54,7 @@ export {
   type WebhookBody,
 } from './model/index.ts'
 export type {
+  AsymmetricMatcher,
   CountRange,
   DifferenceRow,
   ExpectationResult,
@@ -61,15 +62,27 @@ export type {
   ExpectedValue,
   NumberedSubject,
   Shortfall,
+  ValuePredicate,
 } from './match/index.ts'
 export {
   ExpectationError,
   Receiver,
+  type AnswerPlan,
+  type DelayRange,
+  type Diagnosis,
   type EventListener,
   type ExpectOptions,
+  type Fault,
+  type Forwarding,
+  type GivenAnswer,
   type JudgedExpectation,
   type MalformedCode,
   type MalformedContent,
+  type MistakeCode,
+  type NamedSecret,
+  type PlanInput,
+  type PlansInput,
+  type PlanStep,
   type ReceivedCounts,
   type ReceivedEvent,
   type ReceivedRequest,
@@ -77,6 +90,7 @@ export {
   type ReceiverOptions,
   type RefusalCode,
   type SignatureVerdict,
+  type TlsKind,
   type WaitOptions,
   type WebhookContent,
 } from './receiver/index.ts'

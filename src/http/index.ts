@@ -15,7 +15,6 @@ export {
   isArriving,
   readBody,
   readSharedBody,
-  type BodyReading,
   type SharedBodyReading,
 } from './read-body.ts'
 export type { RequestFault } from './request-fault.ts'

@@ -8,6 +8,7 @@ export interface DestinationKnowledge {
   readonly store: Pick<DeliveryStore, 'ledger'>
   /** How an endpoint stands. */
   readonly breakers: {
+    /** The state of the breaker of one. */
     endpoint(destinationId: string, url: string): EndpointState
   }
 }

@@ -1,7 +1,7 @@
 /** Faults on demand: what webhooks are given instead of 200, by plan, by chance or by their path. */
 export { certificateOf, tlsKinds, type ReceiverCertificate, type TlsKind } from './certificates.ts'
 export { delayMsMax, type DelayRange } from './delay.ts'
-export { faults, isAnswer, isFault, statusOfFault, type Fault, type GivenAnswer } from './fault.ts'
+export { faults, isFault, statusOfFault, type Fault, type GivenAnswer } from './fault.ts'
 export { injectFault } from './inject-fault.ts'
 export { Injections, type InjectionSettings } from './injections.ts'
 export type { PlannedWebhook } from './answer-plans.ts'
