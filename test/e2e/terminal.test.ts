@@ -107,7 +107,8 @@ describe('on a terminal', () => {
     await screen.matching(/The request has no X-Signature header/)
     type(controlC)
     expect(await ended).toBe(0)
-    const lines = stripVTControlCharacters(screen.text).split('\r\n')
+    // A carriage return alone takes the line of the keys away.
+    const lines = stripVTControlCharacters(screen.text).split(/\r\n?/)
     const [line = ''] = lines.filter((text) => text.startsWith('#1'))
     expect(line).toMatch(/^#1 {4}TRACK {6}u {7}“Order .*… {2}✖ {2}200$/)
     expect(line.length).toBeLessThanOrEqual(columns)
