@@ -109,12 +109,17 @@ describe('differenceText', () => {
   })
 
   test('stands side by side where signs are two columns wide', () => {
-    const wide = { field: 'event', expected: '注文完了', received: '注文取消', holds: false }
+    const wide = {
+      field: 'event',
+      expected: '注文完了しました',
+      received: '注文取消',
+      holds: false,
+    }
     expect(differenceText([...rows.slice(0, 1), wide])).toBe(
       [
-        '         expected  received',
-        '  type   track     track',
-        '! event  注文完了  注文取消',
+        '         expected          received',
+        '  type   track             track',
+        '! event  注文完了しました  注文取消',
       ].join('\n'),
     )
     const long = { ...wide, expected: '注'.repeat(60), received: '文'.repeat(60) }
