@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
 import * as evroute from '../../src/index.ts'
 import * as service from '../../src/service/library.ts'
+import * as testing from '../../src/testing/index.ts'
 
 test('the public surface is this list, and changes on purpose only', () => {
   expect(Object.keys(evroute).sort()).toEqual([
     'Client',
     'EvrouteError',
+    'ExpectationError',
     'ManualClock',
     'Receiver',
     'SettingError',
@@ -18,4 +20,8 @@ test('the public surface is this list, and changes on purpose only', () => {
 
 test('the public surface of evroute/service is this list', () => {
   expect(Object.keys(service).sort()).toEqual(['ConfigurationError', 'createService'])
+})
+
+test('the public surface of evroute/testing is this list', () => {
+  expect(Object.keys(testing).sort()).toEqual(['ExpectationError', 'startReceiver', 'startService'])
 })

@@ -44,6 +44,9 @@ describe('the README', () => {
     const npx = `#!/bin/sh\nshift\nexec ${process.execPath} ${join(root, 'bin/evroute.js')} "$@"\n`
     await writeFile(join(folder, 'bin/npx'), npx)
     await chmod(join(folder, 'bin/npx'), 0o755)
+    await mkdir(join(folder, 'node_modules'))
+    await symlink(root, join(folder, 'node_modules/evroute'))
+    await symlink(join(root, 'node_modules/@segment'), join(folder, 'node_modules/@segment'))
   })
 
   afterAll(() => rm(folder, { recursive: true, force: true }))
@@ -87,9 +90,6 @@ describe('the README', () => {
   })
 
   test('has examples of the library that compile', async () => {
-    await mkdir(join(folder, 'node_modules'))
-    await symlink(root, join(folder, 'node_modules/evroute'))
-    await symlink(join(root, 'node_modules/@segment'), join(folder, 'node_modules/@segment'))
     const endpoint = await TestEndpoint.start()
     const service = await createService({ configuration: configurationFor(endpoint.url) })
     onTestFinished(() => service.close(0))
@@ -122,10 +122,12 @@ describe('the README', () => {
       return run(process.execPath, [join(folder, `out/example-${index}.js`)])
     }
     expect((await runExample('new Receiver')).stdout).toBe('1 delete missing\nfalse\n')
+    await runExample('startService')
+    await runExample('startReceiver')
     await runExample('@segment/analytics-node')
     await endpoint.received(1)
     expect(endpoint.bodies).toMatchObject([{ event: 'Order Completed', userId: 'u_1' }])
-  })
+  }, 120_000)
 })
 
 /** What a service needs for the examples that send to one. */

@@ -28,9 +28,7 @@ describe('run --scenario', () => {
     expect(stdout).toContain(
       '  expected  one of five endpoints took it, and none was asked again\n',
     )
-    expect(stdout).toMatch(
-      / {2}observed {2}5 requests: .*503.*; delivered\n/,
-    )
+    expect(stdout).toMatch(/ {2}observed {2}5 requests: .*503.*; delivered\n/)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
 

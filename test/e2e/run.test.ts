@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+import { runBinary, startBinary } from '../support/binary.ts'
+import { TestEndpoint } from '../support/endpoint.ts'
+
+const node = process.execPath
+
+describe('the streams of a command', () => {
+  test('are its own: its input, its output, and all that stands behind --', async () => {
+    const program = 'process.stdin.pipe(process.stdout); console.log(process.argv.slice(1).join())'
+    const argv = ['--', node, '-e', program, '--', '--json', '--no-color', '--help']
+    const command = startBinary(['run', '-q', ...argv])
+    await command.stdout.matching(/--json,--no-color,--help\n/)
+    // Written only now, so that the command waits for input that is not there yet.
+    command.stdin.end('from the outside\n')
+    const { code, stdout, stderr } = await command.ended
+    expect(stdout).toBe('--json,--no-color,--help\nfrom the outside\n')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  })
+
+  test('lose nothing, however much it is', async () => {
+    const lines = 200_000
+    const program = `seq 1 ${lines}; echo problem >&2`
+    const { code, stdout, stderr } = await runBinary(['run', '-q', '--', 'sh', '-c', program])
+    expect(stdout.split('\n')).toHaveLength(lines + 1)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'problem\n' })
+  })
+})
+
+describe('a second signal', () => {
+  test('kills the command and all that it has started, and ends run with 130', async () => {
+    const witness = await TestEndpoint.start('hang')
+    const endless = `
+      process.on('SIGTERM', () => console.log('asked'))
+      process.on('SIGINT', () => console.log('asked'))
+      setInterval(() => undefined, 1_000_000)
+      fetch('${witness.url}').catch(() => undefined)`
+    const both = `
+      require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(endless)}])
+      ${endless}`
+    const command = startBinary(['run', '--', node, '-e', both])
+    await witness.received(2)
+    command.signal('SIGTERM')
+    await command.stdout.matching(/asked/)
+    command.signal('SIGINT')
+    expect(await command.ended).toMatchObject({ code: 130 })
+    await witness.disconnected()
+  })
+})
+
+test('a run outlives the readers of what it tells', async () => {
+  const endpoint = await TestEndpoint.start('hang')
+  const told = `fetch('${endpoint.url}').catch(() => undefined)`
+  const command = startBinary(['run', '--', node, '-e', told])
+  await endpoint.received(1)
+  command.closeOutput()
+  await endpoint.close()
+  expect(await command.ended).toMatchObject({ code: 0 })
+})
