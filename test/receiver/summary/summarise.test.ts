@@ -182,11 +182,12 @@ describe('aliases', () => {
 
   test('an alias of a former id says who that is, and circles end', () => {
     const memory = new SummaryMemory()
+    identify(memory, { userId: 'u_2', traits: { plan: 'free' } })
     alias(memory, 'u_1', 'u_2')
     expect(alias(memory, 'anon_9', 'u_1')).toBe('anon_9 → u_1 (u_2)')
     expect(alias(memory, 'u_2', 'u_1')).toBe('u_2 → u_1 (u_2)')
     expect(alias(memory, 'u_2', 'u_2')).toBe('u_2 → u_2')
-    expect(identify(memory, { userId: 'u_2', traits: { plan: 'pro' } })).toBe('plan=pro')
+    expect(identify(memory, { userId: 'u_2', traits: { plan: 'pro' } })).toBe('plan: free → pro')
   })
 })
 
