@@ -10,6 +10,15 @@ describe('gravest', () => {
     }
   })
 
+  test.each([
+    [42, 5],
+    [42, 0],
+    [7, 42],
+    [6, 42],
+  ])('is %i rather than %i: a code of a command that was run goes before 5', (first, second) => {
+    expect(gravest([second, first])).toBe(first)
+  })
+
   test('is 0 where nothing happened', () => {
     expect(gravest([])).toBe(exitCodes.ok)
   })

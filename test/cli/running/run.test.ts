@@ -111,7 +111,7 @@ describe('the environment of a command', () => {
     expect(one).not.toBe(other)
   })
 
-  test('has a service with --serve, from which all that was taken is awaited', async () => {
+  test('has a service with --serve', async () => {
     const program = `
       const { EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY } = process.env
       const headers = { 'x-write-key': EVROUTE_WRITE_KEY }
@@ -132,6 +132,17 @@ describe('the environment of a command', () => {
 })
 
 describe('what a command is expected to send', () => {
+  test('is awaited until the service has delivered all that it took', async () => {
+    const program = `
+      const { EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY: writeKey } = process.env
+      const call = { type: 'track', userId: 'u_1', event: 'Paid' }
+      const body = JSON.stringify({ writeKey, batch: Array(500).fill(call) })
+      await fetch(EVROUTE_ENDPOINT + '/v1/batch', { method: 'POST', body })`
+    const { code, stderr } = await runModule(['--serve', '--timeout', '10m'], program)
+    expect(stderr).toContain('\n500 webhooks, 500 with a valid signature in ')
+    expect(code).toBe(0)
+  })
+
   test('is asked for once it has ended, and shown with the nearest where it did not come', async () => {
     const { code, stderr } = await runModule(
       ['--expect', 'type:track event:Paid', '--timeout', '0s'],
