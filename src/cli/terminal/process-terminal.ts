@@ -50,13 +50,13 @@ export class ProcessTerminal implements Terminal {
       leave()
       this.#enter = this.#leave = () => undefined
       stderr.off('resize', onResize)
-      process.off('SIGCONT', enter).off('exit', leave).off('uncaughtExceptionMonitor', leave)
+      process.off('SIGCONT', enter).off('exit', leave)
       for (const signal of endingSignals) process.off(signal, onEnding)
     }
     // A terminal that goes away cannot be read, nor given its settings back; the SIGHUP says the rest.
     stdin.on('error', () => undefined)
     stderr.on('resize', onResize)
-    process.on('SIGCONT', enter).on('exit', leave).on('uncaughtExceptionMonitor', leave)
+    process.on('SIGCONT', enter).on('exit', leave)
     for (const signal of endingSignals) process.on(signal, onEnding)
     enter()
     return close
