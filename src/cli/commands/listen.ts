@@ -51,9 +51,8 @@ Without any flag a path asks for an answer: /status/503, /delay/6s, /fault/reset
 
 On a terminal keys show a request in full, resend it, pause, filter and more: h lists them.
 
-Exit codes: 0 ended as asked, 2 usage, 5 what --count or --expect asks for did not come
-in time, or too much of it,
-6 a signature did not verify (--strict), 7 the port or a file cannot be used.`
+Exit codes: 0 ended as asked, 2 usage, 5 what --count or --expect asks for did not come in time, or too
+much of it, 6 a signature did not verify (--strict), 7 the port or a file cannot be used.`
 
 /** Adds `evroute listen`. */
 export const addListenCommand: AddCommand = (program, { io, end }) => {
