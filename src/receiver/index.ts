@@ -26,9 +26,6 @@ export {
   type PlansInput,
   type PlanStep,
   type Scenario,
-  type ScenarioExpectation,
-  type ScenarioName,
-  type ScenarioSettings,
   type TlsKind,
 } from './faults/index.ts'
 export type { Forwarding, ForwardTarget } from './forward.ts'

@@ -41,7 +41,11 @@ export class SignatureJudge {
     this.#diagnostician = new Diagnostician(secrets)
   }
 
-  /** @param nowMs - milliseconds since 1970 */
+  /**
+   * Compares the `X-Signature` of a request with the bytes that arrived.
+   *
+   * @param nowMs - milliseconds since 1970
+   */
   judge(request: SuspectRequest, nowMs: number): SignatureJudgement {
     const { body, signature } = request
     const check = checkSignature(body, signature, this.#secret)

@@ -9,12 +9,5 @@ export { readPathDirectives, type PathDirectives } from './path-directives.ts'
 export type { AnswerPlan, PlanInput, PlansInput, PlanStep } from './plan.ts'
 export { readPlans } from './read-plans.ts'
 export { seededRandom } from './seeded-random.ts'
-export {
-  scenarioNamed,
-  scenarios,
-  type Scenario,
-  type ScenarioExpectation,
-  type ScenarioName,
-  type ScenarioSettings,
-} from './scenarios.ts'
+export { scenarioNamed, scenarios, type Scenario } from './scenarios.ts'
 export { SecureConnections } from './secure-connections.ts'
