@@ -3,19 +3,19 @@ import {
   ExpectationTracker,
   type Expectation,
   type ExpectationResult,
+  type NumberedSubject,
 } from '../../match/index.ts'
-import type { ReceivedEvent } from '../../receiver/index.ts'
 
 /** Counts what arrives for all that is expected. */
 export class Awaited {
-  readonly #trackers: readonly ExpectationTracker<ReceivedEvent>[]
+  readonly #trackers: readonly ExpectationTracker<NumberedSubject>[]
 
   constructor(expectations: readonly Expectation[], startedAtMs: number) {
     this.#trackers = expectations.map((each) => new ExpectationTracker(each, startedAtMs))
   }
 
   /** Counts a request. */
-  observe(event: ReceivedEvent): void {
+  observe(event: NumberedSubject): void {
     for (const tracker of this.#trackers) tracker.observe(event)
   }
 
@@ -31,7 +31,7 @@ export class Awaited {
   }
 
   /** What became of each expectation, when nobody waits any longer. */
-  results(): readonly ExpectationResult<ReceivedEvent>[] {
+  results(): readonly ExpectationResult[] {
     return this.#trackers.map((tracker) => expectationResult(tracker))
   }
 }
