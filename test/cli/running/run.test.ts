@@ -246,8 +246,8 @@ describe('what run tells', () => {
 })
 
 describe('the end of a run', () => {
-  /** Tells the witness that it runs, and goes on until somebody ends it. */
-  const goOn = 'fetch(process.env.WITNESS).catch(() => undefined); setInterval(() => {}, 1e6)'
+  /** Tells the witness that it runs, and goes on until somebody ends it, or the test is over. */
+  const goOn = 'fetch(process.env.WITNESS).catch(() => undefined).finally(() => process.exit())'
 
   test.each([
     ['SIGTERM', 143],
