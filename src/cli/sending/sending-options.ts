@@ -141,7 +141,10 @@ export function addOutputFlags(command: Command): Command {
 /** Adds the flags that `send` and `replay` have in common. */
 export function addSendingFlags(command: Command): Command {
   addWebhookFlags(command)
-    .option('--endpoint <url>', 'send to the tracking API of a service instead of to webhooks')
+    .option(
+      '--endpoint <url>',
+      'send to the tracking API of a service instead of to webhooks: its host, or <host>/v1/batch',
+    )
     .option(
       '--write-key <key>',
       'write key of the source there; also @file, env:NAME or EVROUTE_WRITE_KEY',
@@ -248,6 +251,12 @@ const webhookFlags = [
   ['--retry-for', 'retryFor'],
 ] as const satisfies readonly (readonly [string, keyof SendingFlags])[]
 
+/** A service is named by the URL of its requests, or as Segment's libraries name it, by its host. */
+function requestUrl(endpoint: string): string {
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined
+  return url?.pathname === '/' ? new URL('/v1/batch', url).href : endpoint
+}
+
 async function serviceTarget(
   endpoint: string,
   flags: SendingFlags,
@@ -270,7 +279,7 @@ async function serviceTarget(
       'Pass --write-key <value>, env:NAME or @file, or set EVROUTE_WRITE_KEY.',
     )
   }
-  return { kind: 'service', endpoint, writeKey }
+  return { kind: 'service', endpoint: requestUrl(endpoint), writeKey }
 }
 
 /** A store outlives the command: nothing may come into it that did not happen. */

@@ -108,6 +108,14 @@ describe('--endpoint', () => {
     expect(lines).toEqual([1, 3])
   })
 
+  test('takes a service by its host too, as libraries name it', async () => {
+    const service = await TestEndpoint.start(success)
+    for (const endpoint of [new URL(service.url).origin, new URL('/', service.url).href]) {
+      await run(['send', 'track', '--endpoint', endpoint, '--write-key', 'wk_example'])
+    }
+    expect(service.requests.map(({ path }) => path)).toEqual(['/v1/batch', '/v1/batch'])
+  })
+
   test('says why a batch is tried again, and why it was given up', async () => {
     const service = await TestEndpoint.start({ status: 503, body: 'wk_example is not here' })
     const argv = ['send', 'track', '--clock', 'virtual', '--endpoint', service.url]
