@@ -1,5 +1,6 @@
 import { messageOf } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
+import { Arrivals } from './arrivals.ts'
 import type { ReceivedCounts, ReceivedEvent, UnnumberedEvent } from './received-event.ts'
 import type { Waits } from './waits.ts'
 
@@ -18,6 +19,8 @@ const keptBytesMax = 64 * 1024 * 1024
  * after the other.
  */
 export class EventLog {
+  /** What arrived and is not in the log yet. */
+  readonly arrivals: Arrivals = new Arrivals()
   readonly #eventsMax: number
   readonly #log: Log
   readonly #waits: Waits

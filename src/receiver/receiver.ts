@@ -73,7 +73,7 @@ export class Receiver implements AsyncDisposable {
   readonly #api: WaitApi
   readonly #waits: Waits
   readonly #listenerWaits: Waits
-  readonly #underWay = new Set<Promise<void>>()
+  readonly #handlings = new Set<Promise<void>>()
   #endpoints: Promise<Endpoints> | undefined
   #closed: Promise<void> | undefined
 
@@ -100,6 +100,11 @@ export class Receiver implements AsyncDisposable {
   /** How many requests arrived so far. */
   get counts(): ReceivedCounts {
     return this.#log.counts
+  }
+
+  /** How many requests arrived and are not among the events yet: they are read, delayed or forwarded. */
+  get underWay(): number {
+    return this.#log.arrivals.underWay
   }
 
   /**
@@ -257,20 +262,35 @@ export class Receiver implements AsyncDisposable {
     const endpoints = await this.#endpoints?.catch(() => undefined)
     const forwarderClosed = this.#forwarder.close()
     await endpoints?.close()
-    await Promise.allSettled([...this.#underWay, forwarderClosed])
+    await Promise.allSettled([...this.#handlings, forwarderClosed])
     timer.cancel()
   }
 
   #track(handling: Promise<void>): Promise<void> {
-    const tracked = handling.finally(() => this.#underWay.delete(tracked))
-    this.#underWay.add(tracked)
+    const tracked = handling.finally(() => this.#handlings.delete(tracked))
+    this.#handlings.add(tracked)
     return tracked
   }
 
-  async #receive({ request, response, endpoint }: Arrival): Promise<void> {
+  async #receive(arrival: Arrival): Promise<void> {
+    const { clock } = this.#settings.runtime
+    const atMs = clock.nowMs()
+    const endArrival = this.#log.arrivals.begin(atMs)
+    try {
+      const reply = await this.#record(arrival, { atMs, endArrival })
+      await this.#reply(arrival, reply)
+    } finally {
+      endArrival()
+    }
+  }
+
+  /** Resolves to what is answered, once everybody was told of the request. */
+  async #record(
+    { request, response, endpoint }: Arrival,
+    { atMs, endArrival }: { readonly atMs: number; readonly endArrival: () => void },
+  ): Promise<Decision> {
     const { endpoints, runtime } = this.#settings
     const { clock } = runtime
-    const atMs = clock.nowMs()
     const inspection = await inspectRequest(request, { judge: this.#judge, clock })
     const unanswered = { ...inspection, path: request.url ?? '', endpoint }
     const decision = decide(unanswered, this.#settings, this.#injections)
@@ -279,6 +299,8 @@ export class Receiver implements AsyncDisposable {
     const given = forwarded === undefined ? decision : answeredBy(forwarded, decision)
     // Recorded before the sender can see its answer, so that whoever waited for it finds the event.
     await this.#log.add(() => {
+      // Listeners are told before anybody who waits for this goes on; they may take their time.
+      endArrival()
       const hungUp = response.destroyed
       const answeredAtMs = clock.nowMs()
       const asked = endpoints === 1 ? null : endpoint
@@ -293,7 +315,7 @@ export class Receiver implements AsyncDisposable {
         hungUp,
       })
     })
-    await this.#reply({ request, response, endpoint }, given)
+    return given
   }
 
   /** Forwards what would be answered 2xx: what is refused, or fails as planned, is not forwarded. */
