@@ -52,6 +52,7 @@ export async function runScenarios(options: ScenariosOptions, io: Io): Promise<E
     stdout.write(json ? recordLine(scenarioRecord(judged)) : scenarioText(judged, style))
     await stdout.ready()
   }
+  if (io.stop.aborted) return exitCodes.interrupted
   return failed === 0 ? exitCodes.ok : exitCodes.expectationUnmet
 }
 

@@ -70,4 +70,14 @@ describe('run --scenario', () => {
     command.stop('SIGINT')
     expect(await command.ended).toMatchObject({ code: 130, stdout: '' })
   })
+
+  test('ends with 130 on a signal that comes in the last one', async () => {
+    const [stdout, stderr] = [new CapturedStream(), new CapturedStream()]
+    const controller = new AbortController()
+    const { signal } = controller
+    stdout.once('written', () => controller.abort('SIGINT'))
+    const io = { stdin: process.stdin, stdout, stderr, env: {}, stop: signal, interrupted: signal }
+    const options = { scenarios: [scenarioNamed('any-succeeds')], json: false, color: false }
+    expect(await runScenarios(options, io)).toBe(130)
+  })
 })
