@@ -34,7 +34,8 @@ The command finds in its environment:
   EVROUTE_WRITE_KEY  with --serve: the write key there
 
 Its output is its own: all that evroute tells is on stderr. Signals are passed on to it, a second one
-ends it at once, and what it leaves running ends with it.
+ends it at once, and what it leaves running ends with it. It has no controlling
+terminal: what asks on /dev/tty, as sudo and ssh do for a password, cannot.
 
 Exit codes: that of the command, 128 + n where a signal ended it; where it is 0, 5 when something that was
 expected did not come, 130 when it was interrupted; 2 usage, or a command that cannot be run, 7 a file that

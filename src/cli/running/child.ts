@@ -41,11 +41,13 @@ export class Child {
 
   /** @throws EvrouteError `invalid_usage` where there is no such program, or it may not be run */
   static async start({ program, args, env }: ChildCommand): Promise<Child> {
-    const child = spawn(program, args, { env: { ...env }, stdio: 'inherit', detached: true })
-    await once(child, 'spawn').catch((error: unknown) => {
+    try {
+      const child = spawn(program, args, { env: { ...env }, stdio: 'inherit', detached: true })
+      await once(child, 'spawn')
+      return new Child(child, child.pid ?? 0)
+    } catch (error) {
       throw cannotRun(program, error)
-    })
-    return new Child(child, child.pid ?? 0)
+    }
   }
 
   /** Sends a signal to the command and to all that it has started. */
@@ -92,7 +94,7 @@ function cannotRun(program: string, cause: unknown): EvrouteError {
 }
 
 function reasonsOf(code: string | undefined, message: string): readonly [string, string] {
-  if (code === 'ENOENT') {
+  if (code === 'ENOENT' || code === 'ENOTDIR') {
     const hint = "Check its name and PATH. What a shell should read is given as -- sh -c '...'."
     return ['there is no such program', hint]
   }

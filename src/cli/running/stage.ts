@@ -14,7 +14,7 @@ export interface StageOptions {
 
 /** A receiver, and in front of it a service where there is to be one; both on free ports. */
 export class Stage implements AsyncDisposable {
-  /** Receives the webhooks; it keeps none. */
+  /** Receives the webhooks. */
   readonly receiver: Receiver
   /** What the command finds in its environment. */
   readonly environment: Readonly<Record<string, string>>
@@ -30,7 +30,7 @@ export class Stage implements AsyncDisposable {
   static async open(options: StageOptions): Promise<Stage> {
     const runtime = createRuntime()
     const { secret = runtime.newId(), respond, serve } = options
-    const receiver = new Receiver({ secret, respond, eventsMax: 0 })
+    const receiver = new Receiver({ secret, respond })
     const { url } = await receiver.start()
     const environment = { EVROUTE_URL: url, EVROUTE_SECRET: secret }
     if (!serve) return new Stage({ receiver, environment })

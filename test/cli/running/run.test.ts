@@ -59,6 +59,7 @@ describe('run', () => {
       'evroute: Cannot run no-such-program: there is no such program. Check its name and PATH.',
     ],
     [[import.meta.filename], 'it may not be executed. Make it executable, or name the program'],
+    [[`${import.meta.filename}/x`], `Cannot run ${import.meta.filename}/x: there is no such program`],
     [[], 'Cannot run nothing: the command is missing. Put it behind --'],
   ])('ends with 2 where the command cannot be run: %s', async (command, message) => {
     const { code, stderr } = await run(['run', '--', ...command], { env: { PATH } })
@@ -108,6 +109,14 @@ describe('the environment of a command', () => {
     expect(await runModule(flags, program, { env: { SHOP: 's', ...env } })).toMatchObject({
       code: 0,
     })
+  })
+
+  test('has a receiver that tells it what has arrived', async () => {
+    const program = `${sendSigned}
+      await send({ event: 'Paid' })
+      const answer = await fetch(process.env.EVROUTE_URL + '/_evroute/events')
+      process.exitCode = (await answer.text()).includes('Paid') ? 0 : 1`
+    expect(await runModule([], program)).toMatchObject({ code: 0 })
   })
 
   test('has a new secret in every run', async () => {
