@@ -26,9 +26,11 @@ export interface ExpectOptions {
   readonly after?: number | undefined
   /**
    * How many have to come where the expectation is an object: exactly so many, 0 for none; or at least
-   * and at most so many. By default at least one. A text says so itself.
+   * and at most so many, without a limit where there is no `atMost`. By default at least one. A text says
+   * so itself.
    */
-  readonly count?: number | CountRange | undefined
+  readonly count?:
+    number | (Pick<CountRange, 'atLeast'> & Partial<Pick<CountRange, 'atMost'>>) | undefined
   /** Ends the wait early: the expectation is then judged as it stands. */
   readonly signal?: AbortSignal | undefined
 }
@@ -58,7 +60,8 @@ export class Expectations {
   }
 
   /**
-   * Resolves as soon as the expectation is decided, or its time ends; at the latest when the waits do.
+   * Resolves as soon as the expectation is decided, or its time ends and all that arrived until then are
+   * told; at the latest when the waits end.
    *
    * @throws MatchError where a text cannot be understood, SettingError where an option cannot be used,
    * EvrouteError `expectation_unmet` where the events to be counted are not all kept any more
@@ -80,39 +83,50 @@ export class Expectations {
   }
 
   async #decided({ tracker, after, timeoutMs, signal }: Judgement): Promise<JudgedExpectation> {
-    const wait = this.#waits.begin()
+    const { deadlineMs } = tracker
+    const endMs = Math.min(deadlineMs, this.#clock.nowMs() + (timeoutMs ?? Infinity))
+    let wait = this.#waits.begin()
     const end = (): void => wait.abort()
     let judged = undefined as JudgedExpectation | undefined
+    let isTimeOver = false
     const observe = (event: ReceivedEvent): void => {
       if (judged !== undefined || event.seq <= after) return
+      if (isTimeOver && event.atMs > endMs) return
       tracker.observe(event)
-      if (tracker.stateAt(this.#clock.nowMs()).kind === 'open') return
+      // What arrived in time may be told later, so that only the end of the wait decides about too few.
+      if (tracker.stateAt(deadlineMs).kind === 'open') return
       // What arrives before anybody wakes up no longer counts.
-      judged = this.#judged(tracker, [after, event.seq])
+      judged = this.#judged(tracker, (each) => each.seq > after && each.seq <= event.seq)
       end()
     }
     this.#log.events.forEach(observe)
     const endListening = this.#log.listen(observe)
     signal?.addEventListener('abort', end)
     if (signal?.aborted === true) end()
-    const limitsMs = [timeoutMs, tracker.expectation.withinMs].filter((ms) => ms !== undefined)
-    await this.#waits.endOf(wait, limitsMs.length === 0 ? undefined : Math.min(...limitsMs))
+    const withinMs = tracker.expectation.withinMs ?? Infinity
+    const limitMs = Math.min(withinMs, timeoutMs ?? Infinity)
+    await this.#waits.endOf(wait, limitMs === Infinity ? undefined : limitMs)
+    isTimeOver = !wait.signal.aborted
+    if (isTimeOver) {
+      wait = this.#waits.begin()
+      void this.#log.arrivals.toldUntil(endMs).then(end)
+      await this.#waits.endOf(wait)
+    }
     signal?.removeEventListener('abort', end)
     endListening()
-    return judged ?? this.#judged(tracker, [after, Infinity])
+    return (
+      judged ??
+      this.#judged(tracker, ({ seq, atMs }) => seq > after && !(isTimeOver && atMs > endMs))
+    )
   }
 
   #judged(
     tracker: ExpectationTracker<ReceivedEvent>,
-    [after, last]: readonly [number, number],
+    isCounted: (event: ReceivedEvent) => boolean,
   ): JudgedExpectation {
     const { expectation, deadlineMs } = tracker
     const events = this.#log.events.filter(
-      (event) =>
-        event.seq > after &&
-        event.seq <= last &&
-        event.atMs <= deadlineMs &&
-        expectation.match.test(event),
+      (event) => isCounted(event) && event.atMs <= deadlineMs && expectation.match.test(event),
     )
     return { result: expectationResult(tracker), events }
   }
@@ -165,7 +179,10 @@ function expectationFrom(
 }
 
 function countRange(count: ExpectOptions['count']): CountRange | undefined {
-  if (typeof count !== 'number') return count
-  checkWholeNumber('count', count, [0, Number.MAX_SAFE_INTEGER])
-  return { atLeast: count, atMost: count }
+  if (count === undefined) return undefined
+  const { atLeast, atMost = Infinity } =
+    typeof count === 'number' ? { atLeast: count, atMost: count } : count
+  checkWholeNumber('count', atLeast, [0, Number.MAX_SAFE_INTEGER])
+  if (atMost !== Infinity) checkWholeNumber('count', atMost, [atLeast, Number.MAX_SAFE_INTEGER])
+  return { atLeast, atMost }
 }

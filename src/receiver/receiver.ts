@@ -202,7 +202,8 @@ export class Receiver implements AsyncDisposable {
    *
    * Resolves as soon as it is decided: where there is no most, with the event that was still wanting.
    * With a most, `x3` and `never` included, one more can come until its time ends, 5 s unless
-   * `timeoutMs` or `within` says otherwise; the time is that of the receiver's clock.
+   * `timeoutMs` or `within` says otherwise; the time is that of the receiver's clock. What is
+   * {@link underWay} when it ends is awaited, and counts by when it arrived.
    *
    * @returns the events that were counted, oldest first, as far as they are still kept
    * @throws ExpectationError when the time ends or the receiver closes before, or too many came;

@@ -108,6 +108,8 @@ describe('an expectation', () => {
     expect((await waiting).message).toBe(
       'type:track x1: expected exactly 1, got 2\nThe first that was one too many is #2',
     )
+    const some = await receiver.judge({ type: 'track' }, { count: { atLeast: 2 } })
+    expect(some.result).toMatchObject({ account: 'expected at least 2, got 2' })
     expect((await none).result).toMatchObject({ matched: 1, shortfall: { surplus: { seq: 1 } } })
   })
 
@@ -138,10 +140,63 @@ describe('an expectation', () => {
     await receiver.expect({ type: 'page' }, { count: 0, signal: early.signal })
   })
 
+  test('counts what arrived in its time and is still in hand when that ends', async () => {
+    const { clock, receiver, url } = await startStill()
+    const results: string[] = []
+    const never = errorOf(receiver.expect('type:track never within 1s'))
+    const once = receiver.expect('type:track within 1s').then(() => results.push('once'))
+    const timed = errorOf(receiver.expect('type:track x3', { timeoutMs: 1_000 }))
+    const stopped = new AbortController()
+    const impatient = receiver.judge('type:track within 1s', { signal: stopped.signal })
+    const posts: Promise<unknown>[] = []
+    for (const delay of ['3s', '4s']) {
+      const delayed = clock.scheduled(Number(delay[0]) * 1_000)
+      posts.push(post(`${url}/delay/${delay}`, trackBody))
+      await delayed
+    }
+    expect(receiver.underWay).toBe(2)
+    await clock.advance(2_000)
+    await post(url, trackBody)
+    stopped.abort()
+    expect((await impatient).result).toMatchObject({ state: 'unmet', matched: 0 })
+    expect(results).toEqual([])
+    await clock.advance(1_000)
+    expect((await never).result).toMatchObject({ shortfall: { surplus: { seq: 2 } } })
+    await once
+    expect(receiver.underWay).toBe(1)
+    await clock.advance(1_000)
+    expect((await timed).result.account).toBe('expected exactly 3, got 2')
+    await Promise.all(posts)
+  })
+
+  test('does not wait for what is in hand when the receiver closes', async () => {
+    const { clock, receiver, url } = await startStill()
+    const never = receiver.expect('type:track never within 1s')
+    const delayed = clock.scheduled(3_000)
+    const posting = post(`${url}/delay/3s`, trackBody)
+    await delayed
+    await clock.advance(1_000)
+    await receiver.close()
+    expect(await never).toEqual([])
+    await posting
+  })
+
+  test('can be awaited where an event is told, which is not in hand any more', async () => {
+    const { receiver, url } = await start()
+    let counted = -1
+    receiver.on('event', async () => {
+      counted = (await receiver.expect('type:track x1', { timeoutMs: 1 })).length
+    })
+    await post(url, trackBody)
+    expect(counted).toBe(1)
+  })
+
   test.each([
     ['type:nothing', {}, MatchError],
     ['type:track', { count: 2 }, SettingError],
     [{ type: 'track' }, { count: -1 }, SettingError],
+    [{ type: 'track' }, { count: { atLeast: 2, atMost: 1 } }, SettingError],
+    [{ type: 'track' }, { count: { atLeast: 0.5 } }, SettingError],
     [{ type: 'track' }, { after: 0.5 }, SettingError],
     [{ type: 'track' }, { timeoutMs: -1 }, SettingError],
     [{ type: 'track' }, { timeoutMs: 2 ** 31 }, SettingError],
