@@ -75,6 +75,8 @@ async function runOn({ options, io, view, stage, awaited }: Run): Promise<number
     // A command that failed has told why; nothing that is missing is still to be expected.
     if (code === 0) await untilAllCame({ options, io, stage, awaited })
     if (code === 0 && io.interrupted.aborted) return exitCodes.interrupted
+    // What is in hand when the time ends has arrived and counts.
+    await stage.close()
     const told = { ...options, title: 'evroute run', durationMs: elapsedMs(), json: false }
     view.summary(receiver.counts, told.durationMs)
     const expected = await tellResults(awaited.results(), told, io)
@@ -108,7 +110,7 @@ async function untilAllCame({
   let quietForMs = stopwatch()
   const endListening = stage.receiver.on('event', () => (quietForMs = stopwatch()))
   const isOver = (): boolean => {
-    if (stage.isDelivering) return false
+    if (stage.isDelivering || stage.receiver.underWay > 0) return false
     const state = awaited.stateAt(systemClock.nowMs())
     return state === 'decided' || (state === 'satisfied' && quietForMs() >= quietMs)
   }

@@ -50,10 +50,15 @@ export class Stage implements AsyncDisposable {
     return (this.#service?.work.pending ?? 0) > 0
   }
 
-  /** Closes both ports at the end of a block. What was not delivered is gone. */
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Closes both ports. The receiver tells what it has in hand; what was not delivered is gone. */
+  async close(): Promise<void> {
     // First, so that it sends nothing to a receiver that is gone.
     await this.#service?.close()
     await this.receiver.close()
+  }
+
+  /** Closes at the end of a block. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
   }
 }

@@ -34,6 +34,22 @@ function afterItsEnd(flags: readonly string[]): readonly string[] {
   return ['run', ...flags, '--', 'sh', '-c', script, node, program]
 }
 
+/** The arguments that run a command which ends while the receiver has a webhook in hand for so long. */
+function whileDelayed(flags: readonly string[], delay: string): readonly string[] {
+  const inBackground = `
+    const url = process.env.EVROUTE_URL + '/delay/${delay}'
+    const headers = { expect: '100-continue' }
+    const request = require('node:http').request(url, { method: 'POST', headers })
+    request.on('continue', () => request.end('{"type":"track","userId":"u_1","event":"Paid"}'))
+    request.on('continue', () => console.log('in hand'))`
+  const program = `
+    const { spawn } = await import('node:child_process')
+    const stdio = ['ignore', 'pipe', 'ignore']
+    const child = spawn(process.execPath, ['-e', ${JSON.stringify(inBackground)}], { stdio })
+    child.stdout.once('data', () => process.exit(0))`
+  return argvOf(flags, program)
+}
+
 /** Runs a module of Node to its end. */
 function runModule(
   flags: readonly string[],
@@ -59,7 +75,10 @@ describe('run', () => {
       'evroute: Cannot run no-such-program: there is no such program. Check its name and PATH.',
     ],
     [[import.meta.filename], 'it may not be executed. Make it executable, or name the program'],
-    [[`${import.meta.filename}/x`], `Cannot run ${import.meta.filename}/x: there is no such program`],
+    [
+      [`${import.meta.filename}/x`],
+      `Cannot run ${import.meta.filename}/x: there is no such program`,
+    ],
     [[], 'Cannot run nothing: the command is missing. Put it behind --'],
   ])('ends with 2 where the command cannot be run: %s', async (command, message) => {
     const { code, stderr } = await run(['run', '--', ...command], { env: { PATH } })
@@ -207,6 +226,16 @@ describe('what a command is expected to send', () => {
   test('is awaited when the command leaves sending to a process of its own', async () => {
     const argv = afterItsEnd(['--expect', 'event:Paid', '--timeout', '10m'])
     expect(await run(argv, { env: { PATH } })).toMatchObject({ code: 0 })
+  })
+
+  test('is awaited while the receiver has a webhook in hand that may be one too many', async () => {
+    const flags = ['--expect', 'type:track never', '--timeout', '10m']
+    expect(await run(whileDelayed(flags, '300ms'))).toMatchObject({ code: 5 })
+  })
+
+  test('is there with all that has arrived when the time ends', async () => {
+    const flags = ['--expect', 'type:track x1', '--timeout', '0s']
+    expect(await run(whileDelayed(flags, '1h'))).toMatchObject({ code: 0 })
   })
 
   test('is told in reports, and in GitHub Actions', async () => {
