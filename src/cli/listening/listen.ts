@@ -90,8 +90,9 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     const ends = [io.stop, badSignature.signal, capture?.failed].filter((end) => end !== undefined)
     const stop = AbortSignal.any(ends)
     const judging = judge(receiver, options)
-    const met = await untilEnd({ receiver, options, stop, judging })
+    await untilEnd({ receiver, options, stop, judging })
     await receiver.close()
+    const isCountReached = receiver.counts.wellFormed >= (options.count ?? 0)
     const results = await judging
     await program.close(io.stop)
     view.summary({ counts: receiver.counts, results, durationMs: elapsedMs() })
@@ -99,7 +100,7 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     const judged = await tellResults(results, told, screen.io)
     return gravest([
       badSignature.signal.aborted ? exitCodes.badSignature : exitCodes.ok,
-      met ? judged : exitCodes.expectationUnmet,
+      isCountReached ? judged : exitCodes.expectationUnmet,
     ])
   } finally {
     await receiver.close()
@@ -148,31 +149,23 @@ async function judge(
   return (await Promise.all(judging)).map(({ result }) => result)
 }
 
-/**
- * Waits for whatever ends the command.
- *
- * @returns false when the webhooks that were waited for did not arrive in time
- */
+/** Resolves when all that was waited for arrived, the time is over, or something else ends it. */
 async function untilEnd(parts: {
   readonly receiver: Receiver
   readonly options: ListenOptions
   readonly stop: AbortSignal
   readonly judging: Promise<unknown>
-}): Promise<boolean> {
+}): Promise<void> {
   const { receiver, stop, judging } = parts
   const { count, timeoutMs, expectations } = parts.options
   const countOrNone = count ?? (expectations.length > 0 ? 0 : Infinity)
-  const stopped = new Promise<true>((resolve) => {
-    if (stop.aborted) resolve(true)
-    stop.addEventListener('abort', () => resolve(true), { once: true })
+  const stopped = new Promise<void>((resolve) => {
+    if (stop.aborted) resolve()
+    stop.addEventListener('abort', () => resolve(), { once: true })
   })
-  const arrived = receiver.waitFor(countOrNone, { timeoutMs }).then(
-    () => true,
-    // Without a count the time is all that was asked for.
-    () => count === undefined,
-  )
-  const decided = Promise.all([arrived, judging]).then(([isCountReached]) => isCountReached)
-  return Promise.race([decided, stopped])
+  // The time that ends it is told by the counts.
+  const arrived = receiver.waitFor(countOrNone, { timeoutMs }).catch(() => undefined)
+  await Promise.race([Promise.all([arrived, judging]), stopped])
 }
 
 /** Where the receiver can be reached. */
@@ -256,7 +249,7 @@ function banner(address: ListenAddress, options: ListenOptions, style: Style): s
     ),
     ...(ca === null ? [] : [`Authority  ${ca}`]),
     ...scenarioLines(faults),
-    style.faint(`Ctrl-C stops it. Try \`${sendCommand(address, secret)}\` in another terminal.`),
+    style.faint(`Ctrl-C stops it. Try \`${sendCommand(address, options)}\` in another terminal.`),
   ]
   if (!/^(127\.|localhost$|::1$)/.test(host)) {
     lines.unshift(style.warning(`Other machines can reach this receiver: it listens on ${host}`))
@@ -283,9 +276,15 @@ function scenarioLines({ scenario }: FaultFlags): readonly string[] {
 }
 
 /** What sends a webhook here; a secret is not repeated. */
-function sendCommand({ urls, ca }: ListenAddress, secret: string | undefined): string {
+function sendCommand({ urls, ca }: ListenAddress, { secret, faults }: ListenOptions): string {
   const trust = ca === null ? '' : `NODE_EXTRA_CA_CERTS=${ca} `
   const isDefault = urls.length === 1 && `${urls[0] ?? ''}/` === defaultUrl
   const to = isDefault ? '' : urls.map((url) => ` --to ${url}`).join('')
-  return `${trust}evroute send track${to}${secret === undefined ? '' : ' --secret ...'}`
+  // What is retried for hours is over in a moment that way.
+  const clock = faults.scenario === undefined ? '' : ' --retry-for 4h --clock virtual'
+  const { webhooks } =
+    faults.scenario === undefined ? { webhooks: 1 } : scenarioNamed(faults.scenario)
+  const count = webhooks === 1 ? '' : ` --count ${webhooks}`
+  const signed = secret === undefined ? '' : ' --secret ...'
+  return `${trust}evroute send track${to}${signed}${count}${clock}`
 }

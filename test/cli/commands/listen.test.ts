@@ -105,7 +105,7 @@ describe('listen --json', () => {
   test.each(['SIGINT', 'SIGTERM', 'output_closed'] as const)(
     'ends with 0 on %s',
     async (reason) => {
-      const { command } = await listening(['--json', '--count', '5'])
+      const { command } = await listening(['--json'])
       command.stop(reason)
       const { code, records } = await command.ended
       expect(code).toBe(0)

@@ -92,14 +92,23 @@ describe('listen with a reader that is slower', () => {
     expect(await ended).toBe(0)
   })
 
-  test.each(['SIGINT', 'SIGTERM', 'output_closed'] as const)('ends on %s', async (reason) => {
-    const { ended, stdout, url, stop } = await listening({ count: 5 })
-    const posting = post(url)
-    await stdout.record('event')
-    stop(reason)
-    expect(await ended).toBe(0)
-    expect(await posting).toBe(200)
-  })
+  test.each([
+    { reason: 'SIGINT', count: undefined, code: 0 },
+    { reason: 'SIGINT', count: 1, code: 0 },
+    { reason: 'SIGINT', count: 2, code: 5 },
+    { reason: 'SIGTERM', count: 2, code: 5 },
+    { reason: 'output_closed', count: 2, code: 5 },
+  ] as const)(
+    'ends with $code on $reason after one webhook where the count is $count',
+    async ({ reason, count, code }) => {
+      const { ended, stdout, url, stop } = await listening({ count })
+      const posting = post(url)
+      await stdout.record('event')
+      stop(reason)
+      expect(await ended).toBe(code)
+      expect(await posting).toBe(200)
+    },
+  )
 
   test.each([
     { count: undefined, code: 0 },
