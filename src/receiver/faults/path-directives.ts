@@ -71,5 +71,5 @@ function problemOf(directive: Directive, text: string): string {
 }
 
 function isDirective(segment: string | undefined): segment is Directive {
-  return segment !== undefined && segment in accepted
+  return segment !== undefined && Object.hasOwn(accepted, segment)
 }

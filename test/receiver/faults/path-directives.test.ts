@@ -11,6 +11,7 @@ describe('a path asks for', () => {
     ['/fault/reset', { answer: 'reset' }],
     ['/delay/1s/status/503', { delayMs: 1_000, answer: 503 }],
     ['/fault/hang/delay/1s/status-page', { delayMs: 1_000, answer: 'hang' }],
+    ['/delay/1s/constructor/x', { delayMs: 1_000 }],
     ['/', {}],
     ['/hook/status/503', {}],
     ['/statuses/503', {}],
