@@ -38,7 +38,7 @@ export async function injectFault(fault: Fault, scene: FaultScene): Promise<void
       await truncate(scene)
       break
     case 'malformed':
-      await written((done) => scene.response.req.socket.write(malformedBytes, done))
+      await written((done) => scene.response.req.socket.write(malformedBytes, done), ended)
       break
     case 'drip':
       await drip(scene)
@@ -50,9 +50,9 @@ export async function injectFault(fault: Fault, scene: FaultScene): Promise<void
   scene.response.req.socket.destroy()
 }
 
-async function truncate({ response }: FaultScene): Promise<void> {
+async function truncate({ response, ended }: FaultScene): Promise<void> {
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 })
-  await written((done) => response.write('{"ok":', done))
+  await written((done) => response.write('{"ok":', done), ended)
 }
 
 async function drip({ response, ended, clock }: FaultScene): Promise<void> {
@@ -75,7 +75,14 @@ async function pour({ response, ended }: FaultScene): Promise<void> {
   }
 }
 
-/** Resolves when bytes were handed to the system, or cannot be. */
-function written(write: (done: () => void) => void): Promise<void> {
-  return new Promise((resolve) => write(() => resolve()))
+/**
+ * Resolves when bytes were handed to the system, or cannot be, or the scene has ended: a response waits
+ * for those before it on its connection.
+ */
+function written(write: (done: () => void) => void, ended: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (ended.aborted) resolve()
+    ended.addEventListener('abort', () => resolve(), { once: true })
+    write(() => resolve())
+  })
 }

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { injectFault } from '../../../src/receiver/faults/inject-fault.ts'
 import { systemClock } from '../../../src/runtime/index.ts'
-import { dial, rawPost } from '../requests.ts'
+import { dial, rawPost, readAll, start } from '../requests.ts'
 
 const turnsOfStandstill = 10_000
 const bufferedBytesMax = 1024 * 1024
@@ -35,4 +35,21 @@ test('endless keeps next to nothing for a sender that does not read', async () =
   await injecting
   expect(request.socket.destroyed).toBe(true)
   socket.destroy()
+})
+
+test('a fault that waits behind another on its connection ends with the receiver', async () => {
+  const { receiver, port } = await start()
+  const socket = await dial(port)
+  const received = readAll(socket)
+  const body = '{"type":"page"}'
+  const rest = ['HTTP/1.1', 'Host: localhost', `Content-Length: ${body.length}`, '', body].join(
+    '\r\n',
+  )
+  const arrived = receiver.waitFor(3)
+  // Once the third is told, the second waits behind the first.
+  const paths = ['/fault/hang', '/fault/truncate', '/']
+  socket.write(paths.map((path) => `POST ${path} ${rest}`).join(''))
+  await arrived
+  await receiver.close()
+  expect(await received).toBe('')
 })
