@@ -280,11 +280,13 @@ function sendCommand({ urls, ca }: ListenAddress, { secret, faults }: ListenOpti
   const trust = ca === null ? '' : `NODE_EXTRA_CA_CERTS=${ca} `
   const isDefault = urls.length === 1 && `${urls[0] ?? ''}/` === defaultUrl
   const to = isDefault ? '' : urls.map((url) => ` --to ${url}`).join('')
-  // What is retried for hours is over in a moment that way.
-  const clock = faults.scenario === undefined ? '' : ' --retry-for 4h --clock virtual'
-  const { webhooks } =
-    faults.scenario === undefined ? { webhooks: 1 } : scenarioNamed(faults.scenario)
-  const count = webhooks === 1 ? '' : ` --count ${webhooks}`
   const signed = secret === undefined ? '' : ' --secret ...'
-  return `${trust}evroute send track${to}${signed}${count}${clock}`
+  return `${trust}evroute send track${to}${signed}${scenarioFlags(faults)}`
+}
+
+/** What is retried for hours is over in a moment that way. */
+function scenarioFlags({ scenario }: FaultFlags): string {
+  if (scenario === undefined) return ''
+  const { webhooks } = scenarioNamed(scenario)
+  return `${webhooks === 1 ? '' : ` --count ${webhooks}`} --retry-for 4h --clock virtual`
 }

@@ -177,9 +177,11 @@ describe('listen --scenario', () => {
       `Scenario   5xx-then-ok: ${rule}\n           Expected: ${expected.text}.`,
     )
     const [, url = ''] = /Listening {2}(\S+)/.exec(text) ?? []
-    expect([await post(url), await post(url), await post(url), await post(url)]).toEqual([
-      503, 503, 503, 200,
-    ])
+    // What it says to try is what shows it.
+    const [, tried = ''] = /Try `evroute ([^`]*)`/.exec(text) ?? []
+    expect(tried).toBe(`send track --to ${url} --retry-for 4h --clock virtual`)
+    const { code, stderr: told } = await run([...tried.split(' '), '--json'])
+    expect([code, told]).toEqual([0, ''])
     command.stop()
     await command.ended
   })
