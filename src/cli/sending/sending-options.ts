@@ -122,7 +122,7 @@ export function addWebhookFlags(command: Command): Command {
   return command
     .option(
       '--to <url>',
-      `endpoint to deliver to, 1 to 5 times (default: ${defaultUrl})`,
+      `endpoint to deliver to, 1 to 5 times (default: EVROUTE_URL or ${defaultUrl})`,
       repeatable,
     )
     .option('-H, --header <name: value>', 'static header of every webhook, repeatable', headerFlag)
@@ -227,7 +227,8 @@ async function readTarget(flags: SendingFlags, io: Io): Promise<WebhookTarget | 
       'Name the service with --endpoint or EVROUTE_ENDPOINT.',
     )
   }
-  const urls = flags.to ?? [defaultUrl]
+  // `run` says there where its receiver is.
+  const urls = flags.to ?? [io.env['EVROUTE_URL'] || defaultUrl]
   // Loaded only now, with the HTTP client behind it, so that help and usage errors come at once.
   const { checkDestination } = await import('../../webhook/index.ts')
   const headers = flags.header ?? {}

@@ -24,6 +24,15 @@ async function fileOf(text: string): Promise<string> {
   return path
 }
 
+test('goes to the receiver of run, which says in EVROUTE_URL where it is', async () => {
+  const endpoint = await TestEndpoint.start()
+  const env = { EVROUTE_URL: endpoint.url }
+  expect(await run(['send', 'track'], { env })).toMatchObject({ code: 0 })
+  const other = await TestEndpoint.start()
+  expect(await run(['send', 'track', '--to', other.url], { env })).toMatchObject({ code: 0 })
+  expect([endpoint.bodies.length, other.bodies.length]).toEqual([1, 1])
+})
+
 describe('a call of the command line', () => {
   test.each(eventTypes)('is a sample for %s', async (type) => {
     const body = await sent(type, ...(type === 'delete' ? ['--user-id', 'u_sample'] : []))
