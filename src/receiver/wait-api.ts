@@ -6,6 +6,7 @@ import { EvrouteError, parseDuration, recordLine, SettingError } from '../model/
 import type { EventLog } from './event-log.ts'
 import { eventRecord } from './event-record.ts'
 import type { Expectations, JudgedExpectation } from './expectations.ts'
+import { isLocalRequest } from './local-request.ts'
 import type { ReceivedEvent } from './received-event.ts'
 
 /** What the paths of the API begin with. */
@@ -25,7 +26,8 @@ interface ApiAnswer {
  *   came, with the `nearest` event and the `difference`, or the `surplus` one
  * - `/_evroute/events?match=<match>&after=<seq>`: the records of the events that are kept, as NDJSON
  *
- * 400 for what cannot be understood; 403 for what a web page may have sent, which must not read payloads.
+ * 400 for what cannot be understood; 403 for what another machine, or a web page, may have sent: they
+ * must not read payloads.
  */
 export class WaitApi {
   readonly #log: EventLog
@@ -96,7 +98,11 @@ async function drained(response: ServerResponse): Promise<void> {
   over.abort()
 }
 
-function foreignAnswer({ headers }: IncomingMessage): ApiAnswer | undefined {
+function foreignAnswer({ headers, socket }: IncomingMessage): ApiAnswer | undefined {
+  // The Host alone proves nothing: whoever asks chooses it.
+  if (!isLocalRequest(socket.remoteAddress, headers)) {
+    return refusal(403, 'not_local', 'Only this machine may ask, without a proxy')
+  }
   switch (foreignSign(headers)) {
     case 'foreign_host':
       return refusal(403, 'host_not_allowed', 'Ask by a loopback name or address')

@@ -218,6 +218,8 @@ describe('the paths of the API', () => {
     [{ host: 'evil.example' }, 'host_not_allowed'],
     [{ origin: 'https://evil.example' }, 'origin_not_allowed'],
     [{ origin: 'null' }, 'origin_not_allowed'],
+    [{ 'x-forwarded-for': '192.0.2.1' }, 'not_local'],
+    [{ forwarded: 'for=192.0.2.1' }, 'not_local'],
   ])('tell nothing to %j', async (headers, code) => {
     const { url } = await startStill()
     await post(url, trackBody)
