@@ -1,6 +1,7 @@
 import { checkSignature, type SignatureCheck } from '../webhook/index.ts'
 import {
   Diagnostician,
+  inflationHint,
   type Diagnosis,
   type Secrets,
   type SuspectRequest,
@@ -51,15 +52,23 @@ export class SignatureJudge {
     const check = checkSignature(body, signature, this.#secret)
     if (check === 'valid') return { verdict: 'valid', reason: null, diagnosis: null }
     const diagnosis = this.#diagnostician.diagnose(request, nowMs) ?? null
-    const reason = diagnosis?.message ?? reasons[check](signature ?? '')
+    const reason = diagnosis?.message ?? reasons[check](request)
     return { verdict: check === 'missing' ? 'missing' : 'invalid', reason, diagnosis }
   }
 }
 
-const reasons: Readonly<Record<Exclude<SignatureCheck, 'valid'>, (signature: string) => string>> = {
+const reasons: Readonly<
+  Record<Exclude<SignatureCheck, 'valid'>, (request: SuspectRequest) => string>
+> = {
   missing: () => 'The request has no X-Signature header',
-  malformed: malformedReason,
-  mismatch: () => 'X-Signature was made with another secret or over other bytes',
+  malformed: ({ signature = '' }) => malformedReason(signature),
+  mismatch: mismatchReason,
+}
+
+function mismatchReason(request: SuspectRequest): string {
+  const hint = inflationHint(request)
+  const reason = 'X-Signature was made with another secret or over other bytes'
+  return hint === undefined ? reason : `${reason}; ${hint}`
 }
 
 function malformedReason(header: string): string {

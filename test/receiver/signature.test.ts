@@ -39,3 +39,14 @@ test('a mistake that is known is the reason, and there is a fix', () => {
     fix: 'Write the digest as lower-case hexadecimal digits.',
   })
 })
+
+test('a body that is said to be compressed and is not is only a hint: nothing fits the signature', () => {
+  const headers = { 'content-encoding': 'gzip' }
+  const request = { body, signature: '0'.repeat(40), headers }
+  expect(new SignatureJudge({ secret }).judge(request, 0)).toEqual({
+    verdict: 'invalid',
+    reason:
+      'X-Signature was made with another secret or over other bytes; the body is said to be compressed with gzip and is not',
+    diagnosis: null,
+  })
+})

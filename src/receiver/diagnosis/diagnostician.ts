@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { BodyRecipe, BodySource } from './body-recipe.ts'
 import { bodyRecipes } from './body-recipes.ts'
-import { findElsewhere, findInflated } from './header-clues.ts'
+import { findElsewhere } from './header-clues.ts'
 import { keyRecipes, type KeyRecipe, type Secrets } from './key-recipes.ts'
 import { diagnosisOf, type Diagnosis, type Mistake } from './mistake.ts'
 import { readForm, type SignatureForm } from './signature-form.ts'
@@ -55,7 +55,7 @@ export class Diagnostician {
     if (form === undefined) return undefined
     const source = { body: new SuspectBody(request.body), headers, path }
     const cause = this.#findCause(new Trials(form, source), nowMs)
-    if (cause === undefined) return findInflated(source)
+    if (cause === undefined) return undefined
     const mistakes = mistakesOf(form, cause)
     return mistakes.length === 0 ? undefined : diagnosisOf(mistakes)
   }

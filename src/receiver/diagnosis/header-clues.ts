@@ -1,5 +1,5 @@
-import type { BodySource } from './body-recipe.ts'
 import { diagnosisOf, type Diagnosis } from './mistake.ts'
+import { SuspectBody, type SuspectRequest } from './suspect.ts'
 
 /** What a request without X-Signature has in its place; undefined where there is nothing. */
 export function findElsewhere(headers: Readonly<Record<string, string>>): Diagnosis | undefined {
@@ -16,12 +16,13 @@ export function findElsewhere(headers: Readonly<Record<string, string>>): Diagno
   return diagnosisOf([{ code: 'other_header', finding, fix }])
 }
 
-/** A body that is said to be compressed and is plain JSON; no known compression makes its signature. */
-export function findInflated({ body, headers }: BodySource): Diagnosis | undefined {
+/**
+ * What is strange about a body that is said to be compressed and is plain JSON. It explains no signature
+ * by itself: what was compressed cannot be made again in every way. Undefined where it is not so.
+ */
+export function inflationHint({ body, headers }: SuspectRequest): string | undefined {
   const encoding = headers?.['content-encoding'] ?? ''
   if (!/^(?:x-)?(?:gzip|deflate|br|zstd)$/i.test(encoding)) return undefined
-  if (body.value === undefined) return undefined
-  const finding = `The body is said to be compressed with ${encoding} and is not: it was inflated on the way`
-  const fix = 'Verify the bytes that were sent, before anything inflates them.'
-  return diagnosisOf([{ code: 'inflated', finding, fix }])
+  if (new SuspectBody(body).value === undefined) return undefined
+  return `the body is said to be compressed with ${encoding} and is not`
 }

@@ -1,5 +1,6 @@
 /** Why a signature does not fit: the known mistakes, tried one after the other. Pure. */
 export { diagnose, Diagnostician } from './diagnostician.ts'
+export { inflationHint } from './header-clues.ts'
 export type { NamedSecret, Secrets } from './key-recipes.ts'
 export type { Diagnosis, MistakeCode } from './mistake.ts'
 export { isSnippetLanguage, snippetLanguages, snippets, type SnippetLanguage } from './snippets.ts'
