@@ -79,8 +79,9 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
   receiver.on('event', (event) => {
     const { signature } = event
     if (options.strict && (signature === 'invalid' || signature === 'missing')) badSignature.abort()
+    const told = Promise.all([view.event(event), capture?.append(event)])
     program.run(event)
-    return Promise.all([view.event(event), capture?.append(event)])
+    return told
   })
   try {
     const address = await receiver.start()

@@ -28,15 +28,19 @@ const waitingCharactersMax = 32 * 1024 * 1024
 const finishMs = 5_000
 /** Time between asking a run to end and ending it. */
 const killMs = 500
+/** Time for output after a program has ended: somebody it has left behind may hold it open for ever. */
+const outputGraceMs = 500
 
 /**
  * Runs a program for every event, with the event as one line of JSON on its standard input. Whatever
- * becomes of it is told and changes nothing else: nobody waits for it.
+ * becomes of it is told and changes nothing else: nobody waits for it. What it leaves running when it
+ * ends goes on, and is not heard any more.
  */
 export class EventProgram {
   readonly #options: EventProgramOptions
   readonly #waiting: WaitingEvent[] = []
   readonly #running = new Set<ChildProcess>()
+  readonly #kill = (): void => this.#signal('SIGKILL')
   #waitingCharacters = 0
   #left = 0
   #idle = (): void => undefined
@@ -45,6 +49,8 @@ export class EventProgram {
 
   constructor(options: EventProgramOptions) {
     this.#options = options
+    // A second signal ends this process at once, and an error can.
+    process.once('exit', this.#kill)
   }
 
   /** Runs the program for an event, as soon as fewer than {@link runsMax} run. */
@@ -74,41 +80,58 @@ export class EventProgram {
     this.#closed = true
     this.#left += this.#waiting.length
     this.#waiting.length = 0
-    for (const child of this.#running) signalGroup(child, 'SIGTERM')
+    this.#signal('SIGTERM')
     await this.#untilIdle({ timeoutMs: killMs })
-    for (const child of this.#running) signalGroup(child, 'SIGKILL')
+    this.#kill()
     await this.#untilIdle({})
+    process.off('exit', this.#kill)
     if (this.#left > 0) this.#tell(`was not run for ${this.#left} of the events`)
   }
 
   #startNext(): void {
-    if (this.#running.size >= runsMax) return
-    const next = this.#waiting.shift()
-    if (next === undefined) {
-      if (this.#running.size === 0) this.#idle()
-      return
+    while (this.#running.size < runsMax) {
+      const next = this.#waiting.shift()
+      if (next === undefined) break
+      this.#waitingCharacters -= next.line.length
+      this.#start(next)
     }
-    this.#waitingCharacters -= next.line.length
-    this.#start(next)
+    if (this.#running.size === 0) this.#idle()
   }
 
   #start({ seq, line }: WaitingEvent): void {
-    const { program, args, env, write } = this.#options
-    // A group of its own, so that what the program starts ends with it.
-    const child = spawn(program, args, { env: { ...env }, stdio: 'pipe', detached: true })
+    const tell = (failure: string): void => this.#tell(`${failure} (event #${seq})`)
+    const child = this.#spawn(tell)
+    if (child === undefined) return
     this.#running.add(child)
     const end = (failure: string | undefined): void => {
       if (!this.#running.delete(child)) return
-      if (failure !== undefined) this.#tell(`${failure} (event #${seq})`)
+      if (failure !== undefined) tell(failure)
       this.#startNext()
     }
-    child.once('error', (error) => end(`cannot be run: ${systemCode(error) ?? messageOf(error)}`))
+    child.once('error', (error) => end(cannotRun(error)))
     child.once('close', (code, signal) => end(failureOf(code, signal)))
-    child.stdout.setEncoding('utf8').on('data', write)
-    child.stderr.setEncoding('utf8').on('data', write)
+    child.once('exit', () => endOutputOf(child))
+    // There are no streams where there are too many open files for them.
+    child.stdout?.setEncoding('utf8').on('data', this.#options.write)
+    child.stderr?.setEncoding('utf8').on('data', this.#options.write)
     // A program need not read its input.
-    child.stdin.on('error', () => undefined)
-    child.stdin.end(line)
+    child.stdin?.on('error', () => undefined).end(line)
+  }
+
+  /** Some failures are thrown, others are events. */
+  #spawn(tell: (failure: string) => void): ChildProcess | undefined {
+    const { program, args, env } = this.#options
+    try {
+      // A group of its own, so that what the program starts ends with it.
+      return spawn(program, args, { env: { ...env }, stdio: 'pipe', detached: true })
+    } catch (error) {
+      tell(cannotRun(error))
+      return undefined
+    }
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    for (const child of this.#running) signalGroup(child, signal)
   }
 
   #leave(): void {
@@ -137,6 +160,19 @@ export class EventProgram {
       stop?.addEventListener('abort', end, { once: true })
     })
   }
+}
+
+function cannotRun(error: unknown): string {
+  return `cannot be run: ${systemCode(error) ?? messageOf(error)}`
+}
+
+/** Reads what is still to come for a while, and then no more: only then has the child closed. */
+function endOutputOf(child: ChildProcess): void {
+  const timer = systemClock.schedule(outputGraceMs, () => {
+    child.stdout?.destroy()
+    child.stderr?.destroy()
+  })
+  child.once('close', () => timer.cancel())
 }
 
 function failureOf(code: number | null, signal: string | null): string | undefined {

@@ -92,6 +92,29 @@ describe('EventProgram', () => {
     expect(output.text.split(line)).toHaveLength(runsMax + 2)
   })
 
+  test('tells that a program cannot even be started, and goes on', async () => {
+    const { hook, output } = eventProgram(`${import.meta.filename}/hook`, [])
+    for (let seq = 1; seq <= runsMax + 1; seq++) hook.run(seq, '{}\n')
+    await hook.close(never)
+    expect(output.text).toContain('cannot be run: ENOTDIR (event #1)')
+    expect(output.text).toContain(`(event #${runsMax + 1})`)
+  })
+
+  test('goes on when a program has ended, whatever it leaves behind with its output open', async () => {
+    const { stay, sockets, reported } = await reception()
+    const { hook, output } = node(`
+      const { spawn } = require('child_process')
+      const options = { detached: true, stdio: ['ignore', 'inherit', 'inherit'] }
+      spawn(process.execPath, ['-e', ${JSON.stringify(stay)}], options)
+      console.log('left it behind')
+      process.exit()`)
+    for (let seq = 1; seq <= runsMax + 1; seq++) hook.run(seq, '{}\n')
+    await reported(runsMax + 1)
+    await hook.close(never)
+    expect(output.text).toBe('left it behind\n'.repeat(runsMax + 1))
+    for (const socket of sockets) socket.end()
+  })
+
   test('does not mind a program that reads nothing of a large event', async () => {
     const { hook, output } = node('process.stdin.destroy()')
     hook.run(1, `${'x'.repeat(4 * 1024 * 1024)}\n`)
@@ -139,6 +162,20 @@ describe('EventProgram', () => {
     await hook.close(AbortSignal.abort())
     await gone
     expect(output.text).toContain('was ended by SIGKILL (event #1)')
+  })
+
+  test('ends what runs when the process exits, whatever ends it', async () => {
+    const { stay, sockets, reported } = await reception()
+    const before = process.listeners('exit')
+    const { hook, output } = node(stay)
+    hook.run(1, '{}\n')
+    await reported(1)
+    const gone = once(sockets[0]!, 'close')
+    for (const kill of process.listeners('exit')) if (!before.includes(kill)) kill(130)
+    await gone
+    await hook.close(never)
+    expect(output.text).toContain('was ended by SIGKILL (event #1)')
+    expect(process.listeners('exit')).toEqual(before)
   })
 
   test('runs nothing any more once it is closed', async () => {
