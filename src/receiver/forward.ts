@@ -9,9 +9,10 @@ import {
   type Header,
 } from '../http/index.ts'
 import { endpointName, limits, SettingError, shortText, type EventType } from '../model/index.ts'
-import type { Clock } from '../runtime/index.ts'
+import type { Clock, Runtime } from '../runtime/index.ts'
 import { failureOutcome, judge } from '../webhook/index.ts'
 import { accepted, refusal, type Answer, type Decision } from './answer.ts'
+import { ForwardMark } from './forward-loop.ts'
 
 /** Where webhooks are forwarded to. */
 export interface ForwardTarget {
@@ -30,8 +31,9 @@ export interface Forwarding {
   /** From the request to its answer, in milliseconds. */
   readonly durationMs: number
   /**
-   * Why there was no answer: `timeout`, `interrupted` by the end of the receiver, or what the system
-   * calls the failure, such as `ECONNREFUSED`; null when there was one.
+   * Why there was no answer: `timeout`, `interrupted` by the end of the receiver, `loop` where it was
+   * forwarded before, `too_many_under_way`, or what the system calls the failure, such as `ECONNREFUSED`;
+   * null when there was one.
    */
   readonly error: string | null
   /** The first line of an answer that is not 2xx, safe to print; empty where there is nothing to show. */
@@ -61,6 +63,8 @@ export interface ForwardingSettings {
 
 const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 1024 }
 const answerLineCharactersMax = 200
+/** How many requests without a time limit may wait for a target. */
+const endlessMax = 100
 
 /** Sends requests on to an application, byte for byte, each over a connection of its own. */
 export class Forwarder {
@@ -69,13 +73,18 @@ export class Forwarder {
   readonly #clock: Clock
   // An application under development restarts often: a connection that is kept may be dead.
   readonly #agent = new Agent({ pipelining: 0, headersTimeout: 0, bodyTimeout: 0 })
+  readonly #mark: ForwardMark
+  #underWay = 0
   #closed = false
 
-  /** @param clock - tells the time, and when it is over */
-  constructor({ targets, timeoutMs }: ForwardingSettings, clock: Clock) {
+  constructor(
+    { targets, timeoutMs }: ForwardingSettings,
+    { clock, newId }: Pick<Runtime, 'clock' | 'newId'>,
+  ) {
     this.#targets = targets
     this.#timeoutMs = timeoutMs
     this.#clock = clock
+    this.#mark = new ForwardMark(newId())
   }
 
   /** The target that takes a type, else that of the rest; undefined for none. */
@@ -86,8 +95,24 @@ export class Forwarder {
     )
   }
 
-  /** Posts a request to a target with its bytes and headers; redirects are not followed. Never rejects. */
+  /**
+   * Posts a request to a target with its bytes and headers, and `Via`; redirects are not followed. What
+   * comes back is not forwarded again, nor what is too much at once. Never rejects.
+   */
   async forward(received: ForwardedRequest, { url }: ForwardTarget): Promise<Forwarded> {
+    const refused = (error: string): Forwarded =>
+      failed({ url, status: null, durationMs: 0, error, answerLine: '' })
+    if (this.#mark.isOn(received.headers)) return refused('loop')
+    if (this.#timeoutMs === 0 && this.#underWay >= endlessMax) return refused('too_many_under_way')
+    this.#underWay += 1
+    try {
+      return await this.#forward(received, url)
+    } finally {
+      this.#underWay -= 1
+    }
+  }
+
+  async #forward(received: ForwardedRequest, url: string): Promise<Forwarded> {
     const startedAtMs = this.#clock.nowMs()
     const end = new AbortController()
     const timer = this.#endAfter(this.#timeoutMs, end)
@@ -95,7 +120,7 @@ export class Forwarder {
     try {
       const response = await request(url, {
         method: 'POST',
-        headers: passedOnHeaders(received.headers).flat(),
+        headers: [...passedOnHeaders(received.headers), this.#mark.header].flat(),
         body: received.rawBody,
         signal: end.signal,
         dispatcher: this.#agent,
@@ -172,9 +197,16 @@ function answered(forwarding: Forwarding, status: number, retryAfter?: string): 
   return { forwarding, answer: { ...refusal(status, 'forwarded_status', message), headers } }
 }
 
+/** What the sender is answered, where that is not 502. */
+const failureStatuses: ReadonlyMap<string, number> = new Map([
+  ['timeout', 504],
+  ['loop', 508],
+  ['too_many_under_way', 503],
+])
+
 function failed(forwarding: Forwarding): Forwarded {
   const { url, error } = forwarding
-  const status = error === 'timeout' ? 504 : 502
+  const status = failureStatuses.get(error ?? '') ?? 502
   const message = `Cannot forward to ${endpointName(url)}: ${error ?? ''}`
   return { forwarding, answer: refusal(status, 'forward_failed', message) }
 }

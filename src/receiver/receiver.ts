@@ -16,6 +16,7 @@ import {
   type GivenAnswer,
   type PlansInput,
 } from './faults/index.ts'
+import { checkNotOwn } from './forward-loop.ts'
 import { answeredBy, Forwarder, rawHeadersOf, type Forwarded, type Forwarding } from './forward.ts'
 import { inspectRequest, type Inspection } from './inspect-request.ts'
 import type { ReceivedCounts, ReceivedEvent } from './received-event.ts'
@@ -84,7 +85,7 @@ export class Receiver implements AsyncDisposable {
     const { secret, otherSecrets } = this.#settings
     this.#judge = secret === undefined ? undefined : new SignatureJudge({ secret, otherSecrets })
     this.#injections = new Injections(injections, random)
-    this.#forwarder = new Forwarder(forwarding, runtime.clock)
+    this.#forwarder = new Forwarder(forwarding, runtime)
     this.#waits = new Waits(runtime.clock)
     this.#listenerWaits = new Waits(runtime.clock)
     this.#log = new EventLog(eventsMax, runtime.log, this.#listenerWaits)
@@ -110,7 +111,8 @@ export class Receiver implements AsyncDisposable {
   /**
    * Accepts requests; called again it resolves to the same address.
    *
-   * @throws EvrouteError `port_in_use` or `cannot_listen`, which a closed receiver throws too
+   * @throws EvrouteError `port_in_use` or `cannot_listen`, which a closed receiver throws too;
+   * SettingError `forwardTo` where it would forward to itself
    */
   async start(): Promise<ReceiverAddress> {
     if (this.#closed !== undefined) {
@@ -238,19 +240,23 @@ export class Receiver implements AsyncDisposable {
   }
 
   async #open(): Promise<Endpoints> {
-    const { log } = this.#settings.runtime
+    const { forwarding, runtime } = this.#settings
+    let endpoints: Endpoints | undefined
     try {
-      return await Endpoints.open(this.#settings, (endpoint) =>
+      endpoints = await Endpoints.open(this.#settings, (endpoint) =>
         receiverApp(
           {
             ask: (request, response) => this.#track(this.#api.answer(request, response)),
             receive: (request, response) =>
               this.#track(this.#receive({ request, response, endpoint })),
           },
-          log,
+          runtime.log,
         ),
       )
+      checkNotOwn(forwarding.targets, endpoints.urls)
+      return endpoints
     } catch (error) {
+      await endpoints?.close()
       this.#endpoints = undefined
       throw error
     }
@@ -296,7 +302,7 @@ export class Receiver implements AsyncDisposable {
     const unanswered = { ...inspection, path: request.url ?? '', endpoint }
     const decision = decide(unanswered, this.#settings, this.#injections)
     await this.#delay(response, decision.delayMs)
-    const forwarded = await this.#forward({ request, inspection, decision })
+    const forwarded = await this.#forward({ request, response, inspection, decision })
     const given = forwarded === undefined ? decision : answeredBy(forwarded, decision)
     // Recorded before the sender can see its answer, so that whoever waited for it finds the event.
     await this.#log.add(() => {
@@ -319,9 +325,14 @@ export class Receiver implements AsyncDisposable {
     return given
   }
 
-  /** Forwards what would be answered 2xx: what is refused, or fails as planned, is not forwarded. */
-  async #forward({ request, inspection, decision }: Received): Promise<Forwarded | undefined> {
+  /**
+   * Forwards what would be answered 2xx: what is refused, or fails as planned, is not forwarded, nor what
+   * its sender has given up and sends again.
+   */
+  async #forward(received: Received): Promise<Forwarded | undefined> {
+    const { request, response, inspection, decision } = received
     const { reply } = decision
+    if (response.destroyed) return undefined
     if (reply.kind === 'fault' || reply.answer.status >= 300) return undefined
     const { content, rawBody } = inspection
     const target = this.#forwarder.targetOf(content.kind === 'webhook' ? content.type : null)
@@ -364,6 +375,7 @@ export class Receiver implements AsyncDisposable {
 /** A request that was read, and what it is to be given. */
 interface Received {
   readonly request: IncomingMessage
+  readonly response: ServerResponse
   readonly inspection: Inspection
   readonly decision: Decision
 }

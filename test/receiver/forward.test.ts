@@ -4,7 +4,17 @@ import { createRuntime } from '../../src/runtime/index.ts'
 import { makeCertificate } from '../support/certificates.ts'
 import { TestEndpoint, unreachableUrl, type Plan } from '../support/endpoint.ts'
 import { gate } from '../support/gate.ts'
-import { dial, post, rawPost, readAll, signed, start, trackBody, WatchedClock } from './requests.ts'
+import {
+  dial,
+  nextEvent,
+  post,
+  rawPost,
+  readAll,
+  signed,
+  start,
+  trackBody,
+  WatchedClock,
+} from './requests.ts'
 
 const to = (url: string): readonly ForwardTarget[] => [{ type: null, url }]
 
@@ -144,6 +154,68 @@ describe('forwarding', () => {
     await post(url, trackBody)
     await post(url, trackBody)
     expect(endpoint.connections).toBe(2)
+  })
+})
+
+describe('forwarding has an end', () => {
+  test('where receivers forward in a ring, with 508', async () => {
+    const port = new URL(await unreachableUrl()).port
+    const second = await start({ forwardTo: to(`http://127.0.0.1:${port}`), forwardTimeoutMs: 0 })
+    const first = await start({
+      forwardTo: to(second.url),
+      forwardTimeoutMs: 0,
+      port: Number(port),
+    })
+    const answer = await post(first.url, trackBody, { via: '1.0 example, 1.1 other' })
+    expect(answer).toMatchObject({ status: 508, body: { error: { code: 'forwarded_status' } } })
+    const { receiver } = first
+    expect(receiver.events.map(({ forward }) => forward)).toMatchObject([
+      { status: null, error: 'loop' },
+      { status: 508, error: null },
+    ])
+    expect(second.receiver.counts.received).toBe(1)
+    expect(receiver.events[0]!.headers['via']).toMatch(
+      /^1\.0 example, 1\.1 other, 1\.1 evroute-\S+, 1\.1 evroute-\S+$/,
+    )
+  })
+
+  test.each(['127.0.0.1', 'localhost'])(
+    'and does not begin to its own port of %s',
+    async (host) => {
+      const { port } = new URL(await unreachableUrl())
+      const own = { forwardTo: to(`http://${host}:${port}/hook`), port: Number(port) }
+      await expect(start(own)).rejects.toThrow('it is where the receiver itself listens')
+      await start({ port: Number(port) })
+    },
+  )
+
+  test('where 100 wait that have no time limit: what comes then is answered 503', async () => {
+    const answered = gate()
+    const plan = { status: 200, after: answered.opened }
+    const { endpoint, url } = await forwarding(plan, { forwardTimeoutMs: 0 })
+    const waiting = Array.from({ length: 100 }, () => post(url, trackBody))
+    await endpoint.received(100)
+    expect(await post(url, trackBody)).toMatchObject({
+      status: 503,
+      body: { error: { message: expect.stringContaining('too_many_under_way') as string } },
+    })
+    answered.open()
+    expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array(100).fill(200))
+    expect((await post(url, trackBody)).status).toBe(200)
+  })
+
+  test('where the sender gives up during the delay', async () => {
+    const clock = new WatchedClock(0)
+    const runtime = createRuntime({ clock })
+    const { endpoint, receiver, port } = await forwarding(200, { runtime, delayMs: 3_000 })
+    const delayed = clock.scheduled(3_000)
+    const told = nextEvent(receiver)
+    const socket = await dial(port)
+    socket.write(rawPost('/', trackBody))
+    await delayed
+    socket.destroy()
+    expect(await told).toMatchObject({ forward: null })
+    expect(endpoint.requests).toHaveLength(0)
   })
 })
 
