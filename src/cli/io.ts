@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 import { ProcessTerminal } from './terminal/process-terminal.ts'
 import type { Terminal } from './terminal/terminal.ts'
@@ -52,7 +53,9 @@ export interface ProcessIo extends Io {
 /**
  * The process's own streams, environment and signals.
  *
- * The first SIGINT or SIGTERM asks the command to end; a second one ends the process at once with 130.
+ * The first SIGINT or SIGTERM asks the command to end; a second one ends the process at once with 130, as
+ * do a SIGHUP that nobody listens to and a SIGQUIT with codes of their own. What listens to the end of the
+ * process is told of each.
  */
 export function processIo(): ProcessIo {
   const interruption = new AbortController()
@@ -68,6 +71,8 @@ export function processIo(): ProcessIo {
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY && process.stderr.isTTY
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
+  process.on('SIGHUP', endAtOnce)
+  process.on('SIGQUIT', endAtOnce)
   process.stdout.on('error', onOutputError)
   process.stderr.on('error', onOutputError)
   return {
@@ -78,8 +83,8 @@ export function processIo(): ProcessIo {
     stop: AbortSignal.any([interruption.signal, output.signal]),
     interrupted: interruption.signal,
     onHangUp: (listener) => {
-      process.on('SIGHUP', listener)
-      return () => process.off('SIGHUP', listener)
+      process.off('SIGHUP', endAtOnce).on('SIGHUP', listener)
+      return () => process.off('SIGHUP', listener).on('SIGHUP', endAtOnce)
     },
     ...(isTerminal && process.env['TERM'] !== 'dumb'
       ? { terminal: new ProcessTerminal(() => onSignal('SIGINT')) }
@@ -87,10 +92,17 @@ export function processIo(): ProcessIo {
     release: () => {
       process.off('SIGINT', onSignal)
       process.off('SIGTERM', onSignal)
+      process.off('SIGHUP', endAtOnce)
+      process.off('SIGQUIT', endAtOnce)
       // A command that was stopped may still wait for input, which would keep the process alive.
       process.stdin.destroy()
     },
   }
+}
+
+/** A signal's own end of a process tells nobody. */
+function endAtOnce(signal: NodeJS.Signals): never {
+  process.exit(128 + constants.signals[signal])
 }
 
 function reasonOf(error: Error): StopReason {

@@ -1,4 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { EvrouteError, messageOf } from '../../model/index.ts'
@@ -7,9 +8,12 @@ import { EvrouteError, messageOf } from '../../model/index.ts'
 export class AuthorityFile {
   /** What NODE_EXTRA_CA_CERTS is set to. */
   readonly path: string
+  readonly #remove = (): void => rmSync(dirname(this.path), { recursive: true, force: true })
 
   private constructor(path: string) {
     this.path = path
+    // A second signal ends this process at once, and an error can.
+    process.once('exit', this.#remove)
   }
 
   /** @throws EvrouteError `cannot_write_file` */
@@ -30,7 +34,8 @@ export class AuthorityFile {
   }
 
   /** Removes it. */
-  async remove(): Promise<void> {
-    await rm(dirname(this.path), { recursive: true, force: true })
+  remove(): void {
+    process.off('exit', this.#remove)
+    this.#remove()
   }
 }

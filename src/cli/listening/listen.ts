@@ -106,7 +106,7 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
   } finally {
     await receiver.close()
     await program.close(io.stop)
-    await authority?.remove()
+    authority?.remove()
     await screen.close()
     await capture?.close()
   }

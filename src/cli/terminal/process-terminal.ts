@@ -2,9 +2,6 @@ import { StringDecoder } from 'node:string_decoder'
 import { isInForeground } from './foreground.ts'
 import type { Terminal, TerminalListeners } from './terminal.ts'
 
-/** Signals that end a process without telling it, unless it listens. */
-const endingSignals = ['SIGHUP', 'SIGQUIT'] as const
-
 /** The terminal that stdin, stdout and stderr of this process are. */
 export class ProcessTerminal implements Terminal {
   readonly #interrupt: () => void
@@ -41,23 +38,17 @@ export class ProcessTerminal implements Terminal {
     }
     this.#enter = enter
     this.#leave = leave
-    const onEnding = (signal: NodeJS.Signals): void => {
-      close()
-      process.kill(process.pid, signal)
-    }
     const onResize = (): void => listeners.resized()
     const close = (): void => {
       leave()
       this.#enter = this.#leave = () => undefined
       stderr.off('resize', onResize)
       process.off('SIGCONT', enter).off('exit', leave)
-      for (const signal of endingSignals) process.off(signal, onEnding)
     }
     // A terminal that goes away cannot be read, nor given its settings back; the SIGHUP says the rest.
     stdin.on('error', () => undefined)
     stderr.on('resize', onResize)
     process.on('SIGCONT', enter).on('exit', leave)
-    for (const signal of endingSignals) process.on(signal, onEnding)
     enter()
     return close
   }

@@ -1,0 +1,30 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { Agent, request } from 'undici'
+import { expect, test } from 'vitest'
+import { startBinary } from '../support/binary.ts'
+import { TestEndpoint } from '../support/endpoint.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+test.each([
+  { signals: ['SIGHUP'], code: 129 },
+  { signals: ['SIGQUIT'], code: 131 },
+  { signals: ['SIGINT', 'SIGTERM'], code: 130 },
+] as const)('nothing of listen is left after $signals', async ({ signals, code }) => {
+  const TMPDIR = await temporaryFolder()
+  const witness = await TestEndpoint.start('hang')
+  const program = `
+    process.on('SIGTERM', () => undefined)
+    fetch('${witness.url}').catch(() => undefined).finally(() => process.exit())`
+  const flags = ['--port', '0', '--json', '--tls', 'valid', '--on-event', process.execPath]
+  const command = startBinary(['listen', ...flags, '--', '-e', program], { TMPDIR })
+  const { url, ca } = (await command.stdout.record('ready')) as { url: string; ca: string }
+  const dispatcher = new Agent({ connect: { ca: await readFile(ca, 'utf8') } })
+  const body = '{"type":"track","userId":"u_1","event":"Order Completed"}'
+  await (await request(url, { method: 'POST', body, dispatcher })).body.dump()
+  await dispatcher.close()
+  await witness.received(1)
+  for (const signal of signals) command.signal(signal)
+  expect(await command.ended).toMatchObject({ code })
+  await witness.disconnected()
+  expect(await readdir(TMPDIR)).toEqual([])
+})
