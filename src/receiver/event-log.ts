@@ -1,6 +1,7 @@
 import { messageOf } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
 import { Arrivals } from './arrivals.ts'
+import { keptWeight } from './kept-weight.ts'
 import type { ReceivedCounts, ReceivedEvent, UnnumberedEvent } from './received-event.ts'
 import type { Waits } from './waits.ts'
 
@@ -11,7 +12,7 @@ import type { Waits } from './waits.ts'
  */
 export type EventListener = (event: ReceivedEvent) => unknown
 
-/** Bodies that are kept in memory, whatever the number of events: 64 MB. */
+/** Bodies that are kept in memory, whatever the number of events: 64 MB, fewer of very many values. */
 const keptBytesMax = 64 * 1024 * 1024
 
 /**
@@ -25,7 +26,7 @@ export class EventLog {
   readonly #log: Log
   readonly #waits: Waits
   readonly #listeners = new Set<EventListener>()
-  readonly #kept: ReceivedEvent[] = []
+  readonly #kept: { readonly event: ReceivedEvent; readonly weight: number }[] = []
   #keptBytes = 0
   #turn: Promise<void> = Promise.resolve()
   #counts: ReceivedCounts = Object.freeze({
@@ -48,9 +49,12 @@ export class EventLog {
     this.#waits = waits
   }
 
-  /** The newest events, oldest first: at most `eventsMax`, with bodies of at most 64 MB. */
+  /**
+   * The newest events, oldest first: at most `eventsMax`, with bodies of at most 64 MB, fewer of
+   * very many values.
+   */
   get events(): readonly ReceivedEvent[] {
-    return [...this.#kept]
+    return this.#kept.map(({ event }) => event)
   }
 
   /** The counts at this moment; the object does not change later. */
@@ -93,10 +97,11 @@ export class EventLog {
   }
 
   #keep(event: ReceivedEvent): void {
-    this.#kept.push(event)
-    this.#keptBytes += event.bytes
+    const weight = keptWeight(event)
+    this.#kept.push({ event, weight })
+    this.#keptBytes += weight
     while (this.#kept.length > this.#eventsMax || this.#keptBytes > keptBytesMax) {
-      this.#keptBytes -= this.#kept.shift()?.bytes ?? 0
+      this.#keptBytes -= this.#kept.shift()?.weight ?? 0
     }
   }
 

@@ -93,7 +93,10 @@ export class Receiver implements AsyncDisposable {
     this.#api = new WaitApi(this.#log, this.#expectations)
   }
 
-  /** The newest events, oldest first: at most `eventsMax`, with bodies of at most 64 MB. */
+  /**
+   * The newest events, oldest first: at most `eventsMax`, with bodies of at most 64 MB, fewer of
+   * very many values.
+   */
   get events(): readonly ReceivedEvent[] {
     return this.#log.events
   }

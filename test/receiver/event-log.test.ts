@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { JsonValue } from '../../src/model/index.ts'
 import { EventLog } from '../../src/receiver/event-log.ts'
 import type { UnnumberedEvent } from '../../src/receiver/received-event.ts'
 import { Waits } from '../../src/receiver/waits.ts'
@@ -64,6 +65,17 @@ test('the oldest goes when their bodies are more than 64 MB', async () => {
   const large = { ...request, bytes: 30 * 1024 * 1024 }
   for (let count = 0; count < 5; count++) await log.add(() => large)
   expect(log.events.map(({ seq }) => seq)).toEqual([4, 5])
+})
+
+test('the oldest goes when their bodies have so many values that memory would not do', async () => {
+  const log = logOf(100)
+  const items = JSON.parse(`[${'{},'.repeat(1_000_000)}{}]`) as JsonValue
+  const large = { ...request, bytes: 3_000_000, body: { type: 'page', items } }
+  for (let count = 0; count < 5; count++) await log.add(() => large)
+  expect(log.events.map(({ seq }) => seq)).toEqual([2, 3, 4, 5])
+  for (let count = 0; count < 99; count++) await log.add(() => request)
+  for (let count = 0; count < 3; count++) await log.add(() => large)
+  expect(log.events).toHaveLength(100)
 })
 
 test('counts by content and by signature', async () => {
