@@ -229,8 +229,12 @@ describe('what a command is expected to send', () => {
   })
 
   test('is awaited while the receiver has a webhook in hand that may be one too many', async () => {
-    const flags = ['--expect', 'type:track never', '--timeout', '10m']
-    expect(await run(whileDelayed(flags, '300ms'))).toMatchObject({ code: 5 })
+    const path = join(await temporaryFolder(), 'capture.ndjson')
+    const flags = ['--expect', 'type:track never', '--timeout', '10m', '--save', path]
+    expect(await run(whileDelayed(flags, '400ms'))).toMatchObject({ code: 5 })
+    // Its answer is not cut short either.
+    const { ms } = JSON.parse(await readFile(path, 'utf8')) as { ms: number }
+    expect(ms).toBeGreaterThan(390)
   })
 
   test('is there with all that has arrived when the time ends', async () => {
