@@ -26,7 +26,7 @@ export interface ReceivedRequest {
   readonly diagnosis: Diagnosis | null
   /** Which of several endpoints was asked, from 1; null where the receiver has one. */
   readonly endpoint: number | null
-  /** The status of its answer, also where the sender did not wait for it; null where none was sent. */
+  /** The status of its answer; null where none was sent, or the sender did not wait for it. */
   readonly status: number | null
   /** The fault that it was given, such as `reset` or `delay 6s, status 503`; null when none. */
   readonly injected: string | null

@@ -40,7 +40,7 @@ export function recordOf(exchange: Exchange): UnnumberedEvent {
     reason: reasonOf(exchange),
     diagnosis: inspection.signature.diagnosis,
     endpoint,
-    status: decision.status,
+    status: isLeft(exchange) ? null : decision.status,
     injected: decision.injected,
     forward: forwarding,
     durationMs: answeredAtMs - atMs,
@@ -60,14 +60,19 @@ function userIdOf(body: JsonObject): string | null {
   return typeof id === 'string' || typeof id === 'number' ? String(id) : null
 }
 
-function reasonOf({ inspection, decision, hungUp }: Exchange): string | null {
+/** Whether the sender had sent it all, and did not wait for the answer. */
+function isLeft({ inspection: { content }, hungUp }: Exchange): boolean {
+  return hungUp && !(content.kind === 'malformed' && content.code === 'incomplete_body')
+}
+
+function reasonOf(exchange: Exchange): string | null {
+  const { inspection, decision } = exchange
   const { signature, content } = inspection
-  const isCutOff = content.kind === 'malformed' && content.code === 'incomplete_body'
   const reasons = [
     signature.reason,
     content.kind === 'malformed' ? content.message : null,
     decision.problem,
-    hungUp && !isCutOff ? 'The sender closed the connection before it was answered' : null,
+    isLeft(exchange) ? 'The sender closed the connection before it was answered' : null,
   ].filter((reason) => reason !== null)
   return reasons.length === 0 ? null : reasons.join('; ')
 }

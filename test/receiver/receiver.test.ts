@@ -85,6 +85,7 @@ describe('whatever senders do', () => {
     expect(await received).toMatchObject({
       kind: 'webhook',
       reason: 'The sender closed the connection before it was answered',
+      status: null,
       durationMs: 0,
     })
   })
