@@ -109,7 +109,7 @@ describe('createService', () => {
     ['nothing', undefined, 'Cannot be left out: it is an object'],
     ['null', null, 'Cannot use null: it is an object'],
     ['a number that JSON does not have', { limits: { pendingDeliveries: 1n } }, 'Cannot write it'],
-  ])('refuses %s as any other configuration', async (_name, configuration, message) => {
+  ])('refuses %s as it does every other configuration', async (_name, configuration, message) => {
     const refused = createService({ configuration } as CreateServiceOptions)
     await expect(refused).rejects.toBeInstanceOf(ConfigurationError)
     await expect(refused).rejects.toThrow(message)
