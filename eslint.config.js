@@ -11,8 +11,10 @@ const levels = [
   ['http', 'router', 'importer', 'match'],
   ['client', 'webhook'],
   ['delivery'],
-  ['store', 'intake'],
+  ['intake'],
   ['audience', 'privacy', 'archive'],
+  // Above the rooms whose ports the engines implement.
+  ['store'],
   ['tracking-api', 'admin-api', 'receiver'],
   ['service'],
   ['testing', 'cli'],

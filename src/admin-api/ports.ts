@@ -1,5 +1,14 @@
+import type {
+  Audience,
+  AudienceReader,
+  ComputationClass,
+  MemberColumns,
+  SyncListener,
+  SyncOutcome,
+} from '../audience/index.ts'
 import type { BreakerState, DeliveryLog } from '../delivery/index.ts'
 import type { DeliveryLedger, EventType } from '../model/index.ts'
+import type { Regulation, RegulationReader, RegulationType } from '../privacy/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 
 /** What the admin API is made of. */
@@ -98,3 +107,92 @@ export type ReplayOutcome =
     }
   /** There is nothing that could be replayed. */
   | { readonly kind: 'no_archive' }
+
+/** What can be asked about audiences and computed traits. */
+export interface AudienceOperations extends AudienceReader {
+  /**
+   * Syncs an audience with a list; one sync of an audience at a time.
+   *
+   * @param list - the bytes of a file: CSV, NDJSON or JSON, also gzipped
+   * @throws EvrouteError where the list cannot be read
+   */
+  sync(request: AudienceSyncRequest, list: AsyncIterable<Uint8Array>): Promise<AudienceSyncOutcome>
+  /** Lets all members of an audience leave, with calls that say so, and forgets it. */
+  remove(request: AudienceRemoveRequest): Promise<AudienceRemoveOutcome>
+}
+
+/** Asks for an audience to be synced. */
+export interface AudienceSyncRequest {
+  /** What people call it; the key where it is undefined and the audience is new. */
+  readonly name: string | undefined
+  /** Identifies it; made of the name where it is undefined. One of both is there. */
+  readonly key: string | undefined
+  /** What it says of a profile. */
+  readonly computationClass: ComputationClass
+  /** The source whose destinations get the calls; may be undefined where there is only one. */
+  readonly sourceId: string | undefined
+  /** What the rows of the list are made of. */
+  readonly columns: MemberColumns
+  /** Whether only to tell what would change. */
+  readonly isDryRun: boolean
+  /** Is told what happens. */
+  readonly listener: SyncListener
+  /** Ends it early. */
+  readonly signal: AbortSignal
+}
+
+/** Asks for an audience to be forgotten. */
+export interface AudienceRemoveRequest {
+  /** The audience. */
+  readonly key: string
+  /** Whether only to tell who would leave. */
+  readonly isDryRun: boolean
+  /** Is told what happens. */
+  readonly listener: SyncListener
+  /** Ends it early: who has left stays out, and the audience is still there. */
+  readonly signal: AbortSignal
+}
+
+/** What became of a sync. */
+export type AudienceSyncOutcome = SyncOutcome | AudienceRefusal
+
+/** What became of the removal of an audience. */
+export type AudienceRemoveOutcome =
+  | {
+      readonly kind: 'removed' | 'ended' | 'superseded'
+      readonly audience: Audience
+      /** Members that left. */
+      readonly left: number
+    }
+  | AudienceRefusal
+
+/** Why nothing was begun. */
+export type AudienceRefusal =
+  /** Another sync of the audience, or its removal, is under way. */
+  | { readonly kind: 'running'; readonly key: string }
+  /** No such source, or none is named where there are several. */
+  | { readonly kind: 'unknown_source'; readonly knownIds: readonly string[] }
+  | { readonly kind: 'unknown_audience'; readonly knownKeys: readonly string[] }
+  /** No property can be made of the name, or the key is none. */
+  | { readonly kind: 'unusable_name'; readonly message: string }
+
+/** What can be asked about deletion requests. */
+export interface RegulationOperations extends RegulationReader {
+  /** Stores a regulation; what it asks for is done after the answer. */
+  create(request: RegulationRequest): Promise<RegulationOutcome>
+}
+
+/** Asks for a regulation. */
+export interface RegulationRequest {
+  /** What it does. */
+  readonly type: RegulationType
+  /** The users; each may stand in it more than once. */
+  readonly userIds: readonly string[]
+  /** The sources; null for all. */
+  readonly sourceIds: readonly string[] | null
+}
+
+/** What became of a request for a regulation. */
+export type RegulationOutcome =
+  | { readonly kind: 'created'; readonly regulation: Regulation }
+  | { readonly kind: 'unknown_source'; readonly knownIds: readonly string[] }

@@ -17,8 +17,10 @@ export interface NewEvent {
   readonly messageId: string
   /** What it is. */
   readonly type: EventType
-  /** Whom it is about, for the delivery log; null where only an anonymousId is known. */
+  /** Whom it is about; null where only an anonymousId is known. */
   readonly userId: string | null
+  /** On alias the id that it replaces, which is the same user's; absent on everything else. */
+  readonly previousId?: string | undefined
   /** One per destination that gets it; none when it is filtered. */
   readonly deliveries: readonly NewDelivery[]
 }

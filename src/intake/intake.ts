@@ -156,6 +156,6 @@ function shownId(messageId: string): string {
 }
 
 function newEvent({ event, deliveries }: PlannedEvent): NewEvent {
-  const { sourceId, messageId, type, userId = null } = event
-  return { sourceId, messageId, type, userId, deliveries }
+  const { sourceId, messageId, type, userId = null, previousId } = event
+  return { sourceId, messageId, type, userId, previousId, deliveries }
 }

@@ -1,3 +1,4 @@
-/** The engines of the DeliveryStore port, one folder each. */
+/** The engines: one folder each for the ports of deliveries, audiences and regulations. */
 export { MemoryStore } from './memory/memory-store.ts'
 export { openDeliveryLog, openStore } from './open-store.ts'
+export type { Store, StoreLog } from './store.ts'

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DeliveryLog, DeliveryStore } from '../delivery/index.ts'
 import { SettingError } from '../model/index.ts'
 import { MemoryStore } from './memory/memory-store.ts'
+import type { Store, StoreLog } from './store.ts'
 
 const prefix = 'sqlite:'
 
@@ -18,7 +18,7 @@ interface Refusal {
  *
  * @throws SettingError for any other URL; EvrouteError `store_in_use` or `store_unusable`
  */
-export async function openStore(url: string): Promise<DeliveryStore> {
+export async function openStore(url: string): Promise<Store> {
   if (url === 'memory:') return new MemoryStore()
   const refusal = refusalOf(url, 'it is neither memory: nor sqlite:<file>')
   if (refusal !== undefined) {
@@ -43,7 +43,7 @@ export async function openStore(url: string): Promise<DeliveryStore> {
 export async function openDeliveryLog(
   url: string,
   options: { readonly write: boolean },
-): Promise<DeliveryLog> {
+): Promise<StoreLog> {
   const refusal = refusalOf(url, 'it is no sqlite:<file>')
   if (refusal !== undefined) {
     const message = `Cannot look into the store "${url}": ${refusal.why}`

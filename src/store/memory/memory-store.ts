@@ -5,7 +5,6 @@ import type {
   ClaimRequest,
   DeliveryFilter,
   DeliveryKey,
-  DeliveryStore,
   DeliveryStory,
   DueTime,
   LeasedDelivery,
@@ -20,8 +19,11 @@ import type {
   StoreAudit,
 } from '../../delivery/index.ts'
 import { EvrouteError, type DeliveryLedger } from '../../model/index.ts'
+import type { Store } from '../store.ts'
 import { Books } from './books.ts'
 import { meets } from './delivery-filter.ts'
+import { MemoryAudiences } from './memory-audiences.ts'
+import { MemoryRegulations } from './memory-regulations.ts'
 import { RecentKeys } from './recent-keys.ts'
 import { SettledLog } from './settled-log.ts'
 import {
@@ -66,7 +68,9 @@ interface ReadEvent {
  * Keeps deliveries in memory: for `send` and for tests. Only the last deliveries that came to their
  * end are kept and old messageIds are forgotten, so that memory stays flat however much passes through.
  */
-export class MemoryStore implements DeliveryStore {
+export class MemoryStore implements Store {
+  readonly audiences: MemoryAudiences = new MemoryAudiences()
+  readonly regulations: MemoryRegulations = new MemoryRegulations()
   readonly #pendingMax: number
   readonly #pendingBytesMax: number
   readonly #seen: RecentKeys

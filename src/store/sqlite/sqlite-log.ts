@@ -1,6 +1,5 @@
 import type {
   DeliveryKey,
-  DeliveryLog,
   DeliveryStory,
   ListRequest,
   LoggedDelivery,
@@ -11,12 +10,15 @@ import type {
 } from '../../delivery/index.ts'
 import { EvrouteError } from '../../model/index.ts'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
+import type { StoreLog } from '../store.ts'
+import { AudienceRows } from './audience-rows.ts'
 import { Counts } from './counts.ts'
 import { busyTimeoutMs, openDatabase, type Access, type Database } from './database.ts'
 import { expectFile, expectOneName, isReadable } from './expect-file.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { realPathOf } from './real-path.ts'
+import { RegulationRows } from './regulation-rows.ts'
 import { expectTables } from './schema.ts'
 import { Snapshot } from './snapshot.ts'
 import { closedError, isBusy, isWriteRefused, storeError } from './store-error.ts'
@@ -45,7 +47,9 @@ interface Connection {
  * out there is tried again after that round unless the round ends it, and `purge` gives up nothing
  * that is pending.
  */
-export class SqliteLog implements DeliveryLog {
+export class SqliteLog implements StoreLog {
+  readonly audiences: StoreLog['audiences']
+  readonly regulations: StoreLog['regulations']
   readonly #path: string
   readonly #database: Database
   readonly #mayWrite: boolean
@@ -64,6 +68,16 @@ export class SqliteLog implements DeliveryLog {
     this.#reader = new LogReader(database, counts)
     this.#writer = new LogWriter(database, { counts })
     this.#writes = new WriteQueue(database, { companion: counts })
+    const audiences = new AudienceRows(database)
+    this.audiences = {
+      list: () => this.#use(() => audiences.list()),
+      members: (request) => this.#use(() => audiences.members(request)),
+    }
+    const regulations = new RegulationRows(database)
+    this.regulations = {
+      find: ({ id }) => this.#use(() => regulations.find(id)),
+      list: (request) => this.#use(() => regulations.list(request)),
+    }
   }
 
   /**

@@ -3,7 +3,6 @@ import type {
   AddResult,
   ClaimRequest,
   DeliveryKey,
-  DeliveryStore,
   DeliveryStory,
   DueTime,
   LeasedDelivery,
@@ -16,6 +15,7 @@ import type {
   StoreAudit,
 } from '../../delivery/index.ts'
 import type { DeliveryLedger } from '../../model/index.ts'
+import type { Store } from '../store.ts'
 import { Counts } from './counts.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { busyTimeoutMs, openDatabase, type Database } from './database.ts'
@@ -30,6 +30,8 @@ import { realPathOf } from './real-path.ts'
 import { migrate, pragma } from './schema.ts'
 import { Statements } from './statements.ts'
 import { Sample } from './sample.ts'
+import { SqliteAudiences } from './sqlite-audiences.ts'
+import { SqliteRegulations } from './sqlite-regulations.ts'
 import { closedError, storeError } from './store-error.ts'
 import { WriteQueue } from './write-queue.ts'
 
@@ -43,7 +45,9 @@ const synchronousFull = 2
  * One process delivers from a file. It holds its leases in memory: in the file a leased delivery is
  * pending, so that a process that dies gives back all of them, at once and whatever happened.
  */
-export class SqliteStore implements DeliveryStore {
+export class SqliteStore implements Store {
+  readonly audiences: SqliteAudiences
+  readonly regulations: SqliteRegulations
   readonly #path: string
   readonly #database: Database
   readonly #lock: DeliveryLock
@@ -72,6 +76,18 @@ export class SqliteStore implements DeliveryStore {
     this.#writer = new LogWriter(database, { counts, leases: this.#leases })
     this.#sample = new Sample(database)
     this.#writes = new WriteQueue(database, { companion: counts, guard: this.#guard })
+    const work = {
+      write: <Result>(task: () => Result) => this.#write(task),
+      read: <Result>(task: () => Result) => this.#read(task),
+    }
+    this.audiences = new SqliteAudiences({ database, work, queue: this.#queue })
+    this.regulations = new SqliteRegulations({
+      database,
+      work,
+      queue: this.#queue,
+      counts,
+      leases: this.#leases,
+    })
   }
 
   /**

@@ -1,0 +1,3 @@
+/** Deletion requests and whose calls are suppressed. */
+export * from './regulation.ts'
+export * from './store-port.ts'

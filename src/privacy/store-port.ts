@@ -1,0 +1,88 @@
+import type { NewEvent } from '../delivery/index.ts'
+import type { ArchiveErasure, NewRegulation, Regulation } from './regulation.ts'
+
+/** A regulation to be stored, with what it causes at once. */
+export interface CreateRegulationRequest {
+  /** The regulation. */
+  readonly regulation: NewRegulation
+  /** Its notifications: one event per user and source, of type `delete`, with their deliveries. */
+  readonly notifications: readonly NewEvent[]
+  /** When it is stored, in milliseconds since 1970. */
+  readonly nowMs: number
+}
+
+/** Asks to erase some of what a regulation wants erased. */
+export interface EraseRequest {
+  /** The regulation. */
+  readonly id: string
+  /** When it is erased, in milliseconds since 1970. */
+  readonly nowMs: number
+  /** At the most so many rows are looked at, so that nobody waits long for it. */
+  readonly rowsMax: number
+}
+
+/**
+ * What is left to be erased.
+ *
+ * - `more`: there is more to look at
+ * - `waiting`: what is left is being sent, or a notification that is not delivered yet: ask again later
+ * - `nothing`: all of it is done, or there is no such regulation
+ */
+export type EraseResult = 'more' | 'waiting' | 'nothing'
+
+/** A page of regulations. */
+export interface RegulationsRequest {
+  /** At the most so many. */
+  readonly limit: number
+  /** Only those that are older than this one: the last of the page before. */
+  readonly beforeId?: string | undefined
+  /** Only those that are not finished. */
+  readonly unfinished?: boolean | undefined
+}
+
+/** What is known of regulations: for whoever asks, in the process that carries them out or beside it. */
+export interface RegulationReader {
+  /** One regulation; undefined when there is none. */
+  find(request: { readonly id: string }): Promise<Regulation | undefined>
+  /** Regulations, the newest first. */
+  list(request: RegulationsRequest): Promise<readonly Regulation[]>
+}
+
+/**
+ * Where deletion requests are kept, and whose calls are suppressed: the port that the privacy room owns
+ * and every engine implements, beside the deliveries that they cause. The rules of the DeliveryStore
+ * port hold.
+ *
+ * The calls of suppressed users are dropped by `add` of the DeliveryStore, with the outcome
+ * `suppressed`: those whose userId, or whose previousId on alias, is suppressed for the source, or for
+ * all. A replay, whose source is `<source>/<anything>`, is of that source. Events of type `delete` are
+ * never suppressed.
+ */
+export interface RegulationStore extends RegulationReader {
+  /**
+   * Stores a regulation, its notifications and their deliveries, and whose calls are suppressed from
+   * now on, all or nothing. `UNSUPPRESS` of all sources lifts everything; of some sources what was
+   * suppressed for those, while what was suppressed for all sources stays so.
+   */
+  create(request: CreateRegulationRequest): Promise<void>
+  /**
+   * Erases a part of what a regulation wants erased: of the events of its sources that were accepted
+   * before it and are about its users (userId, or previousId on alias).
+   *
+   * - A delivery that waits becomes `failed` with the reason `erased`. One that is given out is left
+   *   alone until it has come back or to its end: what is being sent cannot be taken back.
+   * - Of each delivery go the text, the userId, the answers of endpoints, and the messageId where it
+   *   contains the userId. The rest stays, so that the books go on to balance.
+   * - Members of audiences of its sources who are its users go, and nobody is told.
+   * - Its own notifications are left alone until they are delivered; then they are erased as well.
+   *
+   * What was erased is counted in {@link Regulation.erased}, notifications aside. Erased deliveries
+   * cannot be retried by hand. An engine that keeps files leaves no trace of the users in them, apart
+   * from the regulation itself, what is suppressed, and notifications that are not delivered.
+   */
+  erase(request: EraseRequest): Promise<EraseResult>
+  /** Notes what of archives was erased. */
+  noteArchive(request: { readonly id: string; readonly archive: ArchiveErasure }): Promise<void>
+  /** Ends a regulation: how its notifications stand then is kept, also when they are purged. */
+  finish(request: { readonly id: string; readonly nowMs: number }): Promise<void>
+}
