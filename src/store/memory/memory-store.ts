@@ -24,6 +24,7 @@ import { Books } from './books.ts'
 import { meets } from './delivery-filter.ts'
 import { MemoryAudiences } from './memory-audiences.ts'
 import { MemoryRegulations } from './memory-regulations.ts'
+import { isSuppressed } from '../suppressed-event.ts'
 import { RecentKeys } from './recent-keys.ts'
 import { SettledLog } from './settled-log.ts'
 import {
@@ -36,6 +37,7 @@ import {
   type DeliveryOrigin,
   type StoredDelivery,
 } from './stored-delivery.ts'
+import { Suppressions } from './suppressions.ts'
 import { WaitingLanes } from './waiting-lanes.ts'
 
 /** The bounds of a memory store. */
@@ -60,6 +62,7 @@ const settledMaxDefault = 1_000
 
 /** An event that was read to its end, so that nothing can fail while it is taken in. */
 interface ReadEvent {
+  readonly event: NewEvent
   readonly key: string
   readonly origins: readonly DeliveryOrigin[]
 }
@@ -79,6 +82,7 @@ export class MemoryStore implements Store {
   readonly #settled: SettledLog
   readonly #roomWaiters: (() => void)[] = []
   readonly #books = new Books()
+  readonly #suppressions = new Suppressions()
   #nextId = 1
   #closed = false
   #pendingBytes = 0
@@ -205,13 +209,13 @@ export class MemoryStore implements Store {
   }
 
   #addEvent(
-    { key, origins }: ReadEvent,
+    read: ReadEvent,
     batch: { nowMs: number; seenSinceMs: number; added: StoredDelivery[] },
   ): AddOutcome {
-    const outcome = this.#outcomeOf(key, origins.length, batch)
+    const outcome = this.#outcomeOf(read, batch)
     this.#books.countEvent(outcome)
     if (outcome !== 'routed') return outcome
-    for (const origin of origins) {
+    for (const origin of read.origins) {
       const delivery = storedDelivery(origin, this.#nextId++, batch.nowMs)
       this.#keepPending(delivery)
       this.#books.countDelivery(delivery.destinationId)
@@ -221,12 +225,13 @@ export class MemoryStore implements Store {
   }
 
   #outcomeOf(
-    key: string,
-    deliveries: number,
+    { event, key, origins }: ReadEvent,
     moments: { nowMs: number; seenSinceMs: number },
   ): AddOutcome {
+    // First: of who is suppressed not even the messageId is kept.
+    if (isSuppressed(this.#suppressions, event)) return 'suppressed'
     if (!this.#seen.add(key, moments)) return 'duplicate'
-    return deliveries === 0 ? 'filtered' : 'routed'
+    return origins.length === 0 ? 'filtered' : 'routed'
   }
 
   #handOver(
@@ -334,7 +339,7 @@ function readEvent(event: NewEvent): ReadEvent {
   const { sourceId, messageId, deliveries } = event
   // The length keeps one pair from reading like another.
   const key = `${sourceId.length}:${sourceId}${messageId}`
-  return { key, origins: deliveries.map((delivery) => deliveryOrigin(event, delivery)) }
+  return { event, key, origins: deliveries.map((delivery) => deliveryOrigin(event, delivery)) }
 }
 
 /**

@@ -10,23 +10,35 @@ import type {
   Share,
 } from '../../delivery/index.ts'
 import { lanes } from '../../model/index.ts'
+import { isSuppressed } from '../suppressed-event.ts'
 import type { Counts } from './counts.ts'
 import type { Leases } from './leases.ts'
 import type { LaneOf, Statements } from './statements.ts'
+import type { Suppressions } from './suppressions.ts'
 
 /** A settlement after which nothing is left to do. */
 type Ending = Extract<Settlement, { readonly attempts: number }>
+
+/** What a queue works with. */
+interface QueueParts {
+  readonly statements: Statements
+  readonly counts: Counts
+  readonly leases: Leases
+  readonly suppressions: Suppressions
+}
 
 /** Takes deliveries in, gives them out and settles them; whoever calls it begins and ends transactions. */
 export class DeliveryQueue {
   readonly #statements: Statements
   readonly #counts: Counts
   readonly #leases: Leases
+  readonly #suppressions: Suppressions
 
-  constructor(parts: { statements: Statements; counts: Counts; leases: Leases }) {
+  constructor(parts: QueueParts) {
     this.#statements = parts.statements
     this.#counts = parts.counts
     this.#leases = parts.leases
+    this.#suppressions = parts.suppressions
   }
 
   /** Writes events with their deliveries, and gives out what there is room for. */
@@ -114,6 +126,8 @@ export class DeliveryQueue {
   }
 
   #outcomeOf(event: NewEvent, batch: AddRequest): AddOutcome {
+    // First: of who is suppressed not even the messageId is kept.
+    if (isSuppressed(this.#suppressions, event)) return 'suppressed'
     if (!this.#statements.see(event, batch)) return 'duplicate'
     return event.deliveries.length === 0 ? 'filtered' : 'routed'
   }

@@ -1,5 +1,6 @@
 import { EvrouteError } from '../../model/index.ts'
 import type { Database } from './database.ts'
+import { regulationTables } from './regulation-tables.ts'
 
 /** Marks a file as ours, in the place that SQLite keeps for it: `evrt`. */
 const applicationId = 0x65767274
@@ -85,6 +86,7 @@ const migrations: readonly string[] = [
     PRIMARY KEY (destination_id, name)
   ) STRICT, WITHOUT ROWID;
   `,
+  regulationTables,
 ]
 
 /**

@@ -12,6 +12,7 @@ import type { Database } from './database.ts'
 import type { DeliveryQueue } from './delivery-queue.ts'
 import type { Leases } from './leases.ts'
 import { RegulationRows } from './regulation-rows.ts'
+import type { Suppressions } from './suppressions.ts'
 import type { Work } from './work.ts'
 
 /** What regulations are carried out with. */
@@ -21,6 +22,7 @@ interface RegulationParts {
   readonly queue: DeliveryQueue
   readonly counts: Counts
   readonly leases: Leases
+  readonly suppressions: Suppressions
 }
 
 /** Keeps regulations in the file of the deliveries that they cause and erase. */

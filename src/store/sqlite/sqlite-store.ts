@@ -33,6 +33,7 @@ import { Sample } from './sample.ts'
 import { SqliteAudiences } from './sqlite-audiences.ts'
 import { SqliteRegulations } from './sqlite-regulations.ts'
 import { closedError, storeError } from './store-error.ts'
+import { Suppressions } from './suppressions.ts'
 import { WriteQueue } from './write-queue.ts'
 
 /** `PRAGMA synchronous` at which a commit is on the disk before it returns. */
@@ -71,9 +72,11 @@ export class SqliteStore implements Store {
     const counts = new Counts(database)
     const statements = new Statements(database)
     this.#counts = counts
-    this.#queue = new DeliveryQueue({ statements, counts, leases: this.#leases })
+    const suppressions = new Suppressions(database)
+    const leases = this.#leases
+    this.#queue = new DeliveryQueue({ statements, counts, leases, suppressions })
     this.#reader = new LogReader(database, counts)
-    this.#writer = new LogWriter(database, { counts, leases: this.#leases })
+    this.#writer = new LogWriter(database, { counts, leases })
     this.#sample = new Sample(database)
     this.#writes = new WriteQueue(database, { companion: counts, guard: this.#guard })
     const work = {
@@ -86,7 +89,8 @@ export class SqliteStore implements Store {
       work,
       queue: this.#queue,
       counts,
-      leases: this.#leases,
+      leases,
+      suppressions,
     })
   }
 

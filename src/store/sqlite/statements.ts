@@ -77,9 +77,9 @@ export class Statements {
       'INSERT INTO messages (body, deliveries) VALUES (?, ?) RETURNING id',
     )
     this.#addDelivery = database.prepare(`
-      INSERT INTO deliveries (destination_id, id, source_id, message_id, type, user_id, body_id, state,
-        lane, accepted_at, due_at, attempts, window_attempts, holds, manual_retries)
-      VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', 'first', ?, ?, 0, 0, '[]', 0)`)
+      INSERT INTO deliveries (destination_id, id, source_id, message_id, type, user_id, previous_id,
+        body_id, state, lane, accepted_at, due_at, attempts, window_attempts, holds, manual_retries)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'pending', 'first', ?, ?, 0, 0, '[]', 0)`)
     this.#waiting = database.prepare(`
       SELECT deliveries.id, due_at FROM deliveries JOIN messages ON messages.id = body_id
       WHERE destination_id = ? AND lane = ? AND state = 'pending' AND due_at <= ?
@@ -130,6 +130,7 @@ export class Statements {
       toStored(event.messageId),
       event.type,
       toStoredOrNull(event.userId),
+      toStoredOrNull(event.previousId ?? null),
       bodyId,
       nowMs,
       nowMs,
