@@ -1,4 +1,5 @@
 import { EvrouteError } from '../../model/index.ts'
+import { audienceTables } from './audience-tables.ts'
 import type { Database } from './database.ts'
 import { regulationTables } from './regulation-tables.ts'
 
@@ -87,6 +88,7 @@ const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   `,
   regulationTables,
+  audienceTables,
 ]
 
 /**

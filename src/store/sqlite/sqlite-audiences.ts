@@ -7,40 +7,64 @@ import type {
   MembersRequest,
   ReleaseRequest,
   ReleaseResult,
+  SyncRequest,
   TakeRequest,
   TakeResult,
 } from '../../audience/index.ts'
-import { AudienceRows } from './audience-rows.ts'
-import type { Database } from './database.ts'
-import type { DeliveryQueue } from './delivery-queue.ts'
+import type { AudienceChanges } from './audience-changes.ts'
+import type { AudienceRows } from './audience-rows.ts'
+import { Syncs, type Sync } from './audience-syncs.ts'
 import type { Work } from './work.ts'
 
-/** Keeps audiences in the file of the deliveries that their calls become. */
+const superseded = Object.freeze({ kind: 'superseded' as const })
+
+/**
+ * Keeps audiences in the file of the deliveries that their calls become. Which syncs go on is only
+ * known here: whatever they have changed is in the file, and the next one begins anew.
+ */
 export class SqliteAudiences implements AudienceStore {
   readonly #work: Work
-  readonly #queue: DeliveryQueue
   readonly #rows: AudienceRows
+  readonly #changes: AudienceChanges
+  readonly #syncs = new Syncs()
 
-  constructor(parts: { database: Database; work: Work; queue: DeliveryQueue }) {
+  constructor(parts: { work: Work; rows: AudienceRows; changes: AudienceChanges }) {
     this.#work = parts.work
-    this.#queue = parts.queue
-    this.#rows = new AudienceRows(parts.database)
+    this.#rows = parts.rows
+    this.#changes = parts.changes
   }
 
-  begin(request: BeginSyncRequest): Promise<BeginSyncResult> {
-    return this.#work.write(() => notBuilt(request))
+  async begin(request: BeginSyncRequest): Promise<BeginSyncResult> {
+    const found = await this.#work.write(() => this.#changes.begin(request))
+    const { kind, id, audience } = found
+    if (kind === 'taken') return { kind, audience }
+    // Not before the commit: a sync that could not begin supersedes none.
+    const { number: sync } = this.#syncs.begin({ key: audience.key, id })
+    return { kind, audience, sync }
   }
 
   take(request: TakeRequest): Promise<TakeResult> {
-    return this.#work.write(() => notBuilt(request, this.#queue))
+    return this.#inSync<TakeResult>(request, async (sync) => {
+      const part = await this.#change(sync, () => this.#changes.take(request, sync))
+      if (part === undefined) return superseded
+      for (const number of part.listed) sync.listed.add(number)
+      return { kind: 'taken', outcomes: part.outcomes }
+    })
   }
 
   release(request: ReleaseRequest): Promise<ReleaseResult> {
-    return this.#work.write(() => notBuilt(request))
+    return this.#inSync<ReleaseResult>(request, async (sync) => {
+      const part = await this.#change(sync, () => this.#changes.release(request, sync))
+      if (part === undefined) return superseded
+      if (part.next === null) this.#syncs.end(sync)
+      return { kind: 'released', ...part }
+    })
   }
 
-  remove(request: { readonly key: string }): Promise<boolean> {
-    return this.#work.write(() => notBuilt(request))
+  async remove({ key }: { readonly key: string }): Promise<boolean> {
+    const isRemoved = await this.#work.write(() => this.#changes.remove(key))
+    if (isRemoved) this.#syncs.endOf(key)
+    return isRemoved
   }
 
   list(): Promise<readonly Audience[]> {
@@ -50,8 +74,18 @@ export class SqliteAudiences implements AudienceStore {
   members(request: MembersRequest): Promise<readonly Member[]> {
     return this.#work.read(() => this.#rows.members(request))
   }
-}
 
-function notBuilt(...what: readonly unknown[]): never {
-  throw new Error(`not built ${what.length}`)
+  #inSync<Result>(
+    request: SyncRequest,
+    step: (sync: Sync) => Promise<Result>,
+  ): Promise<Result | typeof superseded> {
+    const sync = this.#syncs.find(request)
+    if (sync === undefined) return this.#work.read(() => superseded)
+    return sync.inTurn(() => step(sync))
+  }
+
+  /** Undefined where the sync is over by the time that it is its turn. */
+  #change<Result>(sync: Sync, task: () => Result): Promise<Result | undefined> {
+    return this.#work.write(() => (this.#syncs.has(sync) ? task() : undefined))
+  }
 }

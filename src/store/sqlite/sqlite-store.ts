@@ -16,6 +16,9 @@ import type {
 } from '../../delivery/index.ts'
 import type { DeliveryLedger } from '../../model/index.ts'
 import type { Store } from '../store.ts'
+import { AudienceChanges } from './audience-changes.ts'
+import { AudienceRows } from './audience-rows.ts'
+import { AudienceStatements } from './audience-statements.ts'
 import { Counts } from './counts.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { busyTimeoutMs, openDatabase, type Database } from './database.ts'
@@ -83,7 +86,14 @@ export class SqliteStore implements Store {
       write: <Result>(task: () => Result) => this.#write(task),
       read: <Result>(task: () => Result) => this.#read(task),
     }
-    this.audiences = new SqliteAudiences({ database, work, queue: this.#queue })
+    const rows = new AudienceRows(database)
+    const changes = new AudienceChanges({
+      rows,
+      statements: new AudienceStatements(database),
+      queue: this.#queue,
+      suppressions,
+    })
+    this.audiences = new SqliteAudiences({ work, rows, changes })
     this.regulations = new SqliteRegulations({
       database,
       work,
