@@ -72,7 +72,7 @@ interface ReadEvent {
  * end are kept and old messageIds are forgotten, so that memory stays flat however much passes through.
  */
 export class MemoryStore implements Store {
-  readonly audiences: MemoryAudiences = new MemoryAudiences()
+  readonly audiences: MemoryAudiences
   readonly regulations: MemoryRegulations = new MemoryRegulations()
   readonly #pendingMax: number
   readonly #pendingBytesMax: number
@@ -92,6 +92,11 @@ export class MemoryStore implements Store {
     this.#pendingBytesMax = options.pendingBytesMax ?? pendingBytesMaxDefault
     this.#seen = new RecentKeys(options.messageIdsMax ?? messageIdsMaxDefault)
     this.#settled = new SettledLog(options.settledMax ?? settledMaxDefault)
+    this.audiences = new MemoryAudiences({
+      open: () => this.#open(),
+      add: (batch) => this.#takeIn(batch),
+      suppressions: this.#suppressions,
+    })
   }
 
   async add(batch: AddRequest): Promise<AddResult> {
@@ -99,11 +104,7 @@ export class MemoryStore implements Store {
       await new Promise<void>((resolve) => this.#roomWaiters.push(resolve))
     }
     this.#refuseWhenClosed()
-    const room = new Map(batch.handOver.map((one) => [one.destinationId, one.deliveriesMax]))
-    const events = batch.events.map(readEvent)
-    const taken = { nowMs: batch.nowMs, seenSinceMs: batch.seenSinceMs, added: [] }
-    const outcomes = events.map((event) => this.#addEvent(event, taken))
-    return { outcomes, leased: this.#handOver(taken.added, room) }
+    return this.#takeIn(batch)
   }
 
   async claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]> {
@@ -206,6 +207,14 @@ export class MemoryStore implements Store {
     this.#settled.clear()
     this.#letIn()
     return Promise.resolve()
+  }
+
+  #takeIn(batch: AddRequest): AddResult {
+    const room = new Map(batch.handOver.map((one) => [one.destinationId, one.deliveriesMax]))
+    const events = batch.events.map(readEvent)
+    const taken = { nowMs: batch.nowMs, seenSinceMs: batch.seenSinceMs, added: [] }
+    const outcomes = events.map((event) => this.#addEvent(event, taken))
+    return { outcomes, leased: this.#handOver(taken.added, room) }
   }
 
   #addEvent(

@@ -1,0 +1,72 @@
+import type { Member, MemberIdentity } from '../../audience/index.ts'
+
+/** A member as it is kept; it is replaced, never changed. */
+export interface KeptMember extends Member {
+  /** The sync whose list has named it last. */
+  readonly listedBy: number
+}
+
+/** Identifies a member of an audience. */
+export function memberKey({ userId, anonymousId, email }: MemberIdentity): string {
+  return JSON.stringify([userId, anonymousId, email])
+}
+
+/** The members of an audience. */
+export class AudienceMembers {
+  readonly #byKey = new Map<string, KeptMember>()
+  /** Keys in the order of pages, with those of members that left since; undefined once one is missing. */
+  #ordered: readonly string[] | undefined
+
+  /** How many there are. */
+  get size(): number {
+    return this.#byKey.size
+  }
+
+  /** The member with a key; undefined when there is none. */
+  get(key: string): KeptMember | undefined {
+    return this.#byKey.get(key)
+  }
+
+  /** Keeps a member, in the place of the one that has its key. */
+  set(key: string, member: KeptMember): void {
+    if (!this.#byKey.has(key)) this.#ordered = undefined
+    this.#byKey.set(key, member)
+  }
+
+  /** Lets a member leave. */
+  delete(key: string): void {
+    this.#byKey.delete(key)
+  }
+
+  /** Takes out whatever is about a user, and says how many members that were. */
+  eraseUser(userId: string): number {
+    const before = this.size
+    for (const [key, { identity }] of this.#byKey) {
+      if (identity.userId === userId) this.#byKey.delete(key)
+    }
+    return before - this.size
+  }
+
+  /** Members in the order of their keys: at the most `limit` of those behind one. */
+  page({ after, limit }: { after: MemberIdentity | null; limit: number }): readonly KeptMember[] {
+    this.#ordered ??= [...this.#byKey.keys()].sort()
+    const page: KeptMember[] = []
+    let place = after === null ? 0 : placeBehind(this.#ordered, memberKey(after))
+    for (; place < this.#ordered.length && page.length < limit; place++) {
+      const member = this.#byKey.get(this.#ordered[place] ?? '')
+      if (member !== undefined) page.push(member)
+    }
+    return page
+  }
+}
+
+/** Where those begin that come behind a key, be it there or not. */
+function placeBehind(ordered: readonly string[], key: string): number {
+  let [low, high] = [0, ordered.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((ordered[middle] ?? '') <= key) low = middle + 1
+    else high = middle
+  }
+  return low
+}
