@@ -4,7 +4,12 @@ import { systemCode } from '../model/index.ts'
 /** A piece of a text, or the reason why the text ends before its time. */
 export type TextPart =
   | { readonly kind: 'text'; readonly bytes: Buffer }
-  | { readonly kind: 'damaged'; readonly message: string }
+  | {
+      readonly kind: 'damaged'
+      readonly message: string
+      /** The bytes of the input of which all text was given; what follows could not be inflated. */
+      readonly readBytes: number
+    }
 
 const gzipMagic = Buffer.of(0x1f, 0x8b)
 
@@ -111,8 +116,8 @@ class Inflater {
       )
       const piece = bytes.subarray(start, start + sizeBytes)
       start += piece.length
-      this.#bytesRead += piece.length
       yield* this.#parts((settle) => this.#stream.write(piece, settle))
+      this.#bytesRead += piece.length
     }
   }
 
@@ -124,7 +129,9 @@ class Inflater {
     const inflated = this.#inflated
     this.#inflated = []
     for (const bytes of inflated) yield { kind: 'text', bytes }
-    if (this.#failure !== undefined) yield { kind: 'damaged', message: damageOf(this.#failure) }
+    if (this.#failure === undefined) return
+    const message = damageOf(this.#failure)
+    yield { kind: 'damaged', message, readBytes: this.#bytesRead }
   }
 }
 

@@ -88,6 +88,23 @@ describe('gzip', () => {
     expect(input.destroyed).toBe(true)
   })
 
+  it.each([1, 1_000_000])('tells up to where all of it was given, chunks of %i', async (size) => {
+    const file = Buffer.concat([compressed, Buffer.of(0x1f, 0x8b, 0xff), compressed])
+    const texts: Buffer[] = []
+    for await (const part of inflate(inChunks(file, size))) {
+      if (part.kind === 'text') texts.push(part.bytes)
+      else {
+        expect(part.readBytes).toBeLessThanOrEqual(compressed.length + 16)
+        const given = inflate(inChunks(file.subarray(0, part.readBytes)))
+        const again: Buffer[] = []
+        for await (const each of given) if (each.kind === 'text') again.push(each.bytes)
+        expect(Buffer.concat(texts).equals(Buffer.concat(again))).toBe(true)
+      }
+    }
+    expect(texts.length).toBeGreaterThan(0)
+    expect.assertions(3)
+  })
+
   it('hands over a text that inflates a thousandfold in small pieces', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, 'x'))
     let inflatedBytes = 0
