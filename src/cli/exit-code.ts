@@ -59,6 +59,7 @@ const codesOfErrors: Readonly<Record<ErrorCode, ExitCode>> = {
   store_closed: exitCodes.internal,
   store_in_use: exitCodes.cannotUse,
   store_unusable: exitCodes.cannotUse,
+  sync_running: exitCodes.cannotUse,
   expectation_unmet: exitCodes.expectationUnmet,
 }
 

@@ -8,6 +8,7 @@
  * - `store_closed`: a store was used after `close()`
  * - `store_in_use`: another process delivers from the store
  * - `store_unusable`: the store's file is not ours, is newer than this version, or cannot be used
+ * - `sync_running`: another sync of the same audience has not ended yet
  * - `expectation_unmet`: what a receiver waited for did not arrive in time
  */
 export type ErrorCode =
@@ -20,6 +21,7 @@ export type ErrorCode =
   | 'store_closed'
   | 'store_in_use'
   | 'store_unusable'
+  | 'sync_running'
   | 'expectation_unmet'
 
 /** What an {@link EvrouteError} is made of. */

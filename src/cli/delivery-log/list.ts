@@ -4,12 +4,13 @@ import {
   type DeliveryFilter,
   type LoggedDelivery,
 } from '../../delivery/index.ts'
+import { codeOfEnd } from '../code-of-end.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { DataWriter } from '../io.ts'
 import { createStyle, wantsColor } from '../output/style.ts'
 import { DeliveryTable } from './delivery-table.ts'
 import { limitMax } from './log-flags.ts'
-import { codeOfEnd, pagesOf, type LogContext } from './open-log.ts'
+import { pagesOf, type LogContext } from './open-log.ts'
 import { parkedFields, waitsAt } from './waits.ts'
 
 /** How many times the limit is proposed where there are more. */

@@ -1,7 +1,10 @@
-import { checkUrl } from '../../http/index.ts'
 import { SettingError } from '../../model/index.ts'
 import type { Io } from '../io.ts'
-import { readSecret } from '../secret.ts'
+import {
+  readServicePlace,
+  refuseTokenWithoutApi,
+  type ServicePlace,
+} from '../operations/service-place.ts'
 
 /** Where deliveries are looked at: in a store, or in a service that is asked. */
 export type LogPlace =
@@ -10,13 +13,7 @@ export type LogPlace =
       /** What `--store` takes. */
       readonly url: string
     }
-  | {
-      readonly kind: 'service'
-      /** The URL of its admin API. */
-      readonly url: string
-      /** What the API wants to be shown. */
-      readonly token: string
-    }
+  | ServicePlace
 
 /** The flags that name a place, as commander hands them over. */
 export interface PlaceFlags {
@@ -34,41 +31,21 @@ export interface PlaceFlags {
  * @throws SettingError when none is named, or two are; EvrouteError `cannot_read_file`
  */
 export async function readPlace(flags: PlaceFlags, io: Io): Promise<LogPlace> {
-  const { store, api } = flags
+  const { store, api, token } = flags
   if (api === undefined) return { kind: 'store', url: storeUrl(flags, io) }
   if (store !== undefined) {
     throw new SettingError('--api', 'Cannot use --api together with --store')
   }
-  return { kind: 'service', url: checkUrl('--api', api), token: await readToken(flags, io) }
+  return readServicePlace({ api, token }, io)
 }
 
 function storeUrl({ store, token }: PlaceFlags, { env }: Io): string {
-  if (token !== undefined) {
-    throw new SettingError('--token', 'Cannot use --token without --api')
-  }
+  refuseTokenWithoutApi(token)
   const url = store ?? (env['EVROUTE_STORE'] || undefined)
   if (url !== undefined) return url
   throw new SettingError(
     '--store',
     'Cannot tell which store is meant',
     'Pass --store sqlite:<file> or set EVROUTE_STORE; a running service is asked with --api <url>.',
-  )
-}
-
-async function readToken({ token }: PlaceFlags, io: Io): Promise<string> {
-  const given = (token ?? io.env['EVROUTE_ADMIN_TOKEN']) || undefined
-  const read = given === undefined ? undefined : await readSecret(given, io, '--token')
-  if (read === undefined) {
-    throw new SettingError(
-      '--token',
-      'Cannot ask the service without its admin token',
-      'Pass --token <value>, env:NAME or @file, or set EVROUTE_ADMIN_TOKEN.',
-    )
-  }
-  if (!/\p{Cc}/u.test(read)) return read
-  throw new SettingError(
-    '--token',
-    'Cannot use the admin token: it has a line break or another control character',
-    'Check where it comes from.',
   )
 }

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DeliveryFilter, DeliveryLog, LoggedDelivery } from '../../delivery/index.ts'
-import { exitCodes, type ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import type { LogPlace } from './log-place.ts'
 import type { DestinationStanding } from './waits.ts'
@@ -73,10 +72,4 @@ export async function* pagesOf(
     beforeId = page.at(-1)?.id
     left -= page.length
   }
-}
-
-/** How a command ends that may have been ended early: whoever closed our output knows that it ends here. */
-export function codeOfEnd({ stop }: Io): ExitCode {
-  const isSignal = stop.reason === 'SIGINT' || stop.reason === 'SIGTERM'
-  return stop.aborted && isSignal ? exitCodes.interrupted : exitCodes.ok
 }

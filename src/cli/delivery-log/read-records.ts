@@ -6,6 +6,7 @@ import {
   type StoreAudit,
 } from '../../delivery/index.ts'
 import { emptyLedger, eventTypes, type RequestRecord } from '../../model/index.ts'
+import type { ReadAnswer } from '../operations/service-api.ts'
 import type { DestinationStanding } from './waits.ts'
 
 /** One page of the deliveries that a service tells of. */
@@ -106,9 +107,6 @@ const destinations = z.object({
     }),
   ),
 })
-
-/** Reads an answer of a service; undefined when it is something else. */
-export type ReadAnswer<Value> = (answer: unknown) => Value | undefined
 
 /** Reads what `loggedDeliveryRecord` made of the deliveries on a page. */
 export const readPage: ReadAnswer<DeliveriesPage> = reader(page, (value) => value)

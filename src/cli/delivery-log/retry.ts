@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { formatDeliveryId, type DeliveryFilter, type LoggedDelivery } from '../../delivery/index.ts'
 import { plainText, recordLine } from '../../model/index.ts'
+import { codeOfEnd } from '../code-of-end.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { createStyle, wantsColor } from '../output/style.ts'
 import { filterOfId } from './find-deliveries.ts'
-import { codeOfEnd, deliveriesAtOnce, type LogContext } from './open-log.ts'
+import { deliveriesAtOnce, type LogContext } from './open-log.ts'
 
 /** Which deliveries are retried: those that an id names, or those of a filter. */
 export type RetrySelection = { readonly id: string } | { readonly filter: DeliveryFilter }

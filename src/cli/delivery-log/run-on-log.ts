@@ -1,4 +1,5 @@
 import { systemClock } from '../../runtime/index.ts'
+import { codeOfEnd } from '../code-of-end.ts'
 import type { CommandContext } from '../command.ts'
 import type { ExitCode } from '../exit-code.ts'
 import type { LogFlags } from './log-flags.ts'
@@ -27,7 +28,7 @@ export async function runOnLog(
   const place = await readPlace(flags, io)
   const view = { json: flags.json ?? false, color: flags.color }
   // Loaded only now, with the engines behind it, so that help and usage errors come at once.
-  const { codeOfEnd, withDeliveryLog } = await import('./open-log.ts')
+  const { withDeliveryLog } = await import('./open-log.ts')
   const nowMs = systemClock.nowMs()
   try {
     end(

@@ -1,10 +1,11 @@
 import { recordLine } from '../../model/index.ts'
 import { storyRecord, type DeliveryStory } from '../../delivery/index.ts'
+import { codeOfEnd } from '../code-of-end.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { DataWriter } from '../io.ts'
 import { createStyle, wantsColor } from '../output/style.ts'
 import { filterOfId } from './find-deliveries.ts'
-import { codeOfEnd, pagesOf, type LogContext } from './open-log.ts'
+import { pagesOf, type LogContext } from './open-log.ts'
 import { storyText } from './story-text.ts'
 import { parkedFields, waitsAt, type Wait } from './waits.ts'
 

@@ -1,4 +1,4 @@
-import { formatDuration, type Ledger } from '../../model/index.ts'
+import { formatDuration, type DeliveryLedger, type Ledger } from '../../model/index.ts'
 import { formatCount } from './numbers.ts'
 import type { Style } from './style.ts'
 
@@ -7,9 +7,15 @@ type Part = readonly [keyof Ledger, keyof Style]
 
 /**
  * The one line that ends every command which moves events. It is made of equations, so that a reader
- * sees that the counts balance; parts that are zero are left out where the sum shows it.
+ * sees that the counts balance; parts that are zero are left out where the sum shows it, and what was
+ * read where the books do not say it.
  */
-export function summaryLine(ledger: Ledger, durationMs: number, style: Style): string {
+export function summaryLine(
+  ledger: DeliveryLedger & Partial<Ledger>,
+  durationMs: number,
+  style: Style,
+): string {
+  const countOf = (name: keyof Ledger): number => ledger[name] ?? 0
   const equations = [
     equation('read', [
       ['accepted', 'strong'],
@@ -28,14 +34,15 @@ export function summaryLine(ledger: Ledger, durationMs: number, style: Style): s
       ['pending', 'warning'],
     ]),
   ]
+  if (ledger.read === undefined) equations.shift()
   return `${equations.join(style.faint(' · '))} ${style.faint(`(${formatDuration(durationMs)})`)}\n`
 
   function equation(whole: keyof Ledger, parts: readonly Part[]): string {
-    const shown = parts.filter(([name], index) => index === 0 || ledger[name] > 0)
+    const shown = parts.filter(([name], index) => index === 0 || countOf(name) > 0)
     const sum = shown.map(([name, look]) => {
-      const text = `${formatCount(ledger[name])} ${name}`
-      return ledger[name] > 0 ? style[look](text) : text
+      const text = `${formatCount(countOf(name))} ${name}`
+      return countOf(name) > 0 ? style[look](text) : text
     })
-    return `${formatCount(ledger[whole])} ${whole} = ${sum.join(' + ')}`
+    return `${formatCount(countOf(whole))} ${whole} = ${sum.join(' + ')}`
   }
 }

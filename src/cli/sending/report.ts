@@ -3,8 +3,8 @@ import { defaultRetryPolicy } from '../../delivery/index.ts'
 import {
   formatDuration,
   type EndpointChange,
+  type DeliveryLedger,
   type Ledger,
-  type Rejection,
   type RequestRecord,
   type SettledDelivery,
   plainText,
@@ -39,10 +39,25 @@ const rejectionLinesMax = 100
 /** The earliest that a delivery is tried again. */
 const firstRetryMs = defaultRetryPolicy.firstDelayMs * (1 - defaultRetryPolicy.jitter)
 
-/** What a transfer ends with. */
+/** Why a row was not taken. */
+interface RowProblem {
+  readonly code: string
+  readonly message: string
+}
+
+/** What is shown, and how. */
+export interface ReportOptions extends Pick<
+  SendingOptions,
+  'json' | 'quiet' | 'verbose' | 'color' | 'retryForMs'
+> {
+  /** Said once of what fails for now, in place of how long it is retried. */
+  readonly retryNote?: string
+}
+
+/** What a command that moves events ends with. */
 export interface Closing {
-  /** The books. */
-  readonly ledger: Ledger & OutletLedger
+  /** The books; without rows where those are counted elsewhere. */
+  readonly ledger: OutletLedger & DeliveryLedger & Partial<Ledger>
   /** How long it took, in milliseconds. */
   readonly durationMs: number
   /** Rows that were passed over; undefined where none can be. */
@@ -52,7 +67,7 @@ export interface Closing {
 /** Tells the user what happens while calls are sent: records on stdout, or lines on stderr. */
 export class Report implements Observer {
   readonly #io: Io
-  readonly #options: SendingOptions
+  readonly #options: ReportOptions
   readonly #style: Style
   readonly #elapsedMs: () => number
   readonly #stdout: DataWriter
@@ -65,7 +80,7 @@ export class Report implements Observer {
   #retriesAnnounced = false
 
   /** @param elapsedMs - the time since the command began */
-  constructor(io: Io, options: SendingOptions, elapsedMs: () => number) {
+  constructor(io: Io, options: ReportOptions, elapsedMs: () => number) {
     this.#io = io
     this.#stdout = new DataWriter(io)
     this.#options = options
@@ -73,11 +88,15 @@ export class Report implements Observer {
     this.#elapsedMs = elapsedMs
   }
 
-  /** Shows progress from now on, until the summary or `close`. */
-  begin(): void {
+  /**
+   * Shows progress from now on, until the summary or `close`.
+   *
+   * @param text - what is shown; how many rows have come to their end by default
+   */
+  begin(text = (): string => this.#progressText()): void {
     if (this.#options.quiet) return
     const color = wantsColor(this.#io, this.#io.stderr, this.#options.color)
-    this.#endProgress = startProgress(this.#io, () => this.#progressText(), color)
+    this.#endProgress = startProgress(this.#io, text, color)
   }
 
   /** Where rooms say what they do: on stderr, details as DEBUG asks, warnings but for `--quiet`. */
@@ -137,7 +156,7 @@ export class Report implements Observer {
   }
 
   /** A row that was not taken. */
-  rejected({ file, line }: RowPlace, { code, message }: Rejection): void {
+  rejected({ file, line }: RowPlace, { code, message }: RowProblem): void {
     const { json, quiet, verbose } = this.#options
     if (json) {
       this.#record({
@@ -251,13 +270,13 @@ export class Report implements Observer {
 
   /** Says once that what fails for now is not given up: the next line may take a while. */
   #announceRetries(error: string | null): void {
-    const { quiet, retryForMs } = this.#options
+    const { quiet, retryForMs, retryNote } = this.#options
     if (this.#retriesAnnounced || quiet || retryForMs < firstRetryMs) return
     this.#retriesAnnounced = true
     const cause =
       error === 'ECONNREFUSED' ? 'Nothing listens there; is `evroute listen` running? ' : ''
-    const text = `${cause}It is tried again for ${formatDuration(retryForMs)}; see --retry-for`
-    this.#line(`${this.#style.faint(`  └ ${text}`)}\n`)
+    const how = retryNote ?? `It is tried again for ${formatDuration(retryForMs)}; see --retry-for`
+    this.#line(`${this.#style.faint(`  └ ${cause}${how}`)}\n`)
   }
 
   #line(line: string): void {

@@ -1,0 +1,54 @@
+import { checkUrl } from '../../http/index.ts'
+import { SettingError } from '../../model/index.ts'
+import type { Io } from '../io.ts'
+import { readSecret } from '../secret.ts'
+
+/** A running service that is asked. */
+export interface ServicePlace {
+  /** Tells it from a store. */
+  readonly kind: 'service'
+  /** The URL of its admin API. */
+  readonly url: string
+  /** What the API wants to be shown. */
+  readonly token: string
+}
+
+/**
+ * The service that `--api` names, with its token: what a flag gives, else EVROUTE_ADMIN_TOKEN.
+ *
+ * @throws SettingError for a URL or a token that cannot be used; EvrouteError `cannot_read_file`
+ */
+export async function readServicePlace(
+  { api, token }: { readonly api: string; readonly token?: string | undefined },
+  io: Io,
+): Promise<ServicePlace> {
+  return { kind: 'service', url: checkUrl('--api', api), token: await readToken(token, io) }
+}
+
+/**
+ * Refuses a token that nobody asks for.
+ *
+ * @throws SettingError
+ */
+export function refuseTokenWithoutApi(token: string | undefined): void {
+  if (token === undefined) return
+  throw new SettingError('--token', 'Cannot use --token without --api')
+}
+
+async function readToken(token: string | undefined, io: Io): Promise<string> {
+  const given = (token ?? io.env['EVROUTE_ADMIN_TOKEN']) || undefined
+  const read = given === undefined ? undefined : await readSecret(given, io, '--token')
+  if (read === undefined) {
+    throw new SettingError(
+      '--token',
+      'Cannot ask the service without its admin token',
+      'Pass --token <value>, env:NAME or @file, or set EVROUTE_ADMIN_TOKEN.',
+    )
+  }
+  if (!/\p{Cc}/u.test(read)) return read
+  throw new SettingError(
+    '--token',
+    'Cannot use the admin token: it has a line break or another control character',
+    'Check where it comes from.',
+  )
+}

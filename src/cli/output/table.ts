@@ -1,0 +1,114 @@
+import { columnsOf, cutToColumns, plainText } from '../../model/index.ts'
+import type { Style } from './style.ts'
+
+/** A column of a table. */
+export interface TableColumn<Row> {
+  /** What stands above it. */
+  readonly title: string
+  /** What stands in it; it is made safe to print. */
+  readonly text: (row: Row) => string
+  /** How it looks. */
+  readonly look?: keyof Style | ((row: Row) => keyof Style)
+  /** Whether it is aligned to the right, as counts are. */
+  readonly isCount?: boolean
+  /** It gets no narrower than this before columns are left out; 8 by default, or what is in it. */
+  readonly columnsMin?: number
+}
+
+/** How a table is shown. */
+export interface TextTableView {
+  /** How text is set apart. */
+  readonly style: Style
+  /** The terminal's width; undefined where lines may be of any length. */
+  readonly columns: number | undefined
+}
+
+const gapWidth = 2
+const columnsMinDefault = 8
+
+/** A column with what is in it. */
+interface Filled<Row> {
+  readonly column: TableColumn<Row>
+  readonly texts: readonly string[]
+}
+
+/**
+ * A line for every row below the titles of the columns. Where there is no room for all, the widest columns
+ * get narrower; where that is not enough the last ones are left out. The first one always stays.
+ */
+export function textTable<Row>(
+  rows: readonly Row[],
+  columns: readonly TableColumn<Row>[],
+  { style, columns: columnsMax = Infinity }: TextTableView,
+): string {
+  const all = columns.map((column) => ({
+    column,
+    texts: rows.map((row) => plainText(column.text(row))),
+  }))
+  const { shown, widths } = fit(all, columnsMax)
+  const lineOf = (cells: readonly Cell[]): string =>
+    `${cells
+      .map(({ text, look, isCount }, at) => {
+        const padding = ' '.repeat(Math.max((widths[at] ?? 0) - columnsOf(text), 0))
+        // Outside of the colour, so that it can be taken away at the end of a line.
+        return isCount ? padding + style[look](text) : style[look](text) + padding
+      })
+      .join(' '.repeat(gapWidth))
+      .trimEnd()}\n`
+  const cellAt = (at: number, text: string, look: keyof Style): Cell => ({
+    text: cutToColumns(text, widths[at] ?? 0),
+    look,
+    isCount: shown[at]?.column.isCount ?? false,
+  })
+  const titles = shown.map(({ column }, at) => cellAt(at, column.title, 'faint'))
+  const lines = rows.map((row, index) =>
+    shown.map(({ column: { look = 'plain' }, texts }, at) =>
+      cellAt(at, texts[index] ?? '', typeof look === 'function' ? look(row) : look),
+    ),
+  )
+  return [titles, ...lines].map(lineOf).join('')
+}
+
+/** What stands in one place of a table. */
+interface Cell {
+  readonly text: string
+  readonly look: keyof Style
+  readonly isCount: boolean
+}
+
+function fit<Row>(
+  all: readonly Filled<Row>[],
+  columnsMax: number,
+): { readonly shown: readonly Filled<Row>[]; readonly widths: readonly number[] } {
+  for (let count = all.length; ; count -= 1) {
+    const shown = all.slice(0, count)
+    const wanted = shown.map(({ column, texts }) =>
+      Math.max(columnsOf(column.title), ...texts.map(columnsOf)),
+    )
+    const room = columnsMax - gapWidth * (count - 1)
+    const least = shown.map(({ column }, at) =>
+      Math.min(wanted[at] ?? 0, column.columnsMin ?? columnsMinDefault),
+    )
+    if (sum(least) <= room) return { shown, widths: narrowed(wanted, least, room) }
+    if (count === 1) return { shown, widths: [Math.max(room, 1)] }
+  }
+}
+
+/** Takes what is too much from the widest, column by column of the terminal. */
+function narrowed(
+  wanted: readonly number[],
+  least: readonly number[],
+  room: number,
+): readonly number[] {
+  const widths = [...wanted]
+  for (let excess = sum(widths) - room; excess > 0; excess -= 1) {
+    const spare = widths.map((width, at) => (width > (least[at] ?? 0) ? width : 0))
+    const widest = spare.indexOf(Math.max(...spare))
+    widths[widest] = (widths[widest] ?? 0) - 1
+  }
+  return widths
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}
