@@ -8,8 +8,15 @@ import {
   messageOf,
   systemCode,
   type AnalyticsEvent,
+  type JsonObject,
 } from '../model/index.ts'
+import { archiveFolder } from './archive-files.ts'
 import { archivedRow } from './archived-row.ts'
+import {
+  eraseFromArchive,
+  type ArchiveErasureRequest,
+  type ErasedFromArchive,
+} from './erase-from-archive.ts'
 
 const compress = promisify(gzip)
 
@@ -23,10 +30,17 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+/** An erasure under way. */
+interface Erasing extends ArchiveErasureRequest {
+  /** Events that waited to be written, and were not. */
+  keptBack: number
+}
+
 /**
  * Keeps every accepted event of a source in files: gzipped NDJSON, one per source, day and run of the
  * service, in `<directory>/<source>/<day>/`. A run never writes on in the file of another, so that what
- * a crash left half written is always at the end of a file, where readers lose nothing else by it.
+ * a crash left half written is always at the end of a file, where readers lose nothing else by it. Nor
+ * does it write on in a file that something was taken out of: it goes on in another one.
  */
 export class Archive {
   readonly #directory: string
@@ -35,7 +49,11 @@ export class Archive {
   readonly #waiting = new Set<Waiting>()
   /** Files whose last write failed, and the bytes that they had before it. */
   readonly #unfinished = new Map<string, number>()
+  readonly #erasing = new Set<Erasing>()
+  /** What is done while nothing is written. */
+  readonly #tasks: (() => Promise<void>)[] = []
   #isWriting = false
+  #closedFiles = 0
 
   /**
    * @param startedAtMs - tells this run's files from those of others, in milliseconds since 1970
@@ -69,10 +87,55 @@ export class Archive {
     })
   }
 
+  /**
+   * Takes events of a source out of all files, those of runs before too, while events go on being
+   * written: such as are to be taken out are not written meanwhile. One erasure at a time.
+   *
+   * @throws the reason of the signal
+   */
+  async erase(request: ArchiveErasureRequest): Promise<ErasedFromArchive> {
+    const { signal } = request
+    const erasing: Erasing = { ...request, keptBack: 0 }
+    this.#erasing.add(erasing)
+    try {
+      // What is being written now may be about the users, and has to be found.
+      await this.#betweenWrites(() => Promise.resolve(), signal)
+      const erased = await eraseFromArchive({
+        ...request,
+        directory: this.#directory,
+        writer: {
+          isOpen: (name) => name === this.#fileName(),
+          closeFile: () => this.#betweenWrites(() => this.#closeFile(), signal),
+          betweenWrites: (task) => this.#betweenWrites(task, signal),
+        },
+      })
+      return { ...erased, events: erased.events + erasing.keptBack }
+    } finally {
+      this.#erasing.delete(erasing)
+    }
+  }
+
+  #betweenWrites(task: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#tasks.push(() => task().then(resolve, reject))
+      // A disk that hangs must not keep anybody from ending it.
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+      void this.#writeAll()
+    })
+  }
+
+  async #closeFile(): Promise<void> {
+    // What cannot be taken away stays at the end of the file, as after a crash.
+    for (const path of this.#unfinished.keys()) await this.#repair(path).catch(() => undefined)
+    this.#unfinished.clear()
+    this.#closedFiles++
+  }
+
   async #writeAll(): Promise<void> {
     if (this.#isWriting) return
     this.#isWriting = true
-    while (this.#waiting.size > 0) {
+    while (this.#waiting.size > 0 || this.#tasks.length > 0) {
+      for (const task of this.#tasks.splice(0)) await task()
       const group = [...this.#waiting]
       this.#waiting.clear()
       try {
@@ -117,21 +180,34 @@ export class Archive {
   #files(events: readonly AnalyticsEvent[]): ReadonlyMap<string, string> {
     const files = new Map<string, string>()
     for (const event of events) {
+      const row = archivedRow(event)
+      if (this.#isKeptBack(event, row)) continue
       const path = this.#pathOf(event)
-      files.set(path, `${files.get(path) ?? ''}${archivedRow(event)}\n`)
+      files.set(path, `${files.get(path) ?? ''}${row}\n`)
     }
     return files
   }
 
+  #isKeptBack({ sourceId }: AnalyticsEvent, row: string): boolean {
+    for (const erasing of this.#erasing) {
+      if (erasing.sourceId !== sourceId) continue
+      if (!erasing.isErased(JSON.parse(row) as JsonObject)) continue
+      erasing.keptBack++
+      return true
+    }
+    return false
+  }
+
   #pathOf({ sourceId, receivedAtMs }: AnalyticsEvent): string {
     const day = formatTimestamp(receivedAtMs).slice(0, 10)
-    return join(archiveFolder(this.#directory, sourceId), day, `${this.#runName}.ndjson.gz`)
+    return join(archiveFolder(this.#directory, sourceId), day, this.#fileName())
   }
-}
 
-/** Where the events of a source are. Its id is no path, whatever it is made of. */
-export function archiveFolder(directory: string, sourceId: string): string {
-  return join(directory, encodeURIComponent(sourceId).replaceAll('.', '%2E'))
+  /** Those of one run are in order, also for whoever sorts their names. */
+  #fileName(): string {
+    const part = this.#closedFiles === 0 ? '' : `_${String(this.#closedFiles).padStart(4, '0')}`
+    return `${this.#runName}${part}.ndjson.gz`
+  }
 }
 
 /** The bytes of a file, 0 where there is none; whatever else is there would be written in vain. */

@@ -1,5 +1,8 @@
+import type { Row } from '../importer/index.ts'
 import {
   formatTimestamp,
+  isJsonObject,
+  parseTimestamp,
   webhooksDestinationName,
   type AnalyticsEvent,
   type JsonObject,
@@ -25,4 +28,30 @@ export function callOfArchivedRow(row: JsonObject): JsonObject {
   const call = Object.entries(row).filter(([name]) => name !== 'archived')
   const integrations = { All: false, [webhooksDestinationName]: true }
   return { ...Object.fromEntries(call), integrations }
+}
+
+/** Bytes of a row at the most: the service and the batch that a call came in have added to it. */
+export const rowBytesMax: number = 1024 * 1024
+
+/** A row of an archive as it was read, or why it is none, without payloads. */
+export type ArchivedRowReading =
+  | { readonly kind: 'event'; readonly row: JsonObject; readonly receivedAtMs: number }
+  | { readonly kind: 'unreadable'; readonly reason: string }
+
+/** Reads when a row of an archive was accepted. */
+export function readArchivedRow(row: Row): ArchivedRowReading {
+  if (row.kind === 'bad') {
+    // Why a row is no JSON is said with a piece of it.
+    const reason = row.message.replace(/(?<=not valid JSON): .*$/s, '')
+    return { kind: 'unreadable', reason: `line ${row.line}: ${reason}` }
+  }
+  const receivedAtMs = receivedAtOf(row.value)
+  if (receivedAtMs !== undefined) return { kind: 'event', row: row.value, receivedAtMs }
+  const reason = `line ${row.line}: The row does not say when it was accepted`
+  return { kind: 'unreadable', reason }
+}
+
+/** When the event of a row was accepted, in milliseconds since 1970; undefined where it does not say so. */
+export function receivedAtOf({ archived }: JsonObject): number | undefined {
+  return isJsonObject(archived) ? parseTimestamp(archived['receivedAt']) : undefined
 }

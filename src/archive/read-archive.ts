@@ -1,14 +1,9 @@
-import { readdir, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openInput, readRows, type Row } from '../importer/index.ts'
-import {
-  isJsonObject,
-  messageOf,
-  parseTimestamp,
-  systemCode,
-  type JsonObject,
-} from '../model/index.ts'
-import { archiveFolder } from './archive.ts'
+import { messageOf, parseTimestamp, type JsonObject } from '../model/index.ts'
+import { archiveFolder, isTemporary, namesIn, noInput } from './archive-files.ts'
+import { readArchivedRow, rowBytesMax } from './archived-row.ts'
 
 /** Which events of an archive are wanted: those that meet every condition that is there. */
 export interface ArchiveSelection {
@@ -74,6 +69,7 @@ async function* readSource(
 
 async function* readDay(folder: string, selection: ArchiveSelection): AsyncGenerator<ArchivePart> {
   for (const name of await namesIn(folder)) {
+    if (isTemporary(name)) continue
     const path = join(folder, name)
     yield* tellingProblems(path, readFile(path, selection))
   }
@@ -94,16 +90,6 @@ async function* readFile(path: string, selection: ArchiveSelection): AsyncGenera
   }
 }
 
-/** What a folder holds, in order; nothing when it does not exist. */
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return (await readdir(folder)).toSorted()
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
-    throw error
-  }
-}
-
 const dayMs = 24 * 60 * 60 * 1_000
 
 function mayHold(
@@ -120,20 +106,10 @@ type RowReading =
   | { readonly kind: 'unreadable'; readonly reason: string }
 
 function read(row: Row, selection: ArchiveSelection): RowReading {
-  if (row.kind === 'bad') {
-    // Why a row is no JSON is said with a piece of it.
-    const reason = row.message.replace(/(?<=not valid JSON): .*$/s, '')
-    return { kind: 'unreadable', reason: `line ${row.line}: ${reason}` }
-  }
-  const { archived } = row.value
-  const receivedAtMs = isJsonObject(archived) ? parseTimestamp(archived['receivedAt']) : undefined
-  if (receivedAtMs === undefined) {
-    const reason = `line ${row.line}: The row does not say when it was accepted`
-    return { kind: 'unreadable', reason }
-  }
-  return isWanted(row.value, receivedAtMs, selection)
-    ? { kind: 'wanted', row: row.value }
-    : { kind: 'not_wanted' }
+  const reading = readArchivedRow(row)
+  if (reading.kind === 'unreadable') return reading
+  const isKept = isWanted(reading.row, reading.receivedAtMs, selection)
+  return isKept ? { kind: 'wanted', row: reading.row } : { kind: 'not_wanted' }
 }
 
 function isWanted(row: JsonObject, receivedAtMs: number, selection: ArchiveSelection): boolean {
@@ -142,12 +118,4 @@ function isWanted(row: JsonObject, receivedAtMs: number, selection: ArchiveSelec
   if (receivedAtMs < sinceMs || receivedAtMs >= untilMs) return false
   if (types !== undefined && !types.some((wanted) => wanted === type)) return false
   return eventNames === undefined || (type === 'track' && eventNames.some((name) => name === event))
-}
-
-/** An event is larger than its call was: the service and the batch that it came in have added to it. */
-const rowBytesMax = 1024 * 1024
-
-/** Files are all there is to read. */
-async function* noInput(): AsyncGenerator<Uint8Array> {
-  yield* await Promise.resolve([])
 }

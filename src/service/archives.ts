@@ -1,4 +1,4 @@
-import { Archive, type Append } from '../archive/index.ts'
+import { Archive, isAboutUsers, type Append, type ErasedFromArchive } from '../archive/index.ts'
 import type { IntakeResult } from '../intake/index.ts'
 import { EvrouteError, formatDuration } from '../model/index.ts'
 import { systemClock, type Clock } from '../runtime/index.ts'
@@ -13,6 +13,18 @@ export interface ArchivesParts {
   readonly clock?: Clock
   /** How files are written. */
   readonly append?: Append
+}
+
+/** Whose events are to be erased. */
+export interface ArchivesErasureRequest {
+  /** The sources; those without an archive are passed over. */
+  readonly sources: readonly Pick<ConfiguredSource, 'id' | 'archive'>[]
+  /** The users: those whose userId, or whose previousId on alias, is among them. */
+  readonly userIds: readonly string[]
+  /** What was accepted at this moment or before, in milliseconds since 1970. */
+  readonly untilMs: number
+  /** Ends it early, with its reason. */
+  readonly signal: AbortSignal
 }
 
 /** The archives of a service: one per folder, for all sources that keep their events there. */
@@ -45,7 +57,9 @@ export class Archives {
   ): Promise<void> {
     const directory = source?.archive?.directory
     if (directory === undefined) return
-    const accepted = results.filter((result) => result.kind === 'accepted')
+    const accepted = results
+      .filter((result) => result.kind === 'accepted')
+      .filter(({ outcome }) => outcome !== 'suppressed')
     const giveUp = new AbortController()
     const leftMs = Math.min(waitMs, this.#endsAtMs - this.#clock.nowMs())
     const timer = this.#clock.schedule(leftMs, () => giveUp.abort(tooSlow(directory)))
@@ -71,6 +85,35 @@ export class Archives {
     })
     await Promise.allSettled(this.#keeping.values())
     timer.cancel()
+  }
+
+  /**
+   * Erases what archives have of users, that of runs before too, while events go on being kept. What
+   * was accepted and is kept only after it is not erased: wait for that first. One erasure at a time.
+   *
+   * The archives are those of the sources as they are configured: the folder of a source that is not
+   * configured any more, or had another folder before, is not known.
+   *
+   * @throws the reason of the signal
+   */
+  async erase(request: ArchivesErasureRequest): Promise<ErasedFromArchive> {
+    const { sources, userIds, untilMs, signal } = request
+    const isErased = isAboutUsers(userIds, untilMs)
+    let erased: ErasedFromArchive = { events: 0, files: 0, problems: [] }
+    for (const { id: sourceId, archive } of sources) {
+      if (archive === undefined) continue
+      const { events, files, problems } = await this.#at(archive.directory).erase({
+        sourceId,
+        isErased,
+        signal,
+      })
+      erased = {
+        events: erased.events + events,
+        files: erased.files + files,
+        problems: [...erased.problems, ...problems],
+      }
+    }
+    return erased
   }
 
   #at(directory: string): Archive {

@@ -1,0 +1,194 @@
+import { join } from 'node:path'
+import { messageOf, systemCode, type JsonObject } from '../model/index.ts'
+import { archiveFolder, isTemporary, namesIn } from './archive-files.ts'
+import { receivedAtOf } from './archived-row.ts'
+import {
+  eraseFromFile,
+  syncFolder,
+  systemFileChanges,
+  type FileChanges,
+} from './erase-from-file.ts'
+
+/** What is to be erased of an archive. */
+export interface ArchiveErasureRequest {
+  /** The source whose events it has. */
+  readonly sourceId: string
+  /** Whether the event of a row is taken out. */
+  readonly isErased: (row: JsonObject) => boolean
+  /** Ends it early, with its reason; files that were done stay so. */
+  readonly signal: AbortSignal
+}
+
+/** What of an archive was erased. */
+export interface ErasedFromArchive {
+  /** Events that were taken out. */
+  readonly events: number
+  /** Files that were written anew, or removed. */
+  readonly files: number
+  /**
+   * What could not be read or written, and so is as it was: a path and a reason without payloads for
+   * each; those of the first {@link problemsMax} files.
+   */
+  readonly problems: readonly string[]
+}
+
+/** Files of which problems are told; of more it is told how many there are. */
+export const problemsMax = 100
+
+/** Who appends to files of the archive meanwhile, and nothing that is to be erased. */
+export interface ArchiveWriter {
+  /** Whether it appends to files of this name. */
+  isOpen(name: string): boolean
+  /** Has it append to other files from now on. */
+  closeFile(): Promise<void>
+  /** Runs a task while it appends nothing. */
+  betweenWrites(task: () => Promise<void>): Promise<void>
+}
+
+/** What an archive is erased with. */
+export interface EraseFromArchiveOptions extends ArchiveErasureRequest {
+  /** The folder of the archive. */
+  readonly directory: string
+  /** Who appends to it; nobody by default. */
+  readonly writer?: ArchiveWriter
+  /** How files are changed. */
+  readonly files?: FileChanges
+}
+
+/**
+ * Whether the event of a row is about one of these users (its userId, or its previousId on alias) and
+ * was accepted at that moment or before, in milliseconds since 1970.
+ */
+export function isAboutUsers(
+  userIds: readonly string[],
+  untilMs: number,
+): (row: JsonObject) => boolean {
+  const users = new Set<unknown>(userIds)
+  return (row) => {
+    const { type, userId, previousId } = row
+    if (!users.has(userId) && !(type === 'alias' && users.has(previousId))) return false
+    const receivedAtMs = receivedAtOf(row)
+    return receivedAtMs !== undefined && receivedAtMs <= untilMs
+  }
+}
+
+/**
+ * Takes events of a source out of all its files, those of runs before too. Files without such events
+ * are read and not touched; one with nothing else in it is removed, and its day when it was the last.
+ * What erasures that were cut off have left behind is removed as well.
+ *
+ * At the most one erasure of an archive at a time. What cannot be read or written costs nothing else.
+ *
+ * @throws the reason of the signal
+ */
+export async function eraseFromArchive(
+  options: EraseFromArchiveOptions,
+): Promise<ErasedFromArchive> {
+  const erasure = new Erasure(options)
+  await erasure.run()
+  return erasure.erased
+}
+
+const nobody: ArchiveWriter = {
+  isOpen: () => false,
+  closeFile: () => Promise.resolve(),
+  betweenWrites: (task) => task(),
+}
+
+class Erasure {
+  readonly #options: EraseFromArchiveOptions
+  readonly #files: FileChanges
+  readonly #writer: ArchiveWriter
+  readonly #problems: string[] = []
+  #problemsCount = 0
+  #erasedEvents = 0
+  #changedFiles = 0
+
+  constructor(options: EraseFromArchiveOptions) {
+    this.#options = options
+    this.#files = options.files ?? systemFileChanges
+    this.#writer = options.writer ?? nobody
+  }
+
+  get erased(): ErasedFromArchive {
+    const untold = this.#problemsCount - this.#problems.length
+    return {
+      events: this.#erasedEvents,
+      files: this.#changedFiles,
+      problems: untold === 0 ? this.#problems : [...this.#problems, `and ${untold} more files`],
+    }
+  }
+
+  async run(): Promise<void> {
+    const { directory, sourceId } = this.#options
+    const folder = archiveFolder(directory, sourceId)
+    await this.#telling(folder, async () => {
+      for (const day of await namesIn(folder)) {
+        await this.#telling(join(folder, day), () => this.#eraseDay(folder, day))
+      }
+    })
+  }
+
+  async #eraseDay(folder: string, day: string): Promise<void> {
+    const path = join(folder, day)
+    const names = await namesIn(path)
+    const changedBefore = this.#changedFiles
+    for (const name of names) {
+      const file = join(path, name)
+      await this.#telling(file, () =>
+        isTemporary(name) ? this.#files.unlink(file) : this.#eraseFile(file, name),
+      )
+    }
+    // An erasure that was cut off may have taken the last file and not the folder.
+    const mayBeEmpty = names.length === 0 || this.#changedFiles > changedBefore
+    if (mayBeEmpty) await this.#removeWhereEmpty(folder, path)
+  }
+
+  async #eraseFile(path: string, name: string): Promise<void> {
+    const { isErased, signal } = this.#options
+    const isOpen = this.#writer.isOpen(name)
+    const { events, problem } = await eraseFromFile(path, {
+      isErased,
+      signal,
+      files: this.#files,
+      beforeChange: async () => {
+        if (this.#writer.isOpen(name)) await this.#writer.closeFile()
+      },
+    })
+    if (events > 0) this.#changedFiles++
+    this.#erasedEvents += events
+    // What is being appended looks as if it were cut off.
+    if (problem !== undefined && !(isOpen && events === 0)) this.#tell(path, problem)
+  }
+
+  /** Between writes: a folder must not go that is about to be written to. */
+  async #removeWhereEmpty(folder: string, day: string): Promise<void> {
+    await this.#writer.betweenWrites(async () => {
+      try {
+        await this.#files.rmdir(day)
+      } catch (error) {
+        if (stays.includes(systemCode(error) ?? '')) return
+        throw error
+      }
+      await syncFolder(folder, this.#files)
+    })
+  }
+
+  async #telling(path: string, task: () => Promise<void>): Promise<void> {
+    this.#options.signal.throwIfAborted()
+    try {
+      await task()
+    } catch (error) {
+      this.#options.signal.throwIfAborted()
+      this.#tell(path, messageOf(error))
+    }
+  }
+
+  #tell(path: string, reason: string): void {
+    this.#problemsCount++
+    if (this.#problems.length < problemsMax) this.#problems.push(`${path}: ${reason}`)
+  }
+}
+
+/** What a folder that has files is called, and a link to a folder. */
+const stays = ['ENOTEMPTY', 'EEXIST', 'ENOTDIR']

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto'
+import type { NewEvent } from '../delivery/index.ts'
+import { deletionEvent, planEvent } from '../intake/index.ts'
+import type { Destination } from '../model/index.ts'
+import { effectsOf, type NewRegulation, type RegulationType } from './regulation.ts'
+
+/** What regulations may ask for, in one place. */
+export const regulationLimits: {
+  /** Users of one regulation, each counted once. */
+  readonly usersMax: number
+  /** Characters of the id of a user, in UTF-16 code units. */
+  readonly userIdLengthMax: number
+} = Object.freeze({ usersMax: 5_000, userIdLengthMax: 1_024 })
+
+/** What is asked for. */
+export interface RegulationRequest {
+  /** What is to be done. */
+  readonly type: RegulationType
+  /** The ids of the users; one that is there several times counts once. */
+  readonly userIds: readonly string[]
+  /** The sources; null for all, those that come later too. */
+  readonly sourceIds: readonly string[] | null
+}
+
+/** What a regulation is planned with. */
+export interface RegulationPlanOptions extends RegulationRequest {
+  /** The sources that there are. */
+  readonly sources: readonly { readonly id: string }[]
+  /** Where notifications may go. */
+  readonly destinations: readonly Destination[]
+  /** When it is asked for, in milliseconds since 1970: the timestamp of the notifications. */
+  readonly nowMs: number
+  /** Makes the id that the regulation's is made of. */
+  readonly newId: () => string
+}
+
+/** A regulation to be stored, with its notifications. */
+export interface PlannedRegulation {
+  /** The regulation. */
+  readonly regulation: NewRegulation
+  /** One event per user and source, with a delivery for each destination. */
+  readonly notifications: readonly NewEvent[]
+}
+
+/**
+ * Why a request cannot be met.
+ *
+ * - `no_users`, `too_many_users`: it has to name at least one user, and {@link regulationLimits} at most
+ * - `invalid_user_id`: the id at this place is empty, or longer than {@link regulationLimits} allow
+ * - `no_sources`: it names no sources, and does not ask for all
+ * - `unknown_source`: there is no such source
+ */
+export type RegulationRefusal =
+  | { readonly kind: 'no_users' }
+  | { readonly kind: 'too_many_users'; readonly users: number; readonly usersMax: number }
+  | { readonly kind: 'invalid_user_id'; readonly index: number; readonly lengthMax: number }
+  | { readonly kind: 'no_sources' }
+  | {
+      readonly kind: 'unknown_source'
+      readonly sourceId: string
+      readonly knownIds: readonly string[]
+    }
+
+/** A plan, or why there is none. */
+export type RegulationPlan = ({ readonly kind: 'planned' } & PlannedRegulation) | RegulationRefusal
+
+/**
+ * Makes a regulation of a request, and the notifications that its type asks for: for each user one event
+ * of each affected source that has an enabled destination, to all of those. Pure but for the id.
+ */
+export function planRegulation(options: RegulationPlanOptions): RegulationPlan {
+  const outcome = toRegulation(options)
+  if (outcome.kind !== 'valid') return outcome
+  const { regulation } = outcome
+  const { notifies } = effectsOf(regulation.type)
+  const notifications = notifies ? notificationsOf(regulation, options) : []
+  return { kind: 'planned', regulation, notifications }
+}
+
+/** Checks a request, and makes a regulation of it. */
+function toRegulation({
+  type,
+  sources,
+  newId,
+  ...request
+}: Omit<RegulationPlanOptions, 'destinations' | 'nowMs'>):
+  { readonly kind: 'valid'; readonly regulation: NewRegulation } | RegulationRefusal {
+  const userIds = [...new Set(request.userIds)]
+  const sourceIds = request.sourceIds === null ? null : [...new Set(request.sourceIds)]
+  const refusal = refuseUsers(request.userIds, userIds.length) ?? refuseSources(sourceIds, sources)
+  if (refusal !== undefined) return refusal
+  return { kind: 'valid', regulation: { id: regulationId(newId()), type, userIds, sourceIds } }
+}
+
+function refuseUsers(userIds: readonly string[], users: number): RegulationRefusal | undefined {
+  const { usersMax, userIdLengthMax: lengthMax } = regulationLimits
+  if (users === 0) return { kind: 'no_users' }
+  const index = userIds.findIndex(({ length }) => length === 0 || length > lengthMax)
+  if (index !== -1) return { kind: 'invalid_user_id', index, lengthMax }
+  return users > usersMax ? { kind: 'too_many_users', users, usersMax } : undefined
+}
+
+function refuseSources(
+  sourceIds: readonly string[] | null,
+  sources: RegulationPlanOptions['sources'],
+): RegulationRefusal | undefined {
+  if (sourceIds === null) return undefined
+  if (sourceIds.length === 0) return { kind: 'no_sources' }
+  const knownIds = sources.map(({ id }) => id)
+  const sourceId = sourceIds.find((id) => !knownIds.includes(id))
+  return sourceId === undefined ? undefined : { kind: 'unknown_source', sourceId, knownIds }
+}
+
+/** Of each user in turn, so that nobody waits until all are told of those before. */
+function notificationsOf(
+  { id, userIds, sourceIds }: NewRegulation,
+  { sources, destinations, nowMs }: RegulationPlanOptions,
+): readonly NewEvent[] {
+  const affected = (sourceIds ?? sources.map((source) => source.id))
+    .map((sourceId) => ({ sourceId, connected: connectedTo(sourceId, destinations) }))
+    .filter(({ connected }) => connected.length > 0)
+  let count = 0
+  const newId = (): string => `${id}/${++count}`
+  return userIds.flatMap((userId) =>
+    affected.map(({ sourceId, connected }): NewEvent => {
+      const event = deletionEvent({ userId }, { sourceId, receivedAtMs: nowMs, newId })
+      const { deliveries } = planEvent(event, connected)
+      return { sourceId, messageId: event.messageId, type: event.type, userId, deliveries }
+    }),
+  )
+}
+
+function connectedTo(
+  sourceId: string,
+  destinations: readonly Destination[],
+): readonly Destination[] {
+  return destinations.filter(({ enabled, sourceIds }) => enabled && sourceIds.includes(sourceId))
+}
+
+const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const idDigits = 27
+/** What 27 such digits can hold. */
+const idBytes = 20
+
+/** `reg_` and 27 letters and digits, in the form of ids that people know regulations by. */
+function regulationId(unique: string): string {
+  const hash = createHash('sha256').update(unique).digest('hex')
+  let rest = BigInt(`0x${hash.slice(0, idBytes * 2)}`)
+  let text = ''
+  while (text.length < idDigits) {
+    text = (digits[Number(rest % 62n)] ?? '') + text
+    rest /= 62n
+  }
+  return `reg_${text}`
+}

@@ -1,0 +1,298 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isTemporary } from '../delivery/index.ts'
+import { messageOf, type Destination } from '../model/index.ts'
+import type { Runtime, Timer } from '../runtime/index.ts'
+import {
+  planRegulation,
+  type PlannedRegulation,
+  type RegulationRefusal,
+  type RegulationRequest,
+} from './plan-regulation.ts'
+import { effectsOf, type ArchiveErasure, type Regulation } from './regulation.ts'
+import { overallStatus } from './status.ts'
+import type { RegulationReader, RegulationsRequest, RegulationStore } from './store-port.ts'
+
+/** What is to be erased of archives. */
+export interface EraseArchivesRequest {
+  /** The sources; null for all. */
+  readonly sourceIds: readonly string[] | null
+  /** The users. */
+  readonly userIds: readonly string[]
+  /** What was accepted at this moment or before, in milliseconds since 1970. */
+  readonly untilMs: number
+  /** Ends it early: it rejects then, and is asked for again some other time. */
+  readonly signal: AbortSignal
+}
+
+/** What regulations are carried out with. */
+export interface RegulationsOptions {
+  /** Where they are kept. */
+  readonly store: RegulationStore
+  /** The sources, and where notifications may go. */
+  readonly configuration: () => {
+    readonly sources: readonly { readonly id: string }[]
+    readonly destinations: readonly Destination[]
+  }
+  /** Erases what archives have; called once at a time. */
+  readonly eraseArchives: (request: EraseArchivesRequest) => Promise<ArchiveErasure>
+  /** Has whoever dispatches look for new deliveries. */
+  readonly wake: () => void
+  /** Clock, ids and log. */
+  readonly runtime: Runtime
+}
+
+/** What became of a request. */
+export type CreateRegulationOutcome =
+  { readonly kind: 'created'; readonly regulation: Regulation } | RegulationRefusal
+
+/** How often is looked at what waits for deliveries to come to their end, or for a store. */
+const lookEveryMs = 1_000
+/** Few enough that deliveries beside it do not wait long. */
+const rowsAtOnceMax = 1_000
+/** Each may name thousands of users. */
+const unfinishedAtOnce = 20
+
+/**
+ * Carries regulations out: one after the other, in small steps with everybody else's turn in between.
+ * What waits for deliveries that are under way is looked at again every second and holds up no other.
+ */
+export class Regulations implements RegulationReader {
+  readonly #options: RegulationsOptions
+  readonly #ending = new AbortController()
+  /** What is to be done now, in order. */
+  readonly #due: string[] = []
+  /** What waits for deliveries. */
+  readonly #waiting = new Set<string>()
+  /** What was erased of archives, until it is noted. */
+  readonly #erasedOfArchives = new Map<string, ArchiveErasure>()
+  /** What nothing is left of in archives, among what waits. */
+  readonly #archivesDone = new Set<string>()
+  #idle: (() => void)[] = []
+  #work: Promise<void> | undefined
+  #look: Timer | undefined
+  #isStoreOut = false
+
+  constructor(options: RegulationsOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Goes on with what is not finished.
+   *
+   * @throws whatever makes the store unreadable
+   */
+  async start(): Promise<void> {
+    const { store } = this.#options
+    const ids: string[] = []
+    const limit = unfinishedAtOnce
+    for (
+      let page: readonly Regulation[] | undefined;
+      page === undefined || page.length === limit;
+    ) {
+      page = await store.list({ limit, beforeId: ids.at(-1), unfinished: true })
+      ids.push(...page.map(({ id }) => id))
+    }
+    const isKnown = (id: string): boolean => this.#due.includes(id) || this.#waiting.has(id)
+    this.#due.push(...ids.reverse().filter((id) => !isKnown(id)))
+    this.#begin()
+  }
+
+  /**
+   * Stores a regulation with its notifications, and begins to carry it out.
+   *
+   * @throws whatever makes the store refuse it
+   */
+  async create(request: RegulationRequest): Promise<CreateRegulationOutcome> {
+    const { store, configuration, wake, runtime } = this.#options
+    const { clock, newId } = runtime
+    const nowMs = clock.nowMs()
+    const plan = planRegulation({ ...configuration(), ...request, nowMs, newId })
+    if (plan.kind !== 'planned') return plan
+    const { regulation, notifications } = plan
+    await store.create({ regulation, notifications, nowMs })
+    if (notifications.length > 0) wake()
+    this.#logCreated(plan)
+    this.#due.push(regulation.id)
+    this.#begin()
+    const created = await store.find({ id: regulation.id })
+    if (created === undefined) throw new Error(`The regulation ${regulation.id} was not kept`)
+    return { kind: 'created', regulation: created }
+  }
+
+  /** One regulation; undefined when there is none. */
+  find(request: { readonly id: string }): Promise<Regulation | undefined> {
+    return this.#options.store.find(request)
+  }
+
+  /** Regulations, the newest first. */
+  list(request: RegulationsRequest): Promise<readonly Regulation[]> {
+    return this.#options.store.list(request)
+  }
+
+  /**
+   * Looks at once at what waits; resolves when nothing is left but what waits for deliveries to come to
+   * their end, or fails until the next start, or once it is closed.
+   */
+  async idle(): Promise<void> {
+    this.#lookAgain()
+    if (this.#isClosed || (this.#work === undefined && this.#due.length === 0)) return
+    await new Promise<void>((resolve) => this.#idle.push(resolve))
+  }
+
+  /** Ends the work after the step under way; what is not finished stays in the store. Idempotent. */
+  async close(): Promise<void> {
+    this.#ending.abort(new Error('Regulations are not carried out any more'))
+    this.#look?.cancel()
+    await this.#work
+    this.#endIdle()
+  }
+
+  get #isClosed(): boolean {
+    return this.#ending.signal.aborted
+  }
+
+  #lookAgain(): void {
+    this.#due.push(...this.#waiting)
+    this.#waiting.clear()
+    this.#begin()
+  }
+
+  #begin(): void {
+    if (this.#isClosed || this.#work !== undefined || this.#due.length === 0) return
+    this.#look?.cancel()
+    this.#work = this.#doDue().then(() => {
+      this.#work = undefined
+      this.#rest()
+    })
+  }
+
+  async #doDue(): Promise<void> {
+    const release = this.#options.runtime.clock.hold()
+    try {
+      for (let id = this.#due[0]; id !== undefined && !this.#isClosed; id = this.#due[0]) {
+        if ((await this.#attempt(id)) === 'later') return
+        this.#isStoreOut = false
+        this.#due.shift()
+      }
+    } finally {
+      release()
+    }
+  }
+
+  #rest(): void {
+    if (this.#isClosed) return
+    // Something came after the last of them.
+    if (this.#due.length > 0 && !this.#isStoreOut) {
+      this.#begin()
+      return
+    }
+    if (this.#due.length === 0) this.#endIdle()
+    if (this.#due.length === 0 && this.#waiting.size === 0) return
+    this.#look = this.#options.runtime.clock.schedule(lookEveryMs, () => this.#lookAgain())
+  }
+
+  #endIdle(): void {
+    for (const resolve of this.#idle.splice(0)) resolve()
+  }
+
+  /** `later` where the store cannot be used for now. */
+  async #attempt(id: string): Promise<'done' | 'later'> {
+    const { log } = this.#options.runtime
+    try {
+      await this.#carryOut(id)
+    } catch (error) {
+      if (this.#isClosed) return 'done'
+      const reason = messageOf(error)
+      if (isTemporary(error)) {
+        // Said once, not every second.
+        if (!this.#isStoreOut) log.warn('regulations wait for the store', { error: reason })
+        this.#isStoreOut = true
+        return 'later'
+      }
+      this.#forget(id)
+      log.warn('a regulation waits for the next start', { regulation: id, error: reason })
+    }
+    return 'done'
+  }
+
+  async #carryOut(id: string): Promise<void> {
+    const { store, runtime } = this.#options
+    const left = await this.#eraseStore(id)
+    await this.#eraseArchivesOf(id)
+    if (this.#isClosed) return
+    const regulation = left === 'nothing' ? await store.find({ id }) : undefined
+    if (left === 'waiting' || regulation?.streams.some(({ pending }) => pending > 0) === true) {
+      this.#waiting.add(id)
+      return
+    }
+    this.#forget(id)
+    // Another process may have finished it.
+    if (regulation?.finishedAtMs !== null) return
+    const nowMs = runtime.clock.nowMs()
+    await store.finish({ id, nowMs })
+    this.#logFinished({ ...regulation, finishedAtMs: nowMs })
+  }
+
+  async #eraseStore(id: string): Promise<'waiting' | 'nothing'> {
+    const { store, runtime } = this.#options
+    for (;;) {
+      const nowMs = runtime.clock.nowMs()
+      const left = await store.erase({ id, nowMs, rowsMax: rowsAtOnceMax })
+      await nextTurn()
+      if (left !== 'more') return left
+      if (this.#isClosed) return 'waiting'
+    }
+  }
+
+  async #eraseArchivesOf(id: string): Promise<void> {
+    if (this.#isClosed || this.#archivesDone.has(id)) return
+    const { store, eraseArchives, runtime } = this.#options
+    const regulation = await store.find({ id })
+    if (regulation === undefined) return
+    const { type, sourceIds, userIds, createdAtMs: untilMs } = regulation
+    if (effectsOf(type).erasesArchives && regulation.archive === null) {
+      const { signal } = this.#ending
+      const archive =
+        this.#erasedOfArchives.get(id) ??
+        (await eraseArchives({ sourceIds, userIds, untilMs, signal }))
+      this.#erasedOfArchives.set(id, archive)
+      await store.noteArchive({ id, archive })
+      this.#erasedOfArchives.delete(id)
+      const { problems } = archive
+      if (problems.length > 0) {
+        const fields = { regulation: id, problems: problems.length, first: problems[0] }
+        runtime.log.warn('archives could not be erased whole', fields)
+      }
+    }
+    this.#archivesDone.add(id)
+  }
+
+  #forget(id: string): void {
+    this.#archivesDone.delete(id)
+    this.#erasedOfArchives.delete(id)
+  }
+
+  #logCreated({ regulation, notifications }: PlannedRegulation): void {
+    const { id, type, userIds, sourceIds } = regulation
+    this.#options.runtime.log.info('a regulation was created', {
+      regulation: id,
+      type,
+      users: userIds.length,
+      sources: sourceIds?.length ?? 'all',
+      notifications: notifications.length,
+    })
+  }
+
+  #logFinished(regulation: Regulation): void {
+    const { id, type, erased, archive } = regulation
+    this.#options.runtime.log.info('a regulation is finished', {
+      regulation: id,
+      type,
+      status: overallStatus(regulation),
+      pending: erased.pending,
+      settled: erased.settled,
+      members: erased.members,
+      archived: archive?.events,
+    })
+  }
+}
