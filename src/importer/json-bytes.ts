@@ -2,6 +2,8 @@
 
 /** Ends a line. */
 export const lineFeed = 0x0a
+/** Stands before the line feed where lines end as they do on Windows. */
+export const carriageReturn = 0x0d
 /** Begins and ends a string. */
 export const quote = 0x22
 /** Stands between elements. */
@@ -18,9 +20,9 @@ export const openBrace = 0x7b
 export const closeBrace = 0x7d
 
 const tab = 0x09
-const carriageReturn = 0x0d
 const space = 0x20
-const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
+/** Stands at the start of many files. */
+export const byteOrderMark: Buffer = Buffer.from([0xef, 0xbb, 0xbf])
 
 /**
  * Where the text that is not blank begins; the length when all of it is blank. Blank is JSON's white
@@ -59,7 +61,8 @@ function isWhiteSpace(byte: number | undefined): boolean {
   return byte === space || byte === lineFeed || byte === carriageReturn || byte === tab
 }
 
-function startsWithMark(bytes: Buffer, at: number): boolean {
+/** Whether a byte order mark stands there. */
+export function startsWithMark(bytes: Buffer, at = 0): boolean {
   const [first, second, third] = byteOrderMark
   return bytes[at] === first && bytes[at + 1] === second && bytes[at + 2] === third
 }

@@ -16,12 +16,16 @@ type Reader = LineReader | DocumentReader
 export class RowReader {
   #reader: Reader | undefined
   #undecided: Buffer = Buffer.alloc(0)
-  #line = 1
+  #line: number
   readonly #rowBytesMax: number | undefined
 
-  /** @param rowBytesMax - a line with more bytes is a bad row; by default what a call may have */
-  constructor(rowBytesMax?: number) {
+  /**
+   * @param rowBytesMax - a line with more bytes is a bad row; by default what a call may have
+   * @param line - the number of the line on which the text begins
+   */
+  constructor(rowBytesMax?: number, line = 1) {
     this.#rowBytesMax = rowBytesMax
+    this.#line = line
   }
 
   /** Bytes that are kept for the next chunk. */

@@ -1,0 +1,174 @@
+import { limits, type JsonObject } from '../model/index.ts'
+import { columnNames, csvDelimiters, detectDelimiter, unreadableTable } from './csv-header.ts'
+import { HeldText, type WholeText } from './held-text.ts'
+import { carriageReturn } from './json-bytes.ts'
+import { parseRecord, parseRecords, type ParsedRecord, type RecordPlace } from './parse-records.ts'
+import { RecordScanner } from './record-scanner.ts'
+import type { BadTableRow, TableRow } from './table-row.ts'
+
+/** Where a record stands in a chunk, and on which line it begins. */
+interface ScannedRecord extends RecordPlace {
+  readonly line: number
+}
+
+/** What the header says of the records behind it. */
+interface Layout {
+  readonly delimiter: string
+  readonly names: readonly string[]
+}
+
+/**
+ * Reads CSV (RFC 4180) in UTF-8 from a text that arrives in chunks. The first record is the header; the
+ * delimiter is a comma, a semicolon or a tab, whichever stands in it most. Records without anything in
+ * them are blank lines.
+ *
+ * A record that is broken, has more or fewer cells than the header, or more bytes than a call may have,
+ * is a bad row. However long the text is, no more than one record of it is kept.
+ */
+export class CsvReader {
+  readonly #scanner: RecordScanner
+  readonly #held = new HeldText(limits.callBytesMax)
+  #recordLine: number
+  #layout: Layout | undefined
+
+  /** @param line - the number of the line on which the text begins */
+  constructor(line: number) {
+    this.#recordLine = line
+    this.#scanner = new RecordScanner(line)
+    this.#scanner.setDelimiters(csvDelimiters.map((delimiter) => delimiter.charCodeAt(0)))
+  }
+
+  /** Bytes that are kept for the next chunk. */
+  get bufferedBytes(): number {
+    return this.#held.keptBytes
+  }
+
+  /**
+   * Adds the rows that the chunk completes, the header among them.
+   *
+   * @throws EvrouteError `cannot_read_file` where the header cannot be used
+   */
+  push(chunk: Buffer, rows: TableRow[]): void {
+    let records: ScannedRecord[] = []
+    const readGathered = (): void => {
+      this.#readSound(chunk, records, rows)
+      records = []
+    }
+    let start = 0
+    for (let end = this.#next(chunk, 0); end < chunk.length; end = this.#next(chunk, start)) {
+      const record = { start, end, line: this.#recordLine }
+      const isAlone = this.#held.length > 0 || this.#layout === undefined
+      if (isAlone || end - start > limits.callBytesMax) {
+        readGathered()
+        this.#readOne(this.#held.complete(chunk.subarray(start, end)), rows)
+      } else if (!isBlankLine(chunk, record)) {
+        records.push(record)
+      }
+      this.#recordLine = this.#scanner.line
+      start = end + 1
+    }
+    readGathered()
+    this.#held.append(chunk.subarray(start))
+  }
+
+  /**
+   * Adds the last row, when no line feed ended it; in place of a record whose quote is not closed, a bad
+   * row.
+   *
+   * @throws EvrouteError `cannot_read_file` where the header cannot be used
+   */
+  end(rows: TableRow[]): void {
+    const text = this.#held.complete(Buffer.alloc(0))
+    if (!this.#scanner.isQuoted) {
+      this.#readOne(text, rows)
+      return
+    }
+    const message = 'A quote that opens in this row is not closed: all that follows is lost'
+    if (this.#layout === undefined) throw unusableHeader('a quote in its header is not closed')
+    rows.push(badRow(this.#recordLine, 'invalid_csv', message))
+  }
+
+  #next(chunk: Buffer, from: number): number {
+    return this.#scanner.next(chunk, from)
+  }
+
+  #readSound(chunk: Buffer, records: readonly ScannedRecord[], rows: TableRow[]): void {
+    const layout = this.#layout
+    if (layout === undefined) return
+    const parsed = parseRecords(chunk, records, layout.delimiter)
+    for (const [index, { start, end, line }] of records.entries()) {
+      const record = parsed[index]
+      if (record !== undefined) addRow(record, { layout, line, bytes: end - start }, rows)
+    }
+  }
+
+  #readOne({ bytes, isCut }: WholeText, rows: TableRow[]): void {
+    const layout = this.#layout
+    const line = this.#recordLine
+    if (layout === undefined) {
+      if (isCut) throw unusableHeader(`its header has more than ${limits.callBytesMax} bytes`)
+      this.#readHeader(bytes, rows)
+    } else if (isCut) {
+      const message = `A row may have ${limits.callBytesMax} bytes at most`
+      rows.push(badRow(line, 'event_too_large', message))
+    } else {
+      const record = parseRecord(bytes, layout.delimiter)
+      addRow(record, { layout, line, bytes: bytes.length }, rows)
+    }
+  }
+
+  #readHeader(bytes: Buffer, rows: TableRow[]): void {
+    // Text in UTF-16 is full of these, and nobody names a column so.
+    if (bytes.includes(0)) throw unusableHeader('it is not text in UTF-8')
+    const delimiter = detectDelimiter(bytes.toString('utf8'))
+    const record = parseRecord(bytes, delimiter)
+    if (record.kind === 'invalid') throw unusableHeader(`its header is not valid ${record.problem}`)
+    const names = columnNames(record.cells)
+    const columns = names.filter((name) => name !== '')
+    if (columns.length === 0) return
+    this.#layout = { delimiter, names }
+    this.#scanner.setDelimiters([delimiter.charCodeAt(0)])
+    rows.push({ kind: 'header', line: this.#recordLine, columns })
+  }
+}
+
+function isBlankLine(chunk: Buffer, { start, end }: RecordPlace): boolean {
+  return end === start || (end === start + 1 && chunk[start] === carriageReturn)
+}
+
+function addRow(
+  record: ParsedRecord,
+  { layout, line, bytes }: { layout: Layout; line: number; bytes: number },
+  rows: TableRow[],
+): void {
+  if (record.kind === 'invalid') {
+    rows.push(badRow(line, 'invalid_csv', `The row is not valid ${record.problem}`))
+    return
+  }
+  const { cells } = record
+  if (cells.every((cell) => cell.trim() === '')) return
+  const { names } = layout
+  if (cells.length !== names.length) {
+    const message = `The row has ${cells.length} cells, and the header ${names.length}`
+    rows.push(badRow(line, 'invalid_csv', message))
+    return
+  }
+  rows.push({ kind: 'row', line, value: rowValue(names, cells), bytes })
+}
+
+function rowValue(names: readonly string[], cells: readonly string[]): JsonObject {
+  const fields: [string, string][] = []
+  for (const [index, name] of names.entries()) {
+    if (name !== '') fields.push([name, cells[index] ?? ''])
+  }
+  // Unlike an assignment this takes every name, `__proto__` too, as plain data.
+  return Object.fromEntries(fields)
+}
+
+function badRow(line: number, code: BadTableRow['code'], message: string): BadTableRow {
+  return { kind: 'bad', line, code, message }
+}
+
+function unusableHeader(why: string): Error {
+  return unreadableTable(why, 'A list is NDJSON, a JSON array, or CSV in UTF-8 with a header.')
+}

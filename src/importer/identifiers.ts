@@ -1,0 +1,51 @@
+import { shortText, type JsonValue, type Rejection } from '../model/index.ts'
+
+/** Characters of an identifier at the most. */
+export const identifierLengthMax = 1_024
+
+/** The identifiers of a field, or why it cannot be used. */
+export type Identifiers =
+  | { readonly kind: 'identifiers'; readonly identifiers: readonly string[] }
+  | ({ readonly kind: 'rejected' } & Rejection)
+
+/**
+ * Reads a field that holds an identifier, or a list of them. Numbers serve as identifiers; null, an
+ * empty text and, of a CSV, one of blanks only are none.
+ *
+ * @param name - the field's name, for messages
+ * @param isCell - whether it is of a CSV: the blanks around it are no part of it then
+ */
+export function readIdentifiers(
+  value: JsonValue | undefined,
+  { name, isCell }: { readonly name: string; readonly isCell: boolean },
+): Identifiers {
+  const identifiers: string[] = []
+  for (const part of Array.isArray(value) ? (value as readonly JsonValue[]) : [value]) {
+    const found = identifierOf(isCell && typeof part === 'string' ? part.trim() : part)
+    if (found.kind === 'unusable') {
+      const { code, problem } = found
+      return { kind: 'rejected', code, message: `${shortText(name)} ${problem}` }
+    }
+    if (found.text !== '') identifiers.push(found.text)
+  }
+  return { kind: 'identifiers', identifiers }
+}
+
+type Identifier =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'unusable'; readonly code: Rejection['code']; readonly problem: string }
+
+function identifierOf(value: JsonValue | undefined): Identifier {
+  if (value === undefined || value === null) return { kind: 'text', text: '' }
+  if (typeof value !== 'string' && typeof value !== 'number') {
+    return { kind: 'unusable', code: 'wrong_type', problem: 'must be a string' }
+  }
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    const problem = 'must be a string where it is above 2^53: as a number it was rounded'
+    return { kind: 'unusable', code: 'wrong_type', problem }
+  }
+  const text = String(value)
+  if (text.length <= identifierLengthMax) return { kind: 'text', text }
+  const problem = `may have ${identifierLengthMax} characters at most`
+  return { kind: 'unusable', code: 'event_too_large', problem }
+}

@@ -1,0 +1,82 @@
+import { isUtf8 } from 'node:buffer'
+import { CsvError, parse } from 'csv-parse/sync'
+import { messageOf } from '../model/index.ts'
+import { carriageReturn } from './json-bytes.ts'
+
+/** A record's cells, or why it has none. */
+export type ParsedRecord =
+  | { readonly kind: 'cells'; readonly cells: readonly string[] }
+  | { readonly kind: 'invalid'; readonly problem: string }
+
+/** Where a record stands in a text. */
+export interface RecordPlace {
+  /** Its first byte. */
+  readonly start: number
+  /** Behind its last byte, where the line feed is. */
+  readonly end: number
+}
+
+/**
+ * Parses records that follow each other in a text: all at once where they are sound, and one by one
+ * where any is not, so that none costs another.
+ */
+export function parseRecords(
+  text: Buffer,
+  places: readonly RecordPlace[],
+  delimiter: string,
+): readonly ParsedRecord[] {
+  const [first] = places
+  if (first === undefined) return []
+  const sound = soundRecords(text.subarray(first.start, places.at(-1)?.end), delimiter)
+  if (sound?.length === places.length) return sound.map((cells) => ({ kind: 'cells', cells }))
+  return places.map(({ start, end }) => parseRecord(text.subarray(start, end), delimiter))
+}
+
+/** Parses one record, without the line feed at its end. */
+export function parseRecord(record: Buffer, delimiter: string): ParsedRecord {
+  if (!isUtf8(record)) return { kind: 'invalid', problem: 'UTF-8' }
+  try {
+    const [cells, ...others] = cellsOf(record, delimiter)
+    if (others.length > 0) return { kind: 'invalid', problem: 'CSV: it is more than one record' }
+    return { kind: 'cells', cells: cells ?? [] }
+  } catch (error) {
+    return { kind: 'invalid', problem: `CSV: ${problemOf(error)}` }
+  }
+}
+
+function soundRecords(text: Buffer, delimiter: string): readonly string[][] | undefined {
+  if (!isUtf8(text)) return undefined
+  try {
+    return cellsOf(text, delimiter)
+  } catch {
+    return undefined
+  }
+}
+
+function cellsOf(text: Buffer, delimiter: string): string[][] {
+  return parse(withoutReturn(text), {
+    delimiter,
+    record_delimiter: ['\r\n', '\n'],
+    relax_column_count: true,
+    skip_empty_lines: true,
+  })
+}
+
+/** The line feed that followed is no part of the text, and the carriage return would be of a cell. */
+function withoutReturn(text: Buffer): Buffer {
+  return text.at(-1) === carriageReturn ? text.subarray(0, -1) : text
+}
+
+function problemOf(error: unknown): string {
+  if (!(error instanceof CsvError)) return messageOf(error)
+  switch (error.code as string) {
+    case 'CSV_INVALID_CLOSING_QUOTE':
+      return 'text follows the closing quote of a cell, or a quote within it is not doubled'
+    case 'INVALID_OPENING_QUOTE':
+      return 'a quote stands within a cell that does not begin with one'
+    case 'CSV_QUOTE_NOT_CLOSED':
+      return 'a quote is not closed'
+    default:
+      return error.code
+  }
+}

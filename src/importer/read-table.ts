@@ -1,0 +1,29 @@
+import { unreadableTable } from './csv-header.ts'
+import { inflate } from './inflate.ts'
+import type { TableRow } from './table-row.ts'
+import { TableReader } from './table-reader.ts'
+
+/**
+ * Reads the rows of a list as it streams by: CSV with a header, or whatever {@link readRows} reads,
+ * which begins with `{` or `[`; each also compressed by gzip.
+ *
+ * CSV is UTF-8 as in RFC 4180, its cells separated by commas, semicolons or tabs. Cells stay texts. A
+ * row that cannot be used is a bad row and costs no other. Whatever the size of the list, of CSV no
+ * more than one row is kept in memory.
+ *
+ * @returns the rows in the order of the list, in groups as they become known; of CSV the header first
+ * @throws EvrouteError `cannot_read_file` where the header cannot be used, and behind the rows that could
+ * be read where the compressed data is damaged
+ */
+export async function* readTable(
+  input: AsyncIterable<Uint8Array>,
+): AsyncGenerator<readonly TableRow[]> {
+  const reader = new TableReader()
+  for await (const part of inflate(input)) {
+    if (part.kind === 'damaged') throw unreadableTable(part.message, 'Make the list again.')
+    const rows = reader.push(part.bytes)
+    if (rows.length > 0) yield rows
+  }
+  const rows = reader.end()
+  if (rows.length > 0) yield rows
+}

@@ -1,0 +1,49 @@
+import { readTable } from './read-table.ts'
+import type { BadTableRow, TableRow } from './table-row.ts'
+import { checkRecognised } from './list-columns.ts'
+import { UserIdFields, userIdColumns } from './user-id-fields.ts'
+
+/** A row of a list of users: whom it names, or why it names nobody. */
+export type UserIdRow =
+  { readonly kind: 'ids'; readonly line: number; readonly userIds: readonly string[] } | BadTableRow
+
+/**
+ * Reads a list of users, in any format that {@link readTable} reads: CSV, NDJSON or JSON.
+ *
+ * @param columns - those that have userIds; where it is empty, the first of `userId`, `user_id` and `id`
+ * that a row, or the header, has
+ * @returns the rows in the order of the list, in groups as they become known
+ * @throws SettingError where a CSV does not have the columns; at the end where rows of JSON do not have
+ * those that are named
+ * @throws EvrouteError `cannot_read_file`
+ */
+export async function* readUserIds(
+  input: AsyncIterable<Uint8Array>,
+  columns: readonly string[] = [],
+): AsyncGenerator<readonly UserIdRow[]> {
+  const fields = new UserIdFields(columns)
+  for await (const group of readTable(input)) {
+    const rows: UserIdRow[] = []
+    for (const row of group) {
+      if (row.kind === 'header') {
+        if (columns.length === 0) checkRecognised('idColumn', userIdColumns, row.columns)
+        fields.readHeader(row.columns)
+      } else {
+        rows.push(userIdRow(row, fields))
+      }
+    }
+    if (rows.length > 0) yield rows
+  }
+  fields.readEnd()
+}
+
+function userIdRow(row: Exclude<TableRow, { kind: 'header' }>, fields: UserIdFields): UserIdRow {
+  if (row.kind === 'bad') return row
+  const { line } = row
+  const found = fields.read(row.value)
+  if (found.kind === 'rejected') {
+    return { kind: 'bad', line, code: found.code, message: found.message }
+  }
+  if (found.identifiers.length > 0) return { kind: 'ids', line, userIds: found.identifiers }
+  return { kind: 'bad', line, code: 'no_user_id', message: 'The row names no user' }
+}

@@ -1,0 +1,85 @@
+import { CsvReader } from './csv-reader.ts'
+import {
+  byteOrderMark,
+  countLines,
+  lineFeed,
+  mayBecomeMark,
+  openBrace,
+  openBracket,
+  skipBlank,
+  startsWithMark,
+} from './json-bytes.ts'
+import { RowReader } from './row-reader.ts'
+import type { TableRow } from './table-row.ts'
+
+/** Blanks before the first line with anything in it that are looked at to decide about the format. */
+const blankBytesMax = 64 * 1024
+
+const nothing = Buffer.alloc(0)
+
+/** Reads a table from a text that arrives in chunks: JSON where it begins like that, CSV else. */
+export class TableReader {
+  #reader: RowReader | CsvReader | undefined
+  #undecided: Buffer = Buffer.alloc(0)
+  #line = 1
+
+  /** Bytes that are kept for the next chunk. */
+  get bufferedBytes(): number {
+    return this.#undecided.length + (this.#reader?.bufferedBytes ?? 0)
+  }
+
+  /**
+   * The rows that the chunk completes.
+   *
+   * @throws EvrouteError `cannot_read_file` where the header cannot be used
+   */
+  push(chunk: Buffer): readonly TableRow[] {
+    const rows: TableRow[] = []
+    this.#read(chunk, false, rows)
+    return rows
+  }
+
+  /**
+   * The rows that are left when the text ends.
+   *
+   * @throws EvrouteError `cannot_read_file` where the header cannot be used
+   */
+  end(): readonly TableRow[] {
+    const rows: TableRow[] = []
+    this.#read(Buffer.alloc(0), true, rows)
+    if (this.#reader instanceof CsvReader) this.#reader.end(rows)
+    else rows.push(...(this.#reader?.end() ?? []))
+    return rows
+  }
+
+  #read(chunk: Buffer, isWhole: boolean, rows: TableRow[]): void {
+    let text = chunk
+    if (this.#reader === undefined) {
+      text = this.#skipBlankLines(Buffer.concat([this.#undecided, chunk]))
+      this.#reader = this.#open(text, isWhole)
+      this.#undecided = this.#reader === undefined ? text.subarray(0, blankBytesMax) : nothing
+      if (this.#reader instanceof CsvReader && startsWithMark(text)) {
+        text = text.subarray(byteOrderMark.length)
+      }
+    }
+    if (this.#reader instanceof CsvReader) this.#reader.push(text, rows)
+    else rows.push(...(this.#reader?.push(text) ?? []))
+  }
+
+  /** Of the line that is reached the blanks stay: before the names of a header they are columns. */
+  #skipBlankLines(text: Buffer): Buffer {
+    const blank = text.subarray(0, skipBlank(text))
+    this.#line += countLines(blank)
+    return text.subarray(blank.lastIndexOf(lineFeed) + 1)
+  }
+
+  #open(text: Buffer, isWhole: boolean): RowReader | CsvReader | undefined {
+    const start = skipBlank(text)
+    if (!isWhole && mayBecomeMark(text.subarray(start))) return undefined
+    const first = text[start]
+    if (first === undefined) return undefined
+    return first === openBrace || first === openBracket
+      ? new RowReader(undefined, this.#line)
+      : new CsvReader(this.#line)
+  }
+}

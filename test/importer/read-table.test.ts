@@ -1,0 +1,285 @@
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { readTable, type TableRow } from '../../src/importer/index.ts'
+import { TableReader } from '../../src/importer/table-reader.ts'
+import { EvrouteError, limits } from '../../src/model/index.ts'
+import { briefOf, inChunks } from './support.ts'
+
+async function tableOf(content: string | Uint8Array): Promise<readonly TableRow[]> {
+  const rows: TableRow[] = []
+  for await (const group of readTable(inChunks(Buffer.from(content)))) rows.push(...group)
+  return rows
+}
+
+/** What a row is, in short: its line, and its names, value or code. */
+function brief(row: TableRow): readonly [line: number, what: unknown] {
+  switch (row.kind) {
+    case 'header':
+      return [row.line, row.columns]
+    case 'row':
+      return [row.line, row.value]
+    case 'bad':
+      return [row.line, row.code]
+  }
+}
+
+async function read(content: string | Uint8Array): Promise<readonly unknown[]> {
+  return (await tableOf(content)).map(brief)
+}
+
+async function messageOfBad(content: string): Promise<string | undefined> {
+  return (await tableOf(content)).find((row) => row.kind === 'bad')?.message
+}
+
+/** The rows in chunks that end at these places; a chunk is wiped once it was pushed. */
+function readChunks(bytes: Buffer, cuts: readonly number[]): readonly TableRow[] {
+  const reader = new TableReader()
+  const rows: TableRow[] = []
+  const places = [...new Set(cuts.map((place) => place % (bytes.length + 1)))].sort((a, b) => a - b)
+  let start = 0
+  for (const end of [...places, bytes.length]) {
+    const chunk = Buffer.from(bytes.subarray(start, end))
+    rows.push(...reader.push(chunk))
+    chunk.fill(0x2c)
+    start = end
+  }
+  return [...rows, ...reader.end()]
+}
+
+describe('the format', () => {
+  it('is JSON where the text begins like that', async () => {
+    expect(await read(' \n\ufeff{"id":1}\n{"id":2}\n')).toEqual([
+      [2, { id: 1 }],
+      [3, { id: 2 }],
+    ])
+    expect(await read('\n[{"id":1},{"id":2}]')).toEqual([
+      [2, { id: 1 }],
+      [2, { id: 2 }],
+    ])
+  })
+
+  it('is CSV else', async () => {
+    expect(await read('id,email\nu1,a@example.com\nu2,')).toEqual([
+      [1, ['id', 'email']],
+      [2, { id: 'u1', email: 'a@example.com' }],
+      [3, { id: 'u2', email: '' }],
+    ])
+  })
+
+  it('is told behind gzip, a byte order mark and blank lines', async () => {
+    const text = '\ufeff\r\n \r\n"id"\r\nu1\r\n'
+    const rows = [
+      [3, ['id']],
+      [4, { id: 'u1' }],
+    ]
+    expect(await read(text)).toEqual(rows)
+    expect(await read(gzipSync(text))).toEqual(rows)
+  })
+
+  it('has no rows where there is nothing', async () => {
+    for (const text of ['', '\n', ' \r\n\t', '\ufeff', '[]']) expect(await read(text)).toEqual([])
+  })
+})
+
+describe('a CSV', () => {
+  it.each([
+    ['commas', ','],
+    ['semicolons', ';'],
+    ['tabs', '\t'],
+  ])('may have %s between its cells', async (_, delimiter) => {
+    const text = ['"a,;\tb"|id', 'x,;\ty|u1'].join('\n').replaceAll('|', delimiter)
+    const quoted = text.replace('x,;\ty', '"x,;\ty"')
+    expect(await read(quoted)).toEqual([
+      [1, ['a,;\tb', 'id']],
+      [2, { 'a,;\tb': 'x,;\ty', id: 'u1' }],
+    ])
+  })
+
+  it('has quoted cells with delimiters, doubled quotes and line breaks', async () => {
+    expect(await read('id,note\r\nu1,"a, ""b""\r\nc"\r\nu2,""\r\nu3,"\n\n"\r\nu4,x\r\n')).toEqual([
+      [1, ['id', 'note']],
+      [2, { id: 'u1', note: 'a, "b"\r\nc' }],
+      [4, { id: 'u2', note: '' }],
+      [5, { id: 'u3', note: '\n\n' }],
+      [8, { id: 'u4', note: 'x' }],
+    ])
+  })
+
+  it('keeps its cells as the texts that they are', async () => {
+    expect(await read('id, value \n 1 ,01\ntrue,null\n')).toEqual([
+      [1, ['id', 'value']],
+      [2, { id: ' 1 ', value: '01' }],
+      [3, { id: 'true', value: 'null' }],
+    ])
+  })
+
+  it('has rows without anything in them, which do not count', async () => {
+    expect(await read('id,email\n\n  \n,\nu1,\n\r\n')).toEqual([
+      [1, ['id', 'email']],
+      [5, { id: 'u1', email: '' }],
+    ])
+  })
+
+  it('may have columns without a name, which do not count', async () => {
+    expect(await read('\tid\t\n1\tu1\tx\n')).toEqual([
+      [1, ['id']],
+      [2, { id: 'u1' }],
+    ])
+  })
+
+  it('has any name as plain data', async () => {
+    const [, row] = await tableOf('__proto__,constructor\na,b\n')
+    expect(row?.kind === 'row' && Object.entries(row.value)).toEqual([
+      ['__proto__', 'a'],
+      ['constructor', 'b'],
+    ])
+  })
+
+  it('has bad rows where they are broken, and they cost no other', async () => {
+    expect(
+      await read('id,email\nu1\nu2,b,c\nu3,d"e\nu4,"f"g\nu5,h\n"u6"",i\n"u7"\nu8,j\n'),
+    ).toEqual([
+      [1, ['id', 'email']],
+      [2, 'invalid_csv'],
+      [3, 'invalid_csv'],
+      [4, 'invalid_csv'],
+      [5, 'invalid_csv'],
+      [6, { id: 'u5', email: 'h' }],
+      [7, 'invalid_csv'],
+      [9, { id: 'u8', email: 'j' }],
+    ])
+    const bytes = Buffer.from('id\nu1\n?\nu2\n')
+    bytes[6] = 0xff
+    expect(await read(bytes)).toEqual([
+      [1, ['id']],
+      [2, { id: 'u1' }],
+      [3, 'invalid_csv'],
+      [4, { id: 'u2' }],
+    ])
+  })
+
+  it.each([
+    ['id,email\nu1\n', 'The row has 1 cells, and the header 2'],
+    [
+      'id\na"b\n',
+      'The row is not valid CSV: a quote stands within a cell that does not begin with one',
+    ],
+    [
+      'id\n"a"b\n',
+      'The row is not valid CSV: text follows the closing quote of a cell, or a quote within it is not doubled',
+    ],
+    ['id\n"a', 'A quote that opens in this row is not closed: all that follows is lost'],
+  ])('says what is wrong with %j', async (text, message) => {
+    expect(await messageOfBad(text)).toBe(message)
+  })
+
+  it('has bad rows where they are too long', async () => {
+    const long = 'x'.repeat(limits.callBytesMax)
+    expect(await read(`id,note\nu1,${long}\nu2,"${long}\n"\nu3,y\nu4,${long}`)).toEqual([
+      [1, ['id', 'note']],
+      [2, 'event_too_large'],
+      [3, 'event_too_large'],
+      [5, { id: 'u3', note: 'y' }],
+      [6, 'event_too_large'],
+    ])
+  })
+
+  it('is read to its end in little memory where a quote is not closed', () => {
+    const reader = new TableReader()
+    reader.push(Buffer.from('id\nu1\n"u2\n'))
+    const chunk = Buffer.from('u3,u4\n'.repeat(20_000))
+    for (let pushed = 0; pushed < 50; pushed++) {
+      expect(reader.push(chunk)).toEqual([])
+      expect(reader.bufferedBytes).toBeLessThanOrEqual(limits.callBytesMax)
+    }
+    expect(reader.end().map(brief)).toEqual([[3, 'invalid_csv']])
+  })
+})
+
+describe('a list that cannot be read', () => {
+  const longName = 'x'.repeat(limits.callBytesMax)
+  it.each([
+    ['a name twice', 'id,email, id\nu1,a,b\n', 'its header names the column "id" twice'],
+    ['an open quote', 'id,"email\nu1,a\n', 'a quote in its header is not closed'],
+    ['a broken quote', 'id,"email"x\nu1,a\n', 'its header is not valid CSV'],
+    ['UTF-16', Buffer.from('id\nu1\n', 'utf16le'), 'it is not text in UTF-8'],
+    ['UTF-16 with its mark', Buffer.from('\ufeffid\n', 'utf16le'), 'it is not text in UTF-8'],
+    ['other bytes', Buffer.from([0x50, 0x4b, 0xff, 0xfe, 10]), 'its header is not valid UTF-8'],
+    ['a long name', `id,${longName}\nu1,a\n`, 'its header has more than 32768 bytes'],
+  ])('is told of where its header has, or is, %s', async (_, content, why) => {
+    const error = await tableOf(content).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(EvrouteError)
+    expect(error).toMatchObject({ code: 'cannot_read_file', message: expect.stringContaining(why) })
+  })
+
+  it('gives the rows before the damage, and not what it cuts off', async () => {
+    const text = `id\n${Array.from({ length: 20_000 }, (_, index) => `user-${index}\n`).join('')}`
+    const zipped = gzipSync(text)
+    const rows: TableRow[] = []
+    const cut = inChunks(zipped.subarray(0, zipped.length - 20))
+    const reading = (async () => {
+      for await (const group of readTable(cut)) rows.push(...group)
+    })()
+    await expect(reading).rejects.toThrow('Cannot read the list: The compressed data ends early')
+    expect(rows.length).toBeGreaterThan(10_000)
+    expect(rows.map(brief)).toEqual([
+      [1, ['id']],
+      ...rows.slice(1).map((_, index) => [index + 2, { id: `user-${index}` }]),
+    ])
+  })
+})
+
+const delimiters = fc.constantFrom(',', ';', '\t')
+const cell = fc.string({ unit: fc.constantFrom('a', '"', ',', ';', '\t', '\n', '\r', ' ', 'é🎁') })
+
+function quoted(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`
+}
+
+it('reads whatever cells a CSV has, however it arrives', () => {
+  const table = fc.record({
+    rows: fc.array(fc.tuple(cell, cell)),
+    delimiter: delimiters,
+    lineEnd: fc.constantFrom('\n', '\r\n'),
+    cuts: fc.array(fc.nat(500)),
+  })
+  fc.assert(
+    fc.property(table, ({ rows, delimiter, lineEnd, cuts }) => {
+      const lines = [['one', 'two'], ...rows].map((cells) => cells.map(quoted).join(delimiter))
+      const read = readChunks(Buffer.from(lines.join(lineEnd)), cuts)
+      const values = read.flatMap((row) => (row.kind === 'row' ? [row.value] : []))
+      const full = rows.filter((cells) => cells.some((text) => text.trim() !== ''))
+      expect(read.filter((row) => row.kind === 'bad')).toEqual([])
+      expect(values).toEqual(full.map(([one, two]) => ({ one, two })))
+    }),
+  )
+})
+
+it('reads the same of any text, good or broken, however it arrives', () => {
+  const fragment = fc.constantFrom(
+    ...['id', ',', ';', '\t', '"', '""', '\n', '\r\n', '\r', ' ', 'u1', 'é', '\ufeff', '\0'],
+    ...['u1,x\n', '"a,\nb",c\n', '{"id":1}\n', '[', '\n\n', ',,\n'],
+  )
+  const text = fc.array(fragment, { maxLength: 60 }).map((parts) => Buffer.from(parts.join('')))
+  const outcome = (bytes: Buffer, cuts: readonly number[]): unknown => {
+    try {
+      return readChunks(bytes, cuts)
+    } catch (error) {
+      return error
+    }
+  }
+  fc.assert(
+    fc.property(text, fc.array(fc.nat(500)), (bytes, cuts) => {
+      expect(outcome(bytes, cuts)).toEqual(outcome(bytes, []))
+    }),
+    { numRuns: 300 },
+  )
+})
+
+it('leaves what reads calls as it is: CSV has no rows for it', async () => {
+  expect(await briefOf('userId,event\nu1,Paid\n')).toEqual([
+    [1, 'invalid_json'],
+    [2, 'invalid_json'],
+  ])
+})
