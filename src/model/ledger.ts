@@ -36,6 +36,18 @@ export const emptyLedger: DeliveryLedger = Object.freeze({
   pending: 0,
 })
 
+/**
+ * The books of a run: what came to a store between two moments. What waited at the first is part of
+ * the run, which delivers it too.
+ */
+export function ledgerSince(begin: DeliveryLedger, end: DeliveryLedger): DeliveryLedger {
+  const { pending, ...flows } = begin
+  const run: Record<keyof DeliveryLedger, number> = { ...end }
+  for (const line of Object.keys(flows) as (keyof typeof flows)[]) run[line] -= flows[line]
+  run.deliveries += pending
+  return run
+}
+
 /** The counts that every command which moves events prints, and that must balance. */
 export interface Ledger extends DeliveryLedger {
   /** Rows or calls that were read. */

@@ -2,6 +2,7 @@
 export * from './configuration/index.ts'
 export * from './endpoint-names.ts'
 export * from './local-service.ts'
+export * from './offline-service.ts'
 export * from './pipeline.ts'
 export * from './read-service-configuration.ts'
 export * from './service.ts'

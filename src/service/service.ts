@@ -6,15 +6,15 @@ import {
   Metrics,
   queueStates,
 } from '../admin-api/index.ts'
-import type { DeliveryStore } from '../delivery/index.ts'
 import { AddressGuard, listen, type ListenAddress, type Listening } from '../http/index.ts'
 import type { IntakeBatch, IntakeResult } from '../intake/index.ts'
-import { endpointName, EvrouteError, messageOf, type EndpointChange } from '../model/index.ts'
+import { EvrouteError, messageOf } from '../model/index.ts'
 import { createRuntime, type Runtime, type Timer } from '../runtime/index.ts'
-import { MemoryStore, openStore } from '../store/index.ts'
+import { MemoryStore, openStore, type Store } from '../store/index.ts'
 import { SourceDirectory, trackingApp, trackingFaultAnswer } from '../tracking-api/index.ts'
 import { ArchiveReplay } from './archive-replay.ts'
 import { Archives } from './archives.ts'
+import { AudienceSyncs } from './audience-syncs.ts'
 import {
   changesBetween,
   type Configuration,
@@ -22,9 +22,11 @@ import {
   type ConfiguredSource,
 } from './configuration/index.ts'
 import { destinationStates } from './destination-states.ts'
+import { observedRuntime } from './observe.ts'
 import { PendingCount } from './pending-count.ts'
 import { Pipeline } from './pipeline.ts'
 import { Readiness } from './readiness.ts'
+import { ServiceRegulations } from './service-regulations.ts'
 
 /** Where a service can be reached. */
 export interface ServiceAddress {
@@ -59,13 +61,15 @@ const pendingLookMs = 500
 
 /** Receives calls from sources, routes them, and delivers them to destinations. */
 export class Service implements AsyncDisposable {
-  readonly #store: DeliveryStore
+  readonly #store: Store
   readonly #runtime: Runtime
   readonly #pipeline: Pipeline
   readonly #metrics: Metrics
   readonly #pending = new PendingCount()
   readonly #archives: Archives
   readonly #replay: ArchiveReplay
+  readonly #audiences: AudienceSyncs
+  readonly #regulations: ServiceRegulations
   readonly #readiness: Readiness
   readonly #ending = new AbortController()
   readonly #accepting = new Set<Promise<unknown>>()
@@ -78,7 +82,7 @@ export class Service implements AsyncDisposable {
   #isStoreSilent = false
   #closed: Promise<void> | undefined
 
-  private constructor(store: DeliveryStore, options: ServiceOptions) {
+  private constructor(store: Store, options: ServiceOptions) {
     const { configuration, failed } = options
     const given = options.runtime ?? createRuntime()
     this.#store = store
@@ -93,7 +97,7 @@ export class Service implements AsyncDisposable {
         ),
       runtime: given,
     })
-    this.#runtime = { ...given, observer: this.#observer(given) }
+    this.#runtime = observedRuntime(given, { metrics: this.#metrics, pending: this.#pending })
     const { destinations, retention } = configuration
     this.#guard = guardOf(configuration)
     this.#pipeline = new Pipeline({
@@ -111,13 +115,21 @@ export class Service implements AsyncDisposable {
       },
     })
     this.#sources = directoryOf(configuration)
-    this.#replay = new ArchiveReplay({
+    const common = {
       configuration: () => this.#configuration,
-      add: (events) => this.#pipeline.add(events),
       // Half of what may wait at the most: the rest is for what comes in meanwhile.
       isFull: () => this.#pending.isFull(this.#configuration.limits.pendingDeliveries / 2),
+      wake: () => this.#pipeline.wake(),
       runtime: this.#runtime,
       ending: this.#ending.signal,
+    }
+    this.#replay = new ArchiveReplay({ ...common, add: (events) => this.#pipeline.add(events) })
+    this.#audiences = new AudienceSyncs({ ...common, store: store.audiences })
+    this.#regulations = new ServiceRegulations({
+      ...common,
+      store: store.regulations,
+      archives: this.#archives,
+      archived: () => Promise.allSettled(this.#accepting),
     })
     this.#metrics.configured(this.#configuration.destinations)
   }
@@ -222,6 +234,7 @@ export class Service implements AsyncDisposable {
     }
     // What a run before has left is not sent sooner: this one could have failed to start.
     this.#pipeline.wake()
+    await this.#regulations.start()
   }
 
   #newAdmin(): RequestListener | undefined {
@@ -245,6 +258,8 @@ export class Service implements AsyncDisposable {
         return destinationStates(this.#configuration.destinations, knowledge)
       },
       replay: (request, signal) => this.#replay.run(request, signal),
+      audiences: this.#audiences,
+      regulations: this.#regulations,
       ready: () => this.#readiness.reasons(),
       metrics: this.#metrics,
       runtime: this.#runtime,
@@ -291,41 +306,13 @@ export class Service implements AsyncDisposable {
     this.#planLook()
   }
 
-  #observer({ observer }: Runtime): Runtime['observer'] {
-    return {
-      request: (record) => {
-        this.#metrics.request(record)
-        observer.request(record)
-      },
-      settled: (delivery) => {
-        this.#pending.ended()
-        this.#metrics.settled(delivery)
-        observer.settled(delivery)
-      },
-      endpoint: (change) => {
-        this.#logEndpoint(change)
-        this.#metrics.endpoint(change)
-        observer.endpoint(change)
-      },
-    }
-  }
-
-  /** An endpoint that stays down is told once, not with every probe. */
-  #logEndpoint({ destinationId, url, state, error }: EndpointChange): void {
-    const { breaker: before } = this.#metrics.breakers.endpoint(destinationId, url)
-    const endpoint = { destinationId, url: endpointName(url) }
-    const { log } = this.#runtime
-    if (state === 'open' && before !== 'open')
-      log.warn('an endpoint is down', { ...endpoint, error })
-    if (state === 'closed' && before !== 'closed') log.info('an endpoint is well again', endpoint)
-  }
-
   async #close(graceMs: number): Promise<void> {
     this.#look?.cancel()
     this.#ending.abort(new Error('The service is closing'))
     await Promise.all([
       ...this.#listening.map((listening) => listening.close(graceMs)),
       this.#pipeline.stop(graceMs),
+      this.#regulations.close(),
       // What was stored before the end is archived too, as far as there is time for it.
       this.#archives.close(graceMs),
     ])
@@ -337,7 +324,7 @@ export class Service implements AsyncDisposable {
 }
 
 /** In memory the bound is that of the service, which refuses where the store would let callers wait. */
-async function storeOf({ store }: Configuration): Promise<DeliveryStore> {
+async function storeOf({ store }: Configuration): Promise<Store> {
   return store === 'memory:' ? new MemoryStore({ pendingMax: Infinity }) : openStore(store)
 }
 

@@ -3,6 +3,7 @@ import { defaultRetention, type DeliveryStore } from '../../delivery/index.ts'
 import {
   emptyLedger,
   isRejectionCode,
+  ledgerSince,
   type DeliveryLedger,
   type Destination,
   type JsonObject,
@@ -115,12 +116,8 @@ export class WebhookOutlet implements Outlet {
 
   /** The books of this run: what the store held for the destination already is delivered by it too. */
   async ledger(): Promise<OutletLedger> {
-    const { pending, ...begin } = this.#begin
     const end = await this.#pipeline.ledger({ destinationId: this.#destinationId })
-    const run: Record<keyof DeliveryLedger, number> = { ...end }
-    for (const line of Object.keys(begin) as (keyof typeof begin)[]) run[line] -= begin[line]
-    run.deliveries += pending
-    return run
+    return ledgerSince(this.#begin, end)
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,48 @@
+import type { Metrics } from '../admin-api/index.ts'
+import { endpointName, type EndpointChange } from '../model/index.ts'
+import type { Runtime } from '../runtime/index.ts'
+import type { PendingCount } from './pending-count.ts'
+
+/** Who is told what a service does, beside the observer it was given. */
+export interface ServiceObservers {
+  /** Counts it. */
+  readonly metrics: Metrics
+  /** Knows how much waits. */
+  readonly pending: PendingCount
+}
+
+/** A runtime whose observer keeps metrics and the log of a service up to date. */
+export function observedRuntime(given: Runtime, observers: ServiceObservers): Runtime {
+  const { observer } = given
+  const { metrics, pending } = observers
+  return {
+    ...given,
+    observer: {
+      request: (record) => {
+        metrics.request(record)
+        observer.request(record)
+      },
+      settled: (delivery) => {
+        pending.ended()
+        metrics.settled(delivery)
+        observer.settled(delivery)
+      },
+      endpoint: (change) => {
+        logEndpoint(change, { metrics, log: given.log })
+        metrics.endpoint(change)
+        observer.endpoint(change)
+      },
+    },
+  }
+}
+
+/** An endpoint that stays down is told once, not with every probe. */
+function logEndpoint(
+  { destinationId, url, state, error }: EndpointChange,
+  { metrics, log }: Pick<ServiceObservers, 'metrics'> & Pick<Runtime, 'log'>,
+): void {
+  const { breaker: before } = metrics.breakers.endpoint(destinationId, url)
+  const endpoint = { destinationId, url: endpointName(url) }
+  if (state === 'open' && before !== 'open') log.warn('an endpoint is down', { ...endpoint, error })
+  if (state === 'closed' && before !== 'closed') log.info('an endpoint is well again', endpoint)
+}
