@@ -186,7 +186,7 @@ const noKey = 'No property can be made of the name: it has neither letters nor d
 async function withScratchStore<Result>(
   work: (scratch: AudienceStore) => Promise<Result>,
 ): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), 'evroute-'))
+  const folder = await mkdtemp(join(tmpdir(), 'evroute-preview-'))
   try {
     const store = await openStore(`sqlite:${join(folder, 'preview.db')}`)
     try {
