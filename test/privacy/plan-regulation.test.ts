@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import {
+  planRegulation,
+  regulationLimits,
+  type RegulationPlan,
+  type RegulationPlanOptions,
+} from '../../src/privacy/index.ts'
+import { crm, now, nowMs } from './support.ts'
+
+function plan(changes: Partial<RegulationPlanOptions> = {}): RegulationPlan {
+  return planRegulation({
+    type: 'SUPPRESS_WITH_DELETE',
+    userIds: ['u_1'],
+    sourceIds: null,
+    sources: [{ id: 'website' }, { id: 'app' }],
+    destinations: [crm],
+    nowMs,
+    newId: () => 'an id',
+    ...changes,
+  })
+}
+
+function planned(changes: Partial<RegulationPlanOptions> = {}) {
+  const outcome = plan(changes)
+  if (outcome.kind !== 'planned') throw new Error(`It is refused: ${outcome.kind}`)
+  return outcome
+}
+
+describe('planRegulation', () => {
+  test('names each user once, in order', () => {
+    const { regulation } = planned({ userIds: ['u_2', 'u_1', 'u_2'], sourceIds: ['app', 'app'] })
+    expect(regulation).toEqual({
+      id: expect.stringMatching(/^reg_[0-9A-Za-z]{27}$/) as string,
+      type: 'SUPPRESS_WITH_DELETE',
+      userIds: ['u_2', 'u_1'],
+      sourceIds: ['app'],
+    })
+  })
+
+  test('makes ids that are never the same', () => {
+    let count = 0
+    const newId = (): string => `id-${++count}`
+    const ids = Array.from({ length: 100 }, () => planned({ newId }).regulation.id)
+    expect(new Set(ids).size).toBe(100)
+    for (const id of ids) expect(id).toMatch(/^reg_[0-9A-Za-z]{27}$/)
+  })
+
+  test('tells each enabled destination of each user once for each source', () => {
+    const destinations = [
+      crm,
+      { ...crm, id: 'mail', sourceIds: ['website', 'app'] },
+      { ...crm, id: 'off', enabled: false, sourceIds: ['website', 'unconnected'] },
+    ]
+    const sources = [{ id: 'website' }, { id: 'app' }, { id: 'unconnected' }]
+    const { regulation, notifications } = planned({
+      userIds: ['u_1', 'u "2"'],
+      sources,
+      destinations,
+    })
+    const body = (userId: string) => JSON.stringify({ type: 'delete', userId, timestamp: now })
+    const event = (
+      count: number,
+      [sourceId, userId]: readonly string[],
+      to: readonly string[],
+    ) => ({
+      sourceId,
+      messageId: `${regulation.id}/${count}`,
+      type: 'delete',
+      userId,
+      deliveries: to.map((destinationId) => ({ destinationId, body: body(userId ?? '') })),
+    })
+    expect(notifications).toEqual([
+      event(1, ['website', 'u_1'], ['crm', 'mail']),
+      event(2, ['app', 'u_1'], ['mail']),
+      event(3, ['website', 'u "2"'], ['crm', 'mail']),
+      event(4, ['app', 'u "2"'], ['mail']),
+    ])
+  })
+
+  test('tells those of the named sources only', () => {
+    const both = [{ ...crm, sourceIds: ['website', 'app'] }]
+    const { notifications } = planned({ sourceIds: ['app'], destinations: both })
+    expect(notifications.map(({ sourceId }) => sourceId)).toEqual(['app'])
+  })
+
+  test.each([
+    ['SUPPRESS_WITH_DELETE', 1],
+    ['SUPPRESS_WITH_DELETE_INTERNAL', 0],
+    ['SUPPRESS_ONLY', 0],
+    ['DELETE_ONLY', 1],
+    ['DELETE_INTERNAL', 0],
+    ['DELETE_ARCHIVE_ONLY', 0],
+    ['UNSUPPRESS', 0],
+  ] as const)('of the type %s has %i notifications', (type, count) => {
+    expect(planned({ type }).notifications).toHaveLength(count)
+  })
+
+  const { usersMax, userIdLengthMax } = regulationLimits
+  const users = (count: number) => Array.from({ length: count }, (_, n) => `u_${n}`)
+
+  test('takes as many users as it may, repetitions aside, and ids as long', () => {
+    const { notifications } = planned({ userIds: [...users(usersMax), 'u_1'] })
+    expect(notifications).toHaveLength(usersMax)
+    expect(planned({ userIds: ['x'.repeat(userIdLengthMax)] }).notifications).toHaveLength(1)
+  })
+
+  test.each([
+    ['no users', { userIds: [] }, { kind: 'no_users' }],
+    [
+      'more users',
+      { userIds: users(usersMax + 1) },
+      { kind: 'too_many_users', users: usersMax + 1, usersMax },
+    ],
+    [
+      'an empty id',
+      { userIds: ['u_1', 'u_1', ''] },
+      { kind: 'invalid_user_id', index: 2, lengthMax: userIdLengthMax },
+    ],
+    [
+      'a longer id',
+      { userIds: ['x'.repeat(userIdLengthMax + 1)] },
+      { kind: 'invalid_user_id', index: 0, lengthMax: userIdLengthMax },
+    ],
+    ['no sources', { sourceIds: [] }, { kind: 'no_sources' }],
+    [
+      'an unknown source',
+      { sourceIds: ['app', 'shop'] },
+      { kind: 'unknown_source', sourceId: 'shop', knownIds: ['website', 'app'] },
+    ],
+  ])('refuses %s', (_, changes, refusal) => {
+    expect(plan(changes)).toEqual(refusal)
+  })
+})

@@ -1,0 +1,365 @@
+import { onTestFinished, describe, expect, test } from 'vitest'
+import { StoreUnusableError } from '../../src/delivery/index.ts'
+import {
+  Regulations,
+  type EraseArchivesRequest,
+  type RegulationRequest,
+  type RegulationsOptions,
+} from '../../src/privacy/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { gate } from '../support/gate.ts'
+import { recordingRuntime } from '../support/recording-runtime.ts'
+import { KeptRegulations, notBegun } from './kept-regulations.ts'
+import { crm, nowMs } from './support.ts'
+
+const userId = 'jane@example.com'
+const request: RegulationRequest = { type: 'DELETE_ONLY', userIds: [userId], sourceIds: null }
+const nothingArchived = { events: 0, files: 0, problems: [] }
+
+/** Regulations over a store of the test, and all that they asked for. */
+function makeRegulations(
+  given: Partial<Pick<RegulationsOptions, 'eraseArchives'>> & { store?: KeptRegulations } = {},
+) {
+  const { store = new KeptRegulations() } = given
+  const clock = new ManualClock(nowMs)
+  const recording = recordingRuntime(clock)
+  const archiveRequests: EraseArchivesRequest[] = []
+  let wakes = 0
+  const regulations = new Regulations({
+    store,
+    configuration: () => ({ sources: [{ id: 'website' }], destinations: [crm] }),
+    eraseArchives: (asked) => {
+      archiveRequests.push(asked)
+      return given.eraseArchives?.(asked) ?? Promise.resolve(nothingArchived)
+    },
+    wake: () => wakes++,
+    runtime: recording.runtime,
+  })
+  onTestFinished(() => regulations.close())
+  return {
+    regulations,
+    store,
+    clock,
+    archiveRequests,
+    wakes: () => wakes,
+    ...recording,
+    /** Creates one; gives its id. */
+    create: async (changes: Partial<RegulationRequest> = {}): Promise<string> => {
+      const outcome = await regulations.create({ ...request, ...changes })
+      if (outcome.kind !== 'created') throw new Error(`It is refused: ${outcome.kind}`)
+      return outcome.regulation.id
+    },
+  }
+}
+
+const outage = new StoreUnusableError({ message: 'No room', isTemporary: true })
+
+describe('A regulation', () => {
+  test('is stored with its notifications, carried out and finished', async () => {
+    const archived = { events: 3, files: 2, problems: [] }
+    const { regulations, store, create, wakes, clock, archiveRequests, infos, warnings } =
+      makeRegulations({ eraseArchives: () => Promise.resolve(archived) })
+    store.answers.push('more', 'more', 'nothing')
+    const id = await create()
+    await regulations.idle()
+    expect(store.created).toMatchObject([
+      { regulation: { id, userIds: [userId] }, notifications: [{ messageId: `${id}/1` }], nowMs },
+    ])
+    expect(wakes()).toBe(1)
+    expect(store.steps).toEqual([
+      ...Array.from({ length: 3 }, () => `erase ${id}`),
+      `note ${id}`,
+      `finish ${id}`,
+    ])
+    expect(store.erased[0]).toEqual({ id, nowMs, rowsMax: 1_000 })
+    expect(archiveRequests).toMatchObject([
+      { sourceIds: null, userIds: [userId], untilMs: nowMs, signal: { aborted: false } },
+    ])
+    expect(await regulations.find({ id })).toMatchObject({ archive: archived, finishedAtMs: nowMs })
+    expect(await regulations.list({ limit: 10 })).toMatchObject([{ id }])
+    expect(infos).toEqual([
+      {
+        message: 'a regulation was created',
+        regulation: id,
+        type: 'DELETE_ONLY',
+        users: 1,
+        sources: 'all',
+        notifications: 1,
+      },
+      {
+        message: 'a regulation is finished',
+        regulation: id,
+        type: 'DELETE_ONLY',
+        status: 'FINISHED',
+        pending: 0,
+        settled: 0,
+        members: 0,
+        archived: 3,
+      },
+    ])
+    expect(JSON.stringify([infos, warnings])).not.toContain(userId)
+    expect(clock.nextDueMs()).toBeUndefined()
+  })
+
+  test('that cannot be met is not stored', async () => {
+    const { regulations, store, wakes, infos } = makeRegulations()
+    expect(await regulations.create({ ...request, sourceIds: ['shop'] })).toMatchObject({
+      kind: 'unknown_source',
+    })
+    await regulations.idle()
+    expect([store.created, store.steps, infos, wakes()]).toEqual([[], [], [], 0])
+  })
+
+  test('that the store refuses is not carried out', async () => {
+    const { regulations, store, create } = makeRegulations()
+    store.failures.create = [outage]
+    await expect(create()).rejects.toBe(outage)
+    await regulations.idle()
+    expect(store.steps).toEqual([])
+  })
+
+  test.each([
+    ['SUPPRESS_ONLY', 0, 0],
+    ['UNSUPPRESS', 0, 0],
+    ['DELETE_ARCHIVE_ONLY', 1, 0],
+    ['SUPPRESS_WITH_DELETE_INTERNAL', 1, 0],
+    ['SUPPRESS_WITH_DELETE', 1, 1],
+  ] as const)('of type %s asks archives %i times, deliveries %i', async (type, asked, woken) => {
+    const { regulations, create, archiveRequests, wakes, infos } = makeRegulations()
+    await create({ type, sourceIds: ['website'] })
+    await regulations.idle()
+    expect([archiveRequests.length, wakes()]).toEqual([asked, woken])
+    expect(infos).toMatchObject([{ sources: 1 }, { status: 'FINISHED' }])
+  })
+
+  test('lets everybody else have their turn between its steps', async () => {
+    const { regulations, store, create } = makeRegulations()
+    store.answers.push('more', 'more', 'more')
+    let turns = 0
+    const count = (): void => {
+      turns++
+      if (store.erased.length < 4) setImmediate(count)
+    }
+    setImmediate(count)
+    await create()
+    await regulations.idle()
+    expect(turns).toBeGreaterThanOrEqual(4)
+  })
+
+  test('is looked at again every second while it waits, its archives once', async () => {
+    const { regulations, store, create, clock, archiveRequests } = makeRegulations()
+    store.answers.push('waiting', 'waiting', 'more', 'waiting')
+    const id = await create()
+    await regulations.idle()
+    const looks = () => store.erased.length
+    await clock.advance(999)
+    expect(looks()).toBe(1)
+    await clock.advance(1)
+    expect(looks()).toBe(2)
+    await clock.advance(1_000)
+    expect(looks()).toBe(4)
+    expect(store.get(id).finishedAtMs).toBeNull()
+    await clock.advance(1_000)
+    expect(store.steps.at(-1)).toBe(`finish ${id}`)
+    expect(archiveRequests).toHaveLength(1)
+    expect(clock.nextDueMs()).toBeUndefined()
+  })
+
+  test('waits for its notifications, whatever else is done', async () => {
+    const { regulations, store, create, clock } = makeRegulations()
+    const id = await create()
+    const [stream] = store.get(id).streams
+    store.change(id, { streams: [{ ...stream!, pending: 1, delivered: 0 }] })
+    await regulations.idle()
+    expect(store.get(id).finishedAtMs).toBeNull()
+    store.change(id, { streams: [{ ...stream!, failed: 1, delivered: 0 }] })
+    await clock.advance(1_000)
+    expect(store.get(id).finishedAtMs).toBe(nowMs + 1_000)
+  })
+
+  test('that waits holds up no other', async () => {
+    const { regulations, store, create } = makeRegulations()
+    store.answers.push('waiting')
+    const first = await create()
+    store.waiting.add(first)
+    const second = await create()
+    await regulations.idle()
+    expect(store.get(first).finishedAtMs).toBeNull()
+    expect(store.get(second).finishedAtMs).toBe(nowMs)
+  })
+
+  test('is looked at without delay for who waits until all is idle', async () => {
+    const { regulations, store, create } = makeRegulations()
+    store.answers.push('waiting')
+    const id = await create()
+    store.waiting.add(id)
+    await regulations.idle()
+    expect(store.get(id).finishedAtMs).toBeNull()
+    store.waiting.clear()
+    await regulations.idle()
+    expect(store.get(id).finishedAtMs).toBe(nowMs)
+  })
+
+  test('tells that archives were not erased whole', async () => {
+    const problems = ['/archive/a.gz: it is damaged', '/archive/b.gz: it is a folder']
+    const { regulations, create, warnings, infos } = makeRegulations({
+      eraseArchives: () => Promise.resolve({ ...nothingArchived, problems }),
+    })
+    const id = await create()
+    await regulations.idle()
+    expect(warnings).toEqual([
+      {
+        message: 'archives could not be erased whole',
+        regulation: id,
+        problems: 2,
+        first: problems[0],
+      },
+    ])
+    expect(infos.at(-1)).toMatchObject({ status: 'PARTIAL_SUCCESS' })
+  })
+
+  test.each([{ finishedAtMs: 5 }, undefined])('is let be once it is %j', async (changes) => {
+    const { regulations, store, create } = makeRegulations()
+    store.answers.push('waiting')
+    const id = await create()
+    await regulations.idle()
+    const steps = store.steps.filter((step) => step.startsWith('finish'))
+    if (changes === undefined) store.find = () => Promise.resolve(undefined)
+    else store.change(id, changes)
+    await regulations.idle()
+    expect(store.steps.filter((step) => step.startsWith('finish'))).toEqual(steps)
+  })
+})
+
+describe('Regulations that were not finished', () => {
+  test('are gone on with at the start, the oldest first, but for what is done', async () => {
+    const store = new KeptRegulations()
+    const ids = Array.from({ length: 45 }, (_, n) => `reg_${n}`)
+    for (const id of ids) store.put({ ...notBegun, id })
+    store.change('reg_3', { finishedAtMs: 3 })
+    store.change('reg_4', { archive: nothingArchived })
+    const { regulations, archiveRequests } = makeRegulations({ store })
+    await regulations.start()
+    await regulations.idle()
+    const left = ids.filter((id) => id !== 'reg_3')
+    const finished = store.steps.filter((step) => step.startsWith('finish'))
+    expect(finished).toEqual(left.map((id) => `finish ${id}`))
+    expect(archiveRequests).toHaveLength(43)
+  })
+
+  test('are not begun twice', async () => {
+    const { regulations, store, create } = makeRegulations()
+    store.answers.push('waiting')
+    await create()
+    await regulations.idle()
+    await create()
+    await regulations.start()
+    await regulations.idle()
+    expect(store.steps.filter((step) => step.startsWith('finish'))).toHaveLength(2)
+  })
+
+  test('are gone on with where another run was ended amid archives', async () => {
+    const store = new KeptRegulations()
+    const ended = makeRegulations({
+      store,
+      eraseArchives: ({ signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error))
+        }),
+    })
+    const id = await ended.create()
+    await ended.clock.advance(0)
+    expect(ended.archiveRequests).toHaveLength(1)
+    await ended.regulations.close()
+    expect([store.get(id).archive, ended.warnings]).toEqual([null, []])
+    const { regulations } = makeRegulations({ store })
+    await regulations.start()
+    await regulations.idle()
+    expect(store.get(id)).toMatchObject({ archive: nothingArchived, finishedAtMs: nowMs })
+  })
+})
+
+describe('A store that cannot be used', () => {
+  test.each(['erase', 'noteArchive', 'finish'] as const)(
+    'for now is asked again with the next look: %s',
+    async (method) => {
+      const { regulations, store, create, clock, warnings, archiveRequests } = makeRegulations()
+      store.failures[method] = [outage, outage]
+      const ids = [await create(), await create()]
+      let isIdle = false
+      const idle = regulations.idle().then(() => (isIdle = true))
+      await clock.advance(500)
+      expect(isIdle).toBe(false)
+      await clock.advance(1_500)
+      await idle
+      for (const id of ids) expect(store.get(id).finishedAtMs).not.toBeNull()
+      expect(warnings).toEqual([{ message: 'regulations wait for the store', error: 'No room' }])
+      expect(archiveRequests).toHaveLength(2)
+      expect(clock.nextDueMs()).toBeUndefined()
+    },
+  )
+
+  test('for good costs that regulation, until the next start, and no other', async () => {
+    const { regulations, store, create, warnings, clock } = makeRegulations()
+    store.failures.erase = [new Error('It is damaged')]
+    const broken = await create()
+    const other = await create()
+    await regulations.idle()
+    await clock.advance(5_000)
+    expect([store.get(broken).finishedAtMs, store.get(other).finishedAtMs]).toEqual([null, nowMs])
+    expect(warnings).toEqual([
+      {
+        message: 'a regulation waits for the next start',
+        regulation: broken,
+        error: 'It is damaged',
+      },
+    ])
+    await regulations.start()
+    await regulations.idle()
+    expect(store.get(broken).finishedAtMs).not.toBeNull()
+  })
+
+  test('is told by the start', async () => {
+    const { regulations, store } = makeRegulations()
+    store.list = () => Promise.reject(outage)
+    await expect(regulations.start()).rejects.toBe(outage)
+  })
+})
+
+describe('Closing regulations', () => {
+  test('waits for the step under way, and begins no other', async () => {
+    const { opened, open } = gate()
+    const { regulations, store, create, clock } = makeRegulations()
+    const erase = store.erase.bind(store)
+    store.erase = async (asked) => {
+      await opened
+      return erase(asked)
+    }
+    store.answers.push('more')
+    await create()
+    await create()
+    const idle = regulations.idle()
+    let isClosed = false
+    const closed = regulations.close().then(() => (isClosed = true))
+    await clock.advance(10_000)
+    expect(isClosed).toBe(false)
+    open()
+    await closed
+    await idle
+    await regulations.idle()
+    await regulations.close()
+    expect(store.steps).toHaveLength(1)
+    expect(store.steps[0]).toMatch(/^erase/)
+    expect(clock.nextDueMs()).toBeUndefined()
+  })
+
+  test('leaves no timer where something waits', async () => {
+    const { regulations, store, create, clock } = makeRegulations()
+    store.answers.push('waiting', 'waiting')
+    await create()
+    await regulations.idle()
+    expect(clock.nextDueMs()).toBe(nowMs + 1_000)
+    await regulations.close()
+    expect(clock.nextDueMs()).toBeUndefined()
+  })
+})

@@ -1,0 +1,19 @@
+import type { Destination } from '../../src/model/index.ts'
+
+/** 2026-01-02T03:04:05.678Z, where the clocks of these tests stand. */
+export const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+
+/** The same moment as a timestamp. */
+export const now = '2026-01-02T03:04:05.678Z'
+
+/** A destination of the source `website`. */
+export const crm: Destination = {
+  id: 'crm',
+  sourceIds: ['website'],
+  enabled: true,
+  endpoints: [{ url: 'https://crm.example.com/', headers: {} }],
+  sharedSecret: undefined,
+  aliasKeys: 'spec',
+  acceptsHistorical: true,
+  concurrency: 10,
+}
