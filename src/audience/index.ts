@@ -1,4 +1,10 @@
 /** Audiences and computed traits: lists of members become identify calls about who changed. */
+export * from './audience-records.ts'
 export * from './audience.ts'
+export type { MemberColumns } from './member-fields.ts'
+export { newComputationId } from './membership-call.ts'
+export { previewAudience, type PreviewOptions } from './preview-audience.ts'
+export { checkKey, propertyName } from './property-name.ts'
+export { removeAudience, type RemovalOptions, type RemovalOutcome } from './remove-audience.ts'
 export * from './store-port.ts'
 export * from './sync-audience.ts'

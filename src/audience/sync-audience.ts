@@ -1,80 +1,21 @@
-import type { Row } from '../importer/index.ts'
-import type { Destination } from '../model/index.ts'
-import type { Runtime } from '../runtime/index.ts'
-import type { Audience, MembershipChange, NewAudience } from './audience.ts'
-import type { AudienceStore } from './store-port.ts'
+import type { TableRow } from '../importer/index.ts'
+import type { Audience, NewAudience } from './audience.ts'
+import { audienceNow, BegunSync, type SyncMeans } from './begun-sync.ts'
+import { MemberFields, type MemberColumns } from './member-fields.ts'
+import { MemberList, type MemberListOptions } from './member-list.ts'
+import type { SyncCounts } from './sync-listener.ts'
+import { SyncTally } from './sync-tally.ts'
 
-/** Which fields, or columns, of a row say what. */
-export interface MemberColumns {
-  /** Those with userIds; `userId`, `user_id` or `id` where none is named. */
-  readonly userIds: readonly string[]
-  /** The one with the value of a computed trait; `value` where none is named. */
-  readonly value: string | undefined
-}
-
-/** What a sync has done so far. */
-export interface SyncCounts {
-  /** Rows that were read. */
-  readonly read: number
-  /** Of those, rows that name no member, or contradict one before. */
-  readonly rejected: number
-  /** Identifiers that entered. */
-  readonly entered: number
-  /** Identifiers whose value changed. */
-  readonly changed: number
-  /** Identifiers that left. */
-  readonly left: number
-  /** Identifiers that stayed as they were. */
-  readonly unchanged: number
-  /** Identifiers of suppressed users, for which nothing is kept or sent. */
-  readonly suppressed: number
-}
-
-/** A row that cannot be used. */
-export interface RejectedRow {
-  /** Its line in the list. */
-  readonly line: number
-  /** A stable name of what is wrong. */
-  readonly code: string
-  /** What is wrong, as a sentence without its final period. */
-  readonly message: string
-}
-
-/** Is told what a sync does. */
-export interface SyncListener {
-  /** A row cannot be used. */
-  rejected(row: RejectedRow): void
-  /** What changed for some members; each is known once it is stored. */
-  changed(changes: readonly MembershipChange[]): void
-  /** What was done so far. */
-  progress(counts: SyncCounts): void
-}
+export type { RejectedRow, SyncCounts, SyncListener } from './sync-listener.ts'
 
 /** What an audience is synced with. */
-export interface SyncOptions {
-  /** Where audiences are kept. */
-  readonly store: AudienceStore
+export interface SyncOptions extends SyncMeans {
   /** The audience. */
   readonly audience: NewAudience
-  /** Where its calls may go. */
-  readonly destinations: readonly Destination[]
   /** The list: the rows of a file. */
-  readonly rows: AsyncIterable<readonly Row[]>
+  readonly rows: AsyncIterable<readonly TableRow[]>
   /** What its rows are made of. */
   readonly columns: MemberColumns
-  /** Is told what happens. */
-  readonly listener: SyncListener
-  /**
-   * Called before every part: resolves with true once more deliveries may wait, with false when the
-   * sync is to end.
-   */
-  readonly hasRoom: () => Promise<boolean>
-  /** For how long messageIds are remembered. */
-  readonly dedupeWindowMs: number
-  /** Clock, ids and log. */
-  readonly runtime: Runtime
-  /** Ends the sync early: what was stored stays, and the next one goes on from there. */
-  readonly signal: AbortSignal
 }
 
 /**
@@ -98,8 +39,77 @@ export type SyncOutcome =
  * Makes the members of an audience those of a list, and sends an identify call for each identifier for
  * which something changes; in constant memory, however long the list is.
  *
+ * Before anything is written, the beginning of the list is read: a CSV without the columns that are
+ * asked for changes nothing. Of JSON only the end of the list tells, and nobody leaves then.
+ *
+ * @throws SettingError where the list does not have the columns that are asked for
  * @throws whatever makes the list unreadable or the store unusable; what was stored stays
  */
-export function syncAudience(options: SyncOptions): Promise<SyncOutcome> {
-  return Promise.reject(new Error(`not built ${options.audience.key}`))
+export async function syncAudience(options: SyncOptions): Promise<SyncOutcome> {
+  const { store, audience, runtime } = options
+  const fields = new MemberFields(options.columns, audience.computationClass)
+  const tally = new SyncTally()
+  const list = new MemberList({ ...options, fields, listener: rowListener(options, tally) })
+  try {
+    await list.open()
+    const begun = await store.begin({ audience, nowMs: runtime.clock.nowMs() })
+    if (begun.kind === 'taken') return begun
+    const sync = new BegunSync(options, begun)
+    const kind = await syncList({ ...options, fields, tally, list, sync })
+    return { kind, audience: await audienceNow(store, begun.audience), counts: tally.counts() }
+  } finally {
+    await list.close()
+  }
+}
+
+function rowListener({ listener }: SyncOptions, tally: SyncTally): MemberListOptions['listener'] {
+  return {
+    read: () => tally.add('read'),
+    rejected: (row) => {
+      tally.add('rejected')
+      listener.rejected(row)
+    },
+  }
+}
+
+/** A sync under way. */
+interface Syncing extends SyncOptions {
+  readonly fields: MemberFields
+  readonly tally: SyncTally
+  readonly list: MemberList
+  readonly sync: BegunSync
+}
+
+async function syncList(
+  syncing: Syncing,
+): Promise<'synced' | 'incomplete' | 'ended' | 'superseded'> {
+  const taken = await takeAll(syncing)
+  if (taken !== 'complete') return taken
+  syncing.fields.readEnd()
+  const { sync, tally, listener } = syncing
+  if (tally.counts().rejected > 0) return 'incomplete'
+  const released = await sync.releaseAll((left) => {
+    tally.add('left', left)
+    listener.progress(tally.counts())
+  })
+  return released === 'complete' ? 'synced' : released
+}
+
+async function takeAll({
+  list,
+  sync,
+  tally,
+  listener,
+  signal,
+}: Syncing): Promise<'complete' | 'ended' | 'superseded'> {
+  for (;;) {
+    const part = await list.nextPart()
+    if (signal.aborted) return 'ended'
+    if (part.length === 0) return 'complete'
+    const result = await sync.take(part.map(({ member }) => member))
+    if (result.kind !== 'taken') return result.kind
+    tally.addOutcomes(result.outcomes)
+    list.rejectContradicted(part.filter((_, index) => result.outcomes[index] === 'contradicted'))
+    listener.progress(tally.counts())
+  }
 }

@@ -1,0 +1,182 @@
+import {
+  checkRecognised,
+  ListColumns,
+  readIdentifiers,
+  UserIdFields,
+  userIdColumns,
+} from '../importer/index.ts'
+import {
+  isNestedDeeper,
+  limits,
+  shortText,
+  type JsonObject,
+  type JsonValue,
+  type Rejection,
+} from '../model/index.ts'
+import type { ComputationClass, Member, MemberIdentity } from './audience.ts'
+import { cellValue } from './cell-value.ts'
+
+/** Which fields, or columns, of a row say what. */
+export interface MemberColumns {
+  /** Those with userIds; `userId`, `user_id` or `id` where none is named. */
+  readonly userIds: readonly string[]
+  /** The one with the value of a computed trait; `value` where none is named. */
+  readonly value: string | undefined
+}
+
+/** Who a row says is a member: nobody where a computed trait has no value for them. */
+export type MemberReading =
+  | { readonly kind: 'members'; readonly members: readonly Member[] }
+  | ({ readonly kind: 'rejected' } & Rejection)
+
+const anonymousIdColumns = ['anonymousId', 'anonymous_id'] as const
+const emailColumn = 'email'
+const valueColumnDefault = 'value'
+
+/** Members that one row makes at the most. */
+const membersOfRowMax = 100
+
+/** UTF-8 bytes of the value of a computed trait at the most, as JSON. */
+const valueBytesMax = 8 * 1024
+
+/**
+ * Reads members from the rows of a list. A field may be a list of identifiers; the row then makes a
+ * member of each userId with each anonymousId and each email. Fields of which nothing is known here
+ * make no difference.
+ */
+export class MemberFields {
+  readonly #named: readonly string[]
+  readonly #userIds: UserIdFields
+  readonly #value: { readonly name: string; readonly column: ListColumns } | undefined
+
+  constructor(columns: MemberColumns, computationClass: ComputationClass) {
+    this.#named = columns.userIds
+    this.#userIds = new UserIdFields(columns.userIds)
+    if (computationClass === 'trait') {
+      const name = columns.value ?? valueColumnDefault
+      this.#value = { name, column: new ListColumns('valueColumn', [name]) }
+    }
+  }
+
+  /**
+   * Takes the header of a CSV: all values of rows are texts from now on.
+   *
+   * @throws SettingError where a column that is named is not in it, or none that has ids is
+   */
+  readHeader(columns: readonly string[]): void {
+    if (this.#named.length === 0) {
+      checkRecognised('idColumn', [...userIdColumns, ...anonymousIdColumns], columns)
+    }
+    this.#userIds.readHeader(columns)
+    this.#value?.column.readHeader(columns)
+  }
+
+  /** Reads a row. */
+  read(row: JsonObject): MemberReading {
+    const identities = this.#identitiesOf(row)
+    if (identities.kind === 'rejected') return identities
+    const reading = this.#valueOf(row)
+    if (reading.kind === 'rejected') return reading
+    const { value } = reading
+    if (value === undefined) return { kind: 'members', members: [] }
+    const members = identities.identities.map((identity) => ({ identity, value }))
+    return { kind: 'members', members }
+  }
+
+  /**
+   * Takes the end of the list.
+   *
+   * @throws SettingError where there were rows, and a column that is named was in none of them
+   */
+  readEnd(): void {
+    this.#userIds.readEnd()
+    this.#value?.column.readEnd()
+  }
+
+  #identitiesOf(row: JsonObject): IdentitiesReading {
+    const { isCsv: isCell } = this.#userIds
+    const anonymousIdColumn = anonymousIdColumns.find((name) => Object.hasOwn(row, name))
+    const readings = [
+      this.#userIds.read(row),
+      readField(row, anonymousIdColumn, isCell),
+      readField(row, emailColumn, isCell),
+    ]
+    const lists: (readonly string[])[] = []
+    for (const reading of readings) {
+      if (reading.kind === 'rejected') return reading
+      lists.push(reading.identifiers)
+    }
+    const [userIds = [], anonymousIds = [], emails = []] = lists
+    if (userIds.length === 0 && anonymousIds.length === 0) {
+      return rejected('no_user_anon_id', 'The row has neither a userId nor an anonymousId')
+    }
+    const count = lists.reduce((product, { length }) => product * Math.max(length, 1), 1)
+    if (count > membersOfRowMax) {
+      const message = `The row makes ${count} members of its identifiers, and may make ${membersOfRowMax}`
+      return rejected('event_too_large', message)
+    }
+    return { kind: 'identities', identities: combined(userIds, anonymousIds, emails) }
+  }
+
+  #valueOf(row: JsonObject): ValueReading {
+    if (this.#value === undefined) return { kind: 'value', value: 'true' }
+    const { name, column } = this.#value
+    column.readRow(row)
+    const given = Object.hasOwn(row, name) ? row[name] : undefined
+    const isText = this.#userIds.isCsv && typeof given === 'string'
+    const value = isText ? cellValue(given) : given
+    if (value === undefined || value === null) return { kind: 'value', value: undefined }
+    return valueReading(value, shortText(name))
+  }
+}
+
+type IdentitiesReading =
+  | { readonly kind: 'identities'; readonly identities: readonly MemberIdentity[] }
+  | ({ readonly kind: 'rejected' } & Rejection)
+
+type ValueReading =
+  | { readonly kind: 'value'; readonly value: string | undefined }
+  | ({ readonly kind: 'rejected' } & Rejection)
+
+function readField(
+  row: JsonObject,
+  name: string | undefined,
+  isCell: boolean,
+): ReturnType<typeof readIdentifiers> {
+  if (name === undefined || !Object.hasOwn(row, name))
+    return { kind: 'identifiers', identifiers: [] }
+  return readIdentifiers(row[name], { name, isCell })
+}
+
+function combined(
+  userIds: readonly string[],
+  anonymousIds: readonly string[],
+  emails: readonly string[],
+): readonly MemberIdentity[] {
+  return orNone(userIds).flatMap((userId) =>
+    orNone(anonymousIds).flatMap((anonymousId) =>
+      orNone(emails).map((email) => ({ userId, anonymousId, email })),
+    ),
+  )
+}
+
+function orNone(identifiers: readonly string[]): readonly (string | null)[] {
+  return identifiers.length === 0 ? [null] : identifiers
+}
+
+function valueReading(value: JsonValue, name: string): ValueReading {
+  if (isNestedDeeper(value, limits.callNestingMax)) {
+    const message = `${name} must not be nested more than ${limits.callNestingMax} levels deep`
+    return rejected('wrong_type', message)
+  }
+  const text = JSON.stringify(value)
+  if (Buffer.byteLength(text) <= valueBytesMax) return { kind: 'value', value: text }
+  return rejected('event_too_large', `${name} may have ${valueBytesMax} bytes at most`)
+}
+
+function rejected(
+  code: Rejection['code'],
+  message: string,
+): { readonly kind: 'rejected' } & Rejection {
+  return { kind: 'rejected', code, message }
+}

@@ -1,0 +1,18 @@
+import type { Member } from './audience.ts'
+import type { AudienceReader } from './store-port.ts'
+
+/** Members that are read at once. */
+const pageMembersMax = 1_000
+
+/** Every member of an audience, page by page. */
+export async function* memberPages(
+  store: AudienceReader,
+  key: string,
+): AsyncGenerator<readonly Member[]> {
+  let page: readonly Member[] = []
+  do {
+    const after = page.at(-1)?.identity ?? null
+    page = await store.members({ key, limit: pageMembersMax, after })
+    if (page.length > 0) yield page
+  } while (page.length === pageMembersMax)
+}

@@ -1,0 +1,93 @@
+import type { NewEvent } from '../delivery/index.ts'
+import { planEvent } from '../intake/index.ts'
+import {
+  formatTimestamp,
+  webhooksDestinationName,
+  type AnalyticsEvent,
+  type Destination,
+  type JsonObject,
+  type JsonValue,
+} from '../model/index.ts'
+import type { Runtime } from '../runtime/index.ts'
+import type { ComputationClass, MembershipChange, NewAudience } from './audience.ts'
+
+/** What a call is made of, beside the change. */
+export interface MembershipCallOptions {
+  /** The audience. */
+  readonly audience: NewAudience
+  /** Where its calls may go. */
+  readonly destinations: readonly Destination[]
+  /** When the change happens, in milliseconds since 1970. */
+  readonly nowMs: number
+  /** Makes the messageId. */
+  readonly newId: () => string
+}
+
+/**
+ * Makes the identify call that tells of a change, with the deliveries that routing makes of it.
+ *
+ * Its traits have the audience's key, which is true for who enters and false for who leaves; of a
+ * computed trait the value, and null for who leaves; and the email where one is known. `context.personas`
+ * says what was computed, and `integrations` that it is for webhooks only.
+ */
+export function membershipEvent(
+  change: MembershipChange,
+  { audience, destinations, nowMs, newId }: MembershipCallOptions,
+): NewEvent {
+  const { identity } = change
+  const event: AnalyticsEvent = {
+    messageId: newId(),
+    type: 'identify',
+    sourceId: audience.sourceId,
+    receivedAtMs: nowMs,
+    timestamp: formatTimestamp(nowMs),
+    historical: false,
+    ...(identity.userId === null ? {} : { userId: identity.userId }),
+    ...(identity.anonymousId === null ? {} : { anonymousId: identity.anonymousId }),
+    traits: traitsOf(change, audience),
+    context: { personas: personasOf(audience) },
+    integrations: { All: false, [webhooksDestinationName]: true },
+  }
+  const { sourceId, messageId, type } = event
+  const { deliveries } = planEvent(event, destinations)
+  return { sourceId, messageId, type, userId: identity.userId, deliveries }
+}
+
+function traitsOf(change: MembershipChange, { key, computationClass }: NewAudience): JsonObject {
+  const { email } = change.identity
+  const traits = new Map<string, JsonValue>()
+  traits.set(key, valueOf(change, computationClass))
+  if (email !== null && key !== 'email') traits.set('email', email)
+  return Object.fromEntries(traits)
+}
+
+function valueOf({ value }: MembershipChange, computationClass: ComputationClass): JsonValue {
+  if (computationClass === 'audience') return value !== null
+  return value === null ? null : (JSON.parse(value) as JsonValue)
+}
+
+function personasOf({ key, computationClass, computationId, sourceId }: NewAudience): JsonObject {
+  const space = `spa_${sourceId}`
+  return {
+    computation_class: computationClass,
+    computation_id: computationId,
+    computation_key: key,
+    namespace: space,
+    space_id: space,
+  }
+}
+
+const idPrefixes: Readonly<Record<ComputationClass, string>> = { audience: 'aud', trait: 'trt' }
+const idCharacters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const idLength = 27
+
+/** Makes the computationId of a new audience or computed trait: `aud_` or `trt_` and 27 letters and digits. */
+export function newComputationId(
+  computationClass: ComputationClass,
+  { random }: Pick<Runtime, 'random'>,
+): string {
+  const characters = Array.from({ length: idLength }, () =>
+    idCharacters.charAt(Math.floor(random() * idCharacters.length)),
+  )
+  return `${idPrefixes[computationClass]}_${characters.join('')}`
+}

@@ -1,0 +1,49 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+/** Takes what an iteration gives, until it ends or the signal aborts, whatever it waits for then. */
+export class RowGroups<Group> {
+  readonly #groups: AsyncIterator<Group>
+  readonly #signal: AbortSignal
+  #isWaiting = false
+
+  constructor(groups: AsyncIterable<Group>, signal: AbortSignal) {
+    this.#groups = groups[Symbol.asyncIterator]()
+    this.#signal = signal
+  }
+
+  /**
+   * The next group; undefined when there is none, or the signal aborts. The event loop turns before,
+   * however fast groups come.
+   */
+  async next(): Promise<Group | undefined> {
+    await nextTurn()
+    if (this.#signal.aborted) return undefined
+    this.#isWaiting = true
+    const result = await untilAborted(
+      this.#groups.next().finally(() => {
+        this.#isWaiting = false
+      }),
+      this.#signal,
+    )
+    return result === undefined || result.done === true ? undefined : result.value
+  }
+
+  /** Ends the iteration early; harmless at its end. One that waits for something ends once it has it. */
+  async close(): Promise<void> {
+    const closed = this.#groups.return?.()
+    if (this.#isWaiting) closed?.catch(() => undefined)
+    else await closed
+  }
+}
+
+/** What the work comes to; undefined as soon as the signal aborts. */
+function untilAborted<Result>(
+  work: Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result | undefined> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => resolve(undefined)
+    signal.addEventListener('abort', onAbort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}

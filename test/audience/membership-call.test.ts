@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest'
+import {
+  newComputationId,
+  type MembershipChange,
+  type NewAudience,
+} from '../../src/audience/index.ts'
+import { membershipEvent } from '../../src/audience/membership-call.ts'
+import { crm, nowMs, revenue, shoppers } from './support.ts'
+
+function eventOf(
+  audience: NewAudience,
+  identity: Partial<MembershipChange['identity']>,
+  value: string | null,
+): ReturnType<typeof membershipEvent> {
+  const change = { identity: { userId: null, anonymousId: null, email: null, ...identity }, value }
+  return membershipEvent(change, {
+    audience,
+    destinations: [crm],
+    nowMs,
+    newId: () => 'id-1',
+  })
+}
+
+function bodyOf(...[audience, identity, value]: Parameters<typeof eventOf>): string | undefined {
+  return eventOf(audience, identity, value).deliveries[0]?.body
+}
+
+function bodyText(identity: string, traits: string, personas: string): string {
+  return (
+    `{"version":1,"type":"identify",${identity},"traits":${traits},"context":{"personas":{${personas},` +
+    '"namespace":"spa_website","space_id":"spa_website"}},' +
+    '"timestamp":"2026-01-02T03:04:05.678Z","messageId":"id-1"}'
+  )
+}
+
+describe('the webhook of a change', () => {
+  const audience =
+    '"computation_class":"audience","computation_id":"aud_0123456789ABCDEFGHIJKLMNOPQ",' +
+    '"computation_key":"first_time_shopper"'
+  const trait =
+    '"computation_class":"trait","computation_id":"trt_0123456789ABCDEFGHIJKLMNOPQ",' +
+    '"computation_key":"total_revenue_180_days"'
+
+  it('says who enters an audience and who leaves it', () => {
+    expect(bodyOf(shoppers, { userId: 'u1' }, 'true')).toBe(
+      bodyText('"userId":"u1"', '{"first_time_shopper":true}', audience),
+    )
+    expect(bodyOf(shoppers, { userId: 'u1' }, null)).toBe(
+      bodyText('"userId":"u1"', '{"first_time_shopper":false}', audience),
+    )
+  })
+
+  it('says the value of a computed trait, and that there is none', () => {
+    expect(bodyOf(revenue, { userId: 'u1' }, '450')).toBe(
+      bodyText('"userId":"u1"', '{"total_revenue_180_days":450}', trait),
+    )
+    expect(bodyOf(revenue, { userId: 'u1' }, '{"a":["b",1]}')).toBe(
+      bodyText('"userId":"u1"', '{"total_revenue_180_days":{"a":["b",1]}}', trait),
+    )
+    expect(bodyOf(revenue, { userId: 'u1' }, null)).toBe(
+      bodyText('"userId":"u1"', '{"total_revenue_180_days":null}', trait),
+    )
+  })
+
+  it('has every identifier that there is', () => {
+    const identity = { userId: 'u1', anonymousId: 'a1', email: 'u1@example.com' }
+    expect(bodyOf(shoppers, identity, 'true')).toBe(
+      bodyText(
+        '"userId":"u1","anonymousId":"a1"',
+        '{"first_time_shopper":true,"email":"u1@example.com"}',
+        audience,
+      ),
+    )
+    expect(bodyOf(shoppers, { anonymousId: 'a1' }, 'true')).toBe(
+      bodyText('"anonymousId":"a1"', '{"first_time_shopper":true}', audience),
+    )
+  })
+
+  it('has the value under its key, whatever that is', () => {
+    const identity = { userId: 'u1', email: 'u1@example.com' }
+    expect(bodyOf({ ...shoppers, key: 'email' }, identity, 'true')).toContain(
+      '"traits":{"email":true},',
+    )
+    expect(bodyOf({ ...shoppers, key: '__proto__' }, identity, 'true')).toContain(
+      '"traits":{"__proto__":true,"email":"u1@example.com"},',
+    )
+  })
+})
+
+describe('the event of a change', () => {
+  it('is stored under its source and user', () => {
+    const { deliveries, ...event } = eventOf(shoppers, { userId: 'u1' }, 'true')
+    expect(event).toEqual({
+      sourceId: 'website',
+      messageId: 'id-1',
+      type: 'identify',
+      userId: 'u1',
+    })
+    expect(deliveries.map(({ destinationId }) => destinationId)).toEqual(['crm'])
+    expect(eventOf(shoppers, { anonymousId: 'a1' }, 'true').userId).toBeNull()
+  })
+
+  it('goes to destinations of the source that are enabled, and to no others', () => {
+    expect(eventOf({ ...shoppers, sourceId: 'app' }, { userId: 'u1' }, 'true').deliveries).toEqual(
+      [],
+    )
+  })
+})
+
+describe('a computationId', () => {
+  it('is made of its class and chance', () => {
+    const numbers = [0, 0.5, 0.999]
+    let asked = 0
+    const random = (): number => numbers[asked++ % numbers.length] ?? 0
+    expect(newComputationId('audience', { random })).toBe(`aud_${'0Vz'.repeat(9)}`)
+    expect(newComputationId('trait', { random })).toBe(`trt_${'0Vz'.repeat(9)}`)
+  })
+})
