@@ -19,12 +19,14 @@ import type {
   StoreAudit,
 } from '../../delivery/index.ts'
 import { EvrouteError, type DeliveryLedger } from '../../model/index.ts'
+import { erasedReason } from '../erased-reason.ts'
 import type { Store } from '../store.ts'
+import { isSuppressed } from '../suppressed-event.ts'
 import { Books } from './books.ts'
 import { meets } from './delivery-filter.ts'
+import { eraseDelivery, keepRequest, namesUser } from './erasure-delivery.ts'
 import { MemoryAudiences } from './memory-audiences.ts'
 import { MemoryRegulations } from './memory-regulations.ts'
-import { isSuppressed } from '../suppressed-event.ts'
 import { RecentKeys } from './recent-keys.ts'
 import { SettledLog } from './settled-log.ts'
 import {
@@ -73,7 +75,7 @@ interface ReadEvent {
  */
 export class MemoryStore implements Store {
   readonly audiences: MemoryAudiences
-  readonly regulations: MemoryRegulations = new MemoryRegulations()
+  readonly regulations: MemoryRegulations
   readonly #pendingMax: number
   readonly #pendingBytesMax: number
   readonly #seen: RecentKeys
@@ -97,6 +99,15 @@ export class MemoryStore implements Store {
       add: (batch) => this.#takeIn(batch),
       suppressions: this.#suppressions,
     })
+    this.regulations = new MemoryRegulations({
+      open: () => this.#open(),
+      add: (batch) => this.#notify(batch),
+      lastId: () => this.#nextId - 1,
+      deliveries: () => this.#thatMeet({}),
+      erase: (deliveries, nowMs) => this.#erase(deliveries, nowMs),
+      eraseMember: (userId, sourceIds) => this.audiences.eraseUser(userId, sourceIds),
+      suppressions: this.#suppressions,
+    })
   }
 
   async add(batch: AddRequest): Promise<AddResult> {
@@ -116,7 +127,8 @@ export class MemoryStore implements Store {
     await this.#open()
     for (const request of batch.requests) {
       const { destinationId, deliveryId: id } = request
-      this.#find({ destinationId, id })?.requests.push(request)
+      const delivery = this.#find({ destinationId, id })
+      if (delivery !== undefined) keepRequest(delivery, request)
     }
     for (const settlement of batch.settlements) this.#settleOne(settlement, batch.nowMs)
     this.#letIn()
@@ -215,6 +227,23 @@ export class MemoryStore implements Store {
     const taken = { nowMs: batch.nowMs, seenSinceMs: batch.seenSinceMs, added: [] }
     const outcomes = events.map((event) => this.#addEvent(event, taken))
     return { outcomes, leased: this.#handOver(taken.added, room) }
+  }
+
+  #notify(batch: AddRequest): readonly StoredDelivery[] {
+    const lastId = this.#nextId - 1
+    this.#takeIn(batch)
+    return [...this.#pending.values()].filter(({ id }) => id > lastId)
+  }
+
+  #erase(deliveries: readonly StoredDelivery[], nowMs: number): void {
+    this.#waiting.remove(new Set(deliveries))
+    for (const delivery of deliveries) {
+      if (namesUser(delivery)) this.#seen.remove(eventKey(delivery))
+      const isPending = delivery.end === undefined
+      eraseDelivery(delivery)
+      if (isPending) this.#end(delivery, { state: 'failed', atMs: nowMs, reason: erasedReason })
+    }
+    this.#letIn()
   }
 
   #addEvent(
@@ -345,10 +374,13 @@ export class MemoryStore implements Store {
 }
 
 function readEvent(event: NewEvent): ReadEvent {
-  const { sourceId, messageId, deliveries } = event
+  const origins = event.deliveries.map((delivery) => deliveryOrigin(event, delivery))
+  return { event, key: eventKey(event), origins }
+}
+
+function eventKey({ sourceId, messageId }: Pick<NewEvent, 'sourceId' | 'messageId'>): string {
   // The length keeps one pair from reading like another.
-  const key = `${sourceId.length}:${sourceId}${messageId}`
-  return { event, key, origins: deliveries.map((delivery) => deliveryOrigin(event, delivery)) }
+  return `${sourceId.length}:${sourceId}${messageId}`
 }
 
 /**
@@ -356,7 +388,8 @@ function readEvent(event: NewEvent): ReadEvent {
  * ended, or its window began, at a moment or before.
  */
 function canBeRetried(delivery: StoredDelivery, nowMs: number): boolean {
-  const { end, lane, lease: given, progress } = delivery
+  const { end, isErased, lane, lease: given, progress } = delivery
+  if (isErased) return false
   if (end !== undefined) return end.state !== 'delivered' && end.atMs <= nowMs
   return lane === 'retry' && given === undefined && (progress.firstAttemptAtMs ?? 0) <= nowMs
 }

@@ -25,6 +25,12 @@ export class RecentKeys {
     return true
   }
 
+  /** Forgets a key. */
+  remove(key: string): void {
+    this.#newer.delete(key)
+    this.#older.delete(key)
+  }
+
   /** Forgets keys that were added before a moment, `countMax` at the most; says how many it was. */
   forget({ beforeMs, countMax }: { beforeMs: number; countMax: number }): number {
     let forgotten = 0

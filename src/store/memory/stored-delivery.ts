@@ -22,10 +22,12 @@ export interface StoredDelivery {
   readonly destinationId: string
   readonly id: number
   readonly sourceId: string
-  readonly messageId: string
+  messageId: string
   readonly type: EventType
-  readonly userId: string | null
-  readonly body: string
+  userId: string | null
+  /** The id that an alias replaces; null on everything else. */
+  previousId: string | null
+  body: string
   /** Length of the body in UTF-8. */
   readonly bodyBytes: number
   /** In milliseconds since 1970, as is `dueAtMs`. */
@@ -36,6 +38,8 @@ export interface StoredDelivery {
   progress: DeliveryProgress
   expiresAtMs: number | null
   manualRetries: number
+  /** Whom it is about was taken out of it. */
+  isErased: boolean
   /** The object that was given out for it; undefined while it waits and after its end. */
   lease: LeasedDelivery | undefined
   /** Undefined while it is pending. */
@@ -45,15 +49,22 @@ export interface StoredDelivery {
 /** What of a delivery comes with its making. */
 export type DeliveryOrigin = Pick<
   StoredDelivery,
-  'sourceId' | 'messageId' | 'type' | 'userId' | 'destinationId' | 'body' | 'bodyBytes'
+  | 'sourceId'
+  | 'messageId'
+  | 'type'
+  | 'userId'
+  | 'previousId'
+  | 'destinationId'
+  | 'body'
+  | 'bodyBytes'
 >
 
 /** Reads an event's delivery once and for all. */
 export function deliveryOrigin(event: NewEvent, delivery: NewDelivery): DeliveryOrigin {
-  const { sourceId, messageId, type, userId } = event
+  const { sourceId, messageId, type, userId, previousId = null } = event
   const { destinationId, body } = delivery
   const bodyBytes = Buffer.byteLength(body)
-  return { sourceId, messageId, type, userId, destinationId, body, bodyBytes }
+  return { sourceId, messageId, type, userId, previousId, destinationId, body, bodyBytes }
 }
 
 /** Makes a delivery that is due at once in the lane `first`. */
@@ -68,6 +79,7 @@ export function storedDelivery(origin: DeliveryOrigin, id: number, nowMs: number
     progress: { attempts: 0, ...newWindow },
     expiresAtMs: null,
     manualRetries: 0,
+    isErased: false,
     lease: undefined,
     end: undefined,
   }

@@ -66,6 +66,11 @@ export class Counts implements Companion {
     return this.#idsGiven + this.#idsTaken
   }
 
+  /** The last id that was given out, within the transaction at hand. Only for the process that delivers. */
+  lastId(): number {
+    return this.#idsGiven + this.#idsTaken
+  }
+
   save(): void {
     if (this.#idsTaken > 0) this.add('ids', this.#idsTaken)
     for (const { destinationId, name, count } of this.#changes.values()) {

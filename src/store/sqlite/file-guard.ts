@@ -84,6 +84,16 @@ export class FileGuard implements Guard {
     }
   }
 
+  /** Does what changes the file itself and is no transaction, so that nobody else is taken for it. */
+  change<Result>(work: () => Result): Result {
+    this.beforeBegin()
+    try {
+      return work()
+    } finally {
+      this.#mainStats = this.#lookAtMain()
+    }
+  }
+
   #isLogWhole(): boolean {
     return this.#checkpoints.logBytes() <= this.#lookAtLog().size
   }

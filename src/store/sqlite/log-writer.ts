@@ -6,6 +6,7 @@ import type {
   RetryRequest,
 } from '../../delivery/index.ts'
 import { lanes } from '../../model/index.ts'
+import { erasedReason } from '../erased-reason.ts'
 import type { Counts } from './counts.ts'
 import type { Database } from './database.ts'
 import { conditionsOf, DestinationIds } from './delivery-rows.ts'
@@ -25,13 +26,15 @@ interface RetriedRow {
 const ended = "state <> 'pending' AND settled_at <= ?"
 const waits = "state = 'pending' AND coalesce(first_attempt_at, 0) <= ?"
 
+const isKept = `reason IS NOT '${erasedReason}'`
+
 /**
  * What a retry by hand takes from, up to a moment: ranges of an index, so that it need not read what is
  * delivered.
  */
 const retried = [
-  { index: 'deliveries_ended', range: `state = 'failed' AND ${ended}` },
-  { index: 'deliveries_ended', range: `state = 'expired' AND ${ended}` },
+  { index: 'deliveries_ended', range: `state = 'failed' AND ${ended} AND ${isKept}` },
+  { index: 'deliveries_ended', range: `state = 'expired' AND ${ended} AND ${isKept}` },
   { index: 'deliveries_waiting', range: `lane = 'retry' AND ${waits}` },
 ]
 

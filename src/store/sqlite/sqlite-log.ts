@@ -187,6 +187,7 @@ async function connect(path: string, access: Access): Promise<Database> {
   const database = await openDatabase(path, access)
   try {
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA synchronous = FULL`)
+    database.exec('PRAGMA secure_delete = ON')
     database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
     expectTables(database, path)
     database.exec(`PRAGMA busy_timeout = ${lookMs}`)

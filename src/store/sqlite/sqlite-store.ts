@@ -24,12 +24,16 @@ import { Checkpoints } from './checkpoints.ts'
 import { busyTimeoutMs, openDatabase, type Database } from './database.ts'
 import { DeliveryLock } from './delivery-lock.ts'
 import { DeliveryQueue } from './delivery-queue.ts'
+import { ErasureSteps } from './erasure-steps.ts'
+import { ErasureTraces } from './erasure-traces.ts'
 import { expectFolder, expectOneName } from './expect-file.ts'
 import { FileGuard } from './file-guard.ts'
 import { Leases } from './leases.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { realPathOf } from './real-path.ts'
+import { RegulationRows } from './regulation-rows.ts'
+import { RegulationWriter } from './regulation-writer.ts'
 import { migrate, pragma } from './schema.ts'
 import { Statements } from './statements.ts'
 import { Sample } from './sample.ts'
@@ -95,12 +99,13 @@ export class SqliteStore implements Store {
     })
     this.audiences = new SqliteAudiences({ work, rows, changes })
     this.regulations = new SqliteRegulations({
-      database,
       work,
       queue: this.#queue,
-      counts,
-      leases,
       suppressions,
+      rows: new RegulationRows(database),
+      writer: new RegulationWriter(database, counts),
+      steps: new ErasureSteps(database, { counts, leases, audiences: changes }),
+      traces: new ErasureTraces(database, this.#guard),
     })
   }
 
@@ -123,7 +128,8 @@ export class SqliteStore implements Store {
       lock = await DeliveryLock.take(path)
       database = await open(path)
       database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA journal_mode = WAL`)
-      database.exec('PRAGMA synchronous = FULL')
+      // What is deleted is overwritten, which costs nothing that could be measured.
+      database.exec('PRAGMA synchronous = FULL; PRAGMA secure_delete = ON')
       if (pragma(database, 'synchronous') !== synchronousFull) throw new Error('it does not sync')
       migrate(database, path)
       // A file that may only be read shows it at the first write.

@@ -100,11 +100,14 @@ export class Statements {
     this.#giveBack = database.prepare(`
       UPDATE deliveries SET due_at = ?
       WHERE destination_id = ? AND id = ? AND state = 'pending' AND lane = ?`)
+    // An answer that comes late, when its delivery is erased already, is not kept either.
+    const isErased = `d.state <> 'pending' AND d.user_id IS NULL
+      AND EXISTS (SELECT 1 FROM messages WHERE messages.id = d.body_id AND body = '')`
     this.#addRequest = database.prepare(`
       INSERT INTO requests SELECT destination_id, id,
         (SELECT coalesce(max(r.id), 0) + 1 FROM requests r
           WHERE r.destination_id = d.destination_id AND r.delivery_id = d.id),
-        ?, ?, ?, ?, ?, ?, ?, ?, ?
+        ?, ?, ?, ?, ?, ?, ?, ?, CASE WHEN ${isErased} THEN '' ELSE ? END
       FROM deliveries d WHERE destination_id = ? AND id = ?`)
   }
 

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest'
+import { eventAbout, type RegulationsUnderTest } from './regulation-store-under-test.ts'
+import { delivered, nowMs, requestOf, returned } from './store-under-test.ts'
+
+/** What `erase` promises of deliveries that are given out. */
+export function givenOutSuite(tested: RegulationsUnderTest): void {
+  describe('erase, where a delivery is given out,', () => {
+    test.each([1, 100])('waits until it has come back (rowsMax %i)', async (rowsMax) => {
+      const delivery = await tested.leaseAbout('u_1')
+      await tested.add([eventAbout('u_1')])
+      const id = await tested.create('DELETE_INTERNAL', ['u_1'])
+      expect(await tested.erase(id, { rowsMax })).toBe('waiting')
+      expect(await tested.erase(id, { rowsMax })).toBe('waiting')
+      expect(await tested.regulation(id)).toMatchObject({
+        isStoreErased: false,
+        erased: { pending: 1, settled: 0 },
+      })
+      expect(await tested.story(delivery)).toMatchObject({ userId: 'u_1', body: delivery.body })
+      await tested.settle(returned(delivery))
+      expect(await tested.erase(id, { rowsMax })).toBe('nothing')
+      expect(await tested.story(delivery)).toMatchObject({
+        userId: null,
+        body: '',
+        state: 'failed',
+      })
+      expect(await tested.regulation(id)).toMatchObject({
+        isStoreErased: true,
+        erased: { pending: 2, settled: 0 },
+      })
+      expect(await tested.claim('crm')).toEqual([])
+    })
+
+    test('erases it after it was delivered', async () => {
+      const delivery = await tested.leaseAbout('u_1')
+      const id = await tested.create('DELETE_INTERNAL', ['u_1'])
+      expect(await tested.erase(id)).toBe('waiting')
+      await tested.log([requestOf(delivery, { outcome: 'success' })], delivered(delivery))
+      expect(await tested.erase(id)).toBe('nothing')
+      expect(await tested.story(delivery)).toMatchObject({
+        userId: null,
+        body: '',
+        state: 'delivered',
+        requests: [{ excerpt: '' }],
+      })
+      expect((await tested.regulation(id)).erased).toMatchObject({ pending: 0, settled: 1 })
+    })
+
+    test('erases it after it was put off', async () => {
+      const delivery = await tested.leaseAbout('u_1')
+      const id = await tested.create('DELETE_INTERNAL', ['u_1'])
+      expect(await tested.erase(id)).toBe('waiting')
+      await tested.putOff(delivery, nowMs + 1_000)
+      expect(await tested.erase(id)).toBe('nothing')
+      expect(await tested.nextDue('crm')).toEqual([])
+    })
+
+    test('keeps the text for it that others of the event no longer have', async () => {
+      const body = '{"shared":true}'
+      const deliveries = ['ads', 'crm', 'mail'].map((destinationId) => ({ destinationId, body }))
+      await tested.add([eventAbout('u_1', { deliveries })])
+      const delivery = await tested.claimOne('crm')
+      const id = await tested.create('DELETE_INTERNAL', ['u_1'])
+      expect(await tested.erase(id)).toBe('waiting')
+      expect((await tested.stories()).map((story) => story.body)).toEqual(['', body, ''])
+      await tested.settle(returned(delivery))
+      expect((await tested.story(delivery)).body).toBe(body)
+      expect(await tested.erase(id)).toBe('nothing')
+      expect((await tested.stories()).map((story) => story.body)).toEqual(['', '', ''])
+    })
+
+    test('does not mind that it was purged meanwhile', async () => {
+      const delivery = await tested.leaseAbout('u_1')
+      const id = await tested.create('DELETE_INTERNAL', ['u_1'])
+      expect(await tested.erase(id)).toBe('waiting')
+      await tested.settle(delivered(delivery))
+      await tested.purge({ deliveredBeforeMs: nowMs + 1 })
+      expect(await tested.erase(id)).toBe('nothing')
+      await tested.expectBalance()
+    })
+  })
+}
