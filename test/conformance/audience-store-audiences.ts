@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest'
+import { leaver, member, vip, type AudiencesUnderTest } from './audience-store-under-test.ts'
+import { nowMs } from './store-under-test.ts'
+
+/** What `begin`, `list` and `remove` promise. */
+export function audiencesSuite(tested: AudiencesUnderTest): void {
+  describe('audiences', () => {
+    begins(tested)
+    lists(tested)
+    removes(tested)
+  })
+}
+
+function begins(tested: AudiencesUnderTest): void {
+  const begin = (changes: Partial<typeof vip>, atMs = nowMs): ReturnType<Begin> =>
+    tested.store.audiences.begin({ audience: { ...vip, ...changes }, nowMs: atMs })
+
+  test('makes an audience that was never synced', async () => {
+    const made = { ...vip, members: 0, createdAtMs: nowMs, syncedAtMs: null }
+    expect(await begin({})).toMatchObject({ kind: 'begun', audience: made })
+    expect(await tested.store.audiences.list()).toEqual([made])
+  })
+
+  test('keeps the computationId and the first moment of an audience, and takes its new name', async () => {
+    await tested.sync([member('u_1')])
+    const again = await begin({ name: 'Best customers', computationId: 'c_other' }, nowMs + 5)
+    const kept = { ...vip, name: 'Best customers', members: 1 }
+    const audience = { ...kept, createdAtMs: nowMs, syncedAtMs: nowMs }
+    expect(again).toMatchObject({ kind: 'begun', audience })
+    expect(await tested.store.audiences.list()).toEqual([audience])
+  })
+
+  test.each([{ sourceId: 'app' }, { computationClass: 'trait' as const }])(
+    'leaves an audience alone that is of another source or class: %j',
+    async (other) => {
+      const sync = await tested.beginSync()
+      await sync.take(member('u_1'))
+      const result = await begin({ ...other, name: 'Another' }, nowMs + 5)
+      expect(result).toEqual({ kind: 'taken', audience: await tested.audience() })
+      expect(await tested.audience()).toMatchObject({ ...vip, members: 1 })
+      expect(await sync.take(member('u_2'))).toEqual(['entered'])
+      expect(await sync.finish()).toEqual([])
+    },
+  )
+
+  test('gives every sync a number of its own, also after the audience was removed', async () => {
+    const numbers: unknown[] = []
+    for (const key of ['vip', 'vip', 'new', 'vip']) {
+      if (numbers.length === 3) await tested.store.audiences.remove({ key })
+      const begun = await begin({ key })
+      numbers.push(begun.kind === 'begun' ? `${key} ${begun.sync}` : begun)
+    }
+    expect(new Set(numbers).size).toBe(4)
+  })
+
+  test('notes when a sync was last complete', async () => {
+    const sync = await tested.beginSync({ atMs: nowMs + 1 })
+    await sync.take(member('u_1'))
+    expect(await tested.audience()).toMatchObject({ members: 1, syncedAtMs: null })
+    await sync.finish()
+    expect(await tested.audience()).toMatchObject({ createdAtMs: nowMs + 1, syncedAtMs: nowMs + 1 })
+    await tested.sync([], { atMs: nowMs + 7 })
+    expect(await tested.audience()).toMatchObject({ members: 0, syncedAtMs: nowMs + 7 })
+  })
+}
+
+type Begin = AudiencesUnderTest['store']['audiences']['begin']
+
+function lists(tested: AudiencesUnderTest): void {
+  test('lists none where there are none', async () => {
+    expect(await tested.store.audiences.list()).toEqual([])
+  })
+
+  test('lists audiences by key, whatever the key', async () => {
+    const keys = ['b', 'a', 'B', 'a_1', '__proto__', 'z\0', 'z', '\ud83d\ude00', '\ufffd', '\ud800']
+    for (const key of keys) {
+      await tested.sync([member('u_1')], { audience: { key, name: `Audience ${key}` } })
+    }
+    const listed = await tested.store.audiences.list()
+    const ordered = ['B', '__proto__', 'a', 'a_1', 'b', 'z', 'z\0']
+    expect(listed.map(({ key }) => key)).toEqual([...ordered, '\ud800', '\ud83d\ude00', '\ufffd'])
+    expect(listed.map(({ name, key }) => name === `Audience ${key}`)).not.toContain(false)
+    expect(listed.map(({ members }) => members)).toEqual(keys.map(() => 1))
+  })
+}
+
+function removes(tested: AudiencesUnderTest): void {
+  test('forgets an audience with its members, and tells nobody', async () => {
+    await tested.sync([member('u_1'), member('u_2')])
+    await tested.sync([member('u_1')], { audience: { key: 'other' } })
+    await tested.calls()
+    expect(await tested.store.audiences.remove({ key: 'vip' })).toBe(true)
+    expect((await tested.store.audiences.list()).map(({ key }) => key)).toEqual(['other'])
+    expect(await tested.members('vip')).toEqual([])
+    expect(await tested.members('other')).toHaveLength(1)
+    expect(await tested.calls()).toEqual([])
+  })
+
+  test('says that there is none to forget', async () => {
+    expect(await tested.store.audiences.remove({ key: 'vip' })).toBe(false)
+  })
+
+  test('makes an audience anew that was removed', async () => {
+    await tested.sync([member('u_1')])
+    await tested.calls()
+    await tested.store.audiences.remove({ key: 'vip' })
+    const settings = { audience: { computationId: 'c_2', sourceId: 'app' }, atMs: nowMs + 3 }
+    await tested.sync([member('u_1')], settings)
+    expect(await tested.audience()).toMatchObject({
+      computationId: 'c_2',
+      sourceId: 'app',
+      members: 1,
+      createdAtMs: nowMs + 3,
+    })
+    expect(await tested.calls()).toEqual([member('u_1')])
+    await tested.sync([], settings)
+    expect(await tested.calls()).toEqual([leaver('u_1')])
+  })
+}

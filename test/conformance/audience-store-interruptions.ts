@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'vitest'
+import { leaver, member, type AudiencesUnderTest } from './audience-store-under-test.ts'
+import { nowMs } from './store-under-test.ts'
+
+const superseded = { kind: 'superseded' }
+
+/** What becomes of syncs that do not come to their end. */
+export function interruptionsSuite(tested: AudiencesUnderTest): void {
+  describe('a sync', () => {
+    stops(tested)
+    isSuperseded(tested)
+  })
+}
+
+function stops(tested: AudiencesUnderTest): void {
+  const list = ['a', 'b', 'c', 'd'].map((userId) => member(userId))
+
+  test('that stops while its list is taken has sent what it changed, and the next one the rest', async () => {
+    await tested.sync([member('a'), member('x')])
+    expect(await tested.calls()).toHaveLength(2)
+    const stopped = await tested.beginSync()
+    await stopped.take(...list.slice(0, 2))
+    expect(await tested.calls()).toEqual([list[1]])
+    expect(await tested.members()).toEqual([list[0], list[1], member('x')])
+    expect(await tested.audience()).toMatchObject({ members: 3 })
+
+    const next = await tested.beginSync({ atMs: nowMs + 9 })
+    expect(await next.take(...list)).toEqual(['unchanged', 'unchanged', 'entered', 'entered'])
+    await next.finish()
+    expect(await tested.calls()).toEqual([list[2], list[3], leaver('x')])
+    expect(await tested.members()).toEqual(list)
+    expect(await tested.audience()).toMatchObject({ members: 4, syncedAtMs: nowMs + 9 })
+  })
+
+  test('that stops while members leave is not complete, and the next one lets the others leave', async () => {
+    await tested.sync(list)
+    await tested.calls()
+    const stopped = await tested.beginSync({ atMs: nowMs + 5 })
+    await stopped.take(list[0]!)
+    const part = await stopped.release({ rowsMax: 2 })
+    expect(part).toMatchObject({ kind: 'released' })
+    expect(await tested.audience()).toMatchObject({ syncedAtMs: nowMs })
+    const gone = await tested.calls()
+
+    const next = await tested.beginSync({ atMs: nowMs + 9 })
+    await next.take(list[0]!)
+    await next.finish(1)
+    const calls = [...gone, ...(await tested.calls())]
+    expect(calls).toHaveLength(3)
+    expect(calls).toEqual(expect.arrayContaining([leaver('b'), leaver('c'), leaver('d')]))
+    expect(await tested.members()).toEqual([list[0]])
+    expect(await tested.audience()).toMatchObject({ members: 1, syncedAtMs: nowMs + 9 })
+  })
+
+  test('does not take whom the one before has listed as listed', async () => {
+    const stopped = await tested.beginSync()
+    await stopped.take(member('a'), member('b'))
+    await tested.calls()
+    const next = await tested.beginSync()
+    expect(await next.take(member('a'))).toEqual(['unchanged'])
+    await next.finish()
+    expect(await tested.calls()).toEqual([leaver('b')])
+  })
+
+  test('looks at so many members at a time, each once', async () => {
+    const many = Array.from({ length: 25 }, (_, place) => member(`u_${place}`))
+    await tested.sync(many)
+    await tested.calls()
+    const sync = await tested.beginSync()
+    const staying = many.filter((_, place) => place % 3 === 0)
+    await sync.take(...staying)
+    let after = null
+    let looks = 0
+    do {
+      const part = await sync.release({ rowsMax: 4, after })
+      if (part.kind !== 'released') throw new Error('the sync is over')
+      expect(part.left.length).toBeLessThanOrEqual(4)
+      after = part.next
+      looks++
+    } while (after !== null)
+    expect(looks).toBeGreaterThanOrEqual(7)
+    expect(looks).toBeLessThanOrEqual(8)
+    expect(await tested.calls()).toHaveLength(25 - staying.length)
+    expect(await tested.audience()).toMatchObject({ members: staying.length })
+  })
+}
+
+function isSuperseded(tested: AudiencesUnderTest): void {
+  test('is over once another one of its audience begins', async () => {
+    await tested.sync([member('a')])
+    const first = await tested.beginSync()
+    await first.take(member('b'))
+    await tested.calls()
+    const second = await tested.beginSync()
+    expect(await first.tryTake(member('c'))).toEqual(superseded)
+    expect(await first.release()).toEqual(superseded)
+    expect(await tested.calls()).toEqual([])
+    expect(await tested.members()).toEqual([member('a'), member('b')])
+    expect(await second.take(member('b'))).toEqual(['unchanged'])
+    expect(await first.tryTake(member('a'))).toEqual(superseded)
+    await second.finish()
+    expect(await tested.calls()).toEqual([leaver('a')])
+  })
+
+  test('is not over because one of another audience begins', async () => {
+    const sync = await tested.beginSync()
+    await tested.sync([member('a')], { audience: { key: 'other' } })
+    expect(await sync.take(member('a'))).toEqual(['entered'])
+    expect(await sync.finish()).toEqual([])
+  })
+
+  test('that begins at the same moment as others goes on alone', async () => {
+    const syncs = await Promise.all([1, 2, 3].map(() => tested.beginSync()))
+    const results = await Promise.all(syncs.map((sync) => sync.tryTake(member('a'))))
+    expect(results.map(({ kind }) => kind)).toEqual(['superseded', 'superseded', 'taken'])
+    expect(await tested.calls()).toEqual([member('a')])
+  })
+
+  test('is over once it is complete', async () => {
+    const sync = await tested.beginSync()
+    await sync.take(member('a'))
+    await sync.finish()
+    await tested.calls()
+    expect(await sync.tryTake(member('b'))).toEqual(superseded)
+    expect(await sync.release()).toEqual(superseded)
+    expect(await tested.members()).toEqual([member('a')])
+  })
+
+  test('is over once its audience is removed, also when that is made anew', async () => {
+    const sync = await tested.beginSync()
+    await sync.take(member('a'))
+    await tested.store.audiences.remove({ key: 'vip' })
+    expect(await sync.tryTake(member('b'))).toEqual(superseded)
+    const anew = await tested.beginSync()
+    expect(await sync.tryTake(member('b'))).toEqual(superseded)
+    expect(await sync.release()).toEqual(superseded)
+    expect(await anew.take(member('a'))).toEqual(['entered'])
+    expect(await tested.members()).toEqual([member('a')])
+  })
+
+  test('of an audience that nobody began is over', async () => {
+    const { audiences } = tested.store
+    const eventOf = (): never => {
+      throw new Error('nobody changes')
+    }
+    const request = { key: 'none', sync: 1, nowMs, seenSinceMs: 0, eventOf }
+    expect(await audiences.take({ ...request, members: [member('a')] })).toEqual(superseded)
+    expect(await audiences.release({ ...request, rowsMax: 1, after: null })).toEqual(superseded)
+    expect(await audiences.list()).toEqual([])
+  })
+}

@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest'
+import { identity, leaver, member, type AudiencesUnderTest } from './audience-store-under-test.ts'
+
+/** What becomes of lists: who enters, changes, stays and leaves. */
+export function listsSuite(tested: AudiencesUnderTest): void {
+  describe('a list', () => {
+    followsAnother(tested)
+    saysThingsTwice(tested)
+  })
+}
+
+function followsAnother(tested: AudiencesUnderTest): void {
+  const abc = ['a', 'b', 'c'].map((userId) => member(userId))
+
+  test('that is the first one makes everybody enter', async () => {
+    const sync = await tested.beginSync()
+    expect(await sync.take(...abc)).toEqual(['entered', 'entered', 'entered'])
+    expect(await sync.finish()).toEqual([])
+    expect(await tested.calls()).toEqual(abc)
+    expect(await tested.members()).toEqual(abc)
+    expect(await tested.audience()).toMatchObject({ members: 3 })
+  })
+
+  test('sends who joined and who left since the one before, and nobody else', async () => {
+    await tested.sync(abc)
+    await tested.calls()
+    const sync = await tested.beginSync()
+    expect(await sync.take(member('d'), member('b'))).toEqual(['entered', 'unchanged'])
+    const left = await sync.finish()
+    expect(left.map(({ userId }) => userId).toSorted()).toEqual(['a', 'c'])
+    const [first, ...others] = await tested.calls()
+    expect(first).toEqual(member('d'))
+    expect(others).toEqual(left.map((gone) => ({ identity: gone, value: null })))
+    expect(await tested.members()).toEqual([member('b'), member('d')])
+    expect(await tested.audience()).toMatchObject({ members: 2 })
+  })
+
+  test('sends the values that changed', async () => {
+    const audience = { computationClass: 'trait' as const }
+    await tested.sync([member('a', '1'), member('b', '"x"'), member('c', '{"n":1}')], { audience })
+    await tested.calls()
+    const sync = await tested.beginSync({ audience })
+    const list = [member('a', '"1"'), member('b', '"x"'), member('c', '{"n":2}')]
+    expect(await sync.take(...list)).toEqual(['changed', 'unchanged', 'changed'])
+    await sync.finish()
+    expect(await tested.calls()).toEqual([list[0], list[2]])
+    expect(await tested.members()).toEqual(list)
+    expect(await tested.audience()).toMatchObject({ members: 3 })
+  })
+
+  test('keeps values as they are, whatever is in them', async () => {
+    const values = ['"\ud800"', '"a\0b"', '"\u001a0000"', '""', '0', `"${'x'.repeat(40_000)}"`]
+    const list = values.map((value, place) => member(`u_${place}`, value))
+    await tested.sync(list)
+    expect(await tested.members()).toEqual(list)
+    expect(await tested.calls()).toEqual(list)
+    const sync = await tested.beginSync()
+    expect(await sync.take(...list)).toEqual(list.map(() => 'unchanged'))
+  })
+
+  test('that is the same as before sends nothing', async () => {
+    await tested.sync(abc)
+    await tested.calls()
+    const sync = await tested.beginSync()
+    expect(await sync.take(...abc.toReversed())).toEqual(abc.map(() => 'unchanged'))
+    expect(await sync.finish()).toEqual([])
+    expect(await tested.calls()).toEqual([])
+    expect(await tested.audience()).toMatchObject({ members: 3 })
+  })
+
+  test('that is empty makes everybody leave', async () => {
+    await tested.sync(abc)
+    await tested.calls()
+    const sync = await tested.beginSync()
+    expect(await sync.take()).toEqual([])
+    expect(await sync.finish(2)).toHaveLength(3)
+    const calls = await tested.calls()
+    expect(calls).toHaveLength(3)
+    expect(calls).toEqual(expect.arrayContaining([leaver('a'), leaver('b'), leaver('c')]))
+    expect(await tested.members()).toEqual([])
+    expect(await tested.audience()).toMatchObject({ members: 0 })
+  })
+
+  test('lets who left come back', async () => {
+    await tested.sync(abc)
+    await tested.sync([])
+    await tested.calls()
+    await tested.sync([member('b')])
+    expect(await tested.calls()).toEqual([member('b')])
+  })
+
+  test('of another audience is another matter', async () => {
+    const [one, two] = [await tested.beginSync(), await tested.beginSync({ audience: pair })]
+    expect(await one.take(member('a'), member('b'))).toEqual(['entered', 'entered'])
+    expect(await two.take(member('b', '5'))).toEqual(['entered'])
+    expect(await one.finish()).toEqual([])
+    expect(await two.take(member('c', '6'))).toEqual(['entered'])
+    expect(await two.finish()).toEqual([])
+    await tested.sync([member('b')])
+    expect(await tested.members()).toEqual([member('b')])
+    expect(await tested.members(pair.key)).toEqual([member('b', '5'), member('c', '6')])
+    const { members } = await tested.audience(pair.key)
+    expect(members).toBe(2)
+  })
+
+  const pair = { key: 'spent', computationClass: 'trait' as const, sourceId: 'app' }
+}
+
+function saysThingsTwice(tested: AudiencesUnderTest): void {
+  test('that repeats or contradicts itself within a part keeps what it said first', async () => {
+    await tested.sync([member('kept', '1'), member('changed', '1')])
+    await tested.calls()
+    const sync = await tested.beginSync()
+    const lines = ['new 1', 'new 1', 'new 2', 'kept 1', 'kept 1', 'kept 2']
+    const more = ['changed 2', 'changed 1', 'changed 2', 'new 1']
+    expect(await sync.take(...[...lines, ...more].map(memberOf))).toEqual([
+      'entered',
+      'repeated',
+      'contradicted',
+      'unchanged',
+      'repeated',
+      'contradicted',
+      'changed',
+      'contradicted',
+      'repeated',
+      'repeated',
+    ])
+    expect(await sync.finish()).toEqual([])
+    expect(await tested.calls()).toEqual(['new 1', 'changed 2'].map(memberOf))
+    const expected = ['changed 2', 'kept 1', 'new 1'].map(memberOf)
+    expect(await tested.members()).toEqual(expected)
+  })
+
+  test('that repeats or contradicts itself in another part keeps what it said first', async () => {
+    await tested.sync([member('kept', '1'), member('changed', '1')])
+    await tested.calls()
+    const sync = await tested.beginSync()
+    await sync.take(...['new 1', 'kept 1', 'changed 2'].map(memberOf))
+    const again = ['new 1', 'kept 1', 'changed 2'].map(memberOf)
+    expect(await sync.take(...again)).toEqual(['repeated', 'repeated', 'repeated'])
+    const others = ['new 2', 'kept 2', 'changed 1'].map(memberOf)
+    expect(await sync.take(...others)).toEqual(['contradicted', 'contradicted', 'contradicted'])
+    await sync.finish()
+    expect(await tested.calls()).toEqual(['new 1', 'changed 2'].map(memberOf))
+  })
+
+  test('whose parts come at once is taken as one', async () => {
+    const sync = await tested.beginSync()
+    const parts = Array.from({ length: 8 }, () => sync.take(member('a'), member('b', '1')))
+    const outcomes = (await Promise.all(parts)).flat()
+    expect(outcomes.filter((outcome) => outcome === 'entered')).toHaveLength(2)
+    expect(outcomes.filter((outcome) => outcome === 'repeated')).toHaveLength(14)
+    await sync.finish()
+    expect(await tested.calls()).toHaveLength(2)
+    expect(await tested.audience()).toMatchObject({ members: 2 })
+  })
+
+  test('makes somebody leave only once', async () => {
+    await tested.sync([member('a')])
+    await tested.calls()
+    const sync = await tested.beginSync()
+    const parts = await Promise.all([
+      sync.release({ rowsMax: 1 }),
+      sync.release({ rowsMax: 1 }),
+      sync.release({ rowsMax: 1 }),
+    ])
+    const left = parts.flatMap((part) => (part.kind === 'released' ? part.left : []))
+    expect(left).toEqual([identity({ userId: 'a' })])
+    expect(await tested.calls()).toEqual([leaver('a')])
+  })
+}
+
+/** A member out of its id and value. */
+function memberOf(text: string): ReturnType<typeof member> {
+  const [userId = '', value] = text.split(' ')
+  return member(userId, value)
+}

@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest'
+import type { Member, MemberIdentity } from '../../src/audience/index.ts'
+import {
+  identity,
+  inOrder,
+  member,
+  memberWith,
+  type AudiencesUnderTest,
+} from './audience-store-under-test.ts'
+
+/** What `members` promises. */
+export function membersSuite(tested: AudiencesUnderTest): void {
+  describe('members', () => {
+    const list = [
+      ...Array.from({ length: 7 }, (_, place) => member(`u_${place}`)),
+      ...Array.from({ length: 3 }, (_, place) => memberWith({ anonymousId: `a_${place}` })),
+      memberWith({ userId: 'u_1', anonymousId: 'a_1', email: 'a@example.com' }),
+    ]
+
+    test('are none where there is no such audience', async () => {
+      expect(await tested.store.audiences.members({ key: 'x', limit: 9, after: null })).toEqual([])
+    })
+
+    test.each([1, 2, 10, 11, 12])('come in pages of %i, each member once', async (limit) => {
+      await tested.sync(list)
+      const pages = await tested.pages('vip', limit)
+      expect(pages.map((page) => page.length)).toEqual(
+        Array.from({ length: Math.ceil(11 / limit) }, (_, page) =>
+          Math.min(limit, 11 - page * limit),
+        ),
+      )
+      expect(inOrder(pages.flat())).toEqual(inOrder(list))
+    })
+
+    test('have an order that stays', async () => {
+      await tested.sync(list)
+      const first = (await tested.pages('vip', 3)).flat()
+      await tested.sync(list.toReversed().map((one) => ({ ...one, value: '2' })))
+      const second = (await tested.pages('vip', 4)).flat()
+      expect(second.map((one) => one.identity)).toEqual(first.map((one) => one.identity))
+    })
+
+    test('go on behind one that left meanwhile, or that never was', async () => {
+      await tested.sync(list)
+      const all = (await tested.pages('vip', 100)).flat()
+      const [third] = all.slice(2)
+      const behind = (after: MemberIdentity): Promise<readonly Member[]> =>
+        tested.store.audiences.members({ key: 'vip', limit: 100, after })
+      await tested.sync(all.filter((one) => one !== third))
+      expect(await behind(third!.identity)).toEqual(all.slice(3))
+      const rest = await behind(identity({ userId: 'u_3a' }))
+      expect(rest).toEqual(all.slice(all.length - rest.length))
+    })
+  })
+}

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest'
+import { emptyLedger } from '../../src/model/index.ts'
+import { leaver, member, memberWith, type AudiencesUnderTest } from './audience-store-under-test.ts'
+
+/** What is done about users whose calls are dropped. */
+export function suppressedSuite(tested: AudiencesUnderTest): void {
+  describe('suppressed users', () => {
+    test('are not kept, and nothing is sent about them', async () => {
+      await tested.suppress('r_1', 's', '')
+      const sync = await tested.beginSync()
+      const withAddress = memberWith({ userId: 's', email: 's@example.com' })
+      const unknown = memberWith({ anonymousId: 's' })
+      const list = [member('s'), member('a'), withAddress, unknown, member('s', '2')]
+      expect(await sync.take(...list)).toEqual([
+        'suppressed',
+        'entered',
+        'suppressed',
+        'entered',
+        'suppressed',
+      ])
+      expect(await sync.finish()).toEqual([])
+      expect(await tested.calls()).toEqual([member('a'), unknown])
+      expect(await tested.members()).toEqual([member('a'), unknown])
+      expect(await tested.audience()).toMatchObject({ members: 2 })
+      const books = { accepted: 2, routed: 2, deliveries: 2, delivered: 2 }
+      expect(await tested.store.ledger()).toEqual({ ...emptyLedger, ...books })
+    })
+
+    test('who are members stay as they are while lists name them', async () => {
+      await tested.sync([member('s', '1'), member('a', '1')])
+      await tested.calls()
+      await tested.suppress('r_1', 's')
+      const sync = await tested.beginSync()
+      expect(await sync.take(member('s', '2'))).toEqual(['suppressed'])
+      expect(await sync.take(member('s', '1'), member('a', '1'))).toEqual([
+        'suppressed',
+        'unchanged',
+      ])
+      expect(await sync.finish()).toEqual([])
+      expect(await tested.calls()).toEqual([])
+      expect(await tested.members()).toEqual([member('a', '1'), member('s', '1')])
+    })
+
+    test('leave without a call', async () => {
+      await tested.sync([member('s'), member('a')])
+      await tested.calls()
+      await tested.suppress('r_1', 's')
+      const sync = await tested.beginSync()
+      expect(await sync.finish()).toHaveLength(2)
+      expect(await tested.calls()).toEqual([leaver('a')])
+      expect(await tested.members()).toEqual([])
+      expect(await tested.store.ledger()).toMatchObject({ accepted: 3, suppressed: 0 })
+    })
+
+    test('who are accepted again get the calls that they missed', async () => {
+      await tested.sync([member('s', '1'), member('t', '1')])
+      await tested.calls()
+      await tested.suppress('r_1', 's', 't', 'u')
+      await tested.sync([member('s', '2'), member('u', '2')])
+      expect(await tested.calls()).toEqual([])
+      await tested.unsuppress('r_2', 's', 't', 'u')
+      const sync = await tested.beginSync()
+      const list = [member('s', '2'), member('t', '2'), member('u', '2')]
+      expect(await sync.take(...list)).toEqual(['changed', 'entered', 'entered'])
+      await sync.finish()
+      expect(await tested.calls()).toEqual(list)
+    })
+  })
+}

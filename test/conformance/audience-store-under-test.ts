@@ -1,0 +1,228 @@
+import { expect } from 'vitest'
+import type {
+  Audience,
+  AudienceStore,
+  Member,
+  MemberIdentity,
+  MembershipChange,
+  NewAudience,
+  ReleaseResult,
+  SyncRequest,
+  TakeOutcome,
+  TakeResult,
+} from '../../src/audience/index.ts'
+import type { NewEvent } from '../../src/delivery/index.ts'
+import type { Store } from '../../src/store/index.ts'
+import { delivered, nowMs, StoreUnderTest } from './store-under-test.ts'
+
+/** The audience that most tests sync. */
+export const vip: NewAudience = {
+  key: 'vip',
+  name: 'VIP',
+  computationClass: 'audience',
+  computationId: 'c_vip',
+  sourceId: 'website',
+}
+
+/** Someone with some identifiers. */
+export function identity(identifiers: Partial<MemberIdentity>): MemberIdentity {
+  return { userId: null, anonymousId: null, email: null, ...identifiers }
+}
+
+/** A member that is known by its userId. */
+export function member(userId: string, value = 'true'): Member {
+  return { identity: identity({ userId }), value }
+}
+
+/** A member that is known by its identifiers. */
+export function memberWith(identifiers: Partial<MemberIdentity>, value = 'true'): Member {
+  return { identity: identity(identifiers), value }
+}
+
+/** Someone who is known by a userId leaves. */
+export function leaver(userId: string): MembershipChange {
+  return { identity: identity({ userId }), value: null }
+}
+
+/** Members, or what became of them, in an order of their own. */
+export function inOrder<Subject extends { readonly identity: MemberIdentity }>(
+  subjects: readonly Subject[],
+): readonly Subject[] {
+  const place = ({ identity: whose }: Subject): string => JSON.stringify(whose)
+  return subjects.toSorted((a, b) => (place(a) < place(b) ? -1 : 1))
+}
+
+/** A sync that was begun. */
+export class SyncUnderTest {
+  readonly #store: AudienceStore
+  readonly #request: SyncRequest
+
+  constructor(store: AudienceStore, request: SyncRequest) {
+    this.#store = store
+    this.#request = request
+  }
+
+  /** Takes part of a list in. */
+  async take(...members: readonly Member[]): Promise<readonly TakeOutcome[]> {
+    const result = await this.tryTake(...members)
+    if (result.kind !== 'taken') throw new Error('the sync is over')
+    return result.outcomes
+  }
+
+  /** Takes part of a list in, unless the sync is over. */
+  tryTake(...members: readonly Member[]): Promise<TakeResult> {
+    return this.#store.take({ ...this.#request, members })
+  }
+
+  /** Lets some of those leave who were not listed. */
+  release(
+    options: { rowsMax?: number; after?: MemberIdentity | null } = {},
+  ): Promise<ReleaseResult> {
+    return this.#store.release({ ...this.#request, rowsMax: 100, after: null, ...options })
+  }
+
+  /** Lets everybody leave who was not listed, so that the sync is complete; tells who that was. */
+  async finish(rowsMax = 100): Promise<readonly MemberIdentity[]> {
+    const left: MemberIdentity[] = []
+    let after: MemberIdentity | null = null
+    do {
+      const part = await this.release({ rowsMax, after })
+      if (part.kind !== 'released') throw new Error('the sync is over')
+      left.push(...part.left)
+      after = part.next
+    } while (after !== null)
+    return left
+  }
+}
+
+/** What a test may change about a sync. */
+export interface SyncSettings {
+  readonly audience?: Partial<NewAudience>
+  readonly atMs?: number
+  readonly destinationIds?: readonly string[]
+  readonly eventOf?: SyncRequest['eventOf']
+}
+
+/** The audiences of the test that runs, with what every test says to them. */
+export class AudiencesUnderTest {
+  readonly #tested: StoreUnderTest
+  readonly #open: () => Promise<Store>
+  #store: Store | undefined
+  #events = 0
+
+  constructor(open: () => Promise<Store>) {
+    this.#open = open
+    this.#tested = new StoreUnderTest(() => Promise.resolve(this.store))
+  }
+
+  /** The store itself. */
+  get store(): Store {
+    if (this.#store === undefined) throw new Error('no test runs')
+    return this.#store
+  }
+
+  /** Opens an empty store. */
+  async begin(): Promise<void> {
+    this.#store = await this.#open()
+    this.#events = 0
+    await this.#tested.begin()
+  }
+
+  /** Looks into the books, and counts members, whatever the test did; then closes the store. */
+  async end(): Promise<void> {
+    for (const { key, members } of await this.store.audiences.list()) {
+      expect(await this.members(key), key).toHaveLength(members)
+    }
+    await this.#tested.end()
+  }
+
+  /** Begins a sync that can. */
+  async beginSync(settings: SyncSettings = {}): Promise<SyncUnderTest> {
+    const { atMs = nowMs, destinationIds = ['crm'] } = settings
+    const audience = { ...vip, ...settings.audience }
+    const begun = await this.store.audiences.begin({ audience, nowMs: atMs })
+    if (begun.kind !== 'begun') throw new Error('the key is taken')
+    const eventOf = (change: MembershipChange): NewEvent =>
+      this.eventOf(change, audience, destinationIds)
+    return new SyncUnderTest(this.store.audiences, {
+      key: audience.key,
+      sync: begun.sync,
+      nowMs: atMs,
+      seenSinceMs: 0,
+      eventOf: settings.eventOf ?? eventOf,
+    })
+  }
+
+  /** Syncs a list from begin to end. */
+  async sync(list: readonly Member[], settings: SyncSettings = {}): Promise<void> {
+    const sync = await this.beginSync(settings)
+    await sync.take(...list)
+    await sync.finish()
+  }
+
+  /** The call of a change; its body says what the change is. */
+  eventOf(
+    change: MembershipChange,
+    audience: NewAudience,
+    destinationIds: readonly string[],
+  ): NewEvent {
+    this.#events++
+    const { userId } = change.identity
+    const body = JSON.stringify({ key: audience.key, ...change })
+    return {
+      sourceId: audience.sourceId,
+      messageId: `call_${this.#events}`,
+      type: 'identify',
+      userId,
+      deliveries: destinationIds.map((destinationId) => ({ destinationId, body })),
+    }
+  }
+
+  /** Delivers the calls that wait, and tells what they say, in their order. */
+  async calls(key: string = vip.key): Promise<readonly MembershipChange[]> {
+    const dueByMs = Number.MAX_SAFE_INTEGER
+    const leased = await this.#tested.claim('crm', { deliveriesMax: 10_000, dueByMs })
+    await this.#tested.settle(...leased.map(delivered))
+    const bodies = leased.map(
+      ({ body }) => JSON.parse(body) as MembershipChange & { readonly key: string },
+    )
+    return bodies
+      .filter((body) => body.key === key)
+      .map(({ identity: whose, value }) => ({ identity: whose, value }))
+  }
+
+  /** The audience with a key. */
+  async audience(key: string = vip.key): Promise<Audience> {
+    const found = (await this.store.audiences.list()).find((audience) => audience.key === key)
+    expect(found, key).toBeDefined()
+    return found!
+  }
+
+  /** Every member of an audience, read in pages, in an order of their own. */
+  async members(key: string = vip.key, limit = 100): Promise<readonly Member[]> {
+    return inOrder((await this.pages(key, limit)).flat())
+  }
+
+  /** Every member of an audience, page by page, as the engine orders them. */
+  async pages(key: string, limit: number): Promise<readonly (readonly Member[])[]> {
+    const pages: (readonly Member[])[] = []
+    for (;;) {
+      const after = pages.at(-1)?.at(-1)?.identity ?? null
+      const page = await this.store.audiences.members({ key, limit, after })
+      if (page.length === 0) return pages
+      pages.push(page)
+    }
+  }
+
+  /** Drops the calls of users from now on. */
+  suppress(id: string, ...userIds: readonly string[]): Promise<void> {
+    const regulation = { id, type: 'SUPPRESS_ONLY' as const, userIds, sourceIds: null }
+    return this.store.regulations.create({ regulation, notifications: [], nowMs })
+  }
+
+  /** Accepts the calls of users again. */
+  unsuppress(id: string, ...userIds: readonly string[]): Promise<void> {
+    const regulation = { id, type: 'UNSUPPRESS' as const, userIds, sourceIds: null }
+    return this.store.regulations.create({ regulation, notifications: [], nowMs })
+  }
+}
