@@ -1,0 +1,150 @@
+import type { AddRequest, NewEvent } from '../../delivery/index.ts'
+import { toStored, toStoredOrNull } from '../stored-text.ts'
+import { countChanges, wholeStore } from './counts.ts'
+import type { Query } from './database.ts'
+import type { Lease } from './lease.ts'
+
+/**
+ * A row of the answer: an event that was not known, by its place in the batch; or, where there is an
+ * id, a delivery that was handed over, by its place among the deliveries of the batch.
+ */
+export interface AddedRow {
+  readonly place: number
+  readonly id: number | null
+}
+
+/** A delivery of a batch. */
+export interface BatchDelivery {
+  readonly event: NewEvent
+  readonly destinationId: string
+  readonly body: string
+}
+
+/** A statement, and what the places in its answer mean. */
+export interface AddQuery extends Query {
+  readonly deliveries: readonly BatchDelivery[]
+}
+
+/** An event, a text and a delivery of it, each with what it needs to find the others. */
+interface BatchRows {
+  readonly events: { readonly place: number; readonly event: NewEvent }[]
+  readonly bodies: { readonly eventPlace: number; readonly body: string; uses: number }[]
+  readonly deliveries: (BatchDelivery & { eventPlace: number; bodyPlace: number })[]
+}
+
+const counted = countChanges(
+  ['accepted', 'routed', 'filtered', 'duplicate', 'deliveries', 'pending'],
+  `SELECT ${wholeStore} AS destination_id, $17::bigint AS accepted,
+     count(*) FILTER (WHERE is_routed) AS routed, count(*) FILTER (WHERE NOT is_routed) AS filtered,
+     $17::bigint - count(*) AS duplicate, 0 AS deliveries, 0 AS pending
+   FROM fresh
+   UNION ALL
+   SELECT destination_id, 0, 0, 0, 0, count(*), count(*) FROM delivery GROUP BY destination_id`,
+)
+
+/**
+ * Everything that taking a batch in does. Who inserts a messageId first has the event: others wait for
+ * that transaction and find a duplicate. All lock messageIds in one order.
+ */
+const sql = `
+  WITH event AS MATERIALIZED (
+    SELECT * FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bool[])
+      AS event (place, source_id, message_id, type, user_id, is_routed)
+  ), seen AS (
+    INSERT INTO evroute_seen AS known (source_id, message_id, seen_at)
+    SELECT source_id, message_id, $15 FROM event
+    ORDER BY source_id COLLATE "C", message_id COLLATE "C"
+    ON CONFLICT (source_id, message_id) DO UPDATE SET seen_at = excluded.seen_at
+      WHERE known.seen_at < $16
+    RETURNING source_id, message_id
+  ), fresh AS MATERIALIZED (
+    SELECT event.* FROM event JOIN seen USING (source_id, message_id)
+  ), body AS MATERIALIZED (
+    SELECT nextval('evroute_message_ids') AS id, place
+    FROM unnest($7::int[]) WITH ORDINALITY AS body (event_place, place)
+    WHERE event_place IN (SELECT place FROM fresh)
+  ), stored AS (
+    INSERT INTO evroute_messages (id, deliveries, body)
+    SELECT body.id, given.uses, given.body
+    FROM unnest($8::int[], $9::text[]) WITH ORDINALITY AS given (uses, body, place)
+    JOIN body USING (place)
+  ), ordered AS (
+    SELECT given.place, given.destination_id, body.id AS body_id,
+      row_number() OVER (PARTITION BY given.destination_id ORDER BY given.place)
+        <= coalesce(room.deliveries_max, 0) AS is_leased,
+      fresh.source_id, fresh.message_id, fresh.type, fresh.user_id
+    FROM unnest($10::int[], $11::int[], $12::text[])
+      WITH ORDINALITY AS given (event_place, body_place, destination_id, place)
+    JOIN fresh ON fresh.place = given.event_place
+    JOIN body ON body.place = given.body_place
+    LEFT JOIN unnest($13::text[], $14::bigint[]) AS room (destination_id, deliveries_max)
+      ON room.destination_id = given.destination_id
+    ORDER BY given.place
+  ), delivery AS MATERIALIZED (
+    SELECT nextval('evroute_delivery_ids') AS id, ordered.* FROM ordered
+  ), added AS (
+    INSERT INTO evroute_deliveries (destination_id, id, body_id, accepted_at, due_at, lease_holder, lease,
+      leased_until, attempts, window_attempts, manual_retries, source_id, message_id, type, user_id,
+      state, lane, holds)
+    SELECT destination_id, id, body_id, $15, $15, CASE WHEN is_leased THEN $18::bigint END,
+      CASE WHEN is_leased THEN $19::bigint END, CASE WHEN is_leased THEN $20::bigint END, 0, 0, 0,
+      source_id, message_id, type, user_id, 'pending', 'first', '[]'
+    FROM delivery
+  ), counted AS (${counted})
+  SELECT place, NULL::bigint AS id FROM fresh
+  UNION ALL
+  SELECT place::int, id FROM delivery WHERE is_leased`
+
+/** Takes a batch in; what there is room for is leased. */
+export function addQuery(batch: AddRequest, lease: Lease): AddQuery {
+  const { events, bodies, deliveries } = rowsOf(batch.events)
+  const values = [
+    events.map(({ place }) => place),
+    events.map(({ event }) => toStored(event.sourceId)),
+    events.map(({ event }) => toStored(event.messageId)),
+    events.map(({ event }) => event.type),
+    events.map(({ event }) => toStoredOrNull(event.userId)),
+    events.map(({ event }) => event.deliveries.length > 0),
+    bodies.map(({ eventPlace }) => eventPlace),
+    bodies.map(({ uses }) => uses),
+    bodies.map(({ body }) => toStored(body)),
+    deliveries.map(({ eventPlace }) => eventPlace),
+    deliveries.map(({ bodyPlace }) => bodyPlace),
+    deliveries.map(({ destinationId }) => toStored(destinationId)),
+    batch.handOver.map(({ destinationId }) => toStored(destinationId)),
+    batch.handOver.map(({ deliveriesMax }) => deliveriesMax),
+    batch.nowMs,
+    batch.seenSinceMs,
+    batch.events.length,
+    lease.holder,
+    lease.number,
+    lease.untilMs,
+  ]
+  return { sql, values, deliveries }
+}
+
+/** An event that stands twice in a batch is a duplicate of the first: the statement has it once. */
+function rowsOf(events: readonly NewEvent[]): BatchRows {
+  const rows: BatchRows = { events: [], bodies: [], deliveries: [] }
+  const keys = new Set<string>()
+  for (const [place, event] of events.entries()) {
+    const key = JSON.stringify([event.sourceId, event.messageId])
+    if (keys.has(key)) continue
+    keys.add(key)
+    rows.events.push({ place, event })
+    addDeliveries(rows, event, place)
+  }
+  return rows
+}
+
+/** Destinations that get the same text share it. Places of texts and deliveries begin at 1, as in SQL. */
+function addDeliveries({ bodies, deliveries }: BatchRows, event: NewEvent, place: number): void {
+  const places = new Map<string, number>()
+  for (const { destinationId, body } of event.deliveries) {
+    const bodyPlace = places.get(body) ?? bodies.push({ eventPlace: place, body, uses: 0 })
+    places.set(body, bodyPlace)
+    const row = bodies[bodyPlace - 1]
+    if (row !== undefined) row.uses++
+    deliveries.push({ event, destinationId, body, eventPlace: place, bodyPlace })
+  }
+}

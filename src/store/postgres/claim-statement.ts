@@ -1,0 +1,112 @@
+import type { Share } from '../../delivery/index.ts'
+import { lanes, type EventType, type Lane } from '../../model/index.ts'
+import { toStored } from '../stored-text.ts'
+import type { Query } from './database.ts'
+import type { Lease } from './lease.ts'
+
+/** A delivery that was leased. */
+export interface ClaimedRow {
+  readonly destination_id: string
+  readonly id: number
+  readonly message_id: string
+  readonly type: EventType
+  readonly lane: Lane
+  readonly accepted_at: number
+  readonly due_at: number
+  readonly attempts: number
+  readonly window_attempts: number
+  readonly first_attempt_at: number | null
+  readonly holds: string
+  readonly body: string
+}
+
+/** When a lane can be claimed. */
+export interface DueRow {
+  readonly destination_id: string
+  readonly lane: Lane
+  readonly due_at: number
+}
+
+/** Leases that do not end by time: of what this process still has in hand. */
+export interface OwnLeases {
+  /** This process. */
+  readonly holder: number
+  /** The numbers under which something is given out. */
+  readonly numbers: readonly number[]
+}
+
+/**
+ * Whether nobody has a delivery: it is not leased, or was by a process that has not settled it in time.
+ *
+ * @param parameters - the places of the values: now, the holder, the numbers
+ */
+function isFree([now, holder, numbers]: readonly [string, string, string]): string {
+  return `(leased_until IS NULL OR (leased_until <= ${now}::bigint
+    AND NOT (lease_holder = ${holder}::bigint AND lease = ANY (${numbers}::bigint[]))))`
+}
+
+/**
+ * Takes a few rows of each share out of the index of what waits, oldest first, passing over what others
+ * lock at this moment. The limit over all takes nothing away: it tells the planner how few they are.
+ */
+const claimSql = `
+  WITH picked AS MATERIALIZED (
+    SELECT due.destination_id, due.id, share.place
+    FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
+      WITH ORDINALITY AS share (destination_id, lane, due_by, deliveries_max, place)
+    CROSS JOIN LATERAL (
+      SELECT destination_id, id FROM evroute_deliveries
+      WHERE destination_id = share.destination_id AND lane = share.lane AND state = 'pending'
+        AND due_at <= share.due_by AND ${isFree(['$6', '$7', '$8'])}
+      ORDER BY due_at, id LIMIT share.deliveries_max
+      FOR UPDATE SKIP LOCKED) due
+    LIMIT $5
+  ), leased AS (
+    UPDATE evroute_deliveries delivery
+    SET lease_holder = $7, lease = $9, leased_until = $10
+    FROM picked
+    WHERE delivery.destination_id = picked.destination_id AND delivery.id = picked.id
+    RETURNING delivery.*, picked.place
+  )
+  SELECT leased.destination_id, leased.id, message_id, type, lane, accepted_at, due_at, attempts,
+    window_attempts, first_attempt_at, holds, message.body
+  FROM leased JOIN evroute_messages message ON message.id = body_id
+  ORDER BY place, due_at, leased.id`
+
+const nextDueSql = `
+  SELECT asked.destination_id, asked.lane, due.due_at
+  FROM (SELECT * FROM unnest($1::text[]) destination_id CROSS JOIN unnest($2::text[]) lane) asked
+  CROSS JOIN LATERAL (
+    SELECT due_at FROM evroute_deliveries
+    WHERE destination_id = asked.destination_id AND lane = asked.lane AND state = 'pending'
+      AND ${isFree(['$3', '$4', '$5'])}
+    ORDER BY due_at, id LIMIT 1) due`
+
+/** Leases what is due. */
+export function claimQuery(
+  shares: readonly Share[],
+  { nowMs, lease, own }: { nowMs: number; lease: Lease; own: OwnLeases },
+): Query {
+  const values = [
+    shares.map(({ destinationId }) => toStored(destinationId)),
+    shares.map(({ lane }) => lane),
+    shares.map(({ dueByMs }) => dueByMs),
+    shares.map(({ deliveriesMax }) => deliveriesMax),
+    shares.reduce((sum, { deliveriesMax }) => sum + deliveriesMax, 0),
+    nowMs,
+    own.holder,
+    own.numbers,
+    lease.number,
+    lease.untilMs,
+  ]
+  return { sql: claimSql, values }
+}
+
+/** Finds when each lane of some destinations can be claimed. */
+export function nextDueQuery(
+  destinationIds: readonly string[],
+  { nowMs, own }: { nowMs: number; own: OwnLeases },
+): Query {
+  const values = [destinationIds.map(toStored), lanes, nowMs, own.holder, own.numbers]
+  return { sql: nextDueSql, values }
+}

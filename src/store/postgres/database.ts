@@ -1,0 +1,192 @@
+import {
+  Pool,
+  types,
+  type PoolClient,
+  type PoolConfig,
+  type QueryConfig,
+  type QueryResult,
+} from 'pg'
+import { readableUrl, sessionUrl } from './connection-url.ts'
+import { closedError, isConflict, storeError } from './store-error.ts'
+
+/** A value that a statement is given; arrays are unnested by it. */
+export type SqlValue = string | number | null | readonly (string | number | boolean | null)[]
+
+/** A statement with its values. */
+export interface Query {
+  /** The statement; `$1` is its first value. */
+  readonly sql: string
+  /** Its values. */
+  readonly values: readonly SqlValue[]
+}
+
+/** What statements are given to: a database, or a transaction on it. */
+export interface Session {
+  /** How people may know the database: without the password. */
+  readonly name: string
+  /** Runs a statement. */
+  rows<Row>(query: Query): Promise<readonly Row[]>
+}
+
+/** How a database is connected to. */
+export interface DatabaseOptions {
+  /** Connections at the most. */
+  readonly connectionsMax: number
+  /** Whether nothing may be written. */
+  readonly isReadOnly: boolean
+}
+
+/** Connecting, or waiting for a connection that others use, takes so long at the most. */
+const connectTimeoutMs = 10_000
+/** A statement takes so long at the most; the server ends it then. */
+const statementTimeoutMs = 30_000
+/** By then an answer has come, or the server can be reached no more. */
+const answerTimeoutMs = 45_000
+/** Nobody waits longer for what others have locked. */
+const lockTimeoutMs = 10_000
+/** A transaction whose process stands still holds others up for so long at the most. */
+const idleInTransactionTimeoutMs = 30_000
+/** What reads everything may take so long. */
+const longTimeoutMs = 10 * 60_000
+
+/** Deadlocks and the like are tried again so often: each time somebody got on. */
+const conflictsMax = 10
+
+/** Counts and moments are below 2^53; by itself `pg` gives integers of eight bytes as text. */
+const numberTypes = {
+  getTypeParser: (type: Parameters<typeof types.getTypeParser>[0], format?: 'text'): unknown =>
+    type === types.builtins.INT8 ? Number : types.getTypeParser(type, format),
+} as PoolConfig['types']
+
+/**
+ * Runs statements on a few connections, each by itself and in a transaction of its own. A connection
+ * that fails is replaced with the next statement.
+ */
+export class Database implements Session {
+  readonly name: string
+  readonly #pool: Pool
+  readonly #underWay = new Set<Promise<unknown>>()
+  #closed: Promise<void> | undefined
+
+  constructor(url: string, options: DatabaseOptions) {
+    this.name = readableUrl(url)
+    this.#pool = new Pool(poolConfig(url, options))
+    // A connection that is lost while nobody uses it is nobody's error: the next statement gets another.
+    this.#pool.on('error', () => undefined)
+  }
+
+  /**
+   * Runs a statement, again where it came to nothing because of others.
+   *
+   * @throws EvrouteError `store_closed`; `store_unusable` for whatever else
+   */
+  async rows<Row>(query: Query): Promise<readonly Row[]> {
+    const { rows } = await this.#use(() => this.#repeat(query))
+    return rows as readonly Row[]
+  }
+
+  /**
+   * Runs several statements in one round trip; they have no values.
+   *
+   * @returns the rows of each
+   */
+  async script(
+    statements: readonly string[],
+    { isLong = false }: { readonly isLong?: boolean } = {},
+  ): Promise<readonly (readonly unknown[])[]> {
+    const timeout = isLong ? [`SET LOCAL statement_timeout = ${longTimeoutMs}`] : []
+    const text = ['BEGIN', ...timeout, ...statements, 'COMMIT'].join(';\n')
+    const query = { text, query_timeout: isLong ? longTimeoutMs : answerTimeoutMs }
+    const results = await this.#use(() => this.#pool.query(query))
+    const skipped = 1 + timeout.length
+    return (results as unknown as QueryResult<object>[]).slice(skipped, -1).map(({ rows }) => rows)
+  }
+
+  /** Runs statements together, one after the other, that may take long. */
+  transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
+    return this.#use(async () => {
+      const client = await this.#pool.connect()
+      let failure: unknown
+      try {
+        return await inTransaction(client, { name: this.name, work })
+      } catch (error) {
+        failure = error
+        throw error
+      } finally {
+        // With an error the connection ends, and the transaction with it.
+        client.release(failure instanceof Error ? failure : undefined)
+      }
+    })
+  }
+
+  /** Runs a statement about whose outcome nobody cares. */
+  tell(sql: string): void {
+    this.rows({ sql, values: [] }).catch(() => undefined)
+  }
+
+  /** Waits for what is under way and lets go of every connection; idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    await Promise.allSettled(this.#underWay)
+    await this.#pool.end()
+  }
+
+  async #use<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#closed !== undefined) throw closedError()
+    const result = work()
+    this.#underWay.add(result)
+    try {
+      return await result
+    } catch (error) {
+      throw storeError(this.name, error)
+    } finally {
+      this.#underWay.delete(result)
+    }
+  }
+
+  async #repeat({ sql, values }: Query): Promise<QueryResult> {
+    for (let conflicts = 0; ; conflicts++) {
+      try {
+        return await this.#pool.query(sql, [...values])
+      } catch (error) {
+        if (!isConflict(error) || conflicts >= conflictsMax) throw error
+      }
+    }
+  }
+}
+
+async function inTransaction<Result>(
+  client: PoolClient,
+  { name, work }: { name: string; work: (session: Session) => Promise<Result> },
+): Promise<Result> {
+  const query = (text: string, values: readonly SqlValue[] = []): Promise<QueryResult> =>
+    client.query({ text, values: [...values], query_timeout: longTimeoutMs } as QueryConfig)
+  await query('BEGIN')
+  await query(`SET LOCAL statement_timeout = ${longTimeoutMs}`)
+  await query(`SET LOCAL lock_timeout = ${longTimeoutMs}`)
+  const result = await work({
+    name,
+    rows: async <Row>({ sql, values }: Query) => (await query(sql, values)).rows as Row[],
+  })
+  await query('COMMIT')
+  return result
+}
+
+function poolConfig(url: string, options: DatabaseOptions): PoolConfig {
+  return {
+    connectionString: sessionUrl(url, options),
+    max: options.connectionsMax,
+    fallback_application_name: 'evroute',
+    connectionTimeoutMillis: connectTimeoutMs,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: answerTimeoutMs,
+    lock_timeout: lockTimeoutMs,
+    idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
+    keepAlive: true,
+    types: numberTypes,
+  }
+}

@@ -1,0 +1,162 @@
+import type {
+  AddOutcome,
+  AddRequest,
+  AddResult,
+  ClaimRequest,
+  DueTime,
+  LeasedDelivery,
+  SettleRequest,
+} from '../../delivery/index.ts'
+import { stopwatch, systemClock } from '../../runtime/index.ts'
+import { fromStored } from '../stored-text.ts'
+import { addQuery, type AddedRow, type BatchDelivery } from './add-statement.ts'
+import {
+  claimQuery,
+  nextDueQuery,
+  type ClaimedRow,
+  type DueRow,
+  type OwnLeases,
+} from './claim-statement.ts'
+import type { Database } from './database.ts'
+import { leasedDelivery } from './delivery-rows.ts'
+import { Leases } from './leases.ts'
+import type { Lease } from './lease.ts'
+import type { RequestPartitions } from './request-partitions.ts'
+import { settleQuery } from './settle-statement.ts'
+
+/** What a queue is made of. */
+export interface DeliveryQueueParts {
+  /** Where deliveries wait. */
+  readonly database: Database
+  /** Where requests are logged. */
+  readonly partitions: RequestPartitions
+  /** The number of this process. */
+  readonly holder: number
+  /** How long a lease lasts, in milliseconds. */
+  readonly leaseMs: number
+  /** Is told when there is more that others could claim. */
+  readonly announce: () => void
+}
+
+/** Takes deliveries in, gives them out and settles them. */
+export class DeliveryQueue {
+  readonly #parts: DeliveryQueueParts
+  readonly #leases = new Leases()
+  #toldMs: number = systemClock.nowMs()
+  #sinceToldMs = stopwatch()
+
+  constructor(parts: DeliveryQueueParts) {
+    this.#parts = parts
+  }
+
+  /** Writes events with their deliveries, and gives out what there is room for. */
+  async add(batch: AddRequest): Promise<AddResult> {
+    this.#noteTime(batch.nowMs)
+    if (batch.events.length === 0) return { outcomes: [], leased: [] }
+    const lease = this.#newLease(batch.nowMs)
+    const query = addQuery(batch, lease)
+    const rows = await this.#parts.database.rows<AddedRow>(query)
+    const fresh = new Set(rows.filter(({ id }) => id === null).map(({ place }) => place))
+    const outcomes = batch.events.map(({ deliveries }, place): AddOutcome => {
+      if (!fresh.has(place)) return 'duplicate'
+      return deliveries.length === 0 ? 'filtered' : 'routed'
+    })
+    const leased = rows
+      .flatMap(({ place, id }) => {
+        const delivery = query.deliveries[place - 1]
+        return id === null || delivery === undefined ? [] : [{ id, ...delivery }]
+      })
+      .sort((a, b) => a.id - b.id)
+      .map((row) => handedOver(row, batch.nowMs))
+    this.#leases.begin(lease.number, leased)
+    const routed = batch.events.filter((_, place) => outcomes[place] === 'routed')
+    const added = routed.reduce((sum, { deliveries }) => sum + deliveries.length, 0)
+    if (added > leased.length) this.#parts.announce()
+    return { outcomes, leased }
+  }
+
+  /** Gives out what of some lanes is due. */
+  async claim({ nowMs, shares }: ClaimRequest): Promise<readonly LeasedDelivery[]> {
+    this.#noteTime(nowMs)
+    if (shares.length === 0) return []
+    const lease = this.#newLease(nowMs)
+    const query = claimQuery(shares, { nowMs, lease, own: this.#own() })
+    const rows = await this.#parts.database.rows<ClaimedRow>(query)
+    const leased = rows.map(leasedDelivery)
+    this.#leases.begin(lease.number, leased)
+    return leased
+  }
+
+  /** When each lane of some destinations can be claimed. */
+  async nextDue(destinationIds: readonly string[]): Promise<readonly DueTime[]> {
+    if (destinationIds.length === 0) return []
+    const query = nextDueQuery(destinationIds, { nowMs: this.#nowMs(), own: this.#own() })
+    const rows = await this.#parts.database.rows<DueRow>(query)
+    return rows.map((row) => ({
+      destinationId: fromStored(row.destination_id),
+      lane: row.lane,
+      dueAtMs: row.due_at,
+    }))
+  }
+
+  /** Ends leases that have not ended, and writes requests. */
+  async settle({ nowMs, settlements, requests }: SettleRequest): Promise<void> {
+    this.#noteTime(nowMs)
+    const { database, partitions, holder } = this.#parts
+    const numbered = settlements.flatMap((settlement) => {
+      const number = this.#leases.beginEnd(settlement.delivery)
+      return number === undefined ? [] : [{ settlement, number }]
+    })
+    if (numbered.length + requests.length === 0) return
+    const query = settleQuery({ nowMs, holder, settlements: numbered, requests })
+    const settle = (): Promise<unknown> => database.rows(query)
+    try {
+      await (requests.length === 0 ? settle() : partitions.insert(nowMs, settle))
+    } catch (error) {
+      for (const { settlement } of numbered) this.#leases.goOn(settlement.delivery)
+      throw error
+    }
+    for (const { settlement } of numbered) this.#leases.end(settlement.delivery)
+    if (numbered.some(({ settlement }) => settlement.kind === 'returned')) this.#parts.announce()
+  }
+
+  #newLease(nowMs: number): Lease {
+    const { holder, leaseMs } = this.#parts
+    return { holder, number: this.#leases.nextNumber(), untilMs: nowMs + leaseMs }
+  }
+
+  #own(): OwnLeases {
+    return { holder: this.#parts.holder, numbers: this.#leases.numbers() }
+  }
+
+  #noteTime(nowMs: number): void {
+    this.#toldMs = nowMs
+    this.#sinceToldMs = stopwatch()
+  }
+
+  /**
+   * Nobody says what time it is when asking what is due, and yet the leases of a process that died have
+   * to end: it is as late as it was when somebody last said, and what has gone by since.
+   */
+  #nowMs(): number {
+    return Math.floor(this.#toldMs + this.#sinceToldMs())
+  }
+}
+
+function handedOver(
+  { id, event, destinationId, body }: BatchDelivery & { readonly id: number },
+  nowMs: number,
+): LeasedDelivery {
+  const { messageId, type } = event
+  const moments = { acceptedAtMs: nowMs, dueAtMs: nowMs }
+  return { id, destinationId, messageId, type, body, ...moments, ...untried }
+}
+
+/** How far a new delivery has come. */
+const untried = Object.freeze({
+  lane: 'first' as const,
+  attempts: 0,
+  windowAttempts: 0,
+  firstAttemptAtMs: null,
+  holds: Object.freeze([]),
+})

@@ -1,0 +1,176 @@
+import type { EndedCounts, PurgeRequest, PurgeResult, RetryRequest } from '../../delivery/index.ts'
+import { lanes } from '../../model/index.ts'
+import { toStored } from '../stored-text.ts'
+import { allDestinations, countChanges } from './counts.ts'
+import type { Database, SqlValue } from './database.ts'
+import { conditionsOf } from './delivery-rows.ts'
+import type { RequestPartitions } from './request-partitions.ts'
+
+interface CountRow {
+  readonly count: number
+}
+
+/** What a retry by hand takes from: ranges of an index, so that it need not read what is delivered. */
+const retriedRanges = [
+  "state = 'failed' AND state <> 'pending' AND settled_at <= $1",
+  "state = 'expired' AND state <> 'pending' AND settled_at <= $1",
+  `state = 'pending' AND lane = 'retry' AND coalesce(first_attempt_at, 0) <= $1
+    AND (leased_until IS NULL OR leased_until <= $1)`,
+]
+
+const retriedCounts = countChanges(
+  ['pending', 'failed', 'expired'],
+  `SELECT destination_id, count(*) FILTER (WHERE state <> 'pending') AS pending,
+     -count(*) FILTER (WHERE state = 'failed') AS failed,
+     -count(*) FILTER (WHERE state = 'expired') AS expired
+   FROM picked GROUP BY destination_id`,
+)
+
+const purgedCounts = countChanges(
+  ['purged_delivered', 'purged_failed', 'purged_expired'],
+  `SELECT destination_id, count(*) FILTER (WHERE state = 'delivered') AS purged_delivered,
+     count(*) FILTER (WHERE state = 'failed') AS purged_failed,
+     count(*) FILTER (WHERE state = 'expired') AS purged_expired
+   FROM gone GROUP BY destination_id`,
+)
+
+/** A text goes with the last of its deliveries: whoever takes one away has locked it by then. */
+const purgeEndedSql = `
+  WITH picked AS MATERIALIZED (
+    SELECT old.destination_id, old.id
+    FROM (${allDestinations}) destination CROSS JOIN unnest($1::text[]) AS ended (state)
+    CROSS JOIN LATERAL (
+      SELECT destination_id, id FROM evroute_deliveries
+      WHERE destination_id = destination.destination_id AND state = ended.state
+        AND state <> 'pending' AND settled_at < $2
+      ORDER BY settled_at LIMIT $3
+      FOR UPDATE SKIP LOCKED) old
+    LIMIT $3
+  ), gone AS (
+    DELETE FROM evroute_deliveries delivery USING picked
+    WHERE delivery.destination_id = picked.destination_id AND delivery.id = picked.id
+    RETURNING delivery.destination_id, delivery.state, delivery.body_id
+  ), held AS MATERIALIZED (
+    SELECT message.id, message.deliveries - uses.count AS left_over
+    FROM evroute_messages message
+    JOIN (SELECT body_id, count(*)::int AS count FROM gone GROUP BY body_id) uses
+      ON uses.body_id = message.id
+    ORDER BY message.id FOR UPDATE OF message
+  ), kept AS (
+    UPDATE evroute_messages message SET deliveries = held.left_over
+    FROM held WHERE message.id = held.id AND held.left_over > 0
+  ), dropped AS (
+    DELETE FROM evroute_messages message
+    USING held WHERE message.id = held.id AND held.left_over <= 0
+  ), counted AS (${purgedCounts})
+  SELECT count(*) FROM gone`
+
+const abandonSql = `
+  WITH picked AS MATERIALIZED (
+    SELECT old.destination_id, old.id
+    FROM (${allDestinations}) destination CROSS JOIN unnest($1::text[]) AS waiting (lane)
+    CROSS JOIN LATERAL (
+      SELECT destination_id, id FROM evroute_deliveries
+      WHERE destination_id = destination.destination_id AND lane = waiting.lane
+        AND state = 'pending' AND due_at < $2 AND (leased_until IS NULL OR leased_until <= $4)
+      ORDER BY due_at, id LIMIT $3
+      FOR UPDATE SKIP LOCKED) old
+    LIMIT $3
+  ), given_up AS (
+    UPDATE evroute_deliveries delivery
+    SET state = 'expired', reason = 'abandoned', settled_at = $4,
+      lease_holder = NULL, lease = NULL, leased_until = NULL
+    FROM picked
+    WHERE delivery.destination_id = picked.destination_id AND delivery.id = picked.id
+    RETURNING delivery.destination_id
+  ), counted AS (${countChanges(
+    ['pending', 'expired'],
+    `SELECT destination_id, -count(*) AS pending, count(*) AS expired
+     FROM given_up GROUP BY destination_id`,
+  )})
+  SELECT count(*) FROM given_up`
+
+const forgetSeenSql = `
+  WITH gone AS (
+    DELETE FROM evroute_seen WHERE (source_id, message_id) IN (
+      SELECT source_id, message_id FROM evroute_seen WHERE seen_at < $1
+      ORDER BY seen_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+    RETURNING 1)
+  SELECT count(*) FROM gone`
+
+/** Retries by hand and forgets what is old. */
+export class LogWriter {
+  readonly #database: Database
+  readonly #partitions: RequestPartitions
+
+  constructor(database: Database, partitions: RequestPartitions) {
+    this.#database = database
+    this.#partitions = partitions
+  }
+
+  /** Makes deliveries due at once, and says how many. */
+  retry({ nowMs, filter, limit }: RetryRequest): Promise<number> {
+    const conditions = conditionsOf(filter, 3)
+    const values: SqlValue[] = [nowMs, limit, ...conditions.values]
+    const isNamed = filter.destinationId !== undefined
+    if (isNamed) values.push(toStored(filter.destinationId))
+    const destinations = isNamed
+      ? `SELECT $${values.length}::text AS destination_id`
+      : allDestinations
+    const ranges = retriedRanges.map((range, place) => {
+      const earlier = retriedRanges.slice(0, place).map((_, index) => `range_${index}`)
+      return rangeSql({ place, range, earlier, conditions: conditions.sql })
+    })
+    const names = retriedRanges.map((_, place) => `SELECT * FROM range_${place}`)
+    const sql = `
+      WITH destination AS MATERIALIZED (${destinations}), ${ranges.join(', ')},
+      picked AS (${names.join(' UNION ALL ')}),
+      retried AS (
+        UPDATE evroute_deliveries delivery
+        SET state = 'pending', lane = 'manual', due_at = $1, window_attempts = 0,
+          first_attempt_at = NULL, expires_at = NULL, holds = '[]', reason = NULL, settled_at = NULL,
+          manual_retries = manual_retries + 1, lease_holder = NULL, lease = NULL, leased_until = NULL
+        FROM picked
+        WHERE delivery.destination_id = picked.destination_id AND delivery.id = picked.id
+        RETURNING 1
+      ), counted AS (${retriedCounts})
+      SELECT count(*) FROM retried`
+    return this.#count(sql, values)
+  }
+
+  /** Forgets what is old, so many rows of each kind at the most. */
+  async purge(request: PurgeRequest): Promise<PurgeResult> {
+    const { nowMs, deliveredBeforeMs, failedBeforeMs, rowsMax } = request
+    const purgeEnded = (states: readonly (keyof EndedCounts)[], beforeMs: number) =>
+      this.#count(purgeEndedSql, [states, beforeMs, rowsMax])
+    const delivered = await purgeEnded(['delivered'], deliveredBeforeMs)
+    const failed = await purgeEnded(['failed', 'expired'], failedBeforeMs)
+    const { abandonedBeforeMs, messageIdsBeforeMs } = request
+    const abandoned = await this.#count(abandonSql, [lanes, abandonedBeforeMs, rowsMax, nowMs])
+    const seen = await this.#count(forgetSeenSql, [messageIdsBeforeMs, rowsMax])
+    const rows = delivered + failed + abandoned + seen
+    if (rows === 0) await this.#partitions.drop(request)
+    return { rows, abandoned }
+  }
+
+  async #count(sql: string, values: readonly SqlValue[]): Promise<number> {
+    const [row] = await this.#database.rows<CountRow>({ sql, values })
+    return row?.count ?? 0
+  }
+}
+
+/** Locks deliveries of a range, as many as the ranges before it have left over. */
+function rangeSql(parts: {
+  readonly place: number
+  readonly range: string
+  readonly earlier: readonly string[]
+  readonly conditions: string
+}): string {
+  const taken = parts.earlier.map((name) => ` - (SELECT count(*) FROM ${name})`).join('')
+  return `range_${parts.place} AS MATERIALIZED (
+    SELECT found.* FROM destination CROSS JOIN LATERAL (
+      SELECT delivery.destination_id, delivery.id, delivery.state FROM evroute_deliveries delivery
+      WHERE delivery.destination_id = destination.destination_id AND ${parts.range} ${parts.conditions}
+      LIMIT $2 FOR UPDATE) found
+    LIMIT $2${taken})`
+}

@@ -1,0 +1,102 @@
+import { EvrouteError } from '../../model/index.ts'
+import type {
+  DeliveryKey,
+  DeliveryStory,
+  ListRequest,
+  LoggedDelivery,
+  PurgeRequest,
+  PurgeResult,
+  RetryRequest,
+  StoreAudit,
+} from '../../delivery/index.ts'
+import type { StoreLog } from '../store.ts'
+import { Database } from './database.ts'
+import { Hints } from './hints.ts'
+import { LogReader } from './log-reader.ts'
+import { LogWriter } from './log-writer.ts'
+import { audiencesNotKept, regulationsNotKept } from './not-kept.ts'
+import { RequestPartitions } from './request-partitions.ts'
+import { expectTables } from './schema.ts'
+
+/** Somebody who looks into a log does one thing after the other. */
+const connectionsMax = 2
+
+/** No process that gives leases out has this number. */
+const nobody = 0
+
+/**
+ * The delivery log of a database, beside processes that may deliver from it. It never makes or migrates
+ * tables.
+ */
+export class PostgresLog implements StoreLog {
+  readonly audiences: StoreLog['audiences'] = audiencesNotKept
+  readonly regulations: StoreLog['regulations'] = regulationsNotKept
+  readonly #database: Database
+  readonly #mayWrite: boolean
+  readonly #hints: Hints
+  readonly #reader: LogReader
+  readonly #writer: LogWriter
+
+  private constructor(database: Database, url: string, mayWrite: boolean) {
+    this.#database = database
+    this.#mayWrite = mayWrite
+    this.#hints = new Hints(database, { url, holder: nobody, onHint: undefined })
+    this.#reader = new LogReader(database)
+    this.#writer = new LogWriter(database, new RequestPartitions(database))
+  }
+
+  /**
+   * Connects to a database that something was delivered from.
+   *
+   * @throws EvrouteError `store_unusable` when it cannot be reached or used, or its tables are missing
+   * or of another version
+   */
+  static async open(url: string, { write }: { readonly write: boolean }): Promise<PostgresLog> {
+    const database = new Database(url, { connectionsMax, isReadOnly: !write })
+    try {
+      await expectTables(database)
+      return new PostgresLog(database, url, write)
+    } catch (error) {
+      await database.close()
+      throw error
+    }
+  }
+
+  list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
+    return this.#reader.list(request)
+  }
+
+  story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
+    return this.#reader.story(key)
+  }
+
+  async retry(request: RetryRequest): Promise<number> {
+    this.#expectWritable()
+    const count = await this.#writer.retry(request)
+    if (count > 0) this.#hints.announce()
+    return count
+  }
+
+  async purge(request: PurgeRequest): Promise<PurgeResult> {
+    this.#expectWritable()
+    return await this.#writer.purge(request)
+  }
+
+  audit(): Promise<StoreAudit> {
+    return this.#reader.audit()
+  }
+
+  async close(): Promise<void> {
+    await this.#database.close()
+    await this.#hints.close()
+  }
+
+  #expectWritable(): void {
+    if (this.#mayWrite) return
+    throw new EvrouteError({
+      code: 'store_unusable',
+      message: `Cannot change the store ${this.#database.name}: it was opened to be read`,
+      hint: 'Open it with write: true.',
+    })
+  }
+}

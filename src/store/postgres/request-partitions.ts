@@ -1,0 +1,94 @@
+import type { PurgeRequest } from '../../delivery/index.ts'
+import type { Database } from './database.ts'
+import { schemaLock } from './schema.ts'
+import { isPartitionMissing } from './store-error.ts'
+
+const dayMs = 24 * 60 * 60 * 1_000
+
+/** Requests are kept apart by how they ended: with an endpoint's 2xx, or not. */
+type Kind = 'success' | 'failure'
+
+/**
+ * The days that requests are logged in. A day is made the day before it begins, so that at midnight
+ * nobody waits for it, and goes as a whole.
+ */
+export class RequestPartitions {
+  readonly #database: Database
+  readonly #made = new Map<number, Promise<unknown>>()
+  #droppedOn = -1
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Does what writes requests at a moment, with a day for them. */
+  async insert<Result>(nowMs: number, write: () => Promise<Result>): Promise<Result> {
+    const day = dayOf(nowMs)
+    await this.#make(day)
+    this.#make(day + 1).catch(() => undefined)
+    try {
+      return await write()
+    } catch (error) {
+      if (!isPartitionMissing((error as Error).cause)) throw error
+      // Somebody whose clock is elsewhere has dropped it.
+      this.#made.delete(day)
+      await this.#make(day)
+      return await write()
+    }
+  }
+
+  /**
+   * Lets days go whose deliveries are purged, once a day. A round ends after its requests began: a day
+   * stays for another one.
+   */
+  async drop(request: PurgeRequest): Promise<void> {
+    const today = dayOf(request.nowMs)
+    if (this.#droppedOn === today) return
+    const beforeDays = {
+      success: dayOf(request.deliveredBeforeMs) - 1,
+      failure: dayOf(Math.min(request.deliveredBeforeMs, request.failedBeforeMs)) - 1,
+    }
+    const names = await this.#names()
+    const old = names.filter(({ kind, day }) => day < beforeDays[kind])
+    for (const { name } of old) await this.#run(`DROP TABLE IF EXISTS ${name}`)
+    this.#droppedOn = today
+  }
+
+  #make(day: number): Promise<unknown> {
+    const known = this.#made.get(day)
+    if (known !== undefined) return known
+    const made = this.#run(create('success', day), create('failure', day))
+    this.#made.set(day, made)
+    made.catch(() => this.#made.delete(day))
+    return made
+  }
+
+  async #names(): Promise<readonly { name: string; kind: Kind; day: number }[]> {
+    const rows = await this.#database.rows<{ readonly name: string }>({
+      sql: `SELECT inhrelid::regclass::text AS name FROM pg_inherits
+        WHERE inhparent IN ('evroute_requests_success'::regclass, 'evroute_requests_failure'::regclass)`,
+      values: [],
+    })
+    return rows.flatMap(({ name }) => {
+      const [, kind, day] = /_(success|failure)_(-?\d+)"?$/.exec(name) ?? []
+      return kind === undefined ? [] : [{ name, kind: kind as Kind, day: Number(day) }]
+    })
+  }
+
+  /** Waits but shortly for those who read or write: they would have to wait behind it. */
+  async #run(...statements: readonly string[]): Promise<void> {
+    const waitShortly = "SET LOCAL lock_timeout = '2s'"
+    const lock = `SELECT pg_advisory_xact_lock(${schemaLock})`
+    await this.#database.script([lock, waitShortly, ...statements])
+  }
+}
+
+function create(kind: Kind, day: number): string {
+  const [from, to] = [day * dayMs, (day + 1) * dayMs]
+  return `CREATE TABLE IF NOT EXISTS "evroute_requests_${kind}_${day}"
+    PARTITION OF evroute_requests_${kind} FOR VALUES FROM (${from}) TO (${to})`
+}
+
+function dayOf(momentMs: number): number {
+  return Math.floor(momentMs / dayMs)
+}

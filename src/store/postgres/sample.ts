@@ -1,0 +1,15 @@
+import type { Database } from './database.ts'
+
+/** 64 KB that cannot be stored in much less: more than a server that is nearly full has room for. */
+const write = `
+  INSERT INTO evroute_messages (id, deliveries, body)
+  SELECT nextval('evroute_message_ids'), 0, string_agg(md5(number::text), '')
+  FROM generate_series(1, 2048) AS number`
+
+/** Writes a message that nobody needs, and takes it away again. */
+export async function writeSample(database: Database): Promise<void> {
+  await database.script([
+    write,
+    "DELETE FROM evroute_messages WHERE id = currval('evroute_message_ids')",
+  ])
+}

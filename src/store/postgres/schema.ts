@@ -1,0 +1,190 @@
+import { EvrouteError } from '../../model/index.ts'
+import type { Database, Session } from './database.ts'
+
+/** What whoever changes tables locks first, as an advisory lock: `evroute` in ASCII. */
+export const schemaLock = '28559206516094053'
+
+/**
+ * The steps from an empty schema to the tables of today; `evroute_migrations` has those it has been
+ * through. A step that was released is never changed. The tables are in the schema that a session finds
+ * first: its search_path decides.
+ *
+ * - `messages`: the text of a webhook, once however many deliveries of its event have it, with how
+ *   many those are
+ * - `deliveries`: keyed by the destination; one index holds what waits or is given out, in the order it
+ *   is due, the other what came to its end, in the order it did. A lease is in no index, so that giving
+ *   out writes none; the room that `fillfactor` leaves in each page is for that
+ * - `requests`: what was sent, and how it was answered. Partitions of days, which go as a whole, because
+ *   nothing else gives the disk back; successes, of which there are most, apart from the others, which
+ *   are kept for longer
+ * - `seen`: what deduplication remembers
+ * - `counts`: the books and what was purged, per destination, each in several rows whose sum counts
+ * - `holders`: numbers the processes that give leases out
+ */
+const migrations: readonly (readonly string[])[] = [
+  [
+    `CREATE TABLE evroute_messages (
+      id bigint PRIMARY KEY,
+      deliveries integer NOT NULL,
+      body text NOT NULL
+    ) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0)`,
+    'CREATE SEQUENCE evroute_message_ids OWNED BY evroute_messages.id',
+
+    `CREATE TABLE evroute_deliveries (
+      destination_id text COLLATE "C" NOT NULL,
+      id bigint NOT NULL,
+      body_id bigint NOT NULL,
+      accepted_at bigint NOT NULL,
+      due_at bigint NOT NULL,
+      first_attempt_at bigint,
+      expires_at bigint,
+      settled_at bigint,
+      lease_holder bigint,
+      lease bigint,
+      leased_until bigint,
+      attempts integer NOT NULL,
+      window_attempts integer NOT NULL,
+      manual_retries integer NOT NULL,
+      source_id text COLLATE "C" NOT NULL,
+      message_id text COLLATE "C" NOT NULL,
+      type text COLLATE "C" NOT NULL,
+      user_id text COLLATE "C",
+      state text COLLATE "C" NOT NULL CHECK (state IN ('pending', 'delivered', 'failed', 'expired')),
+      lane text COLLATE "C" NOT NULL CHECK (lane IN ('first', 'retry', 'manual')),
+      holds text NOT NULL,
+      reason text,
+      PRIMARY KEY (destination_id, id)
+    ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+      autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05)`,
+    'CREATE SEQUENCE evroute_delivery_ids OWNED BY evroute_deliveries.id',
+    `CREATE INDEX evroute_deliveries_waiting ON evroute_deliveries (destination_id, lane, due_at, id)
+      WHERE state = 'pending'`,
+    `CREATE INDEX evroute_deliveries_ended ON evroute_deliveries (destination_id, state, settled_at)
+      WHERE state <> 'pending'`,
+
+    'CREATE SEQUENCE evroute_request_ids',
+    `CREATE TABLE evroute_requests (
+      destination_id text COLLATE "C" NOT NULL,
+      delivery_id bigint NOT NULL,
+      id bigint NOT NULL DEFAULT nextval('evroute_request_ids'),
+      written_at bigint NOT NULL,
+      at bigint NOT NULL,
+      duration double precision NOT NULL,
+      attempt integer NOT NULL,
+      status integer,
+      lane text COLLATE "C" NOT NULL,
+      outcome text COLLATE "C" NOT NULL,
+      url text NOT NULL,
+      error text,
+      excerpt text NOT NULL
+    ) PARTITION BY LIST (outcome)`,
+    `CREATE INDEX evroute_requests_of_delivery ON evroute_requests (destination_id, delivery_id)`,
+    `CREATE TABLE evroute_requests_success PARTITION OF evroute_requests
+      FOR VALUES IN ('success') PARTITION BY RANGE (written_at)`,
+    `CREATE TABLE evroute_requests_failure PARTITION OF evroute_requests
+      FOR VALUES IN ('retry', 'final') PARTITION BY RANGE (written_at)`,
+
+    `CREATE TABLE evroute_seen (
+      source_id text COLLATE "C" NOT NULL,
+      message_id text COLLATE "C" NOT NULL,
+      seen_at bigint NOT NULL,
+      PRIMARY KEY (source_id, message_id)
+    ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0)`,
+    'CREATE INDEX evroute_seen_by_time ON evroute_seen (seen_at)',
+
+    `CREATE TABLE evroute_counts (
+      destination_id text COLLATE "C" NOT NULL,
+      slot integer NOT NULL,
+      accepted bigint NOT NULL DEFAULT 0,
+      routed bigint NOT NULL DEFAULT 0,
+      filtered bigint NOT NULL DEFAULT 0,
+      duplicate bigint NOT NULL DEFAULT 0,
+      suppressed bigint NOT NULL DEFAULT 0,
+      deliveries bigint NOT NULL DEFAULT 0,
+      pending bigint NOT NULL DEFAULT 0,
+      delivered bigint NOT NULL DEFAULT 0,
+      failed bigint NOT NULL DEFAULT 0,
+      expired bigint NOT NULL DEFAULT 0,
+      purged_delivered bigint NOT NULL DEFAULT 0,
+      purged_failed bigint NOT NULL DEFAULT 0,
+      purged_expired bigint NOT NULL DEFAULT 0,
+      PRIMARY KEY (destination_id, slot)
+    ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,
+      autovacuum_vacuum_cost_delay = 0)`,
+
+    'CREATE SEQUENCE evroute_holders',
+  ],
+]
+
+interface VersionRow {
+  readonly version: number
+}
+
+/**
+ * Brings a database to the tables of today; one that has them is left as it is. Of several processes
+ * that come at once one does it, and the others wait.
+ *
+ * @throws EvrouteError `store_unusable` for tables of a newer evroute
+ */
+export async function migrate(database: Database): Promise<void> {
+  if ((await storeVersion(database)) === migrations.length) return
+  await database.transaction(async (session) => {
+    await run(session, `SELECT pg_advisory_xact_lock(${schemaLock})`)
+    const version = await storeVersion(session)
+    if (version === 0) {
+      await run(
+        session,
+        'CREATE TABLE IF NOT EXISTS evroute_migrations (version integer PRIMARY KEY)',
+      )
+    }
+    for (const [index, statements] of migrations.entries()) {
+      if (index < version) continue
+      for (const statement of statements) await run(session, statement)
+      await run(session, `INSERT INTO evroute_migrations (version) VALUES (${index + 1})`)
+    }
+  })
+}
+
+/**
+ * Makes sure that a database has the tables of today, and changes nothing.
+ *
+ * @throws EvrouteError `store_unusable` for tables that are missing, or of an older or a newer evroute
+ */
+export async function expectTables(database: Database): Promise<void> {
+  const version = await storeVersion(database)
+  if (version === migrations.length) return
+  throw new EvrouteError({
+    code: 'store_unusable',
+    message: `Cannot use the store ${database.name}: ${
+      version === 0 ? 'the database holds no store yet' : 'an older version of evroute made it'
+    }`,
+    hint:
+      version === 0
+        ? 'Deliver from it once, which makes the store, or name another database.'
+        : 'Deliver from it once with this version, which brings it up to date.',
+  })
+}
+
+/** How many steps a database has been through. */
+async function storeVersion(session: Session): Promise<number> {
+  const [table] = await session.rows<{ readonly exists: boolean }>({
+    sql: "SELECT to_regclass('evroute_migrations') IS NOT NULL AS exists",
+    values: [],
+  })
+  if (table?.exists !== true) return 0
+  const [row] = await session.rows<VersionRow>({
+    sql: 'SELECT coalesce(max(version), 0) AS version FROM evroute_migrations',
+    values: [],
+  })
+  const version = row?.version ?? 0
+  if (version <= migrations.length) return version
+  throw new EvrouteError({
+    code: 'store_unusable',
+    message: `Cannot use the store ${session.name}: a newer version of evroute made it`,
+    hint: 'Use that version, or another database.',
+  })
+}
+
+async function run(session: Session, sql: string): Promise<void> {
+  await session.rows({ sql, values: [] })
+}

@@ -1,0 +1,134 @@
+import type { Settlement } from '../../delivery/index.ts'
+import type { RequestRecord } from '../../model/index.ts'
+import { toStored, toStoredOrNull } from '../stored-text.ts'
+import { countChanges } from './counts.ts'
+import type { Query } from './database.ts'
+
+/** A settlement, and the number of the lease that it ends. */
+export interface NumberedSettlement {
+  readonly settlement: Settlement
+  readonly number: number
+}
+
+/** What a settlement changes of a row; null where the row keeps what it has, or has nothing. */
+interface Change {
+  readonly attempts?: number
+  readonly reason?: string | null
+  readonly dueAtMs?: number
+  readonly expiresAtMs?: number
+  readonly windowAttempts?: number
+  readonly firstAttemptAtMs?: number | null
+  readonly holds?: string
+}
+
+const counted = countChanges(
+  ['pending', 'delivered', 'failed', 'expired'],
+  `SELECT destination_id, -count(*) AS pending,
+     count(*) FILTER (WHERE state = 'delivered') AS delivered,
+     count(*) FILTER (WHERE state = 'failed') AS failed,
+     count(*) FILTER (WHERE state = 'expired') AS expired
+   FROM settled WHERE state <> 'pending' GROUP BY destination_id`,
+)
+
+/** Only leases that this process still holds: whoever came later has another number. */
+const settled = `
+  UPDATE evroute_deliveries delivery SET
+    state = CASE WHEN given.kind IN ('retry', 'returned') THEN 'pending' ELSE given.kind END,
+    lane = CASE WHEN given.kind = 'retry' THEN 'retry' ELSE delivery.lane END,
+    settled_at = CASE WHEN given.kind IN ('retry', 'returned') THEN NULL ELSE $1::bigint END,
+    reason = given.reason,
+    attempts = coalesce(given.attempts, delivery.attempts),
+    due_at = coalesce(given.due_at, delivery.due_at),
+    expires_at = coalesce(given.expires_at, delivery.expires_at),
+    window_attempts = coalesce(given.window_attempts, delivery.window_attempts),
+    first_attempt_at = CASE WHEN given.kind = 'retry' THEN given.first_attempt_at
+      ELSE delivery.first_attempt_at END,
+    holds = coalesce(given.holds, delivery.holds),
+    lease_holder = NULL, lease = NULL, leased_until = NULL
+  FROM unnest($3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::int[], $8::text[], $9::bigint[],
+      $10::bigint[], $11::int[], $12::bigint[], $13::text[])
+    AS given (destination_id, id, lease, kind, attempts, reason, due_at, expires_at, window_attempts,
+      first_attempt_at, holds)
+  WHERE delivery.destination_id = given.destination_id AND delivery.id = given.id
+    AND delivery.state = 'pending' AND delivery.lease_holder = $2::bigint
+    AND delivery.lease = given.lease
+  RETURNING delivery.destination_id, delivery.state`
+
+/** What is logged of a delivery that is purged already is found by nobody and goes with its day. */
+const logged = `
+  INSERT INTO evroute_requests (written_at, destination_id, delivery_id, at, duration, attempt, status,
+    lane, outcome, url, error, excerpt)
+  SELECT $1, * FROM unnest($14::text[], $15::bigint[], $16::bigint[], $17::float8[], $18::int[],
+    $19::int[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[])`
+
+const sql = `
+  WITH settled AS (${settled}), logged AS (${logged}), counted AS (${counted})
+  SELECT FROM settled LIMIT 0`
+
+/** Ends leases and writes requests to the log. */
+export function settleQuery(batch: {
+  readonly nowMs: number
+  readonly holder: number
+  readonly settlements: readonly NumberedSettlement[]
+  readonly requests: readonly RequestRecord[]
+}): Query {
+  const { nowMs, holder, requests } = batch
+  const settlements = batch.settlements.toSorted(inOneOrder)
+  const changes = settlements.map(({ settlement }) => changeOf(settlement))
+  const values = [
+    nowMs,
+    holder,
+    settlements.map(({ settlement }) => toStored(settlement.delivery.destinationId)),
+    settlements.map(({ settlement }) => settlement.delivery.id),
+    settlements.map(({ number }) => number),
+    settlements.map(({ settlement }) => settlement.kind),
+    changes.map(({ attempts }) => attempts ?? null),
+    changes.map(({ reason }) => toStoredOrNull(reason ?? null)),
+    changes.map(({ dueAtMs }) => dueAtMs ?? null),
+    changes.map(({ expiresAtMs }) => expiresAtMs ?? null),
+    changes.map(({ windowAttempts }) => windowAttempts ?? null),
+    changes.map(({ firstAttemptAtMs }) => firstAttemptAtMs ?? null),
+    changes.map(({ holds }) => holds ?? null),
+    ...requestValues(requests),
+  ]
+  return { sql, values }
+}
+
+/** Rows are locked in the order in which they are given. */
+function inOneOrder(a: NumberedSettlement, b: NumberedSettlement): number {
+  const [first, second] = [a.settlement.delivery, b.settlement.delivery]
+  if (first.destinationId === second.destinationId) return first.id - second.id
+  return first.destinationId < second.destinationId ? -1 : 1
+}
+
+function changeOf(settlement: Settlement): Change {
+  switch (settlement.kind) {
+    case 'delivered':
+      return { attempts: settlement.attempts }
+    case 'failed':
+    case 'expired':
+      return { attempts: settlement.attempts, reason: settlement.reason }
+    case 'retry': {
+      const { dueAtMs, expiresAtMs, progress } = settlement
+      return { ...progress, dueAtMs, expiresAtMs, holds: JSON.stringify(progress.holds) }
+    }
+    case 'returned':
+      return { dueAtMs: settlement.dueAtMs }
+  }
+}
+
+function requestValues(requests: readonly RequestRecord[]): Query['values'] {
+  return [
+    requests.map(({ destinationId }) => toStored(destinationId)),
+    requests.map(({ deliveryId }) => deliveryId),
+    requests.map(({ atMs }) => atMs),
+    requests.map(({ durationMs }) => durationMs),
+    requests.map(({ attempt }) => attempt),
+    requests.map(({ status }) => status),
+    requests.map(({ lane }) => lane),
+    requests.map(({ outcome }) => outcome),
+    requests.map(({ url }) => toStored(url)),
+    requests.map(({ error }) => toStoredOrNull(error)),
+    requests.map(({ excerpt }) => toStored(excerpt)),
+  ]
+}

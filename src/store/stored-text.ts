@@ -1,0 +1,29 @@
+/** Stands before what could not be stored as it is. */
+const escapeMark = '\u001a'
+
+/** No engine keeps NUL in a text; half of a surrogate pair has no UTF-8; and the mark itself. */
+const unstorable =
+  /[\0\u001a]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
+
+/** Any text in a form that databases give back as it was. Equal texts, and only those, have equal forms. */
+export function toStored(text: string): string {
+  return text.replace(unstorable, (unit) => {
+    return escapeMark + unit.charCodeAt(0).toString(16).padStart(4, '0')
+  })
+}
+
+/** The text that was stored. */
+export function fromStored(stored: string): string {
+  if (!stored.includes(escapeMark)) return stored
+  return stored.replace(/\u001a(.{4})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+}
+
+/** As {@link toStored}, for a text that may be missing. */
+export function toStoredOrNull(text: string | null): string | null {
+  return text === null ? null : toStored(text)
+}
+
+/** As {@link fromStored}, for a text that may be missing. */
+export function fromStoredOrNull(stored: string | null): string | null {
+  return stored === null ? null : fromStored(stored)
+}

