@@ -76,8 +76,8 @@ export async function ask(
 }
 
 /** A service that runs until the test ends, and ways to talk to it. */
-export async function startService(document: object, clock: Clock = systemClock) {
-  const folder = await temporaryFolder()
+export async function startService(document: object, clock: Clock = systemClock, given?: string) {
+  const folder = given ?? (await temporaryFolder())
   const recording = recordingRuntime(clock)
   const failures: unknown[] = []
   const service = await Service.start({
