@@ -1,15 +1,18 @@
 import { Command } from 'commander'
 import { evrouteVersion } from '../model/index.ts'
 import type { AddCommand, CommandContext } from './command.ts'
+import { addAudienceCommand } from './commands/audience.ts'
 import { addAuditCommand } from './commands/audit.ts'
 import { addCompletionCommand } from './commands/completion.ts'
 import { addConfigCommand } from './commands/config.ts'
+import { addDeleteCommand } from './commands/delete.ts'
 import { addDeliveriesCommand } from './commands/deliveries.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addExpectCommand } from './commands/expect.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addInitCommand } from './commands/init.ts'
 import { addListenCommand } from './commands/listen.ts'
+import { addRegulationsCommand } from './commands/regulations.ts'
 import { addReplayCommand } from './commands/replay.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addSendCommand } from './commands/send.ts'
@@ -28,6 +31,9 @@ const commands: readonly AddCommand[] = [
   addConfigCommand,
   addDeliveriesCommand,
   addAuditCommand,
+  addAudienceCommand,
+  addDeleteCommand,
+  addRegulationsCommand,
   addExpectCommand,
   addExplainCommand,
   addSignCommand,

@@ -1,0 +1,33 @@
+import { openInput } from '../../importer/index.ts'
+import { stoppable, type Io } from '../io.ts'
+import { tellOfTerminalInput } from '../terminal-input.ts'
+
+/**
+ * The bytes of a file, or of stdin where the path is `-`. When the command is to end early it breaks off
+ * with an error, the signal's reason: a list that only ended would be taken for the whole one.
+ *
+ * @throws EvrouteError `cannot_read_file`
+ */
+export async function openListInput(path: string, io: Io): Promise<AsyncIterable<Uint8Array>> {
+  tellOfTerminalInput([path], io)
+  return breakingOff(await openInput(path, io.stdin), io.stop)
+}
+
+async function* breakingOff(
+  input: AsyncIterable<Uint8Array>,
+  stop: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const chunks = input[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const next = await stoppable(chunks.next(), stop)
+      stop.throwIfAborted()
+      if (next === undefined || next.done === true) return
+      yield next.value
+    }
+  } finally {
+    // Where the next chunk never comes, closing would wait for it.
+    const closed = chunks.return?.()
+    if (!stop.aborted) await closed
+  }
+}

@@ -1,0 +1,86 @@
+import type { AudienceRefusal } from '../../admin-api/index.ts'
+import type { Audience } from '../../audience/index.ts'
+import { EvrouteError, nearestName, plainText, SettingError } from '../../model/index.ts'
+
+/** What was asked for, by the flags that are wrong where it is refused. */
+export interface AskedAudience {
+  /** `--key`, or the key that is given. */
+  readonly key?: string | undefined
+  /** `--source` */
+  readonly source?: string | undefined
+}
+
+/** The error that says why nothing was begun. */
+export function refusalError(
+  refusal: AudienceRefusal | { readonly kind: 'taken'; readonly audience: Audience },
+  asked: AskedAudience,
+): EvrouteError {
+  switch (refusal.kind) {
+    case 'running':
+      return new EvrouteError({
+        code: 'sync_running',
+        message: `Cannot begin: another sync of ${plainText(refusal.key)}, or its removal, is under way`,
+        hint: 'Run the command again once it has ended.',
+      })
+    case 'unknown_source':
+      return sourceError(asked.source, refusal.knownIds)
+    case 'unknown_audience':
+      return unknownAudience(asked.key ?? '', refusal.knownKeys)
+    case 'unusable_name':
+      return new SettingError(
+        asked.key === undefined ? '--name' : '--key',
+        `Cannot use this name: ${plainText(refusal.message)}`,
+        'Name the property with --key: letters, digits and underscores.',
+      )
+    case 'taken':
+      return takenError(refusal.audience)
+  }
+}
+
+/** The error about a key that no audience has. */
+export function unknownAudience(key: string, knownKeys: readonly string[]): EvrouteError {
+  return new EvrouteError({
+    code: 'invalid_usage',
+    message: `There is no audience and no computed trait "${plainText(key)}"`,
+    hint: knownHint(key, { known: knownKeys, what: 'keys' }),
+  })
+}
+
+/** The error about a source that is not there, or not named where there are several. */
+export function sourceError(source: string | undefined, knownIds: readonly string[]): SettingError {
+  if (source === undefined) {
+    const hint = `Name one with --source: ${listText(knownIds)}.`
+    return new SettingError('--source', 'Cannot tell which source is meant', hint)
+  }
+  const message = `There is no source "${plainText(source)}"`
+  return new SettingError(
+    '--source',
+    message,
+    knownHint(source, { known: knownIds, what: 'sources' }),
+  )
+}
+
+function takenError({ key, sourceId, computationClass }: Audience): SettingError {
+  const what = computationClass === 'audience' ? 'an audience' : 'a computed trait'
+  return new SettingError(
+    '--key',
+    `Cannot use the key ${plainText(key)}: it is ${what} of the source ${plainText(sourceId)}`,
+    'Choose another --key, or name that --source and --class; `evroute audience remove` frees it.',
+  )
+}
+
+function knownHint(
+  given: string,
+  { known, what }: { readonly known: readonly string[]; readonly what: string },
+): string {
+  const meant = nearestName(given, known)
+  if (meant !== undefined) return `Did you mean ${plainText(meant)}?`
+  return known.length === 0 ? 'There is none yet.' : `The ${what} are ${listText(known)}.`
+}
+
+const listedMax = 20
+
+function listText(names: readonly string[]): string {
+  const shown = names.slice(0, listedMax).map(plainText).join(', ')
+  return names.length > listedMax ? `${shown} and ${names.length - listedMax} more` : shown
+}

@@ -1,0 +1,85 @@
+import type { AudienceRemoveOutcome } from '../../admin-api/index.ts'
+import { removalRecord } from '../../audience/index.ts'
+import { plainText, recordLine } from '../../model/index.ts'
+import { codeOfEnd } from '../code-of-end.ts'
+import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
+import {
+  drained,
+  finishWork,
+  unlessEnded,
+  type OperationsRun,
+} from '../operations/run-operations.ts'
+import { formatCount } from '../output/numbers.ts'
+import { tellChanges } from './change-text.ts'
+import { refusalError } from './refusal.ts'
+
+/** What is to be removed. */
+export interface RemoveCommand {
+  /** The audience. */
+  readonly key: string
+  /** Whether only to tell who would leave. */
+  readonly isDryRun: boolean
+}
+
+/** A removal that began. */
+type BegunRemoval = Extract<AudienceRemoveOutcome, { readonly left: number }>
+
+/**
+ * Lets every member of an audience leave, delivers the calls about it, and forgets the audience.
+ *
+ * @throws EvrouteError where there is no such audience, or the removal cannot begin
+ */
+export async function removeMembers(command: RemoveCommand, run: OperationsRun): Promise<ExitCode> {
+  const { audiences, io } = run
+  const { key, isDryRun } = command
+  let left = 0
+  run.showProgress(() => [`${formatCount(left)} left`])
+  const removal = audiences.remove({
+    key,
+    isDryRun,
+    listener: {
+      rejected: () => undefined,
+      changed: (changes) => {
+        // Whoever leaves has no value, in an audience as in a computed trait.
+        if (isDryRun) tellChanges(changes, 'audience', run)
+      },
+      progress: (counts) => (left = counts.left),
+    },
+    drained: () => drained(run),
+    signal: io.stop,
+  })
+  const outcome = await unlessEnded(removal, io)
+  const code = outcome === undefined ? interrupted(run) : tell(begun(outcome, key), command, run)
+  await drained(run)
+  return isDryRun ? code : gravest([code, await finishWork(run)])
+}
+
+function begun(outcome: AudienceRemoveOutcome, key: string): BegunRemoval {
+  if ('left' in outcome) return outcome
+  throw refusalError(outcome, { key })
+}
+
+function tell(outcome: BegunRemoval, { isDryRun }: RemoveCommand, run: OperationsRun): ExitCode {
+  const { json, stdout, style, report } = run
+  const key = plainText(outcome.audience.key)
+  const left = `${formatCount(outcome.left)} left`
+  if (json) stdout.write(recordLine(removalRecord(outcome)))
+  else if (isDryRun) report.note(`${key} would be removed: ${left}`)
+  switch (outcome.kind) {
+    case 'removed':
+      if (!json && !isDryRun) stdout.write(`${style.name(key)}: ${left}, removed\n`)
+      return exitCodes.ok
+    case 'superseded':
+      report.note(`A sync of ${key} began meanwhile, so that it is not removed`)
+      return exitCodes.cannotUse
+    case 'ended':
+      return interrupted(run)
+  }
+}
+
+function interrupted({ io, report }: OperationsRun): ExitCode {
+  const code = codeOfEnd(io)
+  if (io.stop.aborted && code === exitCodes.ok) return code
+  report.note('Ended early: who has left stays out, and the same command goes on')
+  return io.stop.aborted ? code : exitCodes.cannotUse
+}

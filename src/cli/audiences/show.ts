@@ -1,0 +1,98 @@
+import {
+  audienceRecord,
+  memberFields,
+  type Audience,
+  type Member,
+  type MemberIdentity,
+} from '../../audience/index.ts'
+import { plainText, recordLine } from '../../model/index.ts'
+import { codeOfEnd } from '../code-of-end.ts'
+import { formatSecond, formatSpan } from '../delivery-log/moments.ts'
+import type { ExitCode } from '../exit-code.ts'
+import { writeData } from '../io.ts'
+import type { ReadersRun } from '../operations/run-readers.ts'
+import { formatCount } from '../output/numbers.ts'
+import { textTable, type TableColumn } from '../output/table.ts'
+import { unknownAudience } from './refusal.ts'
+
+/** Members that are asked for at once. */
+const pageMembersMax = 500
+
+/**
+ * Shows an audience, and its first members.
+ *
+ * @throws EvrouteError `invalid_usage` where there is none with the key
+ */
+export async function showAudience(
+  { key, membersMax }: { readonly key: string; readonly membersMax: number },
+  run: ReadersRun,
+): Promise<ExitCode> {
+  const { audiences, io, json, style, columns } = run
+  const known = await audiences.list()
+  const audience = known.find((candidate) => candidate.key === key)
+  if (audience === undefined) {
+    throw unknownAudience(
+      key,
+      known.map((each) => each.key),
+    )
+  }
+  const members = await firstMembers(key, membersMax, run)
+  if (json) {
+    const memberList = members.map(memberFields)
+    await writeData(io, recordLine({ ...audienceRecord(audience), memberList }))
+    return codeOfEnd(io)
+  }
+  const fields = fieldsOf(audience, run.nowMs)
+    .map(([name, text]) => `${style.faint(name.padEnd(13))}${text}\n`)
+    .join('')
+  const table = textTable(members, memberColumns(audience), { style, columns })
+  await writeData(io, members.length === 0 ? fields : `${fields}\n${table}`)
+  const others = audience.members - members.length
+  if (others > 0 && membersMax > 0) {
+    io.stderr.write(`... and ${formatCount(others)} more; --members ${audience.members}\n`)
+  }
+  return codeOfEnd(io)
+}
+
+async function firstMembers(
+  key: string,
+  membersMax: number,
+  { audiences, io }: ReadersRun,
+): Promise<readonly Member[]> {
+  const found: Member[] = []
+  let after: MemberIdentity | null = null
+  while (found.length < membersMax && !io.stop.aborted) {
+    const limit = Math.min(membersMax - found.length, pageMembersMax)
+    const page: readonly Member[] = await audiences.members({ key, limit, after })
+    found.push(...page)
+    after = page.at(-1)?.identity ?? null
+    if (page.length < limit) break
+  }
+  return found
+}
+
+function fieldsOf(audience: Audience, nowMs: number): readonly (readonly [string, string])[] {
+  const { key, name, computationClass, computationId, sourceId, members } = audience
+  const moment = (atMs: number): string =>
+    `${formatSecond(atMs, nowMs)} (${formatSpan(nowMs - atMs)} ago)`
+  return [
+    ['Key', plainText(key)],
+    ['Name', plainText(name)],
+    ['Class', computationClass],
+    ['Source', plainText(sourceId)],
+    ['Computation', plainText(computationId)],
+    ['Members', formatCount(members)],
+    ['Made', moment(audience.createdAtMs)],
+    ['Synced', audience.syncedAtMs === null ? 'never to the end' : moment(audience.syncedAtMs)],
+  ]
+}
+
+function memberColumns({ computationClass }: Audience): readonly TableColumn<Member>[] {
+  const value: TableColumn<Member> = { title: 'value', text: (member) => member.value }
+  return [
+    { title: 'user', text: ({ identity }) => identity.userId ?? '-', look: 'name' },
+    ...(computationClass === 'trait' ? [value] : []),
+    { title: 'anonymous', text: ({ identity }) => identity.anonymousId ?? '-' },
+    { title: 'email', text: ({ identity }) => identity.email ?? '-' },
+  ]
+}

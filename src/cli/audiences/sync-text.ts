@@ -1,0 +1,28 @@
+import type { SyncCounts } from '../../audience/index.ts'
+import { formatCount } from '../output/numbers.ts'
+
+/** What a sync has done, for a person: `1,204 entered, 3 changed, 17 left, 88,000 unchanged (2 rejected)`. */
+export function countsText(counts: SyncCounts): string {
+  const { entered, changed, left, unchanged, rejected, suppressed } = counts
+  const shown = Object.entries({ entered, changed, left, unchanged }).map(countText)
+  const others = Object.entries({ rejected, suppressed }).filter(([, count]) => count > 0)
+  const aside = others.length === 0 ? '' : ` (${others.map(countText).join(', ')})`
+  return `${shown.join(', ')}${aside}`
+}
+
+/** How far a sync is, as parts of a line of progress. */
+export function progressParts(counts: SyncCounts, elapsedMs: number): readonly string[] {
+  const { read, entered, changed, left } = counts
+  const rate = Math.round(read / (Math.max(elapsedMs, 1) / 1_000))
+  const changes = Object.entries({ entered, changed, left }).filter(([, count]) => count > 0)
+  return [rowsText(read), ...changes.map(countText), `${formatCount(rate)}/s`]
+}
+
+/** How many rows were read: `1 row`, `1,204 rows`. */
+export function rowsText(count: number): string {
+  return count === 1 ? '1 row' : `${formatCount(count)} rows`
+}
+
+function countText([name, count]: readonly [string, number]): string {
+  return `${formatCount(count)} ${name}`
+}

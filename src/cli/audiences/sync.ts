@@ -1,0 +1,168 @@
+import {
+  syncRecord,
+  type ComputationClass,
+  type MemberColumns,
+  type MembershipChange,
+  type RejectedRow,
+  type SyncCounts,
+  type SyncListener,
+  type SyncOutcome,
+} from '../../audience/index.ts'
+import type { AudienceSyncOutcome } from '../../admin-api/index.ts'
+import { plainText, recordLine } from '../../model/index.ts'
+import { codeOfEnd } from '../code-of-end.ts'
+import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
+import {
+  drained,
+  finishWork,
+  unlessEnded,
+  type OperationsRun,
+} from '../operations/run-operations.ts'
+import { tellChanges } from './change-text.ts'
+import { openListInput } from './list-input.ts'
+import { refusalError } from './refusal.ts'
+import { countsText, progressParts, rowsText } from './sync-text.ts'
+
+/** What is to be synced, and with what. */
+export interface SyncCommand {
+  /** What people call it; one of name and key is there. */
+  readonly name: string | undefined
+  /** The property of the calls. */
+  readonly key: string | undefined
+  /** Whether it is an audience, or a computed trait. */
+  readonly computationClass: ComputationClass
+  /** The file with the list, `-` for stdin. */
+  readonly file: string
+  /** The source whose destinations get the calls. */
+  readonly source: string | undefined
+  /** What the rows of the list are made of. */
+  readonly columns: MemberColumns
+  /** Whether only to tell what would change. */
+  readonly isDryRun: boolean
+}
+
+/** A sync that came so far that it has counts. */
+type CountedOutcome = Exclude<SyncOutcome, { kind: 'taken' }>
+
+const noCounts: SyncCounts = {
+  read: 0,
+  rejected: 0,
+  entered: 0,
+  changed: 0,
+  left: 0,
+  unchanged: 0,
+  suppressed: 0,
+}
+
+/**
+ * Makes the members of an audience those of a list, tells what changed, and delivers the calls about it.
+ *
+ * @throws EvrouteError where the list cannot be read, or the sync cannot begin
+ */
+export async function syncList(command: SyncCommand, run: OperationsRun): Promise<ExitCode> {
+  const { audiences, io } = run
+  const told = new ToldSync(command, run)
+  run.showProgress(() => told.parts)
+  const list = await openListInput(command.file, io)
+  const { name, key, computationClass, source: sourceId, columns, isDryRun } = command
+  const outcome = await unlessEnded(
+    audiences.sync(
+      {
+        ...{ name, key, computationClass, sourceId, columns, isDryRun },
+        listener: told,
+        drained: () => drained(run),
+        signal: io.stop,
+      },
+      list,
+    ),
+    io,
+  )
+  const code = outcome === undefined ? told.cut() : told.end(counted(outcome, command))
+  await drained(run)
+  return isDryRun ? code : gravest([code, await finishWork(run)])
+}
+
+function counted(outcome: AudienceSyncOutcome, command: SyncCommand): CountedOutcome {
+  if ('counts' in outcome) return outcome
+  throw refusalError(outcome, command)
+}
+
+/** Tells what a sync does, and what became of it. */
+class ToldSync implements SyncListener {
+  readonly #command: SyncCommand
+  readonly #run: OperationsRun
+  #counts = noCounts
+
+  constructor(command: SyncCommand, run: OperationsRun) {
+    this.#command = command
+    this.#run = run
+  }
+
+  rejected({ line, code, message }: RejectedRow): void {
+    this.#run.report.rejected({ file: undefined, line }, { code, message })
+  }
+
+  changed(changes: readonly MembershipChange[]): void {
+    const { computationClass, isDryRun } = this.#command
+    if (isDryRun) tellChanges(changes, computationClass, this.#run)
+  }
+
+  progress(counts: SyncCounts): void {
+    this.#counts = counts
+  }
+
+  /** What is done so far, as parts of a line of progress. */
+  get parts(): readonly string[] {
+    return progressParts(this.#counts, this.#run.elapsedMs())
+  }
+
+  /** Tells what became of it. */
+  end(outcome: CountedOutcome): ExitCode {
+    const { report, json, stdout } = this.#run
+    const { isDryRun } = this.#command
+    const { audience, counts, kind } = outcome
+    const key = plainText(audience.key)
+    if (json) stdout.write(recordLine(syncRecord(outcome)))
+    // In a dry run the changes are the data.
+    else if (isDryRun) report.note(`${key} would have ${countsText(counts)}`)
+    else stdout.write(`${this.#run.style.name(key)}: ${countsText(counts)}\n`)
+    const code = counts.rejected > 0 ? exitCodes.badInput : exitCodes.ok
+    switch (kind) {
+      case 'synced':
+        return code
+      case 'incomplete':
+        if (!json) report.note('Nobody left: whom the rejected rows are about is not known')
+        return code
+      case 'superseded':
+        report.note(`Another sync of ${key} began meanwhile, so that this one ended`)
+        return exitCodes.cannotUse
+      case 'ended':
+        return gravest([code, this.#interrupted()])
+    }
+  }
+
+  /** Tells how far it came when it broke off. */
+  cut(): ExitCode {
+    const { json, stdout } = this.#run
+    const record = { kind: 'sync', outcome: 'ended', audience: null, ...this.#counts }
+    if (json) stdout.write(recordLine(record))
+    return this.#interrupted()
+  }
+
+  #interrupted(): ExitCode {
+    const { io, report, offline } = this.#run
+    const code = codeOfEnd(io)
+    if (code === exitCodes.interrupted) {
+      const next = this.#command.isDryRun
+        ? ''
+        : '; what is done stays, and the same command goes on'
+      report.note(`Interrupted after ${rowsText(this.#counts.read)}${next}`)
+    } else if (!io.stop.aborted && offline === undefined) {
+      report.note(
+        'The service ended the sync early; what is done stays, and the same command goes on',
+      )
+      return exitCodes.cannotUse
+    }
+    return code
+  }
+}

@@ -1,0 +1,93 @@
+import type { Command } from 'commander'
+import type { AddCommand, CommandContext } from '../command.ts'
+import { countFlag } from '../flags.ts'
+import { addOperationsFlags, type OperationsFlags } from '../operations/operations-flags.ts'
+
+interface ListFlags extends OperationsFlags {
+  readonly limit: number
+}
+
+/** The highest `--limit`. */
+const limitMax = 1_000_000
+const limitDefault = 50
+
+const exitCodesText =
+  'Exit codes: 0 as asked, 2 usage, an id that is not there, a configuration or a token that is wrong,\n' +
+  '7 the store cannot be used or the service cannot be asked, 130 interrupted.'
+
+const examples = `
+Examples:
+  evroute regulations list
+  evroute regulations show reg_1vBTfYLhNxnQyHkTQTUGvpuGbVC
+  evroute regulations list --api http://127.0.0.1:4001 --token env:EVROUTE_ADMIN_TOKEN
+
+\`evroute delete\` makes them.
+
+${exitCodesText}`
+
+const listExamples = `
+Examples:
+  evroute regulations list
+  evroute regulations list --store sqlite:./evroute.db --limit 500 --json
+
+${exitCodesText}`
+
+const showExamples = `
+Examples:
+  evroute regulations show reg_1vBTfYLhNxnQyHkTQTUGvpuGbVC
+  evroute regulations show reg_1vBTfYLhNxnQyHkTQTUGvpuGbVC --json
+
+${exitCodesText}`
+
+/** Adds `evroute regulations` with the commands below it. */
+export const addRegulationsCommand: AddCommand = (program, context) => {
+  const regulations = program
+    .command('regulations')
+    .summary('look into deletion requests')
+    .description(
+      'Lists the deletion requests of a store or a running service, and shows what each has erased, and ' +
+        'which notifications it has sent. A process may deliver from the store meanwhile.',
+    )
+    .addHelpText('after', examples)
+  addList(regulations, context)
+  addShow(regulations, context)
+}
+
+function addList(regulations: Command, context: CommandContext): void {
+  const command = regulations
+    .command('list')
+    .summary('list regulations, newest first')
+    .description('Lists regulations, newest first.')
+    .option('--limit <n>', 'list so many at the most', countFlag(1, limitMax), limitDefault)
+  addOperationsFlags(command)
+    .addHelpText('after', listExamples)
+    .action(async () => {
+      const flags = command.opts<ListFlags>()
+      const [{ runReaders }, { listRegulations }] = await Promise.all([
+        import('../operations/run-readers.ts'),
+        import('../regulations/list.ts'),
+      ])
+      await runReaders({ flags, context }, (run) => listRegulations({ limit: flags.limit }, run))
+    })
+}
+
+function addShow(regulations: Command, context: CommandContext): void {
+  const command = regulations
+    .command('show')
+    .summary('show what a regulation has erased and sent')
+    .description(
+      'Shows a regulation: whom it is about, what was erased in the store and in archives, and how the ' +
+        'notifications of each source to each destination stand.',
+    )
+    .argument('<id>', 'its id as it is listed')
+  addOperationsFlags(command)
+    .addHelpText('after', showExamples)
+    .action(async (id: string) => {
+      const flags = command.opts<OperationsFlags>()
+      const [{ runReaders }, { showRegulation }] = await Promise.all([
+        import('../operations/run-readers.ts'),
+        import('../regulations/show.ts'),
+      ])
+      await runReaders({ flags, context }, (run) => showRegulation(id, run))
+    })
+}

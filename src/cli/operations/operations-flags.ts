@@ -1,0 +1,72 @@
+import type { Command } from 'commander'
+import { SettingError } from '../../model/index.ts'
+import { defaultConfigurationPath } from '../configuration/path.ts'
+import type { Io } from '../io.ts'
+import { readServicePlace, refuseTokenWithoutApi, type ServicePlace } from './service-place.ts'
+
+/** The flags of every command about audiences and regulations, as commander hands them over. */
+export interface OperationsFlags {
+  /** `--config` */
+  readonly config?: string
+  /** `--store` */
+  readonly store?: string
+  /** `--api` */
+  readonly api?: string
+  /** `--token` */
+  readonly token?: string
+  /** `--json` */
+  readonly json?: boolean
+  /** `--no-color` */
+  readonly color: boolean
+}
+
+/** Where a configuration says how work is done. */
+export interface ConfiguredPlace {
+  /** Tells it from a service that is named. */
+  readonly kind: 'configured'
+  /** The configuration's file. */
+  readonly path: string
+  /** The store, where it is another than that of the configuration. */
+  readonly storeUrl: string | undefined
+}
+
+/** Where work is done: as a configuration says, or by a service that is named. */
+export type OperationsPlace = ConfiguredPlace | ServicePlace
+
+/** Adds the flags that every command about audiences and regulations has. */
+export function addOperationsFlags(command: Command): Command {
+  return command
+    .option('--config <file>', `the configuration (default: ${defaultConfigurationPath})`)
+    .option('--store <url>', 'a store other than that of the configuration; also EVROUTE_STORE')
+    .option('--api <url>', 'a running service instead: the URL of its admin API')
+    .option(
+      '--token <token>',
+      'its admin token: a value, env:NAME or @file; also EVROUTE_ADMIN_TOKEN',
+    )
+    .option('--json', 'NDJSON records on stdout')
+    .option('--no-color', 'no colours')
+}
+
+/**
+ * Reads where the work is done.
+ *
+ * @throws SettingError for flags that exclude each other; EvrouteError `cannot_read_file`
+ */
+export async function readOperationsPlace(
+  { config, store, api, token }: OperationsFlags,
+  io: Io,
+): Promise<OperationsPlace> {
+  if (api === undefined) {
+    refuseTokenWithoutApi(token)
+    return {
+      kind: 'configured',
+      path: config ?? defaultConfigurationPath,
+      storeUrl: (store ?? io.env['EVROUTE_STORE']) || undefined,
+    }
+  }
+  const other = config === undefined ? '--store' : '--config'
+  if (config !== undefined || store !== undefined) {
+    throw new SettingError('--api', `Cannot use --api together with ${other}`)
+  }
+  return readServicePlace({ api, token }, io)
+}

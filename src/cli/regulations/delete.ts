@@ -1,0 +1,146 @@
+import { plainText, recordLine } from '../../model/index.ts'
+import type { RegulationType } from '../../privacy/index.ts'
+import { systemClock } from '../../runtime/index.ts'
+import { sourceError } from '../audiences/refusal.ts'
+import { codeOfEnd } from '../code-of-end.ts'
+import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
+import type { ToldRegulation } from '../operations/read-records.ts'
+import {
+  drained,
+  finishWork,
+  unlessEnded,
+  type OperationsRun,
+} from '../operations/run-operations.ts'
+import { formatCount } from '../output/numbers.ts'
+import { regulationText } from './regulation-text.ts'
+import { noSubjects, subjectBatches, type SubjectsSource } from './subjects.ts'
+
+/** What is to be done about whom. */
+export interface DeleteCommand extends SubjectsSource {
+  /** What is to be done. */
+  readonly type: RegulationType
+  /** The sources; null for all. */
+  readonly sourceIds: readonly string[] | null
+}
+
+/** What was stored. */
+interface Stored {
+  readonly ids: readonly string[]
+  readonly rejected: number
+}
+
+/**
+ * Stores regulations about users, as many as their number asks for, and tells their ids; where this
+ * process carries them out, waits for that and tells what was done.
+ *
+ * @throws EvrouteError where the users cannot be read, there are none, or a source is not there
+ */
+export async function deleteUsers(command: DeleteCommand, run: OperationsRun): Promise<ExitCode> {
+  const ids: string[] = []
+  let rejected = 0
+  const stored = await unlessEnded(
+    store(command, run, {
+      created: (id) => ids.push(id),
+      rejected: () => (rejected += 1),
+    }),
+    run.io,
+  )
+  if (stored === undefined) noteInterruption(ids.length, run)
+  else if (ids.length === 0 && rejected === 0) throw noSubjects()
+  return finish({ ids, rejected }, run)
+}
+
+interface StoringListener {
+  readonly created: (id: string) => void
+  readonly rejected: () => void
+}
+
+/** @returns true once all are stored */
+async function store(
+  { type, sourceIds, ...source }: DeleteCommand,
+  run: OperationsRun,
+  listener: StoringListener,
+): Promise<true> {
+  const { regulations, report, io, json, stdout } = run
+  let users = 0
+  run.showProgress(() => [`${formatCount(users)} users`])
+  const batches = subjectBatches(source, io, ({ line, code, message }) => {
+    listener.rejected()
+    report.rejected({ file: undefined, line }, { code, message })
+  })
+  for await (const userIds of batches) {
+    const outcome = await regulations.create({ type, userIds, sourceIds })
+    if (outcome.kind === 'unknown_source') throw unknownSource(sourceIds, outcome.knownIds)
+    const { id } = outcome
+    const subjects = userIds.length
+    users += subjects
+    listener.created(id)
+    stdout.write(
+      json
+        ? recordLine({ kind: 'created', id, regulationType: type, subjects })
+        : `${plainText(id)}: ${usersText(subjects)}\n`,
+    )
+    await drained(run)
+    io.stop.throwIfAborted()
+  }
+  return true
+}
+
+async function finish({ ids, rejected }: Stored, run: OperationsRun): Promise<ExitCode> {
+  const { offline, report, json } = run
+  const code = rejected > 0 ? exitCodes.badInput : exitCodes.ok
+  if (ids.length === 0) {
+    if (code !== exitCodes.ok) report.note('Nothing was stored: no row names a user')
+    return gravest([code, codeOfEnd(run.io)])
+  }
+  if (offline === undefined) {
+    report.close()
+    const [first = ''] = ids
+    const look = `\`evroute regulations show ${plainText(first)}\` with the same flags tells how far it is.`
+    if (!json) report.note(`The service erases and notifies; ${look}`)
+    return gravest([code, codeOfEnd(run.io)])
+  }
+  return gravest([code, await finishWork(run, () => tellAll(ids, run))])
+}
+
+/** Tells what was done, without saying whom it is about. */
+async function tellAll(ids: readonly string[], run: OperationsRun): Promise<ExitCode> {
+  const { regulations, stdout, json, style, columns } = run
+  let code: ExitCode = exitCodes.ok
+  for (const id of ids) {
+    const found = await regulations.find(id)
+    if (found === undefined) continue
+    const { fields, userIds } = found
+    const shown = { fields, users: userIds.length, style, columns, nowMs: systemClock.nowMs() }
+    stdout.write(json ? recordLine(withoutUsers(found)) : `\n${regulationText(shown)}`)
+    await drained(run)
+    // Files of ours could not be read or written: what is about the users may still be in them.
+    if ((fields.archive?.problems.length ?? 0) > 0) code = exitCodes.cannotUse
+  }
+  return code
+}
+
+function withoutUsers({ record, userIds }: ToldRegulation): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(record).map(([name, value]) =>
+      name === 'subjectIds' ? ['subjects', userIds.length] : [name, value],
+    ),
+  )
+}
+
+function noteInterruption(stored: number, { io, report }: OperationsRun): void {
+  if (codeOfEnd(io) !== exitCodes.interrupted) return
+  const regulations = stored === 1 ? '1 regulation is' : `${formatCount(stored)} regulations are`
+  report.note(`Interrupted: ${regulations} stored, and not all users are in them`)
+}
+
+function unknownSource(sourceIds: readonly string[] | null, knownIds: readonly string[]): Error {
+  return sourceError(
+    sourceIds?.find((id) => !knownIds.includes(id)),
+    knownIds,
+  )
+}
+
+function usersText(count: number): string {
+  return count === 1 ? '1 user' : `${formatCount(count)} users`
+}

@@ -1,0 +1,61 @@
+import { recordLine } from '../../model/index.ts'
+import { codeOfEnd } from '../code-of-end.ts'
+import { formatSpan } from '../delivery-log/moments.ts'
+import type { ExitCode } from '../exit-code.ts'
+import { writeData } from '../io.ts'
+import type { ListedRegulation } from '../operations/read-records.ts'
+import type { ReadersRun } from '../operations/run-readers.ts'
+import { formatCount } from '../output/numbers.ts'
+import { textTable, type TableColumn } from '../output/table.ts'
+import { statusLooks } from './regulation-text.ts'
+
+/** Regulations that are asked for at once. */
+const pageRegulationsMax = 100
+
+/** Characters of an id, which other commands ask for. */
+const idColumns = 31
+
+/** Lists regulations, the newest first, and says when there are more than the limit. */
+export async function listRegulations(
+  { limit }: { readonly limit: number },
+  run: ReadersRun,
+): Promise<ExitCode> {
+  const { io, json, nowMs, style, columns } = run
+  // One more than is shown tells whether there are more.
+  const found = await newest(limit + 1, run)
+  const shown = found.slice(0, limit)
+  if (json) await writeData(io, shown.map(({ record }) => recordLine(record)).join(''))
+  else if (shown.length === 0) io.stderr.write('There is no regulation yet\n')
+  else await writeData(io, textTable(shown, tableColumns(nowMs), { style, columns }))
+  if (found.length > limit) io.stderr.write(`... and more; --limit ${limit * 10}\n`)
+  return codeOfEnd(io)
+}
+
+async function newest(
+  count: number,
+  { regulations, io }: ReadersRun,
+): Promise<readonly ListedRegulation[]> {
+  const found: ListedRegulation[] = []
+  while (found.length < count && !io.stop.aborted) {
+    const limit = Math.min(count - found.length, pageRegulationsMax)
+    const page = await regulations.list({ limit, beforeId: found.at(-1)?.fields.id })
+    found.push(...page)
+    if (page.length < limit) break
+  }
+  return found
+}
+
+/** The most important first. */
+function tableColumns(nowMs: number): readonly TableColumn<ListedRegulation>[] {
+  return [
+    { title: 'regulation', text: ({ fields }) => fields.id, look: 'strong', columnsMin: idColumns },
+    {
+      title: 'status',
+      text: ({ fields }) => fields.overallStatus,
+      look: ({ fields }) => statusLooks[fields.overallStatus],
+    },
+    { title: 'users', text: ({ subjects }) => formatCount(subjects), isCount: true },
+    { title: 'made', text: ({ fields }) => `${formatSpan(nowMs - fields.createdAt)} ago` },
+    { title: 'type', text: ({ fields }) => fields.regulationType },
+  ]
+}

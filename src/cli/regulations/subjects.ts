@@ -1,0 +1,86 @@
+import { readUserIds } from '../../importer/index.ts'
+import { EvrouteError } from '../../model/index.ts'
+import { regulationLimits } from '../../privacy/index.ts'
+import { openListInput } from '../audiences/list-input.ts'
+import type { Io } from '../io.ts'
+
+/** Whom a regulation is to be about. */
+export interface SubjectsSource {
+  /** The users that flags name. */
+  readonly userIds: readonly string[]
+  /** A file that names users, `-` for stdin; undefined where flags do. */
+  readonly file: string | undefined
+  /** The columns of the file that have ids. */
+  readonly idColumns: readonly string[]
+}
+
+/** A row that names nobody. */
+export interface RejectedSubject {
+  readonly line: number
+  readonly code: string
+  readonly message: string
+}
+
+/** The error about a list that names nobody. */
+export function noSubjects(): EvrouteError {
+  return new EvrouteError({
+    code: 'invalid_usage',
+    message: 'Cannot tell whom it is about: the list is empty',
+    hint: 'It has a row for each user, as CSV with a header, NDJSON or JSON.',
+  })
+}
+
+/** Bytes of the ids of one regulation: a request about them may have twice as many. */
+const batchBytesMax = 1_024 * 1_024
+
+/**
+ * The users, each once in its batch, in batches that one regulation can be about.
+ *
+ * @param rejected - is told of the rows that name nobody
+ * @throws EvrouteError where the file cannot be read
+ */
+export async function* subjectBatches(
+  source: SubjectsSource,
+  io: Io,
+  rejected: (row: RejectedSubject) => void,
+): AsyncGenerator<readonly string[]> {
+  let batch = new Set<string>()
+  let bytes = 0
+  for await (const userId of subjects(source, io, rejected)) {
+    if (batch.has(userId)) continue
+    const more = Buffer.byteLength(userId)
+    if (batch.size === regulationLimits.usersMax || bytes + more > batchBytesMax) {
+      yield [...batch]
+      batch = new Set()
+      bytes = 0
+    }
+    batch.add(userId)
+    bytes += more
+  }
+  if (batch.size > 0) yield [...batch]
+}
+
+async function* subjects(
+  { userIds, file, idColumns }: SubjectsSource,
+  io: Io,
+  rejected: (row: RejectedSubject) => void,
+): AsyncGenerator<string> {
+  yield* userIds
+  if (file === undefined) return
+  for await (const rows of readUserIds(await openListInput(file, io), idColumns)) {
+    for (const row of rows) {
+      if (row.kind === 'bad') rejected(row)
+      else if (row.userIds.some(isTooLong)) rejected({ line: row.line, ...tooLong })
+      else yield* row.userIds
+    }
+  }
+}
+
+const tooLong = {
+  code: 'wrong_type',
+  message: `The id of a user has at most ${regulationLimits.userIdLengthMax} characters`,
+}
+
+function isTooLong({ length }: string): boolean {
+  return length > regulationLimits.userIdLengthMax
+}
