@@ -23,6 +23,8 @@ export type RefusalCode =
   | 'method_not_allowed'
   | 'no_archive'
   | 'replay_running'
+  | 'sync_running'
+  | 'audience_taken'
   | 'service_closing'
   | 'body_too_large'
   | 'body_too_slow'
@@ -61,6 +63,23 @@ export function refuse({ status, code, message, headers = {} }: Refusal): Answer
   return json(status, { error: { code, message } }, headers)
 }
 
+/** Names that a refusal lists. */
+const namesListedMax = 20
+
+/** Refuses what names something that is not there. */
+export function notFound(what: string, known: readonly string[]): Refusal {
+  const message = `There is no such ${what}: ${knownNames(known)}`
+  return { status: 404, code: 'not_found', message }
+}
+
+/** Says which names there are, for the end of a message. */
+export function knownNames(known: readonly string[]): string {
+  if (known.length === 0) return 'there is none'
+  const left = known.length - namesListedMax
+  const listed = known.slice(0, namesListedMax).join(', ')
+  return `known are ${listed}${left > 0 ? ` and ${left} more` : ''}`
+}
+
 /** Answers what never became a request. */
 export function faultAnswer(fault: RequestFault): Answer {
   return refuse(faultRefusals[fault])
@@ -86,6 +105,12 @@ export function refuseMethod(allowed: string): Answer {
   })
 }
 
+/** Headers that every answer has. */
+export const commonHeaders: Answer['headers'] = Object.freeze({
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+})
+
 /** Sends an answer; does nothing where nobody waits for it, or one was sent before. */
 export function send(response: ServerResponse, { status, headers, body }: Answer): void {
   if (response.destroyed || response.headersSent) return
@@ -93,12 +118,18 @@ export function send(response: ServerResponse, { status, headers, body }: Answer
   response.setHeaders(
     new Map(
       Object.entries({
-        'cache-control': 'no-store',
-        'x-content-type-options': 'nosniff',
+        ...commonHeaders,
         ...headers,
         'content-length': String(Buffer.byteLength(body)),
       }),
     ),
   )
   response.end(response.req.method === 'HEAD' ? undefined : body)
+}
+
+/** Aborts when an answer is sent, or nobody waits for one any more. */
+export function closeOf(response: ServerResponse): AbortSignal {
+  const closed = new AbortController()
+  response.once('close', () => closed.abort())
+  return closed.signal
 }

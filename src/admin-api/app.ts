@@ -6,14 +6,17 @@ import express, {
   type Response,
   type Router,
 } from 'express'
-import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
-import type { Clock, Log } from '../runtime/index.ts'
-import { refuse, refuseMethod, send, type Answer } from './answer.ts'
+import type { ConnectionLimits } from '../http/index.ts'
+import type { Log } from '../runtime/index.ts'
+import { closeOf, refuse, refuseMethod, send, type Answer } from './answer.ts'
+import { refusalOfFailure } from './failure.ts'
 import { foreignRequest, tokenCheck } from './guard.ts'
 import { healthHandler } from './health.ts'
-import { operations, type Operation } from './operations.ts'
+import type { ApiOperation, Operation } from './operation.ts'
+import { operations } from './operations.ts'
 import type { AdminApiOptions } from './ports.ts'
 import { readDocument } from './read-document.ts'
+import { streamingHandler } from './streaming.ts'
 
 /**
  * What the operator asks over HTTP. Every request must come by a name of loopback and not from a
@@ -39,6 +42,14 @@ export function adminApp(options: AdminApiOptions): RequestListener {
     })
   }
 }
+
+/**
+ * What clients of the port may take beside the usual limits: a list may take hours to arrive, and how
+ * long any body may take is measured where it is read.
+ */
+export const adminConnectionLimits: Pick<ConnectionLimits, 'requestTimeoutMs'> = Object.freeze({
+  requestTimeoutMs: 0,
+})
 
 const notFound: Answer = refuse({
   status: 404,
@@ -78,13 +89,16 @@ function createApp(options: AdminApiOptions): Express {
 
 function operationsRouter(options: AdminApiOptions): Router {
   const router = express.Router()
-  const { clock } = options.runtime
-  for (const { path, method, operation } of operations(options)) {
-    const route = router.route(path)
-    const allowed = method === 'get' ? 'GET, HEAD' : 'POST'
-    if (method === 'get') route.get(handlerOf(operation))
-    else route.post(bodyHandlerOf(operation, clock))
-    route.all((_request, response) => send(response, refuseMethod(allowed)))
+  const table = operations(options)
+  for (const entry of table) {
+    if (entry.method === 'get') router.get(entry.path, handlerOf(entry.operation))
+    else router.post(entry.path, postHandlerOf(entry, options.runtime))
+  }
+  // Behind all of them: what is one path's last part may be a name in another's.
+  for (const { path } of table) {
+    const methods = table.filter((entry) => entry.path === path).map(({ method }) => method)
+    const allowed = methods.map((method) => (method === 'get' ? 'GET, HEAD' : 'POST')).join(', ')
+    router.all(path, (_request, response) => send(response, refuseMethod(allowed)))
   }
   return router
 }
@@ -96,11 +110,17 @@ function handlerOf(operation: Operation): RequestHandler {
   }
 }
 
-function bodyHandlerOf(operation: Operation, clock: Clock): RequestHandler {
+function postHandlerOf(
+  entry: Extract<ApiOperation, { method: 'post' }>,
+  runtime: AdminApiOptions['runtime'],
+): RequestHandler {
+  if ('streaming' in entry) return streamingHandler(entry.streaming, runtime)
+  const { operation, bodyBytesMax } = entry
+  const { clock } = runtime
   return async (request, response) => {
     const { query, params } = request
     const signal = closeOf(response)
-    const document = await readDocument(request, clock)
+    const document = await readDocument(request, { clock, bytesMax: bodyBytesMax })
     switch (document.kind) {
       case 'read':
         send(response, await operation({ query, params, body: document.value, signal }))
@@ -113,13 +133,6 @@ function bodyHandlerOf(operation: Operation, clock: Clock): RequestHandler {
   }
 }
 
-/** Aborts when an answer is sent, or nobody waits for one any more. */
-function closeOf(response: Response): AbortSignal {
-  const closed = new AbortController()
-  response.once('close', () => closed.abort())
-  return closed.signal
-}
-
 function answerOfError(error: unknown, log: Log): Answer {
   // Express gives a status to what it throws.
   const { status } = error as { readonly status?: unknown }
@@ -130,18 +143,5 @@ function answerOfError(error: unknown, log: Log): Answer {
       message: 'The request cannot be understood',
     })
   }
-  log.warn('a request to the admin API failed', {
-    error: messageOf(error),
-    code: systemCode(error),
-  })
-  return isStoreError(error)
-    ? refuse({ status: 503, code: 'store_unavailable', message: 'The store cannot be used now' })
-    : refuse({ status: 500, code: 'internal_error', message: 'The service failed to answer' })
-}
-
-function isStoreError(error: unknown): boolean {
-  return (
-    error instanceof EvrouteError &&
-    (error.code === 'store_closed' || error.code === 'store_unusable')
-  )
+  return refuse(refusalOfFailure(error, log))
 }

@@ -1,13 +1,22 @@
-/** What the operator asks over HTTP: health, metrics, the delivery log, destinations, replay. */
+/** What the operator asks over HTTP: health, metrics, the delivery log, destinations, replay, audiences, regulations. */
 export { faultAnswer as adminFaultAnswer } from './answer.ts'
-export { adminApp } from './app.ts'
+export { adminApp, adminConnectionLimits } from './app.ts'
 export { healthHandler } from './health.ts'
 export { Metrics } from './metrics/metrics.ts'
 export { queueStates, type QueueState } from './metrics/queue-states.ts'
 export type {
   AdminApiOptions,
+  AudienceOperations,
+  AudienceRefusal,
+  AudienceRemoveOutcome,
+  AudienceRemoveRequest,
+  AudienceSyncOutcome,
+  AudienceSyncRequest,
   DestinationState,
   EndpointState,
+  RegulationOperations,
+  RegulationOutcome,
+  RegulationRequest,
   ReplayCounts,
   ReplayOutcome,
   ReplayRequest,

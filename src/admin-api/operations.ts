@@ -6,37 +6,21 @@ import {
   parseDeliveryId,
   storyRecord,
 } from '../delivery/index.ts'
-import { record, refuse, type Answer } from './answer.ts'
+import { notFound, record, refuse, type Answer } from './answer.ts'
+import { audienceOperations } from './audience-operations.ts'
+import type { ApiOperation, Operation } from './operation.ts'
 import type { AdminApiOptions, DestinationState, ReplayOutcome } from './ports.ts'
+import { pageRowsMax } from './read-fields.ts'
+import { regulationOperations } from './regulation-operations.ts'
 import {
-  pageDeliveriesMax,
   readListRequest,
   readReplayRequest,
   readRetryRequest,
   type RetryRequest,
 } from './requests.ts'
 
-/** What an operation is given of a request. */
-export interface OperationInput {
-  /** The parameters behind the path. */
-  readonly query: unknown
-  /** The parts of the path that have names. */
-  readonly params: Readonly<Record<string, string | string[]>>
-  /** The body, parsed; undefined when there is none. */
-  readonly body: unknown
-  /** Aborts when nobody waits for the answer any more. */
-  readonly signal: AbortSignal
-}
-
-/** Answers one kind of request. */
-export type Operation = (input: OperationInput) => Promise<Answer>
-
 /** What the API can be asked under `/v1`: paths, methods, and who answers. */
-export function operations(options: AdminApiOptions): readonly {
-  readonly path: string
-  readonly method: 'get' | 'post'
-  readonly operation: Operation
-}[] {
+export function operations(options: AdminApiOptions): readonly ApiOperation[] {
   return [
     { path: '/deliveries', method: 'get', operation: listOperation(options) },
     { path: '/deliveries/retry', method: 'post', operation: retryOperation(options) },
@@ -45,13 +29,15 @@ export function operations(options: AdminApiOptions): readonly {
     { path: '/ledger', method: 'get', operation: ledgerOperation(options) },
     { path: '/audit', method: 'get', operation: auditOperation(options) },
     { path: '/replay', method: 'post', operation: replayOperation(options) },
+    ...audienceOperations(options),
+    ...regulationOperations(options),
   ]
 }
 
 function listOperation({ log, runtime }: AdminApiOptions): Operation {
   return async ({ query }) => {
     const reading = readListRequest(query, runtime.clock.nowMs())
-    if (reading.kind === 'refused') return reading.answer
+    if (reading.kind === 'refused') return refuse(reading.refusal)
     const { filter, limit, beforeId } = reading.value
     // One more than is told shows whether there are more.
     const found = await log.list({ filter, limit: limit + 1, beforeId })
@@ -80,7 +66,7 @@ function storyOperation({ log }: AdminApiOptions): Operation {
 function retryOperation(options: AdminApiOptions): Operation {
   return async ({ body }) => {
     const reading = readRetryRequest(body, options.runtime.clock.nowMs())
-    if (reading.kind === 'refused') return reading.answer
+    if (reading.kind === 'refused') return refuse(reading.refusal)
     const { filter } = reading.value
     const deliveries = await retryAll(reading.value, options)
     const isUnknown = async () => (await options.log.list({ filter, limit: 1 })).length === 0
@@ -97,7 +83,7 @@ async function retryAll(
   const nowMs = runtime.clock.nowMs()
   let total = 0
   for (;;) {
-    const asked = Math.min(limit - total, pageDeliveriesMax)
+    const asked = Math.min(limit - total, pageRowsMax)
     const count = await log.retry({ nowMs, filter, limit: asked })
     total += count
     if (count < asked || total === limit) return total
@@ -145,7 +131,7 @@ function auditOperation({ log }: AdminApiOptions): Operation {
 function replayOperation({ replay, runtime }: AdminApiOptions): Operation {
   return async ({ body, signal }) => {
     const reading = readReplayRequest(body, runtime.clock.nowMs())
-    if (reading.kind === 'refused') return reading.answer
+    if (reading.kind === 'refused') return refuse(reading.refusal)
     return replayAnswer(await replay(reading.value, signal))
   }
 }
@@ -164,12 +150,8 @@ function replayAnswer(outcome: ReplayOutcome): Answer {
       const message = 'Another replay is running; ask again when it has ended'
       return refuse({ status: 409, code: 'replay_running', message })
     }
-    case 'unknown': {
-      const { field, knownIds } = outcome
-      const known = knownIds.length === 0 ? 'there is none' : `known are ${knownIds.join(', ')}`
-      const message = `There is no such ${field}: ${known}`
-      return refuse({ status: 404, code: 'not_found', message })
-    }
+    case 'unknown':
+      return refuse(notFound(outcome.field, outcome.knownIds))
     case 'no_archive': {
       const message = 'No source that is meant has an archive that could be replayed'
       return refuse({ status: 409, code: 'no_archive', message })

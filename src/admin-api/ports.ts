@@ -23,6 +23,10 @@ export interface AdminApiOptions {
   readonly destinations: () => Promise<readonly DestinationState[]>
   /** Sends archived events again; ends that when the signal aborts: nobody waits for it any more. */
   readonly replay: (request: ReplayRequest, signal: AbortSignal) => Promise<ReplayOutcome>
+  /** Audiences and computed traits. */
+  readonly audiences: AudienceOperations
+  /** Deletion requests. */
+  readonly regulations: RegulationOperations
   /** Why the service cannot do its work, in words; none when it can. */
   readonly ready: Readiness
   /** What `/metrics` tells. */
@@ -137,6 +141,11 @@ export interface AudienceSyncRequest {
   readonly isDryRun: boolean
   /** Is told what happens. */
   readonly listener: SyncListener
+  /**
+   * Resolves once whoever is told has taken most of it; awaited before every part. Where it is undefined
+   * as much is told as there is.
+   */
+  readonly drained?: (() => Promise<void>) | undefined
   /** Ends it early. */
   readonly signal: AbortSignal
 }
@@ -149,6 +158,11 @@ export interface AudienceRemoveRequest {
   readonly isDryRun: boolean
   /** Is told what happens. */
   readonly listener: SyncListener
+  /**
+   * Resolves once whoever is told has taken most of it; awaited before every part. Where it is undefined
+   * as much is told as there is.
+   */
+  readonly drained?: (() => Promise<void>) | undefined
   /** Ends it early: who has left stays out, and the audience is still there. */
   readonly signal: AbortSignal
 }

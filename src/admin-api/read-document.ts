@@ -3,8 +3,16 @@ import { isArriving, readBody } from '../http/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import { refuse, type Answer, type Refusal } from './answer.ts'
 
-/** Bytes that a request's body may have. */
-const bodyBytesMax = 64 * 1024
+/** Bytes that a request's body may have where its path says nothing else. */
+const usualBytesMax = 64 * 1024
+
+/** How a body is read. */
+export interface DocumentLimits {
+  /** Measures the deadline. */
+  readonly clock: Clock
+  /** Bytes that it may have; 64 KiB by default. */
+  readonly bytesMax?: number | undefined
+}
 
 /** What a request carries, or why it cannot be read. */
 export type DocumentReading =
@@ -17,16 +25,16 @@ export type DocumentReading =
 /** Reads the body of a request as JSON, whatever its type says: the path decides what a body is. */
 export async function readDocument(
   request: IncomingMessage,
-  clock: Clock,
+  { clock, bytesMax = usualBytesMax }: DocumentLimits,
 ): Promise<DocumentReading> {
-  const body = await readBody(request, { bytesMax: bodyBytesMax, clock })
+  const body = await readBody(request, { bytesMax, clock })
   // What is left of a body that was not read to its end cannot be told from a next request.
   const headers: Refusal['headers'] = isArriving(body) ? { connection: 'close' } : {}
   switch (body.kind) {
     case 'complete':
       return parse(body.bytes, request.headers['content-encoding'])
     case 'too_large': {
-      const message = `The body has more than ${bodyBytesMax} bytes`
+      const message = `The body has more than ${bytesMax} bytes`
       return refused({ status: 413, code: 'body_too_large', message, headers })
     }
     case 'too_slow': {

@@ -1,13 +1,20 @@
 import { z } from 'zod'
 import { parseDeliveryId, type DeliveryFilter, type LoggedState } from '../delivery/index.ts'
-import { eventTypes, parseDuration, parseTimestamp, shortText } from '../model/index.ts'
-import { refuse, type Answer } from './answer.ts'
+import { eventTypes, parseDuration, parseTimestamp } from '../model/index.ts'
 import type { ReplayRequest } from './ports.ts'
-
-/** What a request asks for, or why it cannot be understood. */
-export type Reading<Value> =
-  | { readonly kind: 'read'; readonly value: Value }
-  | { readonly kind: 'refused'; readonly answer: Answer }
+import {
+  accepts,
+  fields,
+  numeral,
+  oneOf,
+  pageLimit,
+  read,
+  refused,
+  several,
+  text,
+  yes,
+  type Reading,
+} from './read-fields.ts'
 
 /** Which page of the deliveries is asked for. */
 export interface ListRequest {
@@ -27,10 +34,6 @@ export interface RetryRequest {
   readonly limit: number
 }
 
-/** Deliveries on one page at the most. */
-export const pageDeliveriesMax = 500
-const pageDeliveriesDefault = 50
-
 const states: readonly LoggedState[] = ['pending', 'delivered', 'failed', 'expired']
 const retriableStates: readonly LoggedState[] = ['pending', 'failed', 'expired']
 
@@ -38,7 +41,7 @@ const retriableStates: readonly LoggedState[] = ['pending', 'failed', 'expired']
 export function readListRequest(query: unknown, nowMs: number): Reading<ListRequest> {
   const schema = fields({
     ...filterFields(states, nowMs),
-    limit: numeral(1, pageDeliveriesMax).default(pageDeliveriesDefault),
+    limit: pageLimit,
     before: numeral(0, Number.MAX_SAFE_INTEGER, 'the "next" of a page').optional(),
   })
   return read(schema, query, ({ limit, before, ...filter }): Reading<ListRequest> => {
@@ -54,7 +57,7 @@ export function readRetryRequest(body: unknown, nowMs: number): Reading<RetryReq
   const limit = accepts('a whole number from 1')
   const schema = fields({
     ...filterFields(retriableStates, nowMs),
-    all: all.optional(),
+    all: yes.optional(),
     limit: z.int(limit).min(1, limit).optional(),
   })
   return read(schema, body, ({ limit = Infinity, all, ...filter }) =>
@@ -74,7 +77,7 @@ export function readReplayRequest(body: unknown, nowMs: number): Reading<ReplayR
     event: several(text),
     since: moment(nowMs),
     until: moment(nowMs),
-    all: all.optional(),
+    all: yes.optional(),
   })
   return read(schema, body, ({ all, ...conditions }) =>
     selected({ all, conditions }, () => ({
@@ -113,26 +116,6 @@ function filterOf(written: WrittenFilter): DeliveryFilter {
   }
 }
 
-/** The message of every issue says what is accepted; {@link issueTexts} adds what was given. */
-const accepts = (accepted: string) => ({ error: () => accepted })
-
-/** An object that knows all its names. The message about an unknown one is the list of those. */
-function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
-  return z.strictObject(shape, {
-    error: ({ code }) =>
-      code === 'unrecognized_keys'
-        ? Object.keys(shape).join(', ')
-        : 'an object, such as {"type":"track"}',
-  })
-}
-
-const text = z.string(accepts('one text'))
-const all = z.literal(true, accepts('true, or left out'))
-
-function oneOf<Name extends string>(names: readonly Name[]) {
-  return z.enum(names, accepts(`one of ${names.join(', ')}`))
-}
-
 /** The names are those of the flags. */
 function filterFields<State extends LoggedState>(among: readonly State[], nowMs: number) {
   return {
@@ -155,14 +138,6 @@ const deliveryId = z.string(accepts(deliveryIdForm)).transform((text, context) =
   return z.NEVER
 })
 
-/** One value, or a list of them. */
-function several<Value extends z.ZodType>(value: Value) {
-  const listed = (given: unknown): unknown =>
-    given === undefined || Array.isArray(given) ? given : [given]
-  const list = z.array(value).min(1, accepts('one value, or a list of at least one'))
-  return z.preprocess(listed, list.optional())
-}
-
 /** A timestamp, or a time ago, as milliseconds since 1970. */
 function moment(nowMs: number) {
   const accepted = 'a timestamp such as 2026-11-20T10:15:00Z, or a time ago such as 2h'
@@ -176,42 +151,6 @@ function moment(nowMs: number) {
       return z.NEVER
     })
     .optional()
-}
-
-/** A whole number as a query has it. */
-function numeral(min: number, max: number, accepted = `a whole number from ${min} to ${max}`) {
-  const isAccepted = (text: string): boolean =>
-    /^\d{1,16}$/.test(text) && Number(text) >= min && Number(text) <= max
-  return z.string(accepts(accepted)).refine(isAccepted, accepts(accepted)).transform(Number)
-}
-
-function read<Written, Value>(
-  schema: z.ZodType<Written>,
-  input: unknown,
-  understand: (written: Written) => Reading<Value>,
-): Reading<Value> {
-  const result = schema.safeParse(input ?? {}, { reportInput: true })
-  if (result.success) return understand(result.data)
-  return refused('invalid_request', result.error.issues.flatMap(issueTexts).join('; '))
-}
-
-/** What cannot be used where, and what is accepted, in the form of the problems of a configuration. */
-function issueTexts(issue: z.core.$ZodIssue): readonly string[] {
-  const { message, input } = issue
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map(
-      (key) => `${shortText(key)}: Cannot use this name: the names here are ${message}`,
-    )
-  }
-  // One value is read as a list of one, so an index would be of no help.
-  const [name = 'the body'] = issue.path
-  return [`${String(name)}: Cannot use ${shownValue(input)}: it is ${message}`]
-}
-
-function shownValue(value: unknown): string {
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
-  if (typeof value === 'object' && value !== null) return 'an object'
-  return shortText(JSON.stringify(value))
 }
 
 /** Everything is selected by saying so, never by leaving out a condition. */
@@ -229,8 +168,4 @@ function selected<Value>(
     default:
       return refused('invalid_request', 'An id, conditions and "all" do not go together')
   }
-}
-
-function refused(code: 'invalid_request' | 'nothing_selected', message: string): Reading<never> {
-  return { kind: 'refused', answer: refuse({ status: 400, code, message }) }
 }

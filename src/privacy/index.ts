@@ -9,6 +9,7 @@ export {
   type RegulationRequest,
 } from './plan-regulation.ts'
 export * from './regulation.ts'
+export * from './regulation-record.ts'
 export * from './regulations.ts'
 export * from './status.ts'
 export * from './store-port.ts'

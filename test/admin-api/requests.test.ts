@@ -3,9 +3,9 @@ import {
   readListRequest,
   readReplayRequest,
   readRetryRequest,
-  type Reading,
 } from '../../src/admin-api/requests.ts'
 import { nowMs } from '../cli/delivery-log/stores.ts'
+import { refusalOf } from './refusal-of.ts'
 
 const moments = 'a timestamp such as 2026-11-20T10:15:00Z, or a time ago such as 2h'
 const conditions = 'id, state, type, user, destination, message, since, until'
@@ -56,12 +56,3 @@ test('a replay says what it takes', () => {
     'types: Cannot use this name: the names here are source, destination, type, event, since, until, all',
   )
 })
-
-function refusalOf(reading: Reading<unknown>): string {
-  if (reading.kind === 'read') return 'read'
-  const { error } = JSON.parse(reading.answer.body) as {
-    readonly error: { readonly code: string; readonly message: string }
-  }
-  expect(error.code).toBe('invalid_request')
-  return error.message
-}

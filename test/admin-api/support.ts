@@ -2,12 +2,13 @@ import { request } from 'undici'
 import { onTestFinished } from 'vitest'
 import {
   adminApp,
+  adminConnectionLimits,
   adminFaultAnswer,
   Metrics,
   queueStates,
   type AdminApiOptions,
 } from '../../src/admin-api/index.ts'
-import { listen } from '../../src/http/index.ts'
+import { listen, type ConnectionLimits } from '../../src/http/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { MemoryStore } from '../../src/store/index.ts'
 import { addSamples, nowMs, type Sample } from '../cli/delivery-log/stores.ts'
@@ -20,14 +21,20 @@ export interface AdminSettings {
   readonly samples?: readonly Sample[]
   readonly options?: Partial<AdminApiOptions>
   readonly clock?: ManualClock
+  readonly limits?: Partial<ConnectionLimits>
 }
+
+const notAsked = () => Promise.reject(new Error('Nobody asks this here'))
+/** Audiences and regulations of which nothing is asked. */
+const audiences = { list: notAsked, members: notAsked, sync: notAsked, remove: notAsked }
+const regulations = { list: notAsked, find: notAsked, create: notAsked }
 
 /** An admin API on a port of its own, until the test ends. */
 export async function startAdmin(settings: AdminSettings = {}) {
-  const { samples = [], options = {}, clock = new ManualClock(nowMs) } = settings
+  const { samples = [], options = {}, clock = new ManualClock(nowMs), limits } = settings
   const store = new MemoryStore()
   await addSamples(store, samples)
-  const { runtime, warnings } = recordingRuntime(clock)
+  const { runtime, infos, warnings } = recordingRuntime(clock)
   const metrics = new Metrics({ queues: () => queueStates(store, ['crm', 'mail']), runtime })
   const app = adminApp({
     token,
@@ -35,16 +42,22 @@ export async function startAdmin(settings: AdminSettings = {}) {
     ledger: () => store.ledger(),
     destinations: () => Promise.resolve([]),
     replay: () => Promise.resolve({ kind: 'no_archive' }),
+    audiences,
+    regulations,
     ready: () => Promise.resolve([]),
     metrics,
     runtime,
     ...options,
   })
   const address = { host: '127.0.0.1', port: 0 }
-  const listening = await listen(app, address, { answerFault: adminFaultAnswer })
+  const listening = await listen(app, address, {
+    ...limits,
+    ...adminConnectionLimits,
+    answerFault: adminFaultAnswer,
+  })
   onTestFinished(() => listening.close())
   const { url, port } = listening
-  return { url, port, store, metrics, warnings }
+  return { url, port, store, metrics, infos, warnings }
 }
 
 /** A request to an admin API. */

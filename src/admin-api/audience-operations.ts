@@ -1,0 +1,189 @@
+import {
+  audienceRecord,
+  changeRecord,
+  memberFields,
+  progressRecord,
+  rejectedRecord,
+  removalRecord,
+  syncRecord,
+  type Audience,
+  type SyncListener,
+} from '../audience/index.ts'
+import type { Clock } from '../runtime/index.ts'
+import { knownNames, notFound, record, refuse, type Refusal } from './answer.ts'
+import {
+  formatCursor,
+  readMembersQuery,
+  readRemoveQuery,
+  readSyncQuery,
+  type SyncQuery,
+} from './audience-requests.ts'
+import type {
+  ApiOperation,
+  Operation,
+  StreamingEnd,
+  StreamingInput,
+  StreamingOperation,
+} from './operation.ts'
+import type {
+  AdminApiOptions,
+  AudienceOperations,
+  AudienceRefusal,
+  AudienceRemoveOutcome,
+  AudienceSyncOutcome,
+} from './ports.ts'
+
+/** How long after one record about the progress of a sync the next may come. */
+export const progressMs = 500
+
+/** What can be asked about audiences and computed traits. */
+export function audienceOperations({
+  audiences,
+  runtime,
+}: Pick<AdminApiOptions, 'audiences' | 'runtime'>): readonly ApiOperation[] {
+  const { clock } = runtime
+  return [
+    { path: '/audiences', method: 'get', operation: listOperation(audiences) },
+    { path: '/audiences/sync', method: 'post', streaming: syncOperation(audiences, clock) },
+    { path: '/audiences/:key', method: 'get', operation: showOperation(audiences) },
+    {
+      path: '/audiences/:key/remove',
+      method: 'post',
+      streaming: removeOperation(audiences, clock),
+    },
+  ]
+}
+
+function listOperation(audiences: AudienceOperations): Operation {
+  return async () => {
+    const found = await audiences.list()
+    return record({ kind: 'audiences', audiences: found.map(audienceRecord) })
+  }
+}
+
+function showOperation(audiences: AudienceOperations): Operation {
+  return async ({ params, query }) => {
+    const reading = readMembersQuery(query)
+    if (reading.kind === 'refused') return refuse(reading.refusal)
+    const key = String(params['key'])
+    const known = await audiences.list()
+    const audience = known.find((candidate) => candidate.key === key)
+    if (audience === undefined) return refuse(notFound('audience', keysOf(known)))
+    const { limit, after } = reading.value
+    // One more than is told shows whether there are more.
+    const members = await audiences.members({ key, limit: limit + 1, after })
+    const page = members.slice(0, limit)
+    const last = members.length > limit ? page.at(-1) : undefined
+    return record({
+      ...audienceRecord(audience),
+      memberList: page.map(memberFields),
+      next: last === undefined ? null : formatCursor(last.identity),
+    })
+  }
+}
+
+function keysOf(audiences: readonly Audience[]): readonly string[] {
+  return audiences.map(({ key }) => key)
+}
+
+function syncOperation(audiences: AudienceOperations, clock: Clock): StreamingOperation {
+  return async ({ query, upload, tell, drained, signal }) => {
+    const reading = readSyncQuery(query)
+    if (reading.kind === 'refused') return reading
+    const listener = listenerOf(reading.value, tell, clock)
+    const request = { ...reading.value, listener, drained, signal }
+    return endOfSync(await audiences.sync(request, upload), reading.value)
+  }
+}
+
+function removeOperation(audiences: AudienceOperations, clock: Clock): StreamingOperation {
+  return async ({ query, params, tell, drained, signal }) => {
+    const reading = readRemoveQuery(query)
+    if (reading.kind === 'refused') return reading
+    const { isDryRun } = reading.value
+    const key = String(params['key'])
+    const listener = listenerOf({ isDryRun }, tell, clock)
+    return endOfRemoval(await audiences.remove({ key, isDryRun, listener, drained, signal }))
+  }
+}
+
+/** Tells what happens; each change only where nobody else is told of it. */
+function listenerOf(
+  { isDryRun }: Pick<SyncQuery, 'isDryRun'>,
+  tell: StreamingInput['tell'],
+  clock: Clock,
+): SyncListener {
+  let toldAtMs = clock.nowMs()
+  return {
+    rejected: (row) => tell([rejectedRecord(row)]),
+    changed: (changes) => {
+      if (isDryRun) tell(changes.map(changeRecord))
+    },
+    progress: (counts) => {
+      const nowMs = clock.nowMs()
+      // A clock that was set back does not silence it.
+      if (nowMs >= toldAtMs && nowMs - toldAtMs < progressMs) return
+      toldAtMs = nowMs
+      tell([progressRecord(counts)])
+    },
+  }
+}
+
+function endOfSync(outcome: AudienceSyncOutcome, { sourceId }: SyncQuery): StreamingEnd {
+  switch (outcome.kind) {
+    case 'synced':
+    case 'incomplete':
+    case 'ended':
+    case 'superseded':
+      return { kind: 'told', record: syncRecord(outcome) }
+    case 'taken':
+      return { kind: 'refused', refusal: takenRefusal(outcome.audience) }
+    case 'running':
+    case 'unknown_source':
+    case 'unknown_audience':
+    case 'unusable_name':
+      return { kind: 'refused', refusal: refusalOf(outcome, sourceId) }
+  }
+}
+
+function endOfRemoval(outcome: AudienceRemoveOutcome): StreamingEnd {
+  switch (outcome.kind) {
+    case 'removed':
+    case 'ended':
+    case 'superseded':
+      return { kind: 'told', record: removalRecord(outcome) }
+    case 'running':
+    case 'unknown_source':
+    case 'unknown_audience':
+    case 'unusable_name':
+      return { kind: 'refused', refusal: refusalOf(outcome) }
+  }
+}
+
+function takenRefusal({ key, computationClass, sourceId }: Audience): Refusal {
+  const what = computationClass === 'audience' ? 'an audience' : 'a computed trait'
+  const message = `The key ${key} is that of ${what} of the source ${sourceId}; give another name or key`
+  return { status: 409, code: 'audience_taken', message }
+}
+
+function refusalOf(outcome: AudienceRefusal, sourceId?: string): Refusal {
+  switch (outcome.kind) {
+    case 'running': {
+      const message = `A sync or removal of the audience ${outcome.key} is running; ask again when it has ended`
+      return { status: 409, code: 'sync_running', message }
+    }
+    case 'unknown_source':
+      return sourceId === undefined && outcome.knownIds.length > 0
+        ? unnamedSource(outcome.knownIds)
+        : notFound('source', outcome.knownIds)
+    case 'unknown_audience':
+      return notFound('audience', outcome.knownKeys)
+    case 'unusable_name':
+      return { status: 400, code: 'invalid_request', message: outcome.message }
+  }
+}
+
+function unnamedSource(knownIds: readonly string[]): Refusal {
+  const message = `No source is named: ${knownNames(knownIds)}`
+  return { status: 404, code: 'not_found', message }
+}

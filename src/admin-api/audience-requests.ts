@@ -1,0 +1,119 @@
+import { z } from 'zod'
+import type { ComputationClass, MemberColumns, MemberIdentity } from '../audience/index.ts'
+import { isJsonObject } from '../model/index.ts'
+import {
+  accepts,
+  fields,
+  oneOf,
+  pageLimit,
+  read,
+  refused,
+  several,
+  text,
+  type Reading,
+} from './read-fields.ts'
+
+/** Which page of the members is asked for. */
+export interface MembersQuery {
+  /** At the most so many. */
+  readonly limit: number
+  /** Only those behind this one; null for the first page. */
+  readonly after: MemberIdentity | null
+}
+
+/** What a sync is asked with, beside its list. */
+export interface SyncQuery {
+  /** What people call the audience. */
+  readonly name: string | undefined
+  /** Identifies it; one of both is there. */
+  readonly key: string | undefined
+  /** What it says of a profile. */
+  readonly computationClass: ComputationClass
+  /** The source whose destinations get the calls. */
+  readonly sourceId: string | undefined
+  /** What the rows of the list are made of. */
+  readonly columns: MemberColumns
+  /** Whether only to tell what would change. */
+  readonly isDryRun: boolean
+}
+
+const classes: readonly ComputationClass[] = ['audience', 'trait']
+
+/** Reads the query of an audience with its members. */
+export function readMembersQuery(query: unknown): Reading<MembersQuery> {
+  const schema = fields({ limit: pageLimit, after: cursor.optional() })
+  return read(schema, query, ({ limit, after = null }) => ({
+    kind: 'read',
+    value: { limit, after },
+  }))
+}
+
+/** Reads the query of a sync. */
+export function readSyncQuery(query: unknown): Reading<SyncQuery> {
+  const schema = fields({
+    name: text.optional(),
+    key: text.optional(),
+    class: oneOf(classes).default('audience'),
+    source: text.optional(),
+    idColumn: several(text),
+    valueColumn: text.optional(),
+    dryRun: dryRun.optional(),
+  })
+  return read(schema, query, (written): Reading<SyncQuery> => {
+    const { name, key, source, idColumn = [], valueColumn } = written
+    if (name === undefined && key === undefined) {
+      return refused('invalid_request', 'Nothing says which audience it is: give a name, or a key')
+    }
+    const columns = { userIds: idColumn, value: valueColumn }
+    const isDryRun = written.dryRun !== undefined
+    return {
+      kind: 'read',
+      value: { name, key, computationClass: written.class, sourceId: source, columns, isDryRun },
+    }
+  })
+}
+
+/** Reads the query of a removal. */
+export function readRemoveQuery(query: unknown): Reading<{ readonly isDryRun: boolean }> {
+  return read(fields({ dryRun: dryRun.optional() }), query, (written) => ({
+    kind: 'read',
+    value: { isDryRun: written.dryRun !== undefined },
+  }))
+}
+
+/** In a query everything is text. */
+const dryRun = z.literal('true', accepts('true, or left out'))
+
+/** Writes where a page of members ends, for the request of the next one. */
+export function formatCursor({ userId, anonymousId, email }: MemberIdentity): string {
+  return Buffer.from(JSON.stringify({ userId, anonymousId, email })).toString('base64url')
+}
+
+const cursorForm = 'the "next" of a page'
+const cursor = z.string(accepts(cursorForm)).transform((text, context): MemberIdentity => {
+  const identity = parseCursor(text)
+  if (identity !== undefined) return identity
+  context.addIssue(cursorForm)
+  return z.NEVER
+})
+
+function parseCursor(text: string): MemberIdentity | undefined {
+  const value = parsed(Buffer.from(text, 'base64url').toString())
+  if (!isJsonObject(value)) return undefined
+  const { userId, anonymousId, email } = value
+  if (!isTextOrNull(userId) || !isTextOrNull(anonymousId) || !isTextOrNull(email)) return undefined
+  return { userId, anonymousId, email }
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === 'string'
+}
+
+/** Undefined for what is no JSON. */
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,65 @@
+import { listedRegulationRecord, regulationRecord } from '../privacy/index.ts'
+import { notFound, record, refuse, type Answer } from './answer.ts'
+import type { ApiOperation, Operation } from './operation.ts'
+import type { AdminApiOptions, RegulationOperations } from './ports.ts'
+import {
+  readRegulationRequest,
+  readRegulationsQuery,
+  regulationBytesMax,
+} from './regulation-requests.ts'
+
+/** What can be asked about deletion requests. */
+export function regulationOperations({
+  regulations,
+}: Pick<AdminApiOptions, 'regulations'>): readonly ApiOperation[] {
+  return [
+    { path: '/regulations', method: 'get', operation: listOperation(regulations) },
+    {
+      path: '/regulations',
+      method: 'post',
+      operation: createOperation(regulations),
+      bodyBytesMax: regulationBytesMax,
+    },
+    { path: '/regulations/:id', method: 'get', operation: showOperation(regulations) },
+  ]
+}
+
+function listOperation(regulations: RegulationOperations): Operation {
+  return async ({ query }) => {
+    const reading = readRegulationsQuery(query)
+    if (reading.kind === 'refused') return refuse(reading.refusal)
+    const { limit, beforeId } = reading.value
+    // One more than is told shows whether there are more.
+    const found = await regulations.list({ limit: limit + 1, beforeId })
+    const page = found.slice(0, limit)
+    const next = found.length > limit ? (page.at(-1)?.id ?? null) : null
+    return record({ kind: 'regulations', regulations: page.map(listedRegulationRecord), next })
+  }
+}
+
+const noRegulation: Answer = refuse({
+  status: 404,
+  code: 'not_found',
+  message: 'There is no such regulation',
+})
+
+function showOperation(regulations: RegulationOperations): Operation {
+  return async ({ params }) => {
+    const regulation = await regulations.find({ id: String(params['id']) })
+    return regulation === undefined ? noRegulation : record(regulationRecord(regulation))
+  }
+}
+
+function createOperation(regulations: RegulationOperations): Operation {
+  return async ({ body }) => {
+    const reading = readRegulationRequest(body)
+    if (reading.kind === 'refused') return refuse(reading.refusal)
+    const outcome = await regulations.create(reading.value)
+    switch (outcome.kind) {
+      case 'created':
+        return record(regulationRecord(outcome.regulation))
+      case 'unknown_source':
+        return refuse(notFound('source', outcome.knownIds))
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import { regulationLimits, regulationTypes, type RegulationsRequest } from '../privacy/index.ts'
+import type { RegulationRequest } from './ports.ts'
+import {
+  accepts,
+  fields,
+  oneOf,
+  pageLimit,
+  read,
+  text,
+  texts,
+  type Reading,
+} from './read-fields.ts'
+
+/** What a regulation can name; one that is about more sources is about all. */
+const sourcesMax = 1_000
+const sourceIdLengthMax = 1_024
+
+/** Bytes of the request of a regulation: enough for as many users, with ids of any usual length. */
+export const regulationBytesMax: number = 2 * 1024 * 1024
+
+const subjectType = z.literal('USER_ID', accepts('not supported; the only one is USER_ID'))
+
+/** Reads the body of a regulation. */
+export function readRegulationRequest(body: unknown): Reading<RegulationRequest> {
+  const { usersMax, userIdLengthMax } = regulationLimits
+  const schema = fields(
+    {
+      regulationType: oneOf(regulationTypes),
+      subjectType: subjectType.optional(),
+      subjectIds: texts(usersMax, userIdLengthMax),
+      sources: texts(sourcesMax, sourceIdLengthMax).optional(),
+    },
+    '{"regulationType":"SUPPRESS_WITH_DELETE","subjectIds":["u_1"]}',
+  )
+  return read(schema, body, ({ regulationType, subjectIds, sources = null }) => ({
+    kind: 'read',
+    value: { type: regulationType, userIds: subjectIds, sourceIds: sources },
+  }))
+}
+
+/** Reads the query of a list of regulations. */
+export function readRegulationsQuery(query: unknown): Reading<RegulationsRequest> {
+  const schema = fields({ limit: pageLimit, before: text.optional() })
+  return read(schema, query, ({ limit, before }) => ({
+    kind: 'read',
+    value: { limit, beforeId: before },
+  }))
+}

@@ -1,0 +1,79 @@
+import { isoOrNull } from '../delivery/index.ts'
+import type { Audience, Member, MembershipChange } from './audience.ts'
+import type { RejectedRow, SyncCounts, SyncOutcome } from './sync-audience.ts'
+
+/** What audiences tell programs, as JSON; the names are part of every interface. */
+export type AudienceRecord = Readonly<Record<string, unknown>>
+
+/** An audience, or a computed trait, as a record for programs. */
+export function audienceRecord(audience: Audience): AudienceRecord {
+  return { kind: 'audience', ...audienceFields(audience) }
+}
+
+/** A member as it stands in the record of its audience. */
+export function memberFields({ identity, value }: Member): AudienceRecord {
+  return changeFields({ identity, value })
+}
+
+/** What becomes different for a member as a record for programs; the value is null for who leaves. */
+export function changeRecord(change: MembershipChange): AudienceRecord {
+  return { kind: 'change', ...changeFields(change) }
+}
+
+/** A row that cannot be used as a record for programs. */
+export function rejectedRecord({ line, code, message }: RejectedRow): AudienceRecord {
+  return { kind: 'rejected', line, code, message }
+}
+
+/** What a sync has done so far as a record for programs. */
+export function progressRecord(counts: SyncCounts): AudienceRecord {
+  return { kind: 'progress', ...countFields(counts) }
+}
+
+/** What became of a sync that began as a record for programs. */
+export function syncRecord(outcome: Exclude<SyncOutcome, { kind: 'taken' }>): AudienceRecord {
+  const { kind, audience, counts } = outcome
+  return {
+    kind: 'sync',
+    outcome: kind,
+    audience: audienceFields(audience),
+    ...countFields(counts),
+  }
+}
+
+/** What became of the removal of an audience as a record for programs. */
+export function removalRecord(outcome: {
+  readonly kind: 'removed' | 'ended' | 'superseded'
+  readonly audience: Audience
+  /** Members that left. */
+  readonly left: number
+}): AudienceRecord {
+  const { kind, audience, left } = outcome
+  return { kind: 'removal', outcome: kind, audience: audienceFields(audience), left }
+}
+
+function audienceFields(audience: Audience): AudienceRecord {
+  const { key, name, computationClass, computationId, sourceId, members } = audience
+  return {
+    key,
+    name,
+    class: computationClass,
+    computationId,
+    source: sourceId,
+    members,
+    createdAt: isoOrNull(audience.createdAtMs),
+    syncedAt: isoOrNull(audience.syncedAtMs),
+  }
+}
+
+function changeFields({ identity, value }: MembershipChange): AudienceRecord {
+  const { userId, anonymousId, email } = identity
+  const parsed = value === null ? null : (JSON.parse(value) as unknown)
+  return { userId, anonymousId, email, value: parsed }
+}
+
+/** Field by field, so that their order is always the same. */
+function countFields(counts: SyncCounts): AudienceRecord {
+  const { read, rejected, entered, changed, left, unchanged, suppressed } = counts
+  return { read, rejected, entered, changed, left, unchanged, suppressed }
+}

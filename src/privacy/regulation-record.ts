@@ -1,0 +1,52 @@
+import { isoOrNull } from '../delivery/index.ts'
+import type { NotificationStream, Regulation } from './regulation.ts'
+import { overallStatus, streamStatus } from './status.ts'
+
+/** What regulations tell programs, as JSON; the names are part of every interface. */
+export type RegulationRecord = Readonly<Record<string, unknown>>
+
+/** A regulation as a record for programs. */
+export function regulationRecord(regulation: Regulation): RegulationRecord {
+  return recordWith({ subjectIds: regulation.userIds }, regulation)
+}
+
+/** The same in a list, where it only says how many users it is about. */
+export function listedRegulationRecord(regulation: Regulation): RegulationRecord {
+  return recordWith({ subjects: regulation.userIds.length }, regulation)
+}
+
+function recordWith(subjects: RegulationRecord, regulation: Regulation): RegulationRecord {
+  const { id, type, sourceIds, erased, archive, streams } = regulation
+  return {
+    kind: 'regulation',
+    id,
+    regulationType: type,
+    subjectType: 'USER_ID',
+    ...subjects,
+    sources: sourceIds,
+    overallStatus: overallStatus(regulation),
+    createdAt: isoOrNull(regulation.createdAtMs),
+    finishedAt: isoOrNull(regulation.finishedAtMs),
+    erased: { pending: erased.pending, settled: erased.settled, members: erased.members },
+    archive: archive && {
+      events: archive.events,
+      files: archive.files,
+      problems: archive.problems,
+    },
+    streamStatus: streamFields(streams),
+  }
+}
+
+/** The streams of each source together, in their order. */
+function streamFields(streams: readonly NotificationStream[]): readonly RegulationRecord[] {
+  const bySource = new Map<string, RegulationRecord[]>()
+  for (const stream of streams) {
+    const { sourceId, destinationId, pending, delivered, failed, expired } = stream
+    const status = streamStatus(stream)
+    const fields = { id: destinationId, status, pending, delivered, failed, expired }
+    const others = bySource.get(sourceId)
+    if (others === undefined) bySource.set(sourceId, [fields])
+    else others.push(fields)
+  }
+  return Array.from(bySource, ([id, destinationStatus]) => ({ id, destinationStatus }))
+}

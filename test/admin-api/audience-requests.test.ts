@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest'
+import {
+  formatCursor,
+  readMembersQuery,
+  readRemoveQuery,
+  readSyncQuery,
+} from '../../src/admin-api/audience-requests.ts'
+import { shortText } from '../../src/model/index.ts'
+import { refusalOf } from './refusal-of.ts'
+
+const cursorOf = (value: unknown): string =>
+  Buffer.from(JSON.stringify(value)).toString('base64url')
+
+describe('a page of members', () => {
+  test('has 50 from the start where nothing is said', () => {
+    expect(readMembersQuery({})).toEqual({ kind: 'read', value: { limit: 50, after: null } })
+  })
+
+  test('goes on behind the one that a cursor names', () => {
+    const after = { userId: 'ü_1', anonymousId: null, email: 'ann@example.com' }
+    const query = { limit: '500', after: formatCursor(after) }
+    expect(query.after).toBe(cursorOf(after))
+    expect(readMembersQuery(query)).toEqual({ kind: 'read', value: { limit: 500, after } })
+  })
+
+  test.each<[query: object, message: string]>([
+    [{ limit: '501' }, 'limit: Cannot use "501": it is a whole number from 1 to 500'],
+    [{ before: 'x' }, 'before: Cannot use this name: the names here are limit, after'],
+    ...[
+      'u_1',
+      cursorOf(null),
+      cursorOf(['u_1']),
+      cursorOf({ userId: 'u_1' }),
+      cursorOf({ userId: 1, anonymousId: null, email: null }),
+    ].map((after): [query: object, message: string] => [
+      { after },
+      `after: Cannot use ${shortText(`"${after}"`)}: it is the "next" of a page`,
+    ]),
+  ])('is refused for %j', (query, message) => {
+    expect(refusalOf(readMembersQuery(query))).toBe(message)
+  })
+})
+
+describe('a sync', () => {
+  test('is of an audience where nothing else is said', () => {
+    expect(readSyncQuery({ name: 'Big Spenders' })).toEqual({
+      kind: 'read',
+      value: {
+        name: 'Big Spenders',
+        key: undefined,
+        computationClass: 'audience',
+        sourceId: undefined,
+        columns: { userIds: [], value: undefined },
+        isDryRun: false,
+      },
+    })
+  })
+
+  test('has a setting for each parameter', () => {
+    const query = {
+      key: 'ltv',
+      class: 'trait',
+      source: 'website',
+      idColumn: ['id', 'alias'],
+      valueColumn: 'amount',
+      dryRun: 'true',
+    }
+    expect(readSyncQuery(query)).toEqual({
+      kind: 'read',
+      value: {
+        name: undefined,
+        key: 'ltv',
+        computationClass: 'trait',
+        sourceId: 'website',
+        columns: { userIds: ['id', 'alias'], value: 'amount' },
+        isDryRun: true,
+      },
+    })
+    expect(readSyncQuery({ key: 'ltv', idColumn: 'id' })).toMatchObject({
+      value: { columns: { userIds: ['id'] } },
+    })
+  })
+
+  test.each([
+    [{}, 'Nothing says which audience it is: give a name, or a key'],
+    [{ name: ['a', 'b'] }, 'name: Cannot use a list: it is one text'],
+    [{ key: 'a', class: 'Audience' }, 'class: Cannot use "Audience": it is one of audience, trait'],
+    [{ key: 'a', dryRun: 'false' }, 'dryRun: Cannot use "false": it is true, or left out'],
+    [{ key: 'a', dryRun: '' }, 'dryRun: Cannot use "": it is true, or left out'],
+    [
+      { key: 'a', userId: 'id' },
+      'userId: Cannot use this name: the names here are name, key, class, source, idColumn, ' +
+        'valueColumn, dryRun',
+    ],
+  ])('is refused for %j', (query, message) => {
+    expect(refusalOf(readSyncQuery(query))).toBe(message)
+  })
+})
+
+test('a removal can be a dry run', () => {
+  expect(readRemoveQuery({})).toEqual({ kind: 'read', value: { isDryRun: false } })
+  expect(readRemoveQuery({ dryRun: 'true' })).toEqual({ kind: 'read', value: { isDryRun: true } })
+  expect(refusalOf(readRemoveQuery({ name: 'a' }))).toBe(
+    'name: Cannot use this name: the names here are dryRun',
+  )
+})

@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest'
+import {
+  readRegulationRequest,
+  readRegulationsQuery,
+} from '../../src/admin-api/regulation-requests.ts'
+import { regulationTypes } from '../../src/privacy/index.ts'
+import { refusalOf } from './refusal-of.ts'
+
+const ids = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `u_${index}`)
+
+const good = { regulationType: 'SUPPRESS_ONLY', subjectIds: ['u_1'] }
+const subjects = 'a list of 1 to 5000 texts of 1 to 1024 characters'
+const sources = 'a list of 1 to 1000 texts of 1 to 1024 characters'
+const names = 'regulationType, subjectType, subjectIds, sources'
+
+test.each(regulationTypes)('a regulation can be %s', (regulationType) => {
+  expect(readRegulationRequest({ ...good, regulationType })).toEqual({
+    kind: 'read',
+    value: { type: regulationType, userIds: ['u_1'], sourceIds: null },
+  })
+})
+
+test('a regulation can be about 5000 users of some sources', () => {
+  const subjectIds = ids(5_000)
+  const body = { ...good, subjectType: 'USER_ID', subjectIds, sources: ['website', 'app'] }
+  expect(readRegulationRequest(body)).toEqual({
+    kind: 'read',
+    value: { type: 'SUPPRESS_ONLY', userIds: subjectIds, sourceIds: ['website', 'app'] },
+  })
+})
+
+test.each<[name: string, body: unknown, message: string]>([
+  [
+    'another type of subject',
+    { ...good, subjectType: 'OBJECT_ID' },
+    'subjectType: Cannot use "OBJECT_ID": it is not supported; the only one is USER_ID',
+  ],
+  [
+    'another type',
+    { ...good, regulationType: 'DELETE' },
+    `regulationType: Cannot use "DELETE": it is one of ${regulationTypes.join(', ')}`,
+  ],
+  [
+    'nothing',
+    undefined,
+    `regulationType: Cannot be left out: it is one of ${regulationTypes.join(', ')}; ` +
+      `subjectIds: Cannot be left out: it is ${subjects}`,
+  ],
+  ['a user', { ...good, subjectIds: 'u_1' }, `subjectIds: Cannot use "u_1": it is ${subjects}`],
+  [
+    'no users',
+    { ...good, subjectIds: [] },
+    `subjectIds: Cannot use an empty list: it is ${subjects}`,
+  ],
+  [
+    'too many users',
+    { ...good, subjectIds: ids(5_001) },
+    `subjectIds: Cannot use a list: it is ${subjects}`,
+  ],
+  [
+    'many things that are no users',
+    { ...good, subjectIds: Array.from({ length: 5_000 }, (_, index) => index) },
+    `subjectIds: Cannot use 0: it is ${subjects}`,
+  ],
+  [
+    'an empty id',
+    { ...good, subjectIds: ['u_1', ''] },
+    `subjectIds: Cannot use "": it is ${subjects}`,
+  ],
+  [
+    'an id that is too long',
+    { ...good, subjectIds: ['u'.repeat(1_024), 'v'.repeat(1_025)] },
+    `subjectIds: Cannot use "${'v'.repeat(58)}…: it is ${subjects}`,
+  ],
+  ['no sources', { ...good, sources: [] }, `sources: Cannot use an empty list: it is ${sources}`],
+  [
+    'too many sources',
+    { ...good, sources: ids(1_001) },
+    `sources: Cannot use a list: it is ${sources}`,
+  ],
+  [
+    'an unknown name',
+    { ...good, source: 'website' },
+    `source: Cannot use this name: the names here are ${names}`,
+  ],
+  [
+    'a list',
+    [good],
+    'the body: Cannot use a list: it is an object, such as ' +
+      '{"regulationType":"SUPPRESS_WITH_DELETE","subjectIds":["u_1"]}',
+  ],
+])('a regulation is refused for %s', (_name, body, message) => {
+  expect(refusalOf(readRegulationRequest(body))).toBe(message)
+})
+
+test('a list of regulations is in pages', () => {
+  expect(readRegulationsQuery({})).toEqual({ kind: 'read', value: { limit: 50 } })
+  expect(readRegulationsQuery({ limit: '500', before: 'reg_1' })).toEqual({
+    kind: 'read',
+    value: { limit: 500, beforeId: 'reg_1' },
+  })
+  expect(refusalOf(readRegulationsQuery({ limit: '0', after: 'reg_1' }))).toBe(
+    'limit: Cannot use "0": it is a whole number from 1 to 500; ' +
+      'after: Cannot use this name: the names here are limit, before',
+  )
+})

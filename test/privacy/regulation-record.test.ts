@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { recordLine } from '../../src/model/index.ts'
+import {
+  listedRegulationRecord,
+  overallStatus,
+  regulationRecord,
+  streamStatus,
+  type NotificationStream,
+  type Regulation,
+} from '../../src/privacy/index.ts'
+
+const stream = (sourceId: string, destinationId: string): NotificationStream => ({
+  sourceId,
+  destinationId,
+  pending: 1,
+  delivered: 2,
+  failed: 3,
+  expired: 4,
+})
+
+const running: Regulation = {
+  id: 'reg_1',
+  type: 'SUPPRESS_WITH_DELETE',
+  userIds: ['u_1', 'u_2'],
+  sourceIds: null,
+  createdAtMs: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
+  finishedAtMs: null,
+  isStoreErased: false,
+  erased: { pending: 1, settled: 2, members: 3 },
+  archive: null,
+  streams: [stream('website', 'crm'), stream('app', 'crm'), stream('website', 'mail')],
+}
+
+const finished: Regulation = {
+  ...running,
+  sourceIds: ['website'],
+  finishedAtMs: Date.UTC(2026, 0, 3),
+  isStoreErased: true,
+  archive: { events: 4, files: 2, problems: ['website/2026-01-01.ndjson.gz cannot be read'] },
+  streams: [],
+}
+
+/** The line of a record, without its version and its end. */
+const written = (record: Readonly<Record<string, unknown>>): string =>
+  recordLine(record)
+    .replace(/^\{"v":1,/, '{')
+    .trimEnd()
+
+const head =
+  '{"kind":"regulation","id":"reg_1","regulationType":"SUPPRESS_WITH_DELETE","subjectType":"USER_ID"'
+
+const destinationJson = (id: string): string =>
+  `{"id":"${id}","status":"${streamStatus(stream('website', id))}",` +
+  '"pending":1,"delivered":2,"failed":3,"expired":4}'
+
+test('the record of a regulation has the streams of each source together', () => {
+  expect(written(regulationRecord(running))).toBe(
+    `${head},"subjectIds":["u_1","u_2"],"sources":null,"overallStatus":"${overallStatus(running)}",` +
+      '"createdAt":"2026-01-02T03:04:05.678Z","finishedAt":null,' +
+      '"erased":{"pending":1,"settled":2,"members":3},"archive":null,"streamStatus":[' +
+      `{"id":"website","destinationStatus":[${destinationJson('crm')},${destinationJson('mail')}]},` +
+      `{"id":"app","destinationStatus":[${destinationJson('crm')}]}]}`,
+  )
+})
+
+test('the record of a regulation tells what of archives was erased', () => {
+  expect(written(regulationRecord(finished))).toBe(
+    `${head},"subjectIds":["u_1","u_2"],"sources":["website"],` +
+      `"overallStatus":"${overallStatus(finished)}","createdAt":"2026-01-02T03:04:05.678Z",` +
+      '"finishedAt":"2026-01-03T00:00:00.000Z","erased":{"pending":1,"settled":2,"members":3},' +
+      '"archive":{"events":4,"files":2,"problems":["website/2026-01-01.ndjson.gz cannot be read"]},' +
+      '"streamStatus":[]}',
+  )
+})
+
+test('in a list it says how many users it is about, and not who they are', () => {
+  const { subjectIds, ...rest } = regulationRecord(running)
+  expect(subjectIds).toEqual(['u_1', 'u_2'])
+  expect(listedRegulationRecord(running)).toEqual({ ...rest, subjects: 2 })
+})
