@@ -1,5 +1,149 @@
+import { once } from 'node:events'
+import { statSync } from 'node:fs'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { MembershipChange } from '../../../src/audience/index.ts'
+import { ListedMembers } from '../../../src/store/sqlite/audience-syncs.ts'
+import { openDatabase } from '../../../src/store/sqlite/database.ts'
+import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { audienceStoreSuite } from '../../conformance/audience-store.ts'
-import { newPath } from './store-calls.ts'
+import { AudiencesUnderTest, member, vip } from '../../conformance/audience-store-under-test.ts'
+import { nowMs } from '../../conformance/store-under-test.ts'
+import { startSource } from '../../support/run-source.ts'
+import { firstTables } from './first-tables.ts'
+import { add, claim, newPath } from './store-calls.ts'
 
 audienceStoreSuite('SqliteStore', async () => SqliteStore.open(await newPath()))
+
+/** The audiences of a file, until the test closes it or ends. */
+async function opened(path: string): Promise<AudiencesUnderTest> {
+  const tested = new AudiencesUnderTest(() => SqliteStore.open(path))
+  await tested.begin()
+  onTestFinished(() => tested.store.close())
+  return tested
+}
+
+describe('audiences in a file', () => {
+  const list = [member('a', '1'), member('\0b', '"\ud800"')]
+
+  test('are there when it is opened again, and no sync goes on', async () => {
+    const path = await newPath()
+    const before = await opened(path)
+    await before.sync(list)
+    const unfinished = await before.store.audiences.begin({ audience: vip, nowMs })
+    await before.end()
+
+    const after = await opened(path)
+    expect(await after.audience()).toEqual({
+      ...vip,
+      members: 2,
+      createdAtMs: nowMs,
+      syncedAtMs: nowMs,
+    })
+    const sync = 'sync' in unfinished ? unfinished.sync : 0
+    const eventOf = (change: MembershipChange): ReturnType<typeof after.eventOf> =>
+      after.eventOf(change, vip, ['crm'])
+    const request = { key: 'vip', sync, nowMs, seenSinceMs: 0, eventOf }
+    const released = await after.store.audiences.release({ ...request, rowsMax: 9, after: null })
+    expect(released).toEqual({ kind: 'superseded' })
+    expect(await after.members()).toHaveLength(2)
+    await after.sync(list)
+    expect(await after.calls()).toEqual(list)
+    await after.end()
+  })
+
+  test('are read beside the process that syncs them', async () => {
+    const path = await newPath()
+    const tested = await opened(path)
+    const log = await SqliteLog.open(path, { write: false })
+    onTestFinished(() => log.close())
+    expect(await log.audiences.list()).toEqual([])
+    const sync = await tested.beginSync()
+    await sync.take(...list)
+    expect(await log.audiences.list()).toEqual(await tested.store.audiences.list())
+    const page = { key: 'vip', limit: 1, after: null }
+    const first = await log.audiences.members(page)
+    expect(first).toEqual(await tested.store.audiences.members(page))
+    const behind = { ...page, after: first[0]!.identity }
+    expect([...first, ...(await log.audiences.members(behind))]).toEqual(
+      await tested.store.audiences.members({ ...page, limit: 9 }),
+    )
+    await log.close()
+    await expect(log.audiences.list()).rejects.toMatchObject({ code: 'store_closed' })
+  })
+
+  test('are not written to where a list says what is known', async () => {
+    const path = await newPath()
+    const tested = await opened(path)
+    await tested.sync(list)
+    const sync = await tested.beginSync()
+    const written = (): number => statSync(`${path}-wal`).size
+    const before = written()
+    expect(await sync.take(...list)).toEqual(['unchanged', 'unchanged'])
+    expect(written()).toBe(before)
+  })
+
+  test('can be kept in one that the first release made, whose deliveries stay', async () => {
+    const path = await newPath()
+    const old = await openDatabase(path)
+    old.exec(firstTables)
+    old.exec(`
+      INSERT INTO messages VALUES (1, 1, '{}');
+      INSERT INTO deliveries VALUES ('crm', 1, 'website', 'm_1', 'track', 'u_1', 1, 'pending', 'first',
+        1, 1, 0, 0, NULL, NULL, '[]', NULL, NULL, 0);
+      INSERT INTO seen VALUES ('website', 'm_1', 1);
+      INSERT INTO counts VALUES ('', 'accepted', 1), ('', 'routed', 1), ('', 'ids', 1),
+        ('crm', 'deliveries', 1), ('crm', 'pending', 1);
+      PRAGMA application_id = 0x65767274; PRAGMA user_version = 1`)
+    old.close()
+
+    const tested = await opened(path)
+    expect(await claim(tested.store)).toMatchObject([{ messageId: 'm_1', body: '{}' }])
+    expect(await add(tested.store, 'm_1')).toEqual(['duplicate'])
+    expect(await tested.store.audiences.list()).toEqual([])
+    await tested.sync(list)
+    expect(await tested.members()).toHaveLength(2)
+    await tested.end()
+  })
+
+  test('are those of the calls that wait when the process that syncs is killed', async () => {
+    const path = await newPath()
+    const child = startSource(new URL('take-parts.ts', import.meta.url), [path])
+    await once(child.stdout!, 'data')
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+
+    const tested = await opened(path)
+    const kept = await tested.members()
+    expect(kept.length).toBeGreaterThanOrEqual(80)
+    expect(kept.length % 20).toBe(0)
+    const ids = kept.map(({ identity }) => identity.userId!)
+    const calls = await tested.store.list({ filter: {}, limit: 1_000_000 })
+    expect(calls.map(({ userId }) => userId)).toHaveLength(kept.length)
+    expect(calls.map(({ messageId }) => messageId.slice('call of '.length)).toSorted()).toEqual(
+      ids.toSorted(),
+    )
+    const next = await tested.beginSync()
+    expect(await next.take(...kept, member('new'))).toEqual([
+      ...kept.map(() => 'unchanged'),
+      'entered',
+    ])
+    expect(await next.finish()).toEqual([])
+    await tested.end()
+  })
+})
+
+test('members are listed each for itself, however many there are', () => {
+  const listed = new ListedMembers()
+  const numbers = [0, 7, 8, 32_767, 32_768, 65_536, 2 ** 31, 2 ** 40 + 1]
+  for (const number of numbers) {
+    expect(listed.has(number)).toBe(false)
+    listed.add(number)
+    listed.add(number)
+    expect(listed.has(number)).toBe(true)
+  }
+  const others = numbers.flatMap((number) => [number - 1, number + 1, number + 32_768 * 4])
+  for (const number of others.filter((other) => other >= 0 && !numbers.includes(other))) {
+    expect(listed.has(number), `${number}`).toBe(false)
+  }
+})

@@ -1,0 +1,34 @@
+// Syncs an audience in the store that it is given, part after part, until it is killed.
+import type { MembershipChange } from '../../../src/audience/index.ts'
+import type { NewEvent } from '../../../src/delivery/index.ts'
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+
+const nowMs = 1_000
+const partSize = 20
+const audience = {
+  key: 'vip',
+  name: 'VIP',
+  computationClass: 'audience' as const,
+  computationId: 'c_vip',
+  sourceId: 'website',
+}
+
+function eventOf({ identity: { userId } }: MembershipChange): NewEvent {
+  const deliveries = [{ destinationId: 'crm', body: '{}' }]
+  const origin = { sourceId: audience.sourceId, messageId: `call of ${userId}` }
+  return { ...origin, type: 'identify', userId, deliveries }
+}
+
+const { audiences } = await SqliteStore.open(process.argv[2] ?? '')
+const begun = await audiences.begin({ audience, nowMs })
+if (begun.kind !== 'begun') throw new Error('the key is taken')
+const request = { key: audience.key, sync: begun.sync, nowMs, seenSinceMs: 0, eventOf }
+
+for (let part = 0; ; part++) {
+  const members = Array.from({ length: partSize }, (_, place) => {
+    const userId = `u_${part * partSize + place}`
+    return { identity: { userId, anonymousId: null, email: null }, value: 'true' }
+  })
+  await audiences.take({ ...request, members })
+  if (part === 3) process.stdout.write('syncing\n')
+}
