@@ -78,7 +78,7 @@ type Phase =
  */
 export class CircuitBreaker {
   readonly #policy: BreakerPolicy
-  readonly #concurrency: number
+  #concurrency: number
   #phase: Phase
   #nextOpenMs: number
   /** Requests whose end counts; while half-open, the probe alone. */
@@ -88,12 +88,20 @@ export class CircuitBreaker {
   /** Requests past it that started since it last opened. */
   readonly #passing = new Set<BreakerTicket>()
 
-  /** @param concurrency - requests that the endpoint may have in flight, at least 1 */
+  /** @param concurrency - requests that the endpoint may have in flight; none for now where it is 0 */
   constructor(policy: BreakerPolicy, concurrency: number) {
     this.#policy = policy
     this.#concurrency = concurrency
     this.#phase = { kind: 'closed', tally: new Tally(policy) }
     this.#nextOpenMs = this.#firstOpenMs()
+  }
+
+  /**
+   * The endpoint may have so many requests in flight from now on. What the breaker knows stays: one that
+   * recovers goes on step by step, and one whose concurrency it has reached closes with the next success.
+   */
+  resize(concurrency: number): void {
+    this.#concurrency = concurrency
   }
 
   /** Where it stands; a probe that is due but has not started leaves it `open`. */
@@ -231,7 +239,8 @@ export class CircuitBreaker {
 
   /** Lets so many through; with the whole concurrency it is closed. */
   #recover(tally: Tally, limit: number): void {
-    if (limit < this.#concurrency) {
+    // Where nothing may be sent, one success must not stand for a whole concurrency to come.
+    if (limit < this.#concurrency || this.#concurrency === 0) {
       this.#phase = { kind: 'recovering', tally, limit }
     } else {
       this.#phase = { kind: 'closed', tally }

@@ -22,16 +22,20 @@ export type Start =
 export class DestinationQueue {
   #destination: Destination
   #gates: readonly EndpointGate[] = []
+  #concurrency: number
   #retryWindowMs: number
   readonly #waiting: Readonly<Record<Lane, LeasedDelivery[]>> = { manual: [], first: [], retry: [] }
   readonly #promised: Record<Lane, number> = { manual: 0, first: 0, retry: 0 }
   /** How often in a row others went first while something waited there. */
   readonly #passedOver: Record<Lane, number> = { manual: 0, first: 0, retry: 0 }
+  /** Since when it is known that nothing may be sent. */
+  #mutedSinceMs: number | undefined
   #rounds = 0
   #retryRounds = 0
 
   constructor(destination: Destination, policies: QueuePolicies) {
     this.#destination = destination
+    this.#concurrency = policies.concurrency
     this.#retryWindowMs = policies.retryWindowMs
     this.configure(destination, policies)
   }
@@ -43,21 +47,24 @@ export class DestinationQueue {
 
   /**
    * Goes on for the same destination with other settings. What is leased stays, and so does the gate of
-   * an endpoint for which nothing changes; others begin with a closed breaker.
+   * an endpoint for which nothing but the concurrency changes; others begin with a closed breaker.
    *
    * @returns the endpoints whose breaker was not closed, and is now
    */
   configure(destination: Destination, policies: QueuePolicies): readonly Endpoint[] {
     const before = this.#gates
-    const { breaker, retryWindowMs } = policies
-    const { endpoints, concurrency } = destination
+    const { breaker, concurrency, retryWindowMs } = policies
+    const { endpoints } = destination
     this.#destination = destination
+    this.#concurrency = concurrency
+    if (concurrency > 0) this.#mutedSinceMs = undefined
     this.#retryWindowMs = retryWindowMs
     this.#gates = endpoints.map(
       (endpoint) =>
-        before.find((gate) => gate.isFor(endpoint, concurrency, breaker)) ??
+        before.find((gate) => gate.isFor(endpoint, breaker)) ??
         new EndpointGate(endpoint, concurrency, breaker),
     )
+    for (const gate of this.#gates) gate.resize(concurrency)
     return endpoints.filter(({ url }, index) => {
       const last = before.find(({ endpoint }) => endpoint.url === url)
       return last?.downSinceMs !== undefined && last !== this.#gates[index]
@@ -79,10 +86,10 @@ export class DestinationQueue {
 
   /**
    * How many more of a lane can be taken: twice what an endpoint takes at once are kept ready, so that
-   * it never waits for the store. Zero while half of them are still there.
+   * it never waits for the store. Zero while half of them are still there, and where nothing may be sent.
    */
   room(lane: Lane): number {
-    const { concurrency } = this.destination
+    const concurrency = this.#concurrency
     const taken = this.#waiting[lane].length + this.#promised[lane]
     return taken > concurrency ? 0 : 2 * concurrency - taken
   }
@@ -96,6 +103,15 @@ export class DestinationQueue {
   take(lane: Lane, deliveries: readonly LeasedDelivery[], promised: number): void {
     this.#promised[lane] -= promised
     this.#waiting[lane].push(...deliveries)
+  }
+
+  /**
+   * Lets go of what cannot start for now, so that others see that it waits: of all where nothing may be
+   * sent, of all but what a person wants retried while every endpoint is left alone.
+   */
+  giveBackIdle(nowMs: number): readonly LeasedDelivery[] {
+    if (this.#concurrency === 0) return this.giveBack('all')
+    return this.parkedUntilMs(nowMs) === undefined ? [] : this.giveBack('parked')
   }
 
   /** Lets go of what has not started, but for what a person wants retried unless `all`. */
@@ -125,11 +141,14 @@ export class DestinationQueue {
   }
 
   /**
-   * Whether a delivery that can start at a moment is not worth waiting for: its endpoints were down for
-   * a whole retry window, or its time is more than a window away.
+   * Whether a delivery that can start at a moment is not worth waiting for: for a whole retry window its
+   * endpoints were down, or nothing was allowed to be sent; or its time is more than a window away.
    */
   rests(startAtMs: number, nowMs: number): boolean {
-    return this.hopelessSinceMs(nowMs) !== undefined || startAtMs > nowMs + this.#retryWindowMs
+    if (this.#concurrency === 0) this.#mutedSinceMs ??= nowMs
+    const isMuted = (this.#mutedSinceMs ?? nowMs) < nowMs - this.#retryWindowMs
+    const isFarAway = startAtMs > nowMs + this.#retryWindowMs
+    return isMuted || isFarAway || this.hopelessSinceMs(nowMs) !== undefined
   }
 
   /** What starts next; undefined while nothing waits or nothing may start. The caller must do it. */
@@ -172,7 +191,7 @@ export class DestinationQueue {
    * use where an endpoint does not answer.
    */
   #laneOrder(): readonly Lane[] {
-    const { concurrency } = this.destination
+    const concurrency = this.#concurrency
     const keptRounds = Math.min(keptRoundsMax, Math.floor(concurrency / 2))
     const isFree = this.#retryRounds < concurrency - keptRounds
     const open = isFree ? lanes : lanes.filter((lane) => lane !== 'retry')

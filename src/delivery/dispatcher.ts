@@ -1,15 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { messageOf, type Destination } from '../model/index.ts'
+import { messageOf } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
-import type { WebhookSender } from '../webhook/index.ts'
 import { byDestination, Claims } from './claims.ts'
 import { DestinationQueue } from './destination-queue.ts'
+import type { DispatcherChange, DispatcherOptions, DispatchTarget } from './dispatcher-options.ts'
 import { GivingUp } from './giving-up.ts'
 import { IdleWaits } from './idle-waits.ts'
 import { Outage, type OutageOptions } from './outage.ts'
 import { Outbox } from './outbox.ts'
 import { queuePolicies } from './queue-policies.ts'
-import { defaultRetryPolicy, type RetryPolicy } from './retry-policy.ts'
+import { defaultRetryPolicy } from './retry-policy.ts'
 import { Rounds, type RoundTarget } from './rounds.ts'
 import { settledDelivery } from './settled-delivery.ts'
 import { isTemporary } from './store-error.ts'
@@ -22,45 +22,6 @@ import type {
   Settlement,
 } from './store-port.ts'
 import { WaitingTimes } from './waiting-times.ts'
-
-/** A destination and what sends to it. */
-export interface DispatchTarget {
-  /** Where deliveries go. */
-  readonly destination: Destination
-  /** Sends one request; closed by whoever made it. */
-  readonly sender: Pick<WebhookSender, 'post'>
-  /** When to try again; {@link defaultRetryPolicy} by default. */
-  readonly retryPolicy?: RetryPolicy
-}
-
-/** What a dispatcher follows from now on. */
-export type DispatcherChange = Pick<DispatcherOptions, 'targets' | 'dedupeWindowMs'>
-
-/** What a dispatcher is made of. */
-export interface DispatcherOptions {
-  /** Where deliveries wait. */
-  readonly store: DeliveryStore
-  /** Where they go; deliveries to other destinations are left alone. */
-  readonly targets: readonly DispatchTarget[]
-  /** Clock, randomness, log and observer. */
-  readonly runtime: Runtime
-  /** Is told what made the store unusable, once: nothing is sent any more. */
-  readonly failed?: (error: unknown) => void
-  /**
-   * Whether deliveries stay parked for as long as their endpoints are down, for a later run to find
-   * them. By default they expire once that was a whole retry window.
-   */
-  readonly keepsParked?: boolean
-  /**
-   * Whether a store that cannot be used for now is waited for: nothing is sent meanwhile. By default
-   * that ends the work.
-   */
-  readonly outlastsOutages?: boolean
-  /** For how long a messageId is remembered; 24 h by default. */
-  readonly dedupeWindowMs?: number
-  /** Requests in flight at the most, over all endpoints; 512 by default. */
-  readonly requestsMax?: number
-}
 
 const dedupeWindowMsDefault = 24 * 60 * 60 * 1_000
 const requestsMaxDefault = 512
@@ -127,6 +88,7 @@ export class Dispatcher {
     this.#rounds = new Rounds({
       runtime,
       requestsMax: options.requestsMax ?? requestsMaxDefault,
+      maySend: options.maySend ?? (() => true),
       outbox: this.#outbox,
       ended: goOn,
       stillDown: (queue, error) => this.#givingUp.note(queue, error),
@@ -136,9 +98,9 @@ export class Dispatcher {
   }
 
   /**
-   * Sends to other destinations from now on. What was ready for one that stays remains so, and an
-   * endpoint for which nothing changes keeps its breaker; what was ready for one that goes waits in the
-   * store.
+   * Sends to other destinations from now on, or as many requests as it may now. What was ready for one
+   * that stays remains so, and an endpoint for which nothing but the concurrency changes keeps its
+   * breaker; what was ready for one that goes, or that nothing may be sent to, waits in the store.
    *
    * @returns once the requests that are under way have ended, and their senders can be closed
    */
@@ -187,8 +149,9 @@ export class Dispatcher {
 
   /**
    * Resolves once none of the destinations' deliveries is pending or in flight, or once the
-   * dispatcher was stopped. Where parked ones are kept it does not wait for those, nor for what is due
-   * only after a whole retry window.
+   * dispatcher was stopped. It waits for what it may not send for now as well: others send it, or this
+   * one once it may. Where parked ones are kept it does not wait for those, nor for what is due only
+   * after a whole retry window, or was not allowed to be sent for as long.
    *
    * @throws whatever made the store unusable
    */
@@ -230,9 +193,10 @@ export class Dispatcher {
     destination,
     sender,
     retryPolicy = defaultRetryPolicy,
+    concurrency = destination.concurrency,
   }: DispatchTarget): RoundTarget {
     const { id } = destination
-    const policies = queuePolicies(retryPolicy)
+    const policies = queuePolicies(retryPolicy, concurrency)
     const queue = this.#queues.get(id) ?? new DestinationQueue(destination, policies)
     for (const { url } of queue.configure(destination, policies)) {
       const change = {
@@ -320,7 +284,7 @@ export class Dispatcher {
   async #work(): Promise<void> {
     this.#rounds.startAll()
     if (!this.#keepsParked && (await this.#givingUp.giveUp())) this.#woken = true
-    this.#park()
+    this.#giveBackIdle()
     if (await this.#claims.claim()) {
       this.#outage?.end()
       this.#woken = true
@@ -336,12 +300,9 @@ export class Dispatcher {
     this.#plan()
   }
 
-  /** What is ready for endpoints that are left alone goes back, so that others see that it waits. */
-  #park(): void {
+  #giveBackIdle(): void {
     const nowMs = this.#runtime.clock.nowMs()
-    for (const queue of this.#queues.values()) {
-      if (queue.parkedUntilMs(nowMs) !== undefined) this.#outbox.giveBack(queue.giveBack('parked'))
-    }
+    for (const queue of this.#queues.values()) this.#outbox.giveBack(queue.giveBackIdle(nowMs))
   }
 
   #giveBackAll(): void {

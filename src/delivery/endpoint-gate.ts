@@ -26,12 +26,13 @@ export interface Passage {
 export class EndpointGate {
   /** The endpoint. */
   readonly endpoint: Endpoint
-  readonly #concurrency: number
   readonly #policy: BreakerPolicy
   readonly #breaker: CircuitBreaker
+  #concurrency: number
   #inFlight = 0
   #downSinceMs: number | undefined
 
+  /** @param concurrency - requests that the endpoint may have in flight; none for now where it is 0 */
   constructor(endpoint: Endpoint, concurrency: number, policy: BreakerPolicy) {
     this.endpoint = endpoint
     this.#concurrency = concurrency
@@ -39,10 +40,21 @@ export class EndpointGate {
     this.#breaker = new CircuitBreaker(policy, concurrency)
   }
 
-  /** Whether a new gate would be like it, but for what it has learned of its endpoint. */
-  isFor(endpoint: Endpoint, concurrency: number, policy: BreakerPolicy): boolean {
-    const own = [this.endpoint, this.#concurrency, this.#policy]
-    return isDeepStrictEqual(own, [endpoint, concurrency, policy])
+  /**
+   * Whether it can stand for an endpoint: a new gate would differ in its concurrency only, and in what
+   * it has learned.
+   */
+  isFor(endpoint: Endpoint, policy: BreakerPolicy): boolean {
+    return isDeepStrictEqual([this.endpoint, this.#policy], [endpoint, policy])
+  }
+
+  /**
+   * The endpoint may have so many requests in flight from now on. Those under way go on; where they are
+   * more than that, nothing starts until they are fewer.
+   */
+  resize(concurrency: number): void {
+    this.#concurrency = concurrency
+    this.#breaker.resize(concurrency)
   }
 
   /** Whether a delivery of a lane may ask it; a manual retry may, whatever the breaker says. */

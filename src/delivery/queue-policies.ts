@@ -3,6 +3,8 @@ import type { RetryPolicy } from './retry-policy.ts'
 
 /** What a queue does beside what the settings of its destination say. */
 export interface QueuePolicies {
+  /** Requests in flight per endpoint; none for now where it is 0. */
+  readonly concurrency: number
   /** When endpoints are left alone. */
   readonly breaker: BreakerPolicy
   /** For how long a delivery is retried. */
@@ -13,7 +15,10 @@ export interface QueuePolicies {
 const openMsMin = 1_000
 
 /** Where deliveries are retried for a short time only, an endpoint is probed twice in it at least. */
-export function queuePolicies({ windowMs: retryWindowMs }: RetryPolicy): QueuePolicies {
+export function queuePolicies(
+  { windowMs: retryWindowMs }: RetryPolicy,
+  concurrency: number,
+): QueuePolicies {
   const { openMs, openMsMax } = defaultBreakerPolicy
   const longestMs = Math.max(retryWindowMs / 2, openMsMin)
   const breaker = {
@@ -21,5 +26,5 @@ export function queuePolicies({ windowMs: retryWindowMs }: RetryPolicy): QueuePo
     openMs: Math.min(openMs, longestMs),
     openMsMax: Math.min(openMsMax, longestMs),
   }
-  return { breaker, retryWindowMs }
+  return { concurrency, breaker, retryWindowMs }
 }

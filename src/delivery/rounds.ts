@@ -29,6 +29,8 @@ export interface RoundsOptions {
   readonly runtime: Runtime
   /** Requests in flight at the most, over all endpoints. */
   readonly requestsMax: number
+  /** Whether anything may be sent at this very moment. */
+  readonly maySend: () => boolean
   /** Where settlements and requests go. */
   readonly outbox: Outbox
   /** Is told that a request ended: there may be room for more. */
@@ -113,8 +115,9 @@ export class Rounds {
   }
 
   #isFull(): boolean {
-    const { outbox, requestsMax } = this.#options
-    return this.#stopped || this.#requests >= requestsMax || outbox.unwritten >= requestsMax
+    const { outbox, requestsMax, maySend } = this.#options
+    if (this.#stopped || !maySend()) return true
+    return this.#requests >= requestsMax || outbox.unwritten >= requestsMax
   }
 
   #startOf(target: RoundTarget): void {

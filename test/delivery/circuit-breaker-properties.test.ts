@@ -16,11 +16,12 @@ type Step =
   | { readonly kind: 'end' | 'end_past'; readonly pick: number; readonly health: EndpointHealth }
   | { readonly kind: 'pass'; readonly durationMs: number }
   | { readonly kind: 'wait' }
+  | { readonly kind: 'resize'; readonly concurrency: number }
 
 /** A breaker with a clock and requests, which checks what must hold at every moment. */
 class Driver {
   readonly breaker: CircuitBreaker
-  readonly concurrency: number
+  concurrency: number
   nowMs: number = Date.UTC(2026, 0, 2)
   readonly #inFlight: BreakerTicket[] = []
   /** Requests that went past the breaker. */
@@ -52,8 +53,18 @@ class Driver {
       case 'wait':
         this.waitForProbe()
         break
+      case 'resize':
+        this.resize(step.concurrency)
+        break
     }
     this.check()
+  }
+
+  resize(concurrency: number): void {
+    const { state } = this.breaker
+    this.concurrency = concurrency
+    this.breaker.resize(concurrency)
+    expect(this.breaker.state).toBe(state)
   }
 
   start(): boolean {
@@ -105,13 +116,15 @@ class Driver {
     const free = this.breaker.freeSlots(this.nowMs)
     expect(Number.isInteger(free)).toBe(true)
     expect(free).toBeGreaterThanOrEqual(0)
-    expect(free).toBeLessThanOrEqual(this.concurrency - this.#inFlight.length)
+    // Made smaller, it may have more under way than it lets through now.
+    const freeMax = Math.max(this.concurrency - this.#inFlight.length, 0)
+    expect(free).toBeLessThanOrEqual(freeMax)
     expect(state === 'half-open').toBe(this.#probe !== undefined)
     const probeAtMs = this.breaker.probeAtMs(this.nowMs)
     expect(probeAtMs !== undefined).toBe(state === 'open')
     if (probeAtMs === undefined) return
     expect(probeAtMs).toBeLessThanOrEqual(this.nowMs + policy.openMsMax)
-    expect(free).toBe(probeAtMs <= this.nowMs ? 1 : 0)
+    expect(free).toBe(probeAtMs <= this.nowMs ? Math.min(freeMax, 1) : 0)
   }
 }
 
@@ -140,6 +153,13 @@ const steps = fc.array(
       }),
     },
     { weight: 1, arbitrary: fc.constant<Step>({ kind: 'wait' }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant('resize' as const),
+        concurrency: fc.integer({ min: 0, max: 6 }),
+      }),
+    },
   ),
   { maxLength: 150, size: 'max' },
 )
@@ -150,6 +170,8 @@ const concurrencies = fc.integer({ min: 1, max: 6 })
 function drive(concurrency: number, taken: readonly Step[]): Driver {
   const driver = new Driver(concurrency)
   for (const step of taken) driver.take(step)
+  // What follows asks whether it gets well again, where anything may be sent at all.
+  if (driver.concurrency === 0) driver.resize(concurrency)
   return driver
 }
 

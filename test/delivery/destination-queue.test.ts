@@ -12,7 +12,7 @@ const retryWindowMs = 4 * hourMs
 type RoundStart = Start & { readonly kind: 'round' }
 
 function queueOf(concurrency = 10, endpoints = 1): DestinationQueue {
-  const policies = { breaker: defaultBreakerPolicy, retryWindowMs }
+  const policies = { concurrency, breaker: defaultBreakerPolicy, retryWindowMs }
   return new DestinationQueue(destinationOf(endpoints, concurrency), policies)
 }
 

@@ -1,9 +1,17 @@
 import { describe, expect, test } from 'vitest'
+import type { DispatchTarget } from '../../src/delivery/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
+import { checkDestination } from '../../src/webhook/index.ts'
 import { gate } from '../support/gate.ts'
 import { startMs } from '../support/recording-runtime.ts'
 import { dispatching, eventsTo, HookedStore, quiet, ScriptedSender, target } from './dispatching.ts'
 import { answered } from './samples.ts'
+
+/** The same endpoint with a header that it did not have before. */
+function withHeader(id: string, sender: ScriptedSender): DispatchTarget {
+  const endpoints = [{ url: `https://example.com/${id}`, headers: { 'X-Team': 'growth' } }]
+  return { destination: checkDestination({ id, sourceIds: ['website'], endpoints }), sender }
+}
 
 const well = (): ScriptedSender => new ScriptedSender(() => answered(200))
 const ill = (): ScriptedSender => new ScriptedSender(() => answered(503))
@@ -62,7 +70,7 @@ describe('a dispatcher that is given other targets', () => {
     dispatcher.wake()
     await quiet()
     sender.answer = () => answered(200)
-    await dispatcher.reconfigure({ targets: [target('crm', sender, 5)] })
+    await dispatcher.reconfigure({ targets: [withHeader('crm', sender)] })
     await quiet()
     expect(sender.bodies.at(-1)).toBe('m_11')
     expect(endpoints).toMatchObject([
@@ -81,7 +89,7 @@ describe('a dispatcher that is given other targets', () => {
     await add('crm', 10)
     dispatcher.wake()
     await quiet()
-    const ended = dispatcher.reconfigure({ targets: [target('crm', sender, 5)] })
+    const ended = dispatcher.reconfigure({ targets: [withHeader('crm', sender)] })
     open()
     await ended
     expect(endpoints).toEqual([])

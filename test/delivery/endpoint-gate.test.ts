@@ -198,3 +198,63 @@ test('an endpoint is down from the failure that opens its breaker until it is cl
   askAt(startMs + 3 * openMs, 200)
   expect(gate.downSinceMs).toBeUndefined()
 })
+
+describe('a gate whose concurrency changes', () => {
+  test('waits until fewer are under way than it lets through now', () => {
+    const gate = gateOf(3)
+    const passages = [1, 2, 3].map(() => gate.begin(startMs, 'first'))
+    gate.resize(2)
+    gate.end(passages[0]!, answered(200), startMs)
+    expect(gate.access(startMs, 'first')).toBe('wait')
+    expect(gate.access(startMs, 'manual')).toBe('wait')
+    gate.end(passages[1]!, answered(200), startMs)
+    expect(gate.access(startMs, 'first')).toBe('ask')
+    gate.resize(1)
+    expect(gate.access(startMs, 'first')).toBe('wait')
+  })
+
+  test('lets nothing through where it is 0, not even a probe', () => {
+    const gate = opened()
+    gate.resize(0)
+    expect(gate.access(startMs + openMs, 'first')).not.toBe('ask')
+    expect(gate.access(startMs + openMs, 'manual')).toBe('wait')
+    gate.resize(1)
+    expect(gate.access(startMs + openMs, 'first')).toBe('ask')
+  })
+
+  test('goes on recovering step by step', () => {
+    const gate = opened(2)
+    gate.resize(10)
+    const probeAtMs = startMs + openMs
+    const probe = gate.begin(probeAtMs, 'first')
+    expect(gate.end(probe, answered(200), probeAtMs)).toEqual({ kind: 'recovering' })
+    ask(gate, answered(200), 1)
+    gate.begin(probeAtMs, 'first')
+    expect(gate.access(probeAtMs, 'first')).toBe('ask')
+    gate.begin(probeAtMs, 'first')
+    expect(gate.access(probeAtMs, 'first')).toBe('leave_out')
+    gate.resize(4)
+    expect(gate.access(probeAtMs, 'first')).toBe('leave_out')
+    expect(gate.downSinceMs).toBe(startMs)
+  })
+
+  test('closes with the next success where it lets through no more than that', () => {
+    const gate = opened(10)
+    const probeAtMs = startMs + openMs
+    gate.end(gate.begin(probeAtMs, 'first'), answered(200), probeAtMs)
+    gate.resize(2)
+    const passage = gate.begin(probeAtMs, 'first')
+    expect(gate.end(passage, answered(200), probeAtMs)).toEqual({ kind: 'closed' })
+  })
+
+  test('does not take a success for all to come while it lets nothing through', () => {
+    const gate = opened(10)
+    const probeAtMs = startMs + openMs
+    const probe = gate.begin(probeAtMs, 'first')
+    gate.resize(0)
+    expect(gate.end(probe, answered(200), probeAtMs)).toEqual({ kind: 'recovering' })
+    gate.resize(5)
+    gate.begin(probeAtMs, 'first')
+    expect(gate.access(probeAtMs, 'first')).toBe('leave_out')
+  })
+})

@@ -105,6 +105,11 @@ describe('a service that is given another configuration', () => {
     })
     expect((await admin('/metrics')).body).toMatch(/breaker.*crm.*state="open"} 1/)
     await reconfigure(documentFor(ill, { destination: { concurrency: 5 } }))
+    expect((await admin('/v1/destinations')).body).toMatchObject({
+      destinations: [{ endpoints: [{ breaker: 'open' }] }],
+    })
+    const changed = [{ url: ill.url, headers: { 'X-Team': 'growth' } }]
+    await reconfigure(documentFor(ill, { destination: { endpoints: changed } }))
     await expect.poll(() => endpoints).toHaveLength(2)
     expect((await admin('/v1/destinations')).body).toMatchObject({
       destinations: [{ endpoints: [{ breaker: 'closed' }] }],
@@ -140,7 +145,8 @@ describe('a service that is given another configuration', () => {
     )
     for (let index = 0; index < 10; index++) await track(`m_${index}`)
     await endpoint.received(10)
-    await reconfigure(documentFor(endpoint, { destination: { concurrency: 5 } }))
+    const changed = [{ url: endpoint.url, headers: { 'X-Team': 'growth' } }]
+    await reconfigure(documentFor(endpoint, { destination: { endpoints: changed } }))
     open()
     await expect.poll(() => requests).toHaveLength(10)
     expect(endpoints).toEqual([])

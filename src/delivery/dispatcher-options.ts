@@ -1,0 +1,54 @@
+import type { Destination } from '../model/index.ts'
+import type { Runtime } from '../runtime/index.ts'
+import type { WebhookSender } from '../webhook/index.ts'
+import type { RetryPolicy } from './retry-policy.ts'
+import type { DeliveryStore } from './store-port.ts'
+
+/** A destination and what sends to it. */
+export interface DispatchTarget {
+  /** Where deliveries go. */
+  readonly destination: Destination
+  /** Sends one request; closed by whoever made it. */
+  readonly sender: Pick<WebhookSender, 'post'>
+  /** When to try again; `defaultRetryPolicy` by default. */
+  readonly retryPolicy?: RetryPolicy
+  /**
+   * Requests in flight per endpoint that this process may have; the destination's concurrency by
+   * default. With 0 nothing is sent there for now: nothing is claimed, and what is ready goes back.
+   */
+  readonly concurrency?: number
+}
+
+/** What a dispatcher follows from now on. */
+export type DispatcherChange = Pick<DispatcherOptions, 'targets' | 'dedupeWindowMs'>
+
+/** What a dispatcher is made of. */
+export interface DispatcherOptions {
+  /** Where deliveries wait. */
+  readonly store: DeliveryStore
+  /** Where they go; deliveries to other destinations are left alone. */
+  readonly targets: readonly DispatchTarget[]
+  /** Clock, randomness, log and observer. */
+  readonly runtime: Runtime
+  /** Is told what made the store unusable, once: nothing is sent any more. */
+  readonly failed?: (error: unknown) => void
+  /**
+   * Whether deliveries stay parked for as long as their endpoints are down, for a later run to find
+   * them. By default they expire once that was a whole retry window.
+   */
+  readonly keepsParked?: boolean
+  /**
+   * Whether a store that cannot be used for now is waited for: nothing is sent meanwhile. By default
+   * that ends the work.
+   */
+  readonly outlastsOutages?: boolean
+  /** For how long a messageId is remembered; 24 h by default. */
+  readonly dedupeWindowMs?: number
+  /**
+   * Whether anything may be sent at this very moment; asked before every start. Always by default.
+   * Whoever says no says so by `reconfigure` too as soon as it can, and when it is over.
+   */
+  readonly maySend?: () => boolean
+  /** Requests in flight at the most, over all endpoints; 512 by default. */
+  readonly requestsMax?: number
+}

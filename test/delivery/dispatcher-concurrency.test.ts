@@ -1,0 +1,208 @@
+import { describe, expect, test } from 'vitest'
+import { defaultRetryPolicy, type DispatchTarget } from '../../src/delivery/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { startMs } from '../support/recording-runtime.ts'
+import {
+  dispatching,
+  eventsTo,
+  HookedStore,
+  quiet,
+  ScriptedSender,
+  target,
+  type DispatchingOptions,
+} from './dispatching.ts'
+import { answered } from './samples.ts'
+
+/** A sender whose requests end when the test says so, with the status that it says. */
+function heldSender() {
+  const waiting: ((status: number) => void)[] = []
+  const sender = new ScriptedSender(async () => {
+    const status = await new Promise<number>((resolve) => waiting.push(resolve))
+    return answered(status)
+  })
+  return {
+    sender,
+    /** Ends the oldest requests. */
+    end: async (count: number, status = 200) => {
+      for (const answer of waiting.splice(0, count)) answer(status)
+      await quiet()
+    },
+  }
+}
+
+/** A dispatcher for one destination, with requests that are held and a share that can be set. */
+function start(concurrency = 4, options: DispatchingOptions = {}) {
+  const clock = new ManualClock(startMs)
+  const held = heldSender()
+  const share = (own?: number): DispatchTarget => ({
+    ...target('crm', held.sender, concurrency),
+    ...(own === undefined ? {} : { concurrency: own }),
+  })
+  const started = dispatching([share()], clock, options)
+  return {
+    ...started,
+    ...held,
+    clock,
+    /** Sets the share, and does not wait for requests to end. */
+    share: async (own: number) => {
+      void started.dispatcher.reconfigure({ targets: [share(own)] })
+      await quiet()
+    },
+  }
+}
+
+/** Whether a promise is settled, once everything that can go on went on. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false
+  void promise.then(() => (settled = true))
+  await quiet()
+  return settled
+}
+
+describe('a destination whose concurrency changes', () => {
+  test('starts nothing more until fewer are under way, and then no more than it may', async () => {
+    const { dispatcher, sender, share, end } = start(4)
+    await dispatcher.add(eventsTo('crm', 20))
+    await quiet()
+    expect(sender.inFlight).toBe(4)
+    await share(2)
+    expect(sender.inFlight).toBe(4)
+    await end(2)
+    expect(sender).toMatchObject({ inFlight: 2, bodies: { length: 4 } })
+    await end(1)
+    expect(sender).toMatchObject({ inFlight: 2, bodies: { length: 5 } })
+  })
+
+  test('starts more at once, without forgetting those under way', async () => {
+    const { dispatcher, sender, share } = start(2)
+    await dispatcher.add(eventsTo('crm', 20))
+    await quiet()
+    await share(3)
+    expect(sender.inFlight).toBe(3)
+    await share(5)
+    expect(sender).toMatchObject({ inFlight: 5, bodies: { length: 5 } })
+  })
+
+  test('keeps its breaker, and what is under way still counts for it', async () => {
+    const { dispatcher, sender, share, end, endpoints, add } = start(10)
+    await dispatcher.add(eventsTo('crm', 10))
+    await quiet()
+    await end(5, 503)
+    await share(3)
+    await end(5, 503)
+    expect(endpoints).toMatchObject([{ state: 'open' }])
+    await share(8)
+    await add('crm')
+    dispatcher.wake()
+    await quiet()
+    expect(sender.bodies).toHaveLength(10)
+    expect(endpoints).toHaveLength(1)
+  })
+})
+
+describe('a destination that nothing may be sent to for now', () => {
+  test('gives back what is ready and claims nothing, for others to send', async () => {
+    const { dispatcher, store, sender, share, end } = start(2)
+    await dispatcher.add(eventsTo('crm', 5))
+    await quiet()
+    await share(0)
+    await end(2)
+    const claims = store.counts.claim
+    await dispatcher.add(eventsTo('crm', 3, 'later'))
+    dispatcher.wake()
+    await quiet()
+    expect(store.counts.claim).toBe(claims)
+    expect(sender.bodies).toHaveLength(2)
+    const others = { destinationId: 'crm', lane: 'first' as const, dueByMs: startMs }
+    const request = { nowMs: startMs, shares: [{ ...others, deliveriesMax: 10 }] }
+    expect(await store.claim(request)).toHaveLength(6)
+  })
+
+  test('gives back what a claim brings that was under way', async () => {
+    const store = new HookedStore()
+    const { share, dispatcher, add, sender } = start(2, { store })
+    let go = (): void => undefined
+    const claimed = new Promise<void>((resolve) => (go = resolve))
+    store.after = (step) => (step === 'claim' ? claimed : Promise.resolve())
+    await add('crm', 3)
+    dispatcher.wake()
+    await quiet()
+    await share(0)
+    go()
+    await quiet()
+    expect(sender.bodies).toEqual([])
+    const others = { destinationId: 'crm', lane: 'first' as const, dueByMs: startMs }
+    const request = { nowMs: startMs, shares: [{ ...others, deliveriesMax: 10 }] }
+    expect(await store.claim(request)).toHaveLength(3)
+  })
+
+  test('costs nothing while it waits', async () => {
+    const { dispatcher, store, share } = start(2)
+    await share(0)
+    await dispatcher.add(eventsTo('crm', 5))
+    void dispatcher.idle()
+    await quiet()
+    const before = { ...store.counts }
+    await quiet()
+    await quiet()
+    expect(store.counts).toEqual(before)
+  })
+
+  test('goes on once it may, with what waited', async () => {
+    const { dispatcher, sender, share, store, end } = start(2)
+    await share(0)
+    await dispatcher.add(eventsTo('crm', 2))
+    await quiet()
+    await share(1)
+    await end(1)
+    await end(1)
+    expect(sender.inFlightMax).toBe(1)
+    expect(await store.ledger()).toMatchObject({ delivered: 2 })
+  })
+
+  test('is waited for until others have sent what is for it', async () => {
+    const { dispatcher, store, share } = start(2)
+    await share(0)
+    await dispatcher.add(eventsTo('crm', 1))
+    const idle = dispatcher.idle()
+    expect(await isSettled(idle)).toBe(false)
+    const shares = [
+      { destinationId: 'crm', lane: 'first' as const, dueByMs: startMs, deliveriesMax: 10 },
+    ]
+    const claimed = await store.claim({ nowMs: startMs, shares })
+    const settlements = claimed.map((delivery) => ({
+      kind: 'delivered' as const,
+      delivery,
+      attempts: 1,
+    }))
+    await store.settle({ nowMs: startMs, settlements, requests: [] })
+    dispatcher.wake()
+    expect(await isSettled(idle)).toBe(true)
+  })
+
+  test('is not waited for any longer than endpoints that are down, where it is kept', async () => {
+    const { dispatcher, share, clock } = start(2, { keepsParked: true })
+    await share(0)
+    await dispatcher.add(eventsTo('crm', 1))
+    const idle = dispatcher.idle()
+    await clock.advance(defaultRetryPolicy.windowMs)
+    dispatcher.wake()
+    expect(await isSettled(idle)).toBe(false)
+    await clock.advance(1)
+    dispatcher.wake()
+    expect(await isSettled(idle)).toBe(true)
+  })
+})
+
+test('a dispatcher that may not send at this moment starts nothing, and then goes on', async () => {
+  const state = { maySend: true }
+  const { dispatcher, sender, share, end } = start(1, { maySend: () => state.maySend })
+  await dispatcher.add(eventsTo('crm', 3))
+  await quiet()
+  state.maySend = false
+  await end(1)
+  expect(sender.bodies).toHaveLength(1)
+  state.maySend = true
+  await share(1)
+  expect(sender.bodies).toHaveLength(2)
+})
