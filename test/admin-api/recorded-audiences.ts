@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import type {
   AudienceOperations,
   AudienceRemoveOutcome,
@@ -5,8 +6,15 @@ import type {
   AudienceSyncOutcome,
   AudienceSyncRequest,
 } from '../../src/admin-api/index.ts'
-import type { Audience, Member, MembersRequest, SyncCounts } from '../../src/audience/index.ts'
+import type {
+  Audience,
+  Member,
+  MembershipChange,
+  MembersRequest,
+  SyncCounts,
+} from '../../src/audience/index.ts'
 import { nowMs } from '../cli/delivery-log/stores.ts'
+import { ask, startAdmin, type AdminSettings, type Asked } from './support.ts'
 
 export const audience: Audience = {
   key: 'big_spenders',
@@ -30,6 +38,15 @@ export const counts: SyncCounts = {
 }
 
 export const synced = { kind: 'synced', audience, counts } as const
+
+/** A row that cannot be used. */
+export const row = { line: 1, code: 'invalid_json', message: 'The row is not valid JSON' }
+
+/** Somebody enters, and somebody leaves. */
+export const changes: readonly MembershipChange[] = [
+  { identity: { userId: 'u_1', anonymousId: null, email: 'ann@example.com' }, value: '"gold"' },
+  { identity: { userId: null, anonymousId: 'a_1', email: null }, value: null },
+]
 
 type Sync = (
   request: AudienceSyncRequest,
@@ -76,4 +93,28 @@ export async function readWhole(list: AsyncIterable<Uint8Array>): Promise<string
   const chunks: Uint8Array[] = []
   for await (const chunk of list) chunks.push(chunk)
   return Buffer.concat(chunks).toString('utf8')
+}
+
+/** An admin API over them. */
+export async function startAudiences(known: KnownAudiences = {}, settings: AdminSettings = {}) {
+  const recorded = recordedAudiences(known)
+  const admin = await startAdmin({ ...settings, options: { audiences: recorded.operations } })
+  return { ...admin, ...recorded }
+}
+
+/** The lines of an answer that was streamed. */
+export async function linesOf(url: string, asked: Asked = { method: 'POST', body: 'u_1\n' }) {
+  const { status, headers, text } = await ask(url, asked)
+  expect({ status, type: headers['content-type'] }).toEqual({
+    status: 200,
+    type: 'application/x-ndjson',
+  })
+  expect(headers).toMatchObject({
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  })
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as object)
 }

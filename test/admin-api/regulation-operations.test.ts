@@ -1,0 +1,199 @@
+import { describe, expect, test } from 'vitest'
+import type {
+  RegulationOperations,
+  RegulationOutcome,
+  RegulationRequest,
+} from '../../src/admin-api/index.ts'
+import {
+  listedRegulationRecord,
+  regulationRecord,
+  type Regulation,
+  type RegulationsRequest,
+} from '../../src/privacy/index.ts'
+import { nowMs } from '../cli/delivery-log/stores.ts'
+import { ask, startAdmin, type Asked } from './support.ts'
+
+const regulationOf = (id: string): Regulation => ({
+  id,
+  type: 'SUPPRESS_WITH_DELETE',
+  userIds: ['u_1', 'u_2'],
+  sourceIds: ['website'],
+  createdAtMs: nowMs,
+  finishedAtMs: null,
+  isStoreErased: false,
+  erased: { pending: 1, settled: 0, members: 0 },
+  archive: null,
+  streams: [
+    {
+      sourceId: 'website',
+      destinationId: 'crm',
+      pending: 2,
+      delivered: 0,
+      failed: 0,
+      expired: 0,
+    },
+  ],
+})
+
+const path = '/v1/regulations'
+const good = { regulationType: 'SUPPRESS_WITH_DELETE', subjectIds: ['u_1', 'u_2', 'u_1'] }
+
+/** An API over some regulations, newest first, and what is asked of them. */
+async function start(ids: readonly string[] = [], outcome?: RegulationOutcome) {
+  const created: RegulationRequest[] = []
+  const listed: RegulationsRequest[] = []
+  const regulations: RegulationOperations = {
+    create: (request) => {
+      created.push(request)
+      return Promise.resolve(outcome ?? { kind: 'created', regulation: regulationOf('reg_1') })
+    },
+    find: ({ id }) => Promise.resolve(ids.includes(id) ? regulationOf(id) : undefined),
+    list: (request) => {
+      listed.push(request)
+      const start = ids.indexOf(request.beforeId ?? '') + 1
+      return Promise.resolve(ids.slice(start, start + request.limit).map(regulationOf))
+    },
+  }
+  return { ...(await startAdmin({ options: { regulations } })), created, listed }
+}
+
+const post = (body: Asked['body']): Asked => ({ method: 'POST', ...(body && { body }) })
+
+describe('POST /v1/regulations', () => {
+  test('hands over what is asked, and tells what was stored', async () => {
+    const { url, created } = await start()
+    const body = { ...good, subjectType: 'USER_ID', sources: ['website'] }
+    const { status, body: answer } = await ask(url + path, post(body))
+    const record = { v: 1, ...regulationRecord(regulationOf('reg_1')) }
+    expect({ status, answer }).toEqual({ status: 200, answer: record })
+    expect(record).toMatchObject({ kind: 'regulation', id: 'reg_1', subjectIds: ['u_1', 'u_2'] })
+    expect(created).toEqual([
+      {
+        type: 'SUPPRESS_WITH_DELETE',
+        userIds: ['u_1', 'u_2', 'u_1'],
+        sourceIds: ['website'],
+      },
+    ])
+  })
+
+  test('is about all sources where none is named', async () => {
+    const { url, created } = await start()
+    await ask(url + path, post(good))
+    expect(created).toMatchObject([{ sourceIds: null }])
+  })
+
+  test('says which sources there are', async () => {
+    const knownIds = ['website', 'app']
+    const { url } = await start([], { kind: 'unknown_source', knownIds })
+    const message = 'There is no such source: known are website, app'
+    expect(await ask(url + path, post({ ...good, sources: ['shop'] }))).toMatchObject({
+      status: 404,
+      body: { error: { code: 'not_found', message } },
+    })
+  })
+
+  test.each<[name: string, code: string, body: Asked['body']]>([
+    ['no body', 'invalid_request', undefined],
+    ['no JSON', 'invalid_json', '{"regulationType":'],
+    ['no users', 'invalid_request', { regulationType: 'DELETE_ONLY' }],
+    ['another subject', 'invalid_request', { ...good, subjectType: 'OBJECT_ID' }],
+    ['too many users', 'invalid_request', { ...good, subjectIds: Array(5_001).fill('u') }],
+    [
+      'very many things that are no users',
+      'invalid_request',
+      `{"regulationType":"DELETE_ONLY","subjectIds":[${'1,'.repeat(1_000_000)}1]}`,
+    ],
+  ])('refuses %s', async (_name, code, body) => {
+    const { url, created } = await start()
+    const answer = await ask(url + path, post(body))
+    expect(answer).toMatchObject({ status: 400, body: { error: { code } } })
+    expect(answer.text.length).toBeLessThan(1_000)
+    expect(created).toEqual([])
+  })
+
+  test('takes 5000 users in 2 MiB, and no more than that', async () => {
+    const { url, created } = await start()
+    const subjectIds = Array.from({ length: 5_000 }, (_, index) => `${index}`.padStart(400, 'u'))
+    const json = JSON.stringify({ ...good, subjectIds })
+    const bytesMax = 2 * 1024 * 1024
+    expect(await ask(url + path, post(json.padEnd(bytesMax)))).toMatchObject({ status: 200 })
+    expect(created).toMatchObject([{ userIds: subjectIds }])
+    const message = `The body has more than ${bytesMax} bytes`
+    expect(await ask(url + path, post(json.padEnd(bytesMax + 1)))).toMatchObject({
+      status: 413,
+      body: { error: { code: 'body_too_large', message } },
+    })
+    expect(created).toHaveLength(1)
+  })
+
+  test('leaves the limit of other bodies as it is', async () => {
+    const { url } = await start()
+    const body = '{}'.padEnd(64 * 1024 + 1)
+    expect(await ask(`${url}/v1/replay`, post(body))).toMatchObject({ status: 413 })
+  })
+
+  test('logs no users', async () => {
+    const regulations: RegulationOperations = {
+      create: () => Promise.reject(new Error('disk full')),
+      find: () => Promise.resolve(undefined),
+      list: () => Promise.resolve([]),
+    }
+    const { url, warnings, infos } = await startAdmin({ options: { regulations } })
+    expect(await ask(url + path, post(good))).toMatchObject({ status: 500 })
+    expect(warnings).toHaveLength(1)
+    expect(JSON.stringify([warnings, infos])).not.toContain('u_1')
+  })
+})
+
+describe('GET /v1/regulations', () => {
+  test('gives pages, newest first, without the users', async () => {
+    const { url, listed } = await start(['reg_3', 'reg_2', 'reg_1'])
+    const { body, text } = await ask(`${url}${path}?limit=2`)
+    expect(body).toEqual({
+      v: 1,
+      kind: 'regulations',
+      regulations: ['reg_3', 'reg_2'].map((id) => listedRegulationRecord(regulationOf(id))),
+      next: 'reg_2',
+    })
+    expect(text).toContain('"subjects":2')
+    expect(text).not.toContain('u_1')
+    expect((await ask(`${url}${path}?before=reg_2`)).body).toMatchObject({
+      regulations: [{ id: 'reg_1' }],
+      next: null,
+    })
+    expect(listed).toEqual([{ limit: 3 }, { limit: 51, beforeId: 'reg_2' }])
+  })
+})
+
+describe('GET /v1/regulations/:id', () => {
+  test('tells all of it', async () => {
+    const { url } = await start(['reg_1'])
+    const { status, body } = await ask(`${url}${path}/reg_1`)
+    const expected = { v: 1, ...regulationRecord(regulationOf('reg_1')) }
+    expect({ status, body }).toEqual({ status: 200, body: expected })
+  })
+
+  test('says that there is none', async () => {
+    const { url } = await start()
+    expect(await ask(`${url}${path}/reg_1`)).toMatchObject({
+      status: 404,
+      body: { error: { code: 'not_found', message: 'There is no such regulation' } },
+    })
+  })
+})
+
+test.each<[Asked, string, { status: number; headers?: object }]>([
+  [{ method: 'HEAD' }, path, { status: 200 }],
+  [{ method: 'HEAD' }, `${path}/reg_1`, { status: 200 }],
+  [{ method: 'PUT' }, path, { status: 405, headers: { allow: 'GET, HEAD, POST' } }],
+  [{ method: 'DELETE' }, `${path}/reg_1`, { status: 405, headers: { allow: 'GET, HEAD' } }],
+  [{ hasToken: false }, path, { status: 401 }],
+  [{ hasToken: false }, `${path}/reg_1`, { status: 401 }],
+  [{ ...post(good), hasToken: false }, path, { status: 401 }],
+  [{}, `${path}?limit=501`, { status: 400 }],
+  [{}, `${path}?after=reg_1`, { status: 400 }],
+])('a request %j for %s is answered with %j', async (asked, target, expected) => {
+  const { url, created } = await start(['reg_1'])
+  expect(await ask(url + target, asked)).toMatchObject(expected)
+  expect(created).toEqual([])
+})
