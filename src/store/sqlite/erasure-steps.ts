@@ -1,4 +1,5 @@
 import { isOfSources } from '../source-scope.ts'
+import { SubjectIds } from '../subject-ids.ts'
 import type { AudienceChanges } from './audience-changes.ts'
 import type { Counts } from './counts.ts'
 import type { Database } from './database.ts'
@@ -12,16 +13,19 @@ import { fromStored, toStored } from './stored-text.ts'
  *
  * - `deliveries`: goes through all that were there
  * - `left`: comes back to those that were given out
+ * - `seen`: forgets messageIds that name users, of events that have no deliveries any more
  * - `members`: takes users out of audiences
  * - `traces`: writes the file anew; only where notifications are to be waited for
  * - `notifications`: erases those that were delivered, until none is pending
  * - `last traces`: writes the file anew
  */
-type Stage = 'deliveries' | 'left' | 'members' | 'traces' | 'notifications' | 'last traces' | 'done'
+type Stage =
+  'deliveries' | 'left' | 'seen' | 'members' | 'traces' | 'notifications' | 'last traces' | 'done'
 
 interface Erasure {
   readonly number: number
   readonly source_ids: string | null
+  readonly created_at: number
   readonly last_id: number
   readonly last_notification_id: number
   readonly stage: Stage
@@ -31,6 +35,12 @@ interface Erasure {
 
 interface UserRow {
   readonly user_id: string
+}
+
+interface SeenRow {
+  readonly source_id: string
+  readonly message_id: string
+  readonly seen_at: number
 }
 
 interface StepRequest {
@@ -73,17 +83,19 @@ export class ErasureSteps {
   readonly #left
   readonly #isLeft
   readonly #forgetLeft
+  readonly #seenBehind
+  readonly #forgetSeen
   readonly #withTraces
   readonly #noteRewritten
   /** The users of the erasure that is under way: reading 5,000 of them for every step would take longer than the step. */
-  #subjects: { readonly number: number; readonly userIds: ReadonlySet<string> } | undefined
+  #subjects: { readonly number: number; readonly ids: SubjectIds } | undefined
 
   constructor(database: Database, parts: StepParts) {
     this.#parts = parts
     this.#walk = new ErasureWalk(database)
     this.#eraser = new DeliveryEraser(database, parts.counts)
     this.#find = database.prepare(`
-      SELECT number, source_ids, last_id, last_notification_id, stage, at_key, at_id
+      SELECT number, source_ids, created_at, last_id, last_notification_id, stage, at_key, at_id
       FROM regulations WHERE id = ?`)
     this.#goOn = database.prepare(
       'UPDATE regulations SET stage = ?, at_key = ?, at_id = ? WHERE number = ?',
@@ -106,6 +118,10 @@ export class ErasureSteps {
     this.#forgetLeft = database.prepare(
       'DELETE FROM regulation_left WHERE number = ? AND destination_id = ? AND delivery_id = ?',
     )
+    this.#seenBehind = database.prepare(`
+      SELECT source_id, message_id, seen_at FROM seen WHERE (source_id, message_id) > (?, ?)
+      ORDER BY source_id, message_id LIMIT ?`)
+    this.#forgetSeen = database.prepare('DELETE FROM seen WHERE source_id = ? AND message_id = ?')
     this.#withTraces = database.prepare(
       "SELECT number FROM regulations WHERE stage IN ('traces', 'last traces')",
     )
@@ -124,6 +140,8 @@ export class ErasureSteps {
         return this.#eraseDeliveries(erasure, request)
       case 'left':
         return this.#eraseLeft(erasure, request)
+      case 'seen':
+        return this.#forgetMessageIds(erasure, request)
       case 'members':
         return this.#eraseMembers(erasure, request)
       case 'notifications':
@@ -170,12 +188,33 @@ export class ErasureSteps {
     if (last !== undefined && left.length === limit) {
       this.#goOn.run('left', last.destinationId, last.id, number)
     } else if (this.#isLeft.get(number) === undefined) {
-      this.#enter(erasure, 'members')
+      this.#enter(erasure, 'seen')
     } else {
       this.#enter(erasure, 'left')
       return { kind: 'waiting' }
     }
     return { kind: 'more', rows: left.length }
+  }
+
+  #forgetMessageIds(erasure: Erasure, { rowsMax }: StepRequest): ErasureStep {
+    const { number, created_at: createdAtMs } = erasure
+    const limit = Math.min(rowsMax, lookedRowsMax)
+    const place = erasure.at_key === '' ? ['', ''] : (JSON.parse(erasure.at_key) as string[])
+    const [atSourceId = '', atMessageId = ''] = place
+    const rows = this.#seenBehind.all(atSourceId, atMessageId, limit) as readonly SeenRow[]
+    const subjects = this.#subjectsOf(number)
+    const sourceIds = sourceIdsOf(erasure)
+    for (const { source_id: sourceId, message_id: messageId, seen_at: seenAtMs } of rows) {
+      if (seenAtMs > createdAtMs || !subjects.areNamedIn(messageId)) continue
+      if (isOfSources(fromStored(sourceId), sourceIds)) this.#forgetSeen.run(sourceId, messageId)
+    }
+    const last = rows.at(-1)
+    if (last !== undefined && rows.length === limit) {
+      this.#goOn.run('seen', JSON.stringify([last.source_id, last.message_id]), 0, number)
+    } else {
+      this.#enter(erasure, 'members')
+    }
+    return { kind: 'more', rows: rows.length }
   }
 
   #eraseMembers(erasure: Erasure, { rowsMax }: StepRequest): ErasureStep {
@@ -251,22 +290,23 @@ export class ErasureSteps {
 
   /** Tells which deliveries are about users of an erasure, and of its sources. */
   #isWantedBy(erasure: Erasure): (row: ErasableRow) => boolean {
-    const userIds = this.#subjectsOf(erasure.number)
+    const subjects = this.#subjectsOf(erasure.number)
     const sourceIds = sourceIdsOf(erasure)
     return ({ source_id: sourceId, type, state, user_id: userId, previous_id: previousId }) => {
-      if (![userId, previousId].some((id) => id !== null && userIds.has(id))) return false
+      if (![userId, previousId].some((id) => id !== null && subjects.has(id))) return false
       // What another regulation wants to be told is not taken back.
       if (type === 'delete' && state !== 'delivered') return false
       return isOfSources(fromStored(sourceId), sourceIds)
     }
   }
 
-  #subjectsOf(number: number): ReadonlySet<string> {
+  #subjectsOf(number: number): SubjectIds {
     if (this.#subjects?.number !== number) {
       const users = this.#users.all(number) as readonly UserRow[]
-      this.#subjects = { number, userIds: new Set(users.map(({ user_id: userId }) => userId)) }
+      const ids = new SubjectIds(users.map(({ user_id: userId }) => userId))
+      this.#subjects = { number, ids }
     }
-    return this.#subjects.userIds
+    return this.#subjects.ids
   }
 
   /** Begins a stage, or begins it anew. */

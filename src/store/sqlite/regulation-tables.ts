@@ -27,7 +27,7 @@ export const regulationTables = `
     finished_at INTEGER,
     last_id INTEGER NOT NULL,
     last_notification_id INTEGER NOT NULL,
-    stage TEXT NOT NULL CHECK (stage IN ('deliveries', 'left', 'members', 'traces',
+    stage TEXT NOT NULL CHECK (stage IN ('deliveries', 'left', 'seen', 'members', 'traces',
       'notifications', 'last traces', 'done')),
     at_key TEXT NOT NULL,
     at_id INTEGER NOT NULL,

@@ -1,5 +1,129 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { AddResult } from '../../../src/delivery/index.ts'
+import type { EraseResult, RegulationType } from '../../../src/privacy/index.ts'
+import { openDatabase } from '../../../src/store/sqlite/database.ts'
+import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { regulationStoreSuite } from '../../conformance/regulation-store.ts'
-import { newPath } from './store-calls.ts'
+import { eventAbout } from '../../conformance/regulation-store-under-test.ts'
+import { delivered, nowMs } from '../../conformance/store-under-test.ts'
+import { claim, newPath } from './store-calls.ts'
 
 regulationStoreSuite('SqliteStore', async () => SqliteStore.open(await newPath()))
+
+describe('regulations in a file', () => {
+  let path = ''
+  beforeEach(async () => {
+    path = await newPath()
+  })
+
+  async function withStore<Result>(use: (store: SqliteStore) => Promise<Result>): Promise<Result> {
+    const store = await SqliteStore.open(path)
+    try {
+      return await use(store)
+    } finally {
+      await store.close()
+    }
+  }
+
+  function addAbout(store: SqliteStore, ...userIds: readonly string[]): Promise<AddResult> {
+    const events = userIds.map((userId) => eventAbout(userId))
+    return store.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
+  }
+
+  function create(store: SqliteStore, type: RegulationType): Promise<void> {
+    const regulation = { id: 'r_1', type, userIds: ['u_1'], sourceIds: null }
+    return store.regulations.create({ regulation, notifications: [], nowMs })
+  }
+
+  function erase(store: SqliteStore, rowsMax: number): Promise<EraseResult> {
+    return store.regulations.erase({ id: 'r_1', nowMs, rowsMax })
+  }
+
+  test('go on where they were when the file is opened again, and do nothing twice', async () => {
+    await withStore(async (store) => {
+      await addAbout(store, 'u_1', 'u_2', 'u_1', 'u_1')
+      await claim(store)
+      await create(store, 'SUPPRESS_WITH_DELETE')
+      expect(await erase(store, 3)).toBe('more')
+    })
+    await withStore((store) => addAbout(store, 'u_2'))
+    const turns = []
+    for (let turn = 0; turn < 20 && turns.at(-1) !== 'nothing'; turn++) {
+      turns.push(await withStore((store) => erase(store, 1)))
+    }
+    expect(turns.at(-1)).toBe('nothing')
+    await withStore(async (store) => {
+      expect((await addAbout(store, 'u_1', 'u_2')).outcomes).toEqual(['suppressed', 'routed'])
+      expect(await store.regulations.find({ id: 'r_1' })).toMatchObject({
+        isStoreErased: true,
+        erased: { pending: 3, settled: 0 },
+      })
+      const claimed = await claim(store)
+      expect(claimed.map(({ body }) => body.includes('u_2'))).toEqual([true, true, true])
+    })
+  })
+
+  test('are made for what an older version has left in a file', async () => {
+    await withStore((store) => addAbout(store, 'u_1', 'u_2'))
+    const older = await openDatabase(path)
+    older.exec('ALTER TABLE deliveries DROP COLUMN previous_id; PRAGMA user_version = 1')
+    const added = `SELECT name FROM sqlite_schema WHERE type = 'table'
+      AND name NOT IN ('messages', 'deliveries', 'requests', 'seen', 'counts')
+      AND name NOT LIKE 'sqlite%'`
+    for (const { name } of older.prepare(added).all() as { name: string }[]) {
+      older.exec(`DROP TABLE ${name}`)
+    }
+    older.close()
+    await withStore(async (store) => {
+      await create(store, 'DELETE_INTERNAL')
+      expect(await erase(store, 100)).toBe('nothing')
+      expect(await store.regulations.find({ id: 'r_1' })).toMatchObject({ erased: { pending: 1 } })
+      expect(await claim(store)).toHaveLength(1)
+      expect(await store.audit()).toMatchObject({ withoutBody: 0, counted: { failed: 1 } })
+    })
+  })
+
+  test('can be read beside the process that carries them out', async () => {
+    await withStore(async (store) => {
+      await addAbout(store, 'u_1')
+      await create(store, 'DELETE_INTERNAL')
+      const log = await SqliteLog.open(path, { write: true })
+      try {
+        expect(await log.regulations.find({ id: 'r_1' })).toMatchObject({ isStoreErased: false })
+        expect(await erase(store, 100)).toBe('nothing')
+        const [regulation] = await log.regulations.list({ limit: 10 })
+        expect(regulation).toEqual(await store.regulations.find({ id: 'r_1' }))
+        expect(await log.retry({ nowMs, filter: {}, limit: 10 })).toBe(0)
+        expect(await log.regulations.find({ id: 'none' })).toBeUndefined()
+      } finally {
+        await log.close()
+      }
+    })
+  })
+
+  test('leave a store that goes on taking in, giving out and settling', async () => {
+    await withStore(async (store) => {
+      await addAbout(store, 'u_1', 'u_2')
+      await create(store, 'DELETE_INTERNAL')
+      const [result] = await Promise.all([erase(store, 100), addAbout(store, 'u_2', 'u_2')])
+      expect(result).toBe('nothing')
+      const claimed = await claim(store)
+      await store.settle({ nowMs, settlements: claimed.map(delivered), requests: [] })
+      await addAbout(store, 'u_1')
+      expect(await store.ledger()).toMatchObject({ delivered: 3, failed: 1, pending: 1 })
+    })
+  })
+
+  test('suppress nobody when they cannot be stored', async () => {
+    await withStore(async (store) => {
+      await create(store, 'SUPPRESS_ONLY')
+      const regulation = { type: 'SUPPRESS_ONLY', userIds: ['u_2'], sourceIds: null } as const
+      const again = { regulation: { ...regulation, id: 'r_1' }, notifications: [], nowMs }
+      await expect(store.regulations.create(again)).rejects.toMatchObject({
+        code: 'store_unusable',
+      })
+      expect((await addAbout(store, 'u_1', 'u_2')).outcomes).toEqual(['suppressed', 'routed'])
+    })
+  })
+})
