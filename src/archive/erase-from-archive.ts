@@ -131,17 +131,13 @@ class Erasure {
 
   async #eraseDay(folder: string, day: string): Promise<void> {
     const path = join(folder, day)
-    const names = await namesIn(path)
-    const changedBefore = this.#changedFiles
-    for (const name of names) {
+    for (const name of await namesIn(path)) {
       const file = join(path, name)
       await this.#telling(file, () =>
         isTemporary(name) ? this.#files.unlink(file) : this.#eraseFile(file, name),
       )
     }
-    // An erasure that was cut off may have taken the last file and not the folder.
-    const mayBeEmpty = names.length === 0 || this.#changedFiles > changedBefore
-    if (mayBeEmpty) await this.#removeWhereEmpty(folder, path)
+    if ((await namesIn(path)).length === 0) await this.#removeEmpty(folder, path)
   }
 
   async #eraseFile(path: string, name: string): Promise<void> {
@@ -162,7 +158,7 @@ class Erasure {
   }
 
   /** Between writes: a folder must not go that is about to be written to. */
-  async #removeWhereEmpty(folder: string, day: string): Promise<void> {
+  async #removeEmpty(folder: string, day: string): Promise<void> {
     await this.#writer.betweenWrites(async () => {
       try {
         await this.#files.rmdir(day)
@@ -190,5 +186,5 @@ class Erasure {
   }
 }
 
-/** What a folder that has files is called, and a link to a folder. */
+/** What a folder that has files meanwhile is said to be, and a link to a folder. */
 const stays = ['ENOTEMPTY', 'EEXIST', 'ENOTDIR']

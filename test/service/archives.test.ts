@@ -3,14 +3,15 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Append } from '../../src/archive/index.ts'
 import { readArchive } from '../../src/archive/index.ts'
+import type { AddOutcome } from '../../src/delivery/index.ts'
 import type { IntakeResult } from '../../src/intake/index.ts'
 import { Archives } from '../../src/service/archives.ts'
 import { gate } from '../support/gate.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { manualClock } from './running-service.ts'
 
-function accepted(messageId: string, outcome: 'routed' | 'duplicate' = 'routed'): IntakeResult {
-  const event = {
+function acceptedEvent(messageId: string) {
+  return {
     messageId,
     type: 'page' as const,
     sourceId: 'website',
@@ -21,6 +22,13 @@ function accepted(messageId: string, outcome: 'routed' | 'duplicate' = 'routed')
     context: {},
     integrations: {},
   }
+}
+
+function accepted(
+  messageId: string,
+  outcome: AddOutcome = 'routed',
+): IntakeResult & { readonly kind: 'accepted' } {
+  const event = acceptedEvent(messageId)
   return { kind: 'accepted', index: 0, outcome, event, deliveries: [], decisions: [] }
 }
 
@@ -73,10 +81,40 @@ describe('Archives', () => {
       message: 'track needs an event',
     }
     await archives.keep(source, [accepted('m_1'), rejected, accepted('m_2', 'duplicate')])
+    await archives.keep(source, [accepted('m_5', 'suppressed'), accepted('m_6', 'filtered')])
     await archives.keep({ ...source, archive: undefined }, [accepted('m_3')])
     await archives.keep(undefined, [accepted('m_4')])
-    expect(await kept()).toEqual(['m_1', 'm_2'])
+    expect(await kept()).toEqual(['m_1', 'm_2', 'm_6'])
     expect(clock.nextDueMs()).toBeUndefined()
+  })
+
+  test('have nothing of a user any more, also of runs before, in whichever folder', async () => {
+    const { archives, source, keep, kept, clock } = await startArchives()
+    const before = new Archives(clock.nowMs() - 1)
+    await before.keep(source, [accepted('m_1')])
+    await keep('m_2')
+    const directory = join(await temporaryFolder(), 'elsewhere')
+    const app = { ...source, id: 'app', archive: { directory } }
+    const ofApp = { ...accepted('m_3'), event: { ...acceptedEvent('m_3'), sourceId: 'app' } }
+    await archives.keep(app, [ofApp])
+    const erase = (userIds: readonly string[], untilMs: number) =>
+      archives.erase({
+        sources: [source, { id: 'shop', archive: undefined }, app],
+        userIds,
+        untilMs,
+        signal: new AbortController().signal,
+      })
+    const acceptedAtMs = Date.UTC(2026, 0, 2)
+    expect(await erase(['u_1'], acceptedAtMs - 1)).toEqual({ events: 0, files: 0, problems: [] })
+    expect(await erase(['u_2'], acceptedAtMs)).toEqual({ events: 0, files: 0, problems: [] })
+    expect(await erase(['u_1', 'u_2'], acceptedAtMs)).toEqual({
+      events: 3,
+      files: 3,
+      problems: [],
+    })
+    expect(await kept()).toEqual([])
+    await keep('m_4')
+    expect(await kept()).toEqual(['m_4'])
   })
 
   test('wait five seconds for a disk that hangs, and keep nothing of what they gave up', async () => {

@@ -1,0 +1,194 @@
+import { appendFile, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { Archive, isAboutUsers, type Append } from '../../src/archive/index.ts'
+import type { AnalyticsEvent } from '../../src/model/index.ts'
+import { gate } from '../support/gate.ts'
+import { makeArchive, untilMs } from './support.ts'
+
+const day = '2026-01-02'
+const runName = '2026-01-02T10-00-00-000Z'
+const startedAtMs = Date.UTC(2026, 0, 2, 10)
+
+function event(messageId: string, userId: string, changes: Partial<AnalyticsEvent> = {}) {
+  return {
+    messageId,
+    type: 'track',
+    sourceId: 'website',
+    receivedAtMs: untilMs,
+    timestamp: '2026-01-02T12:00:00.000Z',
+    historical: false,
+    userId,
+    event: 'Order Completed',
+    context: {},
+    integrations: {},
+    ...changes,
+  } satisfies AnalyticsEvent
+}
+
+async function makeWriter(append?: Append) {
+  const files = await makeArchive()
+  const archive = new Archive(files.directory, startedAtMs, append)
+  return {
+    ...files,
+    append: (...events: readonly AnalyticsEvent[]) => archive.append(events),
+    eraseMeanwhile: (signal = new AbortController().signal) =>
+      archive.erase({ sourceId: 'website', isErased: isAboutUsers(['u_1'], untilMs), signal }),
+    days: async () => readdir(files.path(day)),
+  }
+}
+
+describe('An archive that is written to', () => {
+  test('loses no event while it is erased, and has none of the user afterwards', async () => {
+    const { append, eraseMeanwhile, read, text, put } = await makeWriter()
+    const late = { receivedAtMs: untilMs + 1 }
+    const lastYear = { receivedAtMs: untilMs - 365 * 24 * 60 * 60 * 1_000 }
+    const expected: string[] = []
+    const afterwards = new Set<unknown>()
+    let count = 0
+    let isErasing = true
+    const appendSome = async (): Promise<void> => {
+      const ids = Array.from({ length: 5 }, () => `m_${++count}`)
+      await append(
+        event(`${ids[0]}`, 'u_2'),
+        event(`${ids[1]}`, 'u_1'),
+        event(`${ids[2]}`, 'u_1', late),
+        event(`${ids[3]}`, 'u_2', lastYear),
+        event(`${ids[4]}`, 'u_1', { sourceId: 'app' }),
+      )
+      expected.push(`${ids[0]}`, `${ids[2]}`, `${ids[3]}`)
+      // What is written only after an erasure is not its concern.
+      if (!isErasing) afterwards.add(ids[1])
+    }
+    for (let n = 0; n < 20; n++) await appendSome()
+    await put(`${day}/2026-01-01T00-00-00-000Z.ndjson.gz`, '')
+    const appending = [1, 2, 3].map(async () => {
+      while (isErasing) await appendSome()
+    })
+    const { events, problems } = await eraseMeanwhile()
+    isErasing = false
+    await Promise.all(appending)
+    await appendSome()
+
+    const { ids, problems: unreadable } = await read()
+    expect(ids.filter((id) => !afterwards.has(id)).toSorted()).toEqual(expected.toSorted())
+    expect([problems, unreadable]).toEqual([[], []])
+    expect(events).toBeGreaterThanOrEqual(20)
+    expect((await text()).match(/m_\d+/g)).toHaveLength(ids.length)
+  })
+
+  test('goes on in another file, behind the one that something was taken out of', async () => {
+    const { append, eraseMeanwhile, read, days } = await makeWriter()
+    await append(event('m_1', 'u_1'), event('m_2', 'u_2'))
+    expect(await eraseMeanwhile()).toEqual({ events: 1, files: 1, problems: [] })
+    await append(event('m_3', 'u_2'))
+    await append(event('m_4', 'u_2'))
+    expect(await days()).toEqual([`${runName}.ndjson.gz`, `${runName}_0001.ndjson.gz`])
+    expect((await read()).ids).toEqual(['m_2', 'm_3', 'm_4'])
+  })
+
+  test('goes on in the same file where there is nothing to take out', async () => {
+    const { append, eraseMeanwhile, days } = await makeWriter()
+    await append(event('m_1', 'u_2'))
+    expect(await eraseMeanwhile()).toEqual({ events: 0, files: 0, problems: [] })
+    await append(event('m_2', 'u_2'))
+    expect(await days()).toEqual([`${runName}.ndjson.gz`])
+  })
+
+  test('finds what was being written, and does not write what waits', async () => {
+    const { opened, open } = gate()
+    const { append, eraseMeanwhile, read } = await makeWriter(async (path, bytes) => {
+      await opened
+      await appendFile(path, bytes)
+    })
+    const appended = [append(event('m_1', 'u_1')), append(event('m_2', 'u_1'), event('m_3', 'u_2'))]
+    const erasing = eraseMeanwhile()
+    open()
+    await Promise.all(appended)
+    expect(await erasing).toEqual({ events: 2, files: 1, problems: [] })
+    expect((await read()).ids).toEqual(['m_3'])
+  })
+
+  test('has a folder for what comes while the day before it is emptied', async () => {
+    const { append, eraseMeanwhile, read } = await makeWriter()
+    for (let n = 0; n < 10; n++) {
+      await append(event('m_1', 'u_1'))
+      const erasing = eraseMeanwhile()
+      for (let turn = 0; turn < n * 3; turn++) await nextTurn()
+      await append(event(`m_2_${n}`, 'u_2'))
+      await erasing
+    }
+    expect((await read()).ids).toHaveLength(10)
+  })
+
+  test('takes nothing for damage that is being written', async () => {
+    const { opened, open } = gate()
+    const { opened: begun, open: begin } = gate()
+    let writes = 0
+    const { append, eraseMeanwhile } = await makeWriter(async (path, bytes) => {
+      if (++writes === 1) return appendFile(path, bytes)
+      await appendFile(path, bytes.subarray(0, 30))
+      begin()
+      await opened
+      await appendFile(path, bytes.subarray(30))
+    })
+    await append(event('m_1', 'u_2'))
+    const erasing = eraseMeanwhile()
+    const appended = append(event('m_2', 'u_2'))
+    await begun
+    expect(await erasing).toEqual({ events: 0, files: 0, problems: [] })
+    open()
+    await appended
+  })
+
+  test('takes away what a write has left that failed, before it is written anew', async () => {
+    const path: string[] = []
+    let writes = 0
+    const { append, eraseMeanwhile, read } = await makeWriter(async (file, bytes) => {
+      if (++writes !== 2) return appendFile(file, bytes)
+      await appendFile(file, bytes.subarray(0, 40))
+      path.push(file)
+      // So that it cannot be taken away at once.
+      await rename(file, `${file}.aside`)
+      await mkdir(file)
+      throw new Error('ENOSPC: no space left on device')
+    })
+    await append(event('m_1', 'u_1'), event('m_2', 'u_2'))
+    await expect(append(event('m_3', 'u_2'))).rejects.toThrow('ENOSPC')
+    const [file = ''] = path
+    await rm(file, { recursive: true })
+    await rename(`${file}.aside`, file)
+    expect(await eraseMeanwhile()).toEqual({ events: 1, files: 1, problems: [] })
+    await append(event('m_4', 'u_2'))
+    expect(await read()).toEqual({ ids: ['m_2', 'm_4'], problems: [] })
+  })
+
+  test('is not waited for by who ends the erasure, though its disk hangs', async () => {
+    const { opened, open } = gate()
+    const { append, eraseMeanwhile } = await makeWriter(async (path, bytes) => {
+      await opened
+      await appendFile(path, bytes)
+    })
+    const appended = append(event('m_1', 'u_1'))
+    const ending = new AbortController()
+    const erasing = eraseMeanwhile(ending.signal)
+    const reason = new Error('It is closing')
+    ending.abort(reason)
+    await expect(erasing).rejects.toBe(reason)
+    open()
+    await appended
+    await expect(eraseMeanwhile(ending.signal)).rejects.toBe(reason)
+    expect(await eraseMeanwhile()).toMatchObject({ events: 1 })
+  })
+
+  test('keeps nothing back once the erasure is over', async () => {
+    const { append, eraseMeanwhile, path, read } = await makeWriter()
+    await append(event('m_1', 'u_1'))
+    await eraseMeanwhile()
+    await expect(readdir(path(day))).rejects.toMatchObject({ code: 'ENOENT' })
+    await append(event('m_2', 'u_1'))
+    expect((await read()).ids).toEqual(['m_2'])
+    expect(await readdir(join(path(day)))).toEqual([`${runName}_0001.ndjson.gz`])
+  })
+})
