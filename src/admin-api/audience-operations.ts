@@ -34,7 +34,7 @@ import type {
 } from './ports.ts'
 
 /** How long after one record about the progress of a sync the next may come. */
-export const progressMs = 500
+const progressMs = 500
 
 /** What can be asked about audiences and computed traits. */
 export function audienceOperations({
