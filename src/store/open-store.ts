@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { SettingError } from '../model/index.ts'
 import { MemoryStore } from './memory/memory-store.ts'
+import { isPostgresUrl } from './postgres/connection-url.ts'
 import type { Store, StoreLog } from './store.ts'
 
 const prefix = 'sqlite:'
@@ -12,15 +13,28 @@ interface Refusal {
   readonly hint: string
 }
 
+/** How a store is opened. */
+export interface OpenStoreOptions {
+  /**
+   * Is told that another process may have left something to claim; only where several deliver from one
+   * store. It can be missed: whoever needs to know looks from time to time.
+   */
+  readonly onHint?: (() => void) | undefined
+}
+
 /**
- * Opens the engine that a URL names: `memory:`, or `sqlite:<file>`, whose file is made when it does
- * not exist.
+ * Opens the engine that a URL names: `memory:`, `sqlite:<file>`, whose file is made when it does not
+ * exist, or `postgres://user@host/database`, whose tables are.
  *
  * @throws SettingError for any other URL; EvrouteError `store_in_use` or `store_unusable`
  */
-export async function openStore(url: string): Promise<Store> {
+export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
   if (url === 'memory:') return new MemoryStore()
-  const refusal = refusalOf(url, 'it is neither memory: nor sqlite:<file>')
+  if (isPostgresUrl(url)) {
+    const { PostgresStore } = await import('./postgres/postgres-store.ts')
+    return PostgresStore.open(url, options)
+  }
+  const refusal = refusalOf(url, 'it is neither memory:, sqlite:<file> nor postgres://...')
   if (refusal !== undefined) {
     throw new SettingError(
       '--store',
@@ -37,14 +51,18 @@ export async function openStore(url: string): Promise<Store> {
  * Opens the delivery log of a store that is there, beside a process that may deliver from it. It can
  * be read; with `write` deliveries can be retried as well.
  *
- * @throws SettingError for a URL that names no file; EvrouteError `store_unusable` when the file is
- * missing, not a store or of another version
+ * @throws SettingError for a URL that names no store; EvrouteError `store_unusable` when the store is
+ * missing, not ours, cannot be reached or is of another version
  */
 export async function openDeliveryLog(
   url: string,
   options: { readonly write: boolean },
 ): Promise<StoreLog> {
-  const refusal = refusalOf(url, 'it is no sqlite:<file>')
+  if (isPostgresUrl(url)) {
+    const { PostgresLog } = await import('./postgres/postgres-log.ts')
+    return PostgresLog.open(url, options)
+  }
+  const refusal = refusalOf(url, 'it is neither sqlite:<file> nor postgres://...')
   if (refusal !== undefined) {
     const message = `Cannot look into the store "${url}": ${refusal.why}`
     throw new SettingError('--store', message, refusal.hint)

@@ -44,6 +44,21 @@ describe('openStore', () => {
     await store.close()
   })
 
+  test.each(['postgres', 'postgresql'])(
+    'opens a PostgreSQL as %s://, or says why not',
+    async (scheme) => {
+      // Nobody listens on a port that no server is given.
+      const url = `${scheme}://somebody:swordfish@127.0.0.1:1/events`
+      const expected = {
+        code: 'store_unusable',
+        isTemporary: true,
+        message: `Cannot use the store ${scheme}://somebody@127.0.0.1:1/events: connect ECONNREFUSED 127.0.0.1:1`,
+      }
+      await expect(openStore(url)).rejects.toMatchObject(expected)
+      await expect(openDeliveryLog(url, { write: false })).rejects.toMatchObject(expected)
+    },
+  )
+
   test.each(noFiles)('refuses "%s"', async (url, why, hint) => {
     await expect(openStore(url)).rejects.toMatchObject(refusal(why, hint))
     expect(existsSync(':memory:')).toBe(false)
@@ -72,7 +87,7 @@ describe('openDeliveryLog', () => {
     })
   })
 
-  const noLogs = [...noFiles, ['memory:', 'it is no sqlite:<file>', 'sqlite:./evroute.db'] as const]
+  const noLogs = [...noFiles, ['memory:', 'sqlite:<file>', 'sqlite:./evroute.db'] as const]
   test.each(noLogs)('refuses "%s"', async (url, why, hint) => {
     const opened = openDeliveryLog(url, { write: false })
     await expect(opened).rejects.toMatchObject(refusal(why, hint))

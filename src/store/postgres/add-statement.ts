@@ -120,7 +120,7 @@ export function addQuery(batch: AddRequest, lease: Lease): AddQuery {
     lease.number,
     lease.untilMs,
   ]
-  return { sql, values, deliveries }
+  return { name: 'add', sql, values, deliveries }
 }
 
 /** An event that stands twice in a batch is a duplicate of the first: the statement has it once. */

@@ -99,7 +99,7 @@ export function claimQuery(
     lease.number,
     lease.untilMs,
   ]
-  return { sql: claimSql, values }
+  return { name: 'claim', sql: claimSql, values }
 }
 
 /** Finds when each lane of some destinations can be claimed. */
@@ -108,5 +108,5 @@ export function nextDueQuery(
   { nowMs, own }: { nowMs: number; own: OwnLeases },
 ): Query {
   const values = [destinationIds.map(toStored), lanes, nowMs, own.holder, own.numbers]
-  return { sql: nextDueSql, values }
+  return { name: 'next_due', sql: nextDueSql, values }
 }

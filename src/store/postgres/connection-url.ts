@@ -4,6 +4,8 @@ const sessionSettings = [
   '-c jit=off',
   // A queue is read in the order of its indexes: whatever gathers first and sorts later is slow here.
   '-c enable_bitmapscan=off',
+  // A plan for a batch of ten does not suit one of a thousand.
+  '-c plan_cache_mode=force_custom_plan',
 ]
 
 /** Modes that `pg` takes for `verify-full`, as is told below, and warns about. */

@@ -62,8 +62,9 @@ export async function readLedger(
   // A row has figures either of the whole store or of a destination.
   const of = destinationId === undefined ? '' : `WHERE destination_id IN (${wholeStore}, $1)`
   const values = destinationId === undefined ? [] : [toStored(destinationId)]
+  const name = destinationId === undefined ? 'ledger' : 'ledger_of_destination'
   const sql = `SELECT ${ledgerSums} FROM evroute_counts ${of}`
-  const [row] = await database.rows<Record<string, unknown>>({ sql, values })
+  const [row] = await database.rows<Record<string, unknown>>({ name, sql, values })
   return ledgerOf(row ?? {})
 }
 

@@ -14,6 +14,10 @@ export type SqlValue = string | number | null | readonly (string | number | bool
 
 /** A statement with its values. */
 export interface Query {
+  /**
+   * Names a statement that is always the same: each connection parses it once.
+   */
+  readonly name?: string
   /** The statement; `$1` is its first value. */
   readonly sql: string
   /** Its values. */
@@ -148,10 +152,14 @@ export class Database implements Session {
     }
   }
 
-  async #repeat({ sql, values }: Query): Promise<QueryResult> {
+  async #repeat({ name, sql, values }: Query): Promise<QueryResult> {
     for (let conflicts = 0; ; conflicts++) {
       try {
-        return await this.#pool.query(sql, [...values])
+        return await this.#pool.query({
+          ...(name === undefined ? {} : { name: `evroute_${name}` }),
+          text: sql,
+          values: [...values],
+        })
       } catch (error) {
         if (!isConflict(error) || conflicts >= conflictsMax) throw error
       }

@@ -73,8 +73,12 @@ export class LogReader {
   async story({ destinationId, id }: DeliveryKey): Promise<DeliveryStory | undefined> {
     const values = [toStored(destinationId), id]
     const [[row], requests] = await Promise.all([
-      this.#database.rows<LoggedRow & { readonly body: string | null }>({ sql: storySql, values }),
-      this.#database.rows<RequestRow>({ sql: requestsSql, values }),
+      this.#database.rows<LoggedRow & { readonly body: string | null }>({
+        name: 'story',
+        sql: storySql,
+        values,
+      }),
+      this.#database.rows<RequestRow>({ name: 'requests', sql: requestsSql, values }),
     ])
     if (row === undefined) return undefined
     const delivery = loggedDelivery(row)

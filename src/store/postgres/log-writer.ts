@@ -2,7 +2,7 @@ import type { EndedCounts, PurgeRequest, PurgeResult, RetryRequest } from '../..
 import { lanes } from '../../model/index.ts'
 import { toStored } from '../stored-text.ts'
 import { allDestinations, countChanges } from './counts.ts'
-import type { Database, SqlValue } from './database.ts'
+import type { Database, Query, SqlValue } from './database.ts'
 import { conditionsOf } from './delivery-rows.ts'
 import type { RequestPartitions } from './request-partitions.ts'
 
@@ -135,26 +135,34 @@ export class LogWriter {
         RETURNING 1
       ), counted AS (${retriedCounts})
       SELECT count(*) FROM retried`
-    return this.#count(sql, values)
+    return this.#count({ sql, values })
   }
 
   /** Forgets what is old, so many rows of each kind at the most. */
   async purge(request: PurgeRequest): Promise<PurgeResult> {
     const { nowMs, deliveredBeforeMs, failedBeforeMs, rowsMax } = request
     const purgeEnded = (states: readonly (keyof EndedCounts)[], beforeMs: number) =>
-      this.#count(purgeEndedSql, [states, beforeMs, rowsMax])
+      this.#count({ name: 'purge', sql: purgeEndedSql, values: [states, beforeMs, rowsMax] })
     const delivered = await purgeEnded(['delivered'], deliveredBeforeMs)
     const failed = await purgeEnded(['failed', 'expired'], failedBeforeMs)
     const { abandonedBeforeMs, messageIdsBeforeMs } = request
-    const abandoned = await this.#count(abandonSql, [lanes, abandonedBeforeMs, rowsMax, nowMs])
-    const seen = await this.#count(forgetSeenSql, [messageIdsBeforeMs, rowsMax])
+    const abandoned = await this.#count({
+      name: 'abandon',
+      sql: abandonSql,
+      values: [lanes, abandonedBeforeMs, rowsMax, nowMs],
+    })
+    const seen = await this.#count({
+      name: 'forget_seen',
+      sql: forgetSeenSql,
+      values: [messageIdsBeforeMs, rowsMax],
+    })
     const rows = delivered + failed + abandoned + seen
     if (rows === 0) await this.#partitions.drop(request)
     return { rows, abandoned }
   }
 
-  async #count(sql: string, values: readonly SqlValue[]): Promise<number> {
-    const [row] = await this.#database.rows<CountRow>({ sql, values })
+  async #count(query: Query): Promise<number> {
+    const [row] = await this.#database.rows<CountRow>(query)
     return row?.count ?? 0
   }
 }

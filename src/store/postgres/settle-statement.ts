@@ -91,7 +91,7 @@ export function settleQuery(batch: {
     changes.map(({ holds }) => holds ?? null),
     ...requestValues(requests),
   ]
-  return { sql, values }
+  return { name: 'settle', sql, values }
 }
 
 /** Rows are locked in the order in which they are given. */

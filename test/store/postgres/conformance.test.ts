@@ -1,7 +1,11 @@
+import { vi } from 'vitest'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { deliveryStoreSuite } from '../../conformance/delivery-store.ts'
-import { postgresDatabases } from '../../support/postgres.ts'
+import { PostgresDatabases } from '../../support/postgres.ts'
 
-const databases = postgresDatabases()
+// Some 40,000 round trips: many times longer where others use the machine as well.
+vi.setConfig({ testTimeout: 180_000 })
 
-deliveryStoreSuite('PostgresStore', async () => PostgresStore.open(await databases.newUrl()))
+const databases = new PostgresDatabases()
+
+deliveryStoreSuite('PostgresStore', async () => PostgresStore.open(await databases.emptiedUrl()))
