@@ -25,9 +25,8 @@ export async function previewAudience(options: PreviewOptions): Promise<SyncOutc
   const { store, scratch } = options
   const { key, name, sourceId, computationClass } = options.audience
   const kept = (await store.list()).find((audience) => audience.key === key)
-  // Where nothing is connected, calls come to nothing, and there is always room for them.
-  const hasRoom = (): Promise<boolean> => Promise.resolve(true)
-  const means = { ...options, store: scratch, destinations: [], hasRoom }
+  // Where nothing is connected, calls come to nothing.
+  const means = { ...options, store: scratch, destinations: [] }
   if (kept === undefined) return syncAudience(means)
   if (kept.sourceId !== sourceId || kept.computationClass !== computationClass) {
     return { kind: 'taken', audience: kept }

@@ -111,7 +111,7 @@ export class AudienceSyncs implements AudienceOperations {
 
   #syncOptions(
     audience: NewAudience,
-    { listener, signal }: Pick<AudienceSyncRequest, 'listener' | 'signal'>,
+    { listener, signal, drained, isDryRun }: AudienceRemoveRequest | AudienceSyncRequest,
   ): Omit<SyncOptions, 'rows' | 'columns'> {
     const { store, runtime, ending, configuration, wake } = this.#options
     const { destinations, retention } = configuration()
@@ -128,7 +128,10 @@ export class AudienceSyncs implements AudienceOperations {
           listener.progress(counts)
         },
       },
-      hasRoom: () => this.#hasRoom(anySignal),
+      hasRoom: async () => {
+        await drained?.()
+        return isDryRun ? !anySignal.aborted : this.#hasRoom(anySignal)
+      },
       dedupeWindowMs: retention.messageIdsMs,
       runtime,
       signal: anySignal,

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http'
 import {
   adminApp,
+  adminConnectionLimits,
   adminFaultAnswer,
   healthHandler,
   Metrics,
@@ -328,8 +329,11 @@ async function storeOf({ store }: Configuration): Promise<Store> {
   return store === 'memory:' ? new MemoryStore({ pendingMax: Infinity }) : openStore(store)
 }
 
-/** What a request is answered that has a fault, on each port as its clients know it. */
-const faultAnswers = { listen: trackingFaultAnswer, admin: adminFaultAnswer }
+/** How each port answers a request that has a fault, and how long its requests may take. */
+const portOptions = {
+  listen: { answerFault: trackingFaultAnswer },
+  admin: { answerFault: adminFaultAnswer, ...adminConnectionLimits },
+}
 
 async function listenFor(
   setting: 'listen' | 'admin',
@@ -337,7 +341,7 @@ async function listenFor(
   address: ListenAddress,
 ): Promise<Listening> {
   try {
-    return await listen(handler, address, { answerFault: faultAnswers[setting] })
+    return await listen(handler, address, portOptions[setting])
   } catch (error) {
     if (!(error instanceof EvrouteError) || error.code !== 'port_in_use') throw error
     const { code, message } = error

@@ -1,4 +1,5 @@
 // Measures what is claimed: `npm run bench -- <name>`, or all of them without a name.
+import { benchAudience } from './audience.ts'
 import { benchBacklog } from './backlog.ts'
 import { benchIsolation } from './isolation.ts'
 import { benchReceiver } from './receiver-throughput.ts'
@@ -7,6 +8,7 @@ const benches: Readonly<Record<string, () => Promise<string>>> = {
   isolation: benchIsolation,
   backlog: benchBacklog,
   receiver: benchReceiver,
+  audience: benchAudience,
 }
 
 const [name] = process.argv.slice(2)

@@ -1,0 +1,127 @@
+import { createWriteStream } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { syncAudience, type NewAudience, type SyncCounts } from '../../src/audience/index.ts'
+import { openInput, readTable } from '../../src/importer/index.ts'
+import { createRuntime, stopwatch } from '../../src/runtime/index.ts'
+import { openStore, type Store } from '../../src/store/index.ts'
+import { checkDestination } from '../../src/webhook/index.ts'
+import { table } from './table.ts'
+
+const membersMax = 1_000_000
+const sampleEvery = 20_000
+
+const audience: NewAudience = {
+  key: 'first_time_shopper',
+  name: 'First Time Shopper',
+  computationClass: 'audience',
+  computationId: 'aud_notarealcomputation00000000',
+  sourceId: 'website',
+}
+
+const destination = checkDestination({
+  id: 'crm',
+  sourceIds: ['website'],
+  endpoints: [{ url: 'http://127.0.0.1:9/' }],
+})
+
+/** One list that is synced. */
+interface List {
+  readonly name: string
+  /** Of the numbers from here on those that are in it, up to a million of them. */
+  readonly from: number
+}
+
+/** The first list, the same again, and one in which one of a hundred is new and one has left. */
+const lists: readonly List[] = [
+  { name: 'all enter', from: 0 },
+  { name: 'nothing changes', from: 0 },
+  { name: 'one of a hundred', from: membersMax / 100 },
+]
+
+interface Figures {
+  readonly list: List
+  readonly counts: SyncCounts
+  readonly seconds: number
+  /** Resident memory, after each tenth of the list. */
+  readonly memoryMb: readonly number[]
+}
+
+/** How fast a million members are synced from a file, with one destination, and how much memory that takes. */
+export async function benchAudience(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
+  try {
+    const store = await openStore(`sqlite:${join(folder, 'store.db')}`)
+    const results: Figures[] = []
+    for (const list of lists) {
+      const path = join(folder, 'members.csv')
+      await pipeline(Readable.from(linesOf(list)), createWriteStream(path))
+      results.push(await measure(store, list, path))
+    }
+    const { counted } = await store.audit()
+    await store.close()
+    return report(results, counted.pending)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+function* linesOf({ from }: List): Generator<string> {
+  yield 'userId,email\n'
+  for (let number = from; number < from + membersMax; number++) {
+    yield `u_${number},member-${number}@example.com\n`
+  }
+}
+
+async function measure(store: Store, list: List, path: string): Promise<Figures> {
+  const memoryMb: number[] = []
+  let sampledAt = 0
+  const elapsedMs = stopwatch()
+  const progress = ({ read }: SyncCounts): void => {
+    if (read - sampledAt < sampleEvery) return
+    sampledAt = read
+    memoryMb.push(process.memoryUsage.rss() / 1024 / 1024)
+    if (!process.stderr.isTTY) return
+    const perSecond = Math.round((read / elapsedMs()) * 1_000)
+    process.stderr.write(`\r${list.name}: ${read} rows, ${perSecond}/s `)
+  }
+  const outcome = await syncAudience({
+    store: store.audiences,
+    audience,
+    destinations: [destination],
+    rows: readTable(await openInput(path, process.stdin)),
+    columns: { userIds: [], value: undefined },
+    listener: { rejected: () => undefined, changed: () => undefined, progress },
+    hasRoom: () => Promise.resolve(true),
+    dedupeWindowMs: 24 * 3_600_000,
+    runtime: createRuntime(),
+    signal: new AbortController().signal,
+  })
+  if (process.stderr.isTTY) process.stderr.write('\n')
+  if (outcome.kind !== 'synced') throw new Error(`The sync is ${outcome.kind}`)
+  return { list, counts: outcome.counts, seconds: elapsedMs() / 1_000, memoryMb }
+}
+
+function report(results: readonly Figures[], pending: number): string {
+  const rows = results.map(({ list, counts, seconds, memoryMb }) => {
+    const tenth = Math.ceil(memoryMb.length / 10)
+    const [first, last] = [memoryMb.slice(0, tenth), memoryMb.slice(-tenth)]
+    return [
+      list.name,
+      String(counts.entered),
+      String(counts.left),
+      seconds.toFixed(1),
+      String(Math.round(counts.read / seconds)),
+      `${Math.max(...first).toFixed(0)} MB`,
+      `${Math.max(...last).toFixed(0)} MB`,
+    ]
+  })
+  return [
+    `Audience of ${membersMax} members from CSV into SQLite (synchronous=FULL), one destination`,
+    table(['list', 'entered', 'left', 's', 'rows/s', 'first tenth', 'last tenth'], rows),
+    `Deliveries stored with the members: ${pending}`,
+  ].join('\n')
+}
