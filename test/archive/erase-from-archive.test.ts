@@ -16,6 +16,7 @@ import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { isAboutUsers } from '../../src/archive/index.ts'
+import { readArchiveText } from '../../src/archive/archive-text.ts'
 import { problemsMax } from '../../src/archive/erase-from-archive.ts'
 import { systemFileChanges } from '../../src/archive/erase-from-file.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -140,6 +141,33 @@ describe('eraseFromArchive', () => {
     expect(await textOf(first)).toBe(line('m_2', 'u_2'))
     expect(await readFile(second)).toEqual(content)
     expect(await readdir(archive.path('2026-01-02'))).toEqual(['a.gz'])
+  })
+
+  test('is ended amid a file that is only looked at', async () => {
+    const archive = await makeArchive()
+    const lines = Array.from({ length: 5_000 }, (_, n) => line(`m_${n}`, 'u_2'))
+    await archive.put('2026-01-02/a.gz', members(lines.join('')))
+    const ending = new AbortController()
+    let looks = 0
+    const isErased = (): boolean => {
+      if (looks++ === 0) ending.abort(new Error('It is closing'))
+      return false
+    }
+    const erasing = archive.erase([], { signal: ending.signal, isErased })
+    await expect(erasing).rejects.toThrow('It is closing')
+    expect(looks).toBeLessThan(lines.length)
+  })
+
+  test('keeps no more of a file than a line in memory', async () => {
+    const archive = await makeArchive()
+    const text = `${'x'.repeat(5_000_000)}\n${line('m_1', 'u_1')}`
+    const path = await archive.put('2026-01-02/a.gz', members(text))
+    const texts: Buffer[] = []
+    for await (const part of readArchiveText(path)) {
+      if (part.kind === 'pieces') texts.push(...part.pieces.map(({ bytes }) => bytes))
+    }
+    expect(Buffer.concat(texts).toString()).toBe(text)
+    expect(Math.max(...texts.map(({ length }) => length))).toBeLessThan(1_200_000)
   })
 
   describe('of what cannot be read', () => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { appendFile, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -5,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { Archive, isAboutUsers, type Append } from '../../src/archive/index.ts'
 import type { AnalyticsEvent } from '../../src/model/index.ts'
 import { gate } from '../support/gate.ts'
-import { makeArchive, untilMs } from './support.ts'
+import { line, makeArchive, members, untilMs } from './support.ts'
 
 const day = '2026-01-02'
 const runName = '2026-01-02T10-00-00-000Z'
@@ -110,16 +111,29 @@ describe('An archive that is written to', () => {
     expect((await read()).ids).toEqual(['m_3'])
   })
 
-  test('has a folder for what comes while the day before it is emptied', async () => {
-    const { append, eraseMeanwhile, read } = await makeWriter()
-    for (let n = 0; n < 10; n++) {
-      await append(event('m_1', 'u_1'))
-      const erasing = eraseMeanwhile()
-      for (let turn = 0; turn < n * 3; turn++) await nextTurn()
-      await append(event(`m_2_${n}`, 'u_2'))
-      await erasing
-    }
-    expect((await read()).ids).toHaveLength(10)
+  test('has a folder for what is being written while what was in it is removed', async () => {
+    const { opened, open } = gate()
+    const files = await makeArchive()
+    const old = await files.put(`${day}/old.gz`, members(line('m_1', 'u_1')))
+    const archive = new Archive(files.directory, startedAtMs, async (path, bytes) => {
+      await opened
+      await appendFile(path, bytes)
+    })
+    let appended: Promise<void> | undefined
+    const erasing = archive.erase({
+      sourceId: 'website',
+      isErased: ({ userId }) => {
+        appended ??= archive.append([event('m_2', 'u_2')])
+        return userId === 'u_1'
+      },
+      signal: new AbortController().signal,
+    })
+    while (existsSync(old)) await nextTurn()
+    for (let turn = 0; turn < 1_000 && existsSync(files.path(day)); turn++) await nextTurn()
+    open()
+    await appended
+    expect(await erasing).toMatchObject({ files: 1, problems: [] })
+    expect(existsSync(files.path(day))).toBe(true)
   })
 
   test('takes nothing for damage that is being written', async () => {
