@@ -68,9 +68,8 @@ function triedCommand(program: Command, argv: readonly string[]): TriedCommand {
 }
 
 function usageError(error: CommanderError, { command, name }: TriedCommand): EvrouteError {
-  // Commander shows its general help here, which says nothing about what is wrong.
-  const isUnknownTopic = error.code === 'commander.help'
-  const text = isUnknownTopic ? 'Cannot help with this: there is no such command' : error.message
+  // Commander shows its help here, which says nothing about what is wrong.
+  const text = error.code === 'commander.help' ? helplessText(command) : error.message
   const [first = '', suggestion] = text.replace(/^error: /, '').split('\n')
   const message = first.replace(/\.$/, '')
   const isTooMany = error.code === 'commander.excessArguments'
@@ -80,6 +79,12 @@ function usageError(error: CommanderError, { command, name }: TriedCommand): Evr
     hint: suggestion?.replace(/^\((.*)\)$/, '$1') ?? `See \`${name} --help\`.`,
     cause: error,
   })
+}
+
+/** What is wrong where help was asked about nothing that is known, or one of several commands is missing. */
+function helplessText({ parent, commands }: Command): string {
+  if (parent === null) return 'Cannot help with this: there is no such command'
+  return `A command is missing: ${commands.map((each) => each.name()).join(', ')}`
 }
 
 /** What was given after the arguments that a command takes. */

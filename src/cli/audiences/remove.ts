@@ -64,7 +64,7 @@ function tell(outcome: BegunRemoval, { isDryRun }: RemoveCommand, run: Operation
   const key = plainText(outcome.audience.key)
   const left = `${formatCount(outcome.left)} left`
   if (json) stdout.write(recordLine(removalRecord(outcome)))
-  else if (isDryRun) report.note(`${key} would be removed: ${left}`)
+  else if (isDryRun) report.note(`Dry run of removing ${key}: ${left}`)
   switch (outcome.kind) {
     case 'removed':
       if (!json && !isDryRun) stdout.write(`${style.name(key)}: ${left}, removed\n`)

@@ -124,7 +124,7 @@ class ToldSync implements SyncListener {
     const key = plainText(audience.key)
     if (json) stdout.write(recordLine(syncRecord(outcome)))
     // In a dry run the changes are the data.
-    else if (isDryRun) report.note(`${key} would have ${countsText(counts)}`)
+    else if (isDryRun) report.note(`Dry run of ${key}: ${countsText(counts)}`)
     else stdout.write(`${this.#run.style.name(key)}: ${countsText(counts)}\n`)
     const code = counts.rejected > 0 ? exitCodes.badInput : exitCodes.ok
     switch (kind) {

@@ -122,7 +122,8 @@ export async function finishWork(
   }
   const codes = [...(await deliver(offline, run)), await tellMore()]
   const books = await offline.service.ledger()
-  const counted = { read: books.accepted, rejected: 0, ...books }
+  const { accepted, ...others } = books
+  const counted = { read: accepted, accepted, rejected: 0, ...others }
   report.summary({
     // What is read here is counted elsewhere: a program finds the calls that were made of it.
     ledger: json ? counted : books,

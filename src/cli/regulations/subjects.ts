@@ -70,17 +70,7 @@ async function* subjects(
   for await (const rows of readUserIds(await openListInput(file, io), idColumns)) {
     for (const row of rows) {
       if (row.kind === 'bad') rejected(row)
-      else if (row.userIds.some(isTooLong)) rejected({ line: row.line, ...tooLong })
       else yield* row.userIds
     }
   }
-}
-
-const tooLong = {
-  code: 'wrong_type',
-  message: `The id of a user has at most ${regulationLimits.userIdLengthMax} characters`,
-}
-
-function isTooLong({ length }: string): boolean {
-  return length > regulationLimits.userIdLengthMax
 }

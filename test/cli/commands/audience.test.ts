@@ -1,0 +1,268 @@
+import { stripVTControlCharacters } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openStore } from '../../../src/store/index.ts'
+import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
+import { run } from '../../support/io.ts'
+import { placeFor, withoutTime } from '../operations/places.ts'
+
+const shoppers = ['audience', 'sync', '--name', 'First-Time Shopper', '--file']
+
+/** What each call says of whom. */
+const traitsOf = (endpoint: TestEndpoint): readonly unknown[] =>
+  endpoint.bodies.map((body) => {
+    const { userId, traits } = body as { userId: string; traits: object }
+    return { userId, ...traits }
+  })
+
+describe('audience sync', () => {
+  test('sends a call for everybody at first, and then for who changed', async () => {
+    const endpoint = await TestEndpoint.start()
+    const place = await placeFor(endpoint.url)
+    const first = await place.run([...shoppers, await place.file('a.csv', 'id\nu_1\nu_2\n')])
+    expect(first).toMatchObject({
+      code: 0,
+      stdout: 'first_time_shopper: 2 entered, 0 changed, 0 left, 0 unchanged\n',
+    })
+    expect(withoutTime(first.stderr)).toBe('2 accepted = 2 routed · 2 deliveries = 2 delivered\n')
+    const second = await place.run([
+      ...shoppers,
+      await place.file('b.ndjson.gz', gzipSync('{"userId":"u_2"}\n{"userId":"u_3"}\n')),
+    ])
+    expect(second.stdout).toBe('first_time_shopper: 1 entered, 0 changed, 1 left, 1 unchanged\n')
+    expect(second.code).toBe(0)
+    expect(traitsOf(endpoint)).toEqual([
+      { userId: 'u_1', first_time_shopper: true },
+      { userId: 'u_2', first_time_shopper: true },
+      { userId: 'u_3', first_time_shopper: true },
+      { userId: 'u_1', first_time_shopper: false },
+    ])
+  })
+
+  test('gives records, and lets nobody leave where rows were rejected', async () => {
+    const endpoint = await TestEndpoint.start()
+    const place = await placeFor(endpoint.url)
+    await place.run([...shoppers, await place.file('a.csv', 'id\nu_1\n')])
+    const argv = [...shoppers, '-', '--json']
+    const stdin = '{"userId":"u_2"}\nnot json\n'
+    const { code, records, stderr } = await place.run(argv, { stdin })
+    expect({ code, stderr }).toEqual({ code: 3, stderr: '' })
+    expect(records).toMatchObject([
+      { v: 1, kind: 'rejected', line: 2, code: 'invalid_json' },
+      {
+        v: 1,
+        kind: 'sync',
+        outcome: 'incomplete',
+        audience: { key: 'first_time_shopper', members: 2, source: 'website' },
+        ...{ read: 2, rejected: 1, entered: 1, left: 0 },
+      },
+      { v: 1, kind: 'summary', read: 1, accepted: 1, rejected: 0, deliveries: 1, delivered: 1 },
+    ])
+    expect(Object.keys(records[2]!).slice(2, 5)).toEqual(['read', 'accepted', 'rejected'])
+    const text = await place.run([...shoppers, '-'], { stdin })
+    expect(text.code).toBe(3)
+    expect(text.stdout).toContain('1 unchanged (1 rejected)')
+    expect(text.stderr).toMatch(/^line 2: .* \(invalid_json\)\nNobody left: whom the rejected rows/)
+  })
+
+  test('shows in a dry run who would change, safe to print, and sends nothing', async () => {
+    const endpoint = await TestEndpoint.start()
+    const place = await placeFor(endpoint.url)
+    await place.run([...shoppers, await place.file('a.csv', 'id\nu_1\n')])
+    const rows = [{ userId: 'u_2\u001b[31m', email: 'u_2@example.com' }, { anonymousId: 'a_1' }]
+    const stdin = rows.map((row) => `${JSON.stringify(row)}\n`).join('')
+    const dry = await place.run([...shoppers, '-', '--dry-run'], { stdin })
+    expect(dry.code).toBe(0)
+    expect(dry.stdout).not.toContain('\u001b')
+    expect(dry.stdout.split('\n').toSorted()).toEqual([
+      '',
+      '+ anonymous a_1',
+      '+ u_2 (u_2@example.com)',
+      '- u_1',
+    ])
+    expect(dry.stderr).toMatch(/^Dry run of first_time_shopper: \d entered, 0 changed, 1 left/)
+    const json = await place.run([...shoppers, '-', '--dry-run', '--json'], { stdin })
+    expect(json.records.at(-1)).toMatchObject({ kind: 'sync', left: 1 })
+    expect(json.records).toContainEqual({
+      ...{ v: 1, kind: 'change' },
+      ...{ userId: 'u_1', anonymousId: null, email: null, value: null },
+    })
+    expect(endpoint.requests).toHaveLength(1)
+  })
+
+  test('shows the value that a trait would have', async () => {
+    const place = await placeFor(await unreachableUrl())
+    const argv = ['audience', 'sync', '--key', 'total', '--class', 'trait', '--file', '-']
+    const stdin = 'customer,sum\nu_3,450\n'
+    const columns = ['--id-column', 'customer', '--value-column', 'sum']
+    const { code, stdout } = await place.run([...argv, ...columns, '--dry-run'], { stdin })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '~ u_3 450\n' })
+  })
+
+  test('ends with 4 where a call is refused, and tells of it', async () => {
+    const endpoint = await TestEndpoint.start(404)
+    const place = await placeFor(endpoint.url)
+    const { code, stderr } = await place.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
+    expect(code).toBe(4)
+    expect(stderr).toMatch(/identify .* failed after 1 attempt: status_404\n/)
+    expect(stderr).toContain('1 deliveries = 0 delivered + 1 failed')
+  })
+
+  test('keeps what cannot be delivered when it is interrupted', async () => {
+    const endpoint = await TestEndpoint.start(503)
+    const place = await placeFor(endpoint.url)
+    const command = place.start([...shoppers, '-'], { stdin: 'id\nu_1\n' })
+    await command.stderr.matching(/It is tried again, as long as its destination says/)
+    command.stop()
+    const { code, stdout, stderr } = await command.ended
+    expect(code).toBe(130)
+    expect(stdout).toContain('1 entered')
+    expect(stderr).toContain('Interrupted: 1 of 1 deliveries were not made; they stay in sqlite:')
+    const store = await openStore(place.store)
+    onTestFinished(() => store.close())
+    expect(await store.ledger()).toMatchObject({ deliveries: 1, pending: 1 })
+  })
+
+  test.each([
+    [
+      'SIGINT',
+      130,
+      /^Interrupted after 0 rows; what is done stays, and the same command goes on\n/,
+    ],
+    ['output_closed', 0, /^\d/],
+  ] as const)('lets nobody leave when %s comes while it reads', async (reason, code, told) => {
+    const endpoint = await TestEndpoint.start()
+    const place = await placeFor(endpoint.url)
+    await place.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
+    let waits = (): void => undefined
+    const isWaiting = new Promise<void>((resolve) => (waits = resolve))
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('id\nu_2\n')
+      waits()
+      await new Promise(() => undefined)
+    }
+    const command = place.start([...shoppers, '-'], { stdin: endless() })
+    await isWaiting
+    command.stop(reason)
+    const ended = await command.ended
+    expect(ended.code).toBe(code)
+    expect(ended.stderr).toMatch(told)
+    const store = await openStore(place.store)
+    onTestFinished(() => store.close())
+    const members = await store.audiences.members({
+      ...{ key: 'first_time_shopper', limit: 9, after: null },
+    })
+    expect(members.map(({ identity }) => identity.userId)).toContain('u_1')
+  })
+
+  test.each<[readonly string[], string, string]>([
+    [['--file', 'x'], 'Cannot tell which audience is meant', '--key'],
+    [['--name', 'VIP'], "required option '-f, --file <path>'", 'audience sync --help'],
+    [['--key', 'vip', '--file', '-', '--class', 'list'], 'Allowed choices are', 'sync --help'],
+    [['--key', 'vip', '--file', '-', '--value-column', 'x'], 'have no values', '--class trait'],
+    [['--name', '!?', '--file', '-'], 'No property can be made', '--key'],
+    [['--key', 'vip', '--file', '-', '--source', 'webiste'], 'no source', 'Did you mean website?'],
+    [['--key', 'vip', '--file', '-', '--id-column', 'x'], 'x', ''],
+    [['--key', 'vip', '--file', '-', '--token', 'x'], 'Cannot use --token without --api', ''],
+    [['--key', 'v', '--file', '-', '--api', 'http://127.0.0.1:1'], '--api together with', ''],
+  ])('%j ends with 2 and says what to do', async (flags, message, hint) => {
+    const place = await placeFor('http://127.0.0.1:1/')
+    const argv = ['audience', 'sync', ...flags]
+    const { code, stdout, stderr } = await place.run(argv, { stdin: 'id\nu_1\n' })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(message)
+    expect(stderr).toContain(hint)
+  })
+
+  test('wants a source where there are several, and a key of its own', async () => {
+    const sources = ['website', 'app'].map((id) => ({ id, writeKeys: [`wk_${id}`] }))
+    const place = await placeFor('http://127.0.0.1:1/', { sources, destinations: [] })
+    const sync = (...flags: readonly string[]) =>
+      place.run([...shoppers, '-', ...flags], { stdin: 'id\nu_1\n' })
+    expect((await sync()).stderr).toContain('Name one with --source: website, app.')
+    expect(await sync('--source', 'app')).toMatchObject({ code: 0 })
+    const taken = await sync('--source', 'website')
+    expect(taken.code).toBe(2)
+    expect(taken.stderr).toContain('first_time_shopper: it is an audience of the source app')
+  })
+})
+
+describe('audience list, show and remove', () => {
+  async function filled() {
+    const endpoint = await TestEndpoint.start()
+    const place = await placeFor(endpoint.url)
+    const stdin = 'id\nu_1\nu_2\n'
+    await place.run([...shoppers, '-'], { stdin })
+    const trait = ['audience', 'sync', '--name', 'Total', '--class', 'trait', '--file', '-']
+    await place.run(trait, { stdin: 'id,value\nu_1,450\n' })
+    return { endpoint, place }
+  }
+
+  test('lists and shows what there is, as text that fits and as records', async () => {
+    const { place } = await filled()
+    const { code, stdout, stderr } = await place.run(['audience', 'list'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout.split('\n')).toEqual([
+      'key                 members  synced  class     source   name',
+      expect.stringMatching(/^first_time_shopper {8}2 {2}\ds ago +audience {2}website {2}First-T/),
+      expect.stringMatching(/^total {21}1 {2}\ds ago +trait {5}website {2}Total$/),
+      '',
+    ])
+    const narrow = await place.run(['audience', 'list'], { isTTY: true, columns: 30 })
+    const lines = stripVTControlCharacters(narrow.stdout).trimEnd().split('\n')
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(30)
+    const listed = await place.run(['audience', 'list', '--json'])
+    expect(listed.records).toMatchObject([
+      { v: 1, kind: 'audience', key: 'first_time_shopper', class: 'audience', members: 2 },
+      { v: 1, kind: 'audience', key: 'total', class: 'trait', members: 1 },
+    ])
+    const argv = ['audience', 'show', 'first_time_shopper']
+    const shown = await place.run([...argv, '--members', '1'])
+    expect(shown.stdout).toMatch(/^Key {10}first_time_shopper\nName {9}First-Time Shopper\n/)
+    expect(shown.stdout).toMatch(/\n\nuser {2}anonymous {2}email\nu_\d {3}- {10}-\n$/)
+    expect(shown.stderr).toBe('... and 1 more; --members 2\n')
+    const value = await place.run(['audience', 'show', 'total', '--json'])
+    expect(value.records).toMatchObject([
+      { kind: 'audience', key: 'total', memberList: [{ userId: 'u_1', value: 450 }] },
+    ])
+    const wrong = await place.run(['audience', 'show', 'totale'])
+    expect(wrong).toMatchObject({ code: 2, stdout: '' })
+    expect(wrong.stderr).toContain('Did you mean total?')
+  })
+
+  test('needs no configuration where a store is named', async () => {
+    const { place } = await filled()
+    const env = { EVROUTE_STORE: place.store }
+    const { code, records } = await place.run(['audience', 'list', '--json'], { env })
+    expect({ code, count: records.length }).toEqual({ code: 0, count: 2 })
+  })
+
+  test('removes an audience once everybody was told', async () => {
+    const { place, endpoint } = await filled()
+    const argv = ['audience', 'remove', 'first_time_shopper']
+    const dry = await place.run([...argv, '--dry-run'])
+    expect(dry.code).toBe(0)
+    expect(dry.stdout.split('\n').toSorted()).toEqual(['', '- u_1', '- u_2'])
+    expect(dry.stderr).toBe('Dry run of removing first_time_shopper: 2 left\n')
+    const removed = await place.run(argv)
+    expect(removed).toMatchObject({ code: 0, stdout: 'first_time_shopper: 2 left, removed\n' })
+    expect(withoutTime(removed.stderr)).toBe('2 accepted = 2 routed · 2 deliveries = 2 delivered\n')
+    expect(traitsOf(endpoint).slice(3)).toContainEqual({ userId: 'u_2', first_time_shopper: false })
+    const again = await place.run(argv)
+    expect(again.code).toBe(2)
+    expect(again.stderr).toContain('no computed trait "first_time_shopper"')
+    const trait = await place.run(['audience', 'remove', 'total', '--json'])
+    expect(trait.records).toMatchObject([
+      { kind: 'removal', outcome: 'removed', audience: { key: 'total' }, left: 1 },
+      { kind: 'summary', accepted: 1, delivered: 1 },
+    ])
+    expect((await place.run(['audience', 'list'])).stderr).toContain('There is no audience')
+  })
+})
+
+test('an audience command that is none is told which there are', async () => {
+  const missing = await run(['audience'])
+  expect(missing.code).toBe(2)
+  expect(missing.stderr).toContain('A command is missing: sync, list, show, remove')
+  expect((await run(['audience', 'lst'])).stderr).toContain('Did you mean list?')
+})

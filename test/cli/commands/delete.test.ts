@@ -1,0 +1,178 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openStore } from '../../../src/store/index.ts'
+import { TestEndpoint } from '../../support/endpoint.ts'
+import { run } from '../../support/io.ts'
+import { placeFor } from '../operations/places.ts'
+
+const id = /reg_\w{27}/
+
+describe('delete', () => {
+  test('erases and notifies, and tells what was done without saying of whom', async () => {
+    const endpoint = await TestEndpoint.start()
+    const place = await placeFor(endpoint.url)
+    const sync = ['audience', 'sync', '--name', 'VIP', '--file', '-']
+    await place.run(sync, { stdin: 'id\nu_secret\nu_2\n' })
+    const users = ['--user-id', 'u_secret', '--user-id', 'u_secret']
+    const argv = ['delete', ...users, '--regulation', 'SUPPRESS_WITH_DELETE']
+    const { code, stdout, stderr } = await place.run(argv)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^reg_\w{27}: 1 user\n\nRegulation {3}reg_\w{27}\nType {9}SUPPRESS_W/)
+    expect(stdout).toContain('Status       FINISHED\nUsers        1\nSources      all\n')
+    expect(stdout).toContain('0 waiting deliveries, 1 past delivery, 1 membership erased')
+    expect(stdout).toMatch(/\n\nsource .*\nwebsite {2}crm {10}FINISHED {10}1 {8}0 {7}0 {8}0\n$/)
+    expect(stderr).toMatch(/^1 accepted = 1 routed · 1 deliveries = 1 delivered /)
+    expect(stdout + stderr).not.toContain('u_secret')
+    expect(endpoint.bodies.at(-1)).toMatchObject({ type: 'delete', userId: 'u_secret' })
+    const shown = await place.run(['regulations', 'show', id.exec(stdout)![0]])
+    expect(shown.code).toBe(0)
+    expect(shown.stdout).toContain('Users        1: u_secret\n')
+    // Suppressed from now on.
+    const again = await place.run(sync, { stdin: 'id\nu_secret\nu_2\n' })
+    expect(again.stdout).toContain('1 unchanged (1 suppressed)')
+  })
+
+  test('gives records, and one regulation for every 5,000 users', async () => {
+    const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
+    const users = Array.from({ length: 5_001 }, (_, index) => `${index}\n`)
+    const file = await place.file('left.csv', `customer\n${users.join('')}`)
+    const argv = ['delete', '--file', file, '--id-column', 'customer', '--json']
+    const { code, records, stderr } = await place.run([...argv, '--regulation', 'SUPPRESS_ONLY'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const regulationType = 'SUPPRESS_ONLY'
+    expect(records).toMatchObject([
+      { v: 1, kind: 'created', regulationType, subjects: 5_000 },
+      { v: 1, kind: 'created', regulationType, subjects: 1 },
+      { v: 1, kind: 'regulation', overallStatus: 'FINISHED', subjects: 5_000 },
+      { v: 1, kind: 'regulation', overallStatus: 'FINISHED', subjects: 1 },
+      { kind: 'summary', read: 0, accepted: 0, rejected: 0 },
+    ])
+    expect(records.filter((record) => 'subjectIds' in record)).toEqual([])
+    const listed = await place.run(['regulations', 'list', '--limit', '1', '--json'])
+    expect(listed.records).toMatchObject([{ kind: 'regulation', subjects: 1 }])
+    expect(listed.stderr).toBe('... and more; --limit 10\n')
+  })
+
+  test('goes on past rows that name nobody, and ends with 3', async () => {
+    const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
+    const argv = ['delete', '--file', '-', '--regulation', 'SUPPRESS_ONLY']
+    const stdin = `{"userId":"u_1"}\nnot json\n{"userId":"${'u'.repeat(1_025)}"}\n`
+    const { code, stdout, stderr } = await place.run(argv, { stdin })
+    expect(code).toBe(3)
+    expect(stdout).toMatch(/^reg_\w+: 1 user\n/)
+    expect(stderr).toMatch(
+      /^line 2: .* \(invalid_json\)\nline 3: .*1024 characters at most \(event_too_large\)\n/,
+    )
+    const nothing = await place.run(argv, { stdin: '{}\n' })
+    expect(nothing).toMatchObject({ code: 3, stdout: '' })
+    expect(nothing.stderr).toContain('Nothing was stored: no row names a user')
+  })
+
+  test('says in a dry run how much there would be, and stores nothing', async () => {
+    const sources = ['website', 'app'].map((name) => ({ id: name, writeKeys: [`wk_${name}`] }))
+    const destination = {
+      type: 'Webhooks',
+      sources: ['website', 'app'],
+      endpoints: [{ url: 'http://127.0.0.1:1/' }],
+    }
+    const destinations = [
+      { ...destination, id: 'crm' },
+      { ...destination, id: 'mail', sources: ['app'] },
+      { ...destination, id: 'off', enabled: false },
+    ]
+    const place = await placeFor('', { sources, destinations })
+    const plan = (type: string, ...flags: readonly string[]) =>
+      place.run(['delete', '--file', '-', '--regulation', type, '--dry-run', ...flags], {
+        stdin: 'id\nu_1\nu_2\nu_1\n',
+      })
+    expect(await plan('DELETE_ONLY')).toMatchObject({
+      ...{ code: 0, stderr: '' },
+      stdout: 'DELETE_ONLY would make 2 users, 1 regulation, 6 notifications; nothing was stored\n',
+    })
+    expect((await plan('DELETE_ONLY', '--source', 'website', '--json')).records).toEqual([
+      {
+        ...{ v: 1, kind: 'plan', regulationType: 'DELETE_ONLY' },
+        ...{ subjects: 2, regulations: 1, notifications: 2 },
+      },
+    ])
+    expect((await plan('DELETE_INTERNAL')).stdout).toContain('0 notifications')
+    expect((await plan('DELETE_ONLY', '--source', 'ap')).stderr).toContain('Did you mean app?')
+    expect(await place.run(['regulations', 'list'])).toMatchObject({ code: 7 })
+  })
+
+  test('ends with 4 where a notification is refused', async () => {
+    const place = await placeFor((await TestEndpoint.start(410)).url)
+    const argv = ['delete', '--user-id', 'u_1', '--regulation', 'DELETE_ONLY']
+    const { code, stdout, stderr } = await place.run(argv)
+    expect(code).toBe(4)
+    expect(stdout).toContain('Status       FAILED\n')
+    expect(stderr).toMatch(/\ndelete reg_\w+\/1 failed after 1 attempt: status_410\n/)
+  })
+
+  test('keeps what waits when it is interrupted', async () => {
+    const place = await placeFor((await TestEndpoint.start(503)).url)
+    const argv = ['delete', '--user-id', 'u_1', '--regulation', 'DELETE_ONLY']
+    const command = place.start(argv)
+    await command.stderr.matching(/It is tried again/)
+    command.stop()
+    const { code, stdout, stderr } = await command.ended
+    expect(code).toBe(130)
+    expect(stdout).toMatch(/Status {7}(INITIALIZED|RUNNING)\n/)
+    expect(stderr).toContain('Interrupted: 1 of 1 deliveries were not made')
+    const store = await openStore(place.store)
+    onTestFinished(() => store.close())
+    expect(await store.regulations.list({ limit: 9 })).toMatchObject([{ finishedAtMs: null }])
+  })
+
+  test.each<[readonly string[], string, string]>([
+    [['--user-id', 'u_1'], 'what is to be done', '  UNSUPPRESS                     accept later'],
+    [['--user-id', 'u_1', '--regulation', 'DELETE'], 'Allowed choices are', 'delete --help'],
+    [['--regulation', 'DELETE_ONLY'], 'Cannot tell whom it is about', '--file'],
+    [['--regulation', 'DELETE_ONLY', '--user-id', 'u', '--file', '-'], 'together with', ''],
+    [['--regulation', 'DELETE_ONLY', '--user-id', 'u', '--id-column', 'x'], 'without --file', ''],
+    [['--regulation', 'DELETE_ONLY', '--user-id', ''], 'an empty --user-id', 'where it comes'],
+    [['--regulation', 'DELETE_ONLY', '--file', '-'], 'the list is empty', 'CSV with a header'],
+    [
+      ['--regulation', 'DELETE_ONLY', '--user-id', 'u', '--source', 'webiste'],
+      'There is no source "webiste"',
+      'Did you mean website?',
+    ],
+  ])('%j ends with 2 and says what to do', async (flags, message, hint) => {
+    const place = await placeFor('http://127.0.0.1:1/')
+    const { code, stdout, stderr } = await place.run(['delete', ...flags])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(message)
+    expect(stderr).toContain(hint)
+  })
+})
+
+describe('regulations', () => {
+  test('lists and shows, as text that fits and as records', async () => {
+    const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
+    const argv = ['delete', '--user-id', 'u_1', '--regulation', 'DELETE_INTERNAL']
+    const [made = ''] = id.exec((await place.run(argv)).stdout) ?? []
+    const listed = await place.run(['regulations', 'list'])
+    expect(listed.stdout).toMatch(
+      /^regulation {23}status {4}users {2}made {4}type\nreg_\w{27} {2}FINISHED {6}1 {2}\ds ago {2}DELETE_INTERNAL\n$/,
+    )
+    const narrow = await place.run(['regulations', 'list', '--no-color'], {
+      ...{ isTTY: true, columns: 44 },
+    })
+    expect(narrow.stdout).toBe(`regulation                       status\n${made}  FINISHED\n`)
+    const shown = await place.run(['regulations', 'show', made, '--json'])
+    expect(shown.records).toMatchObject([
+      { v: 1, kind: 'regulation', id: made, subjectIds: ['u_1'], sources: null, streamStatus: [] },
+    ])
+    const unknown = await place.run(['regulations', 'show', 'reg_1'])
+    expect(unknown).toMatchObject({ code: 2, stdout: '' })
+    expect(unknown.stderr).toContain('See `evroute regulations list`')
+  })
+
+  test('say that there is none, and which commands there are', async () => {
+    const place = await placeFor('http://127.0.0.1:1/')
+    const store = await openStore(place.store)
+    await store.close()
+    const listed = await place.run(['regulations', 'list'])
+    expect(listed).toMatchObject({ code: 0, stdout: '', stderr: 'There is no regulation yet\n' })
+    expect((await run(['regulations'])).stderr).toContain('A command is missing: list, show')
+  })
+})

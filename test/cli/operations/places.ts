@@ -1,0 +1,65 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { createRuntime, silentLog } from '../../../src/runtime/index.ts'
+import { readServiceConfiguration, Service } from '../../../src/service/index.ts'
+import { run, start, type Finished, type RunSettings } from '../../support/io.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+export const token = 'not-a-real-token'
+
+/** A configuration in a folder of its own. */
+export interface Place {
+  readonly folder: string
+  /** The configuration's file. */
+  readonly path: string
+  /** The store as `--store` takes it. */
+  readonly store: string
+  /** Writes a file beside it, and gives its path. */
+  readonly file: (name: string, text: string | Buffer) => Promise<string>
+  /** Runs a command with this configuration. */
+  readonly run: (argv: readonly string[], settings?: RunSettings) => Promise<Finished>
+  /** Starts one. */
+  readonly start: (argv: readonly string[], settings?: RunSettings) => ReturnType<typeof start>
+}
+
+/** A configuration with one source, whose calls go to that URL. */
+export async function placeFor(url: string, changes: object = {}): Promise<Place> {
+  const folder = await temporaryFolder()
+  const path = join(folder, 'evroute.config.json')
+  const document = {
+    listen: { port: 0 },
+    admin: { port: 0, token },
+    store: 'sqlite:./evroute.db',
+    network: { allow: ['127.0.0.0/8'] },
+    sources: [{ id: 'website', writeKeys: ['wk_example'] }],
+    destinations: [{ id: 'crm', type: 'Webhooks', sources: ['website'], endpoints: [{ url }] }],
+    ...changes,
+  }
+  await writeFile(path, JSON.stringify(document))
+  return {
+    folder,
+    path,
+    store: `sqlite:${join(folder, 'evroute.db')}`,
+    file: async (name, text) => {
+      await writeFile(join(folder, name), text)
+      return join(folder, name)
+    },
+    run: (argv, settings) => run([...argv, '--config', path], settings),
+    start: (argv, settings) => start([...argv, '--config', path], settings),
+  }
+}
+
+/** The service of a place, until the test ends. */
+export async function serving({ path }: Place): Promise<{ readonly api: readonly string[] }> {
+  const { configuration } = await readServiceConfiguration(path, { env: {}, log: silentLog })
+  const service = await Service.start({
+    configuration,
+    runtime: createRuntime({ log: silentLog }),
+  })
+  onTestFinished(() => service.close())
+  return { api: ['--api', service.address.admin ?? '', '--token', token] }
+}
+
+/** The duration at the end of the books, which differs from run to run. */
+export const withoutTime = (stderr: string): string => stderr.replace(/ \([\d.]+m?s\)\n$/, '\n')

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest'
+import { createStyle } from '../../../src/cli/output/style.ts'
+import { textTable, type TableColumn } from '../../../src/cli/output/table.ts'
+
+interface Row {
+  readonly key: string
+  readonly count: number
+  readonly name: string
+}
+
+const tableColumns: readonly TableColumn<Row>[] = [
+  { title: 'key', text: ({ key }) => key, columnsMin: 6 },
+  { title: 'count', text: ({ count }) => String(count), isCount: true },
+  { title: 'name', text: ({ name }) => name },
+]
+const rows: readonly Row[] = [
+  { key: 'first_time_shopper', count: 7, name: 'First-Time\u001b[31m Shopper' },
+  { key: 'vip', count: 12_345_678, name: '' },
+]
+
+const linesAt = (columns: number | undefined): readonly string[] =>
+  textTable(rows, tableColumns, { style: createStyle(false), columns }).split('\n')
+
+describe('textTable', () => {
+  test('is as wide as its texts where lines may be of any length, and safe to print', () => {
+    expect(linesAt(undefined)).toEqual([
+      'key                    count  name',
+      'first_time_shopper         7  First-Time Shopper',
+      'vip                 12345678',
+      '',
+    ])
+  })
+
+  test('narrows what is widest, then leaves out what comes last, and keeps the first', () => {
+    expect(linesAt(30)).toEqual([
+      'key           count  name',
+      'first_ti…         7  First-Ti…',
+      'vip        12345678',
+      '',
+    ])
+    expect(linesAt(20)).toEqual([
+      'key            count',
+      'first_tim…         7',
+      'vip         12345678',
+      '',
+    ])
+    expect(linesAt(8)).toEqual(['key', 'first_t…', 'vip', ''])
+    expect(linesAt(2)).toEqual(['k…', 'f…', 'v…', ''])
+  })
+
+  test('colours texts, and not the blanks around them', () => {
+    const columns: readonly TableColumn<Row>[] = [
+      { title: 'n', text: ({ count }) => String(count), isCount: true, look: 'bad' },
+      { title: 'key', text: ({ key }) => key, look: ({ count }) => (count > 9 ? 'good' : 'faint') },
+    ]
+    const text = textTable(rows, columns, { style: createStyle(true), columns: undefined })
+    expect(text.split('\n')[1]).toBe(
+      '       \u001b[31m7\u001b[39m  \u001b[2mfirst_time_shopper\u001b[22m',
+    )
+  })
+})
