@@ -75,6 +75,10 @@ describe('the format', () => {
     ]
     expect(await read(text)).toEqual(rows)
     expect(await read(gzipSync(text))).toEqual(rows)
+    expect(await read('\ufeff"id"\nu1')).toEqual([
+      [1, ['id']],
+      [2, { id: 'u1' }],
+    ])
   })
 
   it('has no rows where there is nothing', async () => {

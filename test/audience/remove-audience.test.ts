@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import { removeAudience, type RemovalOutcome } from '../../src/audience/index.ts'
+import { MemoryStore } from '../../src/store/memory/memory-store.ts'
+import {
+  deliver,
+  listening,
+  membersOf,
+  nowMs,
+  rowsOf,
+  shoppers,
+  sync,
+  syncOptions,
+  type Heard,
+} from './support.ts'
+
+async function setting(members: number): Promise<{
+  readonly store: MemoryStore
+  readonly remove: (
+    options?: Partial<Parameters<typeof removeAudience>[0]>,
+  ) => Promise<{ readonly outcome: RemovalOutcome } & Heard>
+}> {
+  const store = new MemoryStore()
+  const means = syncOptions({ store: store.audiences, rows: rowsOf('') })
+  const list = `id\n${Array.from({ length: members }, (_, index) => `u${index}\n`).join('')}`
+  await sync({ ...means, list })
+  await deliver(store)
+  const remove = async (
+    options: Partial<Parameters<typeof removeAudience>[0]> = {},
+  ): Promise<{ readonly outcome: RemovalOutcome } & Heard> => {
+    const heard = listening()
+    const { listener } = heard
+    const outcome = await removeAudience({ ...means, listener, isDryRun: false, ...options })
+    return { outcome, ...heard }
+  }
+  return { store, remove }
+}
+
+const audience = { ...shoppers, createdAtMs: nowMs, syncedAtMs: nowMs }
+
+describe('the removal of an audience', () => {
+  it('lets everybody leave, and forgets it', async () => {
+    const { store, remove } = await setting(1_500)
+    const { outcome, changes, progress } = await remove()
+    expect(outcome).toEqual({ kind: 'removed', audience: { ...audience, members: 0 }, left: 1_500 })
+    expect(changes).toHaveLength(1_500)
+    expect(changes.every(({ value }) => value === null)).toBe(true)
+    expect(progress.map(({ left }) => left)).toEqual([1_000, 1_500])
+    expect(await store.audiences.list()).toEqual([])
+    const bodies = await deliver(store)
+    expect(bodies).toHaveLength(1_500)
+    expect(bodies.every((body) => body.includes('"first_time_shopper":false'))).toBe(true)
+  })
+
+  it('only tells who would leave in a dry run', async () => {
+    const { store, remove } = await setting(1_500)
+    const { outcome, changes, progress } = await remove({ isDryRun: true })
+    expect(outcome).toEqual({
+      kind: 'removed',
+      audience: { ...audience, members: 1_500 },
+      left: 1_500,
+    })
+    expect(changes).toHaveLength(1_500)
+    expect(progress.map(({ left }) => left)).toEqual([1_000, 1_500])
+    expect((await membersOf(store.audiences, shoppers.key)).size).toBe(1_500)
+    expect(await deliver(store)).toEqual([])
+  })
+
+  it('may end early: the next one goes on', async () => {
+    const { store, remove } = await setting(1_500)
+    const answers = [true, false]
+    const hasRoom = (): Promise<boolean> => Promise.resolve(answers.shift() ?? true)
+    const { outcome } = await remove({ hasRoom })
+    expect(outcome).toMatchObject({ kind: 'ended', audience: { members: 500 }, left: 1_000 })
+    expect((await remove()).outcome).toMatchObject({ kind: 'removed', left: 500 })
+    expect(await deliver(store)).toHaveLength(1_500)
+  })
+
+  it('does nothing to what another has under its key, or is superseded by', async () => {
+    const { store, remove } = await setting(3)
+    const other = { ...shoppers, sourceId: 'app' }
+    expect((await remove({ audience: other })).outcome).toMatchObject({ kind: 'superseded' })
+    const hasRoom = async (): Promise<boolean> => {
+      await store.audiences.begin({ audience: shoppers, nowMs })
+      return true
+    }
+    expect((await remove({ hasRoom })).outcome).toMatchObject({ kind: 'superseded', left: 0 })
+    expect((await membersOf(store.audiences, shoppers.key)).size).toBe(3)
+    expect(await deliver(store)).toEqual([])
+  })
+})
