@@ -4,6 +4,7 @@ import {
   readIdentifiers,
   UserIdFields,
   userIdColumns,
+  type Identifiers,
 } from '../importer/index.ts'
 import {
   isNestedDeeper,
@@ -138,11 +139,7 @@ type ValueReading =
   | { readonly kind: 'value'; readonly value: string | undefined }
   | ({ readonly kind: 'rejected' } & Rejection)
 
-function readField(
-  row: JsonObject,
-  name: string | undefined,
-  isCell: boolean,
-): ReturnType<typeof readIdentifiers> {
+function readField(row: JsonObject, name: string | undefined, isCell: boolean): Identifiers {
   if (name === undefined || !Object.hasOwn(row, name))
     return { kind: 'identifiers', identifiers: [] }
   return readIdentifiers(row[name], { name, isCell })
