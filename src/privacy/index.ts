@@ -2,10 +2,8 @@
 export {
   planRegulation,
   regulationLimits,
-  type PlannedRegulation,
   type RegulationPlan,
   type RegulationPlanOptions,
-  type RegulationRefusal,
   type RegulationRequest,
 } from './plan-regulation.ts'
 export * from './regulation.ts'
