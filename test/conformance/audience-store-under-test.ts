@@ -24,6 +24,9 @@ export const vip: NewAudience = {
   sourceId: 'website',
 }
 
+/** From so many parts or pages on something goes round in circles. */
+const partsMax = 1_000
+
 /** Someone with some identifiers. */
 export function identity(identifiers: Partial<MemberIdentity>): MemberIdentity {
   return { userId: null, anonymousId: null, email: null, ...identifiers }
@@ -85,7 +88,9 @@ export class SyncUnderTest {
   async finish(rowsMax = 100): Promise<readonly MemberIdentity[]> {
     const left: MemberIdentity[] = []
     let after: MemberIdentity | null = null
+    let parts = 0
     do {
+      if (++parts > partsMax) throw new Error('the sync never ends')
       const part = await this.release({ rowsMax, after })
       if (part.kind !== 'released') throw new Error('the sync is over')
       left.push(...part.left)
@@ -211,6 +216,7 @@ export class AudiencesUnderTest {
       const page = await this.store.audiences.members({ key, limit, after })
       if (page.length === 0) return pages
       pages.push(page)
+      if (pages.length > partsMax) throw new Error('the pages never end')
     }
   }
 

@@ -72,6 +72,19 @@ describe('audiences in a file', () => {
     await expect(log.audiences.list()).rejects.toMatchObject({ code: 'store_closed' })
   })
 
+  test('are left alone by a sync whose turn comes once another one has begun', async () => {
+    const tested = await opened(await newPath())
+    const sync = await tested.beginSync()
+    const [first, , second] = await Promise.all([
+      sync.tryTake(member('a')),
+      tested.beginSync(),
+      sync.tryTake(member('b')),
+    ])
+    expect([first.kind, second.kind]).toEqual(['taken', 'superseded'])
+    expect(await tested.members()).toEqual([member('a')])
+    await tested.end()
+  })
+
   test('are not written to where a list says what is known', async () => {
     const path = await newPath()
     const tested = await opened(path)
