@@ -1,6 +1,6 @@
 import { spawn, execFile, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
-import { chown, cp, mkdir, mkdtemp, readFile, symlink } from 'node:fs/promises'
+import { chown, cp, mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -38,6 +38,9 @@ const guard = `
 /** What makes a server quick whose data nobody needs tomorrow. */
 const quick = ['fsync=off', 'full_page_writes=off', 'autovacuum=off']
 
+/** Who is asked for a password: the user `strict`, and nobody else. */
+const accessRules = 'local all strict scram-sha-256\nlocal all all trust\n'
+
 /** A PostgreSQL of the tests' own. */
 export class PostgresServer {
   readonly #folder: string
@@ -71,6 +74,7 @@ export class PostgresServer {
       ...user,
       cwd: folder,
     })
+    await writeFile(join(data, 'pg_hba.conf'), accessRules)
     const place = [`unix_socket_directories=${folder}`, 'listen_addresses=']
     const all = ['max_connections=100', 'shared_buffers=64MB', ...place, ...settings]
     const command = [programs.postgres, '-D', data, ...all.flatMap((each) => ['-c', each])]
@@ -86,9 +90,14 @@ export class PostgresServer {
     return server
   }
 
-  /** The URL of one of its databases. */
-  url(database = 'postgres'): string {
-    return `postgres://postgres@/${database}?host=${this.#folder}`
+  /** The folder with its socket. */
+  get socketFolder(): string {
+    return this.#folder
+  }
+
+  /** The URL of one of its databases, for a user with or without a password. */
+  url({ user: name = 'postgres', database = 'postgres' } = {}): string {
+    return `postgres://${name}@/${database}?host=${this.#folder}`
   }
 
   /** Ends it for now: at once, or as after a crash. */

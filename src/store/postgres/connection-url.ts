@@ -2,8 +2,11 @@
 const sessionSettings = [
   // Compiling a statement takes longer than running one of these.
   '-c jit=off',
-  // A queue is read in the order of its indexes: whatever gathers first and sorts later is slow here.
+  // A few rows of a queue are found by its indexes, however large a part of it they are at the moment:
+  // whatever reads all of it, or gathers first and sorts later, is slow as soon as it has grown.
+  '-c enable_seqscan=off',
   '-c enable_bitmapscan=off',
+  '-c random_page_cost=1.1',
   // A plan for a batch of ten does not suit one of a thousand.
   '-c plan_cache_mode=force_custom_plan',
 ]

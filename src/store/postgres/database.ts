@@ -52,6 +52,10 @@ const lockTimeoutMs = 10_000
 const idleInTransactionTimeoutMs = 30_000
 /** What reads everything may take so long. */
 const longTimeoutMs = 10 * 60_000
+const longSettings = [
+  `SET LOCAL statement_timeout = ${longTimeoutMs}`,
+  'SET LOCAL enable_seqscan = on',
+]
 
 /** Deadlocks and the like are tried again so often: each time somebody got on. */
 const conflictsMax = 10
@@ -98,11 +102,11 @@ export class Database implements Session {
     statements: readonly string[],
     { isLong = false }: { readonly isLong?: boolean } = {},
   ): Promise<readonly (readonly unknown[])[]> {
-    const timeout = isLong ? [`SET LOCAL statement_timeout = ${longTimeoutMs}`] : []
-    const text = ['BEGIN', ...timeout, ...statements, 'COMMIT'].join(';\n')
+    const settings = isLong ? longSettings : []
+    const text = ['BEGIN', ...settings, ...statements, 'COMMIT'].join(';\n')
     const query = { text, query_timeout: isLong ? longTimeoutMs : answerTimeoutMs }
     const results = await this.#use(() => this.#pool.query(query))
-    const skipped = 1 + timeout.length
+    const skipped = 1 + settings.length
     return (results as unknown as QueryResult<object>[]).slice(skipped, -1).map(({ rows }) => rows)
   }
 

@@ -130,13 +130,12 @@ export async function migrate(database: Database): Promise<void> {
   if ((await storeVersion(database)) === migrations.length) return
   await database.transaction(async (session) => {
     await run(session, `SELECT pg_advisory_xact_lock(${schemaLock})`)
+    // First: a session that looked for the table before would not see the one of another meanwhile.
+    await run(
+      session,
+      'CREATE TABLE IF NOT EXISTS evroute_migrations (version integer PRIMARY KEY)',
+    )
     const version = await storeVersion(session)
-    if (version === 0) {
-      await run(
-        session,
-        'CREATE TABLE IF NOT EXISTS evroute_migrations (version integer PRIMARY KEY)',
-      )
-    }
     for (const [index, statements] of migrations.entries()) {
       if (index < version) continue
       for (const statement of statements) await run(session, statement)

@@ -14,12 +14,14 @@ interface Kind {
 const reachHint =
   'Check that the server runs, and that its host and port are right; what was refused can then be sent again.'
 
+const passwordHint = 'Check the user and the password in the URL, and pg_hba.conf on the server.'
+
 /** The first kind whose code fits is the right one. */
 const kinds: readonly Kind[] = [
   {
     codes: ['28'],
     isTemporary: false,
-    hint: 'Check the user and the password in the URL, and pg_hba.conf on the server.',
+    hint: passwordHint,
   },
   {
     codes: ['3D000'],
@@ -27,12 +29,12 @@ const kinds: readonly Kind[] = [
     hint: 'Make the database with CREATE DATABASE, or name another one in the URL.',
   },
   {
-    codes: ['42501'],
+    codes: ['42501', '3F000'],
     isTemporary: false,
-    hint: 'Let the user own its schema: GRANT CREATE, USAGE ON SCHEMA public TO the user.',
+    hint: 'Let the user make tables: GRANT CREATE, USAGE ON SCHEMA public TO the user, or make it one of its own.',
   },
   {
-    codes: ['3F000', '42P01', '42703'],
+    codes: ['42P01', '42703'],
     isTemporary: false,
     hint: 'Tables of the store are missing or changed: restore them, or name another database.',
   },
@@ -116,6 +118,8 @@ function kindOf(error: unknown): Omit<Kind, 'codes'> {
   if (isSocketMissing(error) || connectionGone.test(messageOf(error))) {
     return { isTemporary: true, hint: reachHint }
   }
+  // A server that asks for a password where there is none.
+  if (/SASL|password/.test(messageOf(error))) return { isTemporary: false, hint: passwordHint }
   if (/CERT|TLS|SSL|ISSUER/.test(code) || /SSL/.test(messageOf(error))) {
     return { isTemporary: false, hint: tlsHint }
   }

@@ -1,0 +1,292 @@
+import { inspect } from 'node:util'
+import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { StoreUnusableError } from '../../../src/delivery/index.ts'
+import { Database } from '../../../src/store/postgres/database.ts'
+import { PostgresLog } from '../../../src/store/postgres/postgres-log.ts'
+import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import {
+  delivered,
+  event,
+  events,
+  messageIds,
+  nowMs,
+  requestOf,
+  StoreUnderTest,
+} from '../../conformance/store-under-test.ts'
+import { PostgresServer, withParameter } from '../../support/postgres.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+let server: PostgresServer
+let admin: Database
+let schemas = 0
+
+beforeAll(async () => {
+  server = await PostgresServer.start()
+  admin = new Database(server.url(), { connectionsMax: 1, isReadOnly: false })
+})
+
+afterAll(async () => {
+  await admin.close()
+  await server.end()
+})
+
+async function say(sql: string): Promise<readonly unknown[]> {
+  return admin.rows({ sql, values: [] })
+}
+
+/** The URL of a schema of its own, for some user. */
+async function newUrl(user = 'postgres'): Promise<string> {
+  const schema = `faults_${++schemas}`
+  await say(`CREATE SCHEMA ${schema}`)
+  return withParameter(server.url({ user }), 'options', `-c search_path=${schema}`)
+}
+
+async function opened(url: string, onHint?: () => void): Promise<StoreUnderTest> {
+  const store = await PostgresStore.open(url, { onHint })
+  onTestFinished(() => store.close())
+  const tested = new StoreUnderTest(() => Promise.resolve(store))
+  await tested.begin()
+  return tested
+}
+
+function failureOf(url: string): Promise<StoreUnusableError> {
+  return PostgresStore.open(url).then(
+    async (store) => {
+      await store.close()
+      throw new Error('it opened')
+    },
+    (error: unknown) => error as StoreUnusableError,
+  )
+}
+
+describe('a server that goes away', () => {
+  test('makes everything fail for now, and everything works once it is back', async () => {
+    const url = await newUrl()
+    let hinted: (() => void) | undefined
+    const hint = (): Promise<void> => new Promise((resolve) => (hinted = resolve))
+    const first = hint()
+    const tested = await opened(url, () => hinted?.())
+    await first
+    await tested.add(events(2, 'crm'))
+    const [delivery] = await tested.claim('crm', { deliveriesMax: 1 })
+    const calls = {
+      add: () => tested.add([event('m_3', 'crm')]),
+      claim: () => tested.claim('crm'),
+      settle: () => tested.log([requestOf(delivery!)], delivered(delivery!)),
+      checkWritable: () => tested.store.checkWritable(),
+      nextDue: () => tested.nextDue('crm'),
+      ledger: () => tested.store.ledger(),
+      list: () => tested.list(),
+      story: () => tested.story(delivery!),
+      retry: () => tested.retry(),
+      purge: () => tested.purge({}),
+      audit: () => tested.store.audit(),
+    }
+    await server.stop('crash')
+    for (const [name, call] of Object.entries(calls)) {
+      const failure = { code: 'store_unusable', isTemporary: true }
+      await expect(call(), name).rejects.toMatchObject(failure)
+    }
+    const again = hint()
+    await server.restart()
+    for (const [name, call] of Object.entries(calls)) {
+      await expect(call(), name).resolves.not.toThrow()
+    }
+    await again
+    const ledger = { accepted: 3, routed: 3, delivered: 1, pending: 2 }
+    expect(await tested.store.ledger()).toMatchObject(ledger)
+    await tested.expectBalance()
+  })
+
+  test('is not noticed where it cut idle connections only', async () => {
+    const tested = await opened(await newUrl())
+    await Promise.all([tested.list(), tested.list(), tested.list()])
+    await say(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+      WHERE application_name = 'evroute' AND pid <> pg_backend_pid()`)
+    // The end of a connection is news of the next turns.
+    await vi.waitUntil(async () => (await tested.list().catch(() => undefined)) !== undefined)
+    expect(await tested.outcomes([event('m_1', 'crm')])).toEqual(['routed'])
+  })
+
+  test('while it commits is no reason to deliver twice', async () => {
+    const url = await newUrl()
+    const line = await Line.to(server.socketFolder)
+    const tested = await opened(url.replace(server.socketFolder, line.folder))
+    line.losesAnswers = true
+    const room = { handOver: [{ destinationId: 'crm', deliveriesMax: 1 }] }
+    await expect(tested.add(events(2, 'crm'), room)).rejects.toMatchObject({ isTemporary: true })
+    line.losesAnswers = false
+    expect(await tested.outcomes(events(2, 'crm'))).toEqual(['duplicate', 'duplicate'])
+    // What was handed over to nobody can be claimed once its lease has ended, by the same process too.
+    expect(messageIds(await tested.claim('crm'))).toEqual(['m_2'])
+    const share = { destinationId: 'crm', lane: 'first', deliveriesMax: 9, dueByMs: nowMs } as const
+    const claimed = await tested.store.claim({ nowMs: nowMs + 60_000, shares: [share] })
+    expect(messageIds(claimed)).toEqual(['m_1'])
+    await tested.expectBalance()
+  })
+})
+
+describe('a store cannot be opened', () => {
+  test('with a wrong password, which nobody is told', async () => {
+    await say("CREATE ROLE strict LOGIN PASSWORD 'right'")
+    const failure = await failureOf(server.url({ user: 'strict:swordfish' }))
+    expect(failure).toMatchObject({ code: 'store_unusable', isTemporary: false })
+    expect(failure.message).toContain('password authentication failed for user "strict"')
+    expect(failure.hint).toContain('password')
+    expect(inspect(failure, { depth: 9, showHidden: true })).not.toContain('swordfish')
+  })
+
+  test('with a password that is missing', async () => {
+    const failure = await failureOf(server.url({ user: 'strict' }))
+    expect(failure).toMatchObject({ code: 'store_unusable', isTemporary: false })
+    expect(failure.hint).toContain('password')
+  })
+
+  test('where there is no such database', async () => {
+    expect(await failureOf(server.url({ database: 'nowhere' }))).toMatchObject({
+      isTemporary: false,
+      message: expect.stringContaining('database "nowhere" does not exist') as string,
+      hint: expect.stringContaining('CREATE DATABASE') as string,
+    })
+  })
+
+  test('where the user may make no tables', async () => {
+    await say('CREATE ROLE guest LOGIN')
+    const failure = await failureOf(await newUrl('guest'))
+    expect(failure).toMatchObject({ isTemporary: false })
+    expect(failure.hint).toMatch(/GRANT|CREATE/)
+  })
+
+  test('while there are too many connections', async () => {
+    await say('CREATE ROLE busy LOGIN CONNECTION LIMIT 0')
+    expect(await failureOf(await newUrl('busy'))).toMatchObject({
+      isTemporary: true,
+      hint: expect.stringContaining('max_connections') as string,
+    })
+  })
+
+  test('while it can only be read', async () => {
+    const url = await newUrl()
+    await opened(url)
+    expect(
+      await failureOf(url.replace('?', '?options=-c%20default_transaction_read_only%3Don&')),
+    ).toMatchObject({
+      isTemporary: true,
+      hint: expect.stringContaining('primary') as string,
+    })
+  })
+
+  test('that a newer version made, nor looked into', async () => {
+    const url = await newUrl()
+    await opened(url)
+    await say(`INSERT INTO faults_${schemas}.evroute_migrations VALUES (99)`)
+    const newer = {
+      code: 'store_unusable',
+      message: expect.stringContaining('a newer version of evroute made it') as string,
+    }
+    expect(await failureOf(url)).toMatchObject(newer)
+    await expect(PostgresLog.open(url, { write: false })).rejects.toMatchObject(newer)
+  })
+
+  test('to be looked into before something was delivered from it', async () => {
+    await expect(PostgresLog.open(await newUrl(), { write: true })).rejects.toMatchObject({
+      code: 'store_unusable',
+      message: expect.stringContaining('the database holds no store yet') as string,
+    })
+  })
+})
+
+describe('a database', () => {
+  test('gets its tables once, however many come at once', async () => {
+    const url = await newUrl()
+    const stores = await Promise.all(Array.from({ length: 5 }, () => opened(url)))
+    await Promise.all(stores.map((tested, index) => tested.add([event(`m_${index}`, 'crm')])))
+    expect(await stores[0]!.store.ledger()).toMatchObject({ routed: 5 })
+    const versions = await say(`SELECT version FROM faults_${schemas}.evroute_migrations`)
+    expect(versions).toEqual([{ version: 1 }])
+  })
+
+  test("is asked again where processes got in each other's way", async () => {
+    await say('CREATE SEQUENCE tries')
+    await say(`DO $$ BEGIN
+      IF nextval('tries') < 4 THEN RAISE EXCEPTION USING ERRCODE = '40P01'; END IF; END $$`)
+    expect(await say('SELECT last_value FROM tries')).toEqual([{ last_value: 4 }])
+  })
+
+  test('that takes too long for an answer is asked again later', async () => {
+    const slow = new Database(`${server.url()}&statement_timeout=20`, {
+      connectionsMax: 1,
+      isReadOnly: false,
+    })
+    const asked = slow.rows({ sql: 'SELECT pg_sleep(60)', values: [] })
+    await expect(asked).rejects.toMatchObject({ isTemporary: true })
+    await slow.close()
+  })
+
+  test('is closed once what is under way has been answered', async () => {
+    const url = await newUrl()
+    const tested = await opened(url)
+    const added = tested.outcomes([event('m_1', 'crm')])
+    await tested.store.close()
+    expect(await added).toEqual(['routed'])
+    await expect(tested.list()).rejects.toMatchObject({ code: 'store_closed' })
+  })
+
+  test('is only read by a log that was opened to be read', async () => {
+    const url = await newUrl()
+    const tested = await opened(url)
+    const failed = await tested.failOne()
+    const log = await PostgresLog.open(url, { write: false })
+    onTestFinished(() => log.close())
+    expect(await log.audit()).toEqual(await tested.store.audit())
+    expect(await log.story(failed)).toEqual(await tested.story(failed))
+    const unwritable = { message: expect.stringContaining('opened to be read') as string }
+    await expect(log.retry({ nowMs, filter: {}, limit: 1 })).rejects.toMatchObject(unwritable)
+  })
+
+  test('keeps no audiences and regulations yet, and says so', async () => {
+    const store = await PostgresStore.open(await newUrl())
+    onTestFinished(() => store.close())
+    const notKept = { message: expect.stringContaining('not kept in PostgreSQL yet') as string }
+    await expect(store.audiences.list()).rejects.toMatchObject(notKept)
+    await expect(store.regulations.list({ limit: 1 })).rejects.toMatchObject(notKept)
+  })
+})
+
+/** Carries connections to a server, and can lose what it answers. */
+class Line {
+  readonly folder: string
+  losesAnswers = false
+
+  private constructor(folder: string) {
+    this.folder = folder
+  }
+
+  static async to(socketFolder: string): Promise<Line> {
+    const line = new Line(await temporaryFolder())
+    const name = '.s.PGSQL.5432'
+    const listener = createServer((client) =>
+      line.#carry(client, connect(join(socketFolder, name))),
+    )
+    listener.listen(join(line.folder, name))
+    await once(listener, 'listening')
+    onTestFinished(() => void listener.close())
+    return line
+  }
+
+  #carry(client: Socket, upstream: Socket): void {
+    client.on('error', () => upstream.destroy())
+    upstream.on('error', () => client.destroy())
+    client.pipe(upstream)
+    upstream.on('end', () => client.end())
+    upstream.on('data', (bytes: Buffer) => {
+      if (this.losesAnswers) client.destroy()
+      else client.write(bytes)
+    })
+  }
+}

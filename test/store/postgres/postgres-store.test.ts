@@ -1,0 +1,197 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { LeasedDelivery } from '../../../src/delivery/index.ts'
+import type { Lane } from '../../../src/model/index.ts'
+import { PostgresLog } from '../../../src/store/postgres/postgres-log.ts'
+import {
+  PostgresStore,
+  type PostgresStoreOptions,
+} from '../../../src/store/postgres/postgres-store.ts'
+import {
+  delivered,
+  ended,
+  event,
+  events,
+  messageIds,
+  nowMs,
+  requestOf,
+  retried,
+  returned,
+  StoreUnderTest,
+} from '../../conformance/store-under-test.ts'
+import { PostgresDatabases } from '../../support/postgres.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+const databases = new PostgresDatabases()
+
+async function openAt(url: string, options?: PostgresStoreOptions): Promise<StoreUnderTest> {
+  const store = await PostgresStore.open(url, options)
+  onTestFinished(() => store.close())
+  const tested = new StoreUnderTest(() => Promise.resolve(store))
+  await tested.begin()
+  return tested
+}
+
+/** Two processes on one database, as far as the database can tell. */
+async function openTwo(): Promise<readonly [StoreUnderTest, StoreUnderTest]> {
+  const url = await databases.newUrl()
+  return [await openAt(url), await openAt(url)]
+}
+
+const leaseMs = 60_000
+const afterLeaseMs = nowMs + leaseMs
+
+function claimAt(
+  { store }: StoreUnderTest,
+  atMs: number,
+  lane: Lane = 'first',
+): Promise<readonly LeasedDelivery[]> {
+  const share = { destinationId: 'crm', lane, deliveriesMax: 100, dueByMs: nowMs }
+  return store.claim({ nowMs: atMs, shares: [share] })
+}
+
+describe('two processes', () => {
+  test('give nothing out twice', async () => {
+    const [one, other] = await openTwo()
+    await one.add(events(60, 'crm'))
+    const claims = Array.from({ length: 30 }, (_, index) =>
+      (index % 2 === 0 ? one : other).claim('crm', { deliveriesMax: 3 }),
+    )
+    const claimed = [...(await Promise.all(claims)).flat(), ...(await one.claim('crm'))]
+    expect(claimed).toHaveLength(60)
+    expect(new Set(messageIds(claimed)).size).toBe(60)
+  })
+
+  test('pass over what the other has in hand', async () => {
+    const [one, other] = await openTwo()
+    const { leased } = await one.add(events(2, 'crm'), {
+      handOver: [{ destinationId: 'crm', deliveriesMax: 1 }],
+    })
+    expect(leased).toHaveLength(1)
+    expect(messageIds(await other.claim('crm'))).toEqual(['m_2'])
+    expect(await other.nextDue('crm')).toEqual([])
+    expect(await other.retry()).toBe(0)
+    expect(await other.purge({ abandonedBeforeMs: nowMs + 1 })).toEqual({ rows: 0, abandoned: 0 })
+  })
+
+  test('take one of the same messageIds that both add at once', async () => {
+    const [one, other] = await openTwo()
+    const batch = events(50, 'crm')
+    const [first, second] = await Promise.all([
+      one.outcomes(batch),
+      other.outcomes(batch.toReversed()),
+    ])
+    const outcomes = batch.map((_, index) => [first[index]!, second.at(-1 - index)!].toSorted())
+    expect(outcomes).toEqual(batch.map(() => ['duplicate', 'routed']))
+    await one.expectBalance()
+  })
+
+  test('keep the books together, whatever both do at once', async () => {
+    const [one, other] = await openTwo()
+    await one.add(events(40, 'crm', 'mail'))
+    const work = [one, other].flatMap((tested, place) =>
+      Array.from({ length: 10 }, async (_, index) => {
+        const leased = await tested.claim('crm', { deliveriesMax: 2 })
+        const ends = leased.map((each, of) => (of === 0 ? delivered(each) : ended('failed', each)))
+        await tested.log(
+          leased.map((delivery) => requestOf(delivery)),
+          ...ends,
+        )
+        await tested.add([event(`n_${place}_${index}`, 'mail', 'crm'), event('m_1', 'crm')])
+        await tested.retry({}, { limit: 1 })
+        await tested.purge({ deliveredBeforeMs: nowMs + 1, failedBeforeMs: nowMs, rowsMax: 3 })
+        await tested.expectBalance()
+      }),
+    )
+    await Promise.all(work)
+    const ledger = await other.store.ledger()
+    expect(ledger).toEqual(await one.store.ledger())
+    expect(ledger).toMatchObject({ accepted: 80, routed: 60, duplicate: 20, deliveries: 120 })
+  })
+
+  test('of which one tells the other what it leaves to claim', async () => {
+    const url = await databases.newUrl()
+    const heard: (() => void)[] = []
+    const hint = (): Promise<void> => new Promise((resolve) => heard.push(resolve))
+    const onHint = (): void => heard.splice(0).forEach((resolve) => resolve())
+    const listening = hint()
+    const one = await openAt(url, { onHint })
+    await listening
+    const other = await openAt(url)
+
+    const added = hint()
+    await other.add(events(2, 'crm'))
+    await added
+    const givenBack = hint()
+    const [delivery] = await other.claim('crm', { deliveriesMax: 1 })
+    await other.settle(returned(delivery!))
+    await givenBack
+    await one.settle(...(await one.claim('crm')).map((each) => ended('failed', each)))
+    const log = await PostgresLog.open(url, { write: true })
+    const retried = hint()
+    await log.retry({ nowMs, filter: {}, limit: 9 })
+    await retried
+    await log.close()
+  })
+})
+
+describe('a lease', () => {
+  test('that ends by time lets another process claim, with nothing counted', async () => {
+    const [one, other] = await openTwo()
+    await one.add([event('m_1', 'crm')])
+    await one.settle(retried(await one.claimOne('crm'), nowMs))
+    const before = await one.claimOne('crm', { lane: 'retry' })
+    expect(await claimAt(other, afterLeaseMs - 1, 'retry')).toEqual([])
+    expect(await claimAt(other, afterLeaseMs, 'retry')).toEqual([before])
+  })
+
+  test('that ended is nothing to settle any more', async () => {
+    const [one, other] = await openTwo()
+    await one.add(events(3, 'crm'))
+    const before = await one.claim('crm')
+    const after = await claimAt(other, afterLeaseMs)
+    await one.settle(delivered(before[0]!), retried(before[1]!), returned(before[2]!))
+    expect(await one.store.ledger()).toMatchObject({ delivered: 0, pending: 3 })
+    expect(await one.list()).toMatchObject([
+      { lane: 'first' },
+      { lane: 'first' },
+      { lane: 'first' },
+    ])
+    await other.settle(...after.map(delivered))
+    expect(await one.store.ledger()).toMatchObject({ delivered: 3, pending: 0 })
+  })
+
+  test('is settled late where nobody else came', async () => {
+    const [one] = await openTwo()
+    const delivery = await one.leaseOne()
+    await one.settleAt(afterLeaseMs + 1, delivered(delivery))
+    expect(await one.store.ledger()).toMatchObject({ delivered: 1 })
+  })
+
+  test('does not end for the process that has it', async () => {
+    const [one, other] = await openTwo()
+    const delivery = await one.leaseOne()
+    expect(await claimAt(one, afterLeaseMs)).toEqual([])
+    expect(await one.nextDue('crm')).toEqual([])
+    expect(await claimAt(other, afterLeaseMs)).toEqual([delivery])
+  })
+
+  test('of a process that died is told as due once it has ended', async () => {
+    const [one, other] = await openTwo()
+    await one.leaseOne()
+    await claimAt(other, afterLeaseMs - 1_000, 'manual')
+    expect(await other.nextDue('crm')).toEqual([])
+    await claimAt(other, afterLeaseMs, 'manual')
+    expect(await other.nextDue('crm')).toEqual([
+      { destinationId: 'crm', lane: 'first', dueAtMs: nowMs },
+    ])
+  })
+
+  test('lasts as long as it is told', async () => {
+    const url = await databases.newUrl()
+    const [one, other] = [await openAt(url, { leaseMs: 10 }), await openAt(url)]
+    await one.leaseOne()
+    expect(await claimAt(other, nowMs + 9)).toEqual([])
+    expect(await claimAt(other, nowMs + 10)).toHaveLength(1)
+  })
+})

@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest'
+import { readableUrl, sessionUrl } from '../../../src/store/postgres/connection-url.ts'
+import { storeError } from '../../../src/store/postgres/store-error.ts'
+
+const withCode = (code: string): Error => Object.assign(new Error('it says why'), { code })
+
+describe('an error of PostgreSQL', () => {
+  test.each([
+    ['08006', 'Check that the server runs'],
+    ['57P01', 'Check that the server runs'],
+    ['57P03', 'Check that the server runs'],
+    ['ECONNREFUSED', 'Check that the server runs'],
+    ['ECONNRESET', 'Check that the server runs'],
+    ['ENOTFOUND', 'its host and port'],
+    ['53300', 'max_connections'],
+    ['53100', 'Make room'],
+    ['25006', 'primary server'],
+    ['57014', 'too much to do'],
+    ['55P03', 'too much to do'],
+    ['40P01', 'too much to do'],
+  ])('with the code %s may pass by itself', (code, hint) => {
+    expect(storeError('postgres://host/db', withCode(code))).toMatchObject({
+      code: 'store_unusable',
+      isTemporary: true,
+      message: 'Cannot use the store postgres://host/db: it says why',
+      hint: expect.stringContaining(hint) as string,
+    })
+  })
+
+  test.each([
+    ['28P01', 'the password'],
+    ['28000', 'pg_hba.conf'],
+    ['3D000', 'CREATE DATABASE'],
+    ['42501', 'GRANT'],
+    ['42P01', 'restore them'],
+    ['SELF_SIGNED_CERT_IN_CHAIN', 'sslrootcert'],
+    ['XX000', 'its log'],
+  ])('with the code %s needs somebody', (code, hint) => {
+    expect(storeError('postgres://host/db', withCode(code))).toMatchObject({
+      isTemporary: false,
+      hint: expect.stringContaining(hint) as string,
+    })
+  })
+
+  test.each([
+    'Connection terminated unexpectedly',
+    'Connection terminated due to connection timeout',
+    'timeout exceeded when trying to connect',
+    'Query read timeout',
+    'Client has encountered a connection error and is not queryable',
+  ])('without a code, "%s", is temporary', (message) => {
+    expect(storeError('db', new Error(message))).toMatchObject({ isTemporary: true })
+  })
+
+  test('of several addresses says what each said', () => {
+    const error = new AggregateError([new Error('no ::1'), new Error('no 127.0.0.1')])
+    expect(storeError('db', Object.assign(error, { code: 'ECONNREFUSED' }))).toMatchObject({
+      isTemporary: true,
+      message: 'Cannot use the store db: no ::1, no 127.0.0.1',
+    })
+  })
+})
+
+describe('a URL', () => {
+  test.each([
+    ['postgres://me:swordfish@host:5433/events', 'postgres://me@host:5433/events'],
+    ['postgresql://me@host/events?sslmode=require', 'postgresql://me@host/events'],
+    ['postgres:///events?host=/run&user=me&password=swordfish', 'postgres:///events'],
+    ['postgres://me:sword@fish/swordfish@host/events', 'postgres://me@host/events'],
+    ['postgres://me:sword?fish@host/events', 'postgres://me@host/events'],
+    ['postgres://:swordfish@host', 'postgres://host'],
+  ])('%s is shown without what is secret', (url, shown) => {
+    expect(readableUrl(url)).toBe(shown)
+    expect(readableUrl(url)).not.toMatch(/sword|fish/)
+  })
+
+  test.each([
+    ['sslmode=require', 'verify-full'],
+    ['sslmode=prefer', 'verify-full'],
+    ['sslmode=verify-ca', 'verify-full'],
+    ['sslmode=verify-full', 'verify-full'],
+    ['sslmode=no-verify', 'no-verify'],
+    ['sslmode=disable', 'disable'],
+    ['uselibpqcompat=true&sslmode=require', 'require'],
+    ['application_name=reports', null],
+  ])('with %s asks for a certificate as %s', (query, sslMode) => {
+    const url = sessionUrl(`postgres://host/db?${query}`, { isReadOnly: false })
+    expect(new URL(url).searchParams.get('sslmode')).toBe(sslMode)
+  })
+
+  test('keeps the options that it has, behind ours', () => {
+    const url = 'postgres://host/db?options=-c%20search_path%3Devents'
+    const options = (isReadOnly: boolean): string | null =>
+      new URL(sessionUrl(url, { isReadOnly })).searchParams.get('options')
+    expect(options(false)).toMatch(/^-c jit=off .*-c search_path=events$/)
+    expect(options(false)).not.toContain('read_only')
+    expect(options(true)).toContain('-c default_transaction_read_only=on')
+  })
+})
