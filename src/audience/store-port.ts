@@ -109,6 +109,10 @@ export interface AudienceReader {
  * what it has changed, and the next one goes on from there. Deliveries wait in the lane `first`; whoever
  * dispatches has to be woken.
  *
+ * A user who has several identifiers in an audience is a member as long as one of them is in the list:
+ * where an identifier leaves and another one of the same userId stays or enters, as when an email or an
+ * anonymousId changed, no call says that the user left.
+ *
  * The call of a user who is suppressed is never made. What has become of a call (`routed`, or `filtered`
  * where no destination is connected) does not matter to membership.
  */
