@@ -66,7 +66,7 @@ export class Dispatcher {
     this.#times = new WaitingTimes([])
     const { clock } = runtime
     const goOn = (): void => this.#goOn()
-    const failed = (error: unknown): void => this.#fail(error)
+    const failed = (error: unknown): void => this.fail(error)
     const outageOf = (what: OutageOptions['what']): Outage | undefined =>
       options.outlastsOutages === true ? new Outage({ what, clock, log: runtime.log }) : undefined
     this.#outage = outageOf('read')
@@ -178,6 +178,19 @@ export class Dispatcher {
     this.#idleWaits.end()
   }
 
+  /** The store cannot be used, which ends the work: whoever waits is told. */
+  fail(error: unknown): void {
+    if (this.#failure === undefined) {
+      this.#runtime.log.warn('delivering has ended', { error: messageOf(error) })
+      this.#failed(error)
+    }
+    this.#failure ??= { error }
+    this.#stopped = true
+    this.#rounds.stop()
+    this.#timer?.cancel()
+    this.#idleWaits.fail(error)
+  }
+
   #setTargets(targets: readonly DispatchTarget[]): void {
     const ids = new Set(targets.map(({ destination }) => destination.id))
     for (const [id, queue] of this.#queues) {
@@ -272,7 +285,7 @@ export class Dispatcher {
       await this.#work()
     } catch (error) {
       if (this.#outage === undefined || !isTemporary(error)) {
-        this.#fail(error)
+        this.fail(error)
         return
       }
       await this.#outage.wait(error)
@@ -338,19 +351,6 @@ export class Dispatcher {
     if (kind === 'retry') this.#times.add(destinationId, 'retry', settlement.dueAtMs)
     else if (kind === 'returned') this.#times.add(destinationId, lane, settlement.dueAtMs)
     else this.#runtime.observer.settled(settledDelivery(settlement))
-  }
-
-  /** A store that cannot be used ends the work: whoever waits is told. */
-  #fail(error: unknown): void {
-    if (this.#failure === undefined) {
-      this.#runtime.log.warn('delivering has ended', { error: messageOf(error) })
-      this.#failed(error)
-    }
-    this.#failure ??= { error }
-    this.#stopped = true
-    this.#rounds.stop()
-    this.#timer?.cancel()
-    this.#idleWaits.fail(error)
   }
 }
 

@@ -3,16 +3,18 @@ import {
   Dispatcher,
   Retention,
   type AddOutcome,
+  type DeliveringProcesses,
   type DeliveryStore,
   type NewEvent,
   type RetentionPolicy,
 } from '../delivery/index.ts'
 import type { AddressGuard } from '../http/index.ts'
 import { Intake } from '../intake/index.ts'
-import type { DeliveryLedger } from '../model/index.ts'
+import type { DeliveryLedger, Destination } from '../model/index.ts'
 import { systemClock, type Runtime, type Timer } from '../runtime/index.ts'
 import { MemoryStore } from '../store/index.ts'
 import type { PendingCount } from './pending-count.ts'
+import { ProcessShares } from './process-shares.ts'
 import { Targets, type ConnectionListener, type SendingDestination } from './targets.ts'
 
 /** What a pipeline is made of. */
@@ -23,6 +25,11 @@ export interface PipelineOptions {
   readonly runtime: Runtime
   /** Where deliveries wait; in memory by default. It is closed with the pipeline. */
   readonly store?: DeliveryStore
+  /**
+   * The processes that deliver from that store, where there can be others: what endpoints may have in
+   * flight is shared among them. Nothing is sent before the first answer.
+   */
+  readonly processes?: DeliveringProcesses | undefined
   /** From a delivery's first attempt to the last moment another may start; 4 h by default. */
   readonly retryWindowMs?: number
   /** Time an endpoint has to answer; 5 s by default and at the most. */
@@ -50,6 +57,7 @@ export class Pipeline {
   readonly #store: DeliveryStore
   readonly #targets: Targets
   readonly #dispatcher: Dispatcher
+  readonly #shares: ProcessShares | undefined
   #retentionPolicy: RetentionPolicy
   #retention: Retention
   #intake: Intake
@@ -62,7 +70,11 @@ export class Pipeline {
     this.#retentionPolicy = options.retention ?? defaultRetention
     this.#retention = this.#newRetention()
     const { clock } = options.runtime
-    this.#targets = new Targets({ ...options, clock })
+    const shares = this.#newShares(options.processes)
+    this.#shares = shares
+    const concurrencyOf =
+      shares && ((destination: Destination) => shares.concurrencyOf(destination))
+    this.#targets = new Targets({ ...options, clock, concurrencyOf })
     const { store, failed, outlastsOutages = false } = options
     this.#dispatcher = new Dispatcher({
       store: this.#store,
@@ -72,6 +84,7 @@ export class Pipeline {
       // In a store of our own nobody would find them later.
       keepsParked: store !== undefined,
       outlastsOutages,
+      maySend: () => shares?.maySend ?? true,
       ...(failed === undefined ? {} : { failed }),
     })
     this.#intake = this.#newIntake(options.destinations)
@@ -80,6 +93,7 @@ export class Pipeline {
       this.#retention.start()
       this.#lookAgain()
     }
+    shares?.start()
   }
 
   /** Where calls enter. */
@@ -159,6 +173,8 @@ export class Pipeline {
     this.#closed = true
     this.#look?.cancel()
     await Promise.all([this.stop(0), this.#retention.stop()])
+    // Whoever takes over may find no request of this process under way.
+    await this.#shares?.close()
     await this.#targets.close()
     await this.#store.close()
   }
@@ -166,6 +182,25 @@ export class Pipeline {
   #newIntake(destinations: readonly SendingDestination[]): Intake {
     const { runtime } = this.#options
     return new Intake({ add: (events) => this.add(events), destinations, runtime })
+  }
+
+  #newShares(processes: DeliveringProcesses | undefined): ProcessShares | undefined {
+    if (processes === undefined) return undefined
+    return new ProcessShares({
+      processes,
+      destinationIds: () => this.#targets.destinationIds,
+      runtime: this.#options.runtime,
+      changed: () => this.#share(),
+      failed: (error) => this.#dispatcher.fail(error),
+    })
+  }
+
+  /** Sends as much as the shares of today allow; connections and breakers stay. */
+  #share(): void {
+    const targets = this.#targets.share()
+    if (targets === undefined) return
+    const dedupeWindowMs = this.#retentionPolicy.messageIdsMs
+    void this.#dispatcher.reconfigure({ targets, dedupeWindowMs })
   }
 
   #newRetention(): Retention {

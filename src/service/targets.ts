@@ -38,6 +38,8 @@ export interface TargetsOptions {
   readonly deadlineMs?: number | undefined
   /** Is told of connections to endpoints. */
   readonly connection?: ConnectionListener | undefined
+  /** Requests in flight per endpoint; the destination's concurrency by default. */
+  readonly concurrencyOf?: ((destination: Destination) => number) | undefined
 }
 
 /** Where events may go, and which addresses may be connected to: any without a guard. */
@@ -63,6 +65,8 @@ export class Targets {
   readonly #options: TargetsOptions
   readonly #senders = new Set<WebhookSender>()
   #targets: readonly Target[] = []
+  /** What each of the targets may have in flight per endpoint. */
+  #concurrency: readonly number[] = []
 
   constructor(options: TargetsOptions) {
     this.#options = options
@@ -83,13 +87,36 @@ export class Targets {
     })
     for (const { sender } of this.#targets) this.#senders.add(sender)
     const retired = before.filter((target) => !this.#targets.includes(target))
-    return { targets: this.#targets, retired: retired.map(({ sender }) => sender) }
+    return { targets: this.#shared(), retired: retired.map(({ sender }) => sender) }
+  }
+
+  /** The targets with the concurrency of today; undefined where it is that of the last time. */
+  share(): readonly DispatchTarget[] | undefined {
+    const before = this.#concurrency
+    const targets = this.#shared()
+    return isDeepStrictEqual(this.#concurrency, before) ? undefined : targets
+  }
+
+  /** The destinations that are sent to. */
+  get destinationIds(): readonly string[] {
+    return this.#targets.map(({ destination }) => destination.id)
   }
 
   /** Ends the connections of some senders at once, or all. */
   async close(senders: readonly WebhookSender[] = [...this.#senders]): Promise<void> {
     for (const sender of senders) this.#senders.delete(sender)
     await Promise.all(senders.map((sender) => sender.close()))
+  }
+
+  #shared(): readonly DispatchTarget[] {
+    const { concurrencyOf } = this.#options
+    this.#concurrency = this.#targets.map(
+      ({ destination }) => concurrencyOf?.(destination) ?? destination.concurrency,
+    )
+    return this.#targets.map((target, index) => {
+      const concurrency = this.#concurrency[index]
+      return concurrency === undefined ? target : { ...target, concurrency }
+    })
   }
 
   #newTarget(destination: SendingDestination, guard: AddressGuard | undefined): Target {

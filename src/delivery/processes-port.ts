@@ -1,0 +1,52 @@
+/** Where a process stands among those that send to one destination, at the moment of its beat. */
+export interface ProcessPlace {
+  /** The destination. */
+  readonly destinationId: string
+  /** From 0 on, in the order in which the processes came. */
+  readonly rank: number
+  /** How many there are, this one included. */
+  readonly processes: number
+  /**
+   * For how long this one has been among them without a gap, in milliseconds; {@link processGoneMs} more
+   * for one that found nobody when it came, and has nobody's requests to wait for.
+   */
+  readonly memberMs: number
+  /** For how long they have been the same ones, in milliseconds; at the most `memberMs`. */
+  readonly unchangedMs: number
+}
+
+/** That a process lives, and where it sends. */
+export interface ProcessBeat {
+  /** Stands for one process, and for one run of it. */
+  readonly processId: string
+  /** The destinations that it sends to, each once. */
+  readonly destinationIds: readonly string[]
+}
+
+/** A process that has not beaten for so long is gone. */
+export const processGoneMs = 10_000
+
+/**
+ * The processes that deliver from one store, so that they can share what an endpoint may get: the port
+ * that the delivery room owns and engines implement that several processes can deliver from at once.
+ *
+ * Beats and leaves happen one after the other, whatever they are about: each sees all that were
+ * answered before. Their times are the engine's, which all processes share, and count from the beat on
+ * as it sees it: clocks of different machines are never compared. Every method rejects with EvrouteError
+ * `store_unusable` where the engine cannot be used, and `store_closed` after `close()`.
+ */
+export interface DeliveringProcesses {
+  /**
+   * A process lives. At a destination that it did not name in a beat of the last {@link processGoneMs}
+   * it is a newcomer, of the last rank; from one that it does not name any more it goes, as a process
+   * does that does not beat.
+   *
+   * @returns its place at each of the destinations, in any order
+   */
+  beat(request: ProcessBeat): Promise<readonly ProcessPlace[]>
+  /**
+   * A process goes: at once, for whoever beats from then on. No request of its may be under way. One
+   * that is not there leaves nothing.
+   */
+  leave(request: { readonly processId: string }): Promise<void>
+}

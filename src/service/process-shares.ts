@@ -1,0 +1,153 @@
+import {
+  isTemporary,
+  placeHoldsMs,
+  processBeatMs,
+  shareOf,
+  type DeliveringProcesses,
+  type ProcessPlace,
+} from '../delivery/index.ts'
+import { messageOf, type Destination } from '../model/index.ts'
+import { stopwatch, type Clock, type Runtime, type Timer } from '../runtime/index.ts'
+
+/** What the shares of a process are made of. */
+export interface ProcessSharesOptions {
+  /** The processes that deliver from the same store. */
+  readonly processes: DeliveringProcesses
+  /** The destinations that this one sends to now. */
+  readonly destinationIds: () => readonly string[]
+  /** Clock, ids and log. */
+  readonly runtime: Pick<Runtime, 'clock' | 'newId' | 'log'>
+  /** Is told whenever shares may have changed. */
+  readonly changed: () => void
+  /** Is told what made the store unusable: there are no shares any more. */
+  readonly failed: (error: unknown) => void
+}
+
+/** After a beat that came to nothing, the next one goes sooner. */
+const againMs = 500
+
+/** What the store has answered last, and the time that has gone by since it was asked. */
+interface Answer {
+  readonly places: ReadonlyMap<string, ProcessPlace>
+  readonly elapsedMs: () => number
+}
+
+/**
+ * What this process may send, of all that endpoints may get from the processes that share a store: it
+ * says again and again that it lives, and learns how many others do. Without an answer for
+ * {@link placeHoldsMs} it sends nothing, until there is one: others may send by then what it could.
+ */
+export class ProcessShares {
+  readonly #options: ProcessSharesOptions
+  readonly #processId: string
+  #answer: Answer | undefined
+  #isSilent = false
+  #beating: Promise<void> = Promise.resolve()
+  #next: Timer | undefined
+  #end: Timer | undefined
+  #closed: Promise<void> | undefined
+
+  constructor(options: ProcessSharesOptions) {
+    this.#options = options
+    this.#processId = options.runtime.newId()
+  }
+
+  /** Beats, now and from now on; once. */
+  start(): void {
+    this.#beating = this.#beat()
+  }
+
+  /** Requests in flight that this process may have at each endpoint of a destination. */
+  concurrencyOf({ id, concurrency }: Destination): number {
+    return this.maySend ? shareOf(concurrency, this.#answer?.places.get(id)) : 0
+  }
+
+  /** Whether anything may be sent at this very moment: a process that stood still knows it by this. */
+  get maySend(): boolean {
+    return this.#answer !== undefined && this.#answer.elapsedMs() < placeHoldsMs
+  }
+
+  /**
+   * Goes from among the processes, so that others need not wait to take over; to be called once no
+   * request is under way. Idempotent.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    this.#next?.cancel()
+    this.#end?.cancel()
+    await this.#beating
+    this.#answer = undefined
+    const { processes, runtime } = this.#options
+    try {
+      await processes.leave({ processId: this.#processId })
+    } catch (error) {
+      // It is found gone all the same, a little later.
+      runtime.log.debug('leaving came to nothing', { error: messageOf(error) })
+    }
+  }
+
+  async #beat(): Promise<void> {
+    const { clock } = this.#options.runtime
+    const sentAtMs = clock.nowMs()
+    const elapsedMs = timeSince(clock)
+    const release = clock.hold()
+    try {
+      await this.#ask(elapsedMs)
+      this.#plan(processBeatMs - (clock.nowMs() - sentAtMs))
+    } catch (error) {
+      if (isTemporary(error)) this.#plan(againMs)
+      else if (this.#closed === undefined) this.#options.failed(error)
+    } finally {
+      release()
+    }
+  }
+
+  async #ask(elapsedMs: () => number): Promise<void> {
+    const { processes, destinationIds, runtime, changed } = this.#options
+    const beat = { processId: this.#processId, destinationIds: destinationIds() }
+    const answered = await processes.beat(beat)
+    const places = new Map(answered.map((place) => [place.destinationId, place]))
+    this.#answer = { places, elapsedMs }
+    if (this.#closed !== undefined) return
+    this.#end?.cancel()
+    this.#end = runtime.clock.schedule(placeHoldsMs - elapsedMs(), () => this.#fallSilent())
+    if (this.#isSilent && this.maySend) {
+      this.#isSilent = false
+      runtime.log.warn('the store answers again: sending goes on')
+    }
+    changed()
+  }
+
+  #plan(delayMs: number): void {
+    if (this.#closed !== undefined) return
+    // However the clock was set meanwhile.
+    const waitMs = Math.min(Math.max(delayMs, 0), processBeatMs)
+    this.#next = this.#options.runtime.clock.schedule(waitMs, () => {
+      this.#beating = this.#beat()
+    })
+  }
+
+  #fallSilent(): void {
+    const { runtime, changed } = this.#options
+    if (!this.#isSilent) {
+      runtime.log.warn('nothing is sent until the store answers: other processes may take over')
+    }
+    this.#isSilent = true
+    this.#answer = undefined
+    changed()
+  }
+}
+
+/**
+ * The time since now, by the clock or by what this process has lived through, whichever is more: a clock
+ * can be set back, and a machine that sleeps does not count.
+ */
+function timeSince(clock: Clock): () => number {
+  const startMs = clock.nowMs()
+  const livedMs = stopwatch()
+  return () => Math.max(clock.nowMs() - startMs, livedMs())
+}

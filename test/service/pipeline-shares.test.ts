@@ -1,0 +1,109 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { processGoneMs, type DeliveringProcesses } from '../../src/delivery/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { Pipeline } from '../../src/service/index.ts'
+import { MemoryStore } from '../../src/store/index.ts'
+import { checkDestination } from '../../src/webhook/index.ts'
+import { TestEndpoint } from '../support/endpoint.ts'
+import { gate } from '../support/gate.ts'
+import { ProcessRegistry } from '../support/process-registry.ts'
+import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
+
+/** A process that delivers from a store of its own, and shares an endpoint with others. */
+function startPipeline(
+  endpoint: TestEndpoint,
+  clock: ManualClock,
+  { processes, id }: { processes: DeliveringProcesses; id: string },
+) {
+  const told = recordingRuntime(clock)
+  const connections: string[] = []
+  const destination = checkDestination({
+    id: 'crm',
+    sourceIds: ['website'],
+    endpoints: [{ url: endpoint.url }],
+    concurrency: 4,
+  })
+  const pipeline = new Pipeline({
+    destinations: [destination],
+    runtime: { ...told.runtime, newId: () => id },
+    store: new MemoryStore(),
+    processes,
+    connection: ({ kind }) => connections.push(kind),
+  })
+  onTestFinished(() => pipeline.close())
+  let calls = 0
+  const track = async (count: number): Promise<void> => {
+    const all = Array.from({ length: count }, () => ({
+      type: 'track',
+      userId: 'u_1',
+      event: 'Ping',
+      messageId: `${id}-${++calls}`,
+    }))
+    await pipeline.intake.accept({ sourceId: 'website', calls: all })
+  }
+  return { ...told, pipeline, track, connections }
+}
+
+test('two pipelines share what an endpoint may have, and one takes over when the other closes', async () => {
+  const clock = new ManualClock(startMs)
+  const processes = new ProcessRegistry(() => clock.nowMs())
+  const { opened, open } = gate()
+  const endpoint = await TestEndpoint.start({ status: 200, after: opened })
+  const first = startPipeline(endpoint, clock, { processes, id: 'p-1' })
+  await clock.advance(0)
+  const second = startPipeline(endpoint, clock, { processes, id: 'p-2' })
+  await clock.advance(processGoneMs + 2_000)
+  await Promise.all([first.track(10), second.track(10)])
+  await endpoint.received(4)
+  await clock.advance(0)
+  expect([first.pipeline.requests, second.pipeline.requests]).toEqual([2, 2])
+  await second.pipeline.close()
+  await clock.advance(processGoneMs)
+  expect(first.pipeline.requests).toBe(4)
+  open()
+  await first.pipeline.idle()
+  expect(first.settled).toHaveLength(10)
+})
+
+test('a share that changes leaves connections open, and nothing is sent before there is one', async () => {
+  const clock = new ManualClock(startMs)
+  const registry = new ProcessRegistry(() => clock.nowMs())
+  const { opened, open } = gate()
+  const processes: DeliveringProcesses = {
+    beat: async (request) => {
+      await opened
+      return registry.beat(request)
+    },
+    leave: (request) => registry.leave(request),
+  }
+  const endpoint = await TestEndpoint.start()
+  const { pipeline, track, connections, settled } = startPipeline(endpoint, clock, {
+    processes,
+    id: 'p-1',
+  })
+  await track(1)
+  await clock.advance(1_000)
+  expect(endpoint.requests).toHaveLength(0)
+  open()
+  await pipeline.idle()
+  expect(settled).toHaveLength(1)
+  await registry.beat({ processId: 'other', destinationIds: ['crm'] })
+  await clock.advance(processGoneMs / 2)
+  await track(1)
+  await pipeline.idle()
+  expect(connections).toEqual(['opened', 'reused'])
+})
+
+test('a store that refuses beats for good ends the work', async () => {
+  const clock = new ManualClock(startMs)
+  const error = new Error('permission denied')
+  const processes: DeliveringProcesses = {
+    beat: () => Promise.reject(error),
+    leave: () => Promise.resolve(),
+  }
+  const endpoint = await TestEndpoint.start()
+  const { pipeline, track } = startPipeline(endpoint, clock, { processes, id: 'p-1' })
+  await clock.advance(0)
+  await expect(pipeline.idle()).rejects.toBe(error)
+  await expect(track(1)).rejects.toBe(error)
+})

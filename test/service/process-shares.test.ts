@@ -1,0 +1,196 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  placeHoldsMs,
+  processBeatMs,
+  processGoneMs,
+  StoreUnusableError,
+  type DeliveringProcesses,
+  type ProcessBeat,
+} from '../../src/delivery/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { ProcessShares } from '../../src/service/process-shares.ts'
+import { checkDestination } from '../../src/webhook/index.ts'
+import { gate } from '../support/gate.ts'
+import { ProcessRegistry } from '../support/process-registry.ts'
+import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
+
+const crm = checkDestination({
+  id: 'crm',
+  sourceIds: ['website'],
+  endpoints: [{ url: 'https://example.com/crm' }],
+})
+
+const outage = new StoreUnusableError({ message: 'Cannot use the store', isTemporary: true })
+
+/** The processes of a store that a test can make fail or wait. */
+class HookedProcesses implements DeliveringProcesses {
+  readonly #registry: ProcessRegistry
+  before: () => Promise<unknown> = () => Promise.resolve()
+  beats = 0
+
+  constructor(registry: ProcessRegistry) {
+    this.#registry = registry
+  }
+
+  async beat(request: ProcessBeat): ReturnType<DeliveringProcesses['beat']> {
+    this.beats++
+    await this.before()
+    return this.#registry.beat(request)
+  }
+
+  leave(request: { readonly processId: string }): Promise<void> {
+    return this.#registry.leave(request)
+  }
+}
+
+/** A store on which processes can be started, with one clock for all. */
+function world() {
+  const clock = new ManualClock(startMs)
+  const registry = new ProcessRegistry(() => clock.nowMs())
+  let ids = 0
+  const start = async () => {
+    const processes = new HookedProcesses(registry)
+    const told = recordingRuntime(clock)
+    const failures: unknown[] = []
+    const runtime = { ...told.runtime, newId: () => `p-${++ids}` }
+    const state = { changes: 0, destinationIds: ['crm'] as readonly string[] }
+    const shares = new ProcessShares({
+      processes,
+      destinationIds: () => state.destinationIds,
+      runtime,
+      changed: () => state.changes++,
+      failed: (error) => failures.push(error),
+    })
+    onTestFinished(() => shares.close())
+    expect(shares.concurrencyOf(crm)).toBe(0)
+    shares.start()
+    await clock.advance(0)
+    const share = (): number => shares.concurrencyOf(crm)
+    return { ...told, shares, processes, failures, state, share }
+  }
+  return { clock, start }
+}
+
+describe('processes that share a store', () => {
+  test('one that is alone has everything with its first beat', async () => {
+    const { start } = world()
+    const { share, state } = await start()
+    expect(share()).toBe(10)
+    expect(state.changes).toBe(1)
+  })
+
+  test('a newcomer waits until the others have made room, which they do with the next beat', async () => {
+    const { clock, start } = world()
+    const [first, second] = [await start(), await start()]
+    expect([first.share(), second.share()]).toEqual([10, 0])
+    await clock.advance(processBeatMs)
+    expect([first.share(), second.share()]).toEqual([5, 0])
+    await clock.advance(processGoneMs - processBeatMs - 1)
+    expect([first.share(), second.share()]).toEqual([5, 0])
+    await clock.advance(1)
+    expect([first.share(), second.share()]).toEqual([5, 5])
+  })
+
+  test('one that closes leaves its part to the others at once', async () => {
+    const { clock, start } = world()
+    const [first, second] = [await start(), await start()]
+    await clock.advance(2 * processGoneMs)
+    await second.shares.close()
+    expect(second.share()).toBe(0)
+    await clock.advance(processBeatMs)
+    expect(first.share()).toBe(10)
+    const { beats } = second.processes
+    await clock.advance(processGoneMs)
+    expect(second.processes.beats).toBe(beats)
+  })
+
+  test('one that does not answer any more sends nothing long before others take over', async () => {
+    const { clock, start } = world()
+    const [first, second] = [await start(), await start()]
+    await clock.advance(2 * processGoneMs)
+    second.processes.before = () => Promise.reject(outage)
+    await clock.advance(placeHoldsMs)
+    expect(second.share()).toBe(0)
+    expect(second.shares.maySend).toBe(false)
+    expect(first.share()).toBe(5)
+    expect(second.warnings).toHaveLength(1)
+    await clock.advance(processGoneMs)
+    expect(first.share()).toBe(10)
+    second.processes.before = () => Promise.resolve()
+    await clock.advance(processBeatMs)
+    expect(second.warnings).toHaveLength(2)
+    expect([first.share(), second.share()]).toEqual([5, 0])
+    await clock.advance(processGoneMs + processBeatMs)
+    expect([first.share(), second.share()]).toEqual([5, 5])
+  })
+
+  test('one that fails for less than that goes on as it was', async () => {
+    const { clock, start } = world()
+    const { processes, share, state, warnings } = await start()
+    processes.before = () => Promise.reject(outage)
+    await clock.advance(placeHoldsMs - 500)
+    processes.before = () => Promise.resolve()
+    await clock.advance(1_000)
+    const { changes } = state
+    await clock.advance(processBeatMs)
+    expect(share()).toBe(10)
+    expect(state.changes).toBe(changes + 1)
+    expect(warnings.length).toBeLessThanOrEqual(2)
+  })
+
+  test('a destination that comes is shared from the next beat on', async () => {
+    const { clock, start } = world()
+    const { state, shares } = await start()
+    const mail = { ...crm, id: 'mail' }
+    expect(shares.concurrencyOf(mail)).toBe(0)
+    state.destinationIds = ['crm', 'mail']
+    await clock.advance(processBeatMs)
+    expect(shares.concurrencyOf(mail)).toBe(10)
+  })
+
+  test('one that sends elsewhere takes nothing from the others', async () => {
+    const { clock, start } = world()
+    const [first, second] = [await start(), await start()]
+    second.state.destinationIds = ['mail']
+    await clock.advance(2 * processGoneMs)
+    expect(first.share()).toBe(10)
+  })
+})
+
+describe('the time for which a place holds', () => {
+  test('counts from the beat on, not from its answer', async () => {
+    const { clock, start } = world()
+    const { processes, share } = await start()
+    const { opened, open } = gate()
+    const next = gate()
+    processes.before = () => opened
+    await clock.advance(processBeatMs + placeHoldsMs - 500)
+    processes.before = () => next.opened
+    open()
+    await clock.advance(0)
+    expect(share()).toBe(10)
+    await clock.advance(500)
+    expect(share()).toBe(0)
+    next.open()
+  })
+
+  test('is over for a process that stood still, before any timer says so', async () => {
+    const { clock, start } = world()
+    const { shares, share } = await start()
+    // No task runs, as in a process that is stopped.
+    clock.jump(placeHoldsMs)
+    expect(shares.maySend).toBe(false)
+    expect(share()).toBe(0)
+  })
+})
+
+test('an error that will not pass is told, and nothing is asked any more', async () => {
+  const { clock, start } = world()
+  const { processes, failures, share } = await start()
+  const error = new StoreUnusableError({ message: 'Cannot use the store: permission denied' })
+  processes.before = () => Promise.reject(error)
+  await clock.advance(3 * processGoneMs)
+  expect(failures).toEqual([error])
+  expect(processes.beats).toBe(2)
+  expect(share()).toBe(0)
+})

@@ -1,0 +1,121 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { processGoneMs } from '../../../src/delivery/index.ts'
+import { Database } from '../../../src/store/postgres/database.ts'
+import {
+  PostgresProcesses,
+  processTables,
+} from '../../../src/store/postgres/delivering-processes.ts'
+import { PostgresDatabases } from '../../support/postgres.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+const databases = new PostgresDatabases()
+
+/** The processes of a database, and a way to let time go by for what they have said. */
+async function open() {
+  const database = new Database(await databases.newUrl(), { connectionsMax: 4, isReadOnly: false })
+  onTestFinished(() => database.close())
+  await database.script(processTables)
+  const processes = new PostgresProcesses(database)
+  const beat = (processId: string, destinationIds: readonly string[] = ['crm']) =>
+    processes.beat({ processId, destinationIds })
+  return {
+    database,
+    processes,
+    beat,
+    /** Lets everything that was said be older by that much. */
+    pass: async (durationMs: number, processId = '%') => {
+      const values = [durationMs, processId]
+      const set = 'joined_at = joined_at - $1, beaten_at = beaten_at - $1'
+      const sql = `UPDATE evroute_processes SET ${set} WHERE process_id LIKE $2`
+      await database.rows({ sql, values })
+    },
+  }
+}
+
+const early = 5_000
+
+describe('processes of one database', () => {
+  test('one that finds nobody is there as if it had always been', async () => {
+    const { beat } = await open()
+    expect(await beat('a')).toMatchObject([{ destinationId: 'crm', rank: 0, processes: 1 }])
+    const [place] = await beat('a')
+    expect(place!.memberMs).toBeGreaterThanOrEqual(processGoneMs)
+  })
+
+  test('know their rank, how many they are and since when', async () => {
+    const { beat, pass } = await open()
+    await beat('b')
+    await pass(early)
+    const [newcomer] = await beat('a')
+    expect(newcomer).toMatchObject({ rank: 1, processes: 2 })
+    expect(newcomer!.memberMs).toBeLessThan(early)
+    const [first] = await beat('b')
+    expect(first).toMatchObject({ rank: 0, processes: 2 })
+    expect(first!.memberMs).toBeGreaterThanOrEqual(processGoneMs + early)
+    expect(first!.unchangedMs).toBeLessThan(early)
+    await pass(early)
+    expect((await beat('b'))[0]!.unchangedMs).toBeGreaterThanOrEqual(early)
+  })
+
+  test('one that does not beat is gone, and the others know since when', async () => {
+    const { beat, pass } = await open()
+    await beat('a')
+    await beat('b')
+    await pass(processGoneMs - 1_000, 'b')
+    expect(await beat('a')).toMatchObject([{ processes: 2 }])
+    await pass(1_000, 'b')
+    const [place] = await beat('a')
+    expect(place).toMatchObject({ rank: 0, processes: 1 })
+    expect(place!.unchangedMs).toBeLessThan(early)
+    const [again] = await beat('b')
+    expect(again).toMatchObject({ rank: 1, processes: 2 })
+    expect(again!.memberMs).toBeLessThan(early)
+  })
+
+  test('one that leaves is gone at once, and one that is not there leaves nothing', async () => {
+    const { beat, processes, pass, database } = await open()
+    await beat('a')
+    await beat('b')
+    await pass(2 * early)
+    await beat('a')
+    await beat('b')
+    await processes.leave({ processId: 'b' })
+    await processes.leave({ processId: 'b' })
+    await processes.leave({ processId: 'nobody' })
+    const [place] = await beat('a')
+    expect(place).toMatchObject({ processes: 1 })
+    expect(place!.unchangedMs).toBeLessThan(early)
+    await pass(2 * processGoneMs)
+    await beat('a')
+    const sql = 'SELECT process_id FROM evroute_processes'
+    expect(await database.rows({ sql, values: [] })).toEqual([{ process_id: 'a' }])
+  })
+
+  test('are counted for each destination by itself, whatever its name', async () => {
+    const { beat } = await open()
+    const odd = "o'dd \\ \0 name"
+    await beat('a', ['crm', odd])
+    const places = await beat('b', [odd, 'mail'])
+    expect(
+      new Map(places.map(({ destinationId, processes }) => [destinationId, processes])),
+    ).toEqual(
+      new Map([
+        [odd, 2],
+        ['mail', 1],
+      ]),
+    )
+    expect(await beat('a', [])).toEqual([])
+  })
+
+  test('have ranks of their own, however many come at once', async () => {
+    const { beat } = await open()
+    const ids = Array.from({ length: 12 }, (_, index) => `p-${index}`)
+    await Promise.all(ids.map((id) => beat(id)))
+    const places = (await Promise.all(ids.map((id) => beat(id)))).flat()
+    expect(new Set(places.map(({ rank }) => rank)).size).toBe(12)
+    expect(places.every(({ processes }) => processes === 12)).toBe(true)
+    // One of them alone found nobody.
+    expect(places.filter(({ memberMs }) => memberMs >= processGoneMs)).toHaveLength(1)
+  })
+})
