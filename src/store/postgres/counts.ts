@@ -1,6 +1,6 @@
 import type { EndedCounts } from '../../delivery/index.ts'
 import { emptyLedger, type DeliveryLedger } from '../../model/index.ts'
-import type { Database } from './database.ts'
+import type { Session } from './database.ts'
 import { toStored } from '../stored-text.ts'
 
 type LedgerLine = keyof DeliveryLedger
@@ -56,7 +56,7 @@ export function ledgerOf(row: Readonly<Record<string, unknown>>): DeliveryLedger
 
 /** The books as they were committed: of the deliveries to one destination, or of all. */
 export async function readLedger(
-  database: Database,
+  database: Session,
   destinationId: string | undefined,
 ): Promise<DeliveryLedger> {
   // A row has figures either of the whole store or of a destination.

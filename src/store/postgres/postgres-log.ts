@@ -14,6 +14,7 @@ import { Database } from './database.ts'
 import { Hints } from './hints.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
+import { expectWhole } from './moves.ts'
 import { audiencesNotKept, regulationsNotKept } from './not-kept.ts'
 import { RequestPartitions } from './request-partitions.ts'
 import { expectTables } from './schema.ts'
@@ -49,12 +50,13 @@ export class PostgresLog implements StoreLog {
    * Connects to a database that something was delivered from.
    *
    * @throws EvrouteError `store_unusable` when it cannot be reached or used, or its tables are missing
-   * or of another version
+   * or of another version, or a move into it has not ended
    */
   static async open(url: string, { write }: { readonly write: boolean }): Promise<PostgresLog> {
     const database = new Database(url, { connectionsMax, isReadOnly: !write })
     try {
       await expectTables(database)
+      await expectWhole(database)
       return new PostgresLog(database, url, write)
     } catch (error) {
       await database.close()

@@ -22,6 +22,7 @@ import { DeliveryQueue } from './delivery-queue.ts'
 import { Hints } from './hints.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
+import { expectWhole } from './moves.ts'
 import { audiencesNotKept, regulationsNotKept } from './not-kept.ts'
 import { RequestPartitions } from './request-partitions.ts'
 import { writeSample } from './sample.ts'
@@ -81,14 +82,15 @@ export class PostgresStore implements Store {
    * Connects to a database; the tables are made where there are none.
    *
    * @param url - `postgres://user:password@host:5432/database`, with the parameters that `pg` knows
-   * @throws EvrouteError `store_unusable` when it cannot be reached or used, or its tables are of a
-   * newer version
+   * @throws EvrouteError `store_unusable` when it cannot be reached or used, its tables are of a newer
+   * version, or a move into it has not ended
    */
   static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
     const { leaseMs = leaseMsDefault, connectionsMax = connectionsMaxDefault, onHint } = options
     const database = new Database(url, { connectionsMax, isReadOnly: false })
     try {
       await migrate(database)
+      await expectWhole(database)
       // A server that may only be read shows it here.
       const sql = "SELECT nextval('evroute_holders') AS holder"
       const [row] = await database.rows<{ readonly holder: number }>({ sql, values: [] })

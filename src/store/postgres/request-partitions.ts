@@ -37,6 +37,11 @@ export class RequestPartitions {
     }
   }
 
+  /** Makes the days of some moments. */
+  async make(momentsMs: readonly number[]): Promise<void> {
+    for (const day of new Set(momentsMs.map(dayOf))) await this.#make(day)
+  }
+
   /**
    * Lets days go whose deliveries are purged, once a day. A round ends after its requests began: a day
    * stays for another one.

@@ -1,5 +1,6 @@
 import { EvrouteError } from '../../model/index.ts'
 import type { Database, Session } from './database.ts'
+import { moveTables } from './move-tables.ts'
 
 /** What whoever changes tables locks first, as an advisory lock: `evroute` in ASCII. */
 export const schemaLock = '28559206516094053'
@@ -114,6 +115,7 @@ const migrations: readonly (readonly string[])[] = [
 
     'CREATE SEQUENCE evroute_holders',
   ],
+  moveTables,
 ]
 
 interface VersionRow {

@@ -30,7 +30,10 @@ const counted = countChanges(
    FROM settled WHERE state <> 'pending' GROUP BY destination_id`,
 )
 
-/** Only leases that this process still holds: whoever came later has another number. */
+/**
+ * Only leases that this process still holds: whoever came later has another number. What has a lease is
+ * pending; to ask for that as well would tempt the planner to look through all that waits.
+ */
 const settled = `
   UPDATE evroute_deliveries delivery SET
     state = CASE WHEN given.kind IN ('retry', 'returned') THEN 'pending' ELSE given.kind END,
@@ -50,8 +53,7 @@ const settled = `
     AS given (destination_id, id, lease, kind, attempts, reason, due_at, expires_at, window_attempts,
       first_attempt_at, holds)
   WHERE delivery.destination_id = given.destination_id AND delivery.id = given.id
-    AND delivery.state = 'pending' AND delivery.lease_holder = $2::bigint
-    AND delivery.lease = given.lease
+    AND delivery.lease_holder = $2::bigint AND delivery.lease = given.lease
   RETURNING delivery.destination_id, delivery.state`
 
 /** What is logged of a delivery that is purged already is found by nobody and goes with its day. */

@@ -1,10 +1,11 @@
 import { Client } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { Share } from '../../../src/delivery/index.ts'
+import type { LeasedDelivery, Share } from '../../../src/delivery/index.ts'
 import { claimQuery, nextDueQuery } from '../../../src/store/postgres/claim-statement.ts'
 import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
 import type { Query } from '../../../src/store/postgres/database.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import { settleQuery } from '../../../src/store/postgres/settle-statement.ts'
 import { nowMs } from '../../conformance/store-under-test.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 
@@ -49,9 +50,10 @@ function rowsRead(steps: readonly PlanStep[]): number {
 }
 
 test.each([
-  ['that were analysed', true],
-  ['of which the planner knows nothing', false],
-])('a claim reads no more than it takes of tables %s', async (_name, isAnalysed) => {
+  ['that were analysed', 'ANALYZE'],
+  ['that were analysed when nothing waited', 'nothing waits'],
+  ['of which the planner knows nothing', 'never'],
+])('claims and settlements read no more than they take of tables %s', async (_name, analysed) => {
   const url = await databases.newUrl()
   const store = await PostgresStore.open(url)
   await store.close()
@@ -67,19 +69,36 @@ test.each([
       0, 0, 'website', 'm_' || number, 'track', CASE number % 3 WHEN 2 THEN 'delivered' ELSE 'pending' END,
       'first', '[]', CASE number % 3 WHEN 2 THEN ${nowMs} END
     FROM generate_series(1, 30000) AS number`)
-  if (isAnalysed) await client.query('ANALYZE')
+  if (analysed === 'ANALYZE') await client.query('ANALYZE')
+  if (analysed === 'nothing waits') {
+    await client.query(`
+      UPDATE evroute_deliveries SET state = 'delivered';
+      ANALYZE evroute_deliveries;
+      UPDATE evroute_deliveries SET state = 'pending' WHERE id % 3 <> 2`)
+  }
   const own = { holder: 1, numbers: [] }
   const share = (destinationId: string, deliveriesMax: number): Share => {
     return { destinationId, deliveriesMax, lane: 'first', dueByMs: nowMs }
   }
   for (const deliveriesMax of [1, 10, 500]) {
     const lease = { holder: 1, number: 1, untilMs: nowMs + 60_000 }
-    const shares = [share('crm', deliveriesMax), share('mail', deliveriesMax)]
+    const shares = [share('crm', deliveriesMax)]
     const reads = await readsOf(client, claimQuery(shares, { nowMs, lease, own }))
     expect(reads.map((step) => step['Node Type'])).toEqual(['Index Scan', 'Index Scan'])
     // Once to find them, once to lease them.
     expect(rowsRead(reads)).toBe(2 * deliveriesMax)
   }
+  const leased = await client.query<{ readonly destination_id: string; readonly id: number }>(`
+    UPDATE evroute_deliveries SET lease_holder = 1, lease = 1, leased_until = 1
+    WHERE destination_id = 'crm' AND id BETWEEN 29001 AND 29300 AND state = 'pending'
+    RETURNING destination_id, id::int`)
+  const settlements = leased.rows.map(({ destination_id: destinationId, id }) => {
+    const delivery = { destinationId, id } as LeasedDelivery
+    return { settlement: { kind: 'delivered', delivery, attempts: 1 } as const, number: 1 }
+  })
+  const ends = await readsOf(client, settleQuery({ nowMs, holder: 1, settlements, requests: [] }))
+  expect(ends.map((step) => step['Index Name'])).toEqual(['evroute_deliveries_pkey'])
+  expect(rowsRead(ends)).toBe(settlements.length)
   const looks = await readsOf(client, nextDueQuery(['crm', 'down'], { nowMs, own }))
   expect(looks.map((step) => step['Index Name'])).toEqual(['evroute_deliveries_waiting'])
   expect(rowsRead(looks)).toBeLessThanOrEqual(6)

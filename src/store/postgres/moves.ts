@@ -1,0 +1,20 @@
+import { EvrouteError } from '../../model/index.ts'
+import type { Session } from './database.ts'
+
+/**
+ * Makes sure that nothing is moving into a database from another engine.
+ *
+ * @throws EvrouteError `store_unusable` where a move has begun and not ended
+ */
+export async function expectWhole(session: Session): Promise<void> {
+  const rows = await session.rows({
+    sql: 'SELECT FROM evroute_moves WHERE completed_at IS NULL',
+    values: [],
+  })
+  if (rows.length === 0) return
+  throw new EvrouteError({
+    code: 'store_unusable',
+    message: `Cannot use the store ${session.name}: a migration into it has not ended`,
+    hint: 'Run `evroute migrate` again as before: it goes on where it was.',
+  })
+}
