@@ -74,7 +74,7 @@ export interface ReleaseRequest extends SyncRequest {
 export type ReleaseResult =
   | {
       readonly kind: 'released'
-      /** Those who left. */
+      /** Those who left: not identifiers of users who are still members by another one. */
       readonly left: readonly MemberIdentity[]
       /** Where the next release goes on; null once all were looked at: the sync is complete and over. */
       readonly next: MemberIdentity | null
@@ -109,9 +109,9 @@ export interface AudienceReader {
  * what it has changed, and the next one goes on from there. Deliveries wait in the lane `first`; whoever
  * dispatches has to be woken.
  *
- * A user who has several identifiers in an audience is a member as long as one of them is in the list:
- * where an identifier leaves and another one of the same userId stays or enters, as when an email or an
- * anonymousId changed, no call says that the user left.
+ * Each identifier that enters gets a call. A user who has several, by the same userId, or by the same
+ * anonymousId where there is none, stays a member as long as one of them is left: only the last one that
+ * goes gets a call. So nobody is told that a user left whose email or anonymousId has changed.
  *
  * The call of a user who is suppressed is never made. What has become of a call (`routed`, or `filtered`
  * where no destination is connected) does not matter to membership.

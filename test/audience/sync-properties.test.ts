@@ -47,9 +47,10 @@ const list: fc.Arbitrary<List> = fc
     return members
   })
 
+/** Each is another user: who has several identifiers leaves with the last of them. */
 function identityOf(number: number): { userId?: string; anonymousId?: string; email?: string } {
   if (number % 3 === 0) return { anonymousId: `a${number}` }
-  const userId = `u${number - (number % 3)}`
+  const userId = `u${number}`
   return number % 3 === 1 ? { userId } : { userId, email: `${number}@example.com` }
 }
 

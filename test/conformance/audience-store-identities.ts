@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest'
 import type { Member } from '../../src/audience/index.ts'
 import {
   inOrder,
+  leaver,
   member,
   memberWith,
+  userOf,
   type AudiencesUnderTest,
 } from './audience-store-under-test.ts'
 
@@ -59,11 +61,15 @@ export function identitiesSuite(tested: AudiencesUnderTest): void {
       const stays = memberWith({ anonymousId: 'x' })
       const sync = await tested.beginSync()
       expect(await sync.take(stays)).toEqual(['unchanged'])
-      expect(await sync.finish(4)).toHaveLength(lookalikes.length - 1)
-      const expected = lookalikes
-        .filter((one) => JSON.stringify(one) !== JSON.stringify(stays))
-        .map(({ identity }) => ({ identity, value: null }))
-      expect(inOrder(await tested.calls())).toEqual(inOrder(expected))
+      const left = await sync.finish(4)
+      expect(new Set(left.map(userOf)).size).toBe(left.length)
+      const gone = lookalikes.map(({ identity }) => userOf(identity))
+      const expected = new Set(gone.filter((user) => user !== userOf(stays.identity)))
+      const calls = await tested.calls()
+      expect(calls.map(({ identity }) => userOf(identity)).toSorted()).toEqual(
+        [...expected].toSorted(),
+      )
+      expect(calls.every(({ value }) => value === null)).toBe(true)
       expect(await tested.members()).toEqual([stays])
     })
 
@@ -75,15 +81,31 @@ export function identitiesSuite(tested: AudiencesUnderTest): void {
       expect(await tested.calls()).toEqual([{ ...profile[1], value: null }])
     })
 
-    test('that get another address are others', async () => {
-      await tested.sync([memberWith({ userId: 'u_1', email: 'old@example.com' })])
+    test.each([
+      ['email', { userId: 'u_1', email: 'old' }, { userId: 'u_1', email: 'new' }],
+      ['anonymousId', { userId: 'u_1', anonymousId: 'old' }, { userId: 'u_1' }],
+      ['email', { anonymousId: 'a_1', email: 'old' }, { anonymousId: 'a_1' }],
+    ])('do not say that a user left whose %s has changed', async (_, before, after) => {
+      await tested.sync([memberWith(before), member('u_2')])
       await tested.calls()
       const sync = await tested.beginSync()
-      const moved = memberWith({ userId: 'u_1', email: 'new@example.com' })
+      const moved = memberWith(after)
       expect(await sync.take(moved)).toEqual(['entered'])
-      expect(await sync.finish()).toHaveLength(1)
+      expect(await sync.finish(1)).toEqual([member('u_2').identity])
       expect(await tested.members()).toEqual([moved])
-      expect(await tested.calls()).toHaveLength(2)
+      expect(await tested.audience()).toMatchObject({ members: 1 })
+      expect(await tested.calls()).toEqual([moved, leaver('u_2')])
+    })
+
+    test.each([1, 10])('of a user say once that it left, %i at a time', async (rowsMax) => {
+      const emails = ['a', 'b', 'c'].map((email) => memberWith({ userId: 'u_1', email }))
+      await tested.sync(emails)
+      await tested.calls()
+      const sync = await tested.beginSync()
+      const left = await sync.finish(rowsMax)
+      expect(left).toHaveLength(1)
+      expect(await tested.calls()).toEqual([{ identity: left[0], value: null }])
+      expect(await tested.members()).toEqual([])
     })
 
     test('are the same in every audience', async () => {

@@ -1,11 +1,17 @@
 import { expect } from 'vitest'
 import fc from 'fast-check'
-import type { Member, MemberIdentity, TakeOutcome } from '../../src/audience/index.ts'
+import type {
+  Member,
+  MemberIdentity,
+  MembershipChange,
+  TakeOutcome,
+} from '../../src/audience/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import {
   AudiencesUnderTest,
   inOrder,
   memberWith,
+  userOf,
   type SyncUnderTest,
 } from './audience-store-under-test.ts'
 
@@ -40,11 +46,9 @@ const plannedSync: fc.Arbitrary<PlannedSync> = fc.record({
   stepsMax: fc.oneof(fc.constant(100), fc.nat(6)),
 })
 
-/** Who is in an audience, and what is sent about it: nothing that an engine would do. */
+/** Who is in an audience: nothing that an engine would do. */
 class Reference {
-  readonly #values = new Map<string, string>()
-  /** How often something became different. */
-  differences = 0
+  #values = new Map<string, string>()
 
   /** Takes a line of a list in that has already named some. */
   take({ identity, value }: Member, listed: Set<string>): TakeOutcome {
@@ -55,17 +59,20 @@ class Reference {
     if (before === value) return isSecond ? 'repeated' : 'unchanged'
     if (isSecond) return 'contradicted'
     this.#values.set(who, value)
-    this.differences++
     return before === undefined ? 'entered' : 'changed'
   }
 
-  /** Lets somebody leave who is there. */
-  leave(identity: MemberIdentity): void {
-    expect(this.#values.delete(JSON.stringify(identity))).toBe(true)
-    this.differences++
+  /** Those who are there now, none of whom is new, and all of the list among them. */
+  stay(members: readonly Member[], listed: ReadonlySet<string>): void {
+    const names = members.map(({ identity }) => JSON.stringify(identity))
+    for (const [place, name] of names.entries()) {
+      expect(this.#values.get(name)).toBe(members[place]?.value)
+    }
+    for (const name of listed) expect(names).toContain(name)
+    this.#values = new Map(names.map((name) => [name, this.#values.get(name) ?? '']))
   }
 
-  /** Who is there, as whoever was sent the changes would know it. */
+  /** Who is there. */
   members(): readonly Member[] {
     return inOrder(
       [...this.#values].map(([who, value]) => ({
@@ -76,6 +83,21 @@ class Reference {
   }
 }
 
+/** What somebody knows of an audience who was sent its calls. */
+class Receiver {
+  readonly users = new Set<string>()
+  readonly values = new Map<string, string>()
+  calls = 0
+
+  hear({ identity, value }: MembershipChange): void {
+    this.calls++
+    const user = userOf(identity)
+    if (value === null) expect(this.users.delete(user)).toBe(true)
+    else this.users.add(user)
+    if (value !== null) this.values.set(JSON.stringify(identity), value)
+  }
+}
+
 /** Syncs lists at random, and stops anywhere; what is sent has to be what became different, and no more. */
 export async function checkSyncsAgainstReference(open: () => Promise<Store>): Promise<void> {
   await fc.assert(
@@ -83,20 +105,23 @@ export async function checkSyncsAgainstReference(open: () => Promise<Store>): Pr
       const tested = new AudiencesUnderTest(open)
       await tested.begin()
       const references = { vip: new Reference(), other: new Reference() }
-      const received = { vip: new Reference(), other: new Reference() }
+      const receivers = { vip: new Receiver(), other: new Receiver() }
       for (const plan of plans) {
         const key = plan.key as 'vip' | 'other'
         const sync = await tested.beginSync({ audience: { key } })
-        await carryOut(plan, sync, references[key])
-        for (const { identity, value } of await tested.calls(key)) {
-          if (value === null) received[key].leave(identity)
-          else received[key].take({ identity, value }, new Set())
-        }
-        expect(received[key]).toEqual(references[key])
+        const changes = await carryOut(plan, { sync, tested }, references[key])
+        const receiver = receivers[key]
+        const before = receiver.calls
+        for (const change of await tested.calls(key)) receiver.hear(change)
+        expect(receiver.calls - before).toBe(changes.calls)
+        const stored = await tested.members(key, plan.rowsMax)
+        references[key].stay(stored, changes.listed)
         const members = references[key].members()
-        expect(received[key].members()).toEqual(members)
-        expect(received[key].differences).toBe(references[key].differences)
-        expect(await tested.members(key, plan.rowsMax)).toEqual(members)
+        expect(inOrder(stored)).toEqual(members)
+        expect(receiver.users).toEqual(new Set(members.map(({ identity }) => userOf(identity))))
+        for (const { identity, value } of members) {
+          expect(receiver.values.get(JSON.stringify(identity))).toBe(value)
+        }
         expect(await tested.audience(key)).toMatchObject({ members: members.length })
       }
       await tested.end()
@@ -105,29 +130,32 @@ export async function checkSyncsAgainstReference(open: () => Promise<Store>): Pr
   )
 }
 
-/** Does what is planned, and checks who leaves: a sync that comes to its end has listed all who are left. */
+/** Does what is planned; a sync that comes to its end has members that are those of its list. */
 async function carryOut(
-  { parts, rowsMax, stepsMax }: PlannedSync,
-  sync: SyncUnderTest,
+  { key, parts, rowsMax, stepsMax }: PlannedSync,
+  { sync, tested }: { readonly sync: SyncUnderTest; readonly tested: AudiencesUnderTest },
   reference: Reference,
-): Promise<void> {
+): Promise<{ readonly listed: ReadonlySet<string>; readonly calls: number }> {
   const listed = new Set<string>()
+  let calls = 0
   for (const part of parts.slice(0, stepsMax)) {
     const expected = part.map((one) => reference.take(one, listed))
     expect(await sync.take(...part)).toEqual(expected)
+    calls += expected.filter((outcome) => outcome === 'entered' || outcome === 'changed').length
   }
   let after: MemberIdentity | null = null
   for (let step = parts.length; step < stepsMax; step++) {
     const released = await sync.release({ rowsMax, after })
     if (released.kind !== 'released') throw new Error('the sync is over')
-    for (const identity of released.left) {
-      expect(listed).not.toContain(JSON.stringify(identity))
-      reference.leave(identity)
-    }
+    for (const identity of released.left) expect(listed).not.toContain(JSON.stringify(identity))
+    calls += released.left.length
     after = released.next
     if (after !== null) continue
-    const left = reference.members().map(({ identity }) => JSON.stringify(identity))
-    expect(left).toEqual([...listed].toSorted())
-    return
+    const left = await tested.members(key, rowsMax)
+    expect(left.map(({ identity }) => JSON.stringify(identity)).toSorted()).toEqual(
+      [...listed].toSorted(),
+    )
+    break
   }
+  return { listed, calls }
 }

@@ -42,6 +42,11 @@ export function memberWith(identifiers: Partial<MemberIdentity>, value = 'true')
   return { identity: identity(identifiers), value }
 }
 
+/** Tells users apart: by userId, or by anonymousId where there is none. */
+export function userOf({ userId, anonymousId }: MemberIdentity): string {
+  return JSON.stringify(userId === null ? { anonymousId } : { userId })
+}
+
 /** Someone who is known by a userId leaves. */
 export function leaver(userId: string): MembershipChange {
   return { identity: identity({ userId }), value: null }

@@ -11,9 +11,16 @@ export function memberKey({ userId, anonymousId, email }: MemberIdentity): strin
   return JSON.stringify([userId, anonymousId, email])
 }
 
+/** Identifies the user that a member is: by userId, or by anonymousId where there is none. */
+function userKey({ userId, anonymousId }: MemberIdentity): string {
+  return JSON.stringify(userId === null ? [null, anonymousId] : [userId])
+}
+
 /** The members of an audience. */
 export class AudienceMembers {
   readonly #byKey = new Map<string, KeptMember>()
+  /** By how many identifiers a user is a member. */
+  readonly #identifiers = new Map<string, number>()
   /** Keys in the order of pages, with those of members that left since; undefined once one is missing. */
   #ordered: readonly string[] | undefined
 
@@ -29,22 +36,46 @@ export class AudienceMembers {
 
   /** Keeps a member, in the place of the one that has its key. */
   set(key: string, member: KeptMember): void {
-    if (!this.#byKey.has(key)) this.#ordered = undefined
+    if (!this.#byKey.has(key)) {
+      this.#ordered = undefined
+      this.#count(member.identity, 1)
+    }
     this.#byKey.set(key, member)
   }
 
   /** Lets a member leave. */
   delete(key: string): void {
+    const member = this.#byKey.get(key)
+    if (member === undefined) return
     this.#byKey.delete(key)
+    this.#count(member.identity, -1)
+  }
+
+  /** Of those who would leave, the last identifier of each user that has no other one then. */
+  usersWithout(leaving: readonly MemberIdentity[]): readonly MemberIdentity[] {
+    const left = new Map<string, number>()
+    return leaving.filter((identity) => {
+      const user = userKey(identity)
+      const count = (left.get(user) ?? this.#identifiers.get(user) ?? 0) - 1
+      left.set(user, count)
+      return count <= 0
+    })
   }
 
   /** Takes out whatever is about a user, and says how many members that were. */
   eraseUser(userId: string): number {
     const before = this.size
     for (const [key, { identity }] of this.#byKey) {
-      if (identity.userId === userId) this.#byKey.delete(key)
+      if (identity.userId === userId) this.delete(key)
     }
     return before - this.size
+  }
+
+  #count(identity: MemberIdentity, by: 1 | -1): void {
+    const user = userKey(identity)
+    const count = (this.#identifiers.get(user) ?? 0) + by
+    if (count === 0) this.#identifiers.delete(user)
+    else this.#identifiers.set(user, count)
   }
 
   /** Members in the order of their keys: at the most `limit` of those behind one. */

@@ -91,15 +91,16 @@ export class MemoryAudiences implements AudienceStore {
     if (audience === undefined) return superseded
     const { after, rowsMax, nowMs } = request
     const page = audience.members.page({ after, limit: rowsMax })
-    const left = page
+    const gone = page
       .filter(({ listedBy }) => listedBy !== request.sync)
       .map(({ identity }) => identity)
+    const left = audience.members.usersWithout(gone)
     const told = left.filter(({ userId }) => !this.#isSuppressed(audience, userId))
     this.#send(
       told.map((identity) => ({ identity, value: null })),
       request,
     )
-    for (const identity of left) audience.members.delete(memberKey(identity))
+    for (const identity of gone) audience.members.delete(memberKey(identity))
     const last = page.at(-1)
     const next = last === undefined || page.length < rowsMax ? null : last.identity
     if (next === null) Object.assign(audience, { sync: undefined, syncedAtMs: nowMs })

@@ -94,9 +94,13 @@ export class AudienceChanges {
     if (audience === undefined) return undefined
     const { id: audienceId } = audience
     const page = rows.page({ audienceId, after, rowsMax })
-    const left = page.filter(({ number }) => !sync.listed.has(number)).map(identityOf)
-    for (const identity of left) statements.leave({ audienceId, identity })
-    statements.count(audienceId, -left.length)
+    const gone = page.filter(({ number }) => !sync.listed.has(number)).map(identityOf)
+    const left = gone.filter((identity) => {
+      statements.leave({ audienceId, identity })
+      // Who is still there by another identifier has not left.
+      return !statements.hasUser({ audienceId, identity })
+    })
+    statements.count(audienceId, -gone.length)
     const sourceId = fromStored(audience.source_id)
     const told = left.filter(({ userId }) => userId === null || !suppressions.has(sourceId, userId))
     this.#send(

@@ -30,6 +30,8 @@ export class AudienceStatements {
   readonly #enter
   readonly #change
   readonly #leave
+  readonly #ofUser
+  readonly #ofVisitor
   readonly #sources
   readonly #eraseUser
 
@@ -50,6 +52,9 @@ export class AudienceStatements {
     this.#enter = database.prepare('INSERT INTO members VALUES (?, ?, ?, ?, ?, ?)')
     this.#change = database.prepare(`UPDATE members SET value = ? ${ofMember}`)
     this.#leave = database.prepare(`DELETE FROM members ${ofMember}`)
+    const ofUser = 'SELECT 1 FROM members WHERE audience_id = ? AND user_id = ?'
+    this.#ofUser = database.prepare(`${ofUser} LIMIT 1`)
+    this.#ofVisitor = database.prepare(`${ofUser} AND anonymous_id = ? LIMIT 1`)
     this.#sources = database.prepare('SELECT id, source_id FROM audiences')
     this.#eraseUser = database.prepare('DELETE FROM members WHERE audience_id = ? AND user_id = ?')
   }
@@ -105,6 +110,16 @@ export class AudienceStatements {
   /** Lets a member leave. */
   leave({ audienceId, identity }: MemberKey): void {
     this.#leave.run(audienceId, ...storedIdentity(identity))
+  }
+
+  /** Whether a member is the same user, by userId, or by anonymousId where there is none. */
+  hasUser({ audienceId, identity }: MemberKey): boolean {
+    const [userId, anonymousId] = storedIdentity(identity)
+    const row =
+      identity.userId === null
+        ? this.#ofVisitor.get(audienceId, userId, anonymousId)
+        : this.#ofUser.get(audienceId, userId)
+    return row !== undefined
   }
 
   /** Every audience with its source, as it is stored. */

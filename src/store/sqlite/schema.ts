@@ -1,6 +1,7 @@
 import { EvrouteError } from '../../model/index.ts'
 import { audienceTables } from './audience-tables.ts'
 import type { Database } from './database.ts'
+import { moveTables } from './move-tables.ts'
 import { regulationTables } from './regulation-tables.ts'
 
 /** Marks a file as ours, in the place that SQLite keeps for it: `evrt`. */
@@ -89,6 +90,7 @@ const migrations: readonly string[] = [
   `,
   regulationTables,
   audienceTables,
+  moveTables,
 ]
 
 /**

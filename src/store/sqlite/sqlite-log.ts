@@ -17,6 +17,7 @@ import { busyTimeoutMs, openDatabase, type Access, type Database } from './datab
 import { expectFile, expectOneName, isReadable } from './expect-file.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
+import { beginChanges } from './moves.ts'
 import { realPathOf } from './real-path.ts'
 import { RegulationRows } from './regulation-rows.ts'
 import { expectTables } from './schema.ts'
@@ -135,7 +136,10 @@ export class SqliteLog implements StoreLog {
   async #write<Result>(work: () => Result): Promise<Result> {
     if (!this.#mayWrite) throw this.#readOnlyError()
     const elapsedMs = stopwatch()
-    const result = await this.#writes.run(work)
+    const result = await this.#writes.run(() => {
+      beginChanges(this.#database, this.#path)
+      return work()
+    })
     // One batch right after the other would keep the deliverer out.
     await sleep(systemClock, elapsedMs())
     return result

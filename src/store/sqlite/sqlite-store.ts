@@ -31,6 +31,7 @@ import { FileGuard } from './file-guard.ts'
 import { Leases } from './leases.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
+import { beginChanges } from './moves.ts'
 import { realPathOf } from './real-path.ts'
 import { RegulationRows } from './regulation-rows.ts'
 import { RegulationWriter } from './regulation-writer.ts'
@@ -115,7 +116,8 @@ export class SqliteStore implements Store {
    * @param name - the file, or a symbolic link to it
    * @param open - opens the connection; {@link openDatabase} by default
    * @throws EvrouteError `store_in_use` when another process delivers from it, `store_unusable` when
-   * it is not a store, or of a newer version, has several names, or cannot be opened
+   * it is not a store, or of a newer version, has several names, was moved to another engine, or cannot
+   * be opened
    */
   static async open(name: string, open: typeof openDatabase = openDatabase): Promise<SqliteStore> {
     let path = name
@@ -134,6 +136,7 @@ export class SqliteStore implements Store {
       migrate(database, path)
       // A file that may only be read shows it at the first write.
       database.exec("DELETE FROM counts WHERE name = ''")
+      beginChanges(database, path)
       return new SqliteStore(path, database, lock)
     } catch (error) {
       database?.close()

@@ -1,0 +1,51 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+
+const prefix = 'sqlite:'
+
+/** Why a URL names no file, and what to write instead. */
+export interface FileUrlRefusal {
+  /** What is wrong with it. */
+  readonly why: string
+  /** What to write instead. */
+  readonly hint: string
+}
+
+/** The file that a URL names, where it is not refused. */
+export function fileOf(url: string): string {
+  return url.slice(prefix.length)
+}
+
+/** Why a URL names no file; undefined where it does. */
+export function refusalOf(url: string, whyNotOurs: string): FileUrlRefusal | undefined {
+  if (!url.startsWith(prefix)) return { why: whyNotOurs, hint: hintFor(url) }
+  const path = fileOf(url)
+  if (path === '') return { why: 'it names no file', hint: hintFor('') }
+  if (path === ':memory:') {
+    return {
+      why: 'it names no file',
+      hint: 'memory: is the engine that forgets; write a file as sqlite:./evroute.db.',
+    }
+  }
+  if (!isFolder(path)) return undefined
+  return {
+    why: 'it names a folder',
+    hint: `Name a file in it: sqlite:${join(path, 'evroute.db')}.`,
+  }
+}
+
+/** What looks like a path is most likely meant as one. */
+function hintFor(url: string): string {
+  const isPath = url !== '' && !/^[a-z][a-z\d+.-]+:/i.test(url)
+  return `Write it as sqlite:${isPath ? url : './evroute.db'}.`
+}
+
+function isFolder(path: string): boolean {
+  if (path.endsWith('/')) return true
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    // Not there, or not to be looked at: whoever opens it says so.
+    return false
+  }
+}

@@ -1,0 +1,51 @@
+import { EvrouteError } from '../../model/index.ts'
+import type { Database } from './database.ts'
+
+/** How the move of a store to another engine stands. */
+export interface Move {
+  /** What the other engine knows the store by. */
+  readonly storeId: string
+  /** How often somebody may have written to the store since the move began. */
+  readonly changes: number
+  /** Where the store is now, without a password; null while it is still here. */
+  readonly target: string | null
+}
+
+/** Begins a move of the store, or finds the one that was begun. */
+export function beginMove(database: Database, newId: () => string): Move {
+  const known = readMove(database)
+  if (known !== undefined) return known
+  const storeId = newId()
+  database.prepare('INSERT INTO moves VALUES (?, 0, NULL)').run(storeId)
+  return { storeId, changes: 0, target: null }
+}
+
+/** The move of the store; undefined where none was begun. */
+export function readMove(database: Database): Move | undefined {
+  const sql = 'SELECT store_id AS storeId, changes, target FROM moves'
+  return database.prepare(sql).get() as Move | undefined
+}
+
+/** Says where the store is now; null where it is here after all. */
+export function noteTarget(database: Database, target: string | null): void {
+  database.prepare('UPDATE moves SET target = ?').run(target)
+}
+
+/**
+ * Lets nobody write to a store that has moved. Where a move has begun it is told that the store has
+ * changed since.
+ *
+ * @throws EvrouteError `store_unusable` for a store that has moved
+ */
+export function beginChanges(database: Database, path: string): void {
+  const target = readMove(database)?.target ?? null
+  if (target === null) {
+    database.exec('UPDATE moves SET changes = changes + 1')
+    return
+  }
+  throw new EvrouteError({
+    code: 'store_unusable',
+    message: `Cannot deliver from ${path}, or change it: it was moved to ${target}`,
+    hint: 'Use that store instead; this file can still be read.',
+  })
+}
