@@ -79,7 +79,11 @@ export class BegunSync {
     const { destinations, dedupeWindowMs, runtime } = this.#means
     const audience = this.#audience
     const nowMs = runtime.clock.nowMs()
-    const options = { audience, destinations, nowMs, newId: runtime.newId }
+    const partId = runtime.newId()
+    let calls = 0
+    // Ids that begin alike lie side by side in an index: a part is stored twice as fast.
+    const newId = (): string => `${partId}-${calls++}`
+    const options = { audience, destinations, nowMs, newId }
     const eventOf = (change: MembershipChange): NewEvent => membershipEvent(change, options)
     const seenSinceMs = nowMs - dedupeWindowMs
     return { key: audience.key, sync: this.#sync, nowMs, seenSinceMs, eventOf }
