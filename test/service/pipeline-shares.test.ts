@@ -46,7 +46,15 @@ function startPipeline(
 
 test('two pipelines share what an endpoint may have, and one takes over when the other closes', async () => {
   const clock = new ManualClock(startMs)
-  const processes = new ProcessRegistry(() => clock.nowMs())
+  const registry = new ProcessRegistry(() => clock.nowMs())
+  const requestsAtLeave: number[] = []
+  const processes: DeliveringProcesses = {
+    beat: (request) => registry.beat(request),
+    leave: (request) => {
+      requestsAtLeave.push(second.pipeline.requests)
+      return registry.leave(request)
+    },
+  }
   const { opened, open } = gate()
   const endpoint = await TestEndpoint.start({ status: 200, after: opened })
   const first = startPipeline(endpoint, clock, { processes, id: 'p-1' })
@@ -58,6 +66,8 @@ test('two pipelines share what an endpoint may have, and one takes over when the
   await clock.advance(0)
   expect([first.pipeline.requests, second.pipeline.requests]).toEqual([2, 2])
   await second.pipeline.close()
+  // Whoever takes over finds none of its requests under way.
+  expect(requestsAtLeave).toEqual([0])
   await clock.advance(processGoneMs)
   expect(first.pipeline.requests).toBe(4)
   open()
