@@ -1,6 +1,6 @@
 import { spawn, execFile, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
-import { chown, cp, mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -38,6 +38,8 @@ const guard = `
 /** What makes a server quick whose data nobody needs tomorrow. */
 const quick = ['fsync=off', 'full_page_writes=off', 'autovacuum=off']
 
+const run = promisify(execFile)
+
 /** Who is asked for a password: the user `strict`, and nobody else. */
 const accessRules = 'local all strict scram-sha-256\nlocal all all trust\n'
 
@@ -66,11 +68,12 @@ export class PostgresServer {
    */
   static async start(settings: readonly string[] = quick): Promise<PostgresServer> {
     const folder = await mkdtemp(join(tmpdir(), 'evroute-pg-'))
-    if (isRoot) await chown(folder, nobody.uid, nobody.gid)
     const programs = await programsFor(folder)
+    // All of it: whoever runs the server takes the folder away with it.
+    if (isRoot) await run('chown', ['-R', `${nobody.uid}:${nobody.gid}`, folder])
     const data = join(folder, 'data')
     const initialise = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C']
-    await promisify(execFile)(programs.initdb, [...initialise, '--no-sync'], {
+    await run(programs.initdb, [...initialise, '--no-sync'], {
       ...user,
       cwd: folder,
     })
