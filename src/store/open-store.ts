@@ -1,17 +1,8 @@
-import { statSync } from 'node:fs'
-import { join } from 'node:path'
 import { SettingError } from '../model/index.ts'
 import { MemoryStore } from './memory/memory-store.ts'
 import { isPostgresUrl } from './postgres/connection-url.ts'
+import { fileOf, refusalOf } from './sqlite/file-url.ts'
 import type { Store, StoreLog } from './store.ts'
-
-const prefix = 'sqlite:'
-
-/** Why a URL names no file, and what to write instead. */
-interface Refusal {
-  readonly why: string
-  readonly hint: string
-}
 
 /** How a store is opened. */
 export interface OpenStoreOptions {
@@ -44,7 +35,7 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
   }
   // Loaded only where it is asked for: it brings a binary along.
   const { SqliteStore } = await import('./sqlite/sqlite-store.ts')
-  return SqliteStore.open(pathOf(url))
+  return SqliteStore.open(fileOf(url))
 }
 
 /**
@@ -68,42 +59,5 @@ export async function openDeliveryLog(
     throw new SettingError('--store', message, refusal.hint)
   }
   const { SqliteLog } = await import('./sqlite/sqlite-log.ts')
-  return SqliteLog.open(pathOf(url), options)
-}
-
-function pathOf(url: string): string {
-  return url.slice(prefix.length)
-}
-
-function refusalOf(url: string, whyNotOurs: string): Refusal | undefined {
-  if (!url.startsWith(prefix)) return { why: whyNotOurs, hint: hintFor(url) }
-  const path = pathOf(url)
-  if (path === '') return { why: 'it names no file', hint: hintFor('') }
-  if (path === ':memory:') {
-    return {
-      why: 'it names no file',
-      hint: 'memory: is the engine that forgets; write a file as sqlite:./evroute.db.',
-    }
-  }
-  if (!isFolder(path)) return undefined
-  return {
-    why: 'it names a folder',
-    hint: `Name a file in it: sqlite:${join(path, 'evroute.db')}.`,
-  }
-}
-
-/** What looks like a path is most likely meant as one. */
-function hintFor(url: string): string {
-  const isPath = url !== '' && !/^[a-z][a-z\d+.-]+:/i.test(url)
-  return `Write it as sqlite:${isPath ? url : './evroute.db'}.`
-}
-
-function isFolder(path: string): boolean {
-  if (path.endsWith('/')) return true
-  try {
-    return statSync(path).isDirectory()
-  } catch {
-    // Not there, or not to be looked at: whoever opens it says so.
-    return false
-  }
+  return SqliteLog.open(fileOf(url), options)
 }
