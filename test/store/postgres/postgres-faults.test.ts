@@ -14,6 +14,7 @@ import {
   messageIds,
   nowMs,
   requestOf,
+  returned,
   StoreUnderTest,
 } from '../../conformance/store-under-test.ts'
 import { PostgresServer, withParameter } from '../../support/postgres.ts'
@@ -129,6 +130,21 @@ describe('a server that goes away', () => {
     expect(messageIds(claimed)).toEqual(['m_1'])
     await tested.expectBalance()
   })
+})
+
+test('a settlement whose answer was lost changes nothing of the next lease', async () => {
+  const url = await newUrl()
+  const line = await Line.to(server.socketFolder)
+  const tested = await opened(url.replace(server.socketFolder, line.folder))
+  const before = await tested.leaseOne()
+  line.losesAnswers = true
+  await expect(tested.settle(returned(before))).rejects.toMatchObject({ isTemporary: true })
+  line.losesAnswers = false
+  const after = await tested.claimOne('crm')
+  await tested.settle(delivered(before))
+  expect(await tested.store.ledger()).toMatchObject({ delivered: 0, pending: 1 })
+  await tested.settle(delivered(after))
+  expect(await tested.store.ledger()).toMatchObject({ delivered: 1, pending: 0 })
 })
 
 describe('a store cannot be opened', () => {

@@ -109,6 +109,26 @@ describe('two processes', () => {
     expect(ledger).toMatchObject({ accepted: 80, routed: 60, duplicate: 20, deliveries: 120 })
   })
 
+  test('forget at once, and leave no text behind that both have taken from', async () => {
+    const url = await databases.newUrl()
+    const [one, other] = [await openAt(url), await openAt(url)]
+    const deliveries = ['crm', 'mail'].map((destinationId) => ({ destinationId, body: 'for both' }))
+    await one.add([{ ...event('m_1'), deliveries }])
+    await one.settle(delivered(await one.claimOne('crm')), delivered(await one.claimOne('mail')))
+    const [, schema = ''] = /search_path%3D(\w+)/.exec(url) ?? []
+    // Both have taken a delivery away before either can get at the text.
+    await databases.query(`BEGIN; SELECT FROM ${schema}.evroute_messages FOR UPDATE`)
+    const purges = [one, other].map((each) =>
+      each.purge({ deliveredBeforeMs: nowMs + 1, rowsMax: 1 }),
+    )
+    const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    await vi.waitUntil(async () => (await databases.query(waiting)).length === 2, 60_000)
+    await databases.query('COMMIT')
+    await Promise.all(purges)
+    expect(await databases.query(`SELECT FROM ${schema}.evroute_messages`)).toEqual([])
+    await one.expectBalance()
+  })
+
   test('of which one tells the other what it leaves to claim', async () => {
     const url = await databases.newUrl()
     const heard: (() => void)[] = []
