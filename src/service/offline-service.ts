@@ -41,6 +41,7 @@ export class OfflineService implements AsyncDisposable {
     this.#pipeline = new Pipeline({
       destinations,
       store,
+      processes: store.processes,
       runtime,
       retention,
       guard: new AddressGuard({ allow: network.allow }),

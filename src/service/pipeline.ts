@@ -15,7 +15,12 @@ import { systemClock, type Runtime, type Timer } from '../runtime/index.ts'
 import { MemoryStore } from '../store/index.ts'
 import type { PendingCount } from './pending-count.ts'
 import { ProcessShares } from './process-shares.ts'
-import { Targets, type ConnectionListener, type SendingDestination } from './targets.ts'
+import {
+  Targets,
+  type ConnectionListener,
+  type Sending,
+  type SendingDestination,
+} from './targets.ts'
 
 /** What a pipeline is made of. */
 export interface PipelineOptions {
@@ -30,6 +35,8 @@ export interface PipelineOptions {
    * flight is shared among them. Nothing is sent before the first answer.
    */
   readonly processes?: DeliveringProcesses | undefined
+  /** Whether deliveries are sent, as by default, or left in the store to other processes. */
+  readonly delivers?: boolean
   /** From a delivery's first attempt to the last moment another may start; 4 h by default. */
   readonly retryWindowMs?: number
   /** Time an endpoint has to answer; 5 s by default and at the most. */
@@ -78,7 +85,7 @@ export class Pipeline {
     const { store, failed, outlastsOutages = false } = options
     this.#dispatcher = new Dispatcher({
       store: this.#store,
-      targets: this.#targets.configure(options).targets,
+      targets: this.#targets.configure(this.#sending(options)).targets,
       runtime: options.runtime,
       dedupeWindowMs: this.#retentionPolicy.messageIdsMs,
       // In a store of our own nobody would find them later.
@@ -107,7 +114,7 @@ export class Pipeline {
    * there any more stays in the store.
    */
   replaceDestinations(destinations: readonly SendingDestination[], guard?: AddressGuard): void {
-    const { targets, retired } = this.#targets.configure({ destinations, guard })
+    const { targets, retired } = this.#targets.configure(this.#sending({ destinations, guard }))
     const dedupeWindowMs = this.#retentionPolicy.messageIdsMs
     this.#intake = this.#newIntake(destinations)
     void this.#dispatcher
@@ -184,8 +191,14 @@ export class Pipeline {
     return new Intake({ add: (events) => this.add(events), destinations, runtime })
   }
 
+  #sending(sending: Sending): Sending {
+    const { delivers = true } = this.#options
+    return delivers ? sending : { ...sending, destinations: [] }
+  }
+
   #newShares(processes: DeliveringProcesses | undefined): ProcessShares | undefined {
-    if (processes === undefined) return undefined
+    const { delivers = true } = this.#options
+    if (processes === undefined || !delivers) return undefined
     return new ProcessShares({
       processes,
       destinationIds: () => this.#targets.destinationIds,

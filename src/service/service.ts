@@ -11,8 +11,13 @@ import { AddressGuard, listen, type ListenAddress, type Listening } from '../htt
 import type { IntakeBatch, IntakeResult } from '../intake/index.ts'
 import { EvrouteError, messageOf } from '../model/index.ts'
 import { createRuntime, type Runtime, type Timer } from '../runtime/index.ts'
-import { MemoryStore, openStore, type Store } from '../store/index.ts'
-import { SourceDirectory, trackingApp, trackingFaultAnswer } from '../tracking-api/index.ts'
+import type { Store } from '../store/index.ts'
+import {
+  closedTrackingPort,
+  SourceDirectory,
+  trackingApp,
+  trackingFaultAnswer,
+} from '../tracking-api/index.ts'
 import { ArchiveReplay } from './archive-replay.ts'
 import { Archives } from './archives.ts'
 import { AudienceSyncs } from './audience-syncs.ts'
@@ -28,6 +33,7 @@ import { PendingCount } from './pending-count.ts'
 import { Pipeline } from './pipeline.ts'
 import { Readiness } from './readiness.ts'
 import { ServiceRegulations } from './service-regulations.ts'
+import { openServiceStore } from './service-store.ts'
 
 /** Where a service can be reached. */
 export interface ServiceAddress {
@@ -53,9 +59,17 @@ export interface ServiceOptions {
   readonly configuration: Configuration
   /** Clock, randomness, ids and log; those of production by default. Its observer is told too. */
   readonly runtime?: Runtime
+  /** What it does of all that a service does; everything by default. */
+  readonly role?: ServiceRole | undefined
   /** Is told what keeps the service from going on; it should be closed then. */
   readonly failed?: (error: unknown) => void
 }
+
+/**
+ * What a process does of the work that several of them share: `ingest` takes calls and stores them,
+ * `deliver` sends what is stored and carries regulations out, `all` does both.
+ */
+export type ServiceRole = 'all' | 'ingest' | 'deliver'
 
 /** How often the service asks the store how much waits. */
 const pendingLookMs = 500
@@ -72,6 +86,7 @@ export class Service implements AsyncDisposable {
   readonly #audiences: AudienceSyncs
   readonly #regulations: ServiceRegulations
   readonly #readiness: Readiness
+  readonly #role: ServiceRole
   readonly #ending = new AbortController()
   readonly #accepting = new Set<Promise<unknown>>()
   #configuration: Configuration
@@ -84,9 +99,10 @@ export class Service implements AsyncDisposable {
   #closed: Promise<void> | undefined
 
   private constructor(store: Store, options: ServiceOptions) {
-    const { configuration, failed } = options
+    const { configuration, failed, role = 'all' } = options
     const given = options.runtime ?? createRuntime()
     this.#store = store
+    this.#role = role
     this.#configuration = configuration
     this.#archives = new Archives(given.clock.nowMs())
     this.#readiness = new Readiness({ store, runtime: given })
@@ -104,6 +120,8 @@ export class Service implements AsyncDisposable {
     this.#pipeline = new Pipeline({
       destinations,
       store,
+      processes: store.processes,
+      delivers: role !== 'ingest',
       runtime: this.#runtime,
       retention,
       guard: this.#guard,
@@ -141,8 +159,11 @@ export class Service implements AsyncDisposable {
    * @throws EvrouteError `store_in_use`, `store_unusable`, `port_in_use` or `cannot_listen`
    */
   static async start(options: ServiceOptions): Promise<Service> {
-    const store = await storeOf(options.configuration)
     let service: Service | undefined
+    const onHint = (): void => {
+      if (service !== undefined) service.#pipeline.wake()
+    }
+    const store = await openServiceStore(options, { onHint })
     try {
       service = new Service(store, options)
       await service.#open()
@@ -210,14 +231,7 @@ export class Service implements AsyncDisposable {
     await this.#pending.look(this.#store)
     this.#planLook()
     const health = healthHandler(() => this.#readiness.reasons(), log)
-    const tracking = trackingApp({
-      sourceOf: (writeKey) => this.#sources.find(writeKey),
-      accept: (batch) => this.#accept(batch),
-      isFull: () => this.#pending.isFull(this.#configuration.limits.pendingDeliveries),
-      runtime: this.#runtime,
-      observer: this.#metrics,
-      trustedProxies: address.trustedProxies,
-    })
+    const tracking = this.#newTracking()
     const listening = await listenFor(
       'listen',
       (request, response) => health(request, response, () => tracking(request, response)),
@@ -235,7 +249,19 @@ export class Service implements AsyncDisposable {
     }
     // What a run before has left is not sent sooner: this one could have failed to start.
     this.#pipeline.wake()
-    await this.#regulations.start()
+    if (this.#role !== 'ingest') await this.#regulations.start()
+  }
+
+  #newTracking(): RequestListener {
+    if (this.#role === 'deliver') return closedTrackingPort(this.#runtime.clock)
+    return trackingApp({
+      sourceOf: (writeKey) => this.#sources.find(writeKey),
+      accept: (batch) => this.#accept(batch),
+      isFull: () => this.#pending.isFull(this.#configuration.limits.pendingDeliveries),
+      runtime: this.#runtime,
+      observer: this.#metrics,
+      trustedProxies: this.#configuration.listen.trustedProxies,
+    })
   }
 
   #newAdmin(): RequestListener | undefined {
@@ -322,11 +348,6 @@ export class Service implements AsyncDisposable {
     await this.#pipeline.close()
     await Promise.allSettled(this.#accepting)
   }
-}
-
-/** In memory the bound is that of the service, which refuses where the store would let callers wait. */
-async function storeOf({ store }: Configuration): Promise<Store> {
-  return store === 'memory:' ? new MemoryStore({ pendingMax: Infinity }) : openStore(store)
 }
 
 /** How each port answers a request that has a fault, and how long its requests may take. */

@@ -1,4 +1,17 @@
 /** The engines: one folder each for the ports of deliveries, audiences and regulations. */
 export { MemoryStore } from './memory/memory-store.ts'
+export {
+  migrateStore,
+  planMigration,
+  type MigrationPlaces,
+  type MigrationRequest,
+} from './migrate-store.ts'
+export type { MovedRows, MoveOutcome, MovePlan, MoveProgress } from './migration/move-store.ts'
+export type {
+  ComparedFigure,
+  RowCount,
+  StateCount,
+  StoreFigures,
+} from './migration/store-figures.ts'
 export { openDeliveryLog, openStore, type OpenStoreOptions } from './open-store.ts'
 export type { Store, StoreLog } from './store.ts'

@@ -1,6 +1,7 @@
 /** What clients of Segment's protocol post to: authenticate, read, take in, answer. */
 export { faultAnswer as trackingFaultAnswer } from './answer.ts'
 export { trackingApp } from './app.ts'
+export { closedTrackingPort } from './closed-port.ts'
 export type {
   CountedCalls,
   RefusedRequest,

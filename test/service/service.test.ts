@@ -164,8 +164,13 @@ describe('a service', () => {
     })
     const metrics = await admin('/metrics')
     expect(metrics.body).toMatch(/^evroute_endpoint_breaker_state\{.*state="open"\} 1$/m)
-    // Other settings of a destination are a new beginning for its endpoints.
+    // A share of requests says nothing of how an endpoint is, while other settings of it begin anew.
     await reconfigure(documentFor(endpoint, { destination: { concurrency: 5 } }))
+    expect((await admin('/v1/destinations')).body).toMatchObject({
+      destinations: [{ endpoints: [{ breaker: 'open' }] }],
+    })
+    const others = [{ url: endpoint.url, headers: { 'X-Team': 'growth' } }]
+    await reconfigure(documentFor(endpoint, { destination: { endpoints: others } }))
     expect((await admin('/v1/destinations')).body).toMatchObject({
       destinations: [{ endpoints: [closed] }],
     })

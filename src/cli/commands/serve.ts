@@ -1,3 +1,5 @@
+import { Option } from 'commander'
+import type { ServiceRole } from '../../service/index.ts'
 import type { AddCommand } from '../command.ts'
 import { defaultConfigurationPath } from '../configuration/path.ts'
 import { durationFlagUpTo } from '../flags.ts'
@@ -6,15 +8,21 @@ interface ServeFlags {
   readonly config: string
   readonly json?: boolean
   readonly grace?: number
+  readonly role: ServiceRole
 }
 
 const graceMsDefault = 5_000
 const graceMsMax = 60_000
+const roles: readonly ServiceRole[] = ['all', 'ingest', 'deliver']
 
 const examples = `
 Examples:
   evroute init && evroute serve
   evroute serve --config /etc/evroute/evroute.config.json --json
+  evroute serve --role deliver
+
+Several processes share a store in PostgreSQL: with --role ingest one takes calls and leaves delivering to
+the others, with --role deliver it takes none and answers 503.
 
 The configuration is read again on SIGHUP and when its file changes; one that cannot be used is refused
 and the old one stays in force. What it does is told on stderr: in lines of text on a terminal, else, and
@@ -38,6 +46,11 @@ export const addServeCommand: AddCommand = (program, { io, end }) => {
       'time for requests under way at the end (default: 5s)',
       durationFlagUpTo(graceMsMax),
     )
+    .addOption(
+      new Option('--role <role>', 'what this process does, where several share a store')
+        .choices(roles)
+        .default('all'),
+    )
     .option('--json', 'a ready record, or what is wrong, on stdout')
     .option('--no-color', 'no colours')
     .addHelpText('after', examples)
@@ -46,8 +59,9 @@ export const addServeCommand: AddCommand = (program, { io, end }) => {
       config: path,
       json = false,
       grace: graceMs = graceMsDefault,
+      role,
     } = command.opts<ServeFlags>()
     const { serve } = await import('../serving/serve.ts')
-    end(await serve({ path, json, graceMs }, io))
+    end(await serve({ path, json, graceMs, role }, io))
   })
 }

@@ -6,6 +6,7 @@ import {
   readServiceConfiguration,
   Service,
   type Configuration,
+  type ServiceRole,
 } from '../../service/index.ts'
 import { readForCommand } from '../configuration/read-for-command.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
@@ -21,6 +22,8 @@ export interface ServeOptions {
   readonly json: boolean
   /** Time that requests under way are given at the end, in milliseconds. */
   readonly graceMs: number
+  /** What the process does of all that a service does. */
+  readonly role: ServiceRole
 }
 
 /**
@@ -57,6 +60,7 @@ async function run(
   const failed = new AbortController()
   const service = await Service.start({
     configuration,
+    role: options.role,
     runtime: createRuntime({ log: announcer.log }),
     failed: (error) => failed.abort(error),
   })

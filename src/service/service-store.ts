@@ -1,0 +1,28 @@
+import { SettingError } from '../model/index.ts'
+import { MemoryStore, openStore, type OpenStoreOptions, type Store } from '../store/index.ts'
+import type { ServiceOptions } from './service.ts'
+
+/**
+ * Opens the store of a service. In memory its bound is that of the service, which refuses where the store
+ * would let callers wait.
+ *
+ * @throws SettingError for a role that needs other processes where none can use the store; EvrouteError
+ * `store_in_use` or `store_unusable`
+ */
+export async function openServiceStore(
+  { configuration, role = 'all' }: ServiceOptions,
+  options: OpenStoreOptions,
+): Promise<Store> {
+  const store = await opened(configuration.store, options)
+  if (role === 'all' || store.processes !== undefined) return store
+  await store.close()
+  throw new SettingError(
+    'role',
+    `Cannot run with the role ${role}: no other process can use the store`,
+    'Set store to a postgres:// URL, or leave the role out.',
+  )
+}
+
+async function opened(url: string, options: OpenStoreOptions): Promise<Store> {
+  return url === 'memory:' ? new MemoryStore({ pendingMax: Infinity }) : openStore(url, options)
+}
