@@ -3,14 +3,18 @@ import { toStored, toStoredOrNull } from '../stored-text.ts'
 import { countChanges, wholeStore } from './counts.ts'
 import type { Query } from './database.ts'
 import type { Lease } from './lease.ts'
+import { holdGate, isSuppressed } from './suppressions.ts'
 
 /**
- * A row of the answer: an event that was not known, by its place in the batch; or, where there is an
- * id, a delivery that was handed over, by its place among the deliveries of the batch.
+ * A row of the answer: an event that was not known, or was dropped because of whom it is about, by its
+ * place in the batch; or a delivery that was handed over, by its place among the deliveries of the
+ * batch.
  */
 export interface AddedRow {
+  readonly kind: 'fresh' | 'suppressed' | 'leased'
   readonly place: number
-  readonly id: number | null
+  /** Of the delivery; 0 for an event. */
+  readonly id: number
 }
 
 /** A delivery of a batch. */
@@ -33,23 +37,33 @@ interface BatchRows {
 }
 
 const counted = countChanges(
-  ['accepted', 'routed', 'filtered', 'duplicate', 'deliveries', 'pending'],
+  ['accepted', 'routed', 'filtered', 'duplicate', 'suppressed', 'deliveries', 'pending'],
   `SELECT ${wholeStore} AS destination_id, $17::bigint AS accepted,
      count(*) FILTER (WHERE is_routed) AS routed, count(*) FILTER (WHERE NOT is_routed) AS filtered,
-     $17::bigint - count(*) AS duplicate, 0 AS deliveries, 0 AS pending
+     $17::bigint - count(*) - (SELECT count(*) FROM dropped) AS duplicate,
+     (SELECT count(*) FROM dropped) AS suppressed, 0 AS deliveries, 0 AS pending
    FROM fresh
    UNION ALL
-   SELECT destination_id, 0, 0, 0, 0, count(*), count(*) FROM delivery GROUP BY destination_id`,
+   SELECT destination_id, 0, 0, 0, 0, 0, count(*), count(*) FROM delivery GROUP BY destination_id`,
 )
+
+const suppressed = `type <> 'delete' AND ${isSuppressed('event.source_id', ['event.user_id', 'event.previous_id'])}`
 
 /**
  * Everything that taking a batch in does. Who inserts a messageId first has the event: others wait for
- * that transaction and find a duplicate. All lock messageIds in one order.
+ * that transaction and find a duplicate. All lock messageIds in one order. Of events with the same one
+ * in a batch the first is taken that is not dropped.
  */
 const sql = `
-  WITH event AS MATERIALIZED (
-    SELECT * FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bool[])
-      AS event (place, source_id, message_id, type, user_id, is_routed)
+  WITH ${holdGate}, given AS MATERIALIZED (
+    SELECT *, ${suppressed} AS is_suppressed
+    FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bool[], $21::text[])
+      AS event (place, source_id, message_id, type, user_id, is_routed, previous_id)
+  ), dropped AS (
+    SELECT place FROM given WHERE is_suppressed
+  ), event AS MATERIALIZED (
+    SELECT DISTINCT ON (source_id COLLATE "C", message_id COLLATE "C") * FROM given
+    WHERE NOT is_suppressed ORDER BY source_id COLLATE "C", message_id COLLATE "C", place
   ), seen AS (
     INSERT INTO evroute_seen AS known (source_id, message_id, seen_at)
     SELECT source_id, message_id, $15 FROM event
@@ -72,7 +86,7 @@ const sql = `
     SELECT given.place, given.destination_id, body.id AS body_id,
       row_number() OVER (PARTITION BY given.destination_id ORDER BY given.place)
         <= coalesce(room.deliveries_max, 0) AS is_leased,
-      fresh.source_id, fresh.message_id, fresh.type, fresh.user_id
+      fresh.source_id, fresh.message_id, fresh.type, fresh.user_id, fresh.previous_id
     FROM unnest($10::int[], $11::int[], $12::text[])
       WITH ORDINALITY AS given (event_place, body_place, destination_id, place)
     JOIN fresh ON fresh.place = given.event_place
@@ -85,15 +99,17 @@ const sql = `
   ), added AS (
     INSERT INTO evroute_deliveries (destination_id, id, body_id, accepted_at, due_at, lease_holder, lease,
       leased_until, attempts, window_attempts, manual_retries, source_id, message_id, type, user_id,
-      state, lane, holds)
+      previous_id, state, lane, holds)
     SELECT destination_id, id, body_id, $15, $15, CASE WHEN is_leased THEN $18::bigint END,
       CASE WHEN is_leased THEN $19::bigint END, CASE WHEN is_leased THEN $20::bigint END, 0, 0, 0,
-      source_id, message_id, type, user_id, 'pending', 'first', '[]'
+      source_id, message_id, type, user_id, previous_id, 'pending', 'first', '[]'
     FROM delivery
   ), counted AS (${counted})
-  SELECT place, NULL::bigint AS id FROM fresh
+  SELECT 'fresh' AS kind, place, 0 AS id FROM fresh
   UNION ALL
-  SELECT place::int, id FROM delivery WHERE is_leased`
+  SELECT 'suppressed', place, 0 FROM dropped
+  UNION ALL
+  SELECT 'leased', place::int, id FROM delivery WHERE is_leased`
 
 /** Takes a batch in; what there is room for is leased. */
 export function addQuery(batch: AddRequest, lease: Lease): AddQuery {
@@ -119,21 +135,18 @@ export function addQuery(batch: AddRequest, lease: Lease): AddQuery {
     lease.holder,
     lease.number,
     lease.untilMs,
+    events.map(({ event }) => toStoredOrNull(event.previousId ?? null)),
   ]
   return { name: 'add', sql, values, deliveries }
 }
 
-/** An event that stands twice in a batch is a duplicate of the first: the statement has it once. */
 function rowsOf(events: readonly NewEvent[]): BatchRows {
-  const rows: BatchRows = { events: [], bodies: [], deliveries: [] }
-  const keys = new Set<string>()
-  for (const [place, event] of events.entries()) {
-    const key = JSON.stringify([event.sourceId, event.messageId])
-    if (keys.has(key)) continue
-    keys.add(key)
-    rows.events.push({ place, event })
-    addDeliveries(rows, event, place)
+  const rows: BatchRows = {
+    events: events.map((event, place) => ({ place, event })),
+    bodies: [],
+    deliveries: [],
   }
+  for (const [place, event] of events.entries()) addDeliveries(rows, event, place)
   return rows
 }
 

@@ -49,20 +49,29 @@ export function takePart({ members, known, nextNumber, wasListed }: PartRequest)
   const outcomes = members.map((member, place): TakeOutcome => {
     const line = known[place]
     if (line === undefined) throw new Error('nothing is known of a line')
-    const kept = written.get(line.key) ?? line.kept
-    const isListed = kept !== undefined && (listed.has(kept.number) || wasListed(kept.number))
-    if (kept !== undefined) listed.add(kept.number)
-    if (line.isSuppressed) return 'suppressed'
-    const value = toStored(member.value)
-    if (kept?.value === value) return isListed ? 'repeated' : 'unchanged'
-    if (isListed) return 'contradicted'
+    const { isSuppressed, key } = line
+    const kept = written.get(key) ?? line.kept
     const number = kept?.number ?? nextNumber + entered
-    if (kept === undefined) entered++
-    listed.add(number)
-    written.set(line.key, { member, number, value })
-    return kept === undefined ? 'entered' : 'changed'
+    const isListed = listed.has(number) || wasListed(number)
+    const value = toStored(member.value)
+    const outcome = isSuppressed ? 'suppressed' : outcomeOf(value, kept?.value, isListed)
+    if (outcome === 'entered') entered++
+    if (outcome === 'entered' || kept !== undefined) listed.add(number)
+    if (isNews(outcome)) written.set(key, { member, number, value })
+    return outcome
   })
   const all = [...written.values()]
   const changes = all.map(({ member: { identity, value } }) => ({ identity, value }))
   return { outcomes, changes, written: all, listed, entered }
+}
+
+function outcomeOf(value: string, before: string | undefined, isListed: boolean): TakeOutcome {
+  if (before === undefined) return 'entered'
+  if (before === value) return isListed ? 'repeated' : 'unchanged'
+  return isListed ? 'contradicted' : 'changed'
+}
+
+/** Tells whether destinations are told of it. */
+function isNews(outcome: TakeOutcome): boolean {
+  return outcome === 'entered' || outcome === 'changed'
 }

@@ -40,7 +40,7 @@ export interface OwnLeases {
  *
  * @param parameters - the places of the values: now, the holder, the numbers
  */
-function isFree([now, holder, numbers]: readonly [string, string, string]): string {
+export function isFree([now, holder, numbers]: readonly [string, string, string]): string {
   return `(leased_until IS NULL OR (leased_until <= ${now}::bigint
     AND NOT (lease_holder = ${holder}::bigint AND lease = ANY (${numbers}::bigint[]))))`
 }

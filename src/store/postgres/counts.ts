@@ -36,7 +36,7 @@ export function countChanges(names: readonly CountName[], changes: string): stri
 }
 
 /** A query for every destination that ever had deliveries, as `destination_id`. */
-export const allDestinations = `
+export const allDestinations: string = `
   SELECT destination_id FROM evroute_counts WHERE destination_id <> ${wholeStore}
   GROUP BY destination_id`
 

@@ -110,6 +110,15 @@ export class Database implements Session {
     return (results as unknown as QueryResult<object>[]).slice(skipped, -1).map(({ rows }) => rows)
   }
 
+  /**
+   * Changes several things together, all or nothing, again where it came to nothing because of others.
+   *
+   * @param work - may run several times
+   */
+  change<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
+    return this.#use(() => repeated(() => this.#change(work)))
+  }
+
   /** Runs statements together, one after the other, that may take long. */
   transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
     return this.#use(async () => {
@@ -132,6 +141,15 @@ export class Database implements Session {
     this.rows({ sql, values: [] }).catch(() => undefined)
   }
 
+  /**
+   * Makes sure that it can be used.
+   *
+   * @throws EvrouteError `store_closed`
+   */
+  expectOpen(): void {
+    if (this.#closed !== undefined) throw closedError()
+  }
+
   /** Waits for what is under way and lets go of every connection; idempotent. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
@@ -144,7 +162,7 @@ export class Database implements Session {
   }
 
   async #use<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#closed !== undefined) throw closedError()
+    this.expectOpen()
     const result = work()
     this.#underWay.add(result)
     try {
@@ -156,19 +174,48 @@ export class Database implements Session {
     }
   }
 
-  async #repeat({ name, sql, values }: Query): Promise<QueryResult> {
-    for (let conflicts = 0; ; conflicts++) {
-      try {
-        return await this.#pool.query({
-          ...(name === undefined ? {} : { name: `evroute_${name}` }),
-          text: sql,
-          values: [...values],
-        })
-      } catch (error) {
-        if (!isConflict(error) || conflicts >= conflictsMax) throw error
-      }
+  #repeat(query: Query): Promise<QueryResult> {
+    return repeated(() => this.#pool.query(configOf(query)))
+  }
+
+  async #change<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
+    const client = await this.#pool.connect()
+    let isLost = false
+    // A connection that is lost between two statements shows it with the next one.
+    const ignore = (): void => undefined
+    client.on('error', ignore)
+    try {
+      await client.query('BEGIN')
+      const result = await work({
+        name: this.name,
+        rows: async <Row>(query: Query) => (await client.query(configOf(query))).rows as Row[],
+      })
+      await client.query('COMMIT')
+      return result
+    } catch (error) {
+      await client.query('ROLLBACK').catch(() => (isLost = true))
+      throw error
+    } finally {
+      client.off('error', ignore)
+      client.release(isLost)
     }
   }
+}
+
+/** Does again what came to nothing because of others. */
+async function repeated<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let conflicts = 0; ; conflicts++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isConflict(error) || conflicts >= conflictsMax) throw error
+    }
+  }
+}
+
+function configOf({ name, sql, values }: Query): QueryConfig {
+  const named = name === undefined ? {} : { name: `evroute_${name}` }
+  return { ...named, text: sql, values: [...values] }
 }
 
 async function inTransaction<Result>(

@@ -17,7 +17,7 @@ import {
   type DueRow,
   type OwnLeases,
 } from './claim-statement.ts'
-import type { Database } from './database.ts'
+import type { Database, Session } from './database.ts'
 import { leasedDelivery } from './delivery-rows.ts'
 import { Leases } from './leases.ts'
 import type { Lease } from './lease.ts'
@@ -56,15 +56,11 @@ export class DeliveryQueue {
     const lease = this.#newLease(batch.nowMs)
     const query = addQuery(batch, lease)
     const rows = await this.#parts.database.rows<AddedRow>(query)
-    const fresh = new Set(rows.filter(({ id }) => id === null).map(({ place }) => place))
-    const outcomes = batch.events.map(({ deliveries }, place): AddOutcome => {
-      if (!fresh.has(place)) return 'duplicate'
-      return deliveries.length === 0 ? 'filtered' : 'routed'
-    })
+    const outcomes = outcomesOf(batch, rows)
     const leased = rows
-      .flatMap(({ place, id }) => {
+      .flatMap(({ kind, place, id }) => {
         const delivery = query.deliveries[place - 1]
-        return id === null || delivery === undefined ? [] : [{ id, ...delivery }]
+        return kind !== 'leased' || delivery === undefined ? [] : [{ id, ...delivery }]
       })
       .sort((a, b) => a.id - b.id)
       .map((row) => handedOver(row, batch.nowMs))
@@ -75,12 +71,31 @@ export class DeliveryQueue {
     return { outcomes, leased }
   }
 
+  /**
+   * Writes events with their deliveries in a transaction, and gives nothing out; whoever ends it tells
+   * others with {@link DeliveryQueue.announce}.
+   */
+  async addWithin(session: Session, batch: AddRequest): Promise<void> {
+    if (batch.events.length === 0) return
+    await session.rows(addQuery(batch, this.#newLease(batch.nowMs)))
+  }
+
+  /** Tells others that there is more to claim. */
+  announce(): void {
+    this.#parts.announce()
+  }
+
+  /** What this process has given out. */
+  own(): OwnLeases {
+    return { holder: this.#parts.holder, numbers: this.#leases.numbers() }
+  }
+
   /** Gives out what of some lanes is due. */
   async claim({ nowMs, shares }: ClaimRequest): Promise<readonly LeasedDelivery[]> {
     this.#noteTime(nowMs)
     if (shares.length === 0) return []
     const lease = this.#newLease(nowMs)
-    const query = claimQuery(shares, { nowMs, lease, own: this.#own() })
+    const query = claimQuery(shares, { nowMs, lease, own: this.own() })
     const rows = await this.#parts.database.rows<ClaimedRow>(query)
     const leased = rows.map(leasedDelivery)
     this.#leases.begin(lease.number, leased)
@@ -90,7 +105,7 @@ export class DeliveryQueue {
   /** When each lane of some destinations can be claimed. */
   async nextDue(destinationIds: readonly string[]): Promise<readonly DueTime[]> {
     if (destinationIds.length === 0) return []
-    const query = nextDueQuery(destinationIds, { nowMs: this.#nowMs(), own: this.#own() })
+    const query = nextDueQuery(destinationIds, { nowMs: this.#nowMs(), own: this.own() })
     const rows = await this.#parts.database.rows<DueRow>(query)
     return rows.map((row) => ({
       destinationId: fromStored(row.destination_id),
@@ -125,10 +140,6 @@ export class DeliveryQueue {
     return { holder, number: this.#leases.nextNumber(), untilMs: nowMs + leaseMs }
   }
 
-  #own(): OwnLeases {
-    return { holder: this.#parts.holder, numbers: this.#leases.numbers() }
-  }
-
   #noteTime(nowMs: number): void {
     this.#toldMs = nowMs
     this.#sinceToldMs = stopwatch()
@@ -141,6 +152,17 @@ export class DeliveryQueue {
   #nowMs(): number {
     return Math.floor(this.#toldMs + this.#sinceToldMs())
   }
+}
+
+function outcomesOf({ events }: AddRequest, rows: readonly AddedRow[]): readonly AddOutcome[] {
+  const added = rows.filter(({ kind }) => kind !== 'leased')
+  const kinds = new Map(added.map(({ place, kind }) => [place, kind]))
+  return events.map(({ deliveries }, place): AddOutcome => {
+    const kind = kinds.get(place)
+    if (kind === 'suppressed') return kind
+    if (kind === undefined) return 'duplicate'
+    return deliveries.length === 0 ? 'filtered' : 'routed'
+  })
 }
 
 function handedOver(

@@ -12,8 +12,8 @@ interface CountRow {
 
 /** What a retry by hand takes from: ranges of an index, so that it need not read what is delivered. */
 const retriedRanges = [
-  "state = 'failed' AND state <> 'pending' AND settled_at <= $1",
-  "state = 'expired' AND state <> 'pending' AND settled_at <= $1",
+  "state = 'failed' AND state <> 'pending' AND settled_at <= $1 AND NOT is_erased",
+  "state = 'expired' AND state <> 'pending' AND settled_at <= $1 AND NOT is_erased",
   `state = 'pending' AND lane = 'retry' AND coalesce(first_attempt_at, 0) <= $1
     AND (leased_until IS NULL OR leased_until <= $1)`,
 ]

@@ -1,3 +1,4 @@
+import type { AudienceReader } from '../../audience/index.ts'
 import { EvrouteError } from '../../model/index.ts'
 import type {
   DeliveryKey,
@@ -9,13 +10,15 @@ import type {
   RetryRequest,
   StoreAudit,
 } from '../../delivery/index.ts'
+import type { RegulationReader } from '../../privacy/index.ts'
 import type { StoreLog } from '../store.ts'
+import { AudienceRows } from './audience-rows.ts'
 import { Database } from './database.ts'
 import { Hints } from './hints.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { expectWhole } from './moves.ts'
-import { audiencesNotKept, regulationsNotKept } from './not-kept.ts'
+import { RegulationRows } from './regulation-rows.ts'
 import { RequestPartitions } from './request-partitions.ts'
 import { expectTables } from './schema.ts'
 
@@ -30,8 +33,8 @@ const nobody = 0
  * tables.
  */
 export class PostgresLog implements StoreLog {
-  readonly audiences: StoreLog['audiences'] = audiencesNotKept
-  readonly regulations: StoreLog['regulations'] = regulationsNotKept
+  readonly audiences: AudienceReader
+  readonly regulations: RegulationReader
   readonly #database: Database
   readonly #mayWrite: boolean
   readonly #hints: Hints
@@ -44,6 +47,8 @@ export class PostgresLog implements StoreLog {
     this.#hints = new Hints(database, { url, holder: nobody, onHint: undefined })
     this.#reader = new LogReader(database)
     this.#writer = new LogWriter(database, new RequestPartitions(database))
+    this.audiences = new AudienceRows(database)
+    this.regulations = new RegulationRows(database)
   }
 
   /**

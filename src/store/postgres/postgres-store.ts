@@ -1,3 +1,4 @@
+import type { AudienceStore } from '../../audience/index.ts'
 import type {
   AddRequest,
   AddResult,
@@ -15,6 +16,7 @@ import type {
   StoreAudit,
 } from '../../delivery/index.ts'
 import type { DeliveryLedger } from '../../model/index.ts'
+import type { RegulationStore } from '../../privacy/index.ts'
 import type { Store } from '../store.ts'
 import { readLedger } from './counts.ts'
 import { Database } from './database.ts'
@@ -23,7 +25,8 @@ import { Hints } from './hints.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { expectWhole } from './moves.ts'
-import { audiencesNotKept, regulationsNotKept } from './not-kept.ts'
+import { PostgresAudiences } from './postgres-audiences.ts'
+import { PostgresRegulations } from './postgres-regulations.ts'
 import { RequestPartitions } from './request-partitions.ts'
 import { writeSample } from './sample.ts'
 import { migrate } from './schema.ts'
@@ -56,8 +59,8 @@ const connectionsMaxDefault = 10
  * that was lost this way and is repeated ends each lease once, but may log its requests twice.
  */
 export class PostgresStore implements Store {
-  readonly audiences: Store['audiences'] = audiencesNotKept
-  readonly regulations: Store['regulations'] = regulationsNotKept
+  readonly audiences: AudienceStore
+  readonly regulations: RegulationStore
   readonly #database: Database
   readonly #hints: Hints
   readonly #queue: DeliveryQueue
@@ -76,6 +79,8 @@ export class PostgresStore implements Store {
     this.#queue = new DeliveryQueue({ database, partitions, announce, ...queue })
     this.#reader = new LogReader(database)
     this.#writer = new LogWriter(database, partitions)
+    this.audiences = new PostgresAudiences(database, this.#queue)
+    this.regulations = new PostgresRegulations(database, this.#queue)
   }
 
   /**

@@ -1,6 +1,8 @@
 import { EvrouteError } from '../../model/index.ts'
+import { audienceTables } from './audience-tables.ts'
 import type { Database, Session } from './database.ts'
 import { moveTables } from './move-tables.ts'
+import { regulationTables } from './regulation-tables.ts'
 
 /** What whoever changes tables locks first, as an advisory lock: `evroute` in ASCII. */
 export const schemaLock = '28559206516094053'
@@ -116,6 +118,7 @@ const migrations: readonly (readonly string[])[] = [
     'CREATE SEQUENCE evroute_holders',
   ],
   moveTables,
+  [...regulationTables, ...audienceTables],
 ]
 
 interface VersionRow {

@@ -56,12 +56,21 @@ const settled = `
     AND delivery.lease_holder = $2::bigint AND delivery.lease = given.lease
   RETURNING delivery.destination_id, delivery.state`
 
-/** What is logged of a delivery that is purged already is found by nobody and goes with its day. */
+/**
+ * What is logged of a delivery that is purged already is found by nobody and goes with its day. An
+ * answer that comes late, when its delivery is erased already, is not kept either.
+ */
 const logged = `
   INSERT INTO evroute_requests (written_at, destination_id, delivery_id, at, duration, attempt, status,
     lane, outcome, url, error, excerpt)
-  SELECT $1, * FROM unnest($14::text[], $15::bigint[], $16::bigint[], $17::float8[], $18::int[],
-    $19::int[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[])`
+  SELECT $1, destination_id, delivery_id, at, duration, attempt, status, lane, outcome, url, error,
+    CASE WHEN coalesce((SELECT is_erased FROM evroute_deliveries delivery
+      WHERE delivery.destination_id = request.destination_id AND id = delivery_id), false)
+      THEN '' ELSE excerpt END
+  FROM unnest($14::text[], $15::bigint[], $16::bigint[], $17::float8[], $18::int[], $19::int[],
+      $20::text[], $21::text[], $22::text[], $23::text[], $24::text[])
+    AS request (destination_id, delivery_id, at, duration, attempt, status, lane, outcome, url, error,
+      excerpt)`
 
 const sql = `
   WITH settled AS (${settled}), logged AS (${logged}), counted AS (${counted})

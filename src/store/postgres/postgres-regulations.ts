@@ -1,0 +1,90 @@
+import type {
+  ArchiveErasure,
+  CreateRegulationRequest,
+  EraseRequest,
+  EraseResult,
+  Regulation,
+  RegulationsRequest,
+  RegulationStore,
+} from '../../privacy/index.ts'
+import type { Database } from './database.ts'
+import type { DeliveryQueue } from './delivery-queue.ts'
+import { ErasureSteps, noteVacuumed } from './erasure-steps.ts'
+import { RegulationRows } from './regulation-rows.ts'
+import { createRegulation, finishRegulation, noteArchive } from './regulation-writer.ts'
+
+/** What rows of users were in; the first have the most of them. */
+const erasedTables = [
+  'evroute_messages',
+  'evroute_deliveries',
+  'evroute_requests',
+  'evroute_seen',
+  'evroute_members',
+]
+
+/**
+ * Keeps regulations in the database of the deliveries that they cause and erase.
+ *
+ * How far an erasure has come is in the database: any process goes on from there, one at a time for
+ * each regulation, and to another one that is `waiting`. A delivery is given out until its lease ends,
+ * by time where the process that has it died.
+ *
+ * PostgreSQL keeps rows that were erased in its files until VACUUM comes by and their pages are written
+ * over. At the end of an erasure VACUUM is asked for, for half a minute per table; where that is not
+ * permitted or not enough, autovacuum does it later. Replicas, backups and archived WAL have what was
+ * there until the operator lets them go.
+ */
+export class PostgresRegulations implements RegulationStore {
+  readonly #database: Database
+  readonly #queue: DeliveryQueue
+  readonly #rows: RegulationRows
+  readonly #steps = new ErasureSteps()
+
+  constructor(database: Database, queue: DeliveryQueue) {
+    this.#database = database
+    this.#queue = queue
+    this.#rows = new RegulationRows(database)
+  }
+
+  async create(request: CreateRegulationRequest): Promise<void> {
+    await this.#database.change((session) => createRegulation(session, request, this.#queue))
+    if (request.notifications.length > 0) this.#queue.announce()
+  }
+
+  async erase({ id, nowMs, rowsMax }: EraseRequest): Promise<EraseResult> {
+    let rowsLeft = rowsMax
+    while (rowsLeft > 0) {
+      const request = { id, nowMs, rowsMax: rowsLeft, own: this.#queue.own() }
+      const step = await this.#database.change((session) => this.#steps.step(session, request))
+      if (step.kind === 'waiting' || step.kind === 'nothing') return step.kind
+      if (step.kind === 'more') rowsLeft -= step.rows
+      else await this.#leaveNoTraces(step.number)
+    }
+    return 'more'
+  }
+
+  noteArchive(request: { readonly id: string; readonly archive: ArchiveErasure }): Promise<void> {
+    return noteArchive(this.#database, request)
+  }
+
+  async finish({ id, nowMs }: { readonly id: string; readonly nowMs: number }): Promise<void> {
+    const regulation = await this.#rows.find({ id })
+    if (regulation !== undefined) await finishRegulation(this.#database, regulation, nowMs)
+  }
+
+  find(request: { readonly id: string }): Promise<Regulation | undefined> {
+    return this.#rows.find(request)
+  }
+
+  list(request: RegulationsRequest): Promise<readonly Regulation[]> {
+    return this.#rows.list(request)
+  }
+
+  async #leaveNoTraces(number: number): Promise<void> {
+    for (const table of erasedTables) {
+      const sql = `VACUUM (SKIP_LOCKED) ${table}`
+      await this.#database.rows({ sql, values: [] }).catch(() => undefined)
+    }
+    await noteVacuumed(this.#database, number)
+  }
+}

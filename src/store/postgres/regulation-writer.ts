@@ -1,0 +1,90 @@
+import {
+  effectsOf,
+  type ArchiveErasure,
+  type CreateRegulationRequest,
+  type Regulation,
+} from '../../privacy/index.ts'
+import { newStreams } from '../new-streams.ts'
+import { toStored } from '../stored-text.ts'
+import type { Session } from './database.ts'
+import type { DeliveryQueue } from './delivery-queue.ts'
+import { awaitEvents, lift, suppress } from './suppressions.ts'
+
+const addSql = `
+  WITH regulation AS (
+    INSERT INTO evroute_regulations (id, type, source_ids, created_at, last_id, last_notification_id,
+      stage, at_key, at_id, is_store_erased, erased_pending, erased_settled, erased_members, streams)
+    VALUES ($1, $2, $3, $4, 0, 0, $5, '', 0, $6, 0, 0, 0, $7)
+    RETURNING number
+  ), users AS (
+    INSERT INTO evroute_regulation_users (number, place, user_id)
+    SELECT number, place, user_id
+    FROM regulation CROSS JOIN unnest($8::text[]) WITH ORDINALITY AS given (user_id, place)
+  )
+  SELECT number FROM regulation`
+
+const lastIdSql = `
+  SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END AS id FROM evroute_delivery_ids`
+
+/**
+ * Stores a regulation with what it causes; whoever calls it begins and ends the transaction.
+ *
+ * For a moment nobody else writes events: all that was written before has ids up to `last_id`, none of
+ * its notifications has another's between them, and whoever writes afterwards knows who is suppressed.
+ */
+export async function createRegulation(
+  session: Session,
+  { regulation, notifications, nowMs }: CreateRegulationRequest,
+  queue: DeliveryQueue,
+): Promise<void> {
+  const { id, type, userIds, sourceIds } = regulation
+  const { suppression, erasesStore } = effectsOf(type)
+  const values = [
+    toStored(id),
+    type,
+    sourceIds === null ? null : JSON.stringify(sourceIds),
+    nowMs,
+    erasesStore ? 'deliveries' : 'done',
+    String(!erasesStore),
+    JSON.stringify(newStreams(notifications)),
+    userIds.map(toStored),
+  ]
+  const [row] = await session.rows<{ readonly number: number }>({ sql: addSql, values })
+  if (suppression === 'add') await suppress(session, userIds, sourceIds)
+  if (suppression === 'lift') await lift(session, userIds, sourceIds)
+  await awaitEvents(session)
+  const before = await lastId(session)
+  // No notification is a duplicate, whenever its messageId was seen.
+  const seenSinceMs = Number.MAX_SAFE_INTEGER
+  await queue.addWithin(session, { nowMs, seenSinceMs, events: notifications, handOver: [] })
+  await session.rows({
+    sql: 'UPDATE evroute_regulations SET last_id = $2, last_notification_id = $3 WHERE number = $1',
+    values: [row?.number ?? 0, before, await lastId(session)],
+  })
+}
+
+/** Writes what of archives was erased. */
+export async function noteArchive(
+  session: Session,
+  { id, archive }: { readonly id: string; readonly archive: ArchiveErasure },
+): Promise<void> {
+  const sql = 'UPDATE evroute_regulations SET archive = $2 WHERE id = $1'
+  await session.rows({ sql, values: [toStored(id), JSON.stringify(archive)] })
+}
+
+/** Ends a regulation that has not ended, and keeps how its notifications stand. */
+export async function finishRegulation(
+  session: Session,
+  { id, streams }: Regulation,
+  nowMs: number,
+): Promise<void> {
+  const sql = `UPDATE evroute_regulations SET finished_at = $2, streams = $3
+    WHERE id = $1 AND finished_at IS NULL`
+  await session.rows({ sql, values: [toStored(id), nowMs, JSON.stringify(streams)] })
+}
+
+/** The id of the delivery that was made last. */
+async function lastId(session: Session): Promise<number> {
+  const [row] = await session.rows<{ readonly id: number }>({ sql: lastIdSql, values: [] })
+  return row?.id ?? 0
+}
