@@ -34,13 +34,16 @@ interface UserRow {
   readonly is_member: boolean
 }
 
-/** Holds the audience of a sync until the end of the transaction; nothing where the sync is over. */
+/**
+ * Holds the audience of a sync until the end of the transaction; nothing where the sync is over. The gate
+ * comes later: who waits for an audience holds up nobody who stores a regulation.
+ */
 const holdSql = `
-  WITH ${holdGate}
   SELECT * FROM evroute_audiences WHERE id = $1 AND sync = $2 FOR UPDATE`
 
 /** Looked up one by one: how many members an audience has is nothing that a planner knows. */
 const knownSql = `
+  WITH ${holdGate}
   SELECT member.number, member.value, ${isSuppressed('$5::text', ['given.user_id'])} AS is_suppressed
   FROM unnest($2::text[], $3::text[], $4::text[])
     WITH ORDINALITY AS given (user_key, member_key, user_id, place)
@@ -65,6 +68,7 @@ const writeSql = `
 
 /** Of some users: whether their calls are dropped, and whether any member is left that they are. */
 const usersSql = `
+  WITH ${holdGate}
   SELECT ${isSuppressed('$4::text', ['given.user_id'])} AS is_suppressed,
     coalesce((SELECT true FROM evroute_members
       WHERE audience_id = $1 AND user_key = decode(given.user_key, 'hex') LIMIT 1), false) AS is_member

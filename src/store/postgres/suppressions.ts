@@ -21,8 +21,9 @@ export function isSuppressed(sourceId: string, userIds: readonly string[]): stri
 }
 
 /**
- * Comes first in a statement that writes events: whoever stores a regulation waits for them with
- * {@link awaitEvents}, and they for it. Takes nothing but the lock of a table that is always empty.
+ * Comes first in a statement that writes events, or asks who is suppressed before their transaction
+ * does: whoever stores a regulation waits for it with {@link awaitEvents}, and the other way round. Takes
+ * nothing but the lock of a table that is always empty.
  */
 export const holdGate = 'gate AS (SELECT FROM evroute_gate FOR KEY SHARE)'
 

@@ -264,14 +264,6 @@ describe('a database', () => {
     const unwritable = { message: expect.stringContaining('opened to be read') as string }
     await expect(log.retry({ nowMs, filter: {}, limit: 1 })).rejects.toMatchObject(unwritable)
   })
-
-  test('keeps no audiences and regulations yet, and says so', async () => {
-    const store = await PostgresStore.open(await newUrl())
-    onTestFinished(() => store.close())
-    const notKept = { message: expect.stringContaining('not kept in PostgreSQL yet') as string }
-    await expect(store.audiences.list()).rejects.toMatchObject(notKept)
-    await expect(store.regulations.list({ limit: 1 })).rejects.toMatchObject(notKept)
-  })
 })
 
 /** Carries connections to a server, and can lose what it answers. */
