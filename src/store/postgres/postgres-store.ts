@@ -3,6 +3,7 @@ import type {
   AddRequest,
   AddResult,
   ClaimRequest,
+  DeliveringProcesses,
   DeliveryKey,
   DeliveryStory,
   DueTime,
@@ -20,6 +21,7 @@ import type { RegulationStore } from '../../privacy/index.ts'
 import type { Store } from '../store.ts'
 import { readLedger } from './counts.ts'
 import { Database } from './database.ts'
+import { PostgresProcesses } from './delivering-processes.ts'
 import { DeliveryQueue } from './delivery-queue.ts'
 import { Hints } from './hints.ts'
 import { LogReader } from './log-reader.ts'
@@ -61,6 +63,7 @@ const connectionsMaxDefault = 10
 export class PostgresStore implements Store {
   readonly audiences: AudienceStore
   readonly regulations: RegulationStore
+  readonly processes: DeliveringProcesses
   readonly #database: Database
   readonly #hints: Hints
   readonly #queue: DeliveryQueue
@@ -81,6 +84,7 @@ export class PostgresStore implements Store {
     this.#writer = new LogWriter(database, partitions)
     this.audiences = new PostgresAudiences(database, this.#queue)
     this.regulations = new PostgresRegulations(database, this.#queue)
+    this.processes = new PostgresProcesses(database)
   }
 
   /**

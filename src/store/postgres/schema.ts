@@ -1,6 +1,7 @@
 import { EvrouteError } from '../../model/index.ts'
 import { audienceTables } from './audience-tables.ts'
 import type { Database, Session } from './database.ts'
+import { processTables } from './delivering-processes.ts'
 import { moveTables } from './move-tables.ts'
 import { regulationTables } from './regulation-tables.ts'
 
@@ -23,6 +24,7 @@ export const schemaLock = '28559206516094053'
  * - `seen`: what deduplication remembers
  * - `counts`: the books and what was purged, per destination, each in several rows whose sum counts
  * - `holders`: numbers the processes that give leases out
+ * - `processes`: which of them send where, and until when they were heard of
  */
 const migrations: readonly (readonly string[])[] = [
   [
@@ -119,6 +121,7 @@ const migrations: readonly (readonly string[])[] = [
   ],
   moveTables,
   [...regulationTables, ...audienceTables],
+  processTables,
 ]
 
 interface VersionRow {
