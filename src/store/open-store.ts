@@ -2,7 +2,9 @@ import { SettingError } from '../model/index.ts'
 import { MemoryStore } from './memory/memory-store.ts'
 import { isPostgresUrl } from './postgres/connection-url.ts'
 import { fileOf, refusalOf } from './sqlite/file-url.ts'
+import { quotedUrl, serverUrlRefusal } from './store-url.ts'
 import type { Store, StoreLog } from './store.ts'
+import type { UrlRefusal } from './url-refusal.ts'
 
 /** How a store is opened. */
 export interface OpenStoreOptions {
@@ -21,18 +23,16 @@ export interface OpenStoreOptions {
  */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
   if (url === 'memory:') return new MemoryStore()
+  expectUsable('open', url, serverUrlRefusal(url))
   if (isPostgresUrl(url)) {
     const { PostgresStore } = await import('./postgres/postgres-store.ts')
     return PostgresStore.open(url, options)
   }
-  const refusal = refusalOf(url, 'it is neither memory:, sqlite:<file> nor postgres://...')
-  if (refusal !== undefined) {
-    throw new SettingError(
-      '--store',
-      `Cannot open the store "${url}": ${refusal.why}`,
-      refusal.hint,
-    )
-  }
+  expectUsable(
+    'open',
+    url,
+    refusalOf(url, 'it is neither memory:, sqlite:<file> nor postgres://...'),
+  )
   // Loaded only where it is asked for: it brings a binary along.
   const { SqliteStore } = await import('./sqlite/sqlite-store.ts')
   return SqliteStore.open(fileOf(url))
@@ -49,15 +49,18 @@ export async function openDeliveryLog(
   url: string,
   options: { readonly write: boolean },
 ): Promise<StoreLog> {
+  expectUsable('look into', url, serverUrlRefusal(url))
   if (isPostgresUrl(url)) {
     const { PostgresLog } = await import('./postgres/postgres-log.ts')
     return PostgresLog.open(url, options)
   }
-  const refusal = refusalOf(url, 'it is neither sqlite:<file> nor postgres://...')
-  if (refusal !== undefined) {
-    const message = `Cannot look into the store "${url}": ${refusal.why}`
-    throw new SettingError('--store', message, refusal.hint)
-  }
+  expectUsable('look into', url, refusalOf(url, 'it is neither sqlite:<file> nor postgres://...'))
   const { SqliteLog } = await import('./sqlite/sqlite-log.ts')
   return SqliteLog.open(fileOf(url), options)
+}
+
+function expectUsable(verb: string, url: string, refusal: UrlRefusal | undefined): void {
+  if (refusal === undefined) return
+  const message = `Cannot ${verb} the store${quotedUrl(url)}: ${refusal.why}`
+  throw new SettingError('--store', message, refusal.hint)
 }

@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { DeliveryFilter, LoggedState } from '../../delivery/index.ts'
 import type { EventType } from '../../model/index.ts'
 import { eventTypesFlag, momentFlag, momentMs } from '../flags.ts'
+import { storeForms } from '../store-flag.ts'
 import type { PlaceFlags } from './log-place.ts'
 
 /** The flags that every command about deliveries has, as commander hands them over. */
@@ -36,7 +37,7 @@ export const limitMax = 1_000_000_000
 /** Adds the flags that every command about deliveries has. */
 export function addLogFlags(command: Command): Command {
   return command
-    .option('--store <url>', 'the store, sqlite:<file>; also EVROUTE_STORE')
+    .option('--store <url>', `the store: ${storeForms}; also EVROUTE_STORE`)
     .option('--api <url>', 'a running service instead: the URL of its admin API')
     .option(
       '--token <token>',

@@ -5,12 +5,13 @@ import {
   refuseTokenWithoutApi,
   type ServicePlace,
 } from '../operations/service-place.ts'
+import { readStoreUrl } from '../store-flag.ts'
 
 /** Where deliveries are looked at: in a store, or in a service that is asked. */
 export type LogPlace =
   | {
       readonly kind: 'store'
-      /** What `--store` takes. */
+      /** Its URL, which may have a password in it. */
       readonly url: string
     }
   | ServicePlace
@@ -32,20 +33,20 @@ export interface PlaceFlags {
  */
 export async function readPlace(flags: PlaceFlags, io: Io): Promise<LogPlace> {
   const { store, api, token } = flags
-  if (api === undefined) return { kind: 'store', url: storeUrl(flags, io) }
+  if (api === undefined) return { kind: 'store', url: await storeUrl(flags, io) }
   if (store !== undefined) {
     throw new SettingError('--api', 'Cannot use --api together with --store')
   }
   return readServicePlace({ api, token }, io)
 }
 
-function storeUrl({ store, token }: PlaceFlags, { env }: Io): string {
+async function storeUrl({ store, token }: PlaceFlags, io: Io): Promise<string> {
   refuseTokenWithoutApi(token)
-  const url = store ?? (env['EVROUTE_STORE'] || undefined)
+  const url = await readStoreUrl(store, io)
   if (url !== undefined) return url
   throw new SettingError(
     '--store',
     'Cannot tell which store is meant',
-    'Pass --store sqlite:<file> or set EVROUTE_STORE; a running service is asked with --api <url>.',
+    'Pass --store sqlite:<file> or postgres://..., or set EVROUTE_STORE; a running service is asked with --api <url>.',
   )
 }

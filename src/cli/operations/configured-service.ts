@@ -1,5 +1,6 @@
 import { EvrouteError, SettingError } from '../../model/index.ts'
 import type { Configuration } from '../../service/index.ts'
+import { storeName } from '../../store/index.ts'
 import { readAudiences } from './read-records.ts'
 import { ServiceApi } from './service-api.ts'
 
@@ -14,13 +15,13 @@ export interface WhyAsked {
 /** Why a service has to be asked where the store is in memory. */
 export const inMemory: WhyAsked = {
   because: 'The store is memory:, where a command forgets all that it does when it ends',
-  hint: 'Start `evroute serve` with an admin API, or name a store that lasts: --store sqlite:<file>.',
+  hint: 'Start `evroute serve` with an admin API, or name a store that lasts: --store sqlite:<file> or postgres://...',
 }
 
 /** Why a service has to be asked where another process delivers from the store. */
 export function inUse(storeUrl: string): WhyAsked {
   return {
-    because: `Another process delivers from ${storeUrl}`,
+    because: `Another process delivers from ${storeName(storeUrl)}`,
     hint: 'Where that is a service, name its admin API with --api and --token; else run this again once it has ended.',
   }
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { SettingError } from '../../model/index.ts'
 import { defaultConfigurationPath } from '../configuration/path.ts'
 import type { Io } from '../io.ts'
+import { readStoreUrl, storeForms } from '../store-flag.ts'
 import { readServicePlace, refuseTokenWithoutApi, type ServicePlace } from './service-place.ts'
 
 /** The flags of every command about audiences and regulations, as commander hands them over. */
@@ -26,7 +27,7 @@ export interface ConfiguredPlace {
   readonly kind: 'configured'
   /** The configuration's file. */
   readonly path: string
-  /** The store, where it is another than that of the configuration. */
+  /** The URL of the store, where it is another than that of the configuration. */
   readonly storeUrl: string | undefined
 }
 
@@ -37,7 +38,10 @@ export type OperationsPlace = ConfiguredPlace | ServicePlace
 export function addOperationsFlags(command: Command): Command {
   return command
     .option('--config <file>', `the configuration (default: ${defaultConfigurationPath})`)
-    .option('--store <url>', 'a store other than that of the configuration; also EVROUTE_STORE')
+    .option(
+      '--store <url>',
+      `a store other than that of the configuration: ${storeForms}; also EVROUTE_STORE`,
+    )
     .option('--api <url>', 'a running service instead: the URL of its admin API')
     .option(
       '--token <token>',
@@ -61,7 +65,7 @@ export async function readOperationsPlace(
     return {
       kind: 'configured',
       path: config ?? defaultConfigurationPath,
-      storeUrl: (store ?? io.env['EVROUTE_STORE']) || undefined,
+      storeUrl: await readStoreUrl(store, io),
     }
   }
   const other = config === undefined ? '--store' : '--config'

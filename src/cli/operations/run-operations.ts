@@ -1,5 +1,6 @@
 import { imbalances, plainText, type DeliveryLedger } from '../../model/index.ts'
 import { createRuntime, stopwatch } from '../../runtime/index.ts'
+import { storeName } from '../../store/index.ts'
 import { codeOfEnd } from '../code-of-end.ts'
 import type { CommandContext } from '../command.ts'
 import { exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
@@ -163,7 +164,7 @@ function verdict(
     const how = io.stop.aborted ? 'Interrupted: ' : ''
     const open = `${formatCount(pending)} of ${formatCount(deliveries)} deliveries`
     report.note(
-      `${how}${open} were not made; they stay in ${plainText(storeUrl)}, and the next such command or ` +
+      `${how}${open} were not made; they stay in ${plainText(storeName(storeUrl))}, and the next such command or ` +
         '`evroute serve` goes on with them',
     )
   }

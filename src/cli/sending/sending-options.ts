@@ -4,6 +4,7 @@ import { formatDuration, limits, SettingError, type Destination } from '../../mo
 import { countFlag, durationFlag, durationFlagUpTo, headerFlag, repeatable } from '../flags.ts'
 import type { Io } from '../io.ts'
 import { readSecret } from '../secret.ts'
+import { readGivenStoreUrl, storeForms } from '../store-flag.ts'
 import type { TimeShiftBy } from './time-shift.ts'
 
 /** Where `send` and `replay` send when no URL is given: where `listen` listens. */
@@ -161,7 +162,7 @@ export function addSendingFlags(command: Command): Command {
     )
     .option(
       '--store <url>',
-      'keep what is not delivered yet in sqlite:<file>; the next run goes on',
+      `keep what is not delivered yet there; the next run goes on: ${storeForms}`,
     )
     .option(
       '--retry-for <duration>',
@@ -183,9 +184,9 @@ export function addSendingFlags(command: Command): Command {
 }
 
 /**
- * Checks the common flags, reads the secret or the write key, and freezes the result.
+ * Checks the common flags, reads the secret or the write key and the store, and freezes the result.
  *
- * @throws SettingError, or EvrouteError `cannot_read_file` for the file of either
+ * @throws SettingError, or EvrouteError `cannot_read_file` for the file of any
  */
 export async function readSendingOptions(
   flags: SendingFlags,
@@ -193,9 +194,10 @@ export async function readSendingOptions(
 ): Promise<GivenSendingOptions> {
   refuseBesideStore(flags)
   const target = await readTarget(flags, io)
+  const store = await readGivenStoreUrl(flags.store, io)
   return Object.freeze({
     target,
-    store: flags.store === 'memory:' ? undefined : flags.store,
+    store: store === 'memory:' ? undefined : store,
     flushAt: flags.flushAt,
     flushAfterMs: flags.flushAfter,
     retryForMs: within('--retry-for', flags.retryFor ?? retryForDefaultMs, [

@@ -8,6 +8,7 @@ import {
   VirtualClock,
   type Clock,
 } from '../../runtime/index.ts'
+import { storeName } from '../../store/index.ts'
 import { exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { stoppable, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
@@ -193,7 +194,7 @@ function verdict(end: {
   }
   // What is a duplicate now may be what was not delivered then.
   if (ledger.duplicate > 0 && outlet.hasFailedBefore === true) {
-    const how = `see \`evroute deliveries --store ${options.store ?? ''} --state failed --state expired\``
+    const how = `see ${commandForUndelivered(options.store ?? '')}`
     report.note(`Deliveries of earlier runs to the same --to failed or expired; ${how}`)
     codes.push(exitCodes.deliveryFailed)
   }
@@ -205,7 +206,15 @@ function verdict(end: {
 function whereTheyStay(store: string | undefined): string {
   if (store === undefined) return ''
   const next = 'the next `send` or `replay` to the same --to with this --store goes on with them'
-  return `; they stay in ${store}, and ${next}`
+  return `; they stay in ${storeName(store)}, and ${next}`
+}
+
+/** It can be run as it stands, where nothing of the URL has to be kept from the screen. */
+function commandForUndelivered(store: string): string {
+  const states = '--state failed --state expired'
+  return storeName(store) === store
+    ? `\`evroute deliveries --store ${store} ${states}\``
+    : `\`evroute deliveries ${states}\` with this --store`
 }
 
 /** What was read and is not in a store was not taken, and is no part of its books. */

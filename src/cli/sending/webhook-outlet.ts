@@ -1,5 +1,5 @@
 import { Client, createInProcessTransport, type RejectedCall } from '../../client/index.ts'
-import { defaultRetention, type DeliveryStore } from '../../delivery/index.ts'
+import { defaultRetention } from '../../delivery/index.ts'
 import {
   emptyLedger,
   isRejectionCode,
@@ -9,7 +9,7 @@ import {
   type JsonObject,
 } from '../../model/index.ts'
 import { Pipeline } from '../../service/index.ts'
-import { openStore } from '../../store/index.ts'
+import { openStore, type Store } from '../../store/index.ts'
 import { CallQueue, queueOptions, type OfferResult, type RowPlace } from './call-queue.ts'
 import { readDeletion } from './deletion.ts'
 import { stopGraceMs, type Outlet, type OutletLedger, type OutletParts } from './outlet.ts'
@@ -26,7 +26,7 @@ type WebhookOutletParts = OutletParts & { readonly destination: Destination }
 
 /** The store of a run, and its books when the run began; one in memory begins with none. */
 interface OpenedStore {
-  readonly store?: DeliveryStore
+  readonly store?: Store
   readonly begin: DeliveryLedger
   readonly hasFailedBefore: boolean
 }
@@ -53,6 +53,7 @@ export class WebhookOutlet implements Outlet {
     this.#pipeline = new Pipeline({
       destinations: [parts.destination],
       ...opened,
+      processes: opened.store?.processes,
       runtime,
       retention: commandRetention,
       retryWindowMs: options.retryForMs,

@@ -1,6 +1,7 @@
 import { formatDuration, plainText } from '../../model/index.ts'
 import { jsonLog, lineLog, systemClock, type Log } from '../../runtime/index.ts'
 import type { ServiceAddress, ServiceWork } from '../../service/index.ts'
+import { storeName } from '../../store/index.ts'
 import type { Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 
@@ -65,7 +66,7 @@ function whatStays(store: string, pending: number): string {
   const deliveries = `${formatCount(pending)} ${isOne ? 'delivery' : 'deliveries'}`
   return store === 'memory:'
     ? `${deliveries} ${isOne ? 'is' : 'are'} gone with the store in memory`
-    : `${deliveries} ${isOne ? 'stays' : 'stay'} in ${plainText(store)}`
+    : `${deliveries} ${isOne ? 'stays' : 'stay'} in ${plainText(storeName(store))}`
 }
 
 function forProgram({ path, graceMs }: AnnouncedService, write: (line: string) => void): Announcer {
@@ -75,6 +76,6 @@ function forProgram({ path, graceMs }: AnnouncedService, write: (line: string) =
     serving: ({ url, admin }) => log.info('serving', { file: path, url, admin }),
     ending: ({ requests }) =>
       log.info('ending, at once with another signal', { requests, graceMs }),
-    ended: (store, { pending }) => log.info('ended', { store, pending }),
+    ended: (store, { pending }) => log.info('ended', { store: storeName(store), pending }),
   }
 }

@@ -17,7 +17,7 @@ export interface Configuration {
   }
   /** The admin API on 127.0.0.1; undefined for none. */
   readonly admin: AdminConfiguration | undefined
-  /** `memory:`, or `sqlite:` and an absolute path. */
+  /** `memory:`, `sqlite:` and an absolute path, or the URL of a PostgreSQL with its password. */
   readonly store: string
   /** What the service may connect to. */
   readonly network: {

@@ -117,6 +117,11 @@ function isSigningSecret(text: string): boolean {
   return bytes.length >= 24 && bytes.length <= 64 && bytes.toString('base64') === base64
 }
 
+/** What is wrong with the URL of a server in detail is for the room that opens it to tell. */
+function isStoreUrl(text: string): boolean {
+  return /^(memory:|sqlite:(?!:memory:$|.*\/$).+)$/.test(text) || /^postgres(ql)?:\/\//i.test(text)
+}
+
 const signingSecret = () =>
   secret(isSigningSecret, `a text, or whsec_ and the base64 of 24 to 64 bytes, ${secretForms}`)
 
@@ -229,13 +234,14 @@ const documentSchema = section(
       .nullable()
       .default(null)
       .describe('The admin API; null for none.'),
-    store: pattern(
-      /^(memory:|sqlite:(?!:memory:$|.*\/$).+)$/,
-      'memory: or sqlite:<file>, such as sqlite:./evroute.db',
+    store: secret(
+      isStoreUrl,
+      `memory:, sqlite:<file> such as sqlite:./evroute.db, or postgres://user:password@host:5432/database, ${secretForms}`,
     )
+      .meta({ pattern: '^(memory:$|sqlite:(?!:memory:$|.*/$).+|postgres(ql)?://|env:.|@.)' })
       .default('sqlite:./evroute.db')
       .describe(
-        'Where deliveries wait; its file is relative to this one. A change needs a restart.',
+        'Where deliveries wait: memory:, sqlite:<file> relative to this one, or postgres://user:password@host:5432/database; also env:NAME or @file with such a URL. A change needs a restart.',
       ),
     network: section({
       allow: list(z.string(accepts('an address, a range such as 10.0.0.0/8 or a host name')), {

@@ -1,5 +1,6 @@
 import { AddressGuard } from '../../http/index.ts'
 import { isJsonObject, SettingError, type JsonObject } from '../../model/index.ts'
+import { serverUrlRefusal } from '../../store/index.ts'
 import { checkDestination, type EndpointSettings } from '../../webhook/index.ts'
 import { defaultPorts } from './document.ts'
 import { type DocumentPath, type PlacedProblem } from './problem.ts'
@@ -17,6 +18,7 @@ export function checkReferences(document: unknown): readonly PlacedProblem[] {
   return [
     ...problems,
     ...checkAdmin(document),
+    ...checkStore(document),
     ...repeatsOf(
       sources.flatMap((source) => textsAt(source, 'id')),
       'another source has this id',
@@ -119,6 +121,13 @@ function checkAdmin(document: unknown): readonly PlacedProblem[] {
     })
   }
   return problems
+}
+
+function checkStore(document: unknown): readonly PlacedProblem[] {
+  const store = isJsonObject(document) ? document['store'] : undefined
+  const refused = typeof store === 'string' ? serverUrlRefusal(store) : undefined
+  if (refused === undefined) return []
+  return [{ path: ['store'], message: `Cannot use this URL: ${refused.why}`, hint: refused.hint }]
 }
 
 /** The ids of all sources; undefined as long as one of them cannot be told. */

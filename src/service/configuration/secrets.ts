@@ -31,11 +31,19 @@ const secretPlaces: readonly DocumentPath[] = [
   ['destinations', '*', 'endpoints', '*', 'headers', '*'],
 ]
 
+/** Its URL may have a password in it; the whole of it can be `env:NAME` or `@file` as well. */
+const storePlace: DocumentPath = ['store']
+
 const urlPlace: DocumentPath = ['destinations', '*', 'endpoints', '*', 'url']
 
 /** Whether a URL stands at a place whose query may be a secret. */
 export function isEndpointUrl(path: DocumentPath): boolean {
   return urlPlace.length === path.length && leadsTo(path, urlPlace)
+}
+
+/** Whether the URL of a store stands at a place. */
+export function isStoreUrl(path: DocumentPath): boolean {
+  return storePlace.length === path.length && leadsTo(path, storePlace)
 }
 
 /** Whether the value at a place may be a secret, and so is never shown. */
@@ -48,7 +56,7 @@ export function isSecretPlace(path: DocumentPath): boolean {
  * given there without the list or the object that it belongs in.
  */
 export function isKeptFromProblems(path: DocumentPath): boolean {
-  return secretPlaces.some((place) => leadsTo(path, place))
+  return [...secretPlaces, storePlace].some((place) => leadsTo(path, place))
 }
 
 function leadsTo(path: DocumentPath, place: DocumentPath): boolean {
@@ -68,7 +76,9 @@ export async function resolveSecrets(
   return { document: await visit(document, []), origins, problems }
 
   async function visit(value: unknown, path: DocumentPath): Promise<unknown> {
-    if (typeof value === 'string') return isSecretPlace(path) ? read(value, path) : value
+    if (typeof value === 'string') {
+      return isSecretPlace(path) || isStoreUrl(path) ? read(value, path) : value
+    }
     if (Array.isArray(value)) {
       return Promise.all(value.map((element, index) => visit(element, [...path, index])))
     }

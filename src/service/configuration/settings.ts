@@ -1,12 +1,13 @@
 import { endpointName, isJsonObject, type JsonValue } from '../../model/index.ts'
+import { maskedStoreUrl } from '../../store/index.ts'
 import { formatPath, type DocumentPath } from './problem.ts'
-import { isEndpointUrl, isSecretPlace, type SettingOrigin } from './secrets.ts'
+import { isEndpointUrl, isSecretPlace, isStoreUrl, type SettingOrigin } from './secrets.ts'
 
 /** One setting that is in force. */
 export interface EffectiveSetting {
   /** Its place, such as `destinations[0].endpoints[1].url`. */
   readonly path: string
-  /** What holds; {@link maskedValue} where it, or the query of a URL, may be a secret; null for none. */
+  /** What holds; {@link maskedValue} where it, or a part of a URL, may be a secret; null for none. */
   readonly value: JsonValue
   /** Where it comes from. */
   readonly origin: SettingOrigin
@@ -51,7 +52,9 @@ export function effectiveSettings(request: SettingsRequest): readonly EffectiveS
 
 function shownSetting(value: JsonValue, path: DocumentPath): JsonValue {
   if (isSecretPlace(path)) return value === null ? null : maskedValue
-  return typeof value === 'string' && isEndpointUrl(path) ? shownUrl(value) : value
+  if (typeof value !== 'string') return value
+  if (isStoreUrl(path)) return maskedStoreUrl(value, maskedValue)
+  return isEndpointUrl(path) ? shownUrl(value) : value
 }
 
 /** The name of the endpoint, and that there is a query where there is one. */

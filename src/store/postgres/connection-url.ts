@@ -29,6 +29,41 @@ export function readableUrl(url: string): string {
   return `${scheme}${user === '' ? '' : `${user}@`}${place}`
 }
 
+/** Parameters that hold nothing secret. */
+const openParameters = [
+  'application_name',
+  'host',
+  'options',
+  'port',
+  'ssl',
+  'sslcert',
+  'sslkey',
+  'sslmode',
+  'sslrootcert',
+  'uselibpqcompat',
+  'user',
+]
+
+/**
+ * A URL that can be used with all that could be secret masked: the password, and parameters but those that
+ * are known to be none.
+ */
+export function maskedUrl(url: string, mask: string): string {
+  const [, scheme = '', userInfo, place = '', query] =
+    /^([a-z]+:\/\/)(?:([^/?]*)@)?([^?]*)(?:\?([^]*))?$/i.exec(url) ?? []
+  const user = userInfo === undefined ? '' : `${userInfo.replace(/:[^]*/, `:${mask}`)}@`
+  const parameters = query === undefined ? '' : `?${maskedQuery(query, mask)}`
+  return `${scheme}${user}${place}${parameters}`
+}
+
+function maskedQuery(query: string, mask: string): string {
+  const parameters = query.split('&').map((parameter) => {
+    const [name = ''] = parameter.split('=')
+    return name === '' || openParameters.includes(name) ? parameter : `${name}=${mask}`
+  })
+  return parameters.join('&')
+}
+
 /**
  * The URL that is given to `pg`: as it was written, with the settings of our sessions added.
  *

@@ -1,15 +1,8 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { UrlRefusal } from '../url-refusal.ts'
 
 const prefix = 'sqlite:'
-
-/** Why a URL names no file, and what to write instead. */
-export interface FileUrlRefusal {
-  /** What is wrong with it. */
-  readonly why: string
-  /** What to write instead. */
-  readonly hint: string
-}
 
 /** The file that a URL names, where it is not refused. */
 export function fileOf(url: string): string {
@@ -17,7 +10,7 @@ export function fileOf(url: string): string {
 }
 
 /** Why a URL names no file; undefined where it does. */
-export function refusalOf(url: string, whyNotOurs: string): FileUrlRefusal | undefined {
+export function refusalOf(url: string, whyNotOurs: string): UrlRefusal | undefined {
   if (!url.startsWith(prefix)) return { why: whyNotOurs, hint: hintFor(url) }
   const path = fileOf(url)
   if (path === '') return { why: 'it names no file', hint: hintFor('') }
@@ -34,9 +27,12 @@ export function refusalOf(url: string, whyNotOurs: string): FileUrlRefusal | und
   }
 }
 
-/** What looks like a path is most likely meant as one. */
+/** What looks like a path is most likely meant as one; what could have a password in it is not shown. */
 function hintFor(url: string): string {
-  const isPath = url !== '' && !/^[a-z][a-z\d+.-]+:/i.test(url)
+  if (/^(postgres\w*|pg\w*|psql):/i.test(url)) {
+    return 'Write it as postgres://user:password@host:5432/database.'
+  }
+  const isPath = url !== '' && !/^[a-z][a-z\d+.-]+:|[@?=]/i.test(url)
   return `Write it as sqlite:${isPath ? url : './evroute.db'}.`
 }
 

@@ -41,17 +41,17 @@ describe('what is wrong', () => {
     [
       'another store',
       documentWith({ store: 'mysql://x' }),
-      'store: Cannot use "mysql://x": it is memory: or sqlite:<file>, such as sqlite:./evroute.db',
+      'store: Cannot use this value: it is memory:, sqlite:<file> such as sqlite:./evroute.db, or postgres://user:password@host:5432/database, given as a value, env:NAME or @file',
     ],
     [
       'a store that would only look as if it were in memory',
       documentWith({ store: 'sqlite::memory:' }),
-      'store: Cannot use "sqlite::memory:": it is memory: or sqlite:<file>, such as sqlite:./evroute.db',
+      'store: Cannot use this value: it is memory:, sqlite:<file> such as sqlite:./evroute.db, or postgres://user:password@host:5432/database, given as a value, env:NAME or @file',
     ],
     [
       'a folder in place of a store',
       documentWith({ store: 'sqlite:./data/' }),
-      'store: Cannot use "sqlite:./data/": it is memory: or sqlite:<file>, such as sqlite:./evroute.db',
+      'store: Cannot use this value: it is memory:, sqlite:<file> such as sqlite:./evroute.db, or postgres://user:password@host:5432/database, given as a value, env:NAME or @file',
     ],
     [
       'an admin API without a token',
