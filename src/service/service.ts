@@ -112,6 +112,7 @@ export class Service implements AsyncDisposable {
           store,
           this.#configuration.destinations.map(({ id }) => id),
         ),
+      tables: store.tableRows,
       runtime: given,
     })
     this.#runtime = observedRuntime(given, { metrics: this.#metrics, pending: this.#pending })

@@ -15,5 +15,5 @@ export type {
 } from './migration/store-figures.ts'
 export { openDeliveryLog, openStore, type OpenStoreOptions } from './open-store.ts'
 export { maskedStoreUrl, serverUrlRefusal, storeName } from './store-url.ts'
-export type { Store, StoreLog } from './store.ts'
+export type { Store, StoreLog, TableRows } from './store.ts'
 export type { UrlRefusal } from './url-refusal.ts'

@@ -10,6 +10,18 @@ export interface Store extends DeliveryStore {
   readonly regulations: RegulationStore
   /** The processes that deliver from it; undefined where there is never more than one. */
   readonly processes?: DeliveringProcesses | undefined
+  /** How many rows its tables have, by estimate; undefined where rows that are gone take no room. */
+  readonly tableRows?: (() => Promise<readonly TableRows[]>) | undefined
+}
+
+/** The rows of a table in a store where a row that is changed or gone takes room until it is cleaned up. */
+export interface TableRows {
+  /** The table. */
+  readonly table: string
+  /** Rows that are there. */
+  readonly liveRows: number
+  /** Rows that are gone, and not cleaned up yet. */
+  readonly deadRows: number
 }
 
 /** What can be looked at beside a process that delivers from the store. Closing it closes all of it. */

@@ -146,6 +146,21 @@ describe('the metrics', () => {
     expect(await linesOf(metrics, 'evroute_queue_')).toEqual([])
   })
 
+  test('tell the rows of tables where the store has some, those too that wait to be cleaned up', async () => {
+    const { runtime } = recordingRuntime(new ManualClock(nowMs))
+    const rows = { table: 'evroute_deliveries', liveRows: 20, deadRows: 5 }
+    const metrics = new Metrics({
+      queues: () => Promise.resolve([]),
+      tables: () => Promise.resolve([rows]),
+      runtime,
+    })
+    expect(await linesOf(metrics, 'evroute_store_')).toEqual([
+      'evroute_store_live_rows{table="evroute_deliveries"} 20',
+      'evroute_store_dead_rows{table="evroute_deliveries"} 5',
+    ])
+    expect(await linesOf(createMetrics().metrics, 'evroute_store_')).toEqual([])
+  })
+
   test('do without queues when the store cannot be asked', async () => {
     const { metrics, warnings } = createMetrics(() => Promise.reject(new Error('it is gone')))
     metrics.request(request)
@@ -160,7 +175,7 @@ describe('the metrics', () => {
     const text = await metrics.text()
     expect(text).not.toContain('evroute_webhook_requests_total{')
     const names = [...text.matchAll(/^# TYPE (evroute_\w+) (\w+)$/gm)]
-    expect(names).toHaveLength(11)
+    expect(names).toHaveLength(13)
     for (const [, name = '', type = ''] of names) {
       expect(text).toMatch(new RegExp(`^# HELP ${name} [A-Z].*\\.$`, 'm'))
       expect(name.endsWith('_total')).toBe(type === 'counter')

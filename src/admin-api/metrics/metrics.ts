@@ -8,6 +8,7 @@ import {
   type SettledDelivery,
 } from '../../model/index.ts'
 import type { Observer, Runtime } from '../../runtime/index.ts'
+import type { TableRows } from '../../store/index.ts'
 import { BreakerBoard, breakerStates, type EndpointNames } from './breaker-board.ts'
 import { processMetrics } from './process-metrics.ts'
 import type { QueueState } from './queue-states.ts'
@@ -16,6 +17,8 @@ import type { QueueState } from './queue-states.ts'
 export interface MetricsOptions {
   /** What waits for each destination; asked whenever the metrics are read. */
   readonly queues: () => Promise<readonly QueueState[]>
+  /** The rows of the store's tables; asked with the queues, where the store can tell. */
+  readonly tables?: (() => Promise<readonly TableRows[]>) | undefined
   /** Clock and log. */
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
 }
@@ -109,9 +112,10 @@ export class Metrics implements Observer {
 
   /** All metrics, as Prometheus reads them. Without an answer of the store those of queues are left out. */
   async text(): Promise<string> {
-    const queues = await this.#queues()
+    const queues = await this.#measured('queues', this.#options.queues)
+    const tables = await this.#measured('tables', this.#options.tables)
     const nowMs = this.#options.runtime.clock.nowMs()
-    const { queueDepth, queueAge, breaker } = this.#gauges
+    const { queueDepth, queueAge, liveRows, deadRows, breaker } = this.#gauges
     // From here to the end nothing is awaited before the values are read: readers do not mix.
     queueDepth.reset()
     queueAge.reset()
@@ -119,6 +123,10 @@ export class Metrics implements Observer {
     for (const { destinationId: destination, pending, oldestDueAtMs } of queues) {
       queueDepth.set({ destination }, pending)
       queueAge.set({ destination }, Math.max(nowMs - (oldestDueAtMs ?? nowMs), 0) / 1_000)
+    }
+    for (const { table, ...rows } of tables) {
+      liveRows.set({ table }, rows.liveRows)
+      deadRows.set({ table }, rows.deadRows)
     }
     for (const { destination, endpoint, state } of this.breakers.standings()) {
       for (const each of breakerStates) {
@@ -128,12 +136,15 @@ export class Metrics implements Observer {
     return Registry.merge([this.#registry, processMetrics()]).metrics()
   }
 
-  async #queues(): Promise<readonly QueueState[]> {
-    const { queues, runtime } = this.#options
+  async #measured<State>(
+    what: string,
+    measure: (() => Promise<readonly State[]>) | undefined,
+  ): Promise<readonly State[]> {
     try {
-      return await queues()
+      return (await measure?.()) ?? []
     } catch (error) {
-      runtime.log.warn('the queues could not be measured', { error: messageOf(error) })
+      const { log } = this.#options.runtime
+      log.warn(`the ${what} could not be measured`, { error: messageOf(error) })
       return []
     }
   }
@@ -189,6 +200,14 @@ function gaugesIn(registry: Registry) {
       'evroute_queue_age_seconds',
       'How long the delivery that waits longest has been due; 0 when none is.',
       ['destination'],
+    ),
+    liveRows: gauge('evroute_store_live_rows', 'Rows of a table in PostgreSQL, by estimate.', [
+      'table',
+    ]),
+    deadRows: gauge(
+      'evroute_store_dead_rows',
+      'Rows of a table in PostgreSQL that are gone and wait for autovacuum, by estimate.',
+      ['table'],
     ),
     breaker: gauge(
       'evroute_endpoint_breaker_state',

@@ -18,7 +18,7 @@ import type {
 } from '../../delivery/index.ts'
 import type { DeliveryLedger } from '../../model/index.ts'
 import type { RegulationStore } from '../../privacy/index.ts'
-import type { Store } from '../store.ts'
+import type { Store, TableRows } from '../store.ts'
 import { readLedger } from './counts.ts'
 import { Database } from './database.ts'
 import { PostgresProcesses } from './delivering-processes.ts'
@@ -32,6 +32,7 @@ import { PostgresRegulations } from './postgres-regulations.ts'
 import { RequestPartitions } from './request-partitions.ts'
 import { writeSample } from './sample.ts'
 import { migrate } from './schema.ts'
+import { tableRows } from './table-rows.ts'
 
 /** How a store in PostgreSQL is used. */
 export interface PostgresStoreOptions {
@@ -64,6 +65,7 @@ export class PostgresStore implements Store {
   readonly audiences: AudienceStore
   readonly regulations: RegulationStore
   readonly processes: DeliveringProcesses
+  readonly tableRows: () => Promise<readonly TableRows[]>
   readonly #database: Database
   readonly #hints: Hints
   readonly #queue: DeliveryQueue
@@ -85,6 +87,7 @@ export class PostgresStore implements Store {
     this.audiences = new PostgresAudiences(database, this.#queue)
     this.regulations = new PostgresRegulations(database, this.#queue)
     this.processes = new PostgresProcesses(database)
+    this.tableRows = () => tableRows(database)
   }
 
   /**
