@@ -1,6 +1,22 @@
-import { vi } from 'vitest'
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import { createHash } from 'node:crypto'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Member, MembershipChange } from '../../../src/audience/index.ts'
+import type { NewEvent } from '../../../src/delivery/index.ts'
+import { PostgresLog } from '../../../src/store/postgres/postgres-log.ts'
+import {
+  PostgresStore,
+  type PostgresStoreOptions,
+} from '../../../src/store/postgres/postgres-store.ts'
 import { audienceStoreSuite } from '../../conformance/audience-store.ts'
+import {
+  AudiencesUnderTest,
+  identity,
+  inOrder,
+  leaver,
+  member,
+  memberWith,
+  vip,
+} from '../../conformance/audience-store-under-test.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
@@ -8,3 +24,161 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 const databases = new PostgresDatabases()
 
 audienceStoreSuite('PostgresStore', async () => PostgresStore.open(await databases.emptiedUrl()))
+
+async function opened(url: string, options?: PostgresStoreOptions): Promise<AudiencesUnderTest> {
+  const tested = new AudiencesUnderTest(() => PostgresStore.open(url, options))
+  await tested.begin()
+  onTestFinished(() => tested.store.close())
+  return tested
+}
+
+/** Two processes on one database, as far as the database can tell. */
+async function openTwo(): Promise<readonly [AudiencesUnderTest, AudiencesUnderTest]> {
+  const url = await databases.newUrl()
+  return [await opened(url), await opened(url)]
+}
+
+const superseded = { kind: 'superseded' }
+
+describe('two processes', () => {
+  test('sync one audience: the sync that began last goes on, whoever began it', async () => {
+    const [one, other] = await openTwo()
+    await one.sync([member('a')])
+    const first = await one.beginSync()
+    await first.take(member('b'))
+    await one.calls()
+    const second = await other.beginSync()
+    expect(await first.tryTake(member('c'))).toEqual(superseded)
+    expect(await first.release()).toEqual(superseded)
+    expect(await second.take(member('b'))).toEqual(['unchanged'])
+    const third = await one.beginSync()
+    expect(await second.release()).toEqual(superseded)
+    expect(await first.tryTake(member('c'))).toEqual(superseded)
+    expect(await third.take(member('b'))).toEqual(['unchanged'])
+    expect(await third.finish()).toEqual([identity({ userId: 'a' })])
+    expect(await other.calls()).toEqual([leaver('a')])
+    expect(await other.members()).toEqual(await one.members())
+  })
+
+  test('do not go on with an audience that one of them has removed, or made anew', async () => {
+    const [one, other] = await openTwo()
+    const sync = await one.beginSync()
+    await sync.take(member('a'))
+    expect(await other.store.audiences.remove({ key: 'vip' })).toBe(true)
+    expect(await sync.tryTake(member('b'))).toEqual(superseded)
+    const before = await one.beginSync()
+    await other.store.audiences.remove({ key: 'vip' })
+    await other.sync([member('c')])
+    expect(await before.tryTake(member('b'))).toEqual(superseded)
+    expect(await before.release()).toEqual(superseded)
+    expect(await one.members()).toEqual([member('c')])
+  })
+
+  test('that sync one audience at once send what its members are in the end', async () => {
+    const [one, other] = await openTwo()
+    const lists = ['1', '2', 'true'].map((value) =>
+      ['a', 'b', 'c', value].map((userId) => member(userId, value)),
+    )
+    const eventOf = (change: MembershipChange): NewEvent => one.eventOf(change, vip, ['crm'])
+    async function syncAll(tested: AudiencesUnderTest): Promise<void> {
+      for (const list of [...lists, ...lists.toReversed()]) {
+        const sync = await tested.beginSync({ eventOf })
+        for (const each of list) await sync.tryTake(each)
+        await sync.release()
+      }
+    }
+    await Promise.all([syncAll(one), syncAll(other)])
+    const told = new Map<string, Member>()
+    for (const { identity: whose, value } of await one.calls()) {
+      if (value === null) told.delete(JSON.stringify(whose))
+      else told.set(JSON.stringify(whose), { identity: whose, value })
+    }
+    expect(inOrder([...told.values()])).toEqual(await other.members())
+    expect(await one.audience()).toMatchObject({ members: told.size })
+  })
+
+  test('take lists of different audiences at once, and the books stay together', async () => {
+    const [one, other] = await openTwo()
+    const syncs = await Promise.all([
+      one.beginSync({ audience: { key: 'one', sourceId: 'website' } }),
+      other.beginSync({ audience: { key: 'other', sourceId: 'app' } }),
+    ])
+    const parts = Array.from({ length: 12 }, (_, part) =>
+      Array.from({ length: 5 }, (_each, place) => member(`u_${part * 5 + place}`)),
+    )
+    await Promise.all(parts.flatMap((part) => syncs.map((sync) => sync.take(...part))))
+    await Promise.all(syncs.map((sync) => sync.finish(7)))
+    expect(await one.audience('one')).toMatchObject({ members: 60 })
+    expect(await one.audience('other')).toMatchObject({ members: 60 })
+    expect(await other.store.ledger()).toMatchObject({ accepted: 120, routed: 120, pending: 120 })
+    const { counted } = await one.store.audit()
+    expect(counted.pending).toBe(120)
+  })
+
+  test('of which one tells the other of the calls that it leaves to claim', async () => {
+    const url = await databases.newUrl()
+    const heard: (() => void)[] = []
+    const hint = (): Promise<void> => new Promise((resolve) => heard.push(resolve))
+    const listening = hint()
+    await opened(url, { onHint: () => heard.splice(0).forEach((resolve) => resolve()) })
+    await listening
+    const other = await opened(url)
+    const sync = await other.beginSync()
+    const entered = hint()
+    await sync.take(member('a'))
+    await entered
+    const next = await other.beginSync()
+    const left = hint()
+    await next.finish()
+    await left
+  })
+})
+
+describe('audiences in PostgreSQL', () => {
+  test('are read beside the process that syncs them', async () => {
+    const url = await databases.newUrl()
+    const tested = await opened(url)
+    const log = await PostgresLog.open(url, { write: false })
+    onTestFinished(() => log.close())
+    expect(await log.audiences.list()).toEqual([])
+    await tested.sync([member('a', '1'), member('\0b', '"\ud800"')])
+    expect(await log.audiences.list()).toEqual(await tested.store.audiences.list())
+    const page = { key: 'vip', limit: 9, after: null }
+    expect(await log.audiences.members(page)).toEqual(await tested.store.audiences.members(page))
+  })
+
+  test('have members whose identifiers no index could hold', async () => {
+    const tested = await opened(await databases.newUrl())
+    const list = [
+      memberWith({ userId: longId('a'), anonymousId: longId('b') }),
+      member(longId('c')),
+    ]
+    await tested.sync(list)
+    expect(await tested.members()).toEqual(inOrder(list))
+    const sync = await tested.beginSync()
+    expect(await sync.take(list[1]!)).toEqual(['unchanged'])
+    expect(await sync.finish()).toEqual([list[0]!.identity])
+  })
+
+  test('tell nobody of who is suppressed while the part is taken', async () => {
+    const [one, other] = await openTwo()
+    let suppressed: Promise<void> | undefined
+    const eventOf = (change: MembershipChange): NewEvent => {
+      suppressed ??= other.suppress('r_1', 'a')
+      return one.eventOf(change, vip, ['crm'])
+    }
+    const sync = await one.beginSync({ eventOf })
+    expect(await sync.take(member('a'))).toEqual(['entered'])
+    await suppressed
+    expect(await one.store.ledger()).toMatchObject({ routed: 1, suppressed: 0 })
+    expect(await sync.take(member('a', '2'))).toEqual(['suppressed'])
+    expect(await one.calls()).toEqual([member('a')])
+  })
+})
+
+/** An id of 8,000 characters that cannot be stored in fewer. */
+function longId(seed: string): string {
+  return Array.from({ length: 125 }, (_, place) =>
+    createHash('sha256').update(`${seed} ${place}`).digest('hex'),
+  ).join('')
+}

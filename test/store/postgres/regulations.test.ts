@@ -1,6 +1,18 @@
-import { vi } from 'vitest'
+import { createHash } from 'node:crypto'
+import { Client } from 'pg'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { EraseResult } from '../../../src/privacy/index.ts'
+import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
+import { PostgresLog } from '../../../src/store/postgres/postgres-log.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { regulationStoreSuite } from '../../conformance/regulation-store.ts'
+import {
+  eventAbout,
+  notificationAbout,
+  RegulationsUnderTest,
+  stream,
+} from '../../conformance/regulation-store-under-test.ts'
+import { delivered, nowMs, requestOf } from '../../conformance/store-under-test.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
@@ -8,3 +20,249 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 const databases = new PostgresDatabases()
 
 regulationStoreSuite('PostgresStore', async () => PostgresStore.open(await databases.emptiedUrl()))
+
+async function opened(url: string): Promise<RegulationsUnderTest> {
+  const tested = new RegulationsUnderTest(() => PostgresStore.open(url))
+  await tested.begin()
+  onTestFinished(() => tested.all.close())
+  return tested
+}
+
+/** Two processes on one database, as far as the database can tell. */
+async function openTwo(): Promise<readonly [RegulationsUnderTest, RegulationsUnderTest]> {
+  const url = await databases.newUrl()
+  return [await opened(url), await opened(url)]
+}
+
+/** What one process asks of an erasure until there is nothing more to do; `waiting` where the other is at it. */
+async function eraseAll(tested: RegulationsUnderTest, rowsMax: number): Promise<void> {
+  let result: EraseResult = 'more'
+  for (let turn = 0; turn < 1_000 && result !== 'nothing'; turn++) {
+    result = await tested.all.regulations.erase({ id: 'r_1', nowMs, rowsMax })
+  }
+  expect(result).toBe('nothing')
+}
+
+const leaseEndsMs = nowMs + 60_000
+
+describe('two processes', () => {
+  test('drop the calls of whom one of them suppresses, at once', async () => {
+    const [one, other] = await openTwo()
+    await one.create('SUPPRESS_ONLY', ['u_1'], { id: 'r_1' })
+    expect(await other.outcomes([eventAbout('u_1')])).toEqual(['suppressed'])
+    await other.create('UNSUPPRESS', ['u_1'], { id: 'r_2' })
+    expect(await one.outcomes([eventAbout('u_1')])).toEqual(['routed'])
+  })
+
+  test('leave nothing of whom one suppresses and deletes while the other takes calls in', async () => {
+    const [one, other] = await openTwo()
+    const outcomes: string[] = []
+    for (let round = 1; round <= 8; round++) {
+      const userId = `u_${round}`
+      const work = Array.from({ length: 24 }, (_, index) => {
+        if (index !== 12) return one.outcomes([eventAbout(userId)])
+        return other.create('SUPPRESS_WITH_DELETE', [userId], { id: userId }).then(() => [])
+      })
+      outcomes.push(...(await Promise.all(work)).flat())
+      expect(await other.erase(userId)).toBe('nothing')
+      expect(await one.list({ userId })).toEqual([])
+    }
+    const routed = outcomes.filter((outcome) => outcome === 'routed').length
+    const ledger = { accepted: 8 * 23, routed, suppressed: 8 * 23 - routed, failed: routed }
+    expect(await one.store.ledger()).toMatchObject({ ...ledger, pending: 0 })
+    await other.expectBalance()
+  })
+
+  test('write no event while one of them stores a regulation, and know it afterwards', async () => {
+    const url = await databases.newUrl()
+    const tested = await opened(url)
+    const storing = await connected(url)
+    await storing.query('BEGIN; LOCK TABLE evroute_gate IN EXCLUSIVE MODE')
+    const added = tested.outcomes([eventAbout('u_1'), eventAbout('u_2')])
+    await waitingFor(storing)
+    await storing.query("INSERT INTO evroute_suppressions VALUES ('u_1', '')")
+    await storing.query('COMMIT')
+    expect(await added).toEqual(['suppressed', 'routed'])
+  })
+
+  test('store a regulation once the events are written that the other is writing', async () => {
+    const url = await databases.newUrl()
+    const tested = await opened(url)
+    await tested.add([eventAbout('u_1')])
+    const writing = await connected(url)
+    await writing.query('BEGIN; SELECT FROM evroute_gate FOR KEY SHARE')
+    const created = tested.create('DELETE_ONLY', ['u_1'], { id: 'r_1' })
+    await waitingFor(writing)
+    await writing.query(`
+      INSERT INTO evroute_deliveries SELECT (jsonb_populate_record(delivery,
+        jsonb_build_object('id', nextval('evroute_delivery_ids')))).*
+      FROM evroute_deliveries delivery`)
+    await writing.query('COMMIT')
+    await created
+    await tested.all.regulations.erase({ id: 'r_1', nowMs, rowsMax: 100 })
+    expect(await tested.list({ userId: 'u_1' })).toEqual([])
+  })
+
+  test('carry one regulation out together, and count nothing twice', async () => {
+    const [one, other] = await openTwo()
+    for (let turn = 0; turn < 10; turn++) {
+      await one.add([eventAbout('u_1', { to: ['ads', 'crm'] }), eventAbout('u_2')])
+    }
+    const [first] = await one.claim('crm', { deliveriesMax: 1 })
+    await one.settle(delivered(first!))
+    await one.create('DELETE_INTERNAL', ['u_1'], { id: 'r_1' })
+    await Promise.all([eraseAll(one, 3), eraseAll(other, 2), eraseAll(one, 5), eraseAll(other, 1)])
+    expect(await other.regulation('r_1')).toMatchObject({
+      isStoreErased: true,
+      erased: { pending: 19, settled: 1, members: 0 },
+    })
+    expect(await one.list({ userId: 'u_1' })).toEqual([])
+    expect(await one.list({ userId: 'u_2' })).toHaveLength(10)
+    await one.expectBalance()
+  })
+
+  test('find an erasure waiting that the other is at', async () => {
+    const url = await databases.newUrl()
+    const tested = await opened(url)
+    await tested.add([eventAbout('u_1')])
+    await tested.create('DELETE_INTERNAL', ['u_1'], { id: 'r_1' })
+    const erasing = await connected(url)
+    await erasing.query('BEGIN; SELECT FROM evroute_regulations FOR UPDATE')
+    expect(await tested.erase('r_1')).toBe('waiting')
+    await erasing.query('COMMIT')
+    expect(await tested.erase('r_1')).toBe('nothing')
+  })
+
+  test('go on with an erasure where the other one has ended', async () => {
+    const [one, other] = await openTwo()
+    await one.add(['u_1', 'u_2', 'u_1', 'u_1'].map((userId) => eventAbout(userId)))
+    await one.create('DELETE_INTERNAL', ['u_1'], { id: 'r_1' })
+    expect(await one.all.regulations.erase({ id: 'r_1', nowMs, rowsMax: 2 })).toBe('more')
+    await one.all.close()
+    expect(await other.erase('r_1', { rowsMax: 1 })).toBe('nothing')
+    expect((await other.regulation('r_1')).erased.pending).toBe(3)
+  })
+
+  test('count the notifications of regulations apart that are stored at once', async () => {
+    const [one, other] = await openTwo()
+    const create = (tested: RegulationsUnderTest, id: string): Promise<string> =>
+      tested.create('DELETE_ONLY', ['u_1', 'u_2'], {
+        id,
+        notifications: ['u_1', 'u_2'].map((userId) => notificationAbout(userId, { to: ['crm'] })),
+      })
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f']
+    await Promise.all([
+      ...ids.map((id, place) => create(place % 2 === 0 ? one : other, id)),
+      ...ids.map(() => one.add([eventAbout('u_3')])),
+    ])
+    for (const id of ids) {
+      const streams = [stream('website', 'crm', { pending: 2 })]
+      expect((await other.regulation(id)).streams).toEqual(streams)
+    }
+    const claimed = await one.claim('crm')
+    await one.settle(...claimed.map(delivered))
+    for (const id of ids) expect(await other.erase(id)).toBe('nothing')
+    expect(await one.list({ userId: 'u_1' })).toEqual([])
+    expect(await one.list({ userId: 'u_3' })).toHaveLength(6)
+  })
+})
+
+describe('a delivery that another process has given out', () => {
+  test('is left until its lease ends; what comes of it later is not kept', async () => {
+    const [one, other] = await openTwo()
+    const delivery = await one.leaseAbout('u_1')
+    await other.create('DELETE_INTERNAL', ['u_1'], { id: 'r_1' })
+    expect(await other.erase('r_1', { atMs: leaseEndsMs - 1 })).toBe('waiting')
+    expect(await other.story(delivery)).toMatchObject({ userId: 'u_1', body: delivery.body })
+    // The process that has it knows that it lives.
+    expect(await one.erase('r_1', { atMs: leaseEndsMs })).toBe('waiting')
+    expect(await other.erase('r_1', { atMs: leaseEndsMs })).toBe('nothing')
+    const erased = { userId: null, body: '', state: 'failed', reason: 'erased' }
+    expect(await other.story(delivery)).toMatchObject(erased)
+    await one.log([requestOf(delivery, { excerpt: 'hello u_1' })], delivered(delivery))
+    const story = await other.story(delivery)
+    expect(story).toMatchObject({ ...erased, requests: [{ excerpt: '' }] })
+    expect(await other.store.ledger()).toMatchObject({ failed: 1, delivered: 0, pending: 0 })
+  })
+})
+
+describe('regulations in PostgreSQL', () => {
+  test('can be read beside the processes that carry them out', async () => {
+    const url = await databases.newUrl()
+    const tested = await opened(url)
+    const log = await PostgresLog.open(url, { write: true })
+    onTestFinished(() => log.close())
+    await tested.add([eventAbout('u_1')])
+    const notifications = [notificationAbout('u_1')]
+    const id = await tested.create('DELETE_ONLY', ['u_1'], { notifications })
+    expect(await tested.erase(id)).toBe('waiting')
+    const [regulation] = await log.regulations.list({ limit: 10 })
+    expect(regulation).toEqual(await tested.regulation(id))
+    expect(await log.regulations.find({ id })).toEqual(regulation)
+    expect(await log.retry({ nowMs, filter: {}, limit: 10 })).toBe(0)
+  })
+
+  test('are about users whose ids no index could hold', async () => {
+    const tested = await opened(await databases.newUrl())
+    const [one, other] = [longId('a'), longId('b')]
+    const alias = eventAbout(other, { type: 'alias', previousId: one })
+    await tested.add([eventAbout(one), eventAbout(other), alias])
+    await tested.erase(await tested.create('SUPPRESS_WITH_DELETE', [one]))
+    expect(await tested.list({ userId: one })).toEqual([])
+    expect(await tested.list({ userId: other })).toHaveLength(1)
+    expect(await tested.outcomes([eventAbout(one), eventAbout(other)])).toEqual([
+      'suppressed',
+      'routed',
+    ])
+  })
+
+  test('drop only the events of a batch that are about their users, whatever has the same messageId', async () => {
+    const tested = await opened(await databases.newUrl())
+    await tested.create('SUPPRESS_ONLY', ['u_1'])
+    const events = ['u_1', 'u_2', 'u_1', 'u_3'].map((userId) =>
+      eventAbout(userId, { messageId: 'm', to: ['crm', 'ads'] }),
+    )
+    const room = [{ destinationId: 'crm', deliveriesMax: 9 }]
+    const { outcomes, leased } = await tested.add(events, { handOver: room })
+    expect(outcomes).toEqual(['suppressed', 'routed', 'suppressed', 'duplicate'])
+    expect(leased.map(({ body }) => body)).toEqual([events[1]!.deliveries[0]!.body])
+    expect(await tested.store.ledger()).toMatchObject({ accepted: 4, suppressed: 2, duplicate: 1 })
+  })
+
+  test('have the tables vacuumed that the users were in', async () => {
+    const url = await databases.newUrl()
+    const tested = await opened(url)
+    await tested.settle(delivered(await tested.leaseAbout('u_1')))
+    expect(await tested.erase(await tested.create('DELETE_INTERNAL', ['u_1']))).toBe('nothing')
+    const client = await connected(url)
+    const { rows } = await client.query<{ relname: string }>(`
+      SELECT relname FROM pg_stat_user_tables
+      WHERE schemaname = current_schema AND vacuum_count > 0 ORDER BY relname`)
+    const names = rows.map(({ relname }) => relname.replace('evroute_', ''))
+    expect(names).toEqual(['deliveries', 'members', 'messages', 'seen'])
+  })
+})
+
+async function connected(url: string): Promise<Client> {
+  const client = new Client({ connectionString: sessionUrl(url, { isReadOnly: false }) })
+  await client.connect()
+  onTestFinished(() => client.end())
+  return client
+}
+
+/** Resolves once somebody waits for what a connection has locked. */
+async function waitingFor(client: Client): Promise<void> {
+  const sql = `SELECT 1 FROM pg_locks
+    WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))`
+  for (;;) {
+    const { rows } = await client.query(sql)
+    if (rows.length > 0) return
+  }
+}
+
+/** An id of 8,000 characters that cannot be stored in fewer. */
+function longId(seed: string): string {
+  return Array.from({ length: 125 }, (_, place) =>
+    createHash('sha256').update(`${seed} ${place}`).digest('hex'),
+  ).join('')
+}
