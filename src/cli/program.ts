@@ -12,6 +12,7 @@ import { addExpectCommand } from './commands/expect.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addInitCommand } from './commands/init.ts'
 import { addListenCommand } from './commands/listen.ts'
+import { addMigrateCommand } from './commands/migrate.ts'
 import { addRegulationsCommand } from './commands/regulations.ts'
 import { addReplayCommand } from './commands/replay.ts'
 import { addRunCommand } from './commands/run.ts'
@@ -34,6 +35,7 @@ const commands: readonly AddCommand[] = [
   addAudienceCommand,
   addDeleteCommand,
   addRegulationsCommand,
+  addMigrateCommand,
   addExpectCommand,
   addExplainCommand,
   addSignCommand,

@@ -1,10 +1,11 @@
 import type { Move } from '../sqlite/moves.ts'
 import { digestOf } from './page-digest.ts'
-import { PostgresImport, type Reached, type StoredStore } from './postgres-import.ts'
+import type { Reached } from './move-standing.ts'
+import { PostgresImport, type StoredStore } from './postgres-import.ts'
 import type { Page, RowKind, RowPlace } from './row-kind.ts'
 import { rowKinds } from './row-kinds.ts'
 import { SqliteExport } from './sqlite-export.ts'
-import { compareFigures, type ComparedFigure } from './store-figures.ts'
+import { compareFigures, type ComparedFigure, type StoreFigures } from './store-figures.ts'
 
 /** How far a move has come. */
 export interface MoveProgress {
@@ -24,6 +25,8 @@ export interface MoveRequest {
   readonly path: string
   /** The URL of the database. */
   readonly url: string
+  /** Rows in a page at the most; as many as suit their kind by default. */
+  readonly pageRowsMax?: number
   /** Ends the move after the page that is under way. */
   readonly signal: AbortSignal
   /** Makes what the store is known by in the database. */
@@ -82,7 +85,7 @@ interface MoveParts {
  * @throws EvrouteError `store_in_use`, `store_unusable`
  */
 export async function moveStore(request: MoveRequest): Promise<MoveOutcome> {
-  const source = await SqliteExport.open(request.path, request.newId)
+  const source = await SqliteExport.open(request.path, request)
   try {
     const target = await PostgresImport.open(request.url)
     try {
@@ -93,6 +96,49 @@ export async function moveStore(request: MoveRequest): Promise<MoveOutcome> {
   } finally {
     source.close()
   }
+}
+
+/** What a move would do. */
+export interface MovePlan {
+  /** Where the store would go. */
+  readonly place: string
+  /** What is in the file. */
+  readonly figures: StoreFigures
+  /** How many rows are there already. */
+  readonly moved: MovedRows
+}
+
+/**
+ * Tells what a move would do, and changes nothing.
+ *
+ * @throws EvrouteError `store_unusable` where it would not begin
+ */
+export async function planMove({
+  path,
+  url,
+}: Pick<MoveRequest, 'path' | 'url'>): Promise<MovePlan> {
+  const source = await SqliteExport.look(path)
+  try {
+    const target = PostgresImport.connectToLook(url)
+    try {
+      const begun = await target.look(source.move)
+      const rowsAll = sum(rowKinds.map((kind) => source.count(kind)))
+      const rows = begun.kind === 'completed' ? rowsAll : reachedRows(source, begun.reached)
+      return { place: target.place, figures: source.figures(), moved: { rows, rowsAll } }
+    } finally {
+      await target.close()
+    }
+  } finally {
+    source.close()
+  }
+}
+
+function reachedRows(source: SqliteExport, { kind: name, place }: Reached): number {
+  const last = rowKinds.findIndex((kind) => kind.name === name)
+  const counts = rowKinds
+    .slice(0, last + 1)
+    .map((kind, index) => source.count(kind, index === last ? place : null))
+  return sum(counts)
 }
 
 async function move(parts: MoveParts): Promise<MoveOutcome> {

@@ -9,10 +9,10 @@ export function digestOf(kind: RowKind, rows: readonly Row[]): string {
   return createHash('sha256').update(lines.join('\n')).digest('hex')
 }
 
-/** The same as a column of a query in PostgreSQL, over the rows of `page`, which have a `place`. */
+/** The same as a column of a query in PostgreSQL, over the rows of `page`, which have a `page_place`. */
 export function digestSql(kind: RowKind): string {
   const line = kind.columns.map(textSql).join(` || E'\\t' || `)
-  const lines = `coalesce(string_agg(${line}, E'\\n' ORDER BY place), '')`
+  const lines = `coalesce(string_agg(${line}, E'\\n' ORDER BY page_place), '')`
   return `encode(sha256(convert_to(${lines}, 'UTF8')), 'hex')`
 }
 
@@ -20,6 +20,7 @@ export function digestSql(kind: RowKind): string {
 function textOf(type: ColumnType, value: RowValue): string {
   if (value === null) return '-'
   if (type === 'text') return `=${String(value)}`
+  if (type === 'boolean') return String(Boolean(value))
   if (type !== 'double precision') return String(value)
   const bytes = Buffer.alloc(8)
   bytes.writeDoubleBE(Number(value))
@@ -29,6 +30,7 @@ function textOf(type: ColumnType, value: RowValue): string {
 function textSql({ name, type }: Column): string {
   if (type === 'text') return `coalesce('=' || ${name}, '-')`
   if (type === 'double precision') return `coalesce(encode(float8send(${name}), 'hex'), '-')`
-  // A boolean is true here, and not t; bytes are as they were given.
+  // How bytes are written as text is a setting of the server.
+  if (type === 'bytea') return `coalesce('\\x' || encode(${name}, 'hex'), '-')`
   return `coalesce(${name}::text, '-')`
 }

@@ -1,34 +1,23 @@
 import { EvrouteError } from '../../model/index.ts'
 import { readLedger } from '../postgres/counts.ts'
-import { Database, type Query, type Session, type SqlValue } from '../postgres/database.ts'
+import { Database, type Session } from '../postgres/database.ts'
 import { placeName } from '../postgres/place-name.ts'
 import { RequestPartitions } from '../postgres/request-partitions.ts'
-import { migrate, schemaLock } from '../postgres/schema.ts'
+import { expectTables, migrate, schemaLock } from '../postgres/schema.ts'
 import type { Move } from '../sqlite/moves.ts'
 import { fromStored } from '../stored-text.ts'
 import { digestSql } from './page-digest.ts'
-import type { Column, Page, Row, RowKind, RowPlace } from './row-kind.ts'
+import {
+  nothingReached,
+  standingOf,
+  type BegunImport,
+  type MoveRow,
+  type Reached,
+} from './move-standing.ts'
+import { columnArrays, foundQuery, rangeQuery, writeSql } from './page-statements.ts'
+import type { Page } from './row-kind.ts'
 import { rowKinds } from './row-kinds.ts'
 import type { StateCount, StoreFigures } from './store-figures.ts'
-
-/** Up to where rows are written: those of the kinds before, and of a kind up to a place. */
-export interface Reached {
-  /** The kind; null before the first page. */
-  readonly kind: string | null
-  /** The last row; null before the first page. */
-  readonly place: RowPlace | null
-}
-
-/**
- * How a database stands that a store is to move to.
- *
- * - `begun`: the move goes on behind what it has reached; `isAnew` where what was written was of no use,
- *   because the store was changed since
- * - `completed`: the store is here already
- */
-export type BegunImport =
-  | { readonly kind: 'begun'; readonly reached: Reached; readonly isAnew: boolean }
-  | { readonly kind: 'completed' }
 
 /** What of a page is in the database. */
 export interface StoredPage {
@@ -36,14 +25,6 @@ export interface StoredPage {
   readonly rows: number
   /** What digestOf says of them. */
   readonly digest: string
-}
-
-interface MoveRow {
-  readonly store_id: string
-  readonly changes: number
-  readonly kind: string | null
-  readonly position: string | null
-  readonly completed_at: number | null
 }
 
 interface StateRow {
@@ -89,6 +70,11 @@ export class PostgresImport {
     }
   }
 
+  /** Connects to a database to look at it: nothing is changed. */
+  static connectToLook(url: string): PostgresImport {
+    return new PostgresImport(new Database(url, { connectionsMax, isReadOnly: true }), url)
+  }
+
   /**
    * Begins to move a store, or goes on with it.
    *
@@ -98,15 +84,22 @@ export class PostgresImport {
   async begin(move: Move): Promise<BegunImport> {
     return this.#database.transaction(async (session) => {
       await run(session, `SELECT pg_advisory_xact_lock(${schemaLock})`)
-      const known = await lockMove(session)
-      if (known === undefined) await this.#beginFirst(session, move)
-      else this.#expectSame(known, move)
-      if (known !== undefined && known.completed_at !== null) return { kind: 'completed' }
-      const isAnew = known !== undefined && known.changes !== move.changes
-      if (isAnew) await beginAnew(session, move)
-      this.#reached = isAnew ? { kind: null, place: null } : reachedOf(known)
-      return { kind: 'begun', reached: this.#reached, isAnew }
+      // Whoever is still writing a page, because it was killed a moment ago, is waited for.
+      const known = await readMove(session, 'FOR UPDATE')
+      const begun = await this.#look(session, known, move)
+      if (begun.kind === 'completed') return begun
+      if (known === undefined) await beginFirst(session, move)
+      else if (begun.isAnew) await beginAnew(session, move)
+      this.#reached = begun.reached
+      return begun
     })
+  }
+
+  /** Says what {@link begin} would, and changes nothing. */
+  async look(move: Move | undefined): Promise<BegunImport> {
+    if (!(await hasTables(this.#database))) return nothingReached
+    await expectTables(this.#database)
+    return this.#look(this.#database, await readMove(this.#database), move)
   }
 
   /** Writes a page. */
@@ -139,7 +132,7 @@ export class PostgresImport {
     { idsGiven, nowMs }: { readonly idsGiven: number; readonly nowMs: number },
   ): Promise<void> {
     return this.#database.transaction(async (session) => {
-      await lockMove(session)
+      await readMove(session, 'FOR UPDATE')
       await run(session, 'SET LOCAL enable_seqscan = on')
       if (!(await look(new StoredStore(session)))) return
       await setSequences(session, idsGiven)
@@ -160,27 +153,20 @@ export class PostgresImport {
     return this.#database.close()
   }
 
-  async #beginFirst(session: Session, move: Move): Promise<void> {
-    if (move.target !== null) throw movedError(move.target, this.place)
-    for (const { table, title } of rowKinds) {
-      const found = await session.rows({ sql: `SELECT FROM ${table} LIMIT 1`, values: [] })
-      if (found.length > 0) throw this.#refusal(`it holds ${title} already`)
+  async #look(
+    session: Session,
+    known: MoveRow | undefined,
+    move: Move | undefined,
+  ): Promise<BegunImport> {
+    if (known === undefined) {
+      if (move?.target != null) throw movedError(move.target, this.place)
+      const title = await firstFound(session)
+      if (title !== undefined) throw this.#refusal(`it holds ${title} already`)
+      return nothingReached
     }
-    const sql = 'INSERT INTO evroute_moves (store_id, changes) VALUES ($1, $2)'
-    await session.rows({ sql, values: [move.storeId, move.changes] })
-  }
-
-  #expectSame(known: MoveRow, move: Move): void {
-    if (known.store_id !== move.storeId) {
-      throw this.#refusal(
-        known.completed_at === null
-          ? 'the migration of another store into it has not ended'
-          : 'another store was moved there',
-      )
-    }
-    if (known.completed_at !== null && known.changes !== move.changes) {
-      throw this.#refusal('it has the store as it was before somebody changed the file')
-    }
+    const standing = standingOf(known, move)
+    if (standing.kind === 'refused') throw this.#refusal(standing.why)
+    return standing
   }
 
   #refusal(why: string): EvrouteError {
@@ -246,11 +232,35 @@ export class StoredStore {
   }
 }
 
-async function lockMove(session: Session): Promise<MoveRow | undefined> {
-  // Whoever is still writing a page, because it was killed a moment ago, is waited for.
-  const sql = 'SELECT * FROM evroute_moves FOR UPDATE'
+async function hasTables(session: Session): Promise<boolean> {
+  const [row] = await session.rows<{ readonly exists: boolean }>({
+    sql: "SELECT to_regclass('evroute_migrations') IS NOT NULL AS exists",
+    values: [],
+  })
+  return row?.exists ?? false
+}
+
+async function readMove(
+  session: Session,
+  lock: 'FOR UPDATE' | '' = '',
+): Promise<MoveRow | undefined> {
+  const sql = `SELECT * FROM evroute_moves ${lock}`
   const [row] = await session.rows<MoveRow>({ sql, values: [] })
   return row
+}
+
+/** What people call the first rows that are there; undefined where there are none. */
+async function firstFound(session: Session): Promise<string | undefined> {
+  for (const { table, title } of rowKinds) {
+    const found = await session.rows({ sql: `SELECT FROM ${table} LIMIT 1`, values: [] })
+    if (found.length > 0) return title
+  }
+  return undefined
+}
+
+async function beginFirst(session: Session, move: Move): Promise<void> {
+  const sql = 'INSERT INTO evroute_moves (store_id, changes) VALUES ($1, $2)'
+  await session.rows({ sql, values: [move.storeId, move.changes] })
 }
 
 /** What was written is of another moment of the store. */
@@ -264,64 +274,13 @@ async function beginAnew(session: Session, { changes }: Move): Promise<void> {
 async function setSequences(session: Session, idsGiven: number): Promise<void> {
   for (const { name, table, sequence } of rowKinds) {
     if (sequence === undefined) continue
+    const [sequenceName, column] = sequence
     await session.rows({
-      sql: `SELECT setval('${sequence}', greatest(last, 1), last > 0)
-        FROM (SELECT greatest(coalesce(max(id), 0), $1) AS last FROM ${table}) ids`,
+      sql: `SELECT setval('${sequenceName}', greatest(last, 1), last > 0)
+        FROM (SELECT greatest(coalesce(max(${column}), 0), $1) AS last FROM ${table}) ids`,
       values: [name === 'deliveries' ? idsGiven : 0],
     })
   }
-}
-
-function reachedOf(row: MoveRow | undefined): Reached {
-  const { kind = null, position = null } = row ?? {}
-  return { kind, place: position === null ? null : (JSON.parse(position) as RowPlace) }
-}
-
-/** Nothing is written, and nothing answered, where the move is not where it is thought to be. */
-function writeSql(kind: RowKind): string {
-  const names = kind.columns.map(({ name }) => name).join(', ')
-  const arrays = kind.columns.map(({ type }, place) => `$${place + 5}::${type}[]`).join(', ')
-  return `
-    WITH reached AS (
-      UPDATE evroute_moves SET kind = $1, position = $2
-      WHERE completed_at IS NULL AND kind IS NOT DISTINCT FROM $3::text
-        AND position IS NOT DISTINCT FROM $4::text
-      RETURNING 1
-    ), written AS (
-      INSERT INTO ${kind.table} (${names}) OVERRIDING SYSTEM VALUE
-      SELECT page.* FROM unnest(${arrays}) AS page (${names}) WHERE EXISTS (SELECT FROM reached)
-    )
-    SELECT FROM reached`
-}
-
-/** All rows behind the place before a page, up to its last one. */
-function rangeQuery({ kind, after, last }: Page): Query {
-  const { table, key } = kind
-  const names = key.map(({ name }) => name).join(', ')
-  const places = (first: number): string =>
-    `(${key.map(({ type }, place) => `$${first + place}::${type}`).join(', ')})`
-  const behind = after === null ? '' : `AND (${names}) > ${places(1 + key.length)}`
-  return {
-    sql: `SELECT *, row_number() OVER (ORDER BY ${names}) AS place FROM ${table}
-      WHERE (${names}) <= ${places(1)} ${behind}`,
-    values: [...(last ?? []), ...(after ?? [])],
-  }
-}
-
-/** The rows of a page, by what they are found by. */
-function foundQuery({ kind, rows }: Page): Query {
-  const { table, foundBy = [] } = kind
-  const names = foundBy.map(({ name }) => name).join(', ')
-  const arrays = foundBy.map(({ type }, place) => `$${place + 1}::${type}[]`).join(', ')
-  return {
-    sql: `SELECT ${table}.*, place
-      FROM unnest(${arrays}) WITH ORDINALITY AS given (${names}, place) JOIN ${table} USING (${names})`,
-    values: columnArrays(foundBy, rows),
-  }
-}
-
-function columnArrays(columns: readonly Column[], rows: readonly Row[]): readonly SqlValue[] {
-  return columns.map(({ name }) => rows.map((row) => row[name] ?? null))
 }
 
 function movedError(where: string, place: string): EvrouteError {

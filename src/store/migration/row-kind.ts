@@ -36,8 +36,8 @@ export interface RowKindParts {
   readonly foundBy?: readonly string[]
   /** What they are read from in SQLite, where that is not the table as it is. */
   readonly source?: string
-  /** The sequence that gives out its ids. */
-  readonly sequence?: string
+  /** The sequence that gives out its ids, and the column that has them. */
+  readonly sequence?: readonly [string, string]
   /** Rows in a page: as many as are together no burden on the memory, however long they are. */
   readonly pageRows?: number
 }
@@ -50,7 +50,7 @@ export class RowKind {
   readonly title: string
   readonly table: string
   readonly source: string
-  readonly sequence: string | undefined
+  readonly sequence: readonly [string, string] | undefined
   readonly pageRows: number
   readonly columns: readonly Column[]
   readonly key: readonly Column[]

@@ -1,3 +1,5 @@
+import { audienceKinds } from './audience-kinds.ts'
+import { regulationKinds } from './regulation-kinds.ts'
 import { RowKind } from './row-kind.ts'
 
 /** The figures of the books, each a row of its own in SQLite and a column in PostgreSQL. */
@@ -21,6 +23,10 @@ const figureSums = figures.map(
   (name) => `coalesce(sum(count) FILTER (WHERE name = '${name}'), 0) AS ${name}`,
 )
 
+/** A delivery that was erased has lost its text and whom it was about; SQLite does not note it otherwise. */
+const isErased = `state <> 'pending' AND user_id IS NULL
+  AND EXISTS (SELECT 1 FROM messages WHERE messages.id = body_id AND body = '')`
+
 /**
  * Everything that a store keeps, in the order in which it moves: all columns of all tables, but for what
  * only one of the engines needs.
@@ -33,7 +39,7 @@ export const rowKinds: readonly RowKind[] = [
     columns: { id: 'bigint', deliveries: 'integer', body: 'text' },
     // Below zero is what only shows that there is room for others.
     source: '(SELECT * FROM messages WHERE id >= 0)',
-    sequence: 'evroute_message_ids',
+    sequence: ['evroute_message_ids', 'id'],
     pageRows: 500,
   }),
   new RowKind({
@@ -56,12 +62,14 @@ export const rowKinds: readonly RowKind[] = [
       message_id: 'text',
       type: 'text',
       user_id: 'text',
+      previous_id: 'text',
       state: 'text',
       lane: 'text',
       holds: 'text',
       reason: 'text',
+      is_erased: ['boolean', isErased],
     },
-    sequence: 'evroute_delivery_ids',
+    sequence: ['evroute_delivery_ids', 'id'],
   }),
   new RowKind({
     name: 'requests',
@@ -82,7 +90,7 @@ export const rowKinds: readonly RowKind[] = [
       error: 'text',
       excerpt: 'text',
     },
-    sequence: 'evroute_request_ids',
+    sequence: ['evroute_request_ids', 'id'],
     pageRows: 1_000,
   }),
   new RowKind({
@@ -102,4 +110,6 @@ export const rowKinds: readonly RowKind[] = [
     },
     source: `(SELECT destination_id, ${figureSums.join(', ')} FROM counts GROUP BY destination_id)`,
   }),
+  ...audienceKinds,
+  ...regulationKinds,
 ]

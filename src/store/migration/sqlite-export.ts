@@ -16,6 +16,19 @@ import type { StateCount, StoreFigures } from './store-figures.ts'
 /** Holds the store still, or only reads it as it was when it was opened. */
 type Hold = 'alone' | 'beside others'
 
+/** How a store is read to move it. */
+export interface ExportOptions {
+  /** Makes what the store is known by where it goes. */
+  readonly newId: () => string
+  /** Rows in a page at the most; as many as suit their kind by default. */
+  readonly pageRowsMax?: number | undefined
+}
+
+interface ExportParts {
+  readonly lock?: DeliveryLock | undefined
+  readonly pageRowsMax?: number | undefined
+}
+
 interface StateRow {
   readonly destination_id: string
   readonly state: StateCount['state']
@@ -30,29 +43,34 @@ export class SqliteExport {
   readonly path: string
   readonly #database: Database
   readonly #lock: DeliveryLock | undefined
+  readonly #pageRowsMax: number
   readonly #pages = new Map<string, Statement>()
 
-  private constructor(path: string, database: Database, lock: DeliveryLock | undefined) {
+  private constructor(
+    path: string,
+    database: Database,
+    { lock, pageRowsMax = Infinity }: ExportParts,
+  ) {
     this.path = path
     this.#database = database
     this.#lock = lock
+    this.#pageRowsMax = pageRowsMax
   }
 
   /**
    * Opens a store to move it; one of an older version is brought up to date.
    *
-   * @param newId - makes what the store is known by where it goes
    * @throws EvrouteError `store_in_use` when a process delivers from it, `store_unusable` when it is no
    * store, of a newer version, or cannot be opened
    */
-  static open(name: string, newId: () => string): Promise<SqliteExport> {
+  static open(name: string, { newId, pageRowsMax }: ExportOptions): Promise<SqliteExport> {
     return openExport(name, 'alone', (path, database, lock) => {
       // An empty file is no store, and is not made one here.
       if (pragma(database, 'application_id') === 0) expectTables(database, path)
       migrate(database, path)
       beginMove(database, newId)
       database.exec('BEGIN IMMEDIATE')
-      return new SqliteExport(path, database, lock)
+      return new SqliteExport(path, database, { lock, pageRowsMax })
     })
   }
 
@@ -65,7 +83,7 @@ export class SqliteExport {
     return openExport(name, 'beside others', (path, database) => {
       expectTables(database, path)
       database.exec('BEGIN')
-      return new SqliteExport(path, database, undefined)
+      return new SqliteExport(path, database, {})
     })
   }
 
@@ -80,7 +98,7 @@ export class SqliteExport {
       const key = `${kind.name} ${after === null ? 'first' : 'next'}`
       const statement = this.#pages.get(key) ?? this.#database.prepare(pageSql(kind, after))
       this.#pages.set(key, statement)
-      const rows = statement.all(...(after ?? []), kind.pageRows) as readonly Row[]
+      const rows = statement.all(...(after ?? []), this.#pageRows(kind)) as readonly Row[]
       const last = rows.at(-1)
       return {
         kind,
@@ -93,7 +111,7 @@ export class SqliteExport {
 
   /** The page behind another one; empty where that was the last. */
   pageBehind({ kind, last, rows }: Page): Page {
-    if (rows.length < kind.pageRows) return { kind, after: last, last: null, rows: [] }
+    if (rows.length < this.#pageRows(kind)) return { kind, after: last, last: null, rows: [] }
     return this.page(kind, last)
   }
 
@@ -128,8 +146,18 @@ export class SqliteExport {
 
   /** Lets others use the store. */
   close(): void {
+    try {
+      // A connection whose statements were not thrown away yet would go on holding the file.
+      this.#database.exec('ROLLBACK')
+    } catch {
+      // The transaction has ended, with what was noted or by an error.
+    }
     this.#database.close()
     this.#lock?.release()
+  }
+
+  #pageRows({ pageRows }: RowKind): number {
+    return Math.min(pageRows, this.#pageRowsMax)
   }
 
   #ledger(): DeliveryLedger {

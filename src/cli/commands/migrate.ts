@@ -1,0 +1,50 @@
+import type { AddCommand } from '../command.ts'
+import { readSecret } from '../secret.ts'
+
+interface MigrateFlags {
+  readonly from: string
+  readonly to: string
+  readonly dryRun?: boolean
+  readonly json?: boolean
+  readonly color: boolean
+}
+
+const examples = `
+Examples:
+  evroute migrate --from sqlite:./evroute.db --to postgres://evroute@db.example.com/evroute --dry-run
+  evroute migrate --from sqlite:./evroute.db --to env:EVROUTE_DATABASE
+  evroute migrate --from sqlite:./evroute.db --to @/run/secrets/database-url --json
+
+End the process that delivers from the file first; it can be read meanwhile. The database has to be
+empty. Ctrl-C, a crash or a lost connection cost nothing: the same command goes on where it was. Once
+all is there and was compared, row by row, nobody delivers from the file any more, and it can still be
+read. It keeps what it holds, users who are erased later included: remove it when you need it no more.
+
+Exit codes: 0 moved, now or before, 1 what is there is not what was moved, 2 usage, 7 the file or the
+database cannot be used, 130 interrupted.`
+
+/** Adds `evroute migrate`. */
+export const addMigrateCommand: AddCommand = (program, { io, end }) => {
+  const command = program
+    .command('migrate')
+    .summary('move a store from a file into PostgreSQL')
+    .description(
+      'Moves a store: deliveries with all that happened to them, what deduplication remembers, the books, ' +
+        'audiences, deletion requests and suppressed users. Prints what is on both sides.',
+    )
+    .requiredOption('--from <url>', 'the store that moves: sqlite:<file>')
+    .requiredOption('--to <url>', 'where it goes: postgres://..., env:NAME or @file')
+    .option('--dry-run', 'only tell what would move')
+    .option('--json', 'NDJSON records on stdout')
+    .option('--no-color', 'no colours')
+    .addHelpText('after', examples)
+    .action(async () => {
+      const { dryRun = false, json = false, color, ...given } = command.opts<MigrateFlags>()
+      const from = await readSecret(given.from, io, '--from')
+      const to = await readSecret(given.to, io, '--to')
+      const run = { places: { from, to }, io, view: { json, color } }
+      // Loaded only now, with both engines behind it.
+      const { migrate, planMigrate } = await import('../migrating/migrate.ts')
+      end(await (dryRun ? planMigrate(run) : migrate(run)))
+    })
+}

@@ -1,0 +1,128 @@
+import { plainText, recordLine } from '../../model/index.ts'
+import { createRuntime, stopwatch } from '../../runtime/index.ts'
+import {
+  migrateStore,
+  planMigration,
+  type MigrationPlaces,
+  type MoveOutcome,
+  type MoveProgress,
+} from '../../store/index.ts'
+import { exitCodes, type ExitCode } from '../exit-code.ts'
+import { writeData, type Io } from '../io.ts'
+import { formatCount } from '../output/numbers.ts'
+import { startProgress } from '../output/progress.ts'
+import { createStyle, wantsColor, type Style } from '../output/style.ts'
+import { comparedTable, figuresTable } from './figures-table.ts'
+import { outcomeRecord, planRecord } from './migration-records.ts'
+import { ProgressText } from './progress-text.ts'
+
+/** A migration that a command line asks for. */
+export interface MigrateRun {
+  /** Which store, and where to. */
+  readonly places: MigrationPlaces
+  /** Streams and the signal to end early. */
+  readonly io: Io
+  /** How it is told. */
+  readonly view: {
+    /** NDJSON records instead of text. */
+    readonly json: boolean
+    /** False with `--no-color`. */
+    readonly color: boolean
+  }
+}
+
+/** Different pages that are named; there may be one for every 500 rows. */
+const pagesMax = 10
+
+/**
+ * Moves a store, tells how far it is, and what is on both sides in the end.
+ *
+ * @throws SettingError for URLs of other engines; EvrouteError where one of the two cannot be used
+ */
+export async function migrate(run: MigrateRun): Promise<ExitCode> {
+  const { io, view, places } = run
+  const elapsedMs = stopwatch()
+  const { newId, clock } = createRuntime()
+  const text = new ProgressText(elapsedMs)
+  const endProgress = startProgress(io, () => text.line, wantsColor(io, io.stderr, view.color))
+  try {
+    const outcome = await migrateStore({
+      ...places,
+      // Who does not read on may still want it moved.
+      signal: io.interrupted,
+      newId,
+      nowMs: () => clock.nowMs(),
+      progress: (progress: MoveProgress) => text.update(progress),
+      beganAnew: () =>
+        note(run, 'The store was changed since a migration was begun: all of it moves anew.'),
+    })
+    endProgress()
+    return await tell(outcome, run, elapsedMs())
+  } finally {
+    endProgress()
+  }
+}
+
+/**
+ * Tells what a migration would move.
+ *
+ * @throws what {@link migrate} throws
+ */
+export async function planMigrate(run: MigrateRun): Promise<ExitCode> {
+  const { io, view, places } = run
+  const plan = await planMigration(places)
+  if (view.json) {
+    await writeData(io, recordLine(planRecord(plan)))
+    return exitCodes.ok
+  }
+  await writeData(io, figuresTable(plan.figures, tableView(run)))
+  const { rows, rowsAll } = plan.moved
+  const done = rows > 0 ? `${formatCount(rows)} of ` : ''
+  const are = rows > 0 ? 'are there already' : 'would move'
+  note(run, `${done}${formatCount(rowsAll)} rows ${are}: ${shownFrom(run)} to ${plan.place}`)
+  return exitCodes.ok
+}
+
+async function tell(outcome: MoveOutcome, run: MigrateRun, durationMs: number): Promise<ExitCode> {
+  const { io, view } = run
+  if (view.json) await writeData(io, recordLine(outcomeRecord(outcome, durationMs)))
+  else if (outcome.kind !== 'interrupted') {
+    await writeData(io, comparedTable(outcome.figures, tableView(run)))
+  }
+  const place = plainText(outcome.place)
+  switch (outcome.kind) {
+    case 'moved':
+      note(run, `${shownFrom(run)} was moved to ${place}: every row is there, and as it was.`)
+      note(run, 'Nobody can deliver from the file any more; name the database with --store.')
+      return exitCodes.ok
+    case 'already':
+      note(run, `${shownFrom(run)} was moved to ${place} before; nothing was left to do.`)
+      return exitCodes.ok
+    case 'interrupted': {
+      const { rows, rowsAll } = outcome.rows
+      const done = `${formatCount(rows)} of ${formatCount(rowsAll)} rows`
+      note(run, `Interrupted: ${done} are there; the same command goes on with the rest`)
+      return exitCodes.interrupted
+    }
+    case 'different':
+      for (const page of outcome.pages.slice(0, pagesMax)) {
+        note(run, `Different: ${plainText(page)}`)
+      }
+      note(run, `What is in ${place} is not what is in ${shownFrom(run)}; neither was changed`)
+      note(run, 'Somebody else has written to the database. Empty it, then try again')
+      return exitCodes.internal
+  }
+}
+
+function shownFrom({ places }: MigrateRun): string {
+  return plainText(places.from)
+}
+
+function note({ io, view }: MigrateRun, text: string): void {
+  if (!view.json) io.stderr.write(`${text}\n`)
+}
+
+function tableView({ io, view }: MigrateRun): { style: Style; columns: number | undefined } {
+  const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
+  return { style: createStyle(wantsColor(io, io.stdout, view.color)), columns }
+}

@@ -1,0 +1,33 @@
+import type { MoveOutcome, MovePlan, RowCount } from '../../store/index.ts'
+
+/** What became of a migration, for programs. */
+export function outcomeRecord(
+  outcome: MoveOutcome,
+  durationMs: number,
+): Readonly<Record<string, unknown>> {
+  const { kind, place } = outcome
+  const record = { kind: 'migrated', outcome: kind, to: place, ms: Math.round(durationMs) }
+  switch (outcome.kind) {
+    case 'interrupted':
+      return { ...record, ...outcome.rows }
+    case 'different':
+      return { ...record, figures: outcome.figures, pages: outcome.pages }
+    case 'moved':
+    case 'already':
+      return { ...record, figures: outcome.figures }
+  }
+}
+
+/** What a migration would move, for programs. */
+export function planRecord({ place, figures, moved }: MovePlan): Readonly<Record<string, unknown>> {
+  const { rows, states, ledger } = figures
+  return {
+    kind: 'migrated',
+    outcome: 'planned',
+    to: place,
+    ...moved,
+    kinds: Object.fromEntries(rows.map(({ title, rows: count }: RowCount) => [title, count])),
+    states,
+    ledger,
+  }
+}

@@ -1,0 +1,33 @@
+import type { MoveProgress } from '../../store/index.ts'
+import { formatCount } from '../output/numbers.ts'
+
+/** Tells how far a migration is: `moving deliveries: 120,000 of 200,000 · 41,230/s`. */
+export class ProgressText {
+  readonly #elapsedMs: () => number
+  #line = 'looking at both sides'
+  #counted = ''
+  /** Where the rows at hand began: they may have been moved in part by an earlier run. */
+  #from = { atMs: 0, rows: 0 }
+
+  /** @param elapsedMs - the time since the migration began */
+  constructor(elapsedMs: () => number) {
+    this.#elapsedMs = elapsedMs
+  }
+
+  /** The line as it is now. */
+  get line(): string {
+    return this.#line
+  }
+
+  /** Takes in what was done. */
+  update({ stage, title, rows, rowsAll }: MoveProgress): void {
+    const atMs = this.#elapsedMs()
+    const counted = `${stage} ${title}`
+    if (counted !== this.#counted) this.#from = { atMs, rows }
+    this.#counted = counted
+    const done = `${counted}: ${formatCount(rows)} of ${formatCount(rowsAll)}`
+    const seconds = (atMs - this.#from.atMs) / 1_000
+    const rate = Math.round((rows - this.#from.rows) / seconds)
+    this.#line = seconds > 0 ? `${done} · ${formatCount(rate)}/s` : done
+  }
+}

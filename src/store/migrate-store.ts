@@ -1,0 +1,63 @@
+import { SettingError } from '../model/index.ts'
+import type { MoveOutcome, MovePlan, MoveRequest } from './migration/move-store.ts'
+import { isPostgresUrl } from './postgres/connection-url.ts'
+import { fileOf, refusalOf } from './sqlite/file-url.ts'
+import { quotedUrl, serverUrlRefusal } from './store-url.ts'
+import type { UrlRefusal } from './url-refusal.ts'
+
+/** Which store is migrated, and where to. */
+export interface MigrationPlaces {
+  /** `sqlite:<file>` */
+  readonly from: string
+  /** `postgres://...`; its password is written nowhere. */
+  readonly to: string
+}
+
+/** A migration. */
+export interface MigrationRequest
+  extends MigrationPlaces, Omit<MoveRequest, 'path' | 'url' | 'pageRowsMax'> {}
+
+/**
+ * Moves a store in a file to PostgreSQL. It can end anywhere and be run again.
+ *
+ * @throws SettingError for URLs of other engines; EvrouteError `store_in_use`, or `store_unusable` where
+ * one of the two is missing, cannot be used, or the database holds anything else
+ */
+export async function migrateStore({
+  from,
+  to,
+  ...request
+}: MigrationRequest): Promise<MoveOutcome> {
+  const places = placesOf({ from, to })
+  const { moveStore } = await import('./migration/move-store.ts')
+  return moveStore({ ...request, ...places })
+}
+
+/**
+ * Tells what a migration would do, and changes nothing.
+ *
+ * @throws what {@link migrateStore} throws before it begins
+ */
+export async function planMigration(places: MigrationPlaces): Promise<MovePlan> {
+  const { planMove } = await import('./migration/move-store.ts')
+  return planMove(placesOf(places))
+}
+
+function placesOf({ from, to }: MigrationPlaces): Pick<MoveRequest, 'path' | 'url'> {
+  const refused = refusalOf(from, 'it is not sqlite:<file>')
+  if (refused !== undefined) {
+    const message = `Cannot migrate the store${quotedUrl(from)}: ${refused.why}`
+    throw new SettingError('--from', message, refused.hint)
+  }
+  const refusal = isPostgresUrl(to) ? serverUrlRefusal(to) : notPostgres
+  if (refusal !== undefined) {
+    const message = `Cannot migrate to the store${quotedUrl(to)}: ${refusal.why}`
+    throw new SettingError('--to', message, refusal.hint)
+  }
+  return { path: fileOf(from), url: to }
+}
+
+const notPostgres: UrlRefusal = {
+  why: 'it is not postgres://...',
+  hint: 'Write it as postgres://user@host:5432/database, with the password in PGPASSWORD.',
+}

@@ -1,0 +1,120 @@
+import type { Member, SyncRequest } from '../../../src/audience/index.ts'
+import type { NewRegulation } from '../../../src/privacy/index.ts'
+import type { Store } from '../../../src/store/index.ts'
+import { memberWith, vip } from '../../conformance/audience-store-under-test.ts'
+import { eventAbout, notificationAbout } from '../../conformance/regulation-store-under-test.ts'
+import { delivered, nowMs } from '../../conformance/store-under-test.ts'
+import { oddTexts } from './odd-texts.ts'
+
+/** Adds audiences with members of every shape, one that is being synced, and a computed trait. */
+export async function addAudiences(store: Store): Promise<void> {
+  const members = [
+    ...oddTexts.map((userId) => memberWith({ userId }, JSON.stringify(userId))),
+    ...oddTexts.map((email) => memberWith({ userId: 'u_1', email })),
+    memberWith({ anonymousId: 'visitor' }),
+    memberWith({ anonymousId: '', email: '' }),
+    memberWith({ userId: 'u_2', anonymousId: 'visitor', email: 'u_2@example.com' }),
+  ]
+  const request = await beginSync(store, vip)
+  await store.audiences.take({ ...request, members })
+  await store.audiences.release({ ...request, rowsMax: 100, after: null })
+  const again = await beginSync(store, vip)
+  await store.audiences.take({ ...again, members: members.slice(1) })
+  await store.audiences.release({ ...again, rowsMax: 100, after: null })
+  const trait = { ...vip, key: 'total', name: 'Total \0', computationClass: 'trait' as const }
+  const other = await beginSync(store, trait)
+  const totals: Member[] = [
+    memberWith({ userId: 'u_1' }, '12.5'),
+    memberWith({ userId: 'u_9' }, '1'),
+  ]
+  await store.audiences.take({ ...other, members: totals })
+}
+
+/**
+ * Adds deletion requests: finished ones, one that waits for its notifications, one in the middle of its
+ * erasure, and users who are suppressed for all sources, for some, and no more.
+ */
+export async function addRegulations(store: Store): Promise<void> {
+  const about = ['gone_1', 'gone_2', 'gone_3'].flatMap((userId) => [
+    eventAbout(userId, { messageId: `order-${userId}`, to: ['crm', 'lake'] }),
+    eventAbout(userId, { type: 'alias', userId: 'somebody', previousId: userId }),
+  ])
+  await store.add({ nowMs, seenSinceMs: 0, events: about, handOver: [] })
+  await create(store, {
+    id: 'finished \0',
+    type: 'DELETE_INTERNAL',
+    userIds: ['gone_1', oddTexts[0]!],
+  })
+  await eraseAll(store, 'finished \0')
+  await store.regulations.noteArchive({
+    id: 'finished \0',
+    archive: { events: 3, files: 1, problems: ['x \0'] },
+  })
+  await store.regulations.finish({ id: 'finished \0', nowMs })
+  await create(store, { id: 'waiting', type: 'SUPPRESS_WITH_DELETE', userIds: ['gone_2'] }, ['crm'])
+  await eraseAll(store, 'waiting')
+  await create(
+    store,
+    { id: 'part', type: 'DELETE_ONLY', userIds: ['gone_3', 'u_1'], sourceIds: ['website'] },
+    ['lake', 'crm'],
+  )
+  await store.regulations.erase({ id: 'part', nowMs, rowsMax: 5 })
+  await create(store, {
+    id: 'only',
+    type: 'SUPPRESS_ONLY',
+    userIds: oddTexts,
+    sourceIds: ['website', ...oddTexts],
+  })
+  await create(store, { id: 'lifted', type: 'UNSUPPRESS', userIds: [oddTexts[1]!] })
+}
+
+/** Carries out what is left of the regulations, delivering their notifications on the way. */
+export async function finishRegulations(store: Store): Promise<void> {
+  for (const id of ['waiting', 'part']) {
+    await eraseAll(store, id)
+    for (const destinationId of ['crm', 'lake']) {
+      const share = { destinationId, lane: 'first' as const, deliveriesMax: 1_000, dueByMs: nowMs }
+      const claimed = await store.claim({ nowMs, shares: [share] })
+      await store.settle({ nowMs, settlements: claimed.map(delivered), requests: [] })
+    }
+    await eraseAll(store, id)
+    await store.regulations.finish({ id, nowMs })
+  }
+}
+
+async function beginSync(store: Store, audience: typeof vip | object): Promise<SyncRequest> {
+  const begun = await store.audiences.begin({ audience: { ...vip, ...audience }, nowMs })
+  if (begun.kind !== 'begun') throw new Error('the audience is taken')
+  return {
+    key: begun.audience.key,
+    sync: begun.sync,
+    nowMs,
+    seenSinceMs: 0,
+    eventOf: (change) => {
+      const { userId } = change.identity
+      const messageId = `${begun.audience.key} ${JSON.stringify(change)}`
+      const deliveries = userId === 'u_1' ? [{ destinationId: 'crm', body: messageId }] : []
+      return eventAbout(userId, { type: 'identify', messageId, deliveries })
+    },
+  }
+}
+
+async function create(
+  store: Store,
+  regulation: Omit<NewRegulation, 'sourceIds'> & { readonly sourceIds?: readonly string[] },
+  destinationIds: readonly string[] = [],
+): Promise<void> {
+  const to = destinationIds
+  const notifications =
+    to.length === 0 ? [] : regulation.userIds.map((userId) => notificationAbout(userId, { to }))
+  await store.regulations.create({
+    regulation: { sourceIds: null, ...regulation },
+    notifications,
+    nowMs,
+  })
+}
+
+async function eraseAll(store: Store, id: string): Promise<void> {
+  const request = { id, nowMs, rowsMax: 100_000 }
+  while ((await store.regulations.erase(request)) === 'more');
+}

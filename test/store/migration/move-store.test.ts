@@ -1,0 +1,268 @@
+import { describe, expect, test } from 'vitest'
+import { openDeliveryLog, openStore } from '../../../src/store/index.ts'
+import { planMove } from '../../../src/store/migration/move-store.ts'
+import { rowKinds } from '../../../src/store/migration/row-kinds.ts'
+import { openDatabase } from '../../../src/store/sqlite/database.ts'
+import { delivered, event, nowMs } from '../../conformance/store-under-test.ts'
+import { PostgresDatabases } from '../../support/postgres.ts'
+import { startSource } from '../../support/run-source.ts'
+import { addAudiences, finishRegulations } from './full-subjects.ts'
+import { change, expectMoved, failAfter, move, placesIn, stopAfter } from './moved-places.ts'
+import { contentsOf } from './store-contents.ts'
+
+const databases = new PostgresDatabases()
+const { newPlace, ask } = placesIn(databases)
+
+describe('moveStore', () => {
+  test('moves everything there is, and says what is on both sides', async () => {
+    const place = await newPlace()
+    const told: string[] = []
+    const outcome = await move(place, {
+      progress: ({ stage, title, rows, rowsAll }) =>
+        told.push(`${stage} ${title} ${rows}/${rowsAll}`),
+    })
+    expect(outcome).toMatchObject({
+      kind: 'moved',
+      place: expect.stringContaining('PostgreSQL') as string,
+    })
+    if (outcome.kind !== 'moved') return
+    for (const { what, source, target } of outcome.figures)
+      expect([what, target]).toEqual([what, source])
+    const counted = Object.fromEntries(outcome.figures.map(({ what, source }) => [what, source]))
+    expect(counted).toMatchObject({ deliveries: 89, 'crm delivered': 3, 'ledger deliveries': 95 })
+    expect(told).toContain('moving deliveries 2/89')
+    expect(told).toContain('comparing deliveries 89/89')
+    await expectMoved(place)
+  })
+
+  test('goes on where it was killed, whatever the page', async () => {
+    const place = await newPlace()
+    const pages = await countPages(place.copy)
+    const random = seededRandom(7)
+    for (;;) {
+      const failure = move(place, { progress: failAfter(Math.floor(random() * pages * 0.6)) })
+      const outcome = await failure.catch((error: unknown) => error)
+      if (!(outcome instanceof Error)) break
+      expect(outcome.message).toMatch(/killed$/)
+    }
+    await expectMoved(place)
+  })
+
+  test('ends after the page that is under way when it is told to, and goes on later', async () => {
+    const place = await newPlace()
+    const outcome = await move(place, stopAfter(5))
+    expect(outcome).toMatchObject({ kind: 'interrupted', rows: { rows: 10 } })
+    expect(await planMove(place)).toMatchObject({ moved: { rows: 10 } })
+    await expect(openStore(place.url)).rejects.toMatchObject({
+      code: 'store_unusable',
+      message: expect.stringContaining('a migration into it has not ended') as string,
+    })
+    await expect(openDeliveryLog(place.url, { write: false })).rejects.toThrow('has not ended')
+    expect(await move(place)).toMatchObject({ kind: 'moved' })
+    await expectMoved(place)
+  })
+
+  test('can be stopped while it compares', async () => {
+    const place = await newPlace()
+    const stop = new AbortController()
+    const outcome = await move(place, {
+      signal: stop.signal,
+      progress: ({ stage }) => {
+        if (stage === 'comparing') stop.abort('SIGINT')
+      },
+    })
+    expect(outcome).toMatchObject({ kind: 'interrupted' })
+    await expect(openStore(place.url)).rejects.toThrow('has not ended')
+    expect(await move(place)).toMatchObject({ kind: 'moved' })
+  })
+
+  test('survives a kill, in whatever statement', async () => {
+    const place = await newPlace()
+    const child = startSource(new URL('move-until-killed.ts', import.meta.url), [
+      place.path,
+      place.url,
+      '40',
+    ])
+    await new Promise((resolve) => child.once('exit', resolve))
+    expect(child.signalCode).toBe('SIGKILL')
+    expect(await planMove(place)).not.toMatchObject({ moved: { rows: 0 } })
+    expect(await move(place)).toMatchObject({ kind: 'moved' })
+    await expectMoved(place)
+  })
+
+  test('goes on after the server has ended its connections', async () => {
+    const place = await newPlace()
+    let pages = 0
+    const killing = move(place, {
+      progress: () => {
+        if (++pages === 8) {
+          void databases.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE application_name = 'evroute' AND pid <> pg_backend_pid()`)
+        }
+      },
+    })
+    const outcome = await killing.catch((error: unknown) => error)
+    if (outcome instanceof Error) expect(outcome).toMatchObject({ code: 'store_unusable' })
+    expect(await move(place)).toMatchObject({
+      kind: expect.stringMatching('moved|already') as string,
+    })
+    await expectMoved(place)
+  })
+
+  test('begins anew where somebody used the store since it began', async () => {
+    const place = await newPlace()
+    await move(place, stopAfter(20))
+    for (const path of [place.path, place.copy]) {
+      const store = await openStore(`sqlite:${path}`)
+      await store.add({ nowMs, seenSinceMs: 0, events: [event('later', 'crm')], handOver: [] })
+      const share = {
+        destinationId: 'crm',
+        lane: 'first' as const,
+        deliveriesMax: 2,
+        dueByMs: nowMs,
+      }
+      const claimed = await store.claim({ nowMs, shares: [share] })
+      await store.settle({ nowMs, settlements: claimed.map(delivered), requests: [] })
+      await store.close()
+    }
+    let anew = 0
+    expect(await move(place, { beganAnew: () => anew++ })).toMatchObject({ kind: 'moved' })
+    expect(anew).toBe(1)
+    await expectMoved(place)
+  })
+
+  test('begins anew where somebody retried by hand since it began', async () => {
+    const place = await newPlace()
+    await move(place, stopAfter(20))
+    for (const path of [place.path, place.copy]) {
+      const log = await openDeliveryLog(`sqlite:${path}`, { write: true })
+      expect(await log.retry({ nowMs, filter: { states: ['failed'] }, limit: 9 })).toBeGreaterThan(
+        0,
+      )
+      await log.close()
+    }
+    let anew = 0
+    expect(await move(place, { beganAnew: () => anew++ })).toMatchObject({ kind: 'moved' })
+    expect(anew).toBe(1)
+    await expectMoved(place)
+  })
+
+  test('lets nobody deliver from the file or change it afterwards, and everybody read it', async () => {
+    const place = await newPlace()
+    await move(place)
+    await expect(openStore(`sqlite:${place.path}`)).rejects.toMatchObject({
+      code: 'store_unusable',
+      message: expect.stringMatching(
+        /it was moved to the PostgreSQL database \w+ on [^@]+:5432$/,
+      ) as string,
+    })
+    const writing = await openDeliveryLog(`sqlite:${place.path}`, { write: true })
+    await expect(writing.retry({ nowMs, filter: {}, limit: 9 })).rejects.toThrow('it was moved to')
+    await writing.close()
+    const [read, copy] = await Promise.all(
+      [place.path, place.copy].map((path) => openDeliveryLog(`sqlite:${path}`, { write: false })),
+    )
+    expect(await contentsOf(read!)).toEqual(await contentsOf(copy!))
+    await Promise.all([read!.close(), copy!.close()])
+  })
+
+  test('says so when it was done before', async () => {
+    const place = await newPlace()
+    await move(place)
+    const { moved } = await planMove(place)
+    expect(moved.rows).toBe(moved.rowsAll)
+    expect(await move(place)).toMatchObject({ kind: 'already' })
+    await expectMoved(place)
+  })
+
+  test.each(['before the database was', 'before the file was'])(
+    'finishes where it ended %s noted',
+    async (when) => {
+      const place = await newPlace()
+      await move(place)
+      if (when === 'before the database was') {
+        await ask(place, 'UPDATE evroute_moves SET completed_at = NULL')
+        await expect(openStore(place.url)).rejects.toThrow('has not ended')
+      } else {
+        await change(place.path, 'UPDATE moves SET target = NULL')
+      }
+      expect(await move(place)).toMatchObject({
+        kind: expect.stringMatching('moved|already') as string,
+      })
+      await expect(openStore(`sqlite:${place.path}`)).rejects.toThrow('it was moved to')
+      await expectMoved(place)
+    },
+  )
+
+  test('goes on delivering in the database, behind the ids of the file', async () => {
+    const place = await newPlace()
+    await move(place)
+    const store = await openStore(place.url)
+    const all = await store.list({ filter: {}, limit: 1_000 })
+    const destinations = [...new Set(all.map(({ destinationId }) => destinationId))]
+    const { pending } = (await store.ledger()) as { readonly pending: number }
+    const given: string[] = []
+    for (const lane of ['first', 'retry', 'manual'] as const) {
+      for (;;) {
+        const shares = destinations.map((destinationId) => {
+          return { destinationId, lane, deliveriesMax: 3, dueByMs: Number.MAX_SAFE_INTEGER }
+        })
+        const claimed = await store.claim({ nowMs, shares })
+        if (claimed.length === 0) break
+        given.push(...claimed.map(({ destinationId, id }) => `${destinationId}/${id}`))
+        await store.settle({ nowMs, settlements: claimed.map(delivered), requests: [] })
+      }
+    }
+    expect(given.length).toBe(pending)
+    expect(new Set(given).size).toBe(given.length)
+    const again = [event('fan_1', 'crm'), event('new', 'crm')]
+    const { outcomes } = await store.add({ nowMs, seenSinceMs: 0, events: again, handOver: [] })
+    expect(outcomes).toEqual(['duplicate', 'routed'])
+    const [newest] = await store.list({ filter: { messageId: 'new' }, limit: 1 })
+    expect(newest!.id).toBe(96)
+    const { withoutBody, counted, ledger } = await store.audit()
+    expect({ withoutBody, pending: counted.pending }).toEqual({
+      withoutBody: 0,
+      pending: ledger.pending,
+    })
+    await store.close()
+  })
+})
+
+describe('a store that was moved', () => {
+  test('goes on with deletion requests and audiences as the file would have', async () => {
+    const place = await newPlace()
+    await move(place)
+    const stores = await Promise.all([openStore(place.url), openStore(`sqlite:${place.copy}`)])
+    for (const store of stores) {
+      await finishRegulations(store)
+      await addAudiences(store)
+    }
+    const [moved, copy] = stores
+    const contents = await contentsOf(moved)
+    expect(contents).toEqual(await contentsOf(copy))
+    expect(contents).toMatchObject({
+      regulations: [{}, {}, { id: 'part', isStoreErased: true }, {}, {}],
+    })
+    await Promise.all(stores.map((store) => store.close()))
+  })
+})
+
+async function countPages(path: string): Promise<number> {
+  const database = await openDatabase(path, 'read')
+  const counts = rowKinds.map(({ source }) => {
+    const row = database.prepare(`SELECT count(*) AS count FROM ${source}`).get()
+    return Math.ceil((row as { readonly count: number }).count / 2)
+  })
+  database.close()
+  return 2 * counts.reduce((sum, count) => sum + count, 0)
+}
+
+/** Numbers from 0 to 1, the same ones each time. */
+function seededRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32
+    return state / 2 ** 32
+  }
+}

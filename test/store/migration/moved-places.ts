@@ -1,0 +1,103 @@
+import { copyFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import {
+  moveStore,
+  type MoveOutcome,
+  type MoveRequest,
+} from '../../../src/store/migration/move-store.ts'
+import { openStore } from '../../../src/store/index.ts'
+import { openDatabase } from '../../../src/store/sqlite/database.ts'
+import { nowMs } from '../../conformance/store-under-test.ts'
+import type { PostgresDatabases } from '../../support/postgres.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { makeFullStore } from './full-store.ts'
+import { contentsOf } from './store-contents.ts'
+
+/** A store, and where it goes. */
+export interface Place {
+  readonly path: string
+  readonly url: string
+}
+
+/** Moves a store in pages of two rows, so that there are many. */
+export function move(
+  { path, url }: Place,
+  changes: Partial<MoveRequest> = {},
+): Promise<MoveOutcome> {
+  return moveStore({
+    path,
+    url,
+    pageRowsMax: 2,
+    signal: new AbortController().signal,
+    newId: () => `store ${path}`,
+    nowMs: () => nowMs,
+    progress: () => undefined,
+    beganAnew: () => undefined,
+    ...changes,
+  })
+}
+
+async function contentsAt(url: string): Promise<object> {
+  const store = await openStore(url)
+  try {
+    return await contentsOf(store)
+  } finally {
+    await store.close()
+  }
+}
+
+export async function expectMoved({ copy, url }: Place & { readonly copy: string }): Promise<void> {
+  expect(await contentsAt(url)).toEqual(await contentsAt(`sqlite:${copy}`))
+}
+
+/** Fails once so many pages were moved or compared. */
+export function failAfter(pages: number): MoveRequest['progress'] {
+  let left = pages
+  return () => {
+    if (left-- === 0) throw new Error('killed')
+  }
+}
+
+/** Ends a move as Ctrl-C does, after so many pages. */
+export function stopAfter(pages: number): Pick<MoveRequest, 'progress' | 'signal'> {
+  const stop = new AbortController()
+  let left = pages
+  return {
+    signal: stop.signal,
+    progress: () => {
+      if (--left === 0) stop.abort('SIGINT')
+    },
+  }
+}
+
+export async function change(path: string, sql: string): Promise<void> {
+  const database = await openDatabase(path)
+  database.exec(sql)
+  database.close()
+}
+
+/** What tests are given in the databases of their file. */
+export function placesIn(databases: PostgresDatabases) {
+  return { newPlace, ask }
+
+  /** A full store, a copy of it that nobody moves, and an empty database. */
+  async function newPlace(): Promise<Place & { readonly copy: string }> {
+    const folder = await temporaryFolder()
+    const path = join(folder, 'store.db')
+    await makeFullStore(path)
+    const copy = join(folder, 'copy.db')
+    await copyFile(path, copy)
+    return { path, copy, url: await databases.newUrl() }
+  }
+
+  /** Asks the schema of a place. */
+  async function ask(
+    { url }: Place,
+    sql: string,
+  ): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    const [, schema = ''] = /search_path(?:=|%3D)(\w+)/.exec(url) ?? []
+    await databases.query(`SET search_path = ${schema}`)
+    return databases.query(sql)
+  }
+}

@@ -1,0 +1,9 @@
+/** Texts that are hard on databases, and on whoever takes them apart: NUL, halves of pairs, separators. */
+export const oddTexts: readonly string[] = [
+  'nul \0 and mark \u001a0000',
+  'half \ud83d and other half \udc00',
+  'pair 😀, zalgo Z̐, \u2028, "quotes", \\back, {brace}, \t\n',
+  '',
+  'NULL',
+  "'; DROP TABLE evroute_deliveries; --",
+]
