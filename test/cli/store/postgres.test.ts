@@ -1,0 +1,262 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { documentFor } from '../../service/running-service.ts'
+import { TestEndpoint } from '../../support/endpoint.ts'
+import { start, type Finished, type RunningCommand, type RunSettings } from '../../support/io.ts'
+import { PostgresServer, withParameter } from '../../support/postgres.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+const password = 'hedgehog'
+
+let server: PostgresServer
+let admin: Client
+let schemas = 0
+
+beforeAll(async () => {
+  server = await PostgresServer.start()
+  admin = new Client({ connectionString: server.url() })
+  await admin.connect()
+  await admin.query(`CREATE ROLE strict LOGIN PASSWORD '${password}'`)
+})
+
+afterAll(async () => {
+  await admin.end()
+  await server.end()
+})
+
+/** The URL of a schema of its own, whose user has a password. */
+async function newUrl(given = password): Promise<string> {
+  const schema = `cli_${++schemas}`
+  await admin.query(`CREATE SCHEMA ${schema} AUTHORIZATION strict`)
+  const url = server.url({ user: `strict:${given}` })
+  return withParameter(url, 'options', `-c search_path=${schema}`)
+}
+
+/** How the store of {@link newUrl} is called where people read it. */
+const name = 'postgres://strict@/postgres'
+
+/** Starts a command that may show no password, however it ends. */
+function begin(argv: readonly string[], settings?: RunSettings): RunningCommand {
+  const command = start(argv, settings)
+  const ended = command.ended.then((finished) => {
+    expect(finished.stdout + finished.stderr).not.toContain(password)
+    return finished
+  })
+  return Object.assign(command, { ended })
+}
+
+function run(argv: readonly string[], settings?: RunSettings): Promise<Finished> {
+  return begin(argv, settings).ended
+}
+
+/** A service with that store and endpoint, for as long as the test runs. */
+async function serve(store: string, endpoint: TestEndpoint) {
+  const path = join(await temporaryFolder(), 'evroute.config.json')
+  const document = documentFor(endpoint, { store: 'env:STORE' })
+  await writeFile(path, JSON.stringify(document))
+  const env = { STORE: store }
+  const command = begin(['serve', '--config', path, '--json'], { env })
+  onTestFinished(async () => {
+    command.stop()
+    await command.ended
+  })
+  const { url } = await command.stdout.record('ready')
+  const track = async (messageId: string): Promise<number> => {
+    const response = await fetch(`${String(url)}/v1/track`, {
+      method: 'POST',
+      headers: { 'x-write-key': 'wk_example' },
+      body: JSON.stringify({ userId: 'u_1', event: 'Order Completed', messageId }),
+    })
+    return response.status
+  }
+  return { command, path, env, track }
+}
+
+const sendTo = (url: string): readonly string[] => ['send', 'track', '--to', url, '--json']
+
+describe('a store in PostgreSQL', () => {
+  test('keeps what is sent, and is looked into, by value, variable and file', async () => {
+    const endpoint = await TestEndpoint.start()
+    const store = await newUrl()
+    const file = join(await temporaryFolder(), 'store-url')
+    await writeFile(file, `${store}\n`)
+    const sent = await run([...sendTo(endpoint.url), '--store', `@${file}`])
+    expect(sent).toMatchObject({ code: 0 })
+    expect(sent.records.at(-1)).toMatchObject({ deliveries: 1, delivered: 1 })
+    const env = { STORE: store, EVROUTE_STORE: 'env:STORE' }
+    const listed = await run(['deliveries', '--json'], { env })
+    expect(listed.records).toMatchObject([{ kind: 'delivery', state: 'delivered' }])
+    const { messageId } = listed.records[0] ?? {}
+    const shown = await run(['deliveries', 'show', String(messageId)], { env })
+    expect(shown).toMatchObject({ code: 0, stderr: '' })
+    const audited = await run(['audit', '--store', store])
+    expect(audited).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  test('says by its name where what is not delivered stays', async () => {
+    const endpoint = await TestEndpoint.start('hang')
+    const store = await newUrl()
+    const command = begin([...sendTo(endpoint.url), '--store', store])
+    await endpoint.received(1)
+    command.stop()
+    const { code, stderr } = await command.ended
+    expect(code).toBe(130)
+    expect(stderr).toContain(`they stay in ${name}, and the next`)
+  })
+
+  test('says how to see what was not delivered, without a URL that would not work', async () => {
+    const endpoint = await TestEndpoint.start(404)
+    const file = join(await temporaryFolder(), 'calls.ndjson')
+    await writeFile(file, '{"type":"identify","userId":"u_1"}')
+    const replay = ['replay', file, '--to', endpoint.url, '--store', await newUrl()]
+    await run(replay)
+    const { code, stderr } = await run(replay)
+    expect(code).toBe(4)
+    const command = '`evroute deliveries --state failed --state expired` with this --store'
+    expect(stderr).toContain(`failed or expired; see ${command}`)
+  })
+
+  test('is delivered from, looked into and changed by several at once', async () => {
+    let isWell = false
+    const endpoint = await TestEndpoint.start(() => (isWell ? 200 : 404))
+    const store = await newUrl()
+    const { command, path, env, track } = await serve(store, endpoint)
+    expect(await track('m_1')).toBe(200)
+    await endpoint.received(1)
+    const failed = ['deliveries', '--state', 'failed', '--store', store, '--json']
+    await vi.waitUntil(async () => (await run(failed)).records.length > 0)
+    isWell = true
+    const retried = await run(['deliveries', 'retry', '--all', '--store', store])
+    expect([retried.code, retried.stderr]).toEqual([0, expect.stringContaining('They go out')])
+    // The service sends it: nobody else knows where.
+    await endpoint.received(2)
+    const sent = await run([...sendTo(endpoint.url), '--store', store])
+    expect(sent).toMatchObject({ code: 0 })
+    const config = ['--config', path, '--json']
+    const deleted = await run(
+      ['delete', '--user-id', 'u_1', '--regulation', 'DELETE_INTERNAL', ...config],
+      { env },
+    )
+    expect(deleted).toMatchObject({ code: 0 })
+    const regulations = await run(['regulations', 'list', ...config], { env })
+    expect(regulations.records).toMatchObject([{ kind: 'regulation' }])
+    expect(await run(['audience', 'list', ...config], { env })).toMatchObject({ code: 0 })
+    expect(await run(['audit', '--store', store])).toMatchObject({ code: 0 })
+    command.stop()
+    const { code, stderr } = await command.ended
+    expect(code).toBe(0)
+    expect(stderr).toMatch(new RegExp(`"ended",.*"store":"${name}"`))
+  })
+
+  test('is told apart among settings, its password masked', async () => {
+    const path = join(await temporaryFolder(), 'evroute.config.json')
+    const document = documentFor(await TestEndpoint.start(), { store: await newUrl() })
+    await writeFile(path, JSON.stringify(document))
+    const { code, stdout } = await run(['config', '--config', path])
+    expect(code).toBe(0)
+    expect(stdout).toContain('postgres://strict:********@/postgres?host=')
+  })
+})
+
+describe('a store that cannot be opened', () => {
+  /** How each kind of command names it: by a flag, or in its configuration. */
+  const byFlag = [
+    ['send', 'track', '--to', 'http://127.0.0.1:1/'],
+    ['deliveries'],
+    ['deliveries', 'retry', '--all'],
+    ['audit'],
+  ]
+  const byConfiguration = [
+    ['serve'],
+    ['audience', 'list'],
+    ['regulations', 'list'],
+    ['delete', '--user-id', 'u_1', '--regulation', 'DELETE_INTERNAL'],
+  ]
+
+  /** The code of the end, and the message with its hint. */
+  interface Told {
+    readonly code: number
+    readonly message: RegExp
+  }
+
+  /** What is wrong, and what every command says of it. */
+  const wrong: readonly (readonly [string, () => Promise<string>, Told])[] = [
+    [
+      'a wrong password',
+      () => newUrl(`${password}s`),
+      {
+        code: 7,
+        message:
+          /Cannot use the store postgres:\/\/strict@\/postgres: password .*\. Check the user and the password/,
+      },
+    ],
+    [
+      'a database that is not there',
+      async () => (await newUrl()).replace('/postgres?', '/missing?'),
+      { code: 7, message: /"missing" does not exist\. Make the database/ },
+    ],
+    [
+      'a server that is not there',
+      () => Promise.resolve(`postgres://strict:${password}@127.0.0.1:1/events`),
+      {
+        code: 7,
+        message:
+          /Cannot use the store postgres:\/\/strict@127\.0\.0\.1:1\/events: connect ECONNREFUSED .*\. Check that the server runs/,
+      },
+    ],
+    [
+      'a certificate that is not there',
+      async () => withParameter(await newUrl(), 'sslrootcert', '/missing.pem'),
+      { code: 7, message: /Cannot use the store postgres:\/\/strict@\/postgres: .*\/missing\.pem/ },
+    ],
+    [
+      'a URL that is none',
+      () => Promise.resolve(`postgres://strict:1/${password}@127.0.0.1/events`),
+      {
+        code: 2,
+        message:
+          /it has a character that has to be percent-encoded, or cannot be in a URL\. In user/,
+      },
+    ],
+    [
+      'another engine',
+      () => Promise.resolve(`mysql://strict:${password}@127.0.0.1/events`),
+      { code: 2, message: /it is (neither|memory:)/ },
+    ],
+  ]
+
+  test.each(wrong)('for %s is told by every command', async (_name, urlOf, { code, message }) => {
+    const store = await urlOf()
+    const path = join(await temporaryFolder(), 'evroute.config.json')
+    await writeFile(path, JSON.stringify(documentFor(await TestEndpoint.start(), { store })))
+    const commands = [
+      ...byFlag.map((argv) => [...argv, '--store', store]),
+      ...byConfiguration.map((argv) => [...argv, '--config', path]),
+    ]
+    for (const argv of commands) {
+      const told = await run(argv)
+      expect(told, argv[0]).toMatchObject({ code })
+      expect(told.stdout + told.stderr, argv[0]).toMatch(message)
+      expect(told.stderr, argv[0]).not.toMatch(/\n\s+at /)
+      expect(await run([...argv, '--json']), argv[0]).toMatchObject({ code })
+    }
+  })
+
+  test('for a reference that stands for nothing is told', async () => {
+    expect(await run(['deliveries', '--store', 'env:STORE'])).toMatchObject({
+      code: 2,
+      stderr:
+        'evroute: Cannot read --store from the environment variable STORE: it is not set. Set it, or give a value or @file.\n',
+    })
+    expect(await run(['send', 'track', '--store', '@/missing'])).toMatchObject({
+      code: 7,
+      stderr:
+        'evroute: Cannot read --store from the file /missing: there is no such file. A value that begins with @ is given through env:NAME.\n',
+    })
+    expect(await run(['audit', '--store', ''])).toMatchObject({ code: 2 })
+  })
+})
