@@ -39,9 +39,8 @@ export const addMigrateCommand: AddCommand = (program, { io, end }) => {
     .option('--no-color', 'no colours')
     .addHelpText('after', examples)
     .action(async () => {
-      const { dryRun = false, json = false, color, ...given } = command.opts<MigrateFlags>()
-      const from = await readSecret(given.from, io, '--from')
-      const to = await readSecret(given.to, io, '--to')
+      const { from, dryRun = false, json = false, color, ...given } = command.opts<MigrateFlags>()
+      const to = (await readSecret(given.to, io, '--to')) ?? given.to
       const run = { places: { from, to }, io, view: { json, color } }
       // Loaded only now, with both engines behind it.
       const { migrate, planMigrate } = await import('../migrating/migrate.ts')
