@@ -1,0 +1,129 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { openStore } from '../../../src/store/index.ts'
+import { event, nowMs } from '../../conformance/store-under-test.ts'
+import { run, start } from '../../support/io.ts'
+import { PostgresDatabases } from '../../support/postgres.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const databases = new PostgresDatabases()
+
+/** A store with so many events, and an empty database. */
+async function newPlace(events = 3): Promise<{ readonly from: string; readonly to: string }> {
+  const from = `sqlite:${join(await temporaryFolder(), 'store.db')}`
+  const store = await openStore(from)
+  const added = Array.from({ length: events }, (_, index) => event(`m_${index}`, 'crm', 'lake'))
+  await store.add({ nowMs, seenSinceMs: 0, events: added, handOver: [] })
+  await store.close()
+  return { from, to: await databases.newUrl() }
+}
+
+const migrate = (from: string, to: string, ...flags: readonly string[]) =>
+  run(['migrate', '--from', from, '--to', to, ...flags])
+
+describe('migrate', () => {
+  test('moves a store, prints both sides and says where it is now', async () => {
+    const { from, to } = await newPlace()
+    const { code, stdout, stderr } = await migrate(from, to)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^rows +file +database\nbodies +6 +6\ndeliveries +6 +6\n/)
+    expect(stdout).toMatch(/^crm pending +3 +3$/m)
+    expect(stdout).toMatch(/^ledger deliveries +6 +6$/m)
+    expect(stderr).toMatch(/was moved to the PostgreSQL database \w+ on \S+: every row is there/)
+    expect(await run(['audit', '--store', to])).toMatchObject({ code: 0, stderr: '' })
+    const [ofFile, ofDatabase] = await Promise.all(
+      [from, to].map((url) => run(['deliveries', '--store', url, '--json'])),
+    )
+    expect(ofDatabase!.records).toEqual(expect.arrayContaining([...ofFile!.records]))
+    const again = await migrate(from, to)
+    expect(again).toMatchObject({ code: 0, stdout })
+    expect(again.stderr).toContain('before; nothing was left to do')
+    const send = await run(['send', 'track', '--to', 'http://127.0.0.1:9/', '--store', from])
+    expect(send).toMatchObject({ code: 7, stdout: '' })
+    expect(send.stderr).toMatch(/Cannot deliver from .*: it was moved to the PostgreSQL database/)
+  })
+
+  test('tells programs', async () => {
+    const { from, to } = await newPlace()
+    const { code, records, stderr } = await migrate(from, to, '--json')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(records).toMatchObject([{ v: 1, kind: 'migrated', outcome: 'moved' }])
+    const figures = records[0]!['figures']
+    expect(figures).toContainEqual({ what: 'deliveries', source: 6, target: 6 })
+  })
+
+  test('only tells what would move in a dry run, in text and to programs', async () => {
+    const { from, to } = await newPlace()
+    const { code, stdout, stderr } = await migrate(from, to, '--dry-run')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^rows +file\nbodies +6\ndeliveries +6\n/)
+    expect(stderr).toMatch(/^18 rows would move: sqlite:.* to the PostgreSQL database/)
+    const told = await migrate(from, to, '--dry-run', '--json')
+    expect(told.records).toMatchObject([
+      { outcome: 'planned', rows: 0, rowsAll: 18, kinds: { deliveries: 6 } },
+    ])
+    const store = await openStore(from)
+    await store.close()
+  })
+
+  test('ends with 130 when it is interrupted, and goes on later', async () => {
+    const { from, to } = await newPlace()
+    const running = start(['migrate', '--from', from, '--to', to])
+    running.stop('SIGINT')
+    const { code, stdout, stderr } = await running.ended
+    expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
+    expect(stderr).toBe(
+      'Interrupted: 0 of 18 rows are there; the same command goes on with the rest\n',
+    )
+    const refused = await run(['audit', '--store', to])
+    expect(refused).toMatchObject({ code: 7, stdout: '' })
+    expect(refused.stderr).toContain(
+      'a migration into it has not ended. Run `evroute migrate` again',
+    )
+    expect(await migrate(from, to)).toMatchObject({ code: 0 })
+  })
+
+  test('goes on without readers of what it prints', async () => {
+    const { from, to } = await newPlace()
+    const running = start(['migrate', '--from', from, '--to', to])
+    running.stop('output_closed')
+    expect(await running.ended).toMatchObject({ code: 0 })
+    expect(await run(['audit', '--store', to])).toMatchObject({ code: 0 })
+  })
+
+  test('ends with 1 where what is there is not what was moved', async () => {
+    const { from, to } = await newPlace()
+    const [, schema = ''] = /search_path(?:=|%3D)(\w+)/.exec(to) ?? []
+    await migrate(from, to)
+    await databases.query(`UPDATE ${schema}.evroute_moves SET completed_at = NULL`)
+    await databases.query(`UPDATE ${schema}.evroute_deliveries SET attempts = 9 WHERE id = 2`)
+    const { code, stderr } = await migrate(from, to)
+    expect(code).toBe(1)
+    expect(stderr).toContain('Different: deliveries from the first up to lake 6\n')
+    expect(stderr).toContain('Empty it, then try again')
+    const told = await migrate(from, to, '--json')
+    expect(told).toMatchObject({ code: 1, records: [{ outcome: 'different' }] })
+  })
+
+  test.each([
+    [['--from', 'sqlite:x'], "required option '--to <url>' not specified"],
+    [['--from', 'memory:', '--to', 'postgres://db.example.com/x'], 'it is not sqlite:<file>'],
+    [['--from', 'postgres://me:hush@db.example.com/x', '--to', 'x'], 'it is not sqlite:<file>'],
+    [['--from', 'sqlite:x', '--to', 'sqlite:y'], 'it is not postgres://...'],
+    [['--from', 'sqlite:x', '--to', 'postgres://me:hu sh@db.example.com/x'], 'percent-encoded'],
+  ])('refuses %j as usage, and shows no password', async (flags, message) => {
+    const { code, stdout, stderr } = await run(['migrate', ...flags])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(message)
+    expect(stderr).not.toContain('hush')
+  })
+
+  test('takes the URL from a variable, and shows no password where it cannot be used', async () => {
+    const { from } = await newPlace()
+    const env = { TO: 'postgres://me:hush@127.0.0.1:1/x' }
+    const { code, stderr } = await run(['migrate', '--from', from, '--to', 'env:TO'], { env })
+    expect(code).toBe(7)
+    expect(stderr).toContain('Cannot use the store postgres://me@127.0.0.1:1/x')
+    expect(stderr).not.toContain('hush')
+  })
+})
