@@ -149,7 +149,7 @@ describe('every command about a store', () => {
       expect(await run(argv, { env: { EVROUTE_STORE: '' } })).toMatchObject({
         code: 2,
         stderr:
-          'evroute: Cannot tell which store is meant. Pass --store sqlite:<file> or set EVROUTE_STORE; ' +
+          'evroute: Cannot tell which store is meant. Pass --store sqlite:<file> or postgres://..., or set EVROUTE_STORE; ' +
           'a running service is asked with --api <url>.\n',
       })
     },
@@ -170,7 +170,7 @@ describe('every command about a store', () => {
       [newer.url, 7],
       [foreign.url, 7],
       ['memory:', 2],
-      ['postgres://localhost/evroute', 2],
+      ['postgres://localhost:0/evroute', 2],
       ['evroute.db', 2],
       ['', 2],
     ] as const

@@ -116,7 +116,7 @@ describe('a running service', () => {
     expect(refused.stderr).toBe(
       'evroute: The store is memory:, where a command forgets all that it does when it ends, and no ' +
         `service answers at http://127.0.0.1:${port}/. Start \`evroute serve\` with an admin API, or ` +
-        'name a store that lasts: --store sqlite:<file>.\n',
+        'name a store that lasts: --store sqlite:<file> or postgres://...\n',
     )
     expect((await place.run(['audience', 'list'])).code).toBe(7)
     await serving(place)
