@@ -12,15 +12,15 @@ export function memberKey({ userId, anonymousId, email }: MemberIdentity): strin
 }
 
 /** Identifies the user that a member is: by userId, or by anonymousId where there is none. */
-function userKey({ userId, anonymousId }: MemberIdentity): string {
+function userKey({ userId, anonymousId }: Omit<MemberIdentity, 'email'>): string {
   return JSON.stringify(userId === null ? [null, anonymousId] : [userId])
 }
 
 /** The members of an audience. */
 export class AudienceMembers {
   readonly #byKey = new Map<string, KeptMember>()
-  /** By how many identifiers a user is a member. */
-  readonly #identifiers = new Map<string, number>()
+  /** The keys by which a user is a member: one for each identifier. */
+  readonly #keysOfUser = new Map<string, readonly string[]>()
   /** Keys in the order of pages, with those of members that left since; undefined once one is missing. */
   #ordered: readonly string[] | undefined
 
@@ -38,7 +38,7 @@ export class AudienceMembers {
   set(key: string, member: KeptMember): void {
     if (!this.#byKey.has(key)) {
       this.#ordered = undefined
-      this.#count(member.identity, 1)
+      this.#keep(member.identity, (keys) => [...keys, key])
     }
     this.#byKey.set(key, member)
   }
@@ -48,7 +48,7 @@ export class AudienceMembers {
     const member = this.#byKey.get(key)
     if (member === undefined) return
     this.#byKey.delete(key)
-    this.#count(member.identity, -1)
+    this.#keep(member.identity, (keys) => keys.filter((other) => other !== key))
   }
 
   /** Of those who would leave, the last identifier of each user that has no other one then. */
@@ -56,7 +56,7 @@ export class AudienceMembers {
     const left = new Map<string, number>()
     return leaving.filter((identity) => {
       const user = userKey(identity)
-      const count = (left.get(user) ?? this.#identifiers.get(user) ?? 0) - 1
+      const count = (left.get(user) ?? this.#keysOf(user).length) - 1
       left.set(user, count)
       return count <= 0
     })
@@ -64,18 +64,20 @@ export class AudienceMembers {
 
   /** Takes out whatever is about a user, and says how many members that were. */
   eraseUser(userId: string): number {
-    const before = this.size
-    for (const [key, { identity }] of this.#byKey) {
-      if (identity.userId === userId) this.delete(key)
-    }
-    return before - this.size
+    const keys = this.#keysOf(userKey({ userId, anonymousId: null }))
+    for (const key of keys) this.delete(key)
+    return keys.length
   }
 
-  #count(identity: MemberIdentity, by: 1 | -1): void {
+  #keysOf(user: string): readonly string[] {
+    return this.#keysOfUser.get(user) ?? []
+  }
+
+  #keep(identity: MemberIdentity, change: (keys: readonly string[]) => readonly string[]): void {
     const user = userKey(identity)
-    const count = (this.#identifiers.get(user) ?? 0) + by
-    if (count === 0) this.#identifiers.delete(user)
-    else this.#identifiers.set(user, count)
+    const keys = change(this.#keysOf(user))
+    if (keys.length === 0) this.#keysOfUser.delete(user)
+    else this.#keysOfUser.set(user, keys)
   }
 
   /** Members in the order of their keys: at the most `limit` of those behind one. */

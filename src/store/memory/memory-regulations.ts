@@ -24,8 +24,8 @@ interface StoreParts {
   readonly add: (batch: AddRequest) => readonly StoredDelivery[]
   /** The id of the delivery that was made last. */
   readonly lastId: () => number
-  /** All deliveries that are kept. */
-  readonly deliveries: () => readonly StoredDelivery[]
+  /** The delivery with an id; undefined where there is none, or it is forgotten. */
+  readonly find: (id: number) => StoredDelivery | undefined
   /** Erases deliveries, and lets those fail that wait. None of them is given out. */
   readonly erase: (deliveries: readonly StoredDelivery[], nowMs: number) => void
   /** Takes a user out of audiences, and says how many members that were. */
@@ -45,12 +45,15 @@ interface KeptRegulation {
   /** The last one that was looked at. */
   atId: number
   /** Those that were given out when they were looked at. */
-  left: readonly StoredDelivery[]
+  left: StoredDelivery[]
   /** Users whose memberships are erased. */
   usersErased: number
   /** Its notifications, until it is finished. */
   notifications: readonly StoredDelivery[]
 }
+
+/** Ids that are asked for in a step, for each row that it may look at: of most that passed nothing is kept. */
+const idsPerRow = 16
 
 /** Keeps regulations in memory. */
 export class MemoryRegulations implements RegulationStore {
@@ -106,7 +109,8 @@ export class MemoryRegulations implements RegulationStore {
     if (kept.usersErased < kept.userIds.size) return 'more'
     kept.known.isStoreErased = true
     for (const notification of kept.notifications) {
-      if (notification.end?.state === 'delivered') eraseDelivery(notification)
+      const { end, isErased } = notification
+      if (end?.state === 'delivered' && !isErased) eraseDelivery(notification)
     }
     return kept.notifications.some(({ end }) => end === undefined) ? 'waiting' : 'nothing'
   }
@@ -152,18 +156,14 @@ export class MemoryRegulations implements RegulationStore {
     kept: KeptRegulation,
     { nowMs, rowsMax }: { readonly nowMs: number; readonly rowsMax: number },
   ): number {
-    if (kept.atId >= kept.lastId) return 0
-    const rows = this.#parts
-      .deliveries()
-      .filter(({ id }) => id > kept.atId && id <= kept.lastId)
-      .sort((a, b) => a.id - b.id)
-      .slice(0, rowsMax)
-    this.#eraseOrLeave(
-      kept,
-      rows.filter((row) => isWanted(kept, row)),
-      nowMs,
-    )
-    kept.atId = rows.length < rowsMax ? kept.lastId : (rows.at(-1)?.id ?? kept.lastId)
+    const rows: StoredDelivery[] = []
+    const lastId = Math.min(kept.lastId, kept.atId + rowsMax * idsPerRow)
+    while (kept.atId < lastId && rows.length < rowsMax) {
+      const row = this.#parts.find(++kept.atId)
+      if (row !== undefined) rows.push(row)
+    }
+    const wanted = rows.filter((row) => isWanted(kept, row))
+    this.#eraseOrLeave(kept, wanted, nowMs)
     return rows.length
   }
 
@@ -173,7 +173,7 @@ export class MemoryRegulations implements RegulationStore {
       if (type !== 'delete') kept.erased[end === undefined ? 'pending' : 'settled']++
     }
     this.#parts.erase(free, nowMs)
-    kept.left = [...kept.left, ...deliveries.filter(({ lease }) => lease !== undefined)]
+    kept.left.push(...deliveries.filter(({ lease }) => lease !== undefined))
   }
 
   #eraseMembers(kept: KeptRegulation, usersMax: number): void {

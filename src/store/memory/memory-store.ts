@@ -103,7 +103,7 @@ export class MemoryStore implements Store {
       open: () => this.#open(),
       add: (batch) => this.#notify(batch),
       lastId: () => this.#nextId - 1,
-      deliveries: () => this.#thatMeet({}),
+      find: (id) => this.#pending.get(id) ?? this.#settled.get(id),
       erase: (deliveries, nowMs) => this.#erase(deliveries, nowMs),
       eraseMember: (userId, sourceIds) => this.audiences.eraseUser(userId, sourceIds),
       suppressions: this.#suppressions,
@@ -230,13 +230,17 @@ export class MemoryStore implements Store {
   }
 
   #notify(batch: AddRequest): readonly StoredDelivery[] {
-    const lastId = this.#nextId - 1
+    const firstId = this.#nextId
     this.#takeIn(batch)
-    return [...this.#pending.values()].filter(({ id }) => id > lastId)
+    const made: StoredDelivery[] = []
+    for (let id = firstId; id < this.#nextId; id++) {
+      const delivery = this.#pending.get(id)
+      if (delivery !== undefined) made.push(delivery)
+    }
+    return made
   }
 
   #erase(deliveries: readonly StoredDelivery[], nowMs: number): void {
-    this.#waiting.remove(new Set(deliveries))
     for (const delivery of deliveries) {
       if (namesUser(delivery)) this.#seen.remove(eventKey(delivery))
       const isPending = delivery.end === undefined

@@ -5,7 +5,10 @@ import type { StoredDelivery } from './stored-delivery.ts'
 
 type Queue = TinyQueue<StoredDelivery>
 
-/** Deliveries that wait: a queue per destination and lane, by when they are due, then by id. */
+/**
+ * Deliveries that wait: a queue per destination and lane, by when they are due, then by id. Those that
+ * are erased meanwhile are passed over.
+ */
 export class WaitingLanes {
   readonly #queues = new Map<string, Map<Lane, Queue>>()
 
@@ -51,7 +54,7 @@ export class WaitingLanes {
   nextDue(destinationId: string): readonly DueTime[] {
     const lanes = this.#queues.get(destinationId) ?? new Map<Lane, Queue>()
     return [...lanes].flatMap(([lane, queue]) => {
-      const first = queue.peek()
+      const first = firstOf(queue)
       return first === undefined ? [] : [{ destinationId, lane, dueAtMs: first.dueAtMs }]
     })
   }
@@ -70,6 +73,12 @@ function inOrder(deliveries: StoredDelivery[]): Queue {
   return new TinyQueue(deliveries, (a, b) => a.dueAtMs - b.dueAtMs || a.id - b.id)
 }
 
+/** Erased ones go when their turn comes: looking for each in its queue would be as long as the queue. */
+function firstOf(queue: Queue): StoredDelivery | undefined {
+  while (queue.peek()?.isErased === true) queue.pop()
+  return queue.peek()
+}
+
 function takeWhile(
   queue: Queue,
   countMax: number,
@@ -77,7 +86,7 @@ function takeWhile(
 ): readonly StoredDelivery[] {
   const taken: StoredDelivery[] = []
   while (taken.length < countMax) {
-    const first = queue.peek()
+    const first = firstOf(queue)
     if (first === undefined || !wanted(first)) break
     queue.pop()
     taken.push(first)
