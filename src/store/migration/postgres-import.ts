@@ -1,3 +1,4 @@
+import { processGoneMs } from '../../delivery/index.ts'
 import { EvrouteError } from '../../model/index.ts'
 import { readLedger } from '../postgres/counts.ts'
 import { Database, type Session } from '../postgres/database.ts'
@@ -133,7 +134,6 @@ export class PostgresImport {
   ): Promise<void> {
     return this.#database.transaction(async (session) => {
       await readMove(session, 'FOR UPDATE')
-      await run(session, 'SET LOCAL enable_seqscan = on')
       if (!(await look(new StoredStore(session)))) return
       await setSequences(session, idsGiven)
       await session.rows({ sql: 'UPDATE evroute_moves SET completed_at = $1', values: [nowMs] })
@@ -142,10 +142,7 @@ export class PostgresImport {
 
   /** What is in the database. */
   figures(): Promise<StoreFigures> {
-    return this.#database.transaction(async (session) => {
-      await run(session, 'SET LOCAL enable_seqscan = on')
-      return new StoredStore(session).figures()
-    })
+    return this.#database.transaction((session) => new StoredStore(session).figures())
   }
 
   /** Lets go of the database. */
@@ -162,6 +159,7 @@ export class PostgresImport {
       if (move?.target != null) throw movedError(move.target, this.place)
       const title = await firstFound(session)
       if (title !== undefined) throw this.#refusal(`it holds ${title} already`)
+      if (await isDeliveredFrom(session)) throw this.#refusal('a process delivers from it')
       return nothingReached
     }
     const standing = standingOf(known, move)
@@ -209,6 +207,8 @@ export class StoredStore {
   /** What is in it. */
   async figures(): Promise<StoreFigures> {
     const session = this.#session
+    // Counting reads everything; a page is found by its key.
+    await run(session, 'SET LOCAL enable_seqscan = on')
     const rows = []
     for (const { table, title } of rowKinds) {
       const sql = `SELECT count(*) AS count FROM ${table}`
@@ -220,6 +220,8 @@ export class StoredStore {
         GROUP BY destination_id, state ORDER BY destination_id, state`,
       values: [],
     })
+    const ledger = await readLedger(session, undefined)
+    await run(session, 'SET LOCAL enable_seqscan = off')
     return {
       rows,
       states: states.map(({ destination_id: id, state, deliveries }) => ({
@@ -227,7 +229,7 @@ export class StoredStore {
         state,
         deliveries,
       })),
-      ledger: await readLedger(session, undefined),
+      ledger,
     }
   }
 }
@@ -256,6 +258,16 @@ async function firstFound(session: Session): Promise<string | undefined> {
     if (found.length > 0) return title
   }
   return undefined
+}
+
+/** A process that found the database empty would write to it meanwhile. */
+async function isDeliveredFrom(session: Session): Promise<boolean> {
+  const found = await session.rows({
+    sql: `SELECT FROM evroute_processes
+      WHERE beaten_at > extract(epoch FROM clock_timestamp()) * 1000 - $1::bigint LIMIT 1`,
+    values: [processGoneMs],
+  })
+  return found.length > 0
 }
 
 async function beginFirst(session: Session, move: Move): Promise<void> {

@@ -41,6 +41,16 @@ describe('a move that cannot be made', () => {
     }
   })
 
+  test('leaves a database alone that a process delivers from', async () => {
+    const place = await newPlace()
+    await (await openStore(place.url)).close()
+    const now = 'extract(epoch FROM now()) * 1000'
+    await ask(place, `INSERT INTO evroute_processes VALUES ('crm', 'p_1', 0, ${now})`)
+    await expect(move(place)).rejects.toThrow('a process delivers from it')
+    await ask(place, 'UPDATE evroute_processes SET beaten_at = 0')
+    expect(await move(place)).toMatchObject({ kind: 'moved' })
+  })
+
   test('leaves a database alone that another store moves or has moved to', async () => {
     const place = await newPlace()
     await move(place, stopAfter(3))
