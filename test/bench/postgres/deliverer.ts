@@ -1,0 +1,72 @@
+// Delivers from a store with the real pipeline, run after run, in a process of its own. It says that it
+// is ready once it has its share of what the endpoint may get, and keeps that between the runs.
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  processBeatMs,
+  processGoneMs,
+  type DeliveringProcesses,
+  type ProcessPlace,
+} from '../../../src/delivery/index.ts'
+import { createRuntime, silentLog } from '../../../src/runtime/index.ts'
+import { Pipeline } from '../../../src/service/index.ts'
+import { openStore } from '../../../src/store/index.ts'
+import { checkDestination, type DestinationSettings } from '../../../src/webhook/index.ts'
+import { obey } from './commands.ts'
+
+/** What it delivers, as JSON in its first argument. */
+export interface DelivererSettings {
+  /** The URL of the store. */
+  readonly url: string
+  /** Where its deliveries go. */
+  readonly destinations: readonly DestinationSettings[]
+  /** How many processes deliver to these, this one included. */
+  readonly processes: number
+}
+
+const settings = JSON.parse(process.argv[2] ?? '') as DelivererSettings
+const destinations = settings.destinations.map((each) => checkDestination(each))
+const destinationIds = destinations.map(({ id }) => id)
+const runtime = createRuntime({ log: silentLog })
+const processId = runtime.newId()
+
+/** Beats once. */
+type Beat = () => Promise<readonly ProcessPlace[]>
+
+/** Beats from now on, and returns once the places are those that they remain. */
+async function join(beat: Beat): Promise<void> {
+  const beatOn = async (): Promise<void> => {
+    for (;;) {
+      await sleep(processBeatMs)
+      await beat()
+    }
+  }
+  while (!(await beat()).every(isSettled)) await sleep(100)
+  void beatOn()
+}
+
+function isSettled({ processes, unchangedMs }: ProcessPlace): boolean {
+  return processes === settings.processes && unchangedMs >= processGoneMs
+}
+
+/** The processes as a pipeline sees them that has been among them for a while. */
+function joined(beat: Beat): DeliveringProcesses {
+  return { beat, leave: () => Promise.resolve() }
+}
+
+async function startDelivering(beat: Beat): Promise<() => Promise<void>> {
+  let wake = (): void => undefined
+  const store = await openStore(settings.url, { onHint: () => wake() })
+  const failed = (error: unknown): void => {
+    process.stderr.write(`${String(error)}\n`)
+    process.exit(1)
+  }
+  const pipeline = new Pipeline({ destinations, runtime, store, processes: joined(beat), failed })
+  wake = () => pipeline.wake()
+  return () => pipeline.close()
+}
+
+const { processes } = await openStore(settings.url)
+if (processes === undefined) throw new Error('Only one process delivers from such a store')
+const beat: Beat = () => processes.beat({ processId, destinationIds })
+await join(beat)
+obey(() => startDelivering(beat))

@@ -1,0 +1,115 @@
+import type { LeasedDelivery } from '../../../src/delivery/index.ts'
+import type { RequestRecord } from '../../../src/model/index.ts'
+import { stopwatch, systemClock } from '../../../src/runtime/index.ts'
+import { openStore, type Store } from '../../../src/store/index.ts'
+import { spread, table } from '../table.ts'
+import { onServer } from './on-server.ts'
+import { WaitingDeliveries } from './waiting-work.ts'
+
+/** Deliveries of a run, by how many are claimed and settled at once. */
+const counts: ReadonlyMap<number, number> = new Map([
+  [1, 1_000],
+  [10, 5_000],
+  [100, 20_000],
+  [500, 20_000],
+])
+const warmUpBatch = 100
+const rounds = 3
+const destinationId = 'crm'
+
+/** Deliveries per second. */
+interface Rates {
+  readonly claimed: number[]
+  readonly settled: number[]
+}
+
+/** How fast a store gives deliveries out and settles them, one batch after the other and nothing sent. */
+export async function benchQueue(): Promise<string> {
+  return await onServer(async ({ server }, resources) => {
+    const url = await server.newDatabase('queue')
+    const opened = await WaitingDeliveries.open(url, { destinationId })
+    const work = resources.keep(opened, (each) => each.close())
+    const store = resources.keep(await openStore(url), (each) => each.close())
+    const measure = async (batch: number): Promise<{ claimed: number; settled: number }> => {
+      const count = counts.get(batch) ?? 0
+      await work.fill(count)
+      await server.settle()
+      return await measureOnce(store, batch, count)
+    }
+    await measure(warmUpBatch)
+    const results = new Map<number, Rates>()
+    for (const batch of counts.keys()) results.set(batch, { claimed: [], settled: [] })
+    for (let round = 0; round < rounds; round++) {
+      for (const [batch, rates] of results) {
+        const { claimed, settled } = await measure(batch)
+        rates.claimed.push(claimed)
+        rates.settled.push(settled)
+      }
+    }
+    return report(results)
+  })
+}
+
+async function measureOnce(
+  store: Store,
+  batch: number,
+  count: number,
+): Promise<{ claimed: number; settled: number }> {
+  let claimMs = 0
+  let settleMs = 0
+  for (let done = 0; done < count; done += batch) {
+    const claimedMs = stopwatch()
+    const leased = await claim(store, batch)
+    claimMs += claimedMs()
+    if (leased.length !== batch)
+      throw new Error(`${leased.length} were claimed instead of ${batch}`)
+    const settledMs = stopwatch()
+    await settle(store, leased)
+    settleMs += settledMs()
+  }
+  return { claimed: (count * 1_000) / claimMs, settled: (count * 1_000) / settleMs }
+}
+
+function claim(store: Store, deliveriesMax: number): Promise<readonly LeasedDelivery[]> {
+  const nowMs = systemClock.nowMs()
+  const share = { destinationId, lane: 'first' as const, dueByMs: nowMs, deliveriesMax }
+  return store.claim({ nowMs, shares: [share] })
+}
+
+async function settle(store: Store, leased: readonly LeasedDelivery[]): Promise<void> {
+  const nowMs = systemClock.nowMs()
+  await store.settle({
+    nowMs,
+    settlements: leased.map((delivery) => ({ kind: 'delivered', delivery, attempts: 1 })),
+    requests: leased.map((delivery) => requestOf(delivery, nowMs)),
+  })
+}
+
+function requestOf({ id, messageId, lane }: LeasedDelivery, atMs: number): RequestRecord {
+  return {
+    destinationId,
+    deliveryId: id,
+    messageId,
+    url: 'http://127.0.0.1:9/',
+    lane,
+    attempt: 1,
+    atMs,
+    outcome: 'success',
+    status: 200,
+    error: null,
+    durationMs: 1.5,
+    excerpt: 'ok',
+  }
+}
+
+function report(results: ReadonlyMap<number, Rates>): string {
+  const rows = [...results].map(([batch, { claimed, settled }]) => [
+    `${batch}`,
+    spread(claimed),
+    spread(settled),
+  ])
+  return [
+    `PostgreSQL, queue: deliveries per second of one after the other, with the log of their requests, medians (min..max) of ${rounds} rounds`,
+    table(['at once', 'claimed/s', 'settled/s'], rows),
+  ].join('\n')
+}
