@@ -34,12 +34,12 @@ const nextDestinationSql = `
   SELECT min(destination_id) AS id FROM evroute_counts
   WHERE destination_id > $1 AND destination_id <> ${wholeStore}`
 
+/** By their keys as well: an index of what waits has all that waits for a destination. */
 const pendingSql = `
   SELECT 1 FROM (${allDestinations}) destination CROSS JOIN LATERAL (
-    SELECT 1 FROM evroute_deliveries
-    WHERE destination_id = destination.destination_id AND id > $1 AND id <= $2
-      AND state = 'pending' LIMIT 1) pending
-  LIMIT 1`
+    SELECT state FROM evroute_deliveries
+    WHERE destination_id = destination.destination_id AND id > $1 AND id <= $2 OFFSET 0) delivery
+  WHERE state = 'pending' LIMIT 1`
 
 /**
  * Some of the deliveries behind a place, all of one destination; none once the walk is over. It goes by
