@@ -1,18 +1,9 @@
 /** The engines: one folder each for the ports of deliveries, audiences and regulations. */
 export { MemoryStore } from './memory/memory-store.ts'
-export {
-  migrateStore,
-  planMigration,
-  type MigrationPlaces,
-  type MigrationRequest,
-} from './migrate-store.ts'
-export type { MovedRows, MoveOutcome, MovePlan, MoveProgress } from './migration/move-store.ts'
-export type {
-  ComparedFigure,
-  RowCount,
-  StateCount,
-  StoreFigures,
-} from './migration/store-figures.ts'
+export { migrateStore, planMigration, type MigrationPlaces } from './migrate-store.ts'
+export type { MoveOutcome, MovePlan, MoveProgress } from './migration/move-store.ts'
+export type { ComparedFigure, RowCount, StoreFigures } from './migration/store-figures.ts'
+export { MissingStoreError } from './missing-store.ts'
 export { openDeliveryLog, openStore, type OpenStoreOptions } from './open-store.ts'
 export { maskedStoreUrl, serverUrlRefusal, storeName } from './store-url.ts'
 export type { Store, StoreLog, TableRows } from './store.ts'
