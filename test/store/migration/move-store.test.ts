@@ -6,6 +6,7 @@ import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { delivered, event, nowMs } from '../../conformance/store-under-test.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 import { startSource } from '../../support/run-source.ts'
+import { firstTables } from '../sqlite/first-tables.ts'
 import { addAudiences, finishRegulations } from './full-subjects.ts'
 import { change, expectMoved, failAfter, move, placesIn, stopAfter } from './moved-places.ts'
 import { contentsOf } from './store-contents.ts'
@@ -226,6 +227,22 @@ describe('moveStore', () => {
       pending: ledger.pending,
     })
     await store.close()
+  })
+})
+
+describe('a store of an older version', () => {
+  test('is brought up to date and moved', async () => {
+    const place = await newPlace()
+    const path = `${place.path}-older`
+    const marks = 'PRAGMA application_id = 0x65767274; PRAGMA user_version = 1'
+    await change(path, `PRAGMA journal_mode = WAL; ${firstTables}; ${marks}`)
+    await change(path, "INSERT INTO seen VALUES ('website', 'm_1', 5)")
+    await expect(planMove({ ...place, path })).rejects.toThrow(
+      'an older version of evroute made it',
+    )
+    expect(await move({ ...place, path })).toMatchObject({ kind: 'moved' })
+    const rows = await ask(place, 'SELECT message_id FROM evroute_seen')
+    expect(rows).toEqual([{ message_id: 'm_1' }])
   })
 })
 
