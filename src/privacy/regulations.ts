@@ -9,8 +9,15 @@ import {
   type RegulationRequest,
 } from './plan-regulation.ts'
 import { effectsOf, type ArchiveErasure, type Regulation } from './regulation.ts'
+import { RewriteHold } from './rewrite-hold.ts'
 import { overallStatus } from './status.ts'
-import type { RegulationReader, RegulationsRequest, RegulationStore } from './store-port.ts'
+import type {
+  EraseResult,
+  HeldUpErasure,
+  RegulationReader,
+  RegulationsRequest,
+  RegulationStore,
+} from './store-port.ts'
 
 /** What is to be erased of archives. */
 export interface EraseArchivesRequest {
@@ -49,12 +56,15 @@ export type CreateRegulationOutcome =
 const lookEveryMs = 1_000
 /** Few enough that deliveries beside it do not wait long. */
 const rowsAtOnceMax = 1_000
+/** More wait for the next time that files are rewritten, so that there is an end to it. */
+const regulationsPerRewriteMax = 100
 /** Each may name thousands of users. */
 const unfinishedAtOnce = 20
 
 /**
  * Carries regulations out: one after the other, in small steps with everybody else's turn in between.
  * What waits for deliveries that are under way is looked at again every second and holds up no other.
+ * Files of the store are rewritten once for all that are due, when everything else is done for them.
  */
 export class Regulations implements RegulationReader {
   readonly #options: RegulationsOptions
@@ -63,6 +73,9 @@ export class Regulations implements RegulationReader {
   readonly #due: string[] = []
   /** What waits for deliveries. */
   readonly #waiting = new Set<string>()
+  /** What nothing is left of in the store but traces in its files. */
+  readonly #withTraces = new Set<string>()
+  readonly #rewriteHold = new RewriteHold()
   /** What was erased of archives, until it is noted. */
   readonly #erasedOfArchives = new Map<string, ArchiveErasure>()
   /** What nothing is left of in archives, among what waits. */
@@ -92,8 +105,8 @@ export class Regulations implements RegulationReader {
       page = await store.list({ limit, beforeId: ids.at(-1), unfinished: true })
       ids.push(...page.map(({ id }) => id))
     }
-    const isKnown = (id: string): boolean => this.#due.includes(id) || this.#waiting.has(id)
-    this.#due.push(...ids.reverse().filter((id) => !isKnown(id)))
+    const known = new Set([...this.#due, ...this.#waiting, ...this.#withTraces])
+    this.#due.push(...ids.reverse().filter((id) => !known.has(id)))
     this.#begin()
   }
 
@@ -131,11 +144,11 @@ export class Regulations implements RegulationReader {
 
   /**
    * Looks at once at what waits; resolves when nothing is left but what waits for deliveries to come to
-   * their end, or fails until the next start, or once it is closed.
+   * their end or for files that cannot be rewritten, or fails until the next start, or once it is closed.
    */
   async idle(): Promise<void> {
     this.#lookAgain()
-    if (this.#isClosed || (this.#work === undefined && this.#due.length === 0)) return
+    if (this.#isClosed || (this.#work === undefined && !this.#hasWork)) return
     await new Promise<void>((resolve) => this.#idle.push(resolve))
   }
 
@@ -151,6 +164,15 @@ export class Regulations implements RegulationReader {
     return this.#ending.signal.aborted
   }
 
+  /** Whether there is something to be done now. */
+  get #hasWork(): boolean {
+    return this.#due.length > 0 || (this.#withTraces.size > 0 && this.#heldUpMs === 0)
+  }
+
+  get #heldUpMs(): number {
+    return this.#rewriteHold.leftMs(this.#options.runtime.clock.nowMs())
+  }
+
   #lookAgain(): void {
     this.#due.push(...this.#waiting)
     this.#waiting.clear()
@@ -158,7 +180,7 @@ export class Regulations implements RegulationReader {
   }
 
   #begin(): void {
-    if (this.#isClosed || this.#work !== undefined || this.#due.length === 0) return
+    if (this.#isClosed || this.#work !== undefined || !this.#hasWork) return
     this.#look?.cancel()
     this.#work = this.#doDue().then(() => {
       this.#work = undefined
@@ -169,26 +191,46 @@ export class Regulations implements RegulationReader {
   async #doDue(): Promise<void> {
     const release = this.#options.runtime.clock.hold()
     try {
-      for (let id = this.#due[0]; id !== undefined && !this.#isClosed; id = this.#due[0]) {
-        if ((await this.#attempt(id)) === 'later') return
-        this.#isStoreOut = false
-        this.#due.shift()
+      while (this.#hasWork && !this.#isClosed) {
+        if ((await this.#carryOutDue()) === 'later') return
+        if ((await this.#rewriteFiles()) === 'later') return
       }
     } finally {
       release()
     }
   }
 
+  async #carryOutDue(): Promise<'done' | 'later'> {
+    for (let count = 0; count < regulationsPerRewriteMax; count++) {
+      const [id] = this.#due
+      if (id === undefined || this.#isClosed) break
+      if ((await this.#attempt(id, () => this.#carryOut(id))) === 'later') return 'later'
+      this.#due.shift()
+    }
+    return 'done'
+  }
+
+  /** The first of them has the files rewritten, and the others find that it is done. */
+  async #rewriteFiles(): Promise<'done' | 'later'> {
+    for (const id of [...this.#withTraces]) {
+      if (this.#isClosed || this.#heldUpMs > 0) break
+      if ((await this.#attempt(id, () => this.#endTraces(id))) === 'later') return 'later'
+    }
+    return 'done'
+  }
+
   #rest(): void {
     if (this.#isClosed) return
     // Something came after the last of them.
-    if (this.#due.length > 0 && !this.#isStoreOut) {
+    if (this.#hasWork && !this.#isStoreOut) {
       this.#begin()
       return
     }
-    if (this.#due.length === 0) this.#endIdle()
-    if (this.#due.length === 0 && this.#waiting.size === 0) return
-    this.#look = this.#options.runtime.clock.schedule(lookEveryMs, () => this.#lookAgain())
+    if (!this.#hasWork) this.#endIdle()
+    const isSoon = this.#hasWork || this.#waiting.size > 0
+    if (!isSoon && this.#withTraces.size === 0) return
+    const delayMs = isSoon ? lookEveryMs : this.#heldUpMs
+    this.#look = this.#options.runtime.clock.schedule(delayMs, () => this.#lookAgain())
   }
 
   #endIdle(): void {
@@ -196,10 +238,11 @@ export class Regulations implements RegulationReader {
   }
 
   /** `later` where the store cannot be used for now. */
-  async #attempt(id: string): Promise<'done' | 'later'> {
+  async #attempt(id: string, work: () => Promise<void>): Promise<'done' | 'later'> {
     const { log } = this.#options.runtime
     try {
-      await this.#carryOut(id)
+      await work()
+      this.#isStoreOut = false
     } catch (error) {
       if (this.#isClosed) return 'done'
       const reason = messageOf(error)
@@ -209,16 +252,41 @@ export class Regulations implements RegulationReader {
         this.#isStoreOut = true
         return 'later'
       }
+      this.#isStoreOut = false
       this.#forget(id)
+      this.#withTraces.delete(id)
       log.warn('a regulation waits for the next start', { regulation: id, error: reason })
     }
     return 'done'
   }
 
   async #carryOut(id: string): Promise<void> {
-    const { store, runtime } = this.#options
-    const left = await this.#eraseStore(id)
+    const left = await this.#eraseStore(id, { leavesTraces: true })
     await this.#eraseArchivesOf(id)
+    if (left === 'waiting' || left === 'nothing') await this.#conclude(id, left)
+    else this.#withTraces.add(id)
+  }
+
+  async #endTraces(id: string): Promise<void> {
+    const left = await this.#eraseStore(id, { leavesTraces: false })
+    if (typeof left === 'object') {
+      this.#heldUp(left)
+      return
+    }
+    this.#rewriteHold.succeeded()
+    await this.#conclude(id, left === 'nothing' ? left : 'waiting')
+    this.#withTraces.delete(id)
+  }
+
+  #heldUp({ reason, hint }: HeldUpErasure): void {
+    const { clock, log } = this.#options.runtime
+    if (!this.#rewriteHold.failed(clock.nowMs())) return
+    const fields = { regulations: this.#withTraces.size, reason, hint }
+    log.warn('regulations wait until files of the store can be rewritten', fields)
+  }
+
+  async #conclude(id: string, left: 'waiting' | 'nothing'): Promise<void> {
+    const { store, runtime } = this.#options
     if (this.#isClosed) return
     const regulation = left === 'nothing' ? await store.find({ id }) : undefined
     if (left === 'waiting' || regulation?.streams.some(({ pending }) => pending > 0) === true) {
@@ -233,11 +301,14 @@ export class Regulations implements RegulationReader {
     this.#logFinished({ ...regulation, finishedAtMs: nowMs })
   }
 
-  async #eraseStore(id: string): Promise<'waiting' | 'nothing'> {
+  async #eraseStore(
+    id: string,
+    { leavesTraces }: { readonly leavesTraces: boolean },
+  ): Promise<Exclude<EraseResult, 'more'>> {
     const { store, runtime } = this.#options
     for (;;) {
       const nowMs = runtime.clock.nowMs()
-      const left = await store.erase({ id, nowMs, rowsMax: rowsAtOnceMax })
+      const left = await store.erase({ id, nowMs, rowsMax: rowsAtOnceMax, leavesTraces })
       await nextTurn()
       if (left !== 'more') return left
       if (this.#isClosed) return 'waiting'

@@ -19,6 +19,20 @@ export interface EraseRequest {
   readonly nowMs: number
   /** At the most so many rows are looked at, so that nobody waits long for it. */
   readonly rowsMax: number
+  /**
+   * Files that an engine rewrites once all is erased are left as they are for now, and `traces` is
+   * answered: rewriting them once does for several regulations. False by default.
+   */
+  readonly leavesTraces?: boolean | undefined
+}
+
+/** Files that an erasure has to rewrite cannot be for now, such as without room: ask again much later. */
+export interface HeldUpErasure {
+  readonly kind: 'held_up'
+  /** What could not be done, and why. */
+  readonly reason: string
+  /** What to do about it. */
+  readonly hint: string
 }
 
 /**
@@ -26,9 +40,10 @@ export interface EraseRequest {
  *
  * - `more`: there is more to look at
  * - `waiting`: what is left is being sent, or a notification that is not delivered yet: ask again later
+ * - `traces`: only traces in files, which were to be left
  * - `nothing`: all of it is done, or there is no such regulation
  */
-export type EraseResult = 'more' | 'waiting' | 'nothing'
+export type EraseResult = 'more' | 'waiting' | 'traces' | 'nothing' | HeldUpErasure
 
 /** A page of regulations. */
 export interface RegulationsRequest {

@@ -2,6 +2,7 @@ import type {
   CreateRegulationRequest,
   EraseRequest,
   EraseResult,
+  HeldUpErasure,
   NotificationStream,
   Regulation,
   RegulationsRequest,
@@ -12,12 +13,16 @@ import type {
 export class KeptRegulations implements RegulationStore {
   readonly created: CreateRegulationRequest[] = []
   readonly erased: EraseRequest[] = []
-  /** What happened, in order: `erase <id>`, `note <id>`, `finish <id>`. */
+  /** What happened, in order: `erase <id>`, `rewrite <id>`, `note <id>`, `finish <id>`. */
   readonly steps: string[] = []
   /** What is answered to erasures, in turn; `nothing` where there is no more. */
   readonly answers: EraseResult[] = []
   /** Regulations that wait, once there are no more answers. */
   readonly waiting = new Set<string>()
+  /** Whether files are to be rewritten at the end of erasures. */
+  hasFiles = false
+  /** Why they cannot be. */
+  heldUp: HeldUpErasure | undefined
   /** What is thrown by the methods, in turn. */
   readonly failures: Partial<Record<'create' | 'erase' | 'noteArchive' | 'finish', Error[]>> = {}
   readonly #regulations = new Map<string, Regulation>()
@@ -34,9 +39,12 @@ export class KeptRegulations implements RegulationStore {
   }
 
   erase(request: EraseRequest): Promise<EraseResult> {
-    this.steps.push(`erase ${request.id}`)
+    const { id, leavesTraces } = request
+    this.steps.push(`${leavesTraces === true ? 'erase' : 'rewrite'} ${id}`)
     return this.#unlessFailing('erase', () => {
       this.erased.push(request)
+      if (this.hasFiles && leavesTraces === true) return 'traces'
+      if (this.heldUp !== undefined) return this.heldUp
       return this.answers.shift() ?? (this.waiting.has(request.id) ? 'waiting' : 'nothing')
     })
   }

@@ -1,58 +1,8 @@
-import { onTestFinished, describe, expect, test } from 'vitest'
-import { StoreUnusableError } from '../../src/delivery/index.ts'
-import {
-  Regulations,
-  type EraseArchivesRequest,
-  type RegulationRequest,
-  type RegulationsOptions,
-} from '../../src/privacy/index.ts'
-import { ManualClock } from '../../src/runtime/index.ts'
+import { describe, expect, test } from 'vitest'
 import { gate } from '../support/gate.ts'
-import { recordingRuntime } from '../support/recording-runtime.ts'
 import { KeptRegulations, notBegun } from './kept-regulations.ts'
-import { crm, nowMs } from './support.ts'
-
-const userId = 'jane@example.com'
-const request: RegulationRequest = { type: 'DELETE_ONLY', userIds: [userId], sourceIds: null }
-const nothingArchived = { events: 0, files: 0, problems: [] }
-
-/** Regulations over a store of the test, and all that they asked for. */
-function makeRegulations(
-  given: Partial<Pick<RegulationsOptions, 'eraseArchives'>> & { store?: KeptRegulations } = {},
-) {
-  const { store = new KeptRegulations() } = given
-  const clock = new ManualClock(nowMs)
-  const recording = recordingRuntime(clock)
-  const archiveRequests: EraseArchivesRequest[] = []
-  let wakes = 0
-  const regulations = new Regulations({
-    store,
-    configuration: () => ({ sources: [{ id: 'website' }], destinations: [crm] }),
-    eraseArchives: (asked) => {
-      archiveRequests.push(asked)
-      return given.eraseArchives?.(asked) ?? Promise.resolve(nothingArchived)
-    },
-    wake: () => wakes++,
-    runtime: recording.runtime,
-  })
-  onTestFinished(() => regulations.close())
-  return {
-    regulations,
-    store,
-    clock,
-    archiveRequests,
-    wakes: () => wakes,
-    ...recording,
-    /** Creates one; gives its id. */
-    create: async (changes: Partial<RegulationRequest> = {}): Promise<string> => {
-      const outcome = await regulations.create({ ...request, ...changes })
-      if (outcome.kind !== 'created') throw new Error(`It is refused: ${outcome.kind}`)
-      return outcome.regulation.id
-    },
-  }
-}
-
-const outage = new StoreUnusableError({ message: 'No room', isTemporary: true })
+import { makeRegulations, nothingArchived, outage, request, userId } from './made-regulations.ts'
+import { nowMs } from './support.ts'
 
 describe('A regulation', () => {
   test('is stored with its notifications, carried out and finished', async () => {
@@ -71,7 +21,7 @@ describe('A regulation', () => {
       `note ${id}`,
       `finish ${id}`,
     ])
-    expect(store.erased[0]).toEqual({ id, nowMs, rowsMax: 1_000 })
+    expect(store.erased[0]).toEqual({ id, nowMs, rowsMax: 1_000, leavesTraces: true })
     expect(archiveRequests).toMatchObject([
       { sourceIds: null, userIds: [userId], untilMs: nowMs, signal: { aborted: false } },
     ])

@@ -4,6 +4,7 @@ import {
   type CreateRegulationRequest,
   type EraseRequest,
   type EraseResult,
+  type HeldUpErasure,
   type Regulation,
   type RegulationsRequest,
   type RegulationStore,
@@ -53,15 +54,20 @@ export class SqliteRegulations implements RegulationStore {
     }
   }
 
-  async erase({ id, nowMs, rowsMax }: EraseRequest): Promise<EraseResult> {
+  async erase({ id, nowMs, rowsMax, leavesTraces }: EraseRequest): Promise<EraseResult> {
     const { work, steps } = this.#parts
     let rowsLeft = rowsMax
     while (rowsLeft > 0) {
       const request = { id, nowMs, rowsMax: rowsLeft }
       const step = await work.write(() => steps.step(request))
       if (step.kind === 'waiting' || step.kind === 'nothing') return step.kind
-      if (step.kind === 'more') rowsLeft -= step.rows
-      else if (!(await this.#leaveNoTraces(step.number))) return 'waiting'
+      if (step.kind === 'more') {
+        rowsLeft -= step.rows
+        continue
+      }
+      if (leavesTraces === true) return 'traces'
+      const result = await this.#leaveNoTraces(step.number)
+      if (result !== 'done') return result
     }
     return 'more'
   }
@@ -100,19 +106,21 @@ export class SqliteRegulations implements RegulationStore {
     writer.create({ regulation, notifications, nowMs }, notify)
   }
 
-  async #leaveNoTraces(number: number): Promise<boolean> {
+  async #leaveNoTraces(number: number): Promise<'done' | 'waiting' | HeldUpErasure> {
     const { work, steps, traces } = this.#parts
-    const isGone = await work.read(() => {
+    const result = await work.read(() => {
       if (!this.#rewritten.has(number)) {
         const withTraces = steps.withTraces()
-        if (!traces.rewrite()) return false
+        const rewriting = traces.rewrite()
+        if (rewriting !== 'done') return rewriting
         this.#rewritten = new Set(withTraces)
       }
-      return traces.emptyLog()
+      return traces.emptyLog() ? 'done' : 'busy'
     })
-    if (!isGone) return false
+    if (result === 'busy') return 'waiting'
+    if (result !== 'done') return result
     await work.write(() => steps.noteRewritten(number))
     this.#rewritten = new Set([...this.#rewritten].filter((other) => other !== number))
-    return true
+    return 'done'
   }
 }

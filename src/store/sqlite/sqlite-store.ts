@@ -106,7 +106,7 @@ export class SqliteStore implements Store {
       rows: new RegulationRows(database),
       writer: new RegulationWriter(database, counts),
       steps: new ErasureSteps(database, { counts, leases, audiences: changes }),
-      traces: new ErasureTraces(database, this.#guard),
+      traces: new ErasureTraces(database, { path, guard: this.#guard }),
     })
   }
 

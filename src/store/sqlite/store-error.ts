@@ -54,6 +54,12 @@ export function isBusy(error: unknown): boolean {
   return resultCode(error) === resultCodes.busy
 }
 
+/** Tells whether SQLite could not write all that it had to, in the file or in a temporary one. */
+export function isWithoutRoom(error: unknown): boolean {
+  const { inputOutput, full, cannotOpen } = resultCodes
+  return [inputOutput, full, cannotOpen].includes(resultCode(error))
+}
+
 /** Tells whether SQLite could not read a store because it may not write beside it. */
 export function isWriteRefused(error: unknown): boolean {
   const code = resultCode(error)

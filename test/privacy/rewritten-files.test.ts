@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest'
+import { makeRegulations, nothingArchived, outage } from './made-regulations.ts'
+import { nowMs } from './support.ts'
+
+describe('Files that are to be rewritten', () => {
+  const heldUp = { kind: 'held_up', reason: 'No room', hint: 'Make room' } as const
+
+  test('are once everything else is done for all that are due', async () => {
+    const { regulations, store, create } = makeRegulations()
+    store.hasFiles = true
+    const ids = [await create(), await create(), await create()]
+    await regulations.idle()
+    const of = (word: string) => ids.map((id) => `${word} ${id}`)
+    expect(store.steps.filter((step) => /^(erase|rewrite)/.test(step))).toEqual([
+      ...of('erase'),
+      ...of('rewrite'),
+    ])
+    for (const id of ids) expect(store.get(id).finishedAtMs).toBe(nowMs)
+  })
+
+  test('hold nobody up while they cannot be, and are tried less and less often', async () => {
+    const { regulations, store, create, clock, warnings, archiveRequests } = makeRegulations()
+    store.hasFiles = true
+    store.heldUp = heldUp
+    const ids = [await create(), await create()]
+    await regulations.idle()
+    expect(store.get(ids[0]!).archive).toEqual(nothingArchived)
+    const triedAtMs: number[] = []
+    let tries = 0
+    const erase = store.erase.bind(store)
+    store.erase = (asked) => {
+      tries++
+      if (asked.leavesTraces !== true) triedAtMs.push(asked.nowMs - nowMs)
+      return erase(asked)
+    }
+    await clock.advance(1_000 * 60)
+    expect(triedAtMs.map((ms) => ms / 1_000)).toEqual([1, 3, 7, 15, 31])
+    // Nothing but that is done meanwhile.
+    expect(tries).toBe(5)
+    store.hasFiles = false
+    store.heldUp = undefined
+    const other = await create({ type: 'DELETE_ARCHIVE_ONLY' })
+    await regulations.idle()
+    expect(store.get(other).finishedAtMs).toBe(nowMs + 60_000)
+    expect(ids.map((id) => store.get(id).finishedAtMs)).toEqual([null, null])
+    expect(archiveRequests).toHaveLength(3)
+    await clock.advance(3_000)
+    for (const id of ids) expect(store.get(id).finishedAtMs).toBe(nowMs + 63_000)
+    expect(clock.nextDueMs()).toBeUndefined()
+    expect(warnings).toHaveLength(1)
+  })
+
+  test('are told about at the most every ten minutes, with what to do', async () => {
+    const { regulations, store, create, clock, warnings } = makeRegulations()
+    store.hasFiles = true
+    store.heldUp = heldUp
+    await create()
+    await regulations.idle()
+    const message = 'regulations wait until files of the store can be rewritten'
+    const warning = { message, regulations: 1, reason: 'No room', hint: 'Make room' }
+    expect(warnings).toEqual([warning])
+    await clock.advance(1_022_000)
+    expect(warnings).toHaveLength(1)
+    // Told again by the first try that is ten minutes later.
+    await clock.advance(2_000)
+    expect(warnings).toEqual([warning, warning])
+    const { length: before } = store.steps
+    await clock.advance(6_000_000)
+    expect(store.steps).toHaveLength(before + 10)
+  })
+
+  test('are looked after again where the store was out when it was done', async () => {
+    const { regulations, store, create, clock } = makeRegulations()
+    store.hasFiles = true
+    store.failures.finish = [outage]
+    const id = await create()
+    const idle = regulations.idle()
+    await clock.advance(500)
+    await clock.advance(1_500)
+    await idle
+    expect(store.steps.filter((step) => step === `finish ${id}`)).toHaveLength(1)
+    expect(store.get(id).finishedAtMs).not.toBeNull()
+    expect(clock.nextDueMs()).toBeUndefined()
+  })
+
+  test('are not begun twice by a start', async () => {
+    const { regulations, store, create } = makeRegulations()
+    store.hasFiles = true
+    store.heldUp = heldUp
+    await create()
+    await regulations.idle()
+    const { length: before } = store.steps
+    await regulations.start()
+    await regulations.idle()
+    expect(store.steps).toHaveLength(before)
+  })
+})

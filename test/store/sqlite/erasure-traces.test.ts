@@ -1,0 +1,157 @@
+import { statSync } from 'node:fs'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { Regulations } from '../../../src/privacy/index.ts'
+import { ManualClock } from '../../../src/runtime/index.ts'
+import { openDatabase, type Database } from '../../../src/store/sqlite/database.ts'
+import { ErasureTraces } from '../../../src/store/sqlite/erasure-traces.ts'
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { eventAbout } from '../../conformance/regulation-store-under-test.ts'
+import { nowMs } from '../../conformance/store-under-test.ts'
+import { recordingRuntime } from '../../support/recording-runtime.ts'
+import { newPath } from './store-calls.ts'
+
+/** What SQLite says of a disk that is full. */
+const noRoom = Object.assign(new Error('database or disk is full'), { errcode: 13 })
+
+/** A database that tells each time that it is rewritten, which fails where a test says so. */
+function watched(database: Database, rewrite: () => void): Database {
+  return {
+    prepare: (sql) => database.prepare(sql),
+    close: () => database.close(),
+    exec: (sql) => {
+      if (sql === 'VACUUM') rewrite()
+      database.exec(sql)
+    },
+  }
+}
+
+/** A file of about 400 KB that is no store, and its traces. */
+async function tracesOf(
+  freeBytes: (path: string) => number,
+  rewrite: () => void = () => undefined,
+) {
+  const path = await newPath()
+  const database = await openDatabase(path)
+  onTestFinished(() => database.close())
+  database.exec('PRAGMA journal_mode = WAL; CREATE TABLE texts (text)')
+  for (let row = 0; row < 100; row++) database.exec('INSERT INTO texts VALUES (zeroblob(4000))')
+  const guard = { change: <Result>(work: () => Result) => work() }
+  const traces = new ErasureTraces(watched(database, rewrite), { path, guard, freeBytes })
+  return { path, traces, database }
+}
+
+describe('traces of what was erased', () => {
+  test('stay without a try where there is no room to rewrite the file', async () => {
+    let tries = 0
+    const { path, traces } = await tracesOf(
+      () => 300_000,
+      () => tries++,
+    )
+    expect(traces.rewrite()).toEqual({
+      kind: 'held_up',
+      reason: expect.stringMatching(
+        `^Cannot rewrite ${path}: .* 1 MB more, and 1 MB are free`,
+      ) as string,
+      hint: expect.stringContaining('Make room') as string,
+    })
+    expect(tries).toBe(0)
+  })
+
+  test('go where there is room, as the system says', async () => {
+    const path = await newPath()
+    const database = await openDatabase(path)
+    onTestFinished(() => database.close())
+    const guard = { change: <Result>(work: () => Result) => work() }
+    expect(new ErasureTraces(database, { path, guard }).rewrite()).toBe('done')
+  })
+
+  test('leave no long log behind where they could not go', async () => {
+    const { path, traces } = await tracesOf(
+      () => Infinity,
+      () => {
+        throw noRoom
+      },
+    )
+    expect(statSync(`${path}-wal`).size).toBeGreaterThan(400_000)
+    expect(traces.rewrite()).toMatchObject({
+      kind: 'held_up',
+      reason: `Cannot rewrite ${path}: database or disk is full`,
+    })
+    expect(statSync(`${path}-wal`).size).toBe(0)
+  })
+
+  test('fail as ever for any other reason', async () => {
+    const { traces } = await tracesOf(
+      () => Infinity,
+      () => {
+        throw new Error('It is damaged')
+      },
+    )
+    expect(() => traces.rewrite()).toThrow('It is damaged')
+  })
+})
+
+describe('regulations of a file', () => {
+  /** Regulations over a store with a delivery for each of some users. */
+  async function open(rewrite: () => void, users: readonly string[]) {
+    const store = await SqliteStore.open(await newPath(), async (path) =>
+      watched(await openDatabase(path), rewrite),
+    )
+    onTestFinished(() => store.close())
+    const events = users.map((userId) => eventAbout(userId))
+    await store.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
+    const clock = new ManualClock(nowMs)
+    const { runtime, warnings } = recordingRuntime(clock)
+    const regulations = new Regulations({
+      store: store.regulations,
+      configuration: () => ({ sources: [{ id: 'website' }], destinations: [] }),
+      eraseArchives: () => Promise.resolve({ events: 0, files: 0, problems: [] }),
+      wake: () => undefined,
+      runtime,
+    })
+    onTestFinished(() => regulations.close())
+    const create = (userId: string) =>
+      regulations.create({ type: 'DELETE_INTERNAL', userIds: [userId], sourceIds: null })
+    return { store, regulations, clock, warnings, create }
+  }
+
+  test('that are due together have it rewritten once', async () => {
+    let rewrites = 0
+    const users = ['u_1', 'u_2', 'u_3', 'u_4']
+    const { store, regulations, create } = await open(() => rewrites++, users)
+    await Promise.all(users.map(create))
+    await regulations.idle()
+    const made = await store.regulations.list({ limit: 10 })
+    expect(made.map(({ erased, finishedAtMs }) => [erased.pending, finishedAtMs])).toEqual(
+      users.map(() => [1, nowMs]),
+    )
+    expect(rewrites).toBe(1)
+  })
+
+  test('that cannot rewrite it go on once they can, and harm nothing', async () => {
+    let isFull = true
+    const { store, regulations, create, clock, warnings } = await open(() => {
+      if (isFull) throw noRoom
+    }, ['u_1', 'u_2'])
+    await create('u_1')
+    await regulations.idle()
+    expect(await store.regulations.list({ limit: 10 })).toMatchObject([
+      { erased: { pending: 1 }, isStoreErased: false, archive: { events: 0 } },
+    ])
+    expect(warnings).toMatchObject([{ hint: expect.stringContaining('Make room') as string }])
+    const { outcomes } = await store.add({
+      nowMs,
+      seenSinceMs: 0,
+      events: [eventAbout('u_3')],
+      handOver: [],
+    })
+    expect(outcomes).toEqual(['routed'])
+    isFull = false
+    await clock.advance(1_000)
+    await regulations.idle()
+    expect(await store.regulations.list({ limit: 10 })).toMatchObject([
+      { isStoreErased: true, finishedAtMs: nowMs + 1_000 },
+    ])
+    expect(await store.ledger()).toMatchObject({ failed: 1, pending: 2 })
+  })
+})
