@@ -1,5 +1,6 @@
 import { isCallType, type CallType } from './call.ts'
 import { isJsonObject, type JsonObject } from './json.ts'
+import { limits } from './limits.ts'
 
 /**
  * Why a call is not accepted. The names are those of the tracking API.
@@ -78,6 +79,11 @@ function wrongType(call: JsonObject): Rejection | undefined {
   if (object !== undefined) return { code: 'wrong_type', message: `${object} must be an object` }
   const id = idFields.find((field) => isPresent(call[field]) && !isId(call[field]))
   if (id !== undefined) return { code: 'wrong_type', message: `${id} must be a string` }
+  const messageId = call['messageId']
+  if (typeof messageId === 'string' && messageId.length > limits.messageIdLengthMax) {
+    const message = `messageId must have at most ${limits.messageIdLengthMax} characters`
+    return { code: 'wrong_type', message }
+  }
   const text = textFields.find((field) => isPresent(call[field]) && typeof call[field] !== 'string')
   if (text !== undefined) return { code: 'wrong_type', message: `${text} must be a string` }
   return undefined

@@ -2,6 +2,8 @@
 export const limits: {
   /** UTF-8 bytes of one call as it is sent. */
   readonly callBytesMax: number
+  /** Characters of a messageId, in UTF-16 code units: a key that every store can index. */
+  readonly messageIdLengthMax: number
   /** UTF-8 bytes of one batch request that the client makes, envelope and commas included. */
   readonly batchBytesMax: number
   /** Objects and arrays inside one another in a field of a call: what readers in every language take. */
@@ -30,6 +32,7 @@ export const limits: {
   readonly webhookBytesMax: number
 } = Object.freeze({
   callBytesMax: 32 * 1024,
+  messageIdLengthMax: 512,
   callNestingMax: 500,
   batchBytesMax: 500_000,
   intakeBatchBytesMax: 512_000,

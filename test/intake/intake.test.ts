@@ -144,14 +144,14 @@ describe('accept', () => {
 
   test('says of many of them how many there are, and not all that an id says', async () => {
     const { accept, logged } = startIntake()
-    const first = { ...track, messageId: 'm'.repeat(30_000), timestamp: 'x' }
+    const first = { ...track, messageId: 'm'.repeat(512), timestamp: 'x' }
     const others = Array.from({ length: 99 }, () => ({ ...track, timestamp: 'x' }))
     await accept(first, ...others)
     expect(logged).toEqual([
       'warn timestamp cannot be read, the time of arrival is used ' +
         `messageId=${'m'.repeat(100)} others=99\n`,
     ])
-    await accept({ ...track, messageId: 'n'.repeat(30_000), userId: 2 ** 60 })
+    await accept({ ...track, messageId: 'n'.repeat(512), userId: 2 ** 60 })
     expect(logged[1]?.length).toBeLessThan(250)
   })
 

@@ -168,3 +168,14 @@ test('isRejectionCode tells codes of calls from others', () => {
   expect(isRejectionCode('event_too_large')).toBe(true)
   expect(isRejectionCode('internal')).toBe(false)
 })
+
+test('checkCall refuses a messageId that is too long for an index', () => {
+  const check = (length: number) =>
+    checkCall({ type: 'track', event: 'E', userId: 'u_1', messageId: 'm'.repeat(length) })
+  expect(check(512)).toMatchObject({ kind: 'valid' })
+  expect(check(513)).toEqual({
+    kind: 'invalid',
+    code: 'wrong_type',
+    message: 'messageId must have at most 512 characters',
+  })
+})

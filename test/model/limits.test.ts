@@ -5,6 +5,7 @@ test('limits are those of the specification and of the tracking protocol, and st
   expect(limits).toEqual({
     callBytesMax: 32_768,
     callNestingMax: 500,
+    messageIdLengthMax: 512,
     batchBytesMax: 500_000,
     intakeBatchBytesMax: 512_000,
     intakeBatchEventsMax: 2_500,
