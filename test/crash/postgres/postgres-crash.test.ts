@@ -1,0 +1,65 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { PostgresServer } from '../../support/postgres.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { runSharedKills } from './kill-run.ts'
+import { runOutages } from './outage-run.ts'
+import { sharedFiguresOf, sharedFindingsOf } from './shared-findings.ts'
+
+const seed = 20_260_102
+/** More than a run may stand still, so that its own report comes first. */
+const timeoutMs = 120_000
+const stallMs = 30_000
+const caps = { crm: 10, mail: 6, warehouse: 4 }
+const sources = [{ id: 'website', destinationIds: Object.keys(caps), batchEvery: 1 }]
+
+describe('services that share a PostgreSQL', { timeout: timeoutMs }, () => {
+  test('lose nothing when two of three are killed, and never send more at once than there may be', async () => {
+    const server = await PostgresServer.start()
+    onTestFinished(() => server.end())
+    const result = await runSharedKills({
+      folder: await temporaryFolder(),
+      store: server.url(),
+      caps,
+      sources,
+      deliveries: 600,
+      kills: [
+        { slot: 0, event: 'answered', count: 40 },
+        { slot: 1, event: 'requested', count: 30 },
+        { slot: 0, event: 'acknowledged', count: 10 },
+      ],
+      underwayMax: 400,
+      isHurried: true,
+      answerMs: { least: 20, greatest: 100 },
+      seed,
+      stallMs,
+    })
+    expect(sharedFindingsOf(result)).toEqual([])
+    expect(sharedFiguresOf(result).deliveries).toBeGreaterThanOrEqual(600)
+    expect(result.killed.size).toBe(3)
+    // The two that were killed while they delivered, and the one that lived on.
+    for (const process of [1, 2, 3]) expect(result.takenFrom.get(process)).toBeGreaterThan(0)
+  })
+
+  test('go on by themselves when the server was away, tables were locked or connections used up', async () => {
+    const server = await PostgresServer.start(['fsync=off', 'max_connections=20'])
+    onTestFinished(() => server.end())
+    const result = await runOutages({
+      folder: await temporaryFolder(),
+      server,
+      store: server.url(),
+      caps,
+      sources,
+      deliveries: 300,
+      underwayMax: 400,
+      processes: 1,
+      outages: ['restarted', 'restarted', 'locked', 'exhausted'],
+      isHurried: true,
+      answerMs: { least: 5, greatest: 20 },
+      seed,
+      stallMs,
+    })
+    expect(sharedFindingsOf(result)).toEqual([])
+    const [first, second, , exhausted] = result.recoveries
+    for (const each of [first, second, exhausted]) expect(each?.refused).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,79 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { Dispatcher } from '../../../src/delivery/index.ts'
+import { ManualClock } from '../../../src/runtime/index.ts'
+import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import type { RequestOutcome } from '../../../src/webhook/index.ts'
+import { eventTo, ScriptedSender, target } from '../../delivery/dispatching.ts'
+import { answered } from '../../delivery/samples.ts'
+import { PostgresDatabases } from '../../support/postgres.ts'
+import { recordingRuntime, startMs } from '../../support/recording-runtime.ts'
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+const databases = new PostgresDatabases()
+const destinations = 20
+const badOnes = 4
+const eventsEach = 60
+const concurrency = 10
+const badEvents = badOnes * eventsEach
+const healthyEvents = destinations * eventsEach - badEvents
+
+const answersEveryTime = (): RequestOutcome => answered(200)
+const neverAnswers = (): Promise<RequestOutcome> => new Promise(() => undefined)
+
+/** Twenty destinations in one database, of which every fifth never answers. */
+async function world() {
+  const clock = new ManualClock(startMs)
+  const store = await PostgresStore.open(await databases.newUrl())
+  const all = Array.from({ length: destinations }, (_, index) => {
+    const isBad = index % (destinations / badOnes) === 0
+    const sender = new ScriptedSender(isBad ? neverAnswers : answersEveryTime)
+    return { id: `d${index}`, isBad, sender }
+  })
+  const targets = all.map(({ id, sender }) => target(id, sender, concurrency))
+  const dispatcher = new Dispatcher({ store, targets, runtime: recordingRuntime(clock).runtime })
+  // What hangs does not end: there is nothing to wait for.
+  onTestFinished(() => store.close())
+  return { clock, store, all, dispatcher }
+}
+
+type World = Awaited<ReturnType<typeof world>>
+
+async function expectHealthyDone({ clock, store, all }: World): Promise<void> {
+  const delivered = async () => (await store.ledger()).delivered
+  await vi.waitUntil(async () => (await delivered()) >= healthyEvents, { timeout: 30_000 })
+  expect(clock.nowMs()).toBe(startMs)
+  for (const { isBad, sender } of all) {
+    expect(sender.bodies).toHaveLength(isBad ? concurrency : eventsEach)
+  }
+  expect(await store.ledger()).toMatchObject({ delivered: healthyEvents, pending: badEvents })
+  const { counted } = await store.audit()
+  expect(counted).toMatchObject({ delivered: healthyEvents, pending: badEvents })
+}
+
+test('destinations that hang do not hold up the others as calls come in', async () => {
+  const one = await world()
+  for (let number = 0; number < eventsEach; number += 10) {
+    const batch = Array.from({ length: 10 }, (_, index) =>
+      one.all.map(({ id }) => eventTo(id, `${id}_${number + index}`)),
+    )
+    await one.dispatcher.add(batch.flat())
+  }
+  await expectHealthyDone(one)
+})
+
+test('destinations that hang do not hold up the others where all of theirs is older', async () => {
+  const one = await world()
+  const [bad, healthy] = [true, false].map((isBad) =>
+    one.all.filter((each) => each.isBad === isBad),
+  )
+  for (const some of [bad!, healthy!]) {
+    const events = some.flatMap(({ id }) =>
+      Array.from({ length: eventsEach }, (_, index) => eventTo(id, `${id}_${index}`)),
+    )
+    // Without a word to the dispatcher, as a process before would have left them.
+    await one.store.add({ nowMs: startMs, seenSinceMs: 0, events, handOver: [] })
+  }
+  one.dispatcher.wake()
+  await expectHealthyDone(one)
+})
