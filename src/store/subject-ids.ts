@@ -1,8 +1,6 @@
 /** From this length on an id that stands in a text is no accident, whatever is around it. */
 const tellingLength = 8
 
-const alphanumeric = /[\p{L}\p{N}]/u
-
 /** The users that a regulation is about, however many. */
 export class SubjectIds {
   readonly #byLength = new Map<number, Set<string>>()
@@ -20,20 +18,17 @@ export class SubjectIds {
   }
 
   /**
-   * Tells whether a text names one of them. A short id has to stand alone: `42` is named by `order-42`,
-   * and not by `a42b`, which is as good as random.
+   * Tells whether a text names one of them: contains an id of eight characters or more, or is a shorter
+   * one. `order-42` may well have nothing to do with the user `42`.
    */
   areNamedIn(text: string): boolean {
+    if (this.has(text)) return text.length > 0
     for (const [length, ids] of this.#byLength) {
-      for (let start = 0; length > 0 && start + length <= text.length; start++) {
-        if (!ids.has(text.slice(start, start + length))) continue
-        if (length >= tellingLength || standsAlone(text, start, start + length)) return true
+      if (length < tellingLength) continue
+      for (let start = 0; start + length <= text.length; start++) {
+        if (ids.has(text.slice(start, start + length))) return true
       }
     }
     return false
   }
-}
-
-function standsAlone(text: string, start: number, end: number): boolean {
-  return !alphanumeric.test(text.charAt(start - 1)) && !alphanumeric.test(text.charAt(end))
 }
