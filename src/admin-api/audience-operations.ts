@@ -1,6 +1,7 @@
 import {
   audienceRecord,
   changeRecord,
+  comparingRecord,
   memberFields,
   progressRecord,
   rejectedRecord,
@@ -20,6 +21,7 @@ import {
 } from './audience-requests.ts'
 import type {
   ApiOperation,
+  ApiRecord,
   Operation,
   StreamingEnd,
   StreamingInput,
@@ -114,18 +116,20 @@ function listenerOf(
   clock: Clock,
 ): SyncListener {
   let toldAtMs = clock.nowMs()
+  const tellOfProgress = (record: ApiRecord): void => {
+    const nowMs = clock.nowMs()
+    // A clock that was set back does not silence it.
+    if (nowMs >= toldAtMs && nowMs - toldAtMs < progressMs) return
+    toldAtMs = nowMs
+    tell([record])
+  }
   return {
     rejected: (row) => tell([rejectedRecord(row)]),
     changed: (changes) => {
       if (isDryRun) tell(changes.map(changeRecord))
     },
-    progress: (counts) => {
-      const nowMs = clock.nowMs()
-      // A clock that was set back does not silence it.
-      if (nowMs >= toldAtMs && nowMs - toldAtMs < progressMs) return
-      toldAtMs = nowMs
-      tell([progressRecord(counts)])
-    },
+    comparing: (members) => tellOfProgress(comparingRecord(members)),
+    progress: (counts) => tellOfProgress(progressRecord(counts)),
   }
 }
 

@@ -30,6 +30,11 @@ export function progressRecord(counts: SyncCounts): AudienceRecord {
   return { kind: 'progress', ...countFields(counts) }
 }
 
+/** How many members that are kept a dry run has read, as a record for programs. */
+export function comparingRecord(members: number): AudienceRecord {
+  return { kind: 'comparing', members }
+}
+
 /** What became of a sync that began as a record for programs. */
 export function syncRecord(outcome: Exclude<SyncOutcome, { kind: 'taken' }>): AudienceRecord {
   const { kind, audience, counts } = outcome

@@ -43,9 +43,12 @@ async function copyMembers(from: AudienceReader, kept: Audience, means: SyncMean
   const begun = await means.store.begin({ audience: kept, nowMs })
   if (begun.kind === 'taken') return
   const copy = new BegunSync({ ...means, listener: deafListener }, begun)
+  let copied = 0
   for await (const members of memberPages(from, kept.key)) {
     const result = await copy.take(members)
     if (result.kind !== 'taken') return
+    copied += members.length
+    means.listener.comparing?.(copied)
   }
   await copy.releaseAll(() => undefined)
 }

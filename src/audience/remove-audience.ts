@@ -1,14 +1,22 @@
 import type { Audience, NewAudience } from './audience.ts'
 import { audienceNow, BegunSync, mayGoOn, type SyncMeans } from './begun-sync.ts'
 import { memberPages } from './member-pages.ts'
+import type { AudienceReader } from './store-port.ts'
 import { SyncTally } from './sync-tally.ts'
 
 /** What an audience is removed with. */
 export interface RemovalOptions extends SyncMeans {
   /** The audience. */
   readonly audience: NewAudience
-  /** Whether only to tell who would leave. */
-  readonly isDryRun: boolean
+}
+
+/** What a removal is tried with. */
+export interface RemovalPreviewOptions extends Omit<
+  RemovalOptions,
+  'store' | 'destinations' | 'dedupeWindowMs'
+> {
+  /** Where audiences are kept; it is only read. */
+  readonly store: AudienceReader
 }
 
 /**
@@ -28,48 +36,62 @@ export interface RemovalOutcome {
 }
 
 /**
- * Lets every member of an audience leave, with an identify call for each, and forgets the audience. In a
- * dry run it is only told who would leave, and nothing is written.
+ * Lets every member of an audience leave, with an identify call for each, and forgets the audience.
  *
  * @throws whatever makes the store unusable; what was stored stays
  */
 export async function removeAudience(options: RemovalOptions): Promise<RemovalOutcome> {
-  const { store, listener, isDryRun, runtime } = options
-  const known = await audienceNow(store, {
-    ...options.audience,
-    members: 0,
-    createdAtMs: runtime.clock.nowMs(),
-    syncedAtMs: null,
-  })
-  const tally = new SyncTally()
-  const released = (left: number): void => {
-    tally.add('left', left)
-    listener.progress(tally.counts())
-  }
-  const kind = isDryRun ? await tellAll(options, released) : await releaseAll(options, released)
+  const { store, runtime } = options
+  const known = await knownAudience(options)
+  const leaving = new Leaving(options)
+  const begun = await store.begin({ audience: options.audience, nowMs: runtime.clock.nowMs() })
+  const kind =
+    begun.kind === 'taken'
+      ? 'superseded'
+      : await new BegunSync(options, begun).releaseAll((left) => leaving.add(left))
   const audience = await audienceNow(store, known)
-  if (kind === 'complete' && !isDryRun) await store.remove({ key: audience.key })
-  return { kind: kind === 'complete' ? 'removed' : kind, audience, left: tally.counts().left }
+  if (kind === 'complete') await store.remove({ key: audience.key })
+  return leaving.outcome(kind, audience)
 }
 
-type Released = (left: number) => void
-
-async function releaseAll(
-  options: RemovalOptions,
-  released: Released,
-): Promise<'complete' | 'ended' | 'superseded'> {
-  const { store, audience, runtime } = options
-  const begun = await store.begin({ audience, nowMs: runtime.clock.nowMs() })
-  if (begun.kind === 'taken') return 'superseded'
-  return new BegunSync(options, begun).releaseAll(released)
-}
-
-async function tellAll(options: RemovalOptions, released: Released): Promise<'complete' | 'ended'> {
-  const { store, audience, listener } = options
+/**
+ * Tells who would leave if an audience was removed, and writes nothing.
+ *
+ * @throws whatever makes the store unusable
+ */
+export async function previewRemoval(options: RemovalPreviewOptions): Promise<RemovalOutcome> {
+  const { store, listener } = options
+  const audience = await knownAudience(options)
+  const leaving = new Leaving(options)
   for await (const members of memberPages(store, audience.key)) {
-    if (!(await mayGoOn(options))) return 'ended'
+    if (!(await mayGoOn(options))) return leaving.outcome('ended', audience)
     listener.changed(members.map(({ identity }) => ({ identity, value: null })))
-    released(members.length)
+    leaving.add(members.length)
   }
-  return 'complete'
+  return leaving.outcome('complete', audience)
+}
+
+function knownAudience({ store, audience, runtime }: RemovalPreviewOptions): Promise<Audience> {
+  const createdAtMs = runtime.clock.nowMs()
+  return audienceNow(store, { ...audience, members: 0, createdAtMs, syncedAtMs: null })
+}
+
+/** Counts who leaves, and tells it. */
+class Leaving {
+  readonly #tally = new SyncTally()
+  readonly #listener: SyncMeans['listener']
+
+  constructor({ listener }: Pick<SyncMeans, 'listener'>) {
+    this.#listener = listener
+  }
+
+  add(left: number): void {
+    this.#tally.add('left', left)
+    this.#listener.progress(this.#tally.counts())
+  }
+
+  outcome(kind: 'complete' | 'ended' | 'superseded', audience: Audience): RemovalOutcome {
+    const { left } = this.#tally.counts()
+    return { kind: kind === 'complete' ? 'removed' : kind, audience, left }
+  }
 }

@@ -34,6 +34,8 @@ export interface SyncListener {
   rejected(row: RejectedRow): void
   /** What changed for some members; each is known once it is stored. */
   changed(changes: readonly MembershipChange[]): void
+  /** Only in a dry run: so many members that are kept were read by now, to compare the list with. */
+  comparing?(members: number): void
   /** What was done so far. */
   progress(counts: SyncCounts): void
 }

@@ -25,6 +25,19 @@ export function columnNames(cells: readonly string[]): readonly string[] {
   )
 }
 
+/**
+ * Says that a list has nothing in it: whoever should have made it has most likely failed.
+ *
+ * @param hint - what to hand over where nobody is meant
+ */
+export function emptyList(hint: string): EvrouteError {
+  return new EvrouteError({
+    code: 'cannot_read_file',
+    message: 'The list is empty: it has not even a header',
+    hint,
+  })
+}
+
 /** Says that nothing of a table, or nothing more of it, can be read. */
 export function unreadableTable(why: string, hint: string): EvrouteError {
   return new EvrouteError({

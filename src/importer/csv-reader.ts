@@ -20,7 +20,7 @@ interface Layout {
 /**
  * Reads CSV (RFC 4180) in UTF-8 from a text that arrives in chunks. The first record is the header; the
  * delimiter is a comma, a semicolon or a tab, whichever stands in it most. Records without anything in
- * them are blank lines.
+ * their cells are blank lines, unless they have more cells than the header.
  *
  * A record that is broken, has more or fewer cells than the header, or more bytes than a call may have,
  * is a bad row. However long the text is, no more than one record of it is kept.
@@ -41,6 +41,11 @@ export class CsvReader {
   /** Bytes that are kept for the next chunk. */
   get bufferedBytes(): number {
     return this.#held.keptBytes
+  }
+
+  /** Whether the header was read. */
+  get hasHeader(): boolean {
+    return this.#layout !== undefined
   }
 
   /**
@@ -146,8 +151,8 @@ function addRow(
     return
   }
   const { cells } = record
-  if (cells.every((cell) => cell.trim() === '')) return
   const { names } = layout
+  if (cells.length <= names.length && cells.every((cell) => cell.trim() === '')) return
   if (cells.length !== names.length) {
     const message = `The row has ${cells.length} cells, and the header ${names.length}`
     rows.push(badRow(line, 'invalid_csv', message))

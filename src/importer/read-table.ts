@@ -1,4 +1,4 @@
-import { unreadableTable } from './csv-header.ts'
+import { emptyList, unreadableTable } from './csv-header.ts'
 import { inflate } from './inflate.ts'
 import type { TableRow } from './table-row.ts'
 import { TableReader } from './table-reader.ts'
@@ -11,12 +11,14 @@ import { TableReader } from './table-reader.ts'
  * row that cannot be used is a bad row and costs no other. Whatever the size of the list, of CSV no
  * more than one row is kept in memory.
  *
+ * @param emptyHint - what to do about a list that has nothing in it, as a sentence
  * @returns the rows in the order of the list, in groups as they become known; of CSV the header first
- * @throws EvrouteError `cannot_read_file` where the header cannot be used, and behind the rows that could
+ * @throws EvrouteError `cannot_read_file` where there is nothing, or a header that cannot be used, and behind the rows that could
  * be read where the compressed data is damaged
  */
 export async function* readTable(
   input: AsyncIterable<Uint8Array>,
+  emptyHint: string,
 ): AsyncGenerator<readonly TableRow[]> {
   const reader = new TableReader()
   for await (const part of inflate(input)) {
@@ -25,5 +27,6 @@ export async function* readTable(
     if (rows.length > 0) yield rows
   }
   const rows = reader.end()
+  if (reader.isEmpty) throw emptyList(emptyHint)
   if (rows.length > 0) yield rows
 }

@@ -7,6 +7,8 @@ import { UserIdFields, userIdColumns } from './user-id-fields.ts'
 export type UserIdRow =
   { readonly kind: 'ids'; readonly line: number; readonly userIds: readonly string[] } | BadTableRow
 
+const emptyHint = 'Look at what makes it: a list of users has a row for each.'
+
 /**
  * Reads a list of users, in any format that {@link readTable} reads: CSV, NDJSON or JSON.
  *
@@ -22,7 +24,7 @@ export async function* readUserIds(
   columns: readonly string[] = [],
 ): AsyncGenerator<readonly UserIdRow[]> {
   const fields = new UserIdFields(columns)
-  for await (const group of readTable(input)) {
+  for await (const group of readTable(input, emptyHint)) {
     const rows: UserIdRow[] = []
     for (const row of group) {
       if (row.kind === 'header') {

@@ -28,6 +28,13 @@ export class TableReader {
     return this.#undecided.length + (this.#reader?.bufferedBytes ?? 0)
   }
 
+  /** Whether nothing came so far that is a list: neither a header nor JSON. */
+  get isEmpty(): boolean {
+    return (
+      this.#reader === undefined || (this.#reader instanceof CsvReader && !this.#reader.hasHeader)
+    )
+  }
+
   /**
    * The rows that the chunk completes.
    *

@@ -1,4 +1,5 @@
 /** What the commands are made of: the rooms below, put together. */
+export * from './audience-previews.ts'
 export * from './configuration/index.ts'
 export * from './endpoint-names.ts'
 export * from './local-service.ts'

@@ -31,6 +31,7 @@ import { destinationStates } from './destination-states.ts'
 import { observedRuntime } from './observe.ts'
 import { PendingCount } from './pending-count.ts'
 import { Pipeline } from './pipeline.ts'
+import { removeAbandonedPreviews } from './preview-store.ts'
 import { Readiness } from './readiness.ts'
 import { ServiceRegulations } from './service-regulations.ts'
 import { openServiceStore } from './service-store.ts'
@@ -143,13 +144,18 @@ export class Service implements AsyncDisposable {
       runtime: this.#runtime,
       ending: this.#ending.signal,
     }
-    this.#replay = new ArchiveReplay({ ...common, add: (events) => this.#pipeline.add(events) })
+    this.#replay = new ArchiveReplay({
+      ...common,
+      add: (events) => this.#pipeline.add(events),
+      isHeld: () => this.#regulations.holdsArchives,
+    })
     this.#audiences = new AudienceSyncs({ ...common, store: store.audiences })
     this.#regulations = new ServiceRegulations({
       ...common,
       store: store.regulations,
       archives: this.#archives,
       archived: () => Promise.allSettled(this.#accepting),
+      endReplays: () => this.#replay.end(),
     })
     this.#metrics.configured(this.#configuration.destinations)
   }
@@ -229,6 +235,7 @@ export class Service implements AsyncDisposable {
   async #open(): Promise<void> {
     const { listen: address, admin } = this.#configuration
     const { log } = this.#runtime
+    await removeAbandonedPreviews(this.#runtime.clock)
     await this.#pending.look(this.#store)
     this.#planLook()
     const health = healthHandler(() => this.#readiness.reasons(), log)

@@ -173,13 +173,20 @@ describe('POST /v1/audiences/sync', () => {
           }
           clock.jump(-3_600_000)
           listener.progress({ ...counts, read: 5 })
+          await clock.advance(500)
+          listener.comparing?.(1_000)
+          listener.comparing?.(2_000)
           return synced
         },
       },
       { clock },
     )
     const progress = (read: number) => ({ v: 1, kind: 'progress', ...counts, read })
-    expect((await linesOf(`${url}${syncPath}`)).slice(0, -1)).toEqual([2, 4, 5].map(progress))
+    const comparing = { v: 1, kind: 'comparing', members: 1_000 }
+    expect((await linesOf(`${url}${syncPath}`)).slice(0, -1)).toEqual([
+      ...[2, 4, 5].map(progress),
+      comparing,
+    ])
   })
 
   const others = ['incomplete', 'ended', 'superseded'] as const

@@ -75,6 +75,13 @@ describe('the preview of a sync', () => {
     })
   })
 
+  it('tells how much of what is kept it has read', async () => {
+    const { doSync, preview } = setting()
+    await doSync(first)
+    expect((await preview(second)).compared).toEqual([1_000, 1_203])
+    expect((await doSync(second)).compared).toEqual([])
+  })
+
   it('tells what is wrong with the list', async () => {
     const { doSync, preview } = setting()
     await doSync('id,value\nu1,1\n')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { removeAudience, type RemovalOutcome } from '../../src/audience/index.ts'
+import { previewRemoval, removeAudience, type RemovalOutcome } from '../../src/audience/index.ts'
 import { MemoryStore } from '../../src/store/memory/memory-store.ts'
 import {
   deliver,
@@ -29,7 +29,7 @@ async function setting(members: number): Promise<{
   ): Promise<{ readonly outcome: RemovalOutcome } & Heard> => {
     const heard = listening()
     const { listener } = heard
-    const outcome = await removeAudience({ ...means, listener, isDryRun: false, ...options })
+    const outcome = await removeAudience({ ...means, listener, ...options })
     return { outcome, ...heard }
   }
   return { store, remove }
@@ -52,8 +52,10 @@ describe('the removal of an audience', () => {
   })
 
   it('only tells who would leave in a dry run', async () => {
-    const { store, remove } = await setting(1_500)
-    const { outcome, changes, progress } = await remove({ isDryRun: true })
+    const { store } = await setting(1_500)
+    const { listener, changes, progress } = listening()
+    const means = syncOptions({ store: store.audiences, rows: rowsOf('id\n'), listener })
+    const outcome = await previewRemoval(means)
     expect(outcome).toEqual({
       kind: 'removed',
       audience: { ...audience, members: 1_500 },

@@ -61,6 +61,7 @@ export interface Heard {
   readonly rejected: RejectedRow[]
   readonly changes: MembershipChange[]
   readonly progress: SyncCounts[]
+  readonly compared: number[]
 }
 
 /** A listener that writes down what it is told. */
@@ -68,17 +69,19 @@ export function listening(): Heard {
   const rejected: RejectedRow[] = []
   const changes: MembershipChange[] = []
   const progress: SyncCounts[] = []
+  const compared: number[] = []
   const listener = {
     rejected: (row: RejectedRow) => void rejected.push(row),
     changed: (some: readonly MembershipChange[]) => void changes.push(...some),
+    comparing: (members: number) => void compared.push(members),
     progress: (counts: SyncCounts) => void progress.push(counts),
   }
-  return { listener, rejected, changes, progress }
+  return { listener, rejected, changes, progress, compared }
 }
 
 /** The rows of a list that is a text. */
 export function rowsOf(text: string): SyncOptions['rows'] {
-  return readTable(Readable.from([Buffer.from(text)]))
+  return readTable(Readable.from([Buffer.from(text)]), '')
 }
 
 /** What a sync of a list needs that nothing keeps from its end. */

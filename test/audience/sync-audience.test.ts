@@ -193,7 +193,7 @@ describe('a sync', () => {
 
   it('lets everybody leave where the list has nobody', async () => {
     const { store, options } = setting()
-    for (const list of ['', '[]', 'id\n']) {
+    for (const list of ['[]', 'id\n']) {
       await sync({ ...options, list: 'id\nu1\n' })
       const { outcome } = await sync({ ...options, list })
       expect(outcome).toMatchObject({
@@ -202,7 +202,16 @@ describe('a sync', () => {
         counts: { left: 1 },
       })
     }
-    expect(await deliver(store)).toHaveLength(6)
+    expect(await deliver(store)).toHaveLength(4)
+  })
+
+  it('changes nothing where the list has not even a header', async () => {
+    const { store, options } = setting()
+    await expect(sync({ ...options, list: '' })).rejects.toThrow('The list is empty')
+    expect(await store.audiences.list()).toEqual([])
+    await sync({ ...options, list: 'id\nu1\n' })
+    await expect(sync({ ...options, list: '\n' })).rejects.toThrow('The list is empty')
+    expect((await membersOf(store.audiences, shoppers.key)).size).toBe(1)
   })
 
   it('does not take the key of another source or class', async () => {

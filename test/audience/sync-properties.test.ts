@@ -104,7 +104,7 @@ async function* groupsOf(
 ): SyncOptions['rows'] & AsyncGenerator {
   const lines = [...members.values()].map(({ row }) => JSON.stringify(row))
   let groups = 0
-  for await (const group of rowsOf(lines.join('\n'))) {
+  for await (const group of rowsOf(lines.length === 0 ? '[]' : lines.join('\n'))) {
     for (let at = 0; at < group.length; at += 300) {
       if (interruption?.kind === 'list' && groups++ === interruption.after) throw new Interrupted()
       yield group.slice(at, at + 300)

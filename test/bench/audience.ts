@@ -92,7 +92,7 @@ async function measure(store: Store, list: List, path: string): Promise<Figures>
     store: store.audiences,
     audience,
     destinations: [destination],
-    rows: readTable(await openInput(path, process.stdin)),
+    rows: readTable(await openInput(path, process.stdin), 'Make the list first.'),
     columns: { userIds: [], value: undefined },
     listener: { rejected: () => undefined, changed: () => undefined, progress },
     hasRoom: () => Promise.resolve(true),

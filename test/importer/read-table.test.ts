@@ -8,7 +8,8 @@ import { briefOf, inChunks } from './support.ts'
 
 async function tableOf(content: string | Uint8Array): Promise<readonly TableRow[]> {
   const rows: TableRow[] = []
-  for await (const group of readTable(inChunks(Buffer.from(content)))) rows.push(...group)
+  for await (const group of readTable(inChunks(Buffer.from(content)), 'Look at what makes it.'))
+    rows.push(...group)
   return rows
 }
 
@@ -81,9 +82,23 @@ describe('the format', () => {
     ])
   })
 
-  it('has no rows where there is nothing', async () => {
-    for (const text of ['', '\n', ' \r\n\t', '\ufeff', '[]']) expect(await read(text)).toEqual([])
+  it('has no rows where there is nobody in it', async () => {
+    expect(await read('[]')).toEqual([])
+    expect(await read('\n id \n')).toEqual([[2, ['id']]])
   })
+
+  it.each(['', '\n', ' \r\n\t', '\ufeff', '\ufeff\r\n', ',\n', '""'])(
+    'is none where there is only %j, gzipped or not',
+    async (text) => {
+      const error = {
+        code: 'cannot_read_file',
+        message: 'The list is empty: it has not even a header',
+        hint: 'Look at what makes it.',
+      }
+      await expect(read(text)).rejects.toMatchObject(error)
+      await expect(read(gzipSync(text))).rejects.toMatchObject(error)
+    },
+  )
 })
 
 describe('a CSV', () => {
@@ -122,6 +137,15 @@ describe('a CSV', () => {
     expect(await read('id,email\n\n  \n,\nu1,\n\r\n')).toEqual([
       [1, ['id', 'email']],
       [5, { id: 'u1', email: '' }],
+    ])
+  })
+
+  it('has bad rows where there are too many cells, also with nothing in them', async () => {
+    expect(await read('id\nu1\n,\n\n  \nu2\n')).toEqual([
+      [1, ['id']],
+      [2, { id: 'u1' }],
+      [3, 'invalid_csv'],
+      [6, { id: 'u2' }],
     ])
   })
 
@@ -224,7 +248,7 @@ describe('a list that cannot be read', () => {
     const rows: TableRow[] = []
     const cut = inChunks(zipped.subarray(0, zipped.length - 20))
     const reading = (async () => {
-      for await (const group of readTable(cut)) rows.push(...group)
+      for await (const group of readTable(cut, '')) rows.push(...group)
     })()
     await expect(reading).rejects.toThrow('Cannot read the list: The compressed data ends early')
     expect(rows.length).toBeGreaterThan(10_000)

@@ -74,6 +74,10 @@ describe('a list of users', () => {
       'The list has no column "other": it has "customer"',
       'Name one of these.',
     ])
-    expect(await message('', ['other'])).toEqual([])
+    expect(await message('[]', ['other'])).toEqual([])
+  })
+
+  it('is refused where it has not even a header', async () => {
+    await expect(read('\n')).rejects.toThrow('The list is empty: it has not even a header')
   })
 })

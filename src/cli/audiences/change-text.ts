@@ -5,14 +5,14 @@ import {
   type MembershipChange,
 } from '../../audience/index.ts'
 import { plainText, recordLine } from '../../model/index.ts'
-import type { OperationsRun } from '../operations/run-operations.ts'
+import type { AudiencesRun } from '../operations/run-operations.ts'
 import type { Style } from '../output/style.ts'
 
 /** Tells what would become different, as records or lines. */
 export function tellChanges(
   changes: readonly MembershipChange[],
   computationClass: ComputationClass,
-  { json, stdout, style }: Pick<OperationsRun, 'json' | 'stdout' | 'style'>,
+  { json, stdout, style }: Pick<AudiencesRun, 'json' | 'stdout' | 'style'>,
 ): void {
   const lines = changes.map((change) =>
     json ? recordLine(changeRecord(change)) : changeText(change, computationClass, style),

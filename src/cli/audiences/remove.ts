@@ -7,7 +7,7 @@ import {
   drained,
   finishWork,
   unlessEnded,
-  type OperationsRun,
+  type AudiencesRun,
 } from '../operations/run-operations.ts'
 import { formatCount } from '../output/numbers.ts'
 import { tellChanges } from './change-text.ts'
@@ -29,8 +29,8 @@ type BegunRemoval = Extract<AudienceRemoveOutcome, { readonly left: number }>
  *
  * @throws EvrouteError where there is no such audience, or the removal cannot begin
  */
-export async function removeMembers(command: RemoveCommand, run: OperationsRun): Promise<ExitCode> {
-  const { audiences, io } = run
+export async function removeMembers(command: RemoveCommand, run: AudiencesRun): Promise<ExitCode> {
+  const { audiences, io, offline } = run
   const { key, isDryRun } = command
   let left = 0
   run.showProgress(() => [`${formatCount(left)} left`])
@@ -51,7 +51,9 @@ export async function removeMembers(command: RemoveCommand, run: OperationsRun):
   const outcome = await unlessEnded(removal, io)
   const code = outcome === undefined ? interrupted(run) : tell(begun(outcome, key), command, run)
   await drained(run)
-  return isDryRun ? code : gravest([code, await finishWork(run)])
+  // A service that ended early is about to end itself.
+  const isLeft = offline === undefined && outcome?.kind === 'ended'
+  return isDryRun || isLeft ? code : gravest([code, await finishWork(run)])
 }
 
 function begun(outcome: AudienceRemoveOutcome, key: string): BegunRemoval {
@@ -59,7 +61,7 @@ function begun(outcome: AudienceRemoveOutcome, key: string): BegunRemoval {
   throw refusalError(outcome, { key })
 }
 
-function tell(outcome: BegunRemoval, { isDryRun }: RemoveCommand, run: OperationsRun): ExitCode {
+function tell(outcome: BegunRemoval, { isDryRun }: RemoveCommand, run: AudiencesRun): ExitCode {
   const { json, stdout, style, report } = run
   const key = plainText(outcome.audience.key)
   const left = `${formatCount(outcome.left)} left`
@@ -77,7 +79,7 @@ function tell(outcome: BegunRemoval, { isDryRun }: RemoveCommand, run: Operation
   }
 }
 
-function interrupted({ io, report }: OperationsRun): ExitCode {
+function interrupted({ io, report }: AudiencesRun): ExitCode {
   const code = codeOfEnd(io)
   if (io.stop.aborted && code === exitCodes.ok) return code
   report.note('Ended early: who has left stays out, and the same command goes on')

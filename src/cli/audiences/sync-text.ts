@@ -10,9 +10,17 @@ export function countsText(counts: SyncCounts): string {
   return `${shown.join(', ')}${aside}`
 }
 
-/** How far a sync is, as parts of a line of progress. */
-export function progressParts(counts: SyncCounts, elapsedMs: number): readonly string[] {
+/**
+ * How far a sync is, as parts of a line of progress.
+ *
+ * @param compared - members that are kept, which a dry run has read to compare the list with
+ */
+export function progressParts(
+  counts: SyncCounts,
+  { elapsedMs, compared }: { readonly elapsedMs: number; readonly compared: number },
+): readonly string[] {
   const { read, entered, changed, left } = counts
+  if (read === 0 && compared > 0) return [`comparing with ${formatCount(compared)} members`]
   const rate = Math.round(read / (Math.max(elapsedMs, 1) / 1_000))
   const changes = Object.entries({ entered, changed, left }).filter(([, count]) => count > 0)
   return [rowsText(read), ...changes.map(countText), `${formatCount(rate)}/s`]

@@ -16,7 +16,7 @@ import {
   drained,
   finishWork,
   unlessEnded,
-  type OperationsRun,
+  type AudiencesRun,
 } from '../operations/run-operations.ts'
 import { tellChanges } from './change-text.ts'
 import { openListInput } from './list-input.ts'
@@ -59,8 +59,8 @@ const noCounts: SyncCounts = {
  *
  * @throws EvrouteError where the list cannot be read, or the sync cannot begin
  */
-export async function syncList(command: SyncCommand, run: OperationsRun): Promise<ExitCode> {
-  const { audiences, io } = run
+export async function syncList(command: SyncCommand, run: AudiencesRun): Promise<ExitCode> {
+  const { audiences, io, offline } = run
   const told = new ToldSync(command, run)
   run.showProgress(() => told.parts)
   const list = await openListInput(command.file, io)
@@ -79,7 +79,9 @@ export async function syncList(command: SyncCommand, run: OperationsRun): Promis
   )
   const code = outcome === undefined ? told.cut() : told.end(counted(outcome, command))
   await drained(run)
-  return isDryRun ? code : gravest([code, await finishWork(run)])
+  // A service that ended early is about to end itself.
+  const isLeft = offline === undefined && outcome?.kind === 'ended'
+  return isDryRun || isLeft ? code : gravest([code, await finishWork(run)])
 }
 
 function counted(outcome: AudienceSyncOutcome, command: SyncCommand): CountedOutcome {
@@ -90,10 +92,11 @@ function counted(outcome: AudienceSyncOutcome, command: SyncCommand): CountedOut
 /** Tells what a sync does, and what became of it. */
 class ToldSync implements SyncListener {
   readonly #command: SyncCommand
-  readonly #run: OperationsRun
+  readonly #run: AudiencesRun
   #counts = noCounts
+  #compared = 0
 
-  constructor(command: SyncCommand, run: OperationsRun) {
+  constructor(command: SyncCommand, run: AudiencesRun) {
     this.#command = command
     this.#run = run
   }
@@ -107,13 +110,18 @@ class ToldSync implements SyncListener {
     if (isDryRun) tellChanges(changes, computationClass, this.#run)
   }
 
+  comparing(members: number): void {
+    this.#compared = members
+  }
+
   progress(counts: SyncCounts): void {
     this.#counts = counts
   }
 
   /** What is done so far, as parts of a line of progress. */
   get parts(): readonly string[] {
-    return progressParts(this.#counts, this.#run.elapsedMs())
+    const elapsedMs = this.#run.elapsedMs()
+    return progressParts(this.#counts, { elapsedMs, compared: this.#compared })
   }
 
   /** Tells what became of it. */

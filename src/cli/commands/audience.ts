@@ -2,8 +2,10 @@ import { Option, type Command } from 'commander'
 import type { ComputationClass } from '../../audience/index.ts'
 import { EvrouteError, SettingError } from '../../model/index.ts'
 import type { AddCommand, CommandContext } from '../command.ts'
+import type { ExitCode } from '../exit-code.ts'
 import { countFlag, repeatable } from '../flags.ts'
 import { addOperationsFlags, type OperationsFlags } from '../operations/operations-flags.ts'
+import type { AudiencesRun } from '../operations/run-operations.ts'
 
 interface SyncFlags extends OperationsFlags {
   readonly name?: string
@@ -31,7 +33,7 @@ const classes: readonly ComputationClass[] = ['audience', 'trait']
 
 const placeText =
   'Where `evroute serve` delivers from the store, or the store is in memory, that service is asked\n' +
-  'through the admin API of the configuration; else this command delivers by itself.'
+  'through the admin API of the configuration; else this command delivers by itself. A dry run only reads the store.'
 
 const exitCodesText =
   'Exit codes: 0 as asked, 2 usage, a configuration or a token that is wrong, 3 rows were rejected,\n' +
@@ -55,11 +57,13 @@ Examples:
   evroute audience sync --name "First-Time Shopper" --file shoppers.csv
   evroute audience sync --name "First-Time Shopper" --file shoppers.csv --dry-run
   evroute audience sync --key lifetime_value --class trait --value-column total --file values.csv
+  set -o pipefail  # else the exit code does not tell that psql failed
   psql -c "copy (select id from vip) to stdout csv header" | evroute audience sync --key vip --file -
   evroute audience sync --key vip --file vip.csv --api http://127.0.0.1:4001 --token env:ADMIN_TOKEN
 
 The list is CSV with a header, NDJSON or JSON, also gzipped, and names everybody who is a member. Who
-is not in it leaves, unless rows were rejected. A sync that was interrupted goes on when it is run again.
+is not in it leaves, unless rows were rejected: a header without rows, or [], lets everybody leave, and
+nothing at all is refused. A sync that was interrupted goes on when it is run again.
 
 ${placeText}
 
@@ -139,11 +143,12 @@ function addSync(audience: Command, context: CommandContext): void {
       const isDryRun = flags.dryRun ?? false
       const sync = { name, key, computationClass, file, source, columns, isDryRun }
       // What moves events is loaded only now, so that help and usage errors come at once.
-      const [{ runOperations }, { syncList }] = await Promise.all([
+      const [{ runOperations, runPreview }, { syncList }] = await Promise.all([
         import('../operations/run-operations.ts'),
         import('../audiences/sync.ts'),
       ])
-      await runOperations({ flags, context }, (run) => syncList(sync, run))
+      const work = (run: AudiencesRun): Promise<ExitCode> => syncList(sync, run)
+      await (isDryRun ? runPreview : runOperations)({ flags, context }, work)
     })
 }
 
@@ -204,11 +209,12 @@ function addRemove(audience: Command, context: CommandContext): void {
     .action(async (key: string) => {
       const flags = command.opts<RemoveFlags>()
       const isDryRun = flags.dryRun ?? false
-      const [{ runOperations }, { removeMembers }] = await Promise.all([
+      const [{ runOperations, runPreview }, { removeMembers }] = await Promise.all([
         import('../operations/run-operations.ts'),
         import('../audiences/remove.ts'),
       ])
-      await runOperations({ flags, context }, (run) => removeMembers({ key, isDryRun }, run))
+      const work = (run: AudiencesRun): Promise<ExitCode> => removeMembers({ key, isDryRun }, run)
+      await (isDryRun ? runPreview : runOperations)({ flags, context }, work)
     })
 }
 

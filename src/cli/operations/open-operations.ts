@@ -11,14 +11,18 @@ import type { ConfiguredPlace, OperationsPlace } from './operations-flags.ts'
 import { RemoteAudiences, RemoteRegulations } from './remote-operations.ts'
 import { ServiceApi } from './service-api.ts'
 
-/** Who does the work of a command. */
-export interface OpenedOperations {
+/** Who does the work of a command about audiences. */
+export interface OpenedAudiences {
   /** Audiences and computed traits. */
   readonly audiences: AudienceOperations
+  /** This process, where it delivers too; undefined where a running service does, or nobody has to. */
+  readonly offline: OfflineWork | undefined
+}
+
+/** Who does the work of a command. */
+export interface OpenedOperations extends OpenedAudiences {
   /** Deletion requests. */
   readonly regulations: AskedRegulations
-  /** This process, which delivers too; undefined where a running service does all of it. */
-  readonly offline: OfflineWork | undefined
 }
 
 /** The work of this process. */

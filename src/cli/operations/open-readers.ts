@@ -1,25 +1,18 @@
 import { readFile } from 'node:fs/promises'
-import type { AudienceReader } from '../../audience/index.ts'
+import { plainText } from '../../model/index.ts'
 import { ConfigurationError, readConfiguration, type Configuration } from '../../service/index.ts'
-import { openDeliveryLog } from '../../store/index.ts'
+import { storeName } from '../../store/index.ts'
 import type { Io } from '../io.ts'
-import { regulationRecords, type RegulationRecords } from './asked-regulations.ts'
 import { askConfiguredService, inMemory } from './configured-service.ts'
 import type { OperationsPlace } from './operations-flags.ts'
 import { RemoteAudiences, RemoteRegulations } from './remote-operations.ts'
 import { ServiceApi } from './service-api.ts'
-
-/** What is known of audiences and regulations. */
-export interface OpenedReaders {
-  /** Audiences and computed traits. */
-  readonly audiences: AudienceReader
-  /** Deletion requests. */
-  readonly regulations: RegulationRecords
-}
+import { withPossibleStore, withStoreReaders, type OpenedReaders } from './store-readers.ts'
 
 /**
  * Opens what is known for as long as the work takes: in a store, beside whoever delivers from it, or in
- * a running service where one is named, or the store is in memory.
+ * a running service where one is named, or the store is in memory. In the store of a configuration there
+ * is nothing before it is made; one that is named has to be there.
  *
  * @throws ConfigurationError with all that is wrong; EvrouteError where it cannot be opened or asked
  */
@@ -30,25 +23,15 @@ export async function withReaders<Result>(
 ): Promise<Result> {
   if (place.kind === 'service') return work(remote(new ServiceApi(place, io.stop)))
   const { storeUrl, path } = place
-  if (storeUrl !== undefined && storeUrl !== 'memory:') return workOnStore(storeUrl, work)
+  if (storeUrl !== undefined && storeUrl !== 'memory:') return withStoreReaders(storeUrl, work)
   const configuration = await readFileOf(path, io)
-  if ((storeUrl ?? configuration.store) !== 'memory:') return workOnStore(configuration.store, work)
-  return work(remote(await askConfiguredService(configuration, inMemory, io.stop)))
-}
-
-async function workOnStore<Result>(
-  url: string,
-  work: (readers: OpenedReaders) => Promise<Result>,
-): Promise<Result> {
-  const log = await openDeliveryLog(url, { write: false })
-  try {
-    return await work({
-      audiences: log.audiences,
-      regulations: regulationRecords(log.regulations),
+  if ((storeUrl ?? configuration.store) !== 'memory:') {
+    return withPossibleStore(configuration.store, work, () => {
+      const name = plainText(storeName(configuration.store))
+      io.stderr.write(`There is no store yet: what is first synced or delivered makes ${name}\n`)
     })
-  } finally {
-    await log.close()
   }
+  return work(remote(await askConfiguredService(configuration, inMemory, io.stop)))
 }
 
 /** Nothing is sent, so that the names of endpoints need no address. */

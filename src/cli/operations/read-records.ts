@@ -76,6 +76,7 @@ const counts = z.object({
 export type ProgressLine =
   | { readonly kind: 'rejected'; readonly row: RejectedRow }
   | { readonly kind: 'change'; readonly change: MembershipChange }
+  | { readonly kind: 'comparing'; readonly members: number }
   | { readonly kind: 'progress'; readonly counts: SyncCounts }
   | {
       readonly kind: 'sync'
@@ -98,6 +99,9 @@ const progressLines = {
   change: z
     .object(memberFields)
     .transform((fields): ProgressLine => ({ kind: 'change', change: changeOf(fields) })),
+  comparing: z
+    .object({ members: count })
+    .transform(({ members }): ProgressLine => ({ kind: 'comparing', members })),
   progress: counts.transform((counted): ProgressLine => ({ kind: 'progress', counts: counted })),
   sync: counts
     .extend({ outcome: z.enum(['synced', 'incomplete', 'ended', 'superseded']), audience })

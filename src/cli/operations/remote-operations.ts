@@ -6,7 +6,8 @@ import type {
   AudienceSyncRequest,
   RegulationRequest,
 } from '../../admin-api/index.ts'
-import type { Audience, Member, MembersRequest } from '../../audience/index.ts'
+import type { Audience, Member, MembersRequest, SyncListener } from '../../audience/index.ts'
+import { EvrouteError } from '../../model/index.ts'
 import {
   readAudiences,
   readDestinationSources,
@@ -51,66 +52,68 @@ export class RemoteAudiences implements AudienceOperations {
     return isGone ? [] : this.#api.understand(reply, readMembers)
   }
 
-  /** @throws EvrouteError for what the service refuses, beside what other syncs keep it from */
+  /** @throws EvrouteError for what the service refuses: `sync_running` where another sync keeps it from that */
   async sync(
     request: AudienceSyncRequest,
     list: AsyncIterable<Uint8Array>,
   ): Promise<AudienceSyncOutcome> {
     const path = `v1/audiences/sync?${syncQuery(request)}`
-    const key = request.key ?? request.name ?? ''
-    const line = await this.#work({ path, body: list }, { ...request, key })
-    if (line.kind === 'running') return line
+    const line = await this.#work({ path, body: list }, request)
     if (line.kind === 'removal') throw this.#api.stranger()
     return { kind: line.outcome, audience: line.audience, counts: line.counts }
   }
 
-  /** @throws EvrouteError for what the service refuses, beside what syncs keep it from */
+  /** @throws EvrouteError for what the service refuses: `sync_running` where a sync keeps it from that */
   async remove(request: AudienceRemoveRequest): Promise<AudienceRemoveOutcome> {
     const { key, isDryRun } = request
     const path = `${pathOf(key)}/remove${isDryRun ? '?dryRun=true' : ''}`
     const line = await this.#work({ path, body: nothing() }, request)
-    if (line.kind === 'running') return line
     if (line.kind === 'sync') throw this.#api.stranger()
     return { kind: line.outcome, audience: line.audience, left: line.left }
   }
 
-  async #work(
-    upload: Upload,
-    listening: Listening & { readonly key: string },
-  ): Promise<LastLine | { readonly kind: 'running'; readonly key: string }> {
+  async #work(upload: Upload, listening: Listening): Promise<LastLine> {
     try {
       return await this.#follow(upload, listening)
     } catch (error) {
       if (!(error instanceof ServiceRefusal)) throw error
-      if (error.code === 'sync_running') return { kind: 'running', key: listening.key }
-      throw error.error
+      if (error.code !== 'sync_running') throw error.error
+      // Only the service knows which key it makes of a name, and says it.
+      const { message } = error.error
+      throw new EvrouteError({ code: 'sync_running', message, cause: error })
     }
   }
 
   async #follow(upload: Upload, { listener, drained }: Listening): Promise<LastLine> {
     for await (const told of this.#api.upload(upload)) {
       const line = readProgressLine(told)
-      switch (line?.kind) {
-        case undefined:
-          throw this.#api.stranger()
-        case 'rejected':
-          listener.rejected(line.row)
-          break
-        case 'change':
-          listener.changed([line.change])
-          break
-        case 'progress':
-          listener.progress(line.counts)
-          break
-        case 'error':
-          throw this.#api.failed(line)
-        case 'sync':
-        case 'removal':
-          return line
-      }
+      if (line === undefined) throw this.#api.stranger()
+      if (line.kind === 'error') throw this.#api.failed(line)
+      if (line.kind === 'sync' || line.kind === 'removal') return line
+      passOn(line, listener)
       await drained?.()
     }
     throw this.#api.brokenOff('it ended its answer early')
+  }
+}
+
+function passOn(
+  line: Exclude<ProgressLine, LastLine | { kind: 'error' }>,
+  listener: SyncListener,
+): void {
+  switch (line.kind) {
+    case 'rejected':
+      listener.rejected(line.row)
+      return
+    case 'change':
+      listener.changed([line.change])
+      return
+    case 'comparing':
+      listener.comparing?.(line.members)
+      return
+    case 'progress':
+      listener.progress(line.counts)
+      return
   }
 }
 

@@ -10,11 +10,22 @@ import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { stopGraceMs } from '../sending/outlet.ts'
 import { Report } from '../sending/report.ts'
 import { DeliveryWatch } from './delivery-watch.ts'
-import { withOperations, type OfflineWork, type OpenedOperations } from './open-operations.ts'
-import { readOperationsPlace, type OperationsFlags } from './operations-flags.ts'
+import {
+  withOperations,
+  type OfflineWork,
+  type OpenedAudiences,
+  type OpenedOperations,
+  type OperationsParts,
+} from './open-operations.ts'
+import { withPreviews } from './open-previews.ts'
+import {
+  readOperationsPlace,
+  type OperationsFlags,
+  type OperationsPlace,
+} from './operations-flags.ts'
 
-/** What a command that changes audiences or regulations works with. */
-export interface OperationsRun extends OpenedOperations {
+/** What a command works with that shows how far it is. */
+interface WorkRun {
   /** Streams, environment and the signal to end early. */
   readonly io: Io
   /** NDJSON records instead of text. */
@@ -33,6 +44,18 @@ export interface OperationsRun extends OpenedOperations {
   readonly elapsedMs: () => number
 }
 
+/** What a command that changes audiences, or tries to, works with. */
+export type AudiencesRun = OpenedAudiences & WorkRun
+
+/** What a command that changes audiences or regulations works with. */
+export type OperationsRun = OpenedOperations & WorkRun
+
+/** What a command is called with. */
+interface CalledCommand {
+  readonly flags: OperationsFlags
+  readonly context: CommandContext
+}
+
 /** What is told of a delivery that cannot be made for now. */
 const retryNote =
   'It is tried again, as long as its destination says; Ctrl-C leaves the rest in the store'
@@ -44,11 +67,32 @@ const farFutureMs = Number.MAX_SAFE_INTEGER
  * @throws SettingError for flags that exclude each other; EvrouteError where nobody can do it
  */
 export async function runOperations(
-  {
-    flags,
-    context: { io, end },
-  }: { readonly flags: OperationsFlags; readonly context: CommandContext },
+  called: CalledCommand,
   work: (run: OperationsRun) => Promise<ExitCode>,
+): Promise<void> {
+  await runWith(called, withOperations, work)
+}
+
+/**
+ * Finds who does the dry run that the flags ask for, does it, and ends the command. It delivers nothing.
+ *
+ * @throws SettingError for flags that exclude each other; EvrouteError where nobody can do it
+ */
+export async function runPreview(
+  called: CalledCommand,
+  work: (run: AudiencesRun) => Promise<ExitCode>,
+): Promise<void> {
+  await runWith(called, withPreviews, work)
+}
+
+async function runWith<Opened>(
+  { flags, context: { io, end } }: CalledCommand,
+  open: (
+    place: OperationsPlace,
+    parts: OperationsParts,
+    work: (opened: Opened) => Promise<ExitCode>,
+  ) => Promise<ExitCode>,
+  work: (run: Opened & WorkRun) => Promise<ExitCode>,
 ): Promise<void> {
   const place = await readOperationsPlace(flags, io)
   const { json = false, color } = flags
@@ -59,10 +103,10 @@ export async function runOperations(
   const runtime = createRuntime({ log: report.log, observer: watch })
   let parts = (): readonly string[] => []
   try {
-    const code = await withOperations(place, { io, runtime, json }, (operations) => {
+    const code = await open(place, { io, runtime, json }, (opened) => {
       report.begin(() => [...parts(), ...watch.progress].join(' · '))
       return work({
-        ...operations,
+        ...opened,
         io,
         json,
         style: createStyle(wantsColor(io, io.stdout, color)),
@@ -84,7 +128,7 @@ export async function runOperations(
 }
 
 /** Resolves once whoever reads stdout has caught up. */
-export async function drained({ report, stdout }: OperationsRun): Promise<void> {
+export async function drained({ report, stdout }: WorkRun): Promise<void> {
   await Promise.all([report.ready(), stdout.ready()])
 }
 
@@ -112,7 +156,7 @@ export async function unlessEnded<Result>(
  * @param tellMore - tells what was done, before the books
  */
 export async function finishWork(
-  run: OperationsRun,
+  run: AudiencesRun,
   tellMore: () => Promise<ExitCode> = () => Promise.resolve(exitCodes.ok),
 ): Promise<ExitCode> {
   const { offline, io, report, json, elapsedMs } = run
@@ -141,7 +185,7 @@ export async function finishWork(
 /** @returns the codes of what went wrong on the way */
 async function deliver(
   { service }: OfflineWork,
-  { io, report }: OperationsRun,
+  { io, report }: WorkRun,
 ): Promise<readonly ExitCode[]> {
   try {
     if (!io.stop.aborted) await stoppable(service.idle(), io.stop)
@@ -156,7 +200,7 @@ async function deliver(
 function verdict(
   { pending, deliveries, failed, expired }: DeliveryLedger,
   { storeUrl }: OfflineWork,
-  { io, report }: OperationsRun,
+  { io, report }: WorkRun,
 ): ExitCode {
   const end = codeOfEnd(io)
   if (io.stop.aborted && end === exitCodes.ok) return end

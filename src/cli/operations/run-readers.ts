@@ -4,8 +4,9 @@ import type { CommandContext } from '../command.ts'
 import type { ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
-import { withReaders, type OpenedReaders } from './open-readers.ts'
+import { withReaders } from './open-readers.ts'
 import { readOperationsPlace, type OperationsFlags } from './operations-flags.ts'
+import type { OpenedReaders } from './store-readers.ts'
 
 /** What a command that shows audiences or regulations works with. */
 export interface ReadersRun extends OpenedReaders {

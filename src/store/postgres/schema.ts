@@ -1,4 +1,5 @@
 import { EvrouteError } from '../../model/index.ts'
+import { MissingStoreError } from '../missing-store.ts'
 import { audienceTables } from './audience-tables.ts'
 import type { Database, Session } from './database.ts'
 import { processTables } from './delivering-processes.ts'
@@ -155,20 +156,22 @@ export async function migrate(database: Database): Promise<void> {
 /**
  * Makes sure that a database has the tables of today, and changes nothing.
  *
- * @throws EvrouteError `store_unusable` for tables that are missing, or of an older or a newer evroute
+ * @throws MissingStoreError for tables that are missing; EvrouteError `store_unusable` for those of an
+ * older or a newer evroute
  */
 export async function expectTables(database: Database): Promise<void> {
   const version = await storeVersion(database)
   if (version === migrations.length) return
+  if (version === 0) {
+    throw new MissingStoreError({
+      message: `Cannot use the store ${database.name}: the database holds no store yet`,
+      hint: 'Deliver from it once, which makes the store, or name another database.',
+    })
+  }
   throw new EvrouteError({
     code: 'store_unusable',
-    message: `Cannot use the store ${database.name}: ${
-      version === 0 ? 'the database holds no store yet' : 'an older version of evroute made it'
-    }`,
-    hint:
-      version === 0
-        ? 'Deliver from it once, which makes the store, or name another database.'
-        : 'Deliver from it once with this version, which brings it up to date.',
+    message: `Cannot use the store ${database.name}: an older version of evroute made it`,
+    hint: 'Deliver from it once with this version, which brings it up to date.',
   })
 }
 

@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { EvrouteError } from '../../model/index.ts'
+import { MissingStoreError } from '../missing-store.ts'
 
 /** @throws EvrouteError `store_unusable` when a file cannot be made because its folder is missing */
 export function expectFolder(path: string): void {
@@ -29,11 +30,10 @@ export function expectOneName(path: string): void {
   })
 }
 
-/** @throws EvrouteError `store_unusable` when there is no such file */
+/** @throws MissingStoreError when there is no such file */
 export function expectFile(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return
-  throw new EvrouteError({
-    code: 'store_unusable',
+  throw new MissingStoreError({
     message: `Cannot use the store ${path}: there is no such file`,
     hint: 'Name a store that something was delivered from.',
   })

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -88,6 +90,36 @@ describe('audience sync', () => {
       ...{ userId: 'u_1', anonymousId: null, email: null, value: null },
     })
     expect(endpoint.requests).toHaveLength(1)
+  })
+
+  test('opens the store only for reading in a dry run, and makes none', async () => {
+    const endpoint = await TestEndpoint.start(503)
+    const place = await placeFor(endpoint.url)
+    const dry = () => place.run([...shoppers, '-', '--dry-run'], { stdin: 'id\nu_2\n' })
+    expect(await dry()).toMatchObject({ code: 0, stdout: '+ u_2\n' })
+    expect(existsSync(join(place.folder, 'evroute.db'))).toBe(false)
+    const command = place.start([...shoppers, '-'], { stdin: 'id\nu_1\n' })
+    await command.stderr.matching(/It is tried again/)
+    const before = endpoint.requests.length
+    // Another process delivers meanwhile, which a reader may.
+    expect(await dry()).toMatchObject({ code: 0, stdout: '+ u_2\n- u_1\n' })
+    command.stop()
+    await command.ended
+    const remove = ['audience', 'remove', 'first_time_shopper', '--dry-run']
+    expect(await place.run(remove)).toMatchObject({ code: 0, stdout: '- u_1\n' })
+    expect(endpoint.requests).toHaveLength(before)
+  })
+
+  test('refuses a list that has not even a header, and changes nothing', async () => {
+    const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
+    await place.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
+    const { code, stdout, stderr } = await place.run([...shoppers, '-'], { stdin: '' })
+    expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
+    expect(stderr).toContain(
+      'evroute: The list is empty: it has not even a header. A header without',
+    )
+    const listed = await place.run(['audience', 'list', '--json'])
+    expect(listed.records).toMatchObject([{ members: 1 }])
   })
 
   test('shows the value that a trait would have', async () => {
@@ -228,6 +260,17 @@ describe('audience list, show and remove', () => {
     const wrong = await place.run(['audience', 'show', 'totale'])
     expect(wrong).toMatchObject({ code: 2, stdout: '' })
     expect(wrong.stderr).toContain('Did you mean total?')
+  })
+
+  test('has nothing to list before there is a store', async () => {
+    const place = await placeFor('http://127.0.0.1:1/')
+    for (const what of ['audience', 'regulations']) {
+      const { code, stdout, stderr } = await place.run([what, 'list', '--json'])
+      expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+      expect(stderr).toContain('There is no store yet')
+    }
+    // One that is named is most likely another one.
+    expect((await place.run(['audience', 'list', '--store', place.store])).code).toBe(7)
   })
 
   test('needs no configuration where a store is named', async () => {

@@ -96,7 +96,15 @@ describe('delete', () => {
     ])
     expect((await plan('DELETE_INTERNAL')).stdout).toContain('0 notifications')
     expect((await plan('DELETE_ONLY', '--source', 'ap')).stderr).toContain('Did you mean app?')
-    expect(await place.run(['regulations', 'list'])).toMatchObject({ code: 7 })
+    expect((await place.run(['regulations', 'list'])).stderr).toContain('There is no store yet')
+  })
+
+  test('refuses a list that has not even a header', async () => {
+    const place = await placeFor('http://127.0.0.1:1/')
+    const argv = ['delete', '--regulation', 'DELETE_ONLY', '--file', '-']
+    const { code, stdout, stderr } = await place.run(argv, { stdin: '' })
+    expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
+    expect(stderr).toContain('The list is empty: it has not even a header. Look at what makes it')
   })
 
   test('ends with 4 where a notification is refused', async () => {
@@ -138,7 +146,7 @@ describe('delete', () => {
     ],
   ])('%j ends with 2 and says what to do', async (flags, message, hint) => {
     const place = await placeFor('http://127.0.0.1:1/')
-    const { code, stdout, stderr } = await place.run(['delete', ...flags])
+    const { code, stdout, stderr } = await place.run(['delete', ...flags], { stdin: 'id\n' })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(message)
     expect(stderr).toContain(hint)

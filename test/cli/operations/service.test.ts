@@ -1,5 +1,8 @@
 import type { RequestListener } from 'node:http'
+import { Readable } from 'node:stream'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { RemoteAudiences } from '../../../src/cli/operations/remote-operations.ts'
+import { ServiceApi } from '../../../src/cli/operations/service-api.ts'
 import { listen } from '../../../src/http/index.ts'
 import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
 import { run, start } from '../../support/io.ts'
@@ -22,6 +25,16 @@ const counts = {
   ...{ left: 0, unchanged: 2, suppressed: 0 },
 }
 
+/** The record that a sync ends with. */
+const last = (outcome: string): object => ({
+  ...{ kind: 'sync', outcome },
+  audience: {
+    ...{ key: 'vip', name: 'VIP', class: 'audience', computationId: 'aud_1', source: 'website' },
+    ...{ members: 1, createdAt: '2026-11-20T10:15:00.000Z', syncedAt: null },
+  },
+  ...counts,
+})
+
 describe('a running service', () => {
   test('syncs, shows and removes audiences', async () => {
     const endpoint = await TestEndpoint.start()
@@ -32,6 +45,11 @@ describe('a running service', () => {
       code: 0,
       stdout: 'first_time_shopper: 2 entered, 0 changed, 0 left, 0 unchanged\n',
       stderr: 'The service delivers.\n',
+    })
+    expect(await sync('')).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/list is empty: .* header.*everybody leave/) as string,
     })
     const dry = await sync('id\nu_2\nu_3\n', '--dry-run')
     expect(dry).toMatchObject({ code: 0, stdout: '+ u_3\n- u_1\n' })
@@ -152,7 +170,7 @@ describe('a service that misbehaves', () => {
     run([...shoppers, '--api', url, '--token', token], { stdin: 'id\nu_1\n' })
 
   test.each([
-    { status: 409, code: 'sync_running', ends: 7, told: 'another sync of First-Time Shopper' },
+    { status: 409, code: 'sync_running', ends: 7, told: '/ refuses: why' },
     { status: 409, code: 'audience_taken', ends: 2, told: 'refuses: why' },
     { status: 401, code: 'unauthorized', ends: 2, told: 'does not accept the token' },
     { status: 503, code: 'store_unavailable', ends: 7, told: 'See the log of the service' },
@@ -182,6 +200,32 @@ describe('a service that misbehaves', () => {
     expect(ended.stderr).toContain(told)
   })
 
+  test('tells how much of what it keeps it has read for a dry run', async () => {
+    const url = await serverThat((request, response) => {
+      const told = [{ kind: 'comparing', members: 200_000 }, last('synced')]
+      request.resume().on('end', () => response.writeHead(200).end(lines(...told)))
+    })
+    const compared: number[] = []
+    const audiences = new RemoteAudiences(
+      new ServiceApi({ kind: 'service', url, token }, new AbortController().signal),
+    )
+    const outcome = await audiences.sync(
+      {
+        ...{ name: undefined, key: 'vip', computationClass: 'audience', sourceId: undefined },
+        ...{ columns: { userIds: [], value: undefined }, isDryRun: true },
+        listener: {
+          rejected: () => undefined,
+          changed: () => undefined,
+          comparing: (members) => compared.push(members),
+          progress: () => undefined,
+        },
+        signal: new AbortController().signal,
+      },
+      Readable.from([Buffer.from('id\n')]),
+    )
+    expect([outcome.kind, compared]).toEqual(['synced', [200_000]])
+  })
+
   test('breaks the connection', async () => {
     const url = await serverThat((request, response) => {
       response.write(lines({ kind: 'progress', ...counts }), () => request.socket.destroy())
@@ -193,20 +237,17 @@ describe('a service that misbehaves', () => {
   })
 
   test('superseded or ended early, ends with 7', async () => {
-    const audience = {
-      ...{ key: 'vip', name: 'VIP', class: 'audience', computationId: 'aud_1', source: 'website' },
-      ...{ members: 1, createdAt: '2026-11-20T10:15:00.000Z', syncedAt: null },
-    }
     for (const outcome of ['superseded', 'ended']) {
       const url = await serverThat((request, response) => {
-        const last = lines({ kind: 'sync', outcome, audience, ...counts })
-        request.resume().on('end', () => response.writeHead(200).end(last))
+        const told = lines(last(outcome))
+        request.resume().on('end', () => response.writeHead(200).end(told))
       })
       const ended = await sync(url)
       expect(ended).toMatchObject({
         code: 7,
         stdout: 'vip: 1 entered, 0 changed, 0 left, 2 unchanged\n',
       })
+      expect(ended.stderr.includes('The service delivers')).toBe(outcome === 'superseded')
     }
   })
 })

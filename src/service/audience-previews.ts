@@ -1,0 +1,89 @@
+import type {
+  AudienceOperations,
+  AudienceRemoveOutcome,
+  AudienceRemoveRequest,
+  AudienceSyncOutcome,
+  AudienceSyncRequest,
+} from '../admin-api/index.ts'
+import {
+  previewAudience,
+  previewRemoval,
+  type Audience,
+  type AudienceReader,
+  type Member,
+  type MembersRequest,
+  type SyncMeans,
+} from '../audience/index.ts'
+import type { Runtime } from '../runtime/index.ts'
+import { chooseAudience, findAudience } from './choose-audience.ts'
+import type { Configuration } from './configuration/index.ts'
+import { withPreviewStore } from './preview-store.ts'
+import { readList } from './read-list.ts'
+
+/** What dry runs are made of. */
+export interface AudiencePreviewsOptions {
+  /** Where audiences are kept; it is only read. */
+  readonly store: AudienceReader
+  /** The sources, and how long messageIds are remembered. */
+  readonly configuration: () => Pick<Configuration, 'sources' | 'retention'>
+  /** Clock, ids and log. */
+  readonly runtime: Runtime
+  /** Aborts when what is under way is to end. */
+  readonly ending: AbortSignal
+}
+
+/** Tells what syncs and removals would do, whatever is asked for: nothing is stored and nothing sent. */
+export class AudiencePreviews implements AudienceOperations {
+  readonly #options: AudiencePreviewsOptions
+
+  constructor(options: AudiencePreviewsOptions) {
+    this.#options = options
+  }
+
+  list(): Promise<readonly Audience[]> {
+    return this.#options.store.list()
+  }
+
+  members(request: MembersRequest): Promise<readonly Member[]> {
+    return this.#options.store.members(request)
+  }
+
+  async sync(
+    request: AudienceSyncRequest,
+    list: AsyncIterable<Uint8Array>,
+  ): Promise<AudienceSyncOutcome> {
+    const choice = await chooseAudience(request, this.#options)
+    if (choice.kind !== 'chosen') return choice
+    const { audience } = choice
+    const { store, runtime, configuration } = this.#options
+    const { columns } = request
+    const dedupeWindowMs = configuration().retention.messageIdsMs
+    const means = { ...this.#means(request), store, audience, columns, dedupeWindowMs }
+    const options = { ...means, destinations: [], rows: readList(list) }
+    return withPreviewStore(runtime.clock, (scratch) => previewAudience({ ...options, scratch }))
+  }
+
+  async remove(request: AudienceRemoveRequest): Promise<AudienceRemoveOutcome> {
+    const { store } = this.#options
+    const choice = await findAudience(request.key, store)
+    if (choice.kind !== 'chosen') return choice
+    return previewRemoval({ ...this.#means(request), store, audience: choice.audience })
+  }
+
+  #means({
+    listener,
+    signal: given,
+    drained,
+  }: AudienceRemoveRequest | AudienceSyncRequest): Pick<
+    SyncMeans,
+    'listener' | 'hasRoom' | 'runtime' | 'signal'
+  > {
+    const { runtime, ending } = this.#options
+    const signal = AbortSignal.any([given, ending])
+    const hasRoom = async (): Promise<boolean> => {
+      await drained?.()
+      return !signal.aborted
+    }
+    return { listener, hasRoom, runtime, signal }
+  }
+}
