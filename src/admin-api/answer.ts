@@ -23,6 +23,7 @@ export type RefusalCode =
   | 'method_not_allowed'
   | 'no_archive'
   | 'replay_running'
+  | 'deletion_running'
   | 'sync_running'
   | 'audience_taken'
   | 'service_closing'

@@ -146,6 +146,10 @@ function replayAnswer(outcome: ReplayOutcome): Answer {
       const message = `The service is closing: the replay ended after ${outcome.events} events`
       return refuse({ status: 503, code: 'service_closing', message })
     }
+    case 'deletion': {
+      const message = `Users are being deleted from archives: the replay ended after ${outcome.events} events; ask again when their regulation is through with archives`
+      return refuse({ status: 409, code: 'deletion_running', message })
+    }
     case 'running': {
       const message = 'Another replay is running; ask again when it has ended'
       return refuse({ status: 409, code: 'replay_running', message })

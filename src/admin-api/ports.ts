@@ -101,6 +101,8 @@ export type ReplayOutcome =
   | ({ readonly kind: 'replayed' } & ReplayCounts)
   /** Before its end: the service closes, or nobody waits for it. */
   | ({ readonly kind: 'ended' } & ReplayCounts)
+  /** Users are being taken out of archives: it was ended before its end, or not begun. */
+  | ({ readonly kind: 'deletion' } & ReplayCounts)
   /** Another replay has not ended yet. */
   | { readonly kind: 'running' }
   /** What the request names is not configured. */

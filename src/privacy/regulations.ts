@@ -8,9 +8,9 @@ import {
   type RegulationRefusal,
   type RegulationRequest,
 } from './plan-regulation.ts'
+import { logCreated, logFinished } from './regulation-log.ts'
 import { effectsOf, type ArchiveErasure, type Regulation } from './regulation.ts'
 import { RewriteHold } from './rewrite-hold.ts'
-import { overallStatus } from './status.ts'
 import type {
   EraseResult,
   HeldUpErasure,
@@ -42,6 +42,11 @@ export interface RegulationsOptions {
   }
   /** Erases what archives have; called once at a time. */
   readonly eraseArchives: (request: EraseArchivesRequest) => Promise<ArchiveErasure>
+  /**
+   * Ends whoever reads archives to send what is in them again; resolves once that is over. From before
+   * it is called until nothing is left in archives {@link Regulations.holdsArchives} is true.
+   */
+  readonly endReplays?: () => Promise<void>
   /** Has whoever dispatches look for new deliveries. */
   readonly wake: () => void
   /** Clock, ids and log. */
@@ -78,6 +83,8 @@ export class Regulations implements RegulationReader {
   readonly #rewriteHold = new RewriteHold()
   /** What was erased of archives, until it is noted. */
   readonly #erasedOfArchives = new Map<string, ArchiveErasure>()
+  /** What archives are to be erased for: nobody may send again what is in them. */
+  readonly #archivesLeft = new Set<string>()
   /** What nothing is left of in archives, among what waits. */
   readonly #archivesDone = new Set<string>()
   #idle: (() => void)[] = []
@@ -104,6 +111,9 @@ export class Regulations implements RegulationReader {
     ) {
       page = await store.list({ limit, beforeId: ids.at(-1), unfinished: true })
       ids.push(...page.map(({ id }) => id))
+      for (const { id, type, archive } of page) {
+        if (effectsOf(type).erasesArchives && archive === null) this.#archivesLeft.add(id)
+      }
     }
     const known = new Set([...this.#due, ...this.#waiting, ...this.#withTraces])
     this.#due.push(...ids.reverse().filter((id) => !known.has(id)))
@@ -116,20 +126,25 @@ export class Regulations implements RegulationReader {
    * @throws whatever makes the store refuse it
    */
   async create(request: RegulationRequest): Promise<CreateRegulationOutcome> {
-    const { store, configuration, wake, runtime } = this.#options
+    const { configuration, wake, runtime } = this.#options
     const { clock, newId } = runtime
     const nowMs = clock.nowMs()
     const plan = planRegulation({ ...configuration(), ...request, nowMs, newId })
     if (plan.kind !== 'planned') return plan
     const { regulation, notifications } = plan
-    await store.create({ regulation, notifications, nowMs })
+    await this.#store(plan, nowMs)
     if (notifications.length > 0) wake()
-    this.#logCreated(plan)
+    logCreated(runtime.log, plan)
     this.#due.push(regulation.id)
     this.#begin()
-    const created = await store.find({ id: regulation.id })
+    const created = await this.find({ id: regulation.id })
     if (created === undefined) throw new Error(`The regulation ${regulation.id} was not kept`)
     return { kind: 'created', regulation: created }
+  }
+
+  /** Whether archives may still have what a regulation wants erased of them. */
+  get holdsArchives(): boolean {
+    return this.#archivesLeft.size > 0
   }
 
   /** One regulation; undefined when there is none. */
@@ -158,6 +173,22 @@ export class Regulations implements RegulationReader {
     this.#look?.cancel()
     await this.#work
     this.#endIdle()
+  }
+
+  async #store({ regulation, notifications }: PlannedRegulation, nowMs: number): Promise<void> {
+    const { store, endReplays } = this.#options
+    const { id, type } = regulation
+    try {
+      if (effectsOf(type).erasesArchives) {
+        // Not after it is stored: what a replay adds then would be taken for something new.
+        this.#archivesLeft.add(id)
+        await endReplays?.()
+      }
+      await store.create({ regulation, notifications, nowMs })
+    } catch (error) {
+      this.#archivesLeft.delete(id)
+      throw error
+    }
   }
 
   get #isClosed(): boolean {
@@ -298,7 +329,7 @@ export class Regulations implements RegulationReader {
     if (regulation?.finishedAtMs !== null) return
     const nowMs = runtime.clock.nowMs()
     await store.finish({ id, nowMs })
-    this.#logFinished({ ...regulation, finishedAtMs: nowMs })
+    logFinished(runtime.log, { ...regulation, finishedAtMs: nowMs })
   }
 
   async #eraseStore(
@@ -319,7 +350,10 @@ export class Regulations implements RegulationReader {
     if (this.#isClosed || this.#archivesDone.has(id)) return
     const { store, eraseArchives, runtime } = this.#options
     const regulation = await store.find({ id })
-    if (regulation === undefined) return
+    if (regulation === undefined) {
+      this.#archivesLeft.delete(id)
+      return
+    }
     const { type, sourceIds, userIds, createdAtMs: untilMs } = regulation
     if (effectsOf(type).erasesArchives && regulation.archive === null) {
       const { signal } = this.#ending
@@ -336,34 +370,11 @@ export class Regulations implements RegulationReader {
       }
     }
     this.#archivesDone.add(id)
+    this.#archivesLeft.delete(id)
   }
 
   #forget(id: string): void {
     this.#archivesDone.delete(id)
     this.#erasedOfArchives.delete(id)
-  }
-
-  #logCreated({ regulation, notifications }: PlannedRegulation): void {
-    const { id, type, userIds, sourceIds } = regulation
-    this.#options.runtime.log.info('a regulation was created', {
-      regulation: id,
-      type,
-      users: userIds.length,
-      sources: sourceIds?.length ?? 'all',
-      notifications: notifications.length,
-    })
-  }
-
-  #logFinished(regulation: Regulation): void {
-    const { id, type, erased, archive } = regulation
-    this.#options.runtime.log.info('a regulation is finished', {
-      regulation: id,
-      type,
-      status: overallStatus(regulation),
-      pending: erased.pending,
-      settled: erased.settled,
-      members: erased.members,
-      archived: archive?.events,
-    })
   }
 }

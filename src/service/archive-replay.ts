@@ -13,6 +13,8 @@ export interface ArchiveReplayOptions {
   readonly add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>
   /** Whether so much waits that a replay would take the room of what sources send. */
   readonly isFull: () => boolean
+  /** Whether archives may have what a regulation wants erased: nothing of them is sent then. */
+  readonly isHeld: () => boolean
   /** Clock, ids and log. */
   readonly runtime: Runtime
   /** Aborts when the service closes. */
@@ -25,7 +27,7 @@ const roomLookMs = 500
 /** Sends archived events again, one request at a time. */
 export class ArchiveReplay {
   readonly #options: ArchiveReplayOptions
-  #isRunning = false
+  #running: { readonly end: AbortController; readonly ended: Promise<unknown> } | undefined
 
   constructor(options: ArchiveReplayOptions) {
     this.#options = options
@@ -34,29 +36,58 @@ export class ArchiveReplay {
   /**
    * Sends archived events again, to the destinations that their source has today, or to one of them.
    *
+   * None is begun while users are being taken out of archives, and one that is under way is ended: it
+   * would send events of theirs that it has read already.
+   *
    * @param signal - aborts when nobody waits for the outcome any more; that ends the replay
    * @throws whatever makes the store refuse them
    */
   async run(request: ReplayRequest, signal: AbortSignal): Promise<ReplayOutcome> {
-    if (this.#isRunning) return { kind: 'running' }
+    if (this.#running !== undefined) return { kind: 'running' }
     const choice = choose(this.#options.configuration(), request)
     if (choice.kind !== 'chosen') return choice
+    if (this.#options.isHeld()) return { kind: 'deletion', ...nothing }
+    const end = new AbortController()
+    const ended = this.#send(choice, request, AbortSignal.any([signal, end.signal]))
+    this.#running = { end, ended }
+    try {
+      const outcome = await ended
+      return outcome.kind === 'ended' && end.signal.aborted
+        ? { ...outcome, kind: 'deletion' }
+        : outcome
+    } finally {
+      this.#running = undefined
+    }
+  }
+
+  /** Ends the replay that is under way because of a deletion; resolves once it has added its last event. */
+  async end(): Promise<void> {
+    const running = this.#running
+    running?.end.abort(new Error('Users are being deleted from archives'))
+    await running?.ended.catch(() => undefined)
+  }
+
+  async #send(
+    choice: Choice,
+    request: ReplayRequest,
+    signal: AbortSignal,
+  ): Promise<{ readonly kind: 'replayed' | 'ended' } & ReplayCounts> {
     const { ending, runtime } = this.#options
     const run = new ReplayRun(this.#options, AbortSignal.any([signal, ending]))
     const { sourceId = null, destinationId = null } = request
     const fields = { source: sourceId, destination: destinationId }
     let isComplete = false
-    this.#isRunning = true
     runtime.log.info('a replay began', fields)
     try {
       isComplete = await run.send(choice, request)
       return { kind: isComplete ? 'replayed' : 'ended', ...run.counts }
     } finally {
-      this.#isRunning = false
       runtime.log.info('a replay ended', { ...fields, complete: isComplete, ...run.counts })
     }
   }
 }
+
+const nothing: ReplayCounts = Object.freeze({ events: 0, deliveries: 0, unreadable: 0 })
 
 type ConfiguredSources = Configuration['sources']
 type ConfiguredDestinations = Configuration['destinations']
@@ -107,7 +138,7 @@ class ReplayRun {
   readonly #signal: AbortSignal
   /** Files and folders whose problems were told. */
   readonly #told = new Set<string>()
-  #counts: ReplayCounts = { events: 0, deliveries: 0, unreadable: 0 }
+  #counts: ReplayCounts = nothing
 
   constructor(options: ArchiveReplayOptions, signal: AbortSignal) {
     this.#options = options

@@ -25,6 +25,8 @@ export interface ServiceRegulationsOptions extends Pick<
   readonly archives: Archives
   /** Resolves once events that are stored already are archived as well. */
   readonly archived: () => Promise<unknown>
+  /** Ends the replay of an archive that is under way; none where this process replays nothing. */
+  readonly endReplays?: () => Promise<void>
 }
 
 /** Carries the deletion requests of a service out, in its store and its archives. */
@@ -46,6 +48,11 @@ export class ServiceRegulations implements RegulationOperations {
   /** Goes on with what is not finished. */
   start(): Promise<void> {
     return this.#regulations.start()
+  }
+
+  /** Whether archives may still have what a regulation wants erased of them. */
+  get holdsArchives(): boolean {
+    return this.#regulations.holdsArchives
   }
 
   /** Resolves when nothing is left but what waits for deliveries to come to their end. */

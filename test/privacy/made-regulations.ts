@@ -24,7 +24,9 @@ export const nothingArchived = { events: 0, files: 0, problems: [] }
 
 /** Regulations over a store of the test, and all that they asked for. */
 export function makeRegulations(
-  given: Partial<Pick<RegulationsOptions, 'eraseArchives'>> & { store?: KeptRegulations } = {},
+  given: Partial<Pick<RegulationsOptions, 'eraseArchives' | 'endReplays'>> & {
+    store?: KeptRegulations
+  } = {},
 ) {
   const { store = new KeptRegulations() } = given
   const clock = new ManualClock(nowMs)
@@ -38,6 +40,7 @@ export function makeRegulations(
       archiveRequests.push(asked)
       return given.eraseArchives?.(asked) ?? Promise.resolve(nothingArchived)
     },
+    endReplays: () => given.endReplays?.() ?? Promise.resolve(),
     wake: () => wakes++,
     runtime: recording.runtime,
   })

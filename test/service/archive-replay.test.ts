@@ -199,6 +199,34 @@ describe('a replay of archived events', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
+  test('ends when users are deleted, and brings none of them back', async () => {
+    const { opened, open } = gate()
+    const limited = { limits: { pendingDeliveries: 8 } }
+    const plan = { status: 200, after: opened }
+    const { track, admin, infos, clock, crm } = await startArchiving(limited, plan)
+    for (const messageId of ['m_1', 'm_2']) await track(messageId, undefined, { userId: 'u_gone' })
+    // It has begun, and waits for room.
+    const replay = admin('/v1/replay', { all: true })
+    await expect.poll(() => infos).toHaveLength(1)
+    const regulation = { regulationType: 'DELETE_INTERNAL', subjectIds: ['u_gone'] }
+    expect(await admin('/v1/regulations', regulation)).toMatchObject({ status: 200 })
+    expect(await replay).toMatchObject({
+      status: 409,
+      body: { error: { code: 'deletion_running' } },
+    })
+    open()
+    await crm.received(2)
+    await expect.poll(() => infos.map(({ message }) => message)).toContain('a replay ended')
+    const again = async () => ((await admin('/v1/replay', { all: true })) as { body: object }).body
+    await expect
+      .poll(async () => {
+        await clock.advance(1_000)
+        return again()
+      })
+      .toMatchObject({ kind: 'replay', events: 0 })
+    expect(messageIds(crm)).toHaveLength(2)
+  })
+
   test('can be ended while it reads what is not wanted', async () => {
     const directory = join(await temporaryFolder(), 'archive')
     const day = join(directory, 'website', '2026-01-02')
@@ -206,10 +234,12 @@ describe('a replay of archived events', () => {
     await writeFile(join(day, 'a'), '{"type":"page","archived":{"receivedAt":"2026-01-02"}}\n')
     const document = documentFor(await TestEndpoint.start(), { source: { archive: { directory } } })
     const configuration = await configurationOf(document, directory)
+    let isHeld = false
     const replay = new ArchiveReplay({
       configuration: () => configuration,
       add: () => Promise.reject(new Error('There is nothing to add')),
       isFull: () => false,
+      isHeld: () => isHeld,
       runtime: recordingRuntime(manualClock()).runtime,
       ending: new AbortController().signal,
     })
@@ -218,5 +248,7 @@ describe('a replay of archived events', () => {
     const { signal } = new AbortController()
     expect(await replay.run(wanted, signal)).toEqual({ kind: 'replayed', ...counts })
     expect(await replay.run(wanted, AbortSignal.abort())).toEqual({ kind: 'ended', ...counts })
+    isHeld = true
+    expect(await replay.run(wanted, signal)).toEqual({ kind: 'deletion', ...counts })
   })
 })
