@@ -47,12 +47,18 @@ const accessRules = 'local all strict scram-sha-256\nlocal all all trust\n'
 export class PostgresServer {
   readonly #folder: string
   readonly #process: ChildProcessByStdio<Writable, Readable, Readable>
+  readonly #ended: Promise<never>
   #said: string[] = []
   #heard: (() => void) | undefined
 
   private constructor(folder: string, process: ChildProcessByStdio<Writable, Readable, Readable>) {
     this.#folder = folder
     this.#process = process
+    this.#ended = once(process, 'close').then(() => {
+      throw new Error(`PostgreSQL has ended: ${this.#said.join('\n')}`)
+    })
+    // Only whoever waits for it to say something wants to know.
+    this.#ended.catch(() => undefined)
     for (const stream of [process.stdout, process.stderr]) {
       createInterface({ input: stream }).on('line', (line) => {
         this.#said.push(line)
@@ -125,15 +131,11 @@ export class PostgresServer {
   }
 
   async #hear(text: string): Promise<void> {
-    const ended = once(this.#process, 'close').then(() => {
-      throw new Error(`PostgreSQL has ended: ${this.#said.join('\n')}`)
-    })
-    ended.catch(() => undefined)
     while (!this.#said.some((line) => line.includes(text))) {
       const heard = new Promise<void>((resolve) => {
         this.#heard = resolve
       })
-      await Promise.race([heard, ended])
+      await Promise.race([heard, this.#ended])
     }
   }
 }

@@ -161,6 +161,7 @@ export class Installation {
       records: [...this.#records.values()],
       killed: new Set(killed.map(({ number }) => number)),
       inFlight: new Map(caps.map(([id, cap]) => [id, { cap, most: most?.get(id) ?? 0 }])),
+      failedRequests: await this.#failedRequests(),
       audit: await this.#audit(),
     }
   }
@@ -240,6 +241,12 @@ export class Installation {
   #answerMs(): number {
     const { least, greatest } = this.#options.answerMs
     return least + this.#random() * (greatest - least)
+  }
+
+  async #failedRequests(): Promise<number> {
+    const sql = "SELECT count(*) FROM evroute_requests WHERE outcome <> 'success'"
+    const [row] = await this.ask<{ readonly count: string }>(sql)
+    return Number(row?.count)
   }
 
   /** By somebody who had no part in it. */

@@ -77,6 +77,7 @@ function conclude(evidence: SharedEvidence): void {
   const { messages, deliveries, duplicates } = sharedFiguresOf(evidence)
   const ends = [...evidence.inFlight].map(([id, { cap, most }]) => `${id} ${most}/${cap}`)
   say(`\n${messages} messages, ${deliveries} deliveries, ${duplicates} sent again`)
+  say(`${evidence.failedRequests} requests failed`)
   say(`most in flight at once: ${ends.join(', ')}`)
   const findings = sharedFindingsOf(evidence)
   for (const finding of findings) say(`! ${finding}`)
