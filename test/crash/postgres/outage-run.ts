@@ -48,8 +48,6 @@ export interface OutageResult extends SharedEvidence {
   readonly durationMs: number
 }
 
-/** So many webhooks are taken before the next outage. */
-const answeredBetween = 60
 const lookEveryMs = 20
 
 /**
@@ -101,7 +99,9 @@ class OutageRun {
 
   async #outlive(outage: DatabaseOutage): Promise<Recovery> {
     const { tally } = this.#installation
-    await tally.happened('answered', answeredBetween)
+    const { deliveries, outages } = this.#options
+    // They come evenly over the load.
+    await tally.happened('answered', Math.floor(deliveries / (outages.length + 1)))
     const refusedBefore = tally.count('refused 503')
     const lastsMs = stopwatch()
     this.#installation.postsAnyway = true
