@@ -124,6 +124,27 @@ export class Archives {
   }
 }
 
+/** An archive that deletions will not find any more. */
+export interface LeftArchive {
+  /** The source whose events are in it. */
+  readonly sourceId: string
+  /** Its folder. */
+  readonly directory: string
+}
+
+/** The archives of sources that have another one now, or none, or are not configured any more. */
+export function leftArchives(
+  before: readonly Pick<ConfiguredSource, 'id' | 'archive'>[],
+  after: readonly Pick<ConfiguredSource, 'id' | 'archive'>[],
+): readonly LeftArchive[] {
+  const directories = new Map(after.map(({ id, archive }) => [id, archive?.directory]))
+  return before.flatMap(({ id: sourceId, archive }) =>
+    archive === undefined || directories.get(sourceId) === archive.directory
+      ? []
+      : [{ sourceId, directory: archive.directory }],
+  )
+}
+
 function tooSlow(directory: string): EvrouteError {
   return new EvrouteError({
     code: 'cannot_write_file',

@@ -19,7 +19,7 @@ import {
   trackingFaultAnswer,
 } from '../tracking-api/index.ts'
 import { ArchiveReplay } from './archive-replay.ts'
-import { Archives } from './archives.ts'
+import { Archives, leftArchives } from './archives.ts'
 import { AudienceSyncs } from './audience-syncs.ts'
 import {
   changesBetween,
@@ -204,6 +204,10 @@ export class Service implements AsyncDisposable {
     const changes = changesBetween(this.#configuration, configuration)
     // Where the same addresses are allowed, connections that are open stay so.
     if (isAbout(changes, /^network\./)) this.#guard = guard
+    for (const left of leftArchives(this.#configuration.sources, configuration.sources)) {
+      const message = `the archive in ${left.directory} is not erased from any more`
+      this.#runtime.log.warn(message, { source: left.sourceId })
+    }
     const { listen, admin, store } = this.#configuration
     const token = configuration.admin?.token ?? admin?.token ?? ''
     this.#configuration = { ...configuration, listen, admin: admin && { ...admin, token }, store }

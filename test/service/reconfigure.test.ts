@@ -152,6 +152,28 @@ describe('a service that is given another configuration', () => {
     expect(endpoints).toEqual([])
   })
 
+  test('says which archives deletions will not find any more', async () => {
+    const endpoint = await TestEndpoint.start()
+    const at = (...directories: readonly string[]) =>
+      documentFor(endpoint, {
+        sources: ['website', 'app', 'shop'].flatMap((id, index) => {
+          const directory = directories[index]
+          const archive = directory === '' ? {} : { archive: { directory } }
+          return directory === undefined ? [] : [{ id, writeKeys: [`wk_${id}`], ...archive }]
+        }),
+      })
+    const { reconfigure, warnings, folder } = await startService(at('./a', './b', './c'))
+    await reconfigure(at('./a', './b', './c'))
+    expect(warnings).toEqual([])
+    await reconfigure(at('./a2', ''))
+    const left = (name: string) => `the archive in ${folder}/${name} is not erased from any more`
+    expect(warnings).toEqual([
+      { message: left('a'), source: 'website' },
+      { message: left('b'), source: 'app' },
+      { message: left('c'), source: 'shop' },
+    ])
+  })
+
   test('holds a source to another rate', async () => {
     const endpoint = await TestEndpoint.start()
     const slow = documentFor(endpoint, { source: { eventsPerSecond: 1 } })

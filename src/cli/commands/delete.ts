@@ -27,18 +27,23 @@ ${regulationTypesText()}
 Examples:
   evroute delete --user-id u_1 --regulation SUPPRESS_WITH_DELETE
   evroute delete --file left.csv --id-column customer --regulation DELETE_ONLY --dry-run
-  evroute delete --file - --regulation UNSUPPRESS --source website < back.ndjson
+  evroute delete --file - --regulation UNSUPPRESS < back.ndjson
   evroute delete --user-id u_1 --regulation DELETE_ONLY --api http://127.0.0.1:4001 --token env:TOKEN
 
-The list is CSV with a header, NDJSON or JSON, also gzipped. One regulation is about up to 5,000 users;
-more make several. What was erased and sent is told by \`evroute regulations show <id>\`.
+The list is CSV with a header, NDJSON or JSON, also gzipped, of up to 1,000,000 users, and is read to its
+end before anything is stored. One regulation is about up to 5,000 users; more make several. What was
+erased and sent is told by \`evroute regulations show <id>\`.
+
+Who was suppressed for all sources stays so with UNSUPPRESS --source: lift that without --source.
+Archives are found where the configuration has them now: one in a folder that a source had before, or
+of a source that is gone, is yours to erase.
 
 Where \`evroute serve\` delivers from the store, or the store is in memory, that service is asked through
 the admin API of the configuration; else this command erases and notifies by itself, and waits for it.
 
 Exit codes: 0 as asked, 2 usage, a configuration or a token that is wrong, 3 rows were rejected, 4 a
-notification failed or waits, 7 an archive or the store cannot be used, or the service cannot be asked,
-130 interrupted.`
+notification failed or waits, 7 an archive or the store cannot be used, or its file not be rewritten yet,
+or the service cannot be asked, 130 interrupted.`
 
 /** Adds `evroute delete`. */
 export const addDeleteCommand: AddCommand = (program, context) => {

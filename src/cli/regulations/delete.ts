@@ -1,5 +1,5 @@
 import { plainText, recordLine } from '../../model/index.ts'
-import type { RegulationType } from '../../privacy/index.ts'
+import { effectsOf, type RegulationType } from '../../privacy/index.ts'
 import { systemClock } from '../../runtime/index.ts'
 import { sourceError } from '../audiences/refusal.ts'
 import { codeOfEnd } from '../code-of-end.ts'
@@ -13,7 +13,7 @@ import {
 } from '../operations/run-operations.ts'
 import { formatCount } from '../output/numbers.ts'
 import { regulationText } from './regulation-text.ts'
-import { noSubjects, subjectBatches, type SubjectsSource } from './subjects.ts'
+import { noSubjects, readSubjects, type SubjectsSource } from './subjects.ts'
 
 /** What is to be done about whom. */
 export interface DeleteCommand extends SubjectsSource {
@@ -31,7 +31,8 @@ interface Stored {
 
 /**
  * Stores regulations about users, as many as their number asks for, and tells their ids; where this
- * process carries them out, waits for that and tells what was done.
+ * process carries them out, waits for that and tells what was done. Nothing is stored before the list
+ * was read to its end.
  *
  * @throws EvrouteError where the users cannot be read, there are none, or a source is not there
  */
@@ -45,8 +46,11 @@ export async function deleteUsers(command: DeleteCommand, run: OperationsRun): P
     }),
     run.io,
   )
-  if (stored === undefined) noteInterruption(ids.length, run)
+  if (stored === undefined) noteInterruption(ids.length, command, run)
   else if (ids.length === 0 && rejected === 0) throw noSubjects()
+  if (command.type === 'UNSUPPRESS' && command.sourceIds !== null && !run.json) {
+    run.report.note('Who is suppressed for all sources stays so: that is lifted without --source')
+  }
   return finish({ ids, rejected }, run)
 }
 
@@ -64,16 +68,18 @@ async function store(
   const { regulations, report, io, json, stdout } = run
   let users = 0
   run.showProgress(() => [`${formatCount(users)} users`])
-  const batches = subjectBatches(source, io, ({ line, code, message }) => {
-    listener.rejected()
-    report.rejected({ file: undefined, line }, { code, message })
+  const batches = await readSubjects(source, io, {
+    read: (count) => (users = count),
+    rejected: ({ line, code, message }) => {
+      listener.rejected()
+      report.rejected({ file: undefined, line }, { code, message })
+    },
   })
-  for await (const userIds of batches) {
+  for (const userIds of batches) {
     const outcome = await regulations.create({ type, userIds, sourceIds })
     if (outcome.kind === 'unknown_source') throw unknownSource(sourceIds, outcome.knownIds)
     const { id } = outcome
     const subjects = userIds.length
-    users += subjects
     listener.created(id)
     stdout.write(
       json
@@ -116,8 +122,20 @@ async function tellAll(ids: readonly string[], run: OperationsRun): Promise<Exit
     await drained(run)
     // Files of ours could not be read or written: what is about the users may still be in them.
     if ((fields.archive?.problems.length ?? 0) > 0) code = exitCodes.cannotUse
+    if (isHeldUp(fields) && !run.io.stop.aborted) {
+      run.report.note(
+        `${plainText(id)} is not finished: \`evroute serve\` or the next such command goes on`,
+      )
+      code = exitCodes.cannotUse
+    }
   }
   return code
+}
+
+/** Tells whether something is left that is no notification: the store's file could not be rewritten. */
+function isHeldUp({ finishedAt, streamStatus }: ToldRegulation['fields']): boolean {
+  const streams = streamStatus.flatMap(({ destinationStatus }) => destinationStatus)
+  return finishedAt === null && streams.every(({ pending }) => pending === 0)
 }
 
 function withoutUsers({ record, userIds }: ToldRegulation): Readonly<Record<string, unknown>> {
@@ -128,10 +146,18 @@ function withoutUsers({ record, userIds }: ToldRegulation): Readonly<Record<stri
   )
 }
 
-function noteInterruption(stored: number, { io, report }: OperationsRun): void {
+function noteInterruption(
+  stored: number,
+  { type }: DeleteCommand,
+  { io, report }: OperationsRun,
+): void {
   if (codeOfEnd(io) !== exitCodes.interrupted) return
   const regulations = stored === 1 ? '1 regulation is' : `${formatCount(stored)} regulations are`
-  report.note(`Interrupted: ${regulations} stored, and not all users are in them`)
+  const again =
+    stored > 0 && effectsOf(type).notifies
+      ? '; the same command again notifies those a second time who are'
+      : ''
+  report.note(`Interrupted: ${regulations} stored, and not all users are in them${again}`)
 }
 
 function unknownSource(sourceIds: readonly string[] | null, knownIds: readonly string[]): Error {

@@ -12,7 +12,7 @@ import { remoteDestinations } from '../operations/remote-operations.ts'
 import { ServiceApi } from '../operations/service-api.ts'
 import { formatCount } from '../output/numbers.ts'
 import type { DeleteCommand } from './delete.ts'
-import { noSubjects, subjectBatches } from './subjects.ts'
+import { noSubjects, readSubjects } from './subjects.ts'
 
 /** Where a dry run looks, and how it tells. */
 export interface DeletionPlanParts {
@@ -42,18 +42,18 @@ export async function planDeletion(
   { place, io, json }: DeletionPlanParts,
 ): Promise<ExitCode> {
   const surroundings = await lookAround(place, io, json)
+  const uncheckedSources = checkSources(command, surroundings)
   const streams = effectsOf(command.type).notifies ? streamCount(command, surroundings) : 0
-  let [subjects, regulations, rejected] = [0, 0, 0]
-  const batches = subjectBatches(command, io, ({ line, code, message }) => {
-    rejected += 1
-    const text = `line ${line}: ${plainText(message)} (${code})\n`
-    if (json) io.stdout.write(recordLine({ kind: 'rejected', line, code, message }))
-    else io.stderr.write(text)
+  let [subjects, rejected] = [0, 0]
+  const { length: regulations } = await readSubjects(command, io, {
+    read: (users) => (subjects = users),
+    rejected: ({ line, code, message }) => {
+      rejected += 1
+      const text = `line ${line}: ${plainText(message)} (${code})\n`
+      if (json) io.stdout.write(recordLine({ kind: 'rejected', line, code, message }))
+      else io.stderr.write(text)
+    },
   })
-  for await (const batch of batches) {
-    subjects += batch.length
-    regulations += 1
-  }
   if (subjects === 0 && rejected === 0) throw noSubjects()
   const plan = { regulationType: command.type, subjects, regulations }
   const notifications = subjects * streams
@@ -63,7 +63,12 @@ export async function planDeletion(
     `${formatCount(notifications)} ${notifications === 1 ? 'notification' : 'notifications'}`,
   ]
   const text = `${command.type} would make ${counts.join(', ')}; nothing was stored\n`
-  await writeData(io, json ? recordLine({ kind: 'plan', ...plan, notifications }) : text)
+  const unchecked = uncheckedSources.length > 0 ? { uncheckedSources } : {}
+  await writeData(
+    io,
+    json ? recordLine({ kind: 'plan', ...plan, notifications, ...unchecked }) : text,
+  )
+  if (!json) for (const id of uncheckedSources) io.stderr.write(uncheckedText(id))
   return gravest([rejected > 0 ? exitCodes.badInput : exitCodes.ok, codeOfEnd(io)])
 }
 
@@ -78,13 +83,34 @@ async function lookAround(place: OperationsPlace, io: Io, json: boolean): Promis
   return { sourceIds: sources.map(({ id }) => id), destinations }
 }
 
-/** To how many destinations of how many sources each user's notification goes. */
-function streamCount(
+/**
+ * The sources of a deletion that may be there or not: a service only tells those that a destination has.
+ *
+ * @throws EvrouteError where one is known not to be there
+ */
+function checkSources(
   { sourceIds }: DeleteCommand,
-  { destinations, ...known }: Surroundings,
-): number {
-  const unknown = sourceIds?.find((id) => known.sourceIds?.includes(id) === false)
-  if (unknown !== undefined) throw sourceError(unknown, known.sourceIds ?? [])
+  { sourceIds: knownIds, destinations }: Surroundings,
+): readonly string[] {
+  const asked = sourceIds ?? []
+  if (knownIds === undefined) {
+    const connected = new Set(destinations.flatMap((destination) => destination.sourceIds))
+    return asked.filter((id) => !connected.has(id))
+  }
+  const unknown = asked.find((id) => !knownIds.includes(id))
+  if (unknown !== undefined) throw sourceError(unknown, knownIds)
+  return []
+}
+
+function uncheckedText(sourceId: string): string {
+  return (
+    `No destination of the service has the source "${plainText(sourceId)}": whether there is such a ` +
+    'source was not checked\n'
+  )
+}
+
+/** To how many destinations of how many sources each user's notification goes. */
+function streamCount({ sourceIds }: DeleteCommand, { destinations }: Surroundings): number {
   const affected = sourceIds === null ? undefined : new Set(sourceIds)
   return destinations
     .filter(({ enabled }) => enabled)

@@ -3,6 +3,7 @@ import { EvrouteError } from '../../model/index.ts'
 import { regulationLimits } from '../../privacy/index.ts'
 import { openListInput } from '../audiences/list-input.ts'
 import type { Io } from '../io.ts'
+import { formatCount } from '../output/numbers.ts'
 
 /** Whom a regulation is to be about. */
 export interface SubjectsSource {
@@ -33,13 +34,49 @@ export function noSubjects(): EvrouteError {
 /** Bytes of the ids of one regulation: a request about them may have twice as many. */
 const batchBytesMax = 1_024 * 1_024
 
+/** Batches of a list that are kept until it is read to its end: a million users, or 200 MB of ids. */
+const batchesMax = 200
+
+/** Is told what a list has while it is read. */
+export interface SubjectsListener {
+  /** How many users there are so far. */
+  readonly read: (users: number) => void
+  /** A row names nobody. */
+  readonly rejected: (row: RejectedSubject) => void
+}
+
 /**
- * The users, each once in its batch, in batches that one regulation can be about.
+ * The users, each once in its batch, in batches that one regulation can be about. They are all read
+ * before the first is told: nothing is done about a part of a list that cannot be read to its end.
  *
- * @param rejected - is told of the rows that name nobody
- * @throws EvrouteError where the file cannot be read
+ * @throws EvrouteError where the file cannot be read, or has too many users
  */
-export async function* subjectBatches(
+export async function readSubjects(
+  source: SubjectsSource,
+  io: Io,
+  { read, rejected }: SubjectsListener,
+): Promise<readonly (readonly string[])[]> {
+  const batches: (readonly string[])[] = []
+  let users = 0
+  for await (const batch of subjectBatches(source, io, rejected)) {
+    if (batches.length === batchesMax) throw tooManySubjects()
+    batches.push(batch)
+    users += batch.length
+    read(users)
+  }
+  return batches
+}
+
+function tooManySubjects(): EvrouteError {
+  const usersMax = batchesMax * regulationLimits.usersMax
+  return new EvrouteError({
+    code: 'invalid_usage',
+    message: `Cannot take more than ${formatCount(usersMax)} users, or ${batchesMax} MB of ids, from one list`,
+    hint: 'Split the list into several files, and run the command with each.',
+  })
+}
+
+async function* subjectBatches(
   source: SubjectsSource,
   io: Io,
   rejected: (row: RejectedSubject) => void,

@@ -1,8 +1,9 @@
+import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../../src/store/index.ts'
 import { TestEndpoint } from '../../support/endpoint.ts'
 import { run } from '../../support/io.ts'
-import { placeFor } from '../operations/places.ts'
+import { placeFor, serving } from '../operations/places.ts'
 
 const id = /reg_\w{27}/
 
@@ -67,6 +68,58 @@ describe('delete', () => {
     expect(nothing.stderr).toContain('Nothing was stored: no row names a user')
   })
 
+  test('stores nothing of a list that cannot be read to its end', async () => {
+    const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
+    const users = Array.from({ length: 12_000 }, (_, index) => `${index}-${index * 7_919}\n`)
+    const whole = gzipSync(`id\n${users.join('')}`)
+    const file = await place.file('left.csv.gz', whole.subarray(0, whole.length - 20))
+    const argv = ['delete', '--file', file, '--regulation', 'SUPPRESS_ONLY']
+    const { code, stdout, stderr } = await place.run(argv)
+    expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
+    expect(stderr).toContain('The compressed data ends early')
+    const listed = await place.run(['regulations', 'list'])
+    expect(listed.stdout).toBe('')
+  })
+
+  test('says what is stored when it is interrupted, and what the same command does again', async () => {
+    const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
+    const users = Array.from({ length: 50_000 }, (_, index) => `${index}\n`)
+    const file = await place.file('left.csv', `id\n${users.join('')}`)
+    const command = place.start(['delete', '--file', file, '--regulation', 'DELETE_ONLY'])
+    await command.stdout.matching(/5,000 users/)
+    command.stop()
+    const { code, stderr } = await command.ended
+    expect(code).toBe(130)
+    expect(stderr).toMatch(
+      /Interrupted: .* stored, and not all users are in them; the same command again notifies those/,
+    )
+  })
+
+  test('says that lifting for one source does not lift what holds for all', async () => {
+    const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
+    const lift = ['delete', '--user-id', 'u_1', '--regulation', 'UNSUPPRESS']
+    const note = 'Who is suppressed for all sources stays so'
+    expect((await place.run([...lift, '--source', 'website'])).stderr).toContain(note)
+    expect((await place.run(lift)).stderr).not.toContain(note)
+  })
+
+  test('says in a dry run which sources a service was not asked about', async () => {
+    const place = await placeFor('http://127.0.0.1:1/')
+    const { api } = await serving(place)
+    const argv = ['delete', '--user-id', 'u_1', '--regulation', 'DELETE_ONLY', '--dry-run', ...api]
+    const sources = ['--source', 'website', '--source', 'nope']
+    expect(await run([...argv, ...sources])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('1 notification;') as string,
+      stderr: expect.stringContaining(
+        'source "nope": whether there is such a source was not',
+      ) as string,
+    })
+    expect((await run([...argv, ...sources, '--json'])).records).toMatchObject([
+      { kind: 'plan', notifications: 1, uncheckedSources: ['nope'] },
+    ])
+  })
+
   test('says in a dry run how much there would be, and stores nothing', async () => {
     const sources = ['website', 'app'].map((name) => ({ id: name, writeKeys: [`wk_${name}`] }))
     const destination = {
@@ -95,7 +148,9 @@ describe('delete', () => {
       },
     ])
     expect((await plan('DELETE_INTERNAL')).stdout).toContain('0 notifications')
-    expect((await plan('DELETE_ONLY', '--source', 'ap')).stderr).toContain('Did you mean app?')
+    for (const type of ['DELETE_ONLY', 'DELETE_INTERNAL']) {
+      expect((await plan(type, '--source', 'ap')).stderr).toContain('Did you mean app?')
+    }
     expect((await place.run(['regulations', 'list'])).stderr).toContain('There is no store yet')
   })
 

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import type { Io } from '../../../src/cli/io.ts'
+import { readSubjects } from '../../../src/cli/regulations/subjects.ts'
+
+/** Users of flags, for which no stream is needed. */
+async function readUsers(count: number): Promise<readonly number[]> {
+  const userIds = Array.from({ length: count }, (_, index) => String(index))
+  const source = { userIds, file: undefined, idColumns: [] }
+  const told: number[] = []
+  const batches = await readSubjects(source, {} as Io, {
+    read: (users) => told.push(users),
+    rejected: () => undefined,
+  })
+  expect(told.at(-1)).toBe(count)
+  return batches.map(({ length }) => length)
+}
+
+test('A list is read whole, in batches for a regulation each', async () => {
+  expect(await readUsers(12_000)).toEqual([5_000, 5_000, 2_000])
+})
+
+test('A list of more than a million users is refused', async () => {
+  await expect(readUsers(1_000_001)).rejects.toMatchObject({
+    code: 'invalid_usage',
+    message: 'Cannot take more than 1,000,000 users, or 200 MB of ids, from one list',
+    hint: expect.stringContaining('Split the list') as string,
+  })
+})
