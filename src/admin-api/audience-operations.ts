@@ -105,7 +105,8 @@ function removeOperation(audiences: AudienceOperations, clock: Clock): Streaming
     const { isDryRun } = reading.value
     const key = String(params['key'])
     const listener = listenerOf({ isDryRun }, tell, clock)
-    return endOfRemoval(await audiences.remove({ key, isDryRun, listener, drained, signal }))
+    const request = { key, isDryRun, listener, drained, signal }
+    return endOfRemoval(await audiences.remove(request), reading.value)
   }
 }
 
@@ -133,13 +134,13 @@ function listenerOf(
   }
 }
 
-function endOfSync(outcome: AudienceSyncOutcome, { sourceId }: SyncQuery): StreamingEnd {
+function endOfSync(outcome: AudienceSyncOutcome, { sourceId, isDryRun }: SyncQuery): StreamingEnd {
   switch (outcome.kind) {
     case 'synced':
     case 'incomplete':
     case 'ended':
     case 'superseded':
-      return { kind: 'told', record: syncRecord(outcome) }
+      return { kind: 'told', record: syncRecord(outcome, { isDryRun }) }
     case 'taken':
       return { kind: 'refused', refusal: takenRefusal(outcome.audience) }
     case 'running':
@@ -150,12 +151,15 @@ function endOfSync(outcome: AudienceSyncOutcome, { sourceId }: SyncQuery): Strea
   }
 }
 
-function endOfRemoval(outcome: AudienceRemoveOutcome): StreamingEnd {
+function endOfRemoval(
+  outcome: AudienceRemoveOutcome,
+  { isDryRun }: Pick<SyncQuery, 'isDryRun'>,
+): StreamingEnd {
   switch (outcome.kind) {
     case 'removed':
     case 'ended':
     case 'superseded':
-      return { kind: 'told', record: removalRecord(outcome) }
+      return { kind: 'told', record: removalRecord(outcome, { isDryRun }) }
     case 'running':
     case 'unknown_source':
     case 'unknown_audience':

@@ -1,5 +1,6 @@
 import { isoOrNull } from '../delivery/index.ts'
 import type { Audience, Member, MembershipChange } from './audience.ts'
+import type { RemovalOutcome } from './remove-audience.ts'
 import type { RejectedRow, SyncCounts, SyncOutcome } from './sync-audience.ts'
 
 /** What audiences tell programs, as JSON; the names are part of every interface. */
@@ -35,26 +36,39 @@ export function comparingRecord(members: number): AudienceRecord {
   return { kind: 'comparing', members }
 }
 
+/** Whether something was only tried. */
+export interface Trial {
+  /** Whether nothing was stored and nothing sent. */
+  readonly isDryRun: boolean
+}
+
 /** What became of a sync that began as a record for programs. */
-export function syncRecord(outcome: Exclude<SyncOutcome, { kind: 'taken' }>): AudienceRecord {
+export function syncRecord(
+  outcome: Exclude<SyncOutcome, { kind: 'taken' }>,
+  { isDryRun }: Trial,
+): AudienceRecord {
   const { kind, audience, counts } = outcome
   return {
     kind: 'sync',
     outcome: kind,
+    dryRun: isDryRun,
     audience: audienceFields(audience),
     ...countFields(counts),
   }
 }
 
 /** What became of the removal of an audience as a record for programs. */
-export function removalRecord(outcome: {
-  readonly kind: 'removed' | 'ended' | 'superseded'
-  readonly audience: Audience
-  /** Members that left. */
-  readonly left: number
-}): AudienceRecord {
-  const { kind, audience, left } = outcome
-  return { kind: 'removal', outcome: kind, audience: audienceFields(audience), left }
+export function removalRecord(
+  { kind, audience, left }: RemovalOutcome,
+  { isDryRun }: Trial,
+): AudienceRecord {
+  return {
+    kind: 'removal',
+    outcome: kind,
+    dryRun: isDryRun,
+    audience: audienceFields(audience),
+    left,
+  }
 }
 
 function audienceFields(audience: Audience): AudienceRecord {

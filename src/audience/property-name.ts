@@ -23,7 +23,8 @@ export function propertyName(name: string): string | undefined {
 
 /**
  * Checks a key: 1 to 255 characters, none of them a control character or half of one, no blanks around
- * it. `.` and `..` cannot be keys, since they cannot stand in the path of a URL.
+ * it. `.` and `..` cannot be keys, since they cannot stand in the path of a URL; nor can `email`, since
+ * calls have the address of a member there.
  *
  * @returns what is wrong with it, as a sentence without its final period; undefined for a sound key
  */
@@ -32,5 +33,6 @@ export function checkKey(key: string): string | undefined {
   if (key.length > keyLengthMax) return `The key has more than ${keyLengthMax} characters`
   if (/[\p{Cc}\p{Cs}]/u.test(key)) return 'The key has control characters'
   if (key.trim() !== key) return 'The key has blanks around it'
+  if (key === 'email') return 'The key cannot be "email": that trait has the address of a member'
   return key === '.' || key === '..' ? `The key cannot be "${key}"` : undefined
 }

@@ -6,3 +6,8 @@ export function codeOfEnd({ stop }: Pick<Io, 'stop'>): ExitCode {
   const isSignal = stop.reason === 'SIGINT' || stop.reason === 'SIGTERM'
   return stop.aborted && isSignal ? exitCodes.interrupted : exitCodes.ok
 }
+
+/** Whether nobody reads our output any more. */
+export function isOutputClosed({ stop }: Pick<Io, 'stop'>): boolean {
+  return stop.reason === 'output_closed'
+}

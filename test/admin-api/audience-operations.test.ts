@@ -121,7 +121,7 @@ describe('POST /v1/audiences/sync', () => {
     const query = 'key=ltv&class=trait&source=website&idColumn=id&idColumn=mail&valueColumn=v'
     const body = 'id,mail,v\nu_1,ann@example.com,1\n'
     expect(await linesOf(`${url}/v1/audiences/sync?${query}`, { method: 'POST', body })).toEqual([
-      { v: 1, kind: 'sync', outcome: 'synced', audience: fields, ...counts },
+      { v: 1, kind: 'sync', outcome: 'synced', dryRun: false, audience: fields, ...counts },
     ])
     expect(lists).toEqual([body])
     expect(syncsAsked).toMatchObject([
@@ -145,7 +145,14 @@ describe('POST /v1/audiences/sync', () => {
       },
     })
     const rejected = { v: 1, kind: 'rejected', ...row }
-    const last = { v: 1, kind: 'sync', outcome: 'synced', audience: fields, ...counts }
+    const last = {
+      v: 1,
+      kind: 'sync',
+      outcome: 'synced',
+      dryRun: false,
+      audience: fields,
+      ...counts,
+    }
     expect(await linesOf(`${url}${syncPath}`)).toEqual([rejected, last])
     expect(await linesOf(`${url}${syncPath}&dryRun=true`)).toEqual([
       rejected,
@@ -158,7 +165,7 @@ describe('POST /v1/audiences/sync', () => {
         value: 'gold',
       },
       { v: 1, kind: 'change', userId: null, anonymousId: 'a_1', email: null, value: null },
-      last,
+      { ...last, dryRun: true },
     ])
   })
 
@@ -204,12 +211,19 @@ describe('POST /v1/audiences/:key/remove', () => {
         return Promise.resolve({ kind: 'removed', audience, left: 3 })
       },
     })
-    const last = { v: 1, kind: 'removal', outcome: 'removed', audience: fields, left: 3 }
+    const last = {
+      v: 1,
+      kind: 'removal',
+      outcome: 'removed',
+      dryRun: false,
+      audience: fields,
+      left: 3,
+    }
     const asked: Asked = { method: 'POST' }
     expect(await linesOf(`${url}${removePath}`, asked)).toEqual([last])
     expect(await linesOf(`${url}${removePath}?dryRun=true`, asked)).toMatchObject([
       { kind: 'change', anonymousId: 'a_1', value: null },
-      last,
+      { ...last, dryRun: true },
     ])
     expect(removalsAsked).toMatchObject([
       { key: 'big_spenders', isDryRun: false },

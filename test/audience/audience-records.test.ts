@@ -88,14 +88,14 @@ describe('the record of', () => {
   })
 
   test.each(['synced', 'incomplete', 'ended', 'superseded'] as const)('a sync: %s', (kind) => {
-    expect(written(syncRecord({ kind, audience, counts }))).toBe(
-      `{"kind":"sync","outcome":"${kind}","audience":{${audienceJson}},${countsJson}}`,
+    expect(written(syncRecord({ kind, audience, counts }, { isDryRun: false }))).toBe(
+      `{"kind":"sync","outcome":"${kind}","dryRun":false,"audience":{${audienceJson}},${countsJson}}`,
     )
   })
 
   test.each(['removed', 'ended', 'superseded'] as const)('a removal: %s', (kind) => {
-    expect(written(removalRecord({ kind, audience, left: 3 }))).toBe(
-      `{"kind":"removal","outcome":"${kind}","audience":{${audienceJson}},"left":3}`,
+    expect(written(removalRecord({ kind, audience, left: 3 }, { isDryRun: true }))).toBe(
+      `{"kind":"removal","outcome":"${kind}","dryRun":true,"audience":{${audienceJson}},"left":3}`,
     )
   })
 })

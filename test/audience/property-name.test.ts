@@ -54,6 +54,7 @@ describe('a key', () => {
     [' a', 'The key has blanks around it'],
     ['..', 'The key cannot be ".."'],
     ['.', 'The key cannot be "."'],
+    ['email', 'The key cannot be "email": that trait has the address of a member'],
   ])('may not be %j', (key, problem) => {
     expect(checkKey(key)).toBe(problem)
   })

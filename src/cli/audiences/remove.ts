@@ -1,7 +1,7 @@
 import type { AudienceRemoveOutcome } from '../../admin-api/index.ts'
 import { removalRecord } from '../../audience/index.ts'
 import { plainText, recordLine } from '../../model/index.ts'
-import { codeOfEnd } from '../code-of-end.ts'
+import { codeOfEnd, isOutputClosed } from '../code-of-end.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import {
   drained,
@@ -62,11 +62,11 @@ function begun(outcome: AudienceRemoveOutcome, key: string): BegunRemoval {
 }
 
 function tell(outcome: BegunRemoval, { isDryRun }: RemoveCommand, run: AudiencesRun): ExitCode {
-  const { json, stdout, style, report } = run
+  const { json, stdout, style, report, io } = run
   const key = plainText(outcome.audience.key)
   const left = `${formatCount(outcome.left)} left`
-  if (json) stdout.write(recordLine(removalRecord(outcome)))
-  else if (isDryRun) report.note(`Dry run of removing ${key}: ${left}`)
+  if (json) stdout.write(recordLine(removalRecord(outcome, { isDryRun })))
+  else if (isDryRun && !isOutputClosed(io)) report.note(`Dry run of removing ${key}: ${left}`)
   switch (outcome.kind) {
     case 'removed':
       if (!json && !isDryRun) stdout.write(`${style.name(key)}: ${left}, removed\n`)

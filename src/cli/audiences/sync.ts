@@ -10,7 +10,7 @@ import {
 } from '../../audience/index.ts'
 import type { AudienceSyncOutcome } from '../../admin-api/index.ts'
 import { plainText, recordLine } from '../../model/index.ts'
-import { codeOfEnd } from '../code-of-end.ts'
+import { codeOfEnd, isOutputClosed } from '../code-of-end.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import {
   drained,
@@ -126,14 +126,15 @@ class ToldSync implements SyncListener {
 
   /** Tells what became of it. */
   end(outcome: CountedOutcome): ExitCode {
-    const { report, json, stdout } = this.#run
+    const { report, json, stdout, io } = this.#run
     const { isDryRun } = this.#command
     const { audience, counts, kind } = outcome
     const key = plainText(audience.key)
-    if (json) stdout.write(recordLine(syncRecord(outcome)))
-    // In a dry run the changes are the data.
-    else if (isDryRun) report.note(`Dry run of ${key}: ${countsText(counts)}`)
-    else stdout.write(`${this.#run.style.name(key)}: ${countsText(counts)}\n`)
+    if (json) stdout.write(recordLine(syncRecord(outcome, { isDryRun })))
+    // In a dry run the changes are the data; who stops reading them stops it, so that not all is counted.
+    else if (isDryRun && !isOutputClosed(io)) {
+      report.note(`Dry run of ${key}: ${countsText(counts)}`)
+    } else if (!isDryRun) stdout.write(`${this.#run.style.name(key)}: ${countsText(counts)}\n`)
     const code = counts.rejected > 0 ? exitCodes.badInput : exitCodes.ok
     switch (kind) {
       case 'synced':
@@ -152,7 +153,8 @@ class ToldSync implements SyncListener {
   /** Tells how far it came when it broke off. */
   cut(): ExitCode {
     const { json, stdout } = this.#run
-    const record = { kind: 'sync', outcome: 'ended', audience: null, ...this.#counts }
+    const dryRun = this.#command.isDryRun
+    const record = { kind: 'sync', outcome: 'ended', dryRun, audience: null, ...this.#counts }
     if (json) stdout.write(recordLine(record))
     return this.#interrupted()
   }

@@ -55,6 +55,7 @@ describe('audience sync', () => {
         v: 1,
         kind: 'sync',
         outcome: 'incomplete',
+        dryRun: false,
         audience: { key: 'first_time_shopper', members: 2, source: 'website' },
         ...{ read: 2, rejected: 1, entered: 1, left: 0 },
       },
@@ -84,12 +85,23 @@ describe('audience sync', () => {
     ])
     expect(dry.stderr).toMatch(/^Dry run of first_time_shopper: \d entered, 0 changed, 1 left/)
     const json = await place.run([...shoppers, '-', '--dry-run', '--json'], { stdin })
-    expect(json.records.at(-1)).toMatchObject({ kind: 'sync', left: 1 })
+    expect(json.records.at(-1)).toMatchObject({ kind: 'sync', dryRun: true, left: 1 })
     expect(json.records).toContainEqual({
       ...{ v: 1, kind: 'change' },
       ...{ userId: 'u_1', anonymousId: null, email: null, value: null },
     })
     expect(endpoint.requests).toHaveLength(1)
+  })
+
+  test.each([
+    [[...shoppers, '-', '--dry-run'], '+ u_2\n+ u_3\n'],
+    [['audience', 'remove', 'first_time_shopper', '--dry-run'], '- u_1\n'],
+  ])('%j sums up nothing for who stops reading', async (argv, stdout) => {
+    const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
+    await place.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
+    const command = place.start(argv, { stdin: 'id\nu_2\nu_3\n' })
+    command.stdout.once('written', () => command.stop('output_closed'))
+    expect(await command.ended).toMatchObject({ code: 0, stdout, stderr: '' })
   })
 
   test('opens the store only for reading in a dry run, and makes none', async () => {
@@ -192,6 +204,7 @@ describe('audience sync', () => {
     [['--name', 'VIP'], "required option '-f, --file <path>'", 'audience sync --help'],
     [['--key', 'vip', '--file', '-', '--class', 'list'], 'Allowed choices are', 'sync --help'],
     [['--key', 'vip', '--file', '-', '--value-column', 'x'], 'have no values', '--class trait'],
+    [['--name', 'Email', '--file', '-'], 'has the address of a member', '--key'],
     [['--name', '!?', '--file', '-'], 'No property can be made', '--key'],
     [['--key', 'vip', '--file', '-', '--source', 'webiste'], 'no source', 'Did you mean website?'],
     [['--key', 'vip', '--file', '-', '--id-column', 'x'], 'x', ''],
