@@ -49,6 +49,8 @@ export interface OutageResult extends SharedEvidence {
 }
 
 const lookEveryMs = 20
+/** So many of those who take connections try at the same time. */
+const takersAtOnce = 4
 
 /**
  * Takes a database away from services under load, again and again.
@@ -168,19 +170,20 @@ class OutageRun {
     const refused = this.#installation.tally.happened('refused 503')
     const others = [await connect(store)]
     const services = "FROM pg_stat_activity WHERE application_name = 'evroute'"
-    const takeAll = async (): Promise<void> => {
-      for (;;) {
+    let isOver = false
+    const take = async (): Promise<void> => {
+      while (!isOver) {
         const other = await connect(store).catch(() => undefined)
-        if (other === undefined) return
-        others.push(other)
+        if (other !== undefined) others.push(other)
       }
     }
-    await takeAll()
-    // Whatever gets free is taken, until the services have nothing left.
+    // Several at once, so that services do not get back what they lose.
+    const takers = Array.from({ length: takersAtOnce }, take)
     while (((await others[0]?.query(`SELECT ${services}`))?.rowCount ?? 0) > 0) {
-      await others[0]?.query(`SELECT pg_terminate_backend(pid, 1000) ${services}`)
-      await takeAll()
+      await others[0]?.query(`SELECT pg_terminate_backend(pid) ${services}`)
     }
+    isOver = true
+    await Promise.all(takers)
     await refused
     return async () => {
       await Promise.all(others.map((other) => other.end()))
