@@ -68,7 +68,7 @@ export function checkRecognised(
   throw new SettingError(
     setting,
     `The list has no column ${alternatives(recognised)}: it has ${listed(columns)}`,
-    'Name the column that the ids are in.',
+    `Name the column that the ids are in with ${setting}.`,
   )
 }
 
@@ -81,7 +81,7 @@ function missingColumn(setting: string, name: string, columns: readonly string[]
   return new SettingError(
     setting,
     `The list has no column "${shown}": it has ${listed(columns)}`,
-    nearest === undefined ? 'Name one of these.' : `Did you mean "${nearest}"?`,
+    `${nearest === undefined ? 'Name one of these' : `Did you mean "${nearest}"? Name it`} with ${setting}.`,
   )
 }
 

@@ -16,6 +16,7 @@ import {
   type SyncMeans,
 } from '../audience/index.ts'
 import { sleep, type Runtime } from '../runtime/index.ts'
+import { logRemoval, logSync } from './audience-log.ts'
 import { AudiencePreviews } from './audience-previews.ts'
 import { chooseAudience, findAudience } from './choose-audience.ts'
 import type { Configuration } from './configuration/index.ts'
@@ -67,22 +68,25 @@ export class AudienceSyncs implements AudienceOperations {
     if (choice.kind !== 'chosen') return choice
     const { audience } = choice
     const { columns, isDryRun } = request
-    return this.#alone(audience.key, () =>
-      isDryRun
-        ? this.#previews.sync(request, list)
-        : syncAudience({ ...this.#means(request), audience, rows: readList(list), columns }),
-    )
+    return this.#alone(audience.key, async () => {
+      if (isDryRun) return this.#previews.sync(request, list)
+      const rows = readList(list)
+      const outcome = await syncAudience({ ...this.#means(request), audience, rows, columns })
+      logSync(outcome, this.#options.runtime.log)
+      return outcome
+    })
   }
 
   async remove(request: AudienceRemoveRequest): Promise<AudienceRemoveOutcome> {
     const choice = await findAudience(request.key, this)
     if (choice.kind !== 'chosen') return choice
     const { audience } = choice
-    return this.#alone(audience.key, () =>
-      request.isDryRun
-        ? this.#previews.remove(request)
-        : removeAudience({ ...this.#means(request), audience }),
-    )
+    return this.#alone(audience.key, async () => {
+      if (request.isDryRun) return this.#previews.remove(request)
+      const outcome = await removeAudience({ ...this.#means(request), audience })
+      logRemoval(outcome, this.#options.runtime.log)
+      return outcome
+    })
   }
 
   /** One at a time: a second one would only supersede the first. */

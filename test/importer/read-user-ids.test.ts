@@ -58,12 +58,12 @@ describe('a list of users', () => {
     expect(await message('name,mail\nA,b\n')).toEqual([
       'idColumn',
       'The list has no column userId, user_id or id: it has "name", "mail"',
-      'Name the column that the ids are in.',
+      'Name the column that the ids are in with idColumn.',
     ])
     expect(await message('customer,id\nA,b\n', ['custoner'])).toEqual([
       'idColumn',
       'The list has no column "custoner": it has "customer", "id"',
-      'Did you mean "customer"?',
+      'Did you mean "customer"? Name it with idColumn.',
     ])
     expect(await message('{"customer":"A"}\n{"custoner":"B"}\n', ['custoner'])).toEqual([
       [1, 'no_user_id'],
@@ -72,7 +72,7 @@ describe('a list of users', () => {
     expect(await message('{"customer":"A"}\n', ['other'])).toEqual([
       'idColumn',
       'The list has no column "other": it has "customer"',
-      'Name one of these.',
+      'Name one of these with idColumn.',
     ])
     expect(await message('[]', ['other'])).toEqual([])
   })

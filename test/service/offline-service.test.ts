@@ -38,8 +38,8 @@ async function open(given: GivenSettings = {}) {
   const folder = await temporaryFolder()
   const document = documentFor(endpoint, { store: 'sqlite:./evroute.db', ...given })
   const configuration = await configurationOf(document, folder)
-  const start = () =>
-    OfflineService.open({ configuration, runtime: recordingRuntime(systemClock).runtime })
+  const { runtime, infos } = recordingRuntime(systemClock)
+  const start = () => OfflineService.open({ configuration, runtime })
   const service = await start()
   onTestFinished(() => service.close())
   const listener = new Told()
@@ -63,7 +63,7 @@ async function open(given: GivenSettings = {}) {
     )
   const remove = (key: string, isDryRun = false): Promise<AudienceRemoveOutcome> =>
     service.audiences.remove({ key, isDryRun, listener, signal: new AbortController().signal })
-  return { endpoint, folder, service, start, sync, remove, listener }
+  return { endpoint, folder, service, start, sync, remove, listener, infos }
 }
 
 async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
@@ -202,6 +202,25 @@ describe('an audience that is synced', () => {
     expect(await sync('userId\nu_1\n', { sourceId: 'mobile' })).toMatchObject({ kind: 'taken' })
     const trait = sync('userId,value\nu_1,1\n', { computationClass: 'trait' })
     expect(await trait).toMatchObject({ kind: 'taken' })
+  })
+
+  test('is logged when it is synced or removed, and not when that is only tried', async () => {
+    const { sync, remove, infos } = await open({ destinations: [] })
+    await sync('id\nu_1\nu_2\n', { isDryRun: true })
+    await sync('id\nu_1\nu_2\n')
+    await sync('{"id":"u_1"}\nbroken\n')
+    const key = 'first_time_shopper'
+    await remove(key, true)
+    await remove(key)
+    await remove(key)
+    const fields = { key, class: 'audience' }
+    const counts = { entered: 0, changed: 0, left: 0, rejected: 0 }
+    const synced = { ...fields, ...counts, message: 'an audience was synced' }
+    expect(infos).toEqual([
+      { ...synced, outcome: 'synced', entered: 2 },
+      { ...synced, outcome: 'incomplete', rejected: 1 },
+      { ...fields, message: 'an audience was removed', outcome: 'removed', left: 2 },
+    ])
   })
 
   test('lets everybody leave when it is removed', async () => {

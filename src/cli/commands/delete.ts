@@ -3,6 +3,7 @@ import { EvrouteError, SettingError } from '../../model/index.ts'
 import type { RegulationType } from '../../privacy/index.ts'
 import type { AddCommand, CommandContext } from '../command.ts'
 import { repeatable } from '../flags.ts'
+import { namingColumnFlag } from '../operations/column-flags.ts'
 import {
   addOperationsFlags,
   readOperationsPlace,
@@ -87,7 +88,11 @@ async function runDelete(flags: DeleteFlags, context: CommandContext): Promise<v
     const { io, end } = context
     const place = await readOperationsPlace(flags, io)
     const { planDeletion } = await import('../regulations/plan-deletion.ts')
-    end(await planDeletion(command, { place, io, json: flags.json ?? false }))
+    try {
+      end(await planDeletion(command, { place, io, json: flags.json ?? false }))
+    } catch (error) {
+      throw namingColumnFlag(error)
+    }
     return
   }
   // What moves events is loaded only now, so that help and usage errors come at once.

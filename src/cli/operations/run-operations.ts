@@ -9,6 +9,7 @@ import { formatCount } from '../output/numbers.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { stopGraceMs } from '../sending/outlet.ts'
 import { Report } from '../sending/report.ts'
+import { namingColumnFlag } from './column-flags.ts'
 import { DeliveryWatch } from './delivery-watch.ts'
 import {
   withOperations,
@@ -120,7 +121,7 @@ async function runWith<Opened>(
     end(code)
   } catch (error) {
     // A question that was cut off because the command is to end is no failure.
-    if (!io.stop.aborted || error !== io.stop.reason) throw error
+    if (!io.stop.aborted || error !== io.stop.reason) throw namingColumnFlag(error)
     end(codeOfEnd(io))
   } finally {
     report.close()

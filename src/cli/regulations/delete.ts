@@ -67,7 +67,7 @@ async function store(
 ): Promise<true> {
   const { regulations, report, io, json, stdout } = run
   let users = 0
-  run.showProgress(() => [`${formatCount(users)} users`])
+  run.showProgress(() => [usersText(users)])
   const batches = await readSubjects(source, io, {
     read: (count) => (users = count),
     rejected: ({ line, code, message }) => {

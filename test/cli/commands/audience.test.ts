@@ -207,7 +207,16 @@ describe('audience sync', () => {
     [['--name', 'Email', '--file', '-'], 'has the address of a member', '--key'],
     [['--name', '!?', '--file', '-'], 'No property can be made', '--key'],
     [['--key', 'vip', '--file', '-', '--source', 'webiste'], 'no source', 'Did you mean website?'],
-    [['--key', 'vip', '--file', '-', '--id-column', 'x'], 'x', ''],
+    [
+      ['--key', 'vip', '--file', '-', '--id-column', 'x'],
+      'x',
+      'Name one of these with --id-column.',
+    ],
+    [
+      ['--key', 'v', '--file', '-', '--class', 'trait'],
+      'no column "value"',
+      'with --value-column.',
+    ],
     [['--key', 'vip', '--file', '-', '--token', 'x'], 'Cannot use --token without --api', ''],
     [['--key', 'v', '--file', '-', '--api', 'http://127.0.0.1:1'], '--api together with', ''],
   ])('%j ends with 2 and says what to do', async (flags, message, hint) => {

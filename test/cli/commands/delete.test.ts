@@ -199,6 +199,16 @@ describe('delete', () => {
       'There is no source "webiste"',
       'Did you mean website?',
     ],
+    [
+      ['--regulation', 'DELETE_ONLY', '--file', '-', '--id-column', 'x'],
+      'no column "x"',
+      'with --id-column.',
+    ],
+    [
+      ['--regulation', 'DELETE_ONLY', '--file', '-', '--id-column', 'x', '--dry-run'],
+      'no column "x"',
+      'with --id-column.',
+    ],
   ])('%j ends with 2 and says what to do', async (flags, message, hint) => {
     const place = await placeFor('http://127.0.0.1:1/')
     const { code, stdout, stderr } = await place.run(['delete', ...flags], { stdin: 'id\n' })

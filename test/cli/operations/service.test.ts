@@ -70,6 +70,8 @@ describe('a running service', () => {
       code: 2,
     })
     expect((await run(['audience', 'show', 'nobody', ...api])).code).toBe(2)
+    const { stderr } = await sync('id\nu_1\n', '--id-column', 'x')
+    expect(stderr).toMatch(/refuses: .*no column "x".* with --id-column\n$/)
     const unknown = await sync('id\nu_1\n', '--source', 'app')
     expect(unknown).toMatchObject({ code: 2, stdout: '' })
     expect(unknown.stderr).toMatch(/refuses: .*source.*website/)

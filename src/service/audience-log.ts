@@ -1,0 +1,26 @@
+import type { AudienceRemoveOutcome, AudienceSyncOutcome } from '../admin-api/index.ts'
+import type { Log } from '../runtime/index.ts'
+
+/** Logs what became of a sync that began; nobody's ids are in it. */
+export function logSync(outcome: AudienceSyncOutcome, log: Log): void {
+  if (!('counts' in outcome)) return
+  const { kind, audience, counts } = outcome
+  const { key, computationClass } = audience
+  const { entered, changed, left, rejected } = counts
+  const isWhole = kind === 'synced' || kind === 'incomplete'
+  log.info(isWhole ? 'an audience was synced' : 'a sync of an audience ended early', {
+    ...{ key, class: computationClass, outcome: kind },
+    ...{ entered, changed, left, rejected },
+  })
+}
+
+/** Logs what became of a removal that began. */
+export function logRemoval(outcome: AudienceRemoveOutcome, log: Log): void {
+  if (!('left' in outcome)) return
+  const { kind, audience, left } = outcome
+  const { key, computationClass } = audience
+  const isWhole = kind === 'removed'
+  log.info(isWhole ? 'an audience was removed' : 'a removal of an audience ended early', {
+    ...{ key, class: computationClass, outcome: kind, left },
+  })
+}
