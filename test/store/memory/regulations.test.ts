@@ -1,3 +1,4 @@
+import type { EraseResult } from '../../../src/privacy/index.ts'
 import { describe, expect, test } from 'vitest'
 import { MemoryRegulations } from '../../../src/store/memory/memory-regulations.ts'
 import { MemoryStore } from '../../../src/store/memory/memory-store.ts'
@@ -42,7 +43,7 @@ describe('an erasure in memory', () => {
     async function steps(): Promise<readonly number[]> {
       await regulations.create({ regulation, notifications: [], nowMs })
       const counts: number[] = []
-      for (let result = 'more'; result === 'more';) {
+      for (let result: EraseResult = 'more'; result === 'more';) {
         asked = 0
         result = await regulations.erase({ id: 'r_1', nowMs, rowsMax })
         counts.push(asked)

@@ -1,3 +1,4 @@
+import type { EraseResult } from '../../../src/privacy/index.ts'
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { LeasedDelivery, NewEvent, Settlement } from '../../../src/delivery/index.ts'
@@ -111,7 +112,7 @@ class Past {
   }
 }
 
-async function erase(store: SqliteStore, id: string): Promise<string> {
+async function erase(store: SqliteStore, id: string): Promise<EraseResult> {
   for (;;) {
     const result = await store.regulations.erase({ id, nowMs, rowsMax: 300 })
     if (result !== 'more') return result
