@@ -38,6 +38,14 @@ export function emptyList(hint: string): EvrouteError {
   })
 }
 
+/** Says that a header is the last that came: rows may have been lost, or the line breaks between them. */
+export function cutOffHeader(): EvrouteError {
+  return unreadableTable(
+    'it ends within its header',
+    'End the header with a line break where there are no rows; curl keeps line breaks with --data-binary only.',
+  )
+}
+
 /** Says that nothing of a table, or nothing more of it, can be read. */
 export function unreadableTable(why: string, hint: string): EvrouteError {
   return new EvrouteError({

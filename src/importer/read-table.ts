@@ -1,4 +1,4 @@
-import { emptyList, unreadableTable } from './csv-header.ts'
+import { cutOffHeader, emptyList, unreadableTable } from './csv-header.ts'
 import { inflate } from './inflate.ts'
 import type { TableRow } from './table-row.ts'
 import { TableReader } from './table-reader.ts'
@@ -13,8 +13,9 @@ import { TableReader } from './table-reader.ts'
  *
  * @param emptyHint - what to do about a list that has nothing in it, as a sentence
  * @returns the rows in the order of the list, in groups as they become known; of CSV the header first
- * @throws EvrouteError `cannot_read_file` where there is nothing, or a header that cannot be used, and behind the rows that could
- * be read where the compressed data is damaged
+ * @throws EvrouteError `cannot_read_file` where there is nothing, a header that cannot be used or that is
+ * all there is and has no line break behind it, and behind the rows that could be read where the
+ * compressed data is damaged
  */
 export async function* readTable(
   input: AsyncIterable<Uint8Array>,
@@ -28,5 +29,6 @@ export async function* readTable(
   }
   const rows = reader.end()
   if (reader.isEmpty) throw emptyList(emptyHint)
+  if (rows.at(-1)?.kind === 'header') throw cutOffHeader()
   if (rows.length > 0) yield rows
 }

@@ -234,6 +234,8 @@ describe('a list that cannot be read', () => {
     ['UTF-16', Buffer.from('id\nu1\n', 'utf16le'), 'it is not text in UTF-8'],
     ['UTF-16 with its mark', Buffer.from('\ufeffid\n', 'utf16le'), 'it is not text in UTF-8'],
     ['other bytes', Buffer.from([0x50, 0x4b, 0xff, 0xfe, 10]), 'its header is not valid UTF-8'],
+    ['all there is, cut off', 'user', 'it ends within its header'],
+    ['rows behind it without line breaks', 'user_id,emailu1,a', 'it ends within its header'],
     ['a long name', `id,${longName}\nu1,a\n`, 'its header has more than 32768 bytes'],
   ])('is told of where its header has, or is, %s', async (_, content, why) => {
     const error = await tableOf(content).catch((thrown: unknown) => thrown)
