@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../..')
-const bytesMax = 1_250_000
+const bytesMax = 1_750_000
 
 interface Packed {
   readonly filename: string

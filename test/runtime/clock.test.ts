@@ -44,7 +44,7 @@ describe('systemClock', () => {
   test('runs tasks in the order of their times', async () => {
     const ran: string[] = []
     await new Promise<void>((resolve) => {
-      systemClock.schedule(2, () => {
+      systemClock.schedule(100, () => {
         ran.push('later')
         resolve()
       })
