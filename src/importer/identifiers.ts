@@ -12,13 +12,14 @@ export type Identifiers =
  * Reads a field that holds an identifier, or a list of them. Numbers serve as identifiers; null, an
  * empty text and, of a CSV, one of blanks only are none.
  *
- * @param name - the field's name, for messages
- * @param isCell - whether it is of a CSV: the blanks around it are no part of it then
+ * @param field - its name, for messages, and whether it is a cell of a CSV: the blanks around it are no
+ *   part of it then
  */
 export function readIdentifiers(
   value: JsonValue | undefined,
-  { name, isCell }: { readonly name: string; readonly isCell: boolean },
+  field: { readonly name: string; readonly isCell: boolean },
 ): Identifiers {
+  const { name, isCell } = field
   const identifiers: string[] = []
   for (const part of Array.isArray(value) ? (value as readonly JsonValue[]) : [value]) {
     const found = identifierOf(isCell && typeof part === 'string' ? part.trim() : part)
