@@ -8,7 +8,10 @@ export type Reading<Value> =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 
 /** The message of every issue says what is accepted; {@link read} adds what was given. */
-export function accepts(accepted: string): { readonly error: () => string } {
+export function accepts(accepted: string): {
+  /** The message of an issue. */
+  readonly error: () => string
+} {
   return { error: () => accepted }
 }
 

@@ -9,9 +9,13 @@ import { readArchiveText, type TextPiece } from './archive-text.ts'
 
 /** How files are changed. */
 export interface FileChanges {
+  /** Opens one. */
   readonly open: typeof open
+  /** Puts one in the place of another. */
   readonly rename: typeof rename
+  /** Removes one. */
   readonly unlink: typeof unlink
+  /** Removes a folder that is empty. */
   readonly rmdir: typeof rmdir
 }
 

@@ -4,7 +4,7 @@ import type { TableRow } from './table-row.ts'
 import { TableReader } from './table-reader.ts'
 
 /**
- * Reads the rows of a list as it streams by: CSV with a header, or whatever {@link readRows} reads,
+ * Reads the rows of a list as it streams by: CSV with a header, or whatever `readRows` reads,
  * which begins with `{` or `[`; each also compressed by gzip.
  *
  * CSV is UTF-8 as in RFC 4180, its cells separated by commas, semicolons or tabs. Cells stay texts. A

@@ -55,6 +55,7 @@ export class RowKind {
   readonly columns: readonly Column[]
   readonly key: readonly Column[]
   readonly foundBy: readonly Column[] | undefined
+  /** Makes a row of PostgreSQL of one that SQLite has. */
   readonly convert: (row: Row) => Row
 
   constructor(parts: RowKindParts) {
