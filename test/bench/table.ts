@@ -4,6 +4,18 @@ export function median(numbers: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? NaN
 }
 
+/** The middle one, the least and the greatest. */
+export interface Spread {
+  readonly median: number
+  readonly min: number
+  readonly max: number
+}
+
+/** How far some numbers are apart. */
+export function spreadOf(numbers: readonly number[]): Spread {
+  return { median: median(numbers), min: Math.min(...numbers), max: Math.max(...numbers) }
+}
+
 /** One number as a multiple of another, with two places. */
 export function ratio(part = NaN, whole = NaN): string {
   return (part / whole).toFixed(2)

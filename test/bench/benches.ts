@@ -1,0 +1,16 @@
+import type { BenchReport } from './report.ts'
+
+/**
+ * Every benchmark, by the name that it is asked for by. Each is loaded when it is run, so that none pays
+ * for what another one needs.
+ */
+export const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
+  isolation: async () => (await import('./isolation.ts')).benchIsolation(),
+  backlog: async () => (await import('./backlog.ts')).benchBacklog(),
+  receiver: async () => (await import('./receiver-throughput.ts')).benchReceiver(),
+  audience: async () => (await import('./audience.ts')).benchAudience(),
+  'postgres-processes': async () => (await import('./postgres/processes.ts')).benchProcesses(),
+  'postgres-queue': async () => (await import('./postgres/queue.ts')).benchQueue(),
+  'postgres-parked': async () => (await import('./postgres/parked.ts')).benchParked(),
+  'postgres-peer': async () => (await import('./postgres/peer.ts')).benchPeer(),
+}
