@@ -57,8 +57,8 @@ export class Program<Question, Answer> {
 }
 
 /** What the program was started with. */
-export function programSettings<Settings>(): Settings {
-  return JSON.parse(process.argv[2] ?? '{}') as Settings
+export function programSettings(): unknown {
+  return JSON.parse(process.argv[2] ?? '{}')
 }
 
 /** Answers what the process that started this one asks, for as long as that lives. */
