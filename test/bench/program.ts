@@ -61,14 +61,16 @@ export function programSettings(): unknown {
   return JSON.parse(process.argv[2] ?? '{}')
 }
 
-/** Answers what the process that started this one asks, for as long as that lives. */
-export function answerQuestions<Question, Answer>(
-  answer: (question: Question) => Promise<Answer> | Answer,
-): void {
-  const answerOne = async (question: Question): Promise<void> => {
+/**
+ * Answers what the process that started this one asks, for as long as that lives.
+ *
+ * @param answer - takes what that process asks: messages have no types
+ */
+export function answerQuestions(answer: (question: never) => unknown): void {
+  const answerOne = async (question: never): Promise<void> => {
     process.send?.({ answer: await answer(question) })
   }
-  process.on('message', ({ question }: { readonly question: Question }) => void answerOne(question))
+  process.on('message', ({ question }: { readonly question: never }) => void answerOne(question))
   process.on('disconnect', () => process.exit())
   process.send?.({})
 }
