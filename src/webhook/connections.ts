@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { buildConnector, errors, Pool, type Dispatcher } from 'undici'
-import { AddressRefusedError, type AddressGuard } from '../http/index.ts'
+import { AddressRefusedError, type AddressGuard, type AnswerLimits } from '../http/index.ts'
+import { AnswerHandler, type Answer } from './answer-handler.ts'
 
 /**
  * How much may arrive for one request, whatever it is: a body in chunks of a byte and the longest
@@ -108,21 +109,23 @@ export class Connection {
     return this.#kind
   }
 
-  /** Sends a request, the only one at the time, and resolves with the head of its answer. */
-  request(options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData> {
+  /** Sends a request, the only one at the time, and resolves with its answer. */
+  request(options: Dispatcher.DispatchOptions, limits: AnswerLimits): Promise<Answer> {
     // Unless there is none to reuse: then one is opened before anything is sent.
     this.#kind = 'reused'
     // A pool of one, where a bare client would do: before it uses a connection again it lets bytes
     // arrive that nobody asked for, so that they are not taken for the answer.
-    this.#pool ??= new Pool(this.#origin, {
+    const pool = (this.#pool ??= new Pool(this.#origin, {
       connections: 1,
       // The deadline is exact; the pool's own timers are coarse and would come after it.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: (target, callback) => this.#open(target, callback),
-    })
+    }))
     this.#receivedBytesBefore = this.#socket?.bytesRead ?? 0
-    return this.#pool.request(options)
+    return new Promise((answered, failed) => {
+      pool.dispatch(options, new AnswerHandler(limits, { answered, failed }))
+    })
   }
 
   /** Gives up whatever is under way; resolves once it is closed. The next request starts afresh. */

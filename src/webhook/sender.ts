@@ -1,4 +1,4 @@
-import { headerValue, readAnswer, type AddressGuard, type AnswerLimits } from '../http/index.ts'
+import type { AddressGuard, AnswerLimits } from '../http/index.ts'
 import { limits, type Destination, type Endpoint } from '../model/index.ts'
 import { systemClock, type Clock } from '../runtime/index.ts'
 import { Connections, type Connection, type ConnectionKind } from './connections.ts'
@@ -102,20 +102,14 @@ export class WebhookSender {
   ): Promise<RequestOutcome> {
     const url = new URL(endpoint.url)
     return this.#connectionsTo(url.origin).use(deadline, async (connection) => {
-      const response = await this.#request(connection, {
+      const { status, retryAfter, text, isWhole } = await this.#request(connection, {
         method: 'POST',
         path: url.pathname + url.search,
         ...this.#compose(webhook, endpoint),
       })
-      const { text, isWhole } = await readAnswer(response.body, answerLimits)
       // Left alone, a connection that is cut off amid an answer would be made anew for nobody.
       if (!isWhole) await connection.end()
-      return {
-        kind: 'answered',
-        status: response.statusCode,
-        retryAfter: headerValue(response.headers['retry-after']),
-        excerpt: text,
-      }
+      return { kind: 'answered', status, retryAfter, excerpt: text }
     })
   }
 
@@ -124,7 +118,7 @@ export class WebhookSender {
     options: Parameters<Connection['request']>[0],
   ): ReturnType<Connection['request']> {
     try {
-      return await connection.request(options)
+      return await connection.request(options, answerLimits)
     } finally {
       const { kind } = connection
       if (kind !== undefined) this.#onConnection?.(kind)

@@ -143,8 +143,10 @@ describe('no answer', () => {
   test('by the deadline is a timeout also while a connection is waited for', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const post = postTo({ url: endpoint.url }, { deadlineMs: shortDeadlineMs, concurrency: 1 })
-    expect(await Promise.all([post(), post()])).toEqual([{ kind: 'timeout' }, { kind: 'timeout' }])
-    expect(endpoint.requests).toHaveLength(1)
+    const timeout = { kind: 'timeout' }
+    expect(await Promise.all([post(), post(), post()])).toEqual([timeout, timeout, timeout])
+    // The first one, and the second where its own time ends a moment after that of the first.
+    expect(endpoint.requests.length).toBeLessThanOrEqual(2)
   })
 
   test.each([

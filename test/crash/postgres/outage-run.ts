@@ -167,24 +167,29 @@ class OutageRun {
 
   async #exhausted(): Promise<() => Promise<void>> {
     const { store } = this.#options
-    const refused = this.#installation.tally.happened('refused 503')
     const others = [await connect(store)]
     const services = "FROM pg_stat_activity WHERE application_name = 'evroute'"
-    let isOver = false
+    const isOver = new AbortController()
+    const isNoticed = new AbortController()
+    const noticed = this.#installation.tally.happened('refused 503').then(() => isNoticed.abort())
     const take = async (): Promise<void> => {
-      while (!isOver) {
+      while (!isOver.signal.aborted) {
         const other = await connect(store).catch(() => undefined)
-        if (other !== undefined) others.push(other)
+        if (other === undefined) await pause(lookEveryMs)
+        else others.push(other)
       }
     }
-    // Several at once, so that services do not get back what they lose.
+    // Several at once, and until somebody was refused, so that services do not get back what they lose.
     const takers = Array.from({ length: takersAtOnce }, take)
-    while (((await others[0]?.query(`SELECT ${services}`))?.rowCount ?? 0) > 0) {
+    while (
+      !isNoticed.signal.aborted ||
+      (await others[0]?.query(`SELECT ${services}`))?.rowCount !== 0
+    ) {
       await others[0]?.query(`SELECT pg_terminate_backend(pid) ${services}`)
+      await pause(lookEveryMs)
     }
-    isOver = true
-    await Promise.all(takers)
-    await refused
+    isOver.abort()
+    await Promise.all([...takers, noticed])
     return async () => {
       await Promise.all(others.map((other) => other.end()))
     }
