@@ -1,0 +1,96 @@
+import { Pool } from 'undici'
+import { stopwatch } from '../../../dist/runtime/index.js'
+import { inTurn } from '../in-turn.ts'
+import { Program } from '../program.ts'
+import { ratiosOf, type BenchReport } from '../report.ts'
+import { median } from '../table.ts'
+import type { OverheadServerQuestion, OverheadServerSettings } from './overhead-server.ts'
+import { startSink, type Sink } from './start-sink.ts'
+import type { TrackerName } from './tracker.ts'
+
+const requests = 20_000
+const warmUpRequests = 5_000
+const connections = 16
+const rounds = 7
+/** What evroute's client does by default. */
+const flushAt = 20
+
+const names = ['evroute', '@segment/analytics-node', 'none'] as const satisfies TrackerName[]
+type Name = (typeof names)[number]
+
+interface Server {
+  readonly program: Program<OverheadServerQuestion, number>
+  readonly origin: string
+}
+
+/**
+ * Requests per second that an express server answers when every request tracks a call, with evroute,
+ * with analytics-node, and without. Each is a process of its own and gets its requests from this one.
+ */
+export async function benchClientOverhead(): Promise<BenchReport> {
+  const sink = await startSink()
+  const servers = new Map<Name, Server>()
+  try {
+    for (const name of names) servers.set(name, await startServer(name, sink))
+    const measure = async (name: Name, count: number): Promise<number> => {
+      const server = servers.get(name)
+      if (server === undefined) throw new Error(`There is no server for ${name}`)
+      const perSecond = await load(server.origin, count)
+      await server.program.ask('flush')
+      await sink.expectCalls(name === 'none' ? 0 : count)
+      return perSecond
+    }
+    for (const name of names) await measure(name, warmUpRequests)
+    return report(await inTurn(names, rounds, (name) => measure(name, requests)))
+  } finally {
+    for (const { program } of servers.values()) await program.end()
+    await sink.end()
+  }
+}
+
+async function startServer(tracker: TrackerName, { origin }: Sink): Promise<Server> {
+  const settings: OverheadServerSettings = { tracker, origin, flushAt }
+  const path = new URL('overhead-server.ts', import.meta.url)
+  const program = await Program.start<OverheadServerQuestion, number>(path, settings)
+  return { program, origin: `http://127.0.0.1:${await program.ask('port')}` }
+}
+
+/** @returns answers per second */
+async function load(origin: string, count: number): Promise<number> {
+  const pool = new Pool(origin, { connections })
+  let next = 0
+  const ask = async (): Promise<void> => {
+    while (next < count) {
+      const { statusCode, body } = await pool.request({ method: 'GET', path: `/orders/${next++}` })
+      await body.dump()
+      if (statusCode !== 200) throw new Error(`Answered ${statusCode}`)
+    }
+  }
+  const elapsedMs = stopwatch()
+  await Promise.all(Array.from({ length: connections }, ask))
+  const perSecond = count / (elapsedMs() / 1_000)
+  await pool.close()
+  return perSecond
+}
+
+function report(rates: ReadonlyMap<Name, readonly number[]>): BenchReport {
+  const of = (name: Name): readonly number[] => rates.get(name) ?? []
+  const analyticsNodeKept = ratiosOf(of('@segment/analytics-node'), of('none')).median
+  return {
+    bench: 'client-overhead',
+    measured: `${requests} requests over ${connections} connections to an express app, each of which tracks a call; the limit tracks none; medians of ${rounds} rounds`,
+    cases: [
+      {
+        rate: median(of('evroute')),
+        unit: 'requests/s',
+        beside: {
+          limit: ratiosOf(of('evroute'), of('none')),
+          '@segment/analytics-node': ratiosOf(of('evroute'), of('@segment/analytics-node')),
+        },
+        figures: { analyticsNodeKept: Number(analyticsNodeKept.toFixed(2)) },
+      },
+    ],
+    mustReach: '85 % of the limit',
+    packages: ['@segment/analytics-node', 'express', 'undici'],
+  }
+}
