@@ -1,5 +1,5 @@
-// Measures what is claimed: `npm run bench -- <name>`, or all of them without a name; `postgres` stands
-// for all whose names begin with it. With `--json` every case is a line on stdout.
+// Measures what is claimed: `npm run bench -- <name>`, or all of them without a name; `postgres`,
+// which is none, stands for all whose names begin with it. With `--json` every case is a line on stdout.
 import { parseArgs } from 'node:util'
 import { benches } from './benches.ts'
 import { reportLines, reportText } from './report.ts'
@@ -10,7 +10,8 @@ const { values, positionals } = parseArgs({
 })
 const [name] = positionals
 const chosen = Object.entries(benches).filter(
-  ([each]) => name === undefined || each === name || each.startsWith(`${name}-`),
+  ([each]) =>
+    name === undefined || each === name || (!(name in benches) && each.startsWith(`${name}-`)),
 )
 if (chosen.length === 0) {
   throw new Error(`There is no benchmark ${name ?? ''}: ${Object.keys(benches).join(', ')}`)
