@@ -5,6 +5,8 @@ import type { BenchReport } from './report.ts'
  * for what another one needs.
  */
 export const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
+  client: async () => (await import('./client/client.ts')).benchClient(),
+  'client-overhead': async () => (await import('./client/overhead.ts')).benchClientOverhead(),
   isolation: async () => (await import('./isolation.ts')).benchIsolation(),
   backlog: async () => (await import('./backlog.ts')).benchBacklog(),
   receiver: async () => (await import('./receiver-throughput.ts')).benchReceiver(),
