@@ -1,103 +1,71 @@
-import { copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Destination } from '../../src/model/index.ts'
-import { openStore } from '../../src/store/index.ts'
-import { checkDestination } from '../../src/webhook/index.ts'
-import { measure, type Measurement } from './load.ts'
-import { startReceiver } from './start-receiver.ts'
-import { median, ratio, table } from './table.ts'
+import { inTurn } from './in-turn.ts'
+import { deadDestination, destinationTo } from './load/destinations.ts'
+import { fillStore } from './load/fill-store.ts'
+import { startLoadProgram, type LoadProgram, type Measurement } from './load/load.ts'
+import { ratiosOf, type BenchReport } from './report.ts'
+import { Sink } from './sink/sink.ts'
+import { median } from './table.ts'
 
 const backlog = 1_000_000
 const events = 20_000
-const rounds = 3
-const batchSize = 2_500
+const rounds = 5
+const concurrency = 50
 
-type Variant = 'empty store' | '1,000,000 parked'
+const variants = ['empty store', '1,000,000 parked'] as const
+type Variant = (typeof variants)[number]
 
 /** What a store with a million deliveries to a dead endpoint costs those that go elsewhere. */
-export async function benchBacklog(): Promise<string> {
-  const receiver = await startReceiver()
+export async function benchBacklog(): Promise<BenchReport> {
   const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
-  const healthy = checkDestination({
-    id: 'healthy',
-    sourceIds: ['healthy'],
-    endpoints: [{ url: `${receiver.origin}/ok` }],
-    concurrency: 50,
-  })
-  // Nothing listens on the port for sockets that discard, so that the breaker opens at once.
-  const dead = checkDestination({
-    id: 'dead',
-    sourceIds: ['dead'],
-    endpoints: [{ url: 'http://127.0.0.1:9/' }],
-  })
-  const results: Record<Variant, Measurement[]> = { 'empty store': [], '1,000,000 parked': [] }
-  const order: readonly Variant[] = ['empty store', '1,000,000 parked']
+  const sink = await Sink.start()
+  const programs: Record<Variant, LoadProgram> = {
+    'empty store': await startLoadProgram(),
+    '1,000,000 parked': await startLoadProgram(),
+  }
+  const destinations = [destinationTo('healthy', `${sink.origin}/`, concurrency), deadDestination]
+  const measure = async (variant: Variant): Promise<Measurement> => {
+    const path = join(folder, `${variant}.db`)
+    // What a run adds to a million is nothing beside it.
+    if (variant === 'empty store') await rm(path, { force: true })
+    return await programs[variant].ask({ path, destinations, fedIds: ['healthy'], events })
+  }
   try {
-    const full = join(folder, 'full.db')
-    await fill(full)
+    const parked = { destinationId: deadDestination.id, count: backlog, state: 'pending' } as const
+    await fillStore(join(folder, '1,000,000 parked.db'), [parked])
     // What is compiled and opened on the way is nobody's cost.
-    await measureOnce(join(folder, 'warm-up.db'), healthy, dead)
-    for (let round = 0; round < rounds; round++) {
-      for (const variant of round % 2 === 0 ? order : order.toReversed()) {
-        const path = join(folder, 'store.db')
-        if (variant === '1,000,000 parked') await copyFile(full, path)
-        results[variant].push(await measureOnce(path, healthy, dead))
-        await removeStore(path)
-      }
-    }
+    for (const variant of variants) await measure(variant)
+    return report(await inTurn(variants, rounds, measure))
   } finally {
-    receiver.stop()
+    for (const variant of variants) await programs[variant].end()
+    await sink.end()
     await rm(folder, { recursive: true })
   }
-  return report(results)
 }
 
-/** Stores the deliveries that nobody takes. */
-async function fill(path: string): Promise<void> {
-  const store = await openStore(`sqlite:${path}`)
-  const body = JSON.stringify({ type: 'track', note: 'x'.repeat(400) })
-  for (let from = 0; from < backlog; from += batchSize) {
-    const events = Array.from({ length: batchSize }, (_, index) => ({
-      sourceId: 'dead',
-      messageId: `parked-${from + index}`,
-      type: 'track' as const,
-      userId: 'user-1',
-      deliveries: [{ destinationId: 'dead', body }],
-    }))
-    await store.add({ nowMs: Date.UTC(2100, 0, 1), seenSinceMs: 0, events, handOver: [] })
+function report(results: ReadonlyMap<Variant, readonly Measurement[]>): BenchReport {
+  const measuredOf = (variant: Variant): readonly Measurement[] => results.get(variant) ?? []
+  const ratesOf = (variant: Variant): readonly number[] =>
+    measuredOf(variant).map(({ perSecond }) => perSecond)
+  const parked = ratesOf('1,000,000 parked')
+  return {
+    bench: 'backlog',
+    measured: `${events} signed webhooks to a healthy destination while ${backlog.toLocaleString('en')} wait for one that is down, ${rounds} rounds`,
+    cases: [
+      {
+        rate: median(parked),
+        unit: 'webhooks/s',
+        beside: { 'empty store': ratiosOf(parked, ratesOf('empty store')) },
+        peakMemoryMb: peakOf(measuredOf('1,000,000 parked')),
+        figures: { emptyStorePeakMb: Math.round(peakOf(measuredOf('empty store'))) },
+      },
+    ],
+    mustReach: 'at least 0.8 of the empty store, at most 400 MB',
   }
-  await store.close()
 }
 
-function measureOnce(path: string, healthy: Destination, dead: Destination): Promise<Measurement> {
-  const destinations = [healthy, dead]
-  return measure({ path, destinations, fed: [healthy], measured: new Set(['healthy']), events })
-}
-
-async function removeStore(path: string): Promise<void> {
-  for (const suffix of ['', '-wal', '-shm', '-lock']) await rm(path + suffix, { force: true })
-}
-
-function report(results: Readonly<Record<Variant, readonly Measurement[]>>): string {
-  const rows = (['empty store', '1,000,000 parked'] as const).map((variant) => ({
-    variant,
-    perSecond: median(results[variant].map(({ perSecond }) => perSecond)),
-    p99: median(results[variant].map(({ p99Ms }) => p99Ms)),
-    rss: Math.max(...results[variant].map(({ rssMb }) => rssMb)),
-  }))
-  const [empty, full] = rows
-  return [
-    `Backlog: ${events} events to a healthy destination, medians of ${rounds} rounds`,
-    table(
-      ['', 'delivered/s', 'p99', 'memory'],
-      rows.map(({ variant, perSecond, p99, rss }) => [
-        variant,
-        perSecond.toFixed(0),
-        `${p99.toFixed(1)} ms`,
-        `${rss.toFixed(0)} MB`,
-      ]),
-    ),
-    `throughput ${ratio(full?.perSecond, empty?.perSecond)} (at least 0.8), memory ${full?.rss.toFixed(0) ?? ''} MB (at most 400)`,
-  ].join('\n')
+function peakOf(measured: readonly Measurement[]): number {
+  return Math.max(...measured.map(({ peakMemoryMb }) => peakMemoryMb))
 }

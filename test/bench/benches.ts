@@ -5,10 +5,15 @@ import type { BenchReport } from './report.ts'
  * for what another one needs.
  */
 export const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
+  start: async () => (await import('./start/start.ts')).benchStart(),
   client: async () => (await import('./client/client.ts')).benchClient(),
   'client-overhead': async () => (await import('./client/overhead.ts')).benchClientOverhead(),
+  ingest: async () => (await import('./ingest/ingest.ts')).benchIngest(),
+  replay: async () => (await import('./replay/replay.ts')).benchReplay(),
+  delivery: async () => (await import('./delivery/delivery.ts')).benchDelivery(),
   isolation: async () => (await import('./isolation.ts')).benchIsolation(),
   backlog: async () => (await import('./backlog.ts')).benchBacklog(),
+  growth: async () => (await import('./growth/growth.ts')).benchGrowth(),
   receiver: async () => (await import('./receiver-throughput.ts')).benchReceiver(),
   audience: async () => (await import('./audience.ts')).benchAudience(),
   'postgres-processes': async () => (await import('./postgres/processes.ts')).benchProcesses(),

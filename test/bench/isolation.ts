@@ -1,72 +1,86 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Destination } from '../../src/model/index.ts'
-import { checkDestination } from '../../src/webhook/index.ts'
-import { measure, type Measurement } from './load.ts'
-import { startReceiver } from './start-receiver.ts'
-import { median, ratio, table } from './table.ts'
+import type { DestinationSettings } from '../../dist/webhook/index.js'
+import { inTurn } from './in-turn.ts'
+import { destinationTo } from './load/destinations.ts'
+import { startLoadProgram, type LoadProgram, type Measurement } from './load/load.ts'
+import { ratiosOf, type BenchReport } from './report.ts'
+import { Sink } from './sink/sink.ts'
+import { median } from './table.ts'
 
 const destinationCount = 50
-const badCount = 10
-const events = 20_000
-const rounds = 3
+/** Every fifth hangs, so that they stand among the others. */
+const hangsEvery = 5
+const rounds = 5
+const batchSize = 20
+/** Offered at once, to see how many are delivered. */
+const fullEvents = 10_000
+/** Offered at a pace, for longer than a request may hang: both what hangs and the open breakers are seen. */
+const pacedEvents = 10_000
 /** About a third of what the machine can do, so that latencies are those of a queue that is not full. */
 const pacePerSecond = 1_500
 
-type Variant = 'all healthy' | '10 hanging'
+const variants = ['all healthy', 'hanging'] as const
+type Variant = (typeof variants)[number]
+
+/** What was measured of those that are always healthy. */
+interface Result {
+  readonly perSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
 
 /**
  * 50 destinations, 10 of which hang for 5 s on every request, or none: what the 40 others notice. Both
  * variants take turns in one run, in both orders.
  */
-export async function benchIsolation(): Promise<string> {
-  const receiver = await startReceiver()
-  const results: Record<Variant, { paced: Measurement[]; full: Measurement[] }> = {
-    'all healthy': { paced: [], full: [] },
-    '10 hanging': { paced: [], full: [] },
+export async function benchIsolation(): Promise<BenchReport> {
+  const sink = await Sink.start()
+  const program = await startLoadProgram()
+  const measure = async (variant: Variant): Promise<Result> => {
+    const destinations = destinationsOf(variant, sink.origin)
+    const paced = await measureOnce(program, destinations, pacePerSecond)
+    const { perSecond } = await measureOnce(program, destinations)
+    const { p50Ms = NaN, p99Ms = NaN } = paced.latency ?? {}
+    return { perSecond, p50Ms, p99Ms }
   }
-  const order: readonly Variant[] = ['all healthy', '10 hanging']
   try {
     // What is compiled and opened on the way is nobody's latency.
-    await measureOnce(destinationsOf('all healthy', receiver.origin))
-    for (let round = 0; round < rounds; round++) {
-      for (const variant of round % 2 === 0 ? order : order.toReversed()) {
-        const destinations = destinationsOf(variant, receiver.origin)
-        results[variant].paced.push(await measureOnce(destinations, pacePerSecond))
-        results[variant].full.push(await measureOnce(destinations))
-      }
-    }
+    await measureOnce(program, destinationsOf('all healthy', sink.origin))
+    return report(await inTurn(variants, rounds, measure))
   } finally {
-    receiver.stop()
+    await program.end()
+    await sink.end()
   }
-  return report(results)
 }
 
-function destinationsOf(variant: Variant, origin: string): readonly Destination[] {
-  const bad = variant === '10 hanging' ? badCount : 0
+function destinationsOf(variant: Variant, origin: string): readonly DestinationSettings[] {
   return Array.from({ length: destinationCount }, (_, index) => {
-    // Every fifth, so that they stand among the others.
-    const hangs = index % (destinationCount / badCount) === 0 && bad > 0
-    const id = `destination-${index}`
-    const url = `${origin}/${hangs ? 'hang' : 'ok'}/${index}`
-    return checkDestination({ id, sourceIds: [id], endpoints: [{ url }] })
+    const hangs = variant === 'hanging' && isChosen(index)
+    return destinationTo(`destination-${index}`, `${origin}/${hangs ? 'hang' : 'ok'}/${index}`)
   })
 }
 
+function isChosen(index: number): boolean {
+  return index % hangsEvery === 0
+}
+
 async function measureOnce(
-  destinations: readonly Destination[],
+  program: LoadProgram,
+  destinations: readonly DestinationSettings[],
   eventsPerSecond?: number,
 ): Promise<Measurement> {
   const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
-  const healthy = destinations.filter((_, index) => index % (destinationCount / badCount) !== 0)
+  const fedIds = destinations.map(({ id }) => id)
   try {
-    return await measure({
+    return await program.ask({
       path: join(folder, 'store.db'),
       destinations,
-      fed: destinations,
-      measured: new Set(healthy.map(({ id }) => id)),
-      events,
+      fedIds,
+      measuredIds: fedIds.filter((_, index) => !isChosen(index)),
+      batchSize,
+      events: eventsPerSecond === undefined ? fullEvents : pacedEvents,
       ...(eventsPerSecond === undefined ? {} : { eventsPerSecond }),
     })
   } finally {
@@ -74,32 +88,37 @@ async function measureOnce(
   }
 }
 
-function report(
-  results: Readonly<
-    Record<Variant, { paced: readonly Measurement[]; full: readonly Measurement[] }>
-  >,
-): string {
-  const rows = (['all healthy', '10 hanging'] as const).map((variant) => {
-    const { paced, full } = results[variant]
-    return {
-      variant,
-      p50: median(paced.map(({ p50Ms }) => p50Ms)),
-      p99: median(paced.map(({ p99Ms }) => p99Ms)),
-      perSecond: median(full.map(({ perSecond }) => perSecond)),
-    }
+function report(results: ReadonlyMap<Variant, readonly Result[]>): BenchReport {
+  const [healthy, hanging] = variants.map((variant) => results.get(variant) ?? [])
+  const figuresOf = (measured: readonly Result[] = []): Result => ({
+    perSecond: median(measured.map(({ perSecond }) => perSecond)),
+    p50Ms: median(measured.map(({ p50Ms }) => p50Ms)),
+    p99Ms: median(measured.map(({ p99Ms }) => p99Ms)),
   })
-  const [healthy, hanging] = rows
-  return [
-    `Isolation: ${destinationCount} destinations, ${events} events; the 40 that are always healthy, medians of ${rounds} rounds`,
-    table(
-      ['', `p50 at ${pacePerSecond}/s`, `p99 at ${pacePerSecond}/s`, 'delivered/s at full speed'],
-      rows.map(({ variant, p50, p99, perSecond }) => [
-        variant,
-        `${p50.toFixed(1)} ms`,
-        `${p99.toFixed(1)} ms`,
-        perSecond.toFixed(0),
-      ]),
-    ),
-    `p99 ${ratio(hanging?.p99, healthy?.p99)} (at most 1.5), throughput ${ratio(hanging?.perSecond, healthy?.perSecond)} (at least 0.9)`,
-  ].join('\n')
+  const rates = (measured: readonly Result[] = []): readonly number[] =>
+    measured.map(({ perSecond }) => perSecond)
+  const p99 = ratiosOf(
+    (hanging ?? []).map(({ p99Ms }) => p99Ms),
+    (healthy ?? []).map(({ p99Ms }) => p99Ms),
+  )
+  return {
+    bench: 'isolation',
+    measured: `webhooks/s of the healthy ones while ${destinationCount / hangsEvery} of ${destinationCount} destinations hang; milliseconds from accepted to 2xx at ${pacePerSecond} events/s, ${rounds} rounds`,
+    cases: [
+      {
+        rate: figuresOf(hanging).perSecond,
+        unit: 'webhooks/s',
+        beside: { 'all healthy': ratiosOf(rates(hanging), rates(healthy)) },
+        figures: {
+          p50Ms: figuresOf(hanging).p50Ms,
+          p99Ms: figuresOf(hanging).p99Ms,
+          healthyP99Ms: figuresOf(healthy).p99Ms,
+          p99Ratio: p99.median,
+          p99RatioMin: p99.min,
+          p99RatioMax: p99.max,
+        },
+      },
+    ],
+    mustReach: 'p99Ratio at most 1.5; rate at least 0.9 of all healthy',
+  }
 }

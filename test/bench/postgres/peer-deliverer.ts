@@ -3,7 +3,7 @@ import { run, type TaskList } from 'graphile-worker'
 import { Pool } from 'undici'
 import { signBody } from '../../../src/webhook/index.ts'
 import { obey } from './commands.ts'
-import { sampleSecret } from './sample-webhook.ts'
+import { sampleSecret } from '../sample-webhook.ts'
 import { silentLogger } from './silent-logger.ts'
 import { deliverTask } from './waiting-work.ts'
 

@@ -1,7 +1,7 @@
 import { ratios, spread, table } from '../table.ts'
 import { inTurn, measureRun, type Contender, type Place } from './measure-run.ts'
 import { onServer, type Resources } from './on-server.ts'
-import { sampleSecret } from './sample-webhook.ts'
+import { sampleSecret } from '../sample-webhook.ts'
 import { WaitingDeliveries } from './waiting-work.ts'
 
 const webhooks = 20_000

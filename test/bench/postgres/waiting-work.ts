@@ -3,7 +3,7 @@ import { makeWorkerUtils, type WorkerUtils } from 'graphile-worker'
 import { systemClock } from '../../../src/runtime/index.ts'
 import { openStore, type Store } from '../../../src/store/index.ts'
 import { silentLogger } from './silent-logger.ts'
-import { sampleBody } from './sample-webhook.ts'
+import { sampleBody } from '../sample-webhook.ts'
 
 /** Deliveries that are written before somebody makes them. */
 export interface WaitingWork {

@@ -1,0 +1,84 @@
+import { inTurn } from '../in-turn.ts'
+import { ratiosOf, type BenchReport } from '../report.ts'
+import { sampleBody } from '../sample-webhook.ts'
+import { Sink } from '../sink/sink.ts'
+import { median, type Spread } from '../table.ts'
+import { connections } from './contender.ts'
+import { Contenders, type Contender } from './contenders.ts'
+
+const rounds = 5
+const warmUpShare = 0.2
+const bodyBytes = Buffer.byteLength(sampleBody('00000000-0000-4000-8000-000000000000'))
+
+/** How fast signed webhooks come from being accepted to being settled. */
+export async function benchDelivery(): Promise<BenchReport> {
+  const sink = await Sink.start()
+  const all = new Contenders(sink.origin)
+  try {
+    const contenders = new Map(
+      Object.entries({
+        evroute: await all.evroute(),
+        limit: await all.limit(),
+        ...(await all.graphileWorker()),
+        ...(await all.bullmq()),
+      }),
+    )
+    const results = await measureAll(contenders, sink)
+    return report(results, all.servers)
+  } finally {
+    await all.end()
+    await sink.end()
+  }
+}
+
+/** What was measured of somebody in one run. */
+type Result = Awaited<ReturnType<Contender['deliver']>>
+
+async function measureAll(
+  contenders: ReadonlyMap<string, Contender>,
+  sink: Sink,
+): Promise<ReadonlyMap<string, readonly Result[]>> {
+  const measure = async (name: string, share: number): Promise<Result> => {
+    const contender = contenders.get(name)
+    if (contender === undefined) throw new Error(`Nobody delivers as ${name}`)
+    const webhooks = contender.webhooks * share
+    const result = await contender.deliver({ webhooks })
+    await expectAll(name, webhooks, sink)
+    return result
+  }
+  const names = [...contenders.keys()]
+  // What is compiled and opened on the way is nobody's cost.
+  for (const name of names) await measure(name, warmUpShare)
+  return await inTurn(names, rounds, (name) => measure(name, 1))
+}
+
+/** Makes sure that somebody did the same work as the others. */
+async function expectAll(name: string, webhooks: number, sink: Sink): Promise<void> {
+  const came = await sink.arrivals()
+  const expected = { requests: webhooks, signed: webhooks, bodyBytes: webhooks * bodyBytes }
+  if (JSON.stringify(came) === JSON.stringify(expected)) return
+  throw new Error(`${name} sent ${JSON.stringify(came)} instead of ${JSON.stringify(expected)}`)
+}
+
+function report(
+  results: ReadonlyMap<string, readonly Result[]>,
+  servers: readonly string[],
+): BenchReport {
+  const ratesOf = (name: string): readonly number[] =>
+    (results.get(name) ?? []).map(({ perSecond }) => perSecond)
+  const own = ratesOf('evroute')
+  const others = [...results.keys()].filter((name) => name !== 'evroute')
+  const beside: Record<string, Spread> = Object.fromEntries(
+    others.map((name) => [name, ratiosOf(own, ratesOf(name))]),
+  )
+  const peaks = (results.get('evroute') ?? []).map(({ peakMemoryMb = 0 }) => peakMemoryMb)
+  return {
+    bench: 'delivery',
+    measured: `signed webhooks of ${bodyBytes} bytes from the first accepted to the last settled, ${connections} connections, SQLite with synchronous=FULL, ${rounds} rounds`,
+    cases: [{ rate: median(own), unit: 'webhooks/s', beside, peakMemoryMb: Math.max(...peaks) }],
+    mustReach:
+      'at least 0.7 of limit; at least 3 of each peer by default, tuned ones are there to compare',
+    packages: ['undici', 'graphile-worker', 'bullmq'],
+    measuredWith: servers.join('; '),
+  }
+}

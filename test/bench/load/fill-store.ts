@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto'
+import type { LeasedDelivery, NewEvent } from '../../../dist/delivery/index.js'
+import type { RequestRecord } from '../../../dist/model/index.js'
+import { systemClock } from '../../../dist/runtime/index.js'
+import { openStore, type Store } from '../../../dist/store/index.js'
+import { sampleBody } from '../sample-webhook.ts'
+
+/** What a store holds before anything is measured. */
+export interface StoredWork {
+  /** The destination of what is stored. */
+  readonly destinationId: string
+  /** Deliveries over all. */
+  readonly count: number
+  /** Whether they wait, or are delivered and have their request in the log. */
+  readonly state: 'pending' | 'delivered'
+}
+
+/** How many are written together: the greater, the faster, and some 10 MB at once. */
+const batchSize = 10_000
+
+/** Writes deliveries as evroute does, only many at once. */
+export async function fillStore(path: string, work: readonly StoredWork[]): Promise<void> {
+  const store = await openStore(`sqlite:${path}`)
+  try {
+    for (const { destinationId, count, state } of work) {
+      for (let from = 0; from < count; from += batchSize) {
+        const events = newEvents(destinationId, Math.min(batchSize, count - from))
+        await addBatch(store, { destinationId, events, isDelivered: state === 'delivered' })
+      }
+    }
+  } finally {
+    await store.close()
+  }
+}
+
+interface Batch {
+  readonly destinationId: string
+  readonly events: readonly NewEvent[]
+  readonly isDelivered: boolean
+}
+
+async function addBatch(
+  store: Store,
+  { destinationId, events, isDelivered }: Batch,
+): Promise<void> {
+  const nowMs = systemClock.nowMs()
+  const handOver = isDelivered ? [{ destinationId, deliveriesMax: events.length }] : []
+  const { leased } = await store.add({ nowMs, seenSinceMs: 0, events, handOver })
+  await store.settle({
+    nowMs,
+    settlements: leased.map((delivery) => ({ kind: 'delivered', delivery, attempts: 1 })),
+    requests: leased.map((delivery) => requestOf(delivery, nowMs)),
+  })
+}
+
+function newEvents(destinationId: string, length: number): readonly NewEvent[] {
+  return Array.from({ length }, () => {
+    const messageId = randomUUID()
+    const deliveries = [{ destinationId, body: sampleBody(messageId) }]
+    return { sourceId: destinationId, messageId, type: 'track', userId: 'user-1', deliveries }
+  })
+}
+
+function requestOf(delivery: LeasedDelivery, atMs: number): RequestRecord {
+  const { id: deliveryId, destinationId, messageId, lane } = delivery
+  return {
+    destinationId,
+    deliveryId,
+    messageId,
+    url: 'http://127.0.0.1:9/',
+    lane,
+    attempt: 1,
+    atMs,
+    outcome: 'success',
+    status: 200,
+    error: null,
+    durationMs: 2,
+    excerpt: 'ok',
+  }
+}

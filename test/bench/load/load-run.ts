@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RequestRecord, SettledDelivery } from '../../../dist/model/index.js'
+import { createRuntime, silentLog, silentObserver, stopwatch } from '../../../dist/runtime/index.js'
+import { Pipeline } from '../../../dist/service/index.js'
+import { openStore } from '../../../dist/store/index.js'
+import { checkDestination } from '../../../dist/webhook/index.js'
+import { sampleCall } from '../sample-webhook.ts'
+import { Countdown } from './countdown.ts'
+import { inBatches } from './in-batches.ts'
+import type { Latency, Load, Measurement } from './load.ts'
+
+const batchSizeDefault = 100
+const batchesAtOnce = 8
+
+/**
+ * Events on their way from intake to settlement, over a file with all that production has: synchronous
+ * commits, deduplication, the books and the log of all requests.
+ */
+export class LoadRun {
+  readonly #load: Load
+  readonly #measuredIds: ReadonlySet<string>
+  readonly #expected: number
+  readonly #elapsedMs = stopwatch()
+  readonly #acceptedAtMs = new Map<string, number>()
+  readonly #latenciesMs: number[] = []
+  readonly #settlements: Countdown
+
+  constructor(load: Load) {
+    const { fedIds, measuredIds = fedIds, events } = load
+    this.#load = load
+    this.#measuredIds = new Set(measuredIds)
+    this.#expected = (events * measuredIds.length) / fedIds.length
+    this.#settlements = new Countdown(this.#expected)
+  }
+
+  /** Offers the events, waits for what is measured, and lets go of everything. */
+  async measure(): Promise<Measurement> {
+    const { path, destinations, events } = this.#load
+    const pipeline = new Pipeline({
+      destinations: destinations.map((each) => checkDestination(each)),
+      runtime: createRuntime({ log: silentLog, observer: this.#observer() }),
+      store: await openStore(`sqlite:${path}`),
+      failed: (error) => this.#settlements.fail(error),
+    })
+    try {
+      const startedAtMs = this.#elapsedMs()
+      await this.#offerAll(pipeline)
+      const acceptedMs = this.#elapsedMs() - startedAtMs
+      await this.#settlements.over
+      const settledMs = this.#elapsedMs() - startedAtMs
+      return {
+        perSecond: (this.#expected * 1_000) / settledMs,
+        acceptedPerSecond: (events * 1_000) / acceptedMs,
+        latency: this.#latency(),
+        peakMemoryMb: process.resourceUsage().maxRSS / 1_024,
+      }
+    } finally {
+      await pipeline.close()
+    }
+  }
+
+  #observer(): typeof silentObserver {
+    const settled = (delivery: SettledDelivery): void => this.#settle(delivery)
+    const observer = { ...silentObserver, settled }
+    if (this.#load.eventsPerSecond === undefined) return observer
+    return { ...observer, request: (record: RequestRecord) => this.#answered(record) }
+  }
+
+  #settle({ destinationId, state, reason }: SettledDelivery): void {
+    if (!this.#measuredIds.has(destinationId)) return
+    if (state === 'delivered') this.#settlements.step()
+    else this.#settlements.fail(new Error(`A delivery is ${state}: ${reason}`))
+  }
+
+  #answered({ messageId, destinationId, outcome }: RequestRecord): void {
+    if (outcome !== 'success' || !this.#measuredIds.has(destinationId)) return
+    const nowMs = this.#elapsedMs()
+    // Without an entry the event was delivered before its batch was answered.
+    this.#latenciesMs.push(nowMs - (this.#acceptedAtMs.get(messageId) ?? nowMs))
+    this.#acceptedAtMs.delete(messageId)
+  }
+
+  #latency(): Latency | null {
+    const sorted = this.#latenciesMs.toSorted((a, b) => a - b)
+    const [p50Ms, p99Ms] = [0.5, 0.99].map((part) => sorted[Math.floor(sorted.length * part)])
+    return p50Ms === undefined || p99Ms === undefined ? null : { p50Ms, p99Ms }
+  }
+
+  #offerAll(pipeline: Pipeline): Promise<void> {
+    const { events, batchSize = batchSizeDefault, fedIds, eventsPerSecond } = this.#load
+    const startedAtMs = this.#elapsedMs()
+    return inBatches({ count: events, batchSize, batchesAtOnce }, async (from, length) => {
+      if (eventsPerSecond !== undefined) {
+        const dueMs = startedAtMs + (from * 1_000) / eventsPerSecond
+        await sleep(dueMs - this.#elapsedMs())
+      }
+      const sourceId = fedIds[(from / batchSize) % fedIds.length] ?? ''
+      const messageIds = Array.from({ length }, () => randomUUID())
+      await pipeline.intake.accept({ sourceId, calls: messageIds.map(sampleCall) })
+      if (eventsPerSecond === undefined) return
+      const nowMs = this.#elapsedMs()
+      for (const messageId of messageIds) this.#acceptedAtMs.set(messageId, nowMs)
+    })
+  }
+}

@@ -1,0 +1,51 @@
+import type { DestinationSettings } from '../../../dist/webhook/index.js'
+import { Program } from '../program.ts'
+
+/** What evroute is to take in and deliver, and over what. */
+export interface Load {
+  /** The store's file; it is made where there is none. */
+  readonly path: string
+  /** All that the pipeline knows; each is fed by the source of its own name. */
+  readonly destinations: readonly DestinationSettings[]
+  /** The destinations that events are for, batch by batch in turn. */
+  readonly fedIds: readonly string[]
+  /** Of those the ones whose deliveries are measured, by default all; the run ends once all are settled. */
+  readonly measuredIds?: readonly string[]
+  /** Events over all. */
+  readonly events: number
+  /** Events that are offered together; 100 by default. */
+  readonly batchSize?: number
+  /** Events per second; as fast as they are taken when undefined. */
+  readonly eventsPerSecond?: number
+}
+
+/** What was measured. */
+export interface Measurement {
+  /** Deliveries per second, from the first event offered to the last settlement written. */
+  readonly perSecond: number
+  /** Events per second, from the first offered to the last accepted. */
+  readonly acceptedPerSecond: number
+  /**
+   * Milliseconds from the answer to an event to the 2xx of its delivery; measured only where events come
+   * at a pace, else they are those of the queue.
+   */
+  readonly latency: Latency | null
+  /** The most memory that the process ever had, in MB. */
+  readonly peakMemoryMb: number
+}
+
+/** Of all deliveries, in milliseconds. */
+export interface Latency {
+  /** The one in the middle. */
+  readonly p50Ms: number
+  /** One in a hundred takes longer. */
+  readonly p99Ms: number
+}
+
+/** A process that bears loads, one after the other. */
+export type LoadProgram = Program<Load, Measurement>
+
+/** Starts one. */
+export function startLoadProgram(): Promise<LoadProgram> {
+  return Program.start(new URL('load-program.ts', import.meta.url))
+}

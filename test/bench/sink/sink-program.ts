@@ -1,0 +1,69 @@
+// Answers webhooks at once, but for those to /hang, which it never answers; tells how many came. It reads
+// no more of HTTP than where a request ends: one that parsed it all would be as busy as its senders, and
+// it, not they, would be measured.
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { answerQuestions } from '../program.ts'
+import type { Arrivals, SinkAnswer, SinkQuestion } from './sink.ts'
+
+const answer = Buffer.from(
+  'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok',
+)
+const endOfHead = '\r\n\r\n'
+
+let arrivals: Arrivals = { requests: 0, signed: 0, bodyBytes: 0 }
+
+/** A request at the beginning of some bytes. */
+interface Framed {
+  readonly head: string
+  readonly bodyBytes: number
+  /** Head and body together. */
+  readonly bytes: number
+}
+
+function framed(bytes: Buffer): Framed | undefined {
+  const headBytes = bytes.indexOf(endOfHead)
+  if (headBytes < 0) return undefined
+  const head = bytes.toString('latin1', 0, headBytes)
+  const bodyBytes = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0)
+  const length = headBytes + endOfHead.length + bodyBytes
+  return bytes.length < length ? undefined : { head, bodyBytes, bytes: length }
+}
+
+function serve(socket: Socket): void {
+  let unread: Buffer = Buffer.alloc(0)
+  socket.setNoDelay(true)
+  // A sender that ends its connections at once is no error of ours.
+  socket.on('error', () => socket.destroy())
+  socket.on('data', (chunk: Buffer) => {
+    unread = unread.length === 0 ? chunk : Buffer.concat([unread, chunk])
+    for (let request = framed(unread); request !== undefined; request = framed(unread)) {
+      unread = unread.subarray(request.bytes)
+      take(request, socket)
+    }
+  })
+}
+
+function take({ head, bodyBytes }: Framed, socket: Socket): void {
+  if (head.startsWith('POST /hang')) return
+  const signed = /^x-signature: [0-9a-f]{40}$/im.test(head.replaceAll('\r', '')) ? 1 : 0
+  arrivals = {
+    requests: arrivals.requests + 1,
+    signed: arrivals.signed + signed,
+    bodyBytes: arrivals.bodyBytes + bodyBytes,
+  }
+  socket.write(answer)
+}
+
+function listen(): Promise<Server> {
+  return new Promise((resolve) => {
+    const server = createServer(serve)
+    server.listen(0, '127.0.0.1', () => resolve(server))
+  })
+}
+
+const { port } = (await listen()).address() as AddressInfo
+answerQuestions((question: SinkQuestion): SinkAnswer => {
+  const sofar = arrivals
+  if (question === 'arrivals') arrivals = { requests: 0, signed: 0, bodyBytes: 0 }
+  return { port, arrivals: sofar }
+})
