@@ -1,0 +1,97 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inTurn } from '../in-turn.ts'
+import { Program } from '../program.ts'
+import { ratiosOf, type BenchCase, type BenchReport } from '../report.ts'
+import { median } from '../table.ts'
+import type { Server, ServerQuestion, ServerSettings } from './answering.ts'
+import type { LoadQuestion } from './load.ts'
+import { eventsPerBatch, type TrackingPath } from './requests.ts'
+
+const rounds = 5
+const connections = 64
+
+/** Requests of a run. */
+const requestsOf: Readonly<Record<TrackingPath, number>> = { '/v1/batch': 500, '/v1/track': 10_000 }
+const paths = Object.keys(requestsOf) as readonly TrackingPath[]
+const warmUpPart = 0.4
+
+/** Who answers: the service as it stores for a destination, and for none, and the limit. */
+const servers = ['one destination', 'no destination', 'limit'] as const
+type ServerName = (typeof servers)[number]
+
+type Load = Program<LoadQuestion, number>
+
+/** Rates by server, for each path. */
+type Results = ReadonlyMap<TrackingPath, ReadonlyMap<ServerName, readonly number[]>>
+
+/** How many events the tracking API takes and stores, beside an express app that only parses them. */
+export async function benchIngest(): Promise<BenchReport> {
+  const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
+  const started: Program<never, unknown>[] = []
+  const start = async <Question, Answer>(
+    program: string,
+    settings: unknown = {},
+  ): Promise<Program<Question, Answer>> => {
+    const path = new URL(program, import.meta.url)
+    const process = await Program.start<Question, Answer>(path, settings)
+    started.push(process)
+    return process
+  }
+  try {
+    const service = (name: string, isRouted: boolean): Promise<Server> => {
+      const settings: ServerSettings = { path: join(folder, name), isRouted }
+      return start('service.ts', settings)
+    }
+    const running: Readonly<Record<ServerName, Server>> = {
+      'one destination': await service('one.db', true),
+      'no destination': await service('none.db', false),
+      limit: await start<ServerQuestion, string | number>('express.ts'),
+    }
+    return await measureAll(running, await start<LoadQuestion, number>('load.ts'))
+  } finally {
+    for (const process of started) await process.end()
+    await rm(folder, { recursive: true })
+  }
+}
+
+async function measureAll(
+  running: Readonly<Record<ServerName, Server>>,
+  load: Load,
+): Promise<BenchReport> {
+  const results = new Map<TrackingPath, ReadonlyMap<ServerName, readonly number[]>>()
+  for (const path of paths) {
+    const measure = async (name: ServerName, part: number): Promise<number> => {
+      const origin = String(await running[name].ask('origin'))
+      return await load.ask({ origin, path, requests: requestsOf[path] * part, connections })
+    }
+    await inTurn(servers, 2, (name) => measure(name, warmUpPart))
+    results.set(path, await inTurn(servers, rounds, (name) => measure(name, 1)))
+  }
+  const peakMemoryMb = Number(await running['one destination'].ask('peakMemoryMb'))
+  return report(results, peakMemoryMb)
+}
+
+function report(results: Results, peakMemoryMb: number): BenchReport {
+  const casesFor = (name: ServerName, about: Partial<BenchCase>): readonly BenchCase[] =>
+    paths.map((path) => ({ ...about, ...caseOf(path, name, results) }))
+  return {
+    bench: 'ingest',
+    measured: `events through /v1/batch, ${eventsPerBatch} in each request, and requests through /v1/track, over ${connections} connections, each answered once it is on disk (SQLite, synchronous=FULL), ${rounds} rounds`,
+    cases: [...casesFor('one destination', { peakMemoryMb }), ...casesFor('no destination', {})],
+    mustReach: 'for one destination, /v1/batch 0.5 and /v1/track 0.6 of the limit',
+    packages: ['express', 'undici'],
+  }
+}
+
+function caseOf(path: TrackingPath, name: ServerName, results: Results): BenchCase {
+  const rates = results.get(path)
+  const own = rates?.get(name) ?? []
+  return {
+    name: `${path}, ${name}`,
+    rate: median(own),
+    unit: path === '/v1/batch' ? 'events/s' : 'requests/s',
+    beside: { limit: ratiosOf(own, rates?.get('limit') ?? []) },
+  }
+}

@@ -1,0 +1,88 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '../../../dist/runtime/index.js'
+import { inTurn } from '../in-turn.ts'
+import { ratiosOf, type BenchCase, type BenchReport } from '../report.ts'
+import { startReceiver, type BenchReceiver } from '../start-receiver.ts'
+import { median } from '../table.ts'
+import { binaryPath, runNode } from './spawned.ts'
+
+const calls = 10
+const warmUpRounds = 2
+const rounds = 15
+
+/** What is started; the limit is Node itself, with nothing to do. */
+const names = ['limit', '--version', 'send --dry-run', 'first webhook'] as const
+type Name = (typeof names)[number]
+
+/** How long the command takes to start, and to come to its first webhook. */
+export async function benchStart(): Promise<BenchReport> {
+  const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
+  const receiver = await startReceiver()
+  try {
+    const file = join(folder, 'calls.ndjson')
+    await writeFile(file, callLines())
+    const measure = (name: Name): Promise<number> => measureOnce(name, file, receiver)
+    await inTurn(names, warmUpRounds, measure)
+    return report(await inTurn(names, rounds, measure))
+  } finally {
+    receiver.stop()
+    await rm(folder, { recursive: true })
+  }
+}
+
+function callLines(): string {
+  return Array.from({ length: calls }, (_, index) => {
+    const call = { type: 'track', event: 'Order Completed', userId: `user-${index}` }
+    return `${JSON.stringify(call)}\n`
+  }).join('')
+}
+
+/** @returns how long it took, in milliseconds */
+function measureOnce(name: Name, file: string, receiver: BenchReceiver): Promise<number> {
+  switch (name) {
+    case 'limit':
+      return runNode(['-e', '0'])
+    case '--version':
+      return runNode([binaryPath, '--version'])
+    case 'send --dry-run':
+      return runNode([binaryPath, 'send', 'track', '--dry-run', '--file', file])
+    case 'first webhook':
+      return firstWebhook(file, receiver)
+  }
+}
+
+/** From the start of the process to the arrival of its first webhook. */
+async function firstWebhook(file: string, { origin, arrivals }: BenchReceiver): Promise<number> {
+  const arrived = arrivals(calls)
+  const startedAtMs = systemClock.nowMs()
+  const to = ['--to', `${origin}/`, '--secret', 'not-a-real-secret']
+  await runNode([binaryPath, 'send', 'track', '--file', file, ...to])
+  return (await arrived) - startedAtMs
+}
+
+function report(results: ReadonlyMap<Name, readonly number[]>): BenchReport {
+  const limitMs = results.get('limit') ?? []
+  const cases = names
+    .filter((name) => name !== 'limit')
+    .map((name) => caseOf(name, results.get(name) ?? [], limitMs))
+  return {
+    bench: 'start',
+    measured: `starts of the command beside those of \`node -e 0\`, ${rounds} rounds`,
+    cases,
+    mustReach:
+      '--version 0.5 of the limit (twice its time), send --dry-run 0.33 (three times), the first webhook within 600 ms',
+  }
+}
+
+function caseOf(name: Name, ownMs: readonly number[], limitMs: readonly number[]): BenchCase {
+  return {
+    name,
+    rate: 1_000 / median(ownMs),
+    unit: 'starts/s',
+    // Of times: the longer one has the lower rate.
+    beside: { limit: ratiosOf(limitMs, ownMs) },
+    figures: { ms: Math.round(median(ownMs)), limitMs: Math.round(median(limitMs)) },
+  }
+}
