@@ -16,26 +16,6 @@ export function spreadOf(numbers: readonly number[]): Spread {
   return { median: median(numbers), min: Math.min(...numbers), max: Math.max(...numbers) }
 }
 
-/** One number as a multiple of another, with two places. */
-export function ratio(part = NaN, whole = NaN): string {
-  return (part / whole).toFixed(2)
-}
-
-/** The middle one of some numbers, then the least and the greatest. */
-export function spread(numbers: readonly number[], places = 0): string {
-  const [least, greatest] = [Math.min(...numbers), Math.max(...numbers)]
-  const [middle, from, to] = [median(numbers), least, greatest].map((each) => each.toFixed(places))
-  return `${middle} (${from}..${to})`
-}
-
-/** How much of each number there is in the one at the same place: middle, least and greatest. */
-export function ratios(parts: readonly number[], wholes: readonly number[]): string {
-  return spread(
-    parts.map((part, place) => part / (wholes[place] ?? NaN)),
-    2,
-  )
-}
-
 /** Columns of text under their names, numbers to the right. */
 export function table(names: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [names, ...rows]

@@ -1,5 +1,3 @@
-import { createRequire } from 'node:module'
-import { availableParallelism, cpus } from 'node:os'
 import { Client } from 'pg'
 import { PostgresServer } from '../../support/postgres.ts'
 
@@ -46,7 +44,7 @@ export class BenchServer {
     await this.#admin.query('CHECKPOINT')
   }
 
-  /** What everything was measured with. */
+  /** Its version, and how it keeps what it is given. */
   async description(): Promise<string> {
     const { rows } = await this.#admin.query<{ name: string; setting: string }>(
       `SELECT name, setting FROM pg_settings
@@ -55,16 +53,8 @@ export class BenchServer {
     const { server_version: version = '', ...durable } = Object.fromEntries(
       rows.map(({ name, setting }) => [name, setting]),
     )
-    const peer = createRequire(import.meta.url)('graphile-worker/package.json') as {
-      readonly version: string
-    }
     const durability = Object.entries(durable).map(([name, setting]) => `${name} ${setting}`)
-    return [
-      `PostgreSQL ${version} (${durability.join(', ')})`,
-      `Node ${process.versions.node}`,
-      `graphile-worker ${peer.version}`,
-      `${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}`,
-    ].join('; ')
+    return `PostgreSQL ${version} (${durability.join(', ')})`
   }
 
   /** Ends it, and takes its folder away. */

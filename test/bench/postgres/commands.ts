@@ -1,25 +1,19 @@
-/** What a process that delivers is told. */
+import { answerQuestions, type Program } from '../program.ts'
+
+/** What a process that delivers is told; it answers once it has begun, or ended what was under way. */
 export type Command = 'start' | 'stop'
 
-/** What it says: that it may begin, that it has begun, that it has ended a run. */
-export type Answer = 'ready' | 'started' | 'stopped'
+/** A process that delivers when it is told to. */
+export type Deliverer = Program<Command, unknown>
 
 /** Begins to deliver, and returns what ends that. */
 export type StartDelivering = () => Promise<() => Promise<void>>
 
-/** Does what the process that forked this one says, for as long as that lives. */
+/** Does what the process that started this one says, for as long as that lives. */
 export function obey(start: StartDelivering): void {
   let stop: (() => Promise<void>) | undefined
-  const obeyOne = async (command: Command): Promise<void> => {
+  answerQuestions(async (command: Command) => {
     if (command === 'start') stop = await start()
     else await stop?.()
-    say(command === 'start' ? 'started' : 'stopped')
-  }
-  process.on('message', (command: Command) => void obeyOne(command))
-  process.on('disconnect', () => process.exit())
-  say('ready')
-}
-
-function say(answer: Answer): void {
-  process.send?.(answer)
+  })
 }

@@ -6,14 +6,15 @@ import {
   processGoneMs,
   type DeliveringProcesses,
   type ProcessPlace,
-} from '../../../src/delivery/index.ts'
-import { createRuntime, silentLog } from '../../../src/runtime/index.ts'
-import { Pipeline } from '../../../src/service/index.ts'
-import { openStore } from '../../../src/store/index.ts'
-import { checkDestination, type DestinationSettings } from '../../../src/webhook/index.ts'
+} from '../../../dist/delivery/index.js'
+import { createRuntime, silentLog } from '../../../dist/runtime/index.js'
+import { Pipeline } from '../../../dist/service/index.js'
+import { openStore } from '../../../dist/store/index.js'
+import { checkDestination, type DestinationSettings } from '../../../dist/webhook/index.js'
+import { programSettings } from '../program.ts'
 import { obey } from './commands.ts'
 
-/** What it delivers, as JSON in its first argument. */
+/** What it delivers. */
 export interface DelivererSettings {
   /** The URL of the store. */
   readonly url: string
@@ -23,7 +24,7 @@ export interface DelivererSettings {
   readonly processes: number
 }
 
-const settings = JSON.parse(process.argv[2] ?? '') as DelivererSettings
+const settings = programSettings() as DelivererSettings
 const destinations = settings.destinations.map((each) => checkDestination(each))
 const destinationIds = destinations.map(({ id }) => id)
 const runtime = createRuntime({ log: silentLog })

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock } from '../../../src/runtime/index.ts'
-import type { BenchReceiver } from '../start-receiver.ts'
+import { systemClock } from '../../../dist/runtime/index.js'
+import type { Sink } from '../sink/sink.ts'
 import type { BenchServer } from './bench-server.ts'
-import type { DelivererProcess } from './deliverer-process.ts'
+import type { Deliverer } from './commands.ts'
 import type { WaitingWork } from './waiting-work.ts'
 
 /** What a run needs whoever delivers. */
@@ -10,7 +10,7 @@ export interface Place {
   /** Where the database is. */
   readonly server: BenchServer
   /** Where webhooks go. */
-  readonly receiver: BenchReceiver
+  readonly sink: Sink
 }
 
 /** Who delivers what. */
@@ -18,7 +18,7 @@ export interface Contender {
   /** What waits for it. */
   readonly work: WaitingWork
   /** The processes that do it together. */
-  readonly deliverers: readonly DelivererProcess[]
+  readonly deliverers: readonly Deliverer[]
   /** How many webhooks make a run. */
   readonly webhooks: number
 }
@@ -50,32 +50,17 @@ export async function measureRun(place: Place, contender: Contender): Promise<nu
 }
 
 async function deliverAll(
-  { receiver }: Place,
+  { sink }: Place,
   { work, deliverers, webhooks }: Contender,
   limit: AbortController,
 ): Promise<number> {
-  const arrivals = receiver.arrivals(webhooks)
-  await Promise.all(deliverers.map((deliverer) => deliverer.start()))
+  const arrivals = sink.arrivalOf(webhooks)
+  await Promise.all(deliverers.map((deliverer) => deliverer.ask('start')))
   const firstAtMs = await arrivals
   while (!(await work.isDone())) {
     await sleep(lookEveryMs, undefined, { signal: limit.signal })
   }
   const seconds = (systemClock.nowMs() - firstAtMs) / 1_000
-  await Promise.all(deliverers.map((deliverer) => deliverer.stop()))
+  await Promise.all(deliverers.map((deliverer) => deliverer.ask('stop')))
   return webhooks / seconds
-}
-
-/** Measures all of them in turn, so many times, in both orders. */
-export async function inTurn<Name extends string>(
-  names: readonly Name[],
-  rounds: number,
-  measure: (name: Name) => Promise<number>,
-): Promise<ReadonlyMap<Name, readonly number[]>> {
-  const results = new Map<Name, number[]>(names.map((name) => [name, []]))
-  for (let round = 0; round < rounds; round++) {
-    for (const name of round % 2 === 0 ? names : names.toReversed()) {
-      results.get(name)?.push(await measure(name))
-    }
-  }
-  return results
 }

@@ -1,6 +1,8 @@
-import { startReceiver } from '../start-receiver.ts'
+import { Sink } from '../sink/sink.ts'
 import { BenchServer } from './bench-server.ts'
-import { DelivererProcess } from './deliverer-process.ts'
+import type { BenchReport } from '../report.ts'
+import { Program } from '../program.ts'
+import type { Command, Deliverer } from './commands.ts'
 import type { DelivererSettings } from './deliverer.ts'
 import type { Place } from './measure-run.ts'
 import type { PeerSettings } from './peer-deliverer.ts'
@@ -16,16 +18,16 @@ export class Resources {
   }
 
   /** Starts processes that deliver from a store together. */
-  async evroute(settings: DelivererSettings): Promise<readonly DelivererProcess[]> {
-    const starts = Array.from({ length: settings.processes }, async () =>
-      this.keep(await DelivererProcess.evroute(settings), (process) => process.end()),
+  evroute(settings: DelivererSettings): Promise<readonly Deliverer[]> {
+    const starts = Array.from({ length: settings.processes }, () =>
+      this.#start('deliverer.ts', settings),
     )
-    return await all(starts)
+    return all(starts)
   }
 
   /** Starts a process that delivers with graphile-worker. */
-  async peer(settings: PeerSettings): Promise<readonly DelivererProcess[]> {
-    return [this.keep(await DelivererProcess.peer(settings), (process) => process.end())]
+  async peer(settings: PeerSettings): Promise<readonly Deliverer[]> {
+    return [await this.#start('peer-deliverer.ts', settings)]
   }
 
   /** Ends everything, what came last first. */
@@ -40,6 +42,11 @@ export class Resources {
     }
     if (errors.length > 0) throw new AggregateError(errors, 'Cannot end what was measured with')
   }
+
+  async #start(program: string, settings: DelivererSettings | PeerSettings): Promise<Deliverer> {
+    const url = new URL(program, import.meta.url)
+    return this.keep(await Program.start<Command, unknown>(url, settings), (each) => each.end())
+  }
 }
 
 /** Waits for all of them also where one fails: whoever comes late has to be ended, too. */
@@ -48,16 +55,16 @@ async function all<Result>(promises: readonly Promise<Result>[]): Promise<readon
   return await Promise.all(promises)
 }
 
-/** Measures on a server and with a receiver that end with it. */
+/** Measures on a server and with a sink that end with it. */
 export async function onServer(
-  measure: (place: Place, resources: Resources) => Promise<string>,
-): Promise<string> {
+  measure: (place: Place, resources: Resources) => Promise<BenchReport>,
+): Promise<BenchReport> {
   const resources = new Resources()
   try {
     const server = resources.keep(await BenchServer.start(), (each) => each.end())
-    const receiver = resources.keep(await startReceiver(), (each) => each.stop())
-    const report = await measure({ server, receiver }, resources)
-    return `${report}\n${await server.description()}`
+    const sink = resources.keep(await Sink.start(), (each) => each.end())
+    const report = await measure({ server, sink }, resources)
+    return { ...report, measuredWith: await server.description() }
   } finally {
     await resources.end()
   }

@@ -1,5 +1,7 @@
-import { ratios, spread, table } from '../table.ts'
-import { inTurn, measureRun, type Contender, type Place } from './measure-run.ts'
+import { inTurn } from '../in-turn.ts'
+import { ratiosOf, type BenchReport } from '../report.ts'
+import { median } from '../table.ts'
+import { measureRun, type Contender, type Place } from './measure-run.ts'
 import { onServer, type Resources } from './on-server.ts'
 import { sampleSecret } from '../sample-webhook.ts'
 import { WaitingDeliveries } from './waiting-work.ts'
@@ -7,14 +9,14 @@ import { WaitingDeliveries } from './waiting-work.ts'
 const backlog = 1_000_000
 const webhooks = 20_000
 const concurrency = 64
-const rounds = 3
+const rounds = 5
 
 const parkedIn = { none: 0, many: backlog } as const
 type Variant = keyof typeof parkedIn
 const names = Object.keys(parkedIn) as readonly Variant[]
 
 /** What a million deliveries to a dead endpoint cost those that go elsewhere. */
-export async function benchParked(): Promise<string> {
+export async function benchParked(): Promise<BenchReport> {
   return await onServer(async (place, resources) => {
     const contenders = {
       none: await contenderOf('none', place, resources),
@@ -28,7 +30,7 @@ export async function benchParked(): Promise<string> {
 
 async function contenderOf(
   name: Variant,
-  { server, receiver }: Place,
+  { server, sink }: Place,
   resources: Resources,
 ): Promise<Contender> {
   const url = await server.newDatabase(`parked_${name}`)
@@ -38,7 +40,7 @@ async function contenderOf(
   const healthy = {
     id: 'healthy',
     sourceIds: ['healthy'],
-    endpoints: [{ url: `${receiver.origin}/` }],
+    endpoints: [{ url: `${sink.origin}/` }],
     sharedSecret: sampleSecret,
     concurrency,
   }
@@ -48,17 +50,20 @@ async function contenderOf(
   return { work, deliverers, webhooks }
 }
 
-function report(results: ReadonlyMap<Variant, readonly number[]>): string {
+function report(results: ReadonlyMap<Variant, readonly number[]>): BenchReport {
   const [none = [], many = []] = names.map((name) => results.get(name))
-  return [
-    `PostgreSQL, parked: ${webhooks} signed webhooks to a healthy destination, ${concurrency} at once, medians (min..max) of ${rounds} rounds`,
-    table(
-      ['', 'delivered/s'],
-      [
-        ['nothing parked', spread(none)],
-        [`${backlog.toLocaleString('en')} parked`, spread(many)],
-      ],
-    ),
-    `throughput ${ratios(many, none)} (at least 0.8)`,
-  ].join('\n')
+  return {
+    bench: 'postgres-parked',
+    measured: `${webhooks} signed webhooks to a healthy destination, ${concurrency} at once, beside ${backlog.toLocaleString('en')} that wait for a dead one, ${rounds} rounds`,
+    cases: [
+      {
+        name: `${backlog.toLocaleString('en')} parked`,
+        rate: median(many),
+        unit: 'webhooks/s',
+        beside: { 'nothing parked': ratiosOf(many, none) },
+      },
+    ],
+    mustReach: '0.8 of what is delivered with nothing parked',
+    packages: ['pg'],
+  }
 }

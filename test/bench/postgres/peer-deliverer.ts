@@ -1,13 +1,14 @@
 // Delivers with graphile-worker and undici's pool, run after run, in a process of its own.
 import { run, type TaskList } from 'graphile-worker'
 import { Pool } from 'undici'
-import { signBody } from '../../../src/webhook/index.ts'
+import { signBody } from '../../../dist/webhook/index.js'
+import { programSettings } from '../program.ts'
 import { obey } from './commands.ts'
 import { sampleSecret } from '../sample-webhook.ts'
 import { silentLogger } from './silent-logger.ts'
 import { deliverTask } from './waiting-work.ts'
 
-/** What it delivers, as JSON in its first argument. */
+/** What it delivers. */
 export interface PeerSettings {
   /** The URL of the database with its jobs. */
   readonly url: string
@@ -19,7 +20,7 @@ export interface PeerSettings {
   readonly worker: GraphileConfig.WorkerOptions
 }
 
-const { url, origin, connections, worker } = JSON.parse(process.argv[2] ?? '') as PeerSettings
+const { url, origin, connections, worker } = programSettings() as PeerSettings
 const pool = new Pool(origin, { connections })
 
 const taskList: TaskList = {

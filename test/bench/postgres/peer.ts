@@ -1,24 +1,26 @@
-import { ratios, spread, table } from '../table.ts'
-import { inTurn, measureRun, type Contender, type Place } from './measure-run.ts'
+import { inTurn } from '../in-turn.ts'
+import { ratiosOf, type BenchReport } from '../report.ts'
+import { median } from '../table.ts'
+import { measureRun, type Contender, type Place } from './measure-run.ts'
 import { onServer, type Resources } from './on-server.ts'
 import { sampleSecret } from '../sample-webhook.ts'
 import { WaitingDeliveries, WaitingJobs } from './waiting-work.ts'
 
 const webhooks = 20_000
 const concurrency = 64
-const rounds = 3
+const rounds = 5
 
 /**
  * How graphile-worker is run. By default it does one job after the other, with a pool of ten connections
  * and no batches; the others are what its page on performance advises, for as many jobs at once.
  */
 const peers = {
-  'graphile-worker, default': { webhooks: 2_000, worker: {} },
-  'graphile-worker, default but 64 jobs at once': {
+  'graphile-worker': { webhooks: 2_000, worker: {} },
+  'graphile-worker (64 jobs at once)': {
     webhooks: 10_000,
     worker: { concurrentJobs: concurrency },
   },
-  'graphile-worker, tuned': {
+  'graphile-worker (tuned)': {
     webhooks,
     worker: {
       concurrentJobs: concurrency,
@@ -36,7 +38,7 @@ const names = ['evroute', ...peerNames] as const
 type Name = (typeof names)[number]
 
 /** How fast the same signed webhooks are delivered from the same server by graphile-worker. */
-export async function benchPeer(): Promise<string> {
+export async function benchPeer(): Promise<BenchReport> {
   return await onServer(async (place, resources) => {
     const contenders = new Map<Name, Contender>([['evroute', await evroute(place, resources)]])
     for (const name of peerNames) contenders.set(name, await peer(name, place, resources))
@@ -51,12 +53,12 @@ export async function benchPeer(): Promise<string> {
   })
 }
 
-async function evroute({ server, receiver }: Place, resources: Resources): Promise<Contender> {
+async function evroute({ server, sink }: Place, resources: Resources): Promise<Contender> {
   const url = await server.newDatabase('evroute')
   const destinationId = 'crm'
   const opened = await WaitingDeliveries.open(url, { destinationId })
   const work = resources.keep(opened, (each) => each.close())
-  const endpoints = [{ url: `${receiver.origin}/` }]
+  const endpoints = [{ url: `${sink.origin}/` }]
   const about = { id: destinationId, sourceIds: [destinationId], sharedSecret: sampleSecret }
   const destinations = [{ ...about, endpoints, concurrency }]
   return {
@@ -66,31 +68,24 @@ async function evroute({ server, receiver }: Place, resources: Resources): Promi
   }
 }
 
-async function peer(
-  name: Peer,
-  { server, receiver }: Place,
-  resources: Resources,
-): Promise<Contender> {
+async function peer(name: Peer, { server, sink }: Place, resources: Resources): Promise<Contender> {
   const url = await server.newDatabase(`peer_${peerNames.indexOf(name)}`)
   const work = resources.keep(await WaitingJobs.open(url), (each) => each.close())
-  const { origin } = receiver
+  const { origin } = sink
   const { worker, webhooks } = peers[name]
   const deliverers = await resources.peer({ url, origin, connections: concurrency, worker })
   return { work, deliverers, webhooks }
 }
 
-function report(results: ReadonlyMap<Name, readonly number[]>): string {
+function report(results: ReadonlyMap<Name, readonly number[]>): BenchReport {
   const own = results.get('evroute') ?? []
-  const rows = [...results].map(([name, perSecond]) => [
-    name,
-    spread(perSecond),
-    name === 'evroute' ? '' : ratios(own, perSecond),
-  ])
+  const beside = peerNames.map((name) => [name, ratiosOf(own, results.get(name) ?? [])] as const)
   const options = peerNames.map((name) => `${name}: ${JSON.stringify(peers[name].worker)}`)
-  return [
-    `PostgreSQL, peer: signed webhooks, evroute with ${concurrency} at once, medians (min..max) of ${rounds} rounds`,
-    table(['', 'delivered/s', 'evroute is so many times as fast'], rows),
-    ...options,
-    'evroute at least 3 times as fast as graphile-worker by default',
-  ].join('\n')
+  return {
+    bench: 'postgres-peer',
+    measured: `signed webhooks from the same server, evroute with ${concurrency} at once, ${rounds} rounds; ${options.join('; ')}`,
+    cases: [{ rate: median(own), unit: 'webhooks/s', beside: Object.fromEntries(beside) }],
+    mustReach: '3 of graphile-worker by default; the tuned ones are there to compare',
+    packages: ['pg', 'graphile-worker', 'undici'],
+  }
 }

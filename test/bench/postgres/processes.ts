@@ -1,5 +1,7 @@
-import { ratios, spread, table } from '../table.ts'
-import { inTurn, measureRun, type Contender, type Place } from './measure-run.ts'
+import { inTurn } from '../in-turn.ts'
+import { ratiosOf, type BenchReport } from '../report.ts'
+import { median } from '../table.ts'
+import { measureRun, type Contender, type Place } from './measure-run.ts'
 import { onServer, type Resources } from './on-server.ts'
 import { sampleSecret } from '../sample-webhook.ts'
 import { WaitingDeliveries } from './waiting-work.ts'
@@ -7,7 +9,7 @@ import { WaitingDeliveries } from './waiting-work.ts'
 const webhooks = 20_000
 const warmUpWebhooks = 2_000
 const concurrency = 64
-const rounds = 3
+const rounds = 5
 
 /** How many processes there are. */
 const variants = { one: 1, two: 2, four: 4 } as const
@@ -15,7 +17,7 @@ type Variant = keyof typeof variants
 const names = Object.keys(variants) as readonly Variant[]
 
 /** How fast 1, 2 and 4 processes deliver what waits in one database. */
-export async function benchProcesses(): Promise<string> {
+export async function benchProcesses(): Promise<BenchReport> {
   return await onServer(async (place, resources) => {
     const urls = new Map<Variant, string>()
     for (const name of names) urls.set(name, await place.server.newDatabase(`processes_${name}`))
@@ -44,28 +46,31 @@ function valueOf<Result>(outcome: PromiseSettledResult<Result>): Result {
 }
 
 async function contenderOf(
-  { receiver }: Place,
+  { sink }: Place,
   { url, processes }: { readonly url: string; readonly processes: number },
   resources: Resources,
 ): Promise<Contender> {
   const destinationId = 'crm'
   const opened = await WaitingDeliveries.open(url, { destinationId })
   const work = resources.keep(opened, (each) => each.close())
-  const endpoints = [{ url: `${receiver.origin}/` }]
+  const endpoints = [{ url: `${sink.origin}/` }]
   const about = { id: destinationId, sourceIds: [destinationId], sharedSecret: sampleSecret }
   const destinations = [{ ...about, endpoints, concurrency }]
   return { work, deliverers: await resources.evroute({ url, destinations, processes }), webhooks }
 }
 
-function report(results: ReadonlyMap<Variant, readonly number[]>): string {
+function report(results: ReadonlyMap<Variant, readonly number[]>): BenchReport {
   const one = results.get('one') ?? []
-  const rows = [...results].map(([name, perSecond]) => [
-    `${variants[name]} ${variants[name] === 1 ? 'process' : 'processes'}`,
-    spread(perSecond),
-    ratios(perSecond, one),
-  ])
-  return [
-    `PostgreSQL, processes: ${webhooks} signed webhooks, ${concurrency} at once over all, medians (min..max) of ${rounds} rounds`,
-    table(['', 'delivered/s', 'of one process'], rows),
-  ].join('\n')
+  return {
+    bench: 'postgres-processes',
+    measured: `${webhooks} signed webhooks by 1, 2 and 4 processes, ${concurrency} at once over all, ${rounds} rounds`,
+    cases: [...results].map(([name, perSecond]) => ({
+      name: `${variants[name]} ${variants[name] === 1 ? 'process' : 'processes'}`,
+      rate: median(perSecond),
+      unit: 'webhooks/s',
+      beside: name === 'one' ? {} : { 'one process': ratiosOf(perSecond, one) },
+    })),
+    mustReach: 'nothing: with more cores than here it shows how processes share the work',
+    packages: ['pg'],
+  }
 }

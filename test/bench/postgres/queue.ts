@@ -1,8 +1,9 @@
-import type { LeasedDelivery } from '../../../src/delivery/index.ts'
-import type { RequestRecord } from '../../../src/model/index.ts'
-import { stopwatch, systemClock } from '../../../src/runtime/index.ts'
-import { openStore, type Store } from '../../../src/store/index.ts'
-import { spread, table } from '../table.ts'
+import type { LeasedDelivery } from '../../../dist/delivery/index.js'
+import type { RequestRecord } from '../../../dist/model/index.js'
+import { stopwatch, systemClock } from '../../../dist/runtime/index.js'
+import { openStore, type Store } from '../../../dist/store/index.js'
+import type { BenchReport } from '../report.ts'
+import { median } from '../table.ts'
 import { onServer } from './on-server.ts'
 import { WaitingDeliveries } from './waiting-work.ts'
 
@@ -14,7 +15,7 @@ const counts: ReadonlyMap<number, number> = new Map([
   [500, 20_000],
 ])
 const warmUpBatch = 100
-const rounds = 3
+const rounds = 5
 const destinationId = 'crm'
 
 /** Deliveries per second. */
@@ -24,7 +25,7 @@ interface Rates {
 }
 
 /** How fast a store gives deliveries out and settles them, one batch after the other and nothing sent. */
-export async function benchQueue(): Promise<string> {
+export async function benchQueue(): Promise<BenchReport> {
   return await onServer(async ({ server }, resources) => {
     const url = await server.newDatabase('queue')
     const opened = await WaitingDeliveries.open(url, { destinationId })
@@ -102,14 +103,18 @@ function requestOf({ id, messageId, lane }: LeasedDelivery, atMs: number): Reque
   }
 }
 
-function report(results: ReadonlyMap<number, Rates>): string {
-  const rows = [...results].map(([batch, { claimed, settled }]) => [
-    `${batch}`,
-    spread(claimed),
-    spread(settled),
-  ])
-  return [
-    `PostgreSQL, queue: deliveries per second of one after the other, with the log of their requests, medians (min..max) of ${rounds} rounds`,
-    table(['at once', 'claimed/s', 'settled/s'], rows),
-  ].join('\n')
+function report(results: ReadonlyMap<number, Rates>): BenchReport {
+  return {
+    bench: 'postgres-queue',
+    measured: `deliveries claimed and settled one batch after the other, with the log of their requests and nothing sent, ${rounds} rounds`,
+    cases: [...results].map(([batch, { claimed, settled }]) => ({
+      name: `${batch} at once`,
+      rate: median(settled),
+      unit: 'settled/s',
+      beside: {},
+      figures: { claimedPerSecond: Math.round(median(claimed)) },
+    })),
+    mustReach: 'nothing: what a store allows is above what is delivered from it',
+    packages: ['pg'],
+  }
 }

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { makeWorkerUtils, type WorkerUtils } from 'graphile-worker'
-import { systemClock } from '../../../src/runtime/index.ts'
-import { openStore, type Store } from '../../../src/store/index.ts'
+import { systemClock } from '../../../dist/runtime/index.js'
+import { openStore, type Store } from '../../../dist/store/index.js'
 import { silentLogger } from './silent-logger.ts'
 import { sampleBody } from '../sample-webhook.ts'
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BenchReport } from '../report.ts'
-import { startReceiver } from '../start-receiver.ts'
+import { Sink } from '../sink/sink.ts'
 import { Histories } from './history.ts'
 import { parsingCases } from './parsing.ts'
 import { replayingCases } from './replaying.ts'
@@ -10,7 +10,7 @@ import { replayingCases } from './replaying.ts'
 /** How fast files of calls are read and replayed to an endpoint, and how much memory that takes. */
 export async function benchReplay(): Promise<BenchReport> {
   const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
-  const receiver = await startReceiver()
+  const sink = await Sink.start()
   try {
     const histories = new Histories(folder)
     return {
@@ -19,12 +19,12 @@ export async function benchReplay(): Promise<BenchReport> {
         'NDJSON of 1,000,000 rows parsed; files of 10,000 replayed, from start to end of the command, whose memory is also that of longer ones',
       cases: [
         ...(await parsingCases(histories)),
-        ...(await replayingCases(histories, `${receiver.origin}/`)),
+        ...(await replayingCases(histories, `${sink.origin}/`)),
       ],
       mustReach: 'parsing 0.6 of the limit; replay less than 150 MB whatever the size',
     }
   } finally {
-    receiver.stop()
+    await sink.end()
     await rm(folder, { recursive: true })
   }
 }

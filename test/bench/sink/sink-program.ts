@@ -2,6 +2,7 @@
 // no more of HTTP than where a request ends: one that parsed it all would be as busy as its senders, and
 // it, not they, would be measured.
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { systemClock } from '../../../dist/runtime/index.js'
 import { answerQuestions } from '../program.ts'
 import type { Arrivals, SinkAnswer, SinkQuestion } from './sink.ts'
 
@@ -10,7 +11,11 @@ const answer = Buffer.from(
 )
 const endOfHead = '\r\n\r\n'
 
-let arrivals: Arrivals = { requests: 0, signed: 0, bodyBytes: 0 }
+const nothing: Arrivals = { requests: 0, signed: 0, bodyBytes: 0 }
+
+let arrivals = nothing
+let firstSignedAtMs = 0
+let awaited = { signed: 0, come: (): void => undefined }
 
 /** A request at the beginning of some bytes. */
 interface Framed {
@@ -51,7 +56,18 @@ function take({ head, bodyBytes }: Framed, socket: Socket): void {
     signed: arrivals.signed + signed,
     bodyBytes: arrivals.bodyBytes + bodyBytes,
   }
+  if (signed > 0) noteSigned()
   socket.write(answer)
+}
+
+function noteSigned(): void {
+  if (arrivals.signed === 1) firstSignedAtMs = systemClock.nowMs()
+  if (arrivals.signed === awaited.signed) awaited.come()
+}
+
+function arrivalOf(signed: number): Promise<void> {
+  arrivals = nothing
+  return new Promise((come) => (awaited = { signed, come }))
 }
 
 function listen(): Promise<Server> {
@@ -62,8 +78,9 @@ function listen(): Promise<Server> {
 }
 
 const { port } = (await listen()).address() as AddressInfo
-answerQuestions((question: SinkQuestion): SinkAnswer => {
+answerQuestions(async (question: SinkQuestion): Promise<SinkAnswer> => {
+  if (typeof question === 'object') await arrivalOf(question.signed)
   const sofar = arrivals
-  if (question === 'arrivals') arrivals = { requests: 0, signed: 0, bodyBytes: 0 }
-  return { port, arrivals: sofar }
+  if (question === 'arrivals') arrivals = nothing
+  return { port, arrivals: sofar, firstSignedAtMs }
 })

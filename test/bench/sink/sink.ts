@@ -10,13 +10,18 @@ export interface Arrivals {
   readonly bodyBytes: number
 }
 
-/** What a sink is asked: where it is, or what came since it was asked that last. */
-export type SinkQuestion = 'place' | 'arrivals'
+/**
+ * What a sink is asked: where it is; what came since it was asked that last; or to answer when so many
+ * signed webhooks have come from now on.
+ */
+export type SinkQuestion = 'place' | 'arrivals' | { readonly signed: number }
 
-/** What it answers to both. */
+/** What it answers to all of them. */
 export interface SinkAnswer {
   readonly port: number
   readonly arrivals: Arrivals
+  /** When the first of the signed ones came, in milliseconds since 1970. */
+  readonly firstSignedAtMs: number
 }
 
 /** Takes webhooks in a process of its own, and answers them so cheaply that nobody waits for it. */
@@ -40,6 +45,15 @@ export class Sink {
   /** What came since it was asked last. */
   async arrivals(): Promise<Arrivals> {
     return (await this.#program.ask('arrivals')).arrivals
+  }
+
+  /**
+   * Waits until so many signed webhooks have come from now on.
+   *
+   * @returns when the first of them came, in milliseconds since 1970
+   */
+  async arrivalOf(signed: number): Promise<number> {
+    return (await this.#program.ask({ signed })).firstSignedAtMs
   }
 
   /** Ends it. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { systemClock } from '../../../dist/runtime/index.js'
 import { inTurn } from '../in-turn.ts'
 import { ratiosOf, type BenchCase, type BenchReport } from '../report.ts'
-import { startReceiver, type BenchReceiver } from '../start-receiver.ts'
+import { Sink } from '../sink/sink.ts'
 import { median } from '../table.ts'
 import { binaryPath, runNode } from './spawned.ts'
 
@@ -19,15 +19,15 @@ type Name = (typeof names)[number]
 /** How long the command takes to start, and to come to its first webhook. */
 export async function benchStart(): Promise<BenchReport> {
   const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
-  const receiver = await startReceiver()
+  const sink = await Sink.start()
   try {
     const file = join(folder, 'calls.ndjson')
     await writeFile(file, callLines())
-    const measure = (name: Name): Promise<number> => measureOnce(name, file, receiver)
+    const measure = (name: Name): Promise<number> => measureOnce(name, file, sink)
     await inTurn(names, warmUpRounds, measure)
     return report(await inTurn(names, rounds, measure))
   } finally {
-    receiver.stop()
+    await sink.end()
     await rm(folder, { recursive: true })
   }
 }
@@ -40,7 +40,7 @@ function callLines(): string {
 }
 
 /** @returns how long it took, in milliseconds */
-function measureOnce(name: Name, file: string, receiver: BenchReceiver): Promise<number> {
+function measureOnce(name: Name, file: string, sink: Sink): Promise<number> {
   switch (name) {
     case 'limit':
       return runNode(['-e', '0'])
@@ -49,15 +49,15 @@ function measureOnce(name: Name, file: string, receiver: BenchReceiver): Promise
     case 'send --dry-run':
       return runNode([binaryPath, 'send', 'track', '--dry-run', '--file', file])
     case 'first webhook':
-      return firstWebhook(file, receiver)
+      return firstWebhook(file, sink)
   }
 }
 
 /** From the start of the process to the arrival of its first webhook. */
-async function firstWebhook(file: string, { origin, arrivals }: BenchReceiver): Promise<number> {
-  const arrived = arrivals(calls)
+async function firstWebhook(file: string, sink: Sink): Promise<number> {
+  const arrived = sink.arrivalOf(calls)
   const startedAtMs = systemClock.nowMs()
-  const to = ['--to', `${origin}/`, '--secret', 'not-a-real-secret']
+  const to = ['--to', `${sink.origin}/`, '--secret', 'not-a-real-secret']
   await runNode([binaryPath, 'send', 'track', '--file', file, ...to])
   return (await arrived) - startedAtMs
 }

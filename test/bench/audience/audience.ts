@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { syncAudience, type NewAudience, type SyncCounts } from '../../src/audience/index.ts'
-import { openInput, readTable } from '../../src/importer/index.ts'
-import { createRuntime, stopwatch } from '../../src/runtime/index.ts'
-import { openStore, type Store } from '../../src/store/index.ts'
-import { checkDestination } from '../../src/webhook/index.ts'
-import { table } from './table.ts'
+import { syncAudience, type NewAudience, type SyncCounts } from '../../../dist/audience/index.js'
+import { openInput, readTable } from '../../../dist/importer/index.js'
+import { createRuntime, stopwatch } from '../../../dist/runtime/index.js'
+import { openStore, type Store } from '../../../dist/store/index.js'
+import { checkDestination } from '../../../dist/webhook/index.js'
+import type { BenchCase, BenchReport } from '../report.ts'
 
 const membersMax = 1_000_000
 const sampleEvery = 20_000
@@ -51,7 +51,7 @@ interface Figures {
 }
 
 /** How fast a million members are synced from a file, with one destination, and how much memory that takes. */
-export async function benchAudience(): Promise<string> {
+export async function benchAudience(): Promise<BenchReport> {
   const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
   try {
     const store = await openStore(`sqlite:${join(folder, 'store.db')}`)
@@ -105,23 +105,28 @@ async function measure(store: Store, list: List, path: string): Promise<Figures>
   return { list, counts: outcome.counts, seconds: elapsedMs() / 1_000, memoryMb }
 }
 
-function report(results: readonly Figures[], pending: number): string {
-  const rows = results.map(({ list, counts, seconds, memoryMb }) => {
-    const tenth = Math.ceil(memoryMb.length / 10)
-    const [first, last] = [memoryMb.slice(0, tenth), memoryMb.slice(-tenth)]
-    return [
-      list.name,
-      String(counts.entered),
-      String(counts.left),
-      seconds.toFixed(1),
-      String(Math.round(counts.read / seconds)),
-      `${Math.max(...first).toFixed(0)} MB`,
-      `${Math.max(...last).toFixed(0)} MB`,
-    ]
-  })
-  return [
-    `Audience of ${membersMax} members from CSV into SQLite (synchronous=FULL), one destination`,
-    table(['list', 'entered', 'left', 's', 'rows/s', 'first tenth', 'last tenth'], rows),
-    `Deliveries stored with the members: ${pending}`,
-  ].join('\n')
+function report(results: readonly Figures[], pending: number): BenchReport {
+  return {
+    bench: 'audience',
+    measured: `${membersMax.toLocaleString('en')} members from CSV into SQLite (synchronous=FULL) with ${pending.toLocaleString('en')} deliveries to one destination, list after list`,
+    cases: results.map(caseOf),
+    mustReach: 'as much memory in the last tenth of a list as in the first',
+  }
+}
+
+function caseOf({ list, counts, seconds, memoryMb }: Figures): BenchCase {
+  const tenth = Math.ceil(memoryMb.length / 10)
+  const most = (sampled: readonly number[]): number => Math.round(Math.max(...sampled))
+  return {
+    name: list.name,
+    rate: counts.read / seconds,
+    unit: 'rows/s',
+    beside: {},
+    figures: {
+      entered: counts.entered,
+      left: counts.left,
+      firstTenthMb: most(memoryMb.slice(0, tenth)),
+      lastTenthMb: most(memoryMb.slice(-tenth)),
+    },
+  }
 }
