@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module'
+import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { spreadOf, table, type Spread } from './table.ts'
 
@@ -81,17 +81,19 @@ export function ratiosOf(own: readonly number[], others: readonly number[]): Spr
 }
 
 function machine({ packages = [], measuredWith }: BenchReport): string {
-  const require = createRequire(import.meta.url)
-  const versions = packages.map((name) => {
-    const { version } = require(`${name}/package.json`) as { readonly version: string }
-    return `${name} ${version}`
-  })
+  const versions = packages.map((name) => `${name} ${versionOf(name)}`)
   return [
     `Node ${process.versions.node}`,
     ...versions,
     ...(measuredWith === undefined ? [] : [measuredWith]),
     `${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}`,
   ].join('; ')
+}
+
+/** Not by `require`: some packages do not export their package.json. */
+function versionOf(name: string): string {
+  const path = new URL(`../../node_modules/${name}/package.json`, import.meta.url)
+  return (JSON.parse(readFileSync(path, 'utf8')) as { readonly version: string }).version
 }
 
 function namesOf(records: readonly Readonly<Record<string, unknown>>[]): readonly string[] {
