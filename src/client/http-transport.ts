@@ -1,4 +1,4 @@
-import { Pool, type Dispatcher } from 'undici'
+import type { Dispatcher, Pool } from 'undici'
 import { headerValue, readAnswer, type AnswerLimits } from '../http/index.ts'
 import { evrouteVersion, messageOf, systemCode } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
@@ -32,7 +32,7 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
 }
 
 class HttpTransport implements Transport {
-  readonly #pool: Pool
+  readonly #pool: Promise<Pool>
   readonly #request: Dispatcher.RequestOptions
   readonly #timeoutMs: number
   readonly #clock: Clock
@@ -40,7 +40,7 @@ class HttpTransport implements Transport {
   constructor({ endpoint, writeKey, timeoutMs, clock }: HttpTransportOptions) {
     const url = new URL(endpoint)
     // The deadline of each request is exact; the pool's own timers are coarse and would come after.
-    this.#pool = new Pool(url.origin, {
+    this.#pool = openPool(url.origin, {
       headersTimeout: 0,
       bodyTimeout: 0,
       connectTimeout: timeoutMs,
@@ -59,10 +59,11 @@ class HttpTransport implements Transport {
   }
 
   async send({ body }: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome> {
+    const pool = await this.#pool
     const deadline = AbortSignal.timeout(this.#timeoutMs)
     const release = this.#clock.hold()
     try {
-      const response = await this.#pool.request({
+      const response = await pool.request({
         ...this.#request,
         body,
         signal: AbortSignal.any([signal, deadline]),
@@ -82,8 +83,9 @@ class HttpTransport implements Transport {
     }
   }
 
-  close(): Promise<void> {
-    return this.#pool.destroy()
+  async close(): Promise<void> {
+    const pool = await this.#pool
+    await pool.destroy()
   }
 
   #reason(error: unknown, timedOut: boolean): string {
@@ -91,4 +93,10 @@ class HttpTransport implements Transport {
     // A name with several addresses fails with an error that has a code and no message.
     return `The endpoint cannot be reached: ${messageOf(error) || (systemCode(error) ?? 'unknown')}`
   }
+}
+
+/** undici takes longer to load than all else: who sends in another way does without. */
+async function openPool(origin: string, options: Pool.Options): Promise<Pool> {
+  const { Pool } = await import('undici')
+  return new Pool(origin, options)
 }

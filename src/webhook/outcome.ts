@@ -1,5 +1,3 @@
-import { AssertionError } from 'node:assert'
-import { errors } from 'undici'
 import { AddressRefusedError } from '../http/index.ts'
 import { systemCode, messageOf, type RequestVerdict } from '../model/index.ts'
 
@@ -99,15 +97,14 @@ const certificateCodes = new Set([
   'UNSPECIFIED',
 ])
 
-/** What the HTTP library throws when an answer is none. */
-const malformedAnswers = [
-  errors.HTTPParserError,
-  errors.HeadersOverflowError,
-  errors.ResponseContentLengthMismatchError,
-  errors.ResponseExceededMaxSizeError,
+/** What undici calls an answer that is none, beside the errors of its parser, which have a name only. */
+const malformedAnswerCodes = new Set([
+  'UND_ERR_HEADERS_OVERFLOW',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+  'UND_ERR_RES_EXCEEDED_MAX_SIZE',
   // It takes some answers for impossible, such as one with the status 000.
-  AssertionError,
-]
+  'ERR_ASSERTION',
+])
 
 /** What it says when it closes a connection because of an answer that it does not expect. */
 const refusals = new Set(['bad response', 'bad upgrade'])
@@ -123,9 +120,10 @@ export function failureOutcome(error: unknown): RequestOutcome {
 
 /** The system's name where there is one, our own for what only the HTTP library sees. */
 function failureCode(error: unknown): string {
-  if (error instanceof errors.SocketError) {
-    return refusals.has(error.message) ? 'malformed_answer' : 'connection_closed'
+  const code = systemCode(error) ?? 'connection_failed'
+  if (code === 'UND_ERR_SOCKET') {
+    return refusals.has(messageOf(error)) ? 'malformed_answer' : 'connection_closed'
   }
-  if (malformedAnswers.some((kind) => error instanceof kind)) return 'malformed_answer'
-  return systemCode(error) ?? 'connection_failed'
+  const isOfParser = error instanceof Error && error.name === 'HTTPParserError'
+  return isOfParser || malformedAnswerCodes.has(code) ? 'malformed_answer' : code
 }

@@ -1,7 +1,7 @@
 import type { AddressGuard, AnswerLimits } from '../http/index.ts'
 import { limits, type Destination, type Endpoint } from '../model/index.ts'
 import { systemClock, type Clock } from '../runtime/index.ts'
-import { Connections, type Connection, type ConnectionKind } from './connections.ts'
+import type { Connection, ConnectionKind, Connections } from './connections.ts'
 import { failureOutcome, type RequestOutcome } from './outcome.ts'
 import { signBody } from './signature.ts'
 import {
@@ -52,6 +52,8 @@ export class WebhookSender {
   readonly #clock: Clock
   readonly #onConnection: ((kind: ConnectionKind) => void) | undefined
   readonly #connections = new Map<string, Connections>()
+  /** With undici behind it, which takes longer to load than all else: who sends nothing does without. */
+  readonly #loading = import('./connections.ts')
   #closed = false
 
   constructor(options: SenderOptions) {
@@ -72,11 +74,16 @@ export class WebhookSender {
    * The deadline runs in real time, whatever the clock of the runtime does: it measures the endpoint.
    */
   async post(endpoint: Endpoint, webhook: OutgoingWebhook): Promise<RequestOutcome> {
+    const url = new URL(endpoint.url)
+    // Before the deadline begins: loading them is no fault of the endpoint.
+    const connections = this.#connections.get(url.origin) ?? (await this.#connectionsTo(url.origin))
     if (this.#closed) return { kind: 'interrupted' }
     const deadline = new AbortController()
     const timer = systemClock.schedule(this.#deadlineMs, () => deadline.abort())
     try {
-      return await this.#exchange(endpoint, webhook, deadline.signal)
+      const compose = (): RequestContent => this.#compose(webhook, endpoint)
+      const path = url.pathname + url.search
+      return await this.#exchange(connections, { path, compose }, deadline.signal)
     } catch (error) {
       return this.#unanswered(error, deadline.signal)
     } finally {
@@ -96,16 +103,15 @@ export class WebhookSender {
   }
 
   #exchange(
-    endpoint: Endpoint,
-    webhook: OutgoingWebhook,
+    connections: Connections,
+    { path, compose }: { readonly path: string; readonly compose: () => RequestContent },
     deadline: AbortSignal,
   ): Promise<RequestOutcome> {
-    const url = new URL(endpoint.url)
-    return this.#connectionsTo(url.origin).use(deadline, async (connection) => {
+    return connections.use(deadline, async (connection) => {
       const { status, retryAfter, text, isWhole } = await this.#request(connection, {
         method: 'POST',
-        path: url.pathname + url.search,
-        ...this.#compose(webhook, endpoint),
+        path,
+        ...compose(),
       })
       // Left alone, a connection that is cut off amid an answer would be made anew for nobody.
       if (!isWhole) await connection.end()
@@ -139,16 +145,16 @@ export class WebhookSender {
   }
 
   /** With a connection for every request that the destination's endpoints may have in flight there. */
-  #connectionsTo(origin: string): Connections {
-    let connections = this.#connections.get(origin)
-    if (connections === undefined) {
-      const endpoints = this.#destination.endpoints.filter(
-        ({ url }) => new URL(url).origin === origin,
-      )
-      const connectionsMax = endpoints.length * this.#destination.concurrency
-      connections = new Connections(origin, connectionsMax, this.#guard)
-      this.#connections.set(origin, connections)
-    }
+  async #connectionsTo(origin: string): Promise<Connections> {
+    const { Connections } = await this.#loading
+    const known = this.#connections.get(origin)
+    if (known !== undefined) return known
+    const endpoints = this.#destination.endpoints.filter(
+      ({ url }) => new URL(url).origin === origin,
+    )
+    const connectionsMax = endpoints.length * this.#destination.concurrency
+    const connections = new Connections(origin, connectionsMax, this.#guard)
+    this.#connections.set(origin, connections)
     return connections
   }
 }
