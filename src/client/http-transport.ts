@@ -59,9 +59,21 @@ class HttpTransport implements Transport {
   }
 
   async send({ body }: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome> {
-    const pool = await this.#pool
-    const deadline = AbortSignal.timeout(this.#timeoutMs)
     const release = this.#clock.hold()
+    try {
+      return await this.#post(await this.#pool, body, signal)
+    } finally {
+      release()
+    }
+  }
+
+  async close(): Promise<void> {
+    const pool = await this.#pool
+    await pool.destroy()
+  }
+
+  async #post(pool: Pool, body: string, signal: AbortSignal): Promise<TransportOutcome> {
+    const deadline = AbortSignal.timeout(this.#timeoutMs)
     try {
       const response = await pool.request({
         ...this.#request,
@@ -78,14 +90,7 @@ class HttpTransport implements Transport {
       return verdict(answer, this.#clock.nowMs())
     } catch (error) {
       return { kind: 'retry', reason: this.#reason(error, deadline.aborted) }
-    } finally {
-      release()
     }
-  }
-
-  async close(): Promise<void> {
-    const pool = await this.#pool
-    await pool.destroy()
   }
 
   #reason(error: unknown, timedOut: boolean): string {
