@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { buildConnector, errors, Pool, type Dispatcher } from 'undici'
 import { AddressRefusedError, type AddressGuard, type AnswerLimits } from '../http/index.ts'
 import { AnswerHandler, type Answer } from './answer-handler.ts'
+import type { Deadline } from './deadline.ts'
 
 /**
  * How much may arrive for one request, whatever it is: a body in chunks of a byte and the longest
@@ -21,6 +22,23 @@ type Connect = (
 /** Whether a connection was opened for a request, or for one before it. */
 export type ConnectionKind = 'opened' | 'reused'
 
+/** What connections are made of. */
+export interface ConnectionsOptions {
+  /** Where they lead to. */
+  readonly origin: string
+  /** How many there are at the most. */
+  readonly connectionsMax: number
+  /** What addresses to keep to; to any when there is none. */
+  readonly guard: AddressGuard | undefined
+  /** How much of an answer is of interest. */
+  readonly answerLimits: AnswerLimits
+  /** Is told of every request that got a connection, once it has ended, which kind it was. */
+  readonly onConnection: ((kind: ConnectionKind) => void) | undefined
+}
+
+/** Makes a request, at the moment at which it can be sent. */
+export type MakeRequest = () => Dispatcher.DispatchOptions
+
 /**
  * The connections to one origin, each with one request at a time.
  *
@@ -28,37 +46,34 @@ export type ConnectionKind = 'opened' | 'reused'
  * more than it may after one failed, and closes without those.
  */
 export class Connections {
+  readonly #options: ConnectionsOptions
   readonly #all: readonly Connection[]
   /** The one that was used last is at the end, and is used next. */
   readonly #idle: Connection[]
   readonly #waiters = new Set<(connection: Connection) => void>()
   #closed = false
 
-  /** @param guard - what addresses to keep to; to any when there is none */
-  constructor(origin: string, connectionsMax: number, guard?: AddressGuard) {
+  constructor(options: ConnectionsOptions) {
+    const { origin, connectionsMax, guard } = options
     const connect = connector(guard)
+    this.#options = options
     this.#all = Array.from({ length: connectionsMax }, () => new Connection(origin, connect))
     this.#idle = [...this.#all]
   }
 
-  /** Lends a connection to a task; the deadline ends the wait for it, and then the connection. */
-  async use<Result>(
-    deadline: AbortSignal,
-    task: (connection: Connection) => Promise<Result>,
-  ): Promise<Result> {
+  /**
+   * Makes a request over the next one that is idle, and resolves with its answer. The deadline ends the
+   * wait for a connection, and then the connection.
+   */
+  async request(make: MakeRequest, deadline: Deadline): Promise<Answer> {
     const connection = this.#idle.pop() ?? (await this.#nextIdle(deadline))
-    let free = Promise.resolve()
-    const end = (): void => {
-      free = connection.end()
-    }
-    deadline.addEventListener('abort', end)
+    deadline.whenOver(() => void connection.end())
     try {
       if (this.#closed) throw new errors.ClientClosedError()
-      return await task(connection)
+      return await this.#requestOver(connection, make)
     } finally {
-      deadline.removeEventListener('abort', end)
-      // Lent again only once it is closed: the other side never sees more than there may be.
-      void free.then(() => this.#release(connection))
+      deadline.whenOver(undefined)
+      this.#release(connection)
     }
   }
 
@@ -68,17 +83,36 @@ export class Connections {
     await Promise.all(this.#all.map((connection) => connection.end()))
   }
 
-  #nextIdle(deadline: AbortSignal): Promise<Connection> {
+  async #requestOver(connection: Connection, make: MakeRequest): Promise<Answer> {
+    const { answerLimits, onConnection } = this.#options
+    try {
+      const answer = await connection.request(make(), answerLimits)
+      // Left alone, a connection that is cut off amid an answer would be made anew for nobody.
+      if (!answer.isWhole) await connection.end()
+      return answer
+    } finally {
+      const { kind } = connection
+      if (kind !== undefined) onConnection?.(kind)
+    }
+  }
+
+  #nextIdle(deadline: Deadline): Promise<Connection> {
     return new Promise((resolve, reject) => {
       this.#waiters.add(resolve)
-      deadline.addEventListener('abort', () => {
+      deadline.whenOver(() => {
         this.#waiters.delete(resolve)
         reject(new errors.RequestAbortedError())
       })
     })
   }
 
+  /** Lends it again only once it is closed: the other side never sees more than there may be. */
   #release(connection: Connection): void {
+    if (connection.closing === undefined) this.#lend(connection)
+    else void connection.closing.then(() => this.#lend(connection))
+  }
+
+  #lend(connection: Connection): void {
     const [lend] = this.#waiters
     if (lend === undefined) {
       this.#idle.push(connection)
@@ -96,6 +130,7 @@ export class Connection {
   #pool: Pool | undefined
   #socket: Socket | undefined
   #kind: ConnectionKind | undefined
+  #closing: Promise<void> | undefined
   /** What the socket had received before the request that is under way. */
   #receivedBytesBefore = 0
 
@@ -128,8 +163,18 @@ export class Connection {
     })
   }
 
+  /** Resolves once it is closed; undefined unless it is being closed. */
+  get closing(): Promise<void> | undefined {
+    return this.#closing
+  }
+
   /** Gives up whatever is under way; resolves once it is closed. The next request starts afresh. */
-  async end(): Promise<void> {
+  end(): Promise<void> {
+    this.#closing ??= this.#close().finally(() => (this.#closing = undefined))
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
     const [pool, socket] = [this.#pool, this.#socket]
     this.#pool = undefined
     this.#socket = undefined

@@ -1,7 +1,8 @@
 import type { AddressGuard, AnswerLimits } from '../http/index.ts'
 import { limits, type Destination, type Endpoint } from '../model/index.ts'
 import { systemClock, type Clock } from '../runtime/index.ts'
-import type { Connection, ConnectionKind, Connections } from './connections.ts'
+import type { ConnectionKind, Connections } from './connections.ts'
+import { Deadline } from './deadline.ts'
 import { failureOutcome, type RequestOutcome } from './outcome.ts'
 import { signBody } from './signature.ts'
 import {
@@ -42,6 +43,14 @@ export interface SenderOptions {
   readonly onConnection?: ((kind: ConnectionKind) => void) | undefined
 }
 
+/** How an endpoint is reached. */
+interface Way {
+  /** Those to its origin. */
+  readonly connections: Connections
+  /** Its path and its query. */
+  readonly path: string
+}
+
 /** Sends webhooks to the endpoints of one destination over connections of its own. */
 export class WebhookSender {
   readonly #destination: Destination
@@ -51,7 +60,10 @@ export class WebhookSender {
   readonly #compose: ComposeRequest
   readonly #clock: Clock
   readonly #onConnection: ((kind: ConnectionKind) => void) | undefined
+  /** By origin. */
   readonly #connections = new Map<string, Connections>()
+  /** By the URL of the endpoint. */
+  readonly #ways = new Map<string, Way>()
   /** With undici behind it, which takes longer to load than all else: who sends nothing does without. */
   readonly #loading = import('./connections.ts')
   #closed = false
@@ -74,20 +86,20 @@ export class WebhookSender {
    * The deadline runs in real time, whatever the clock of the runtime does: it measures the endpoint.
    */
   async post(endpoint: Endpoint, webhook: OutgoingWebhook): Promise<RequestOutcome> {
-    const url = new URL(endpoint.url)
-    // Before the deadline begins: loading them is no fault of the endpoint.
-    const connections = this.#connections.get(url.origin) ?? (await this.#connectionsTo(url.origin))
+    // Before the deadline begins: loading what sends is no fault of the endpoint.
+    const way = this.#ways.get(endpoint.url) ?? (await this.#wayTo(endpoint.url))
     if (this.#closed) return { kind: 'interrupted' }
-    const deadline = new AbortController()
-    const timer = systemClock.schedule(this.#deadlineMs, () => deadline.abort())
+    const deadline = new Deadline(this.#deadlineMs)
     try {
-      const compose = (): RequestContent => this.#compose(webhook, endpoint)
-      const path = url.pathname + url.search
-      return await this.#exchange(connections, { path, compose }, deadline.signal)
+      const { status, retryAfter, text } = await way.connections.request(
+        () => ({ method: 'POST', path: way.path, ...this.#compose(webhook, endpoint) }),
+        deadline,
+      )
+      return { kind: 'answered', status, retryAfter, excerpt: text }
     } catch (error) {
-      return this.#unanswered(error, deadline.signal)
+      return this.#unanswered(error, deadline)
     } finally {
-      timer.cancel()
+      deadline.cancel()
     }
   }
 
@@ -97,38 +109,9 @@ export class WebhookSender {
     await Promise.all([...this.#connections.values()].map((connections) => connections.close()))
   }
 
-  #unanswered(error: unknown, deadline: AbortSignal): RequestOutcome {
+  #unanswered(error: unknown, deadline: Deadline): RequestOutcome {
     if (this.#closed) return { kind: 'interrupted' }
-    return deadline.aborted ? { kind: 'timeout' } : failureOutcome(error)
-  }
-
-  #exchange(
-    connections: Connections,
-    { path, compose }: { readonly path: string; readonly compose: () => RequestContent },
-    deadline: AbortSignal,
-  ): Promise<RequestOutcome> {
-    return connections.use(deadline, async (connection) => {
-      const { status, retryAfter, text, isWhole } = await this.#request(connection, {
-        method: 'POST',
-        path,
-        ...compose(),
-      })
-      // Left alone, a connection that is cut off amid an answer would be made anew for nobody.
-      if (!isWhole) await connection.end()
-      return { kind: 'answered', status, retryAfter, excerpt: text }
-    })
-  }
-
-  async #request(
-    connection: Connection,
-    options: Parameters<Connection['request']>[0],
-  ): ReturnType<Connection['request']> {
-    try {
-      return await connection.request(options, answerLimits)
-    } finally {
-      const { kind } = connection
-      if (kind !== undefined) this.#onConnection?.(kind)
-    }
+    return deadline.isOver ? { kind: 'timeout' } : failureOutcome(error)
   }
 
   #signed(webhook: OutgoingWebhook, endpoint: Endpoint): RequestContent {
@@ -144,16 +127,27 @@ export class WebhookSender {
     return { headers, body: webhook.body }
   }
 
+  async #wayTo(endpointUrl: string): Promise<Way> {
+    const { origin, pathname, search } = new URL(endpointUrl)
+    const way = { connections: await this.#connectionsTo(origin), path: pathname + search }
+    this.#ways.set(endpointUrl, way)
+    return way
+  }
+
   /** With a connection for every request that the destination's endpoints may have in flight there. */
   async #connectionsTo(origin: string): Promise<Connections> {
     const { Connections } = await this.#loading
     const known = this.#connections.get(origin)
     if (known !== undefined) return known
-    const endpoints = this.#destination.endpoints.filter(
-      ({ url }) => new URL(url).origin === origin,
-    )
-    const connectionsMax = endpoints.length * this.#destination.concurrency
-    const connections = new Connections(origin, connectionsMax, this.#guard)
+    const { endpoints, concurrency } = this.#destination
+    const { length } = endpoints.filter(({ url }) => new URL(url).origin === origin)
+    const connections = new Connections({
+      origin,
+      connectionsMax: length * concurrency,
+      guard: this.#guard,
+      answerLimits,
+      onConnection: this.#onConnection,
+    })
     this.#connections.set(origin, connections)
     return connections
   }
