@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { inTurn } from './in-turn.ts'
 import { deadDestination, destinationTo } from './load/destinations.ts'
 import { fillStore } from './load/fill-store.ts'
+import { removeStore } from './load/remove-store.ts'
 import { startLoadProgram, type LoadProgram, type Measurement } from './load/load.ts'
 import { ratiosOf, type BenchReport } from './report.ts'
 import { Sink } from './sink/sink.ts'
@@ -29,7 +30,7 @@ export async function benchBacklog(): Promise<BenchReport> {
   const measure = async (variant: Variant): Promise<Measurement> => {
     const path = join(folder, `${variant}.db`)
     // What a run adds to a million is nothing beside it.
-    if (variant === 'empty store') await rm(path, { force: true })
+    if (variant === 'empty store') await removeStore(path)
     return await programs[variant].ask({ path, destinations, fedIds: ['healthy'], events })
   }
   try {

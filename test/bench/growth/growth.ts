@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { inTurn } from '../in-turn.ts'
 import { deadDestination, destinationTo } from '../load/destinations.ts'
 import { fillStore } from '../load/fill-store.ts'
+import { removeStore } from '../load/remove-store.ts'
 import { startLoadProgram, type LoadProgram, type Measurement } from '../load/load.ts'
 import { ratiosOf, type BenchCase, type BenchReport } from '../report.ts'
 import { Sink } from '../sink/sink.ts'
@@ -58,7 +59,10 @@ async function storedCases({ folder, origin, program }: Place): Promise<readonly
   for (const count of storedCounts) await fill(filledPath(count), count)
   const measure = async (count: number): Promise<Measurement> => {
     const path = count < reusedFrom ? join(folder, 'copy.db') : filledPath(count)
-    if (count < reusedFrom) await copyFile(filledPath(count), path)
+    if (count < reusedFrom) {
+      await removeStore(path)
+      await copyFile(filledPath(count), path)
+    }
     const destinations = [own, deadDestination]
     return await program.ask({ path, destinations, fedIds: ['own'], events, batchSize })
   }
@@ -85,7 +89,7 @@ async function destinationCases({ folder, origin, program }: Place): Promise<rea
     const fedIds = Array.from({ length: count }, (_, index) => `destination-${index}`)
     const ofEach = Math.max(1, Math.round(concurrency / count))
     const destinations = fedIds.map((id) => destinationTo(id, `${origin}/${id}`, ofEach))
-    await rm(path, { force: true })
+    await removeStore(path)
     return await program.ask({ path, destinations, fedIds, events, batchSize })
   }
   await measure(destinationCounts[0])

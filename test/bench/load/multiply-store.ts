@@ -1,0 +1,42 @@
+import { DatabaseSync } from '@photostructure/sqlite'
+
+/** Nobody needs the file should this process die, and no page of it is to be read twice. */
+const settings = 'PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000'
+
+/**
+ * Makes a store so many times as large: every delivery again, with its text and its requests, under ids of
+ * its own, and the books as they have to be then.
+ */
+export function multiplyStore(path: string, times: number): void {
+  const database = new DatabaseSync(path)
+  try {
+    database.exec(`${settings}; BEGIN`)
+    const { ids } = database
+      .prepare("SELECT count AS ids FROM counts WHERE name = 'ids'")
+      .get() as {
+      readonly ids: number
+    }
+    for (const table of ['messages', 'deliveries', 'requests']) {
+      database.exec(`CREATE TEMP TABLE copied_${table} AS SELECT * FROM ${table}`)
+    }
+    for (let copy = 1; copy < times; copy++) database.exec(copyUnder(ids))
+    database.exec(`UPDATE counts SET count = count * ${times}; COMMIT`)
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  } finally {
+    database.close()
+  }
+}
+
+/** Writes a copy whose ids are so much greater than those of the copy before. */
+function copyUnder(ids: number): string {
+  return `
+    UPDATE copied_messages SET id = id + ${ids};
+    INSERT INTO messages SELECT * FROM copied_messages;
+    UPDATE copied_deliveries SET id = id + ${ids}, body_id = body_id + ${ids},
+      message_id = lower(hex(randomblob(16)));
+    INSERT INTO deliveries SELECT * FROM copied_deliveries;
+    INSERT INTO seen SELECT source_id, message_id, accepted_at FROM copied_deliveries
+      ORDER BY source_id, message_id;
+    UPDATE copied_requests SET delivery_id = delivery_id + ${ids};
+    INSERT INTO requests SELECT * FROM copied_requests;`
+}
