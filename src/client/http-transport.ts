@@ -1,7 +1,7 @@
 import type { Dispatcher, Pool } from 'undici'
-import { headerValue, readAnswer, type AnswerLimits } from '../http/index.ts'
+import { AnswerHandler, type AnswerLimits } from '../http/index.ts'
 import { evrouteVersion, messageOf, systemCode } from '../model/index.ts'
-import type { Clock } from '../runtime/index.ts'
+import { systemClock, type Clock } from '../runtime/index.ts'
 import type { EncodedBatch, Transport, TransportOutcome } from './transport.ts'
 import { verdict } from './verdict.ts'
 
@@ -33,7 +33,7 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
 
 class HttpTransport implements Transport {
   readonly #pool: Promise<Pool>
-  readonly #request: Dispatcher.RequestOptions
+  readonly #request: Dispatcher.DispatchOptions
   readonly #timeoutMs: number
   readonly #clock: Clock
 
@@ -72,32 +72,35 @@ class HttpTransport implements Transport {
     await pool.destroy()
   }
 
-  async #post(pool: Pool, body: string, signal: AbortSignal): Promise<TransportOutcome> {
-    const deadline = AbortSignal.timeout(this.#timeoutMs)
-    try {
-      const response = await pool.request({
-        ...this.#request,
-        body,
-        signal: AbortSignal.any([signal, deadline]),
-      })
-      const { text, isWhole } = await readAnswer(response.body, answerLimits)
-      const answer = {
-        status: response.statusCode,
-        retryAfter: headerValue(response.headers['retry-after']),
-        body: text,
-        isWhole,
+  #post(pool: Pool, body: string, signal: AbortSignal): Promise<TransportOutcome> {
+    return new Promise((resolve) => {
+      const end = (outcome: TransportOutcome): void => {
+        deadline.cancel()
+        signal.removeEventListener('abort', giveUp)
+        resolve(outcome)
       }
-      return verdict(answer, this.#clock.nowMs())
-    } catch (error) {
-      return { kind: 'retry', reason: this.#reason(error, deadline.aborted) }
-    }
+      const request = new AnswerHandler(answerLimits, {
+        answered: (answer) => end(verdict(answer, this.#clock.nowMs())),
+        failed: (error) => end({ kind: 'retry', reason: reasonOf(error) }),
+      })
+      const giveUp = (): void => request.abort(new Error('nobody waits for it any more'))
+      const deadline = systemClock.schedule(this.#timeoutMs, () => {
+        request.abort(new DeadlineError(`No answer within ${this.#timeoutMs} ms`))
+      })
+      signal.addEventListener('abort', giveUp)
+      if (signal.aborted) giveUp()
+      else pool.dispatch({ ...this.#request, body }, request)
+    })
   }
+}
 
-  #reason(error: unknown, timedOut: boolean): string {
-    if (timedOut) return `No answer within ${this.#timeoutMs} ms`
-    // A name with several addresses fails with an error that has a code and no message.
-    return `The endpoint cannot be reached: ${messageOf(error) || (systemCode(error) ?? 'unknown')}`
-  }
+/** The endpoint has had its time; the message says so. */
+class DeadlineError extends Error {}
+
+function reasonOf(error: Error): string {
+  if (error instanceof DeadlineError) return error.message
+  // A name with several addresses fails with an error that has a code and no message.
+  return `The endpoint cannot be reached: ${messageOf(error) || (systemCode(error) ?? 'unknown')}`
 }
 
 /** undici takes longer to load than all else: who sends in another way does without. */

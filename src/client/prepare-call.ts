@@ -18,7 +18,20 @@ export type PreparedCall =
 
 const library = Object.freeze({ name: 'evroute', version: evrouteVersion })
 const contextOfLibrary = Object.freeze({ library })
-const idFields = ['userId', 'anonymousId', 'groupId', 'previousId', 'messageId'] as const
+
+/** The copy of a call that is to be sent, with the fields that may change. What is undefined is not serialised. */
+interface Draft {
+  type: unknown
+  messageId: unknown
+  userId: unknown
+  anonymousId: unknown
+  groupId: unknown
+  previousId: unknown
+  timestamp: unknown
+  sentAt: unknown
+  context: unknown
+  [field: string]: unknown
+}
 
 /**
  * Checks a call, fills in what is absent and serialises it. The value given is never changed and
@@ -32,12 +45,12 @@ export function prepareCall(
   runtime: Pick<Runtime, 'clock' | 'newId'>,
 ): PreparedCall {
   try {
-    const draft = isJsonObject(value) ? { ...value, type: type ?? value['type'] } : value
-    const check = checkCall(draft)
+    const check = checkCall(isJsonObject(value) ? draftOf(value, type) : value)
     if (check.kind === 'invalid') return refuse(check)
-    const messageId = String(idOf(check.call['messageId']) ?? runtime.newId())
-    const problem = complete(check.call, messageId, runtime)
-    return problem === undefined ? encode(check.call, check.type, messageId) : refuse(problem)
+    const draft = check.call as Draft
+    const messageId = String(idOf(draft.messageId) ?? runtime.newId())
+    const problem = complete(draft, messageId, runtime)
+    return problem === undefined ? encode(draft, check.type, messageId) : refuse(problem)
   } catch (error) {
     // A circular reference, a BigInt, or a getter or toJSON of the caller's that throws.
     const [reason] = messageOf(error).split('\n')
@@ -48,26 +61,47 @@ export function prepareCall(
   }
 }
 
-/** Fills in what is absent, in the copy that is to be sent. Undefined fields are not serialised. */
+function draftOf(value: object, type: CallType | undefined): Draft {
+  const draft: Draft = {
+    // All that may change stands before the copy: a field that is added to one takes half a microsecond.
+    type: undefined,
+    messageId: undefined,
+    userId: undefined,
+    anonymousId: undefined,
+    groupId: undefined,
+    previousId: undefined,
+    timestamp: undefined,
+    sentAt: undefined,
+    context: undefined,
+    ...value,
+  }
+  if (type !== undefined) draft.type = type
+  return draft
+}
+
+/** Fills in what is absent. */
 function complete(
-  call: Record<string, unknown>,
+  draft: Draft,
   messageId: string,
   { clock }: Pick<Runtime, 'clock'>,
 ): Rejection | undefined {
-  for (const field of idFields) if (call[field] !== undefined) call[field] = idOf(call[field])
-  call['messageId'] = messageId
+  draft.messageId = messageId
+  draft.userId = idOf(draft.userId)
+  draft.anonymousId = idOf(draft.anonymousId)
+  draft.groupId = idOf(draft.groupId)
+  draft.previousId = idOf(draft.previousId)
   // An imported row may have the time under the name that other clients send it by.
-  const timestamp = call['timestamp'] ?? call['originalTimestamp'] ?? ''
-  if (timestamp === '') call['timestamp'] = formatTimestamp(clock.nowMs())
+  const timestamp = draft.timestamp ?? draft['originalTimestamp'] ?? ''
+  if (timestamp === '') draft.timestamp = formatTimestamp(clock.nowMs())
   // The moment at which an imported row was sent before says nothing of this sending.
-  call['sentAt'] = undefined
+  draft.sentAt = undefined
   if (timestamp instanceof Date && Number.isNaN(timestamp.getTime())) {
     return { code: 'wrong_type', message: 'timestamp must be a valid date' }
   }
-  call['context'] = contextWithLibrary(call['context'])
-  if (call['type'] === 'page' && isJsonObject(call['traits'])) {
-    call['properties'] = { ...call['traits'], ...(call['properties'] as object | undefined) }
-    call['traits'] = undefined
+  draft.context = contextWithLibrary(draft.context)
+  if (draft.type === 'page' && isJsonObject(draft['traits'])) {
+    draft['properties'] = { ...draft['traits'], ...(draft['properties'] as object | undefined) }
+    draft['traits'] = undefined
   }
   return undefined
 }

@@ -1,18 +1,6 @@
-import { parseRetryAfter } from '../http/index.ts'
+import { parseRetryAfter, type Answer } from '../http/index.ts'
 import { isJsonObject, type JsonObject } from '../model/index.ts'
 import type { RejectedCall, TransportOutcome } from './transport.ts'
-
-/** What an endpoint answered to a batch. */
-export interface BatchAnswer {
-  /** The HTTP status. */
-  readonly status: number
-  /** The value of `Retry-After`. */
-  readonly retryAfter: string | undefined
-  /** The body, or as much of it as was read. */
-  readonly body: string
-  /** Whether the body was read to its end. */
-  readonly isWhole: boolean
-}
 
 /** Answers of the server's that stay as they are: not implemented, HTTP version not supported. */
 const finalServerErrors = new Set([501, 505])
@@ -30,9 +18,9 @@ const textLengthMax = 300
  *
  * @param nowMs - the present, against which a date in `Retry-After` is read
  */
-export function verdict(answer: BatchAnswer, nowMs: number): TransportOutcome {
+export function verdict(answer: Answer, nowMs: number): TransportOutcome {
   const { status } = answer
-  const body = parseObject(answer.body)
+  const body = parseObject(answer.text)
   const message = describe(answer, body)
   if (status >= 200 && status < 300) {
     return answer.isWhole
@@ -51,7 +39,7 @@ function isTransient(status: number): boolean {
   return status === 408 || status === 429 || (status >= 500 && !finalServerErrors.has(status))
 }
 
-function isTooLarge({ status, body: text }: BatchAnswer, body: JsonObject | undefined): boolean {
+function isTooLarge({ status, text }: Answer, body: JsonObject | undefined): boolean {
   if (status === 413) return true
   if (status !== 400) return false
   const code = textOf(body?.['code'])
@@ -69,7 +57,7 @@ function rejectedCalls(body: JsonObject | undefined): readonly RejectedCall[] {
   }))
 }
 
-function describe({ status }: BatchAnswer, body: JsonObject | undefined): string {
+function describe({ status }: Answer, body: JsonObject | undefined): string {
   const reason = textOf(body?.['message']) ?? textOf(body?.['error'])
   return `The endpoint answered ${status}${reason === undefined ? '' : `: ${reason}`}`
 }

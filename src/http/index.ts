@@ -2,6 +2,7 @@
 export * from './address-guard.ts'
 export * from './address-ranges.ts'
 export * from './answer.ts'
+export * from './answer-handler.ts'
 export * from './body-budget.ts'
 export * from './check-url.ts'
 export * from './foreign-request.ts'

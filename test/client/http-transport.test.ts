@@ -85,6 +85,22 @@ describe('createHttpTransport', () => {
     expect(await send(transportTo(url), controller.signal)).toMatchObject({ kind: 'retry' })
   })
 
+  test('sends nothing once the signal has aborted', async () => {
+    const { url, requests } = await startEndpoint((_, response) => response.end())
+    const transport = transportTo(url)
+    expect(await send(transport, AbortSignal.abort())).toMatchObject({ kind: 'retry' })
+    expect(await send(transport)).toMatchObject({ kind: 'accepted' })
+    expect(requests).toHaveLength(1)
+  })
+
+  test('tries again what is not answered whole in time', async () => {
+    const { url } = await startEndpoint((_, response) => {
+      response.writeHead(200, { 'content-length': '100' })
+      response.write('{"rejected":')
+    })
+    expect(await send(transportTo(url, 50))).toEqual(brokenOff)
+  })
+
   test('tries again when the body of a 2xx is cut off: it may list rejected calls', async () => {
     const { url } = await startEndpoint((_, response) => {
       response.writeHead(200, { 'content-length': '100' })

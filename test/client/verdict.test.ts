@@ -4,7 +4,7 @@ import { startMs } from './support.ts'
 
 function judge(status: number, body: unknown = '', retryAfter?: string) {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return verdict({ status, retryAfter, body: text, isWhole: true }, startMs)
+  return verdict({ status, retryAfter, text, isWhole: true }, startMs)
 }
 
 const unexplained = { code: 'rejected', message: 'The endpoint rejected this call' }
@@ -94,7 +94,7 @@ describe('verdict', () => {
   })
 
   test('tries again what was taken with an answer that broke off', () => {
-    const answer = { retryAfter: undefined, body: '{"rejected":[', isWhole: false }
+    const answer = { retryAfter: undefined, text: '{"rejected":[', isWhole: false }
     expect(verdict({ ...answer, status: 200 }, startMs)).toEqual({
       kind: 'retry',
       reason: 'The endpoint answered 200, but its answer did not come whole',

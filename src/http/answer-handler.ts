@@ -1,0 +1,94 @@
+import { headerValue, type AnswerLimits, type AnswerText } from './answer.ts'
+
+/** An answer to a request, as far as it is of interest. */
+export interface Answer extends AnswerText {
+  /** The HTTP status. */
+  readonly status: number
+  /** The value of `Retry-After`. */
+  readonly retryAfter: string | undefined
+}
+
+/** What waits for an answer. */
+export interface AnswerWaiter {
+  /** Takes it once its body has ended, was cut off or is too long. */
+  readonly answered: (answer: Answer) => void
+  /** Is told why there is none. */
+  readonly failed: (error: Error) => void
+}
+
+/** What undici lets a handler do with its request. */
+interface RequestController {
+  abort(reason: Error): void
+}
+
+/**
+ * Collects the answer to one request that undici dispatches, as it arrives, without a stream for its
+ * body. An error after the head of an answer cuts its body off, as the end of the connection does.
+ */
+export class AnswerHandler {
+  readonly #limits: AnswerLimits
+  readonly #waiter: AnswerWaiter
+  readonly #kept: Uint8Array[] = []
+  #readBytes = 0
+  #head: Pick<Answer, 'status' | 'retryAfter'> | undefined
+  #controller: RequestController | undefined
+  #abortedFor: Error | undefined
+
+  constructor(limits: AnswerLimits, waiter: AnswerWaiter) {
+    this.#limits = limits
+    this.#waiter = waiter
+  }
+
+  /** Gives the request up, whether it has a connection yet or not. */
+  abort(reason: Error): void {
+    this.#abortedFor = reason
+    if (this.#controller === undefined) this.#waiter.failed(reason)
+    else this.#controller.abort(reason)
+  }
+
+  /** The request has a connection. */
+  onRequestStart(controller: RequestController): void {
+    this.#controller = controller
+    if (this.#abortedFor !== undefined) controller.abort(this.#abortedFor)
+  }
+
+  /** The head of an answer has come. */
+  onResponseStart(
+    _controller: RequestController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    // An interim answer: the final one follows.
+    if (status < 200) return
+    this.#head = { status, retryAfter: headerValue(headers['retry-after']) }
+  }
+
+  /** A part of the body has come. */
+  onResponseData(controller: RequestController, chunk: Uint8Array): void {
+    const { keptBytesMax, readBytesMax } = this.#limits
+    if (this.#readBytes < keptBytesMax) {
+      this.#kept.push(chunk.subarray(0, keptBytesMax - this.#readBytes))
+    }
+    this.#readBytes += chunk.length
+    if (this.#readBytes > readBytesMax) controller.abort(new Error('The answer is too long'))
+  }
+
+  /** The body has ended. */
+  onResponseEnd(): void {
+    this.#end({ isWhole: true, error: undefined })
+  }
+
+  /** The request failed, or its answer was cut off. */
+  onResponseError(_controller: RequestController, error: Error): void {
+    this.#end({ isWhole: false, error })
+  }
+
+  #end({ isWhole, error }: { isWhole: boolean; error: Error | undefined }): void {
+    if (this.#head === undefined) {
+      this.#waiter.failed(error ?? new Error('The request ended without an answer'))
+      return
+    }
+    const text = Buffer.concat(this.#kept).toString('utf8')
+    this.#waiter.answered({ ...this.#head, text, isWhole })
+  }
+}
