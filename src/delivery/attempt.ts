@@ -49,7 +49,7 @@ export function attempt(delivery: LeasedDelivery, context: AttemptContext): Atte
     settlement: untilDecided(requests).then((results) =>
       settlementOf({ delivery, results, startedAtMs }, context),
     ),
-    ended: Promise.allSettled(requests),
+    ended: allEnded(requests),
   }
 }
 
@@ -62,10 +62,18 @@ function settlementOf(
   return settleRound({ ...round, urls, endedAtMs }, policy, runtime.random)
 }
 
+/** Most destinations have one endpoint, which needs none of the promises that several do. */
+function allEnded(requests: readonly Promise<EndpointResult>[]): Promise<unknown> {
+  const [only] = requests
+  return requests.length === 1 && only !== undefined ? only : Promise.allSettled(requests)
+}
+
 /** Resolves with the first success and what came before it, or with all results. */
 function untilDecided(
   requests: readonly Promise<EndpointResult>[],
 ): Promise<readonly EndpointResult[]> {
+  const [only] = requests
+  if (requests.length === 1 && only !== undefined) return only.then((result) => [result])
   return new Promise((resolve, reject) => {
     const results: EndpointResult[] = []
     for (const request of requests) {

@@ -107,11 +107,14 @@ export class DestinationQueue {
 
   /**
    * Lets go of what cannot start for now, so that others see that it waits: of all where nothing may be
-   * sent, of all but what a person wants retried while every endpoint is left alone.
+   * sent, of all but what a person wants retried while every endpoint is left alone, and of what is more
+   * than it would take now: it had a greater part of the concurrency before, and its leases might end
+   * before its turn comes.
    */
   giveBackIdle(nowMs: number): readonly LeasedDelivery[] {
     if (this.#concurrency === 0) return this.giveBack('all')
-    return this.parkedUntilMs(nowMs) === undefined ? [] : this.giveBack('parked')
+    if (this.parkedUntilMs(nowMs) !== undefined) return this.giveBack('parked')
+    return lanes.flatMap((lane) => this.#waiting[lane].splice(2 * this.#concurrency))
   }
 
   /** Lets go of what has not started, but for what a person wants retried unless `all`. */
@@ -154,18 +157,8 @@ export class DestinationQueue {
   /** What starts next; undefined while nothing waits or nothing may start. The caller must do it. */
   next(nowMs: number): Start | undefined {
     for (const lane of this.#laneOrder()) {
-      const waiting = this.#waiting[lane]
-      // Without an endpoint that may be asked there is no use in looking at one after the other.
-      const isOpen = this.#gates.some((gate) => gate.access(nowMs, lane) === 'ask')
-      const looked = isOpen ? waiting.length : Math.min(waiting.length, 1)
-      for (let place = 0; place < looked; place++) {
-        const delivery = waiting[place]
-        const start = delivery === undefined ? undefined : this.#startOf(delivery, nowMs)
-        if (start === undefined) continue
-        waiting.splice(place, 1)
-        if (start.kind === 'round') this.#begin(lane)
-        return start
-      }
+      const start = this.#nextOf(lane, nowMs)
+      if (start !== undefined) return start
     }
     return undefined
   }
@@ -174,6 +167,23 @@ export class DestinationQueue {
   end({ lane }: LeasedDelivery): void {
     this.#rounds--
     if (lane === 'retry') this.#retryRounds--
+  }
+
+  #nextOf(lane: Lane, nowMs: number): Start | undefined {
+    const waiting = this.#waiting[lane]
+    if (waiting.length === 0) return undefined
+    // Without an endpoint that may be asked there is no use in looking at one after the other.
+    const isOpen = this.#gates.some((gate) => gate.access(nowMs, lane) === 'ask')
+    const looked = isOpen ? waiting.length : 1
+    for (let place = 0; place < looked; place++) {
+      const delivery = waiting[place]
+      const start = delivery === undefined ? undefined : this.#startOf(delivery, nowMs)
+      if (start === undefined) continue
+      waiting.splice(place, 1)
+      if (start.kind === 'round') this.#begin(lane)
+      return start
+    }
+    return undefined
   }
 
   #begin(lane: Lane): void {
@@ -194,8 +204,9 @@ export class DestinationQueue {
     const concurrency = this.#concurrency
     const keptRounds = Math.min(keptRoundsMax, Math.floor(concurrency / 2))
     const isFree = this.#retryRounds < concurrency - keptRounds
-    const open = isFree ? lanes : lanes.filter((lane) => lane !== 'retry')
+    const open = isFree ? lanes : lanesBeforeRetries
     const isLate = (lane: Lane): boolean => this.#passedOver[lane] >= passedOverMax
+    if (!open.some(isLate)) return open
     return [...open.filter(isLate), ...open.filter((lane) => !isLate(lane))]
   }
 
@@ -238,6 +249,7 @@ export class DestinationQueue {
 /** Why a delivery expires whose endpoints were left alone until its window was over. */
 export const breakerOpen = 'breaker_open'
 
+const lanesBeforeRetries = lanes.filter((lane) => lane !== 'retry')
 /** Rounds at once that retries leave to others. */
 const keptRoundsMax = 2
 /** How often in a row a lane is passed over before it goes first. */

@@ -133,7 +133,15 @@ export class Rounds {
     return true
   }
 
-  #begin({ delivery, gates }: RoundStart, target: RoundTarget): void {
+  #begin(start: RoundStart, target: RoundTarget): void {
+    const run = this.#run(start, target).finally(() => {
+      this.#running.delete(run)
+      this.#options.ended()
+    })
+    this.#running.add(run)
+  }
+
+  async #run({ delivery, gates }: RoundStart, target: RoundTarget): Promise<void> {
     const { runtime, outbox, failed } = this.#options
     const { queue, retryPolicy } = target
     const { settlement, ended } = attempt(delivery, {
@@ -145,17 +153,14 @@ export class Rounds {
         this.#post({ endpoint, webhook, lane: delivery.lane, gates }, target),
       ended: (record) => outbox.log(record),
     })
-    const settled = settlement.then((result) => {
+    try {
+      const result = await settlement
       queue.end(delivery)
       outbox.settle(result)
-    })
-    const run: Promise<void> = Promise.all([settled, ended])
-      .then(() => undefined, failed)
-      .finally(() => {
-        this.#running.delete(run)
-        this.#options.ended()
-      })
-    this.#running.add(run)
+      await ended
+    } catch (error) {
+      failed(error)
+    }
   }
 
   async #post(

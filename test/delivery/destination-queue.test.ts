@@ -184,6 +184,16 @@ describe('what has not started', () => {
     expect(queue.giveBack('all')).toEqual(manual)
     expect(queue.isEmpty).toBe(true)
   })
+
+  test('is given back where it is more than a smaller part of the concurrency takes', () => {
+    const queue = queueOf(10)
+    const deliveries = fill(queue, 'first', 20)
+    expect(queue.giveBackIdle(startMs)).toEqual([])
+    const policies = { concurrency: 3, breaker: defaultBreakerPolicy, retryWindowMs }
+    queue.configure(queue.destination, policies)
+    expect(queue.giveBackIdle(startMs)).toEqual(deliveries.slice(6))
+    expect(lanesAtOnce(queue)).toEqual({ first: 3 })
+  })
 })
 
 describe('a destination whose endpoints are all left alone', () => {
