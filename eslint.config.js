@@ -28,7 +28,6 @@ const packageHomes = {
   '@bomb.sh/tab': ['cli'],
   'prom-client': ['admin-api'],
   zod: ['admin-api', 'service', 'cli'],
-  chalk: ['cli/output'],
   ora: ['cli/output'],
 }
 

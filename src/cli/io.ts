@@ -1,6 +1,5 @@
 import { constants } from 'node:os'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
-import { ProcessTerminal } from './terminal/process-terminal.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
 /** A stream that a command writes to. */
@@ -57,7 +56,7 @@ export interface ProcessIo extends Io {
  * do a SIGHUP that nobody listens to and a SIGQUIT with codes of their own. What listens to the end of the
  * process is told of each.
  */
-export function processIo(): ProcessIo {
+export async function processIo(): Promise<ProcessIo> {
   const interruption = new AbortController()
   const output = new AbortController()
   const onSignal = (signal: 'SIGINT' | 'SIGTERM'): void => {
@@ -68,15 +67,20 @@ export function processIo(): ProcessIo {
     interruption.abort(signal)
   }
   const onOutputError = (error: Error): void => output.abort(reasonOf(error))
-  const isTerminal = process.stdin.isTTY && process.stdout.isTTY && process.stderr.isTTY
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
   process.on('SIGHUP', endAtOnce)
   process.on('SIGQUIT', endAtOnce)
   process.stdout.on('error', onOutputError)
   process.stderr.on('error', onOutputError)
+  const terminal = await processTerminal(() => onSignal('SIGINT'))
+  let isInputRead = terminal !== undefined
   return {
-    stdin: process.stdin,
+    // Made when it is asked for: that takes as long as the rest of this, and few commands read it.
+    get stdin() {
+      isInputRead = true
+      return process.stdin
+    },
     stdout: process.stdout,
     stderr: process.stderr,
     env: process.env,
@@ -86,18 +90,25 @@ export function processIo(): ProcessIo {
       process.off('SIGHUP', endAtOnce).on('SIGHUP', listener)
       return () => process.off('SIGHUP', listener).on('SIGHUP', endAtOnce)
     },
-    ...(isTerminal && process.env['TERM'] !== 'dumb'
-      ? { terminal: new ProcessTerminal(() => onSignal('SIGINT')) }
-      : {}),
+    ...(terminal === undefined ? {} : { terminal }),
     release: () => {
       process.off('SIGINT', onSignal)
       process.off('SIGTERM', onSignal)
       process.off('SIGHUP', endAtOnce)
       process.off('SIGQUIT', endAtOnce)
       // A command that was stopped may still wait for input, which would keep the process alive.
-      process.stdin.destroy()
+      if (isInputRead) process.stdin.destroy()
     },
   }
+}
+
+/** @param interrupt - does what a SIGINT does */
+async function processTerminal(interrupt: () => void): Promise<Terminal | undefined> {
+  const { stdout, stderr, env } = process
+  if (!(stdout.isTTY && stderr.isTTY && process.stdin.isTTY) || env['TERM'] === 'dumb')
+    return undefined
+  const { ProcessTerminal } = await import('./terminal/process-terminal.ts')
+  return new ProcessTerminal(interrupt)
 }
 
 /** A signal's own end of a process tells nobody. */

@@ -1,10 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { CommanderError, type Command } from 'commander'
-import { EvrouteError } from '../model/index.ts'
+import { EvrouteError, evrouteVersion } from '../model/index.ts'
 import { exitCodeOf, exitCodes, gravest } from './exit-code.ts'
 import type { Io } from './io.ts'
-import { writeError } from './output/error.ts'
-import { createProgram, epilogue } from './program.ts'
 
 /**
  * Runs one command to its end. It never exits the process and never throws.
@@ -13,84 +10,24 @@ import { createProgram, epilogue } from './program.ts'
  * @returns the code to exit with
  */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
-  // What is behind -- is for the command that is run.
-  const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
-  const look = { json: own.includes('--json'), color: !own.includes('--no-color') }
-  const code = await run(argv, io, (error) => writeError(io, error, look))
+  const code = await run(argv, io)
   // Streams tell in a later turn that they could not write.
   await nextTurn()
   const reason: unknown = io.stop.reason
   if (!(reason instanceof EvrouteError)) return code
-  writeError(io, reason, look)
+  const { tellError } = await import('./run-command.ts')
+  tellError(reason, argv, io)
   return gravest([code, exitCodeOf(reason)])
 }
 
-async function run(
-  argv: readonly string[],
-  io: Io,
-  tell: (error: unknown) => void,
-): Promise<number> {
-  let ended: number = exitCodes.ok
-  const program = createProgram({ io, end: (code) => (ended = code) })
-  try {
-    if (argv.every((argument) => argument === '--no-color')) {
-      io.stderr.write(`${program.helpInformation()}${epilogue}\n`)
-      return exitCodes.usage
-    }
-    await program.parseAsync(argv, { from: 'user' })
-    return ended
-  } catch (thrown) {
-    // Commander reports help and version, once they are printed, as errors with exit code 0.
-    if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok
-    const error =
-      thrown instanceof CommanderError ? usageError(thrown, triedCommand(program, argv)) : thrown
-    tell(error)
-    return exitCodeOf(error)
+async function run(argv: readonly string[], io: Io): Promise<number> {
+  // Scripts ask for the version often: it comes before anything of a command line is loaded.
+  if (argv.length === 1 && versionFlags.includes(argv[0] ?? '')) {
+    io.stdout.write(`${evrouteVersion}\n`)
+    return exitCodes.ok
   }
+  const { runCommand } = await import('./run-command.ts')
+  return runCommand(argv, io)
 }
 
-/** A command, and the command line that it is known by. */
-interface TriedCommand {
-  readonly command: Command
-  readonly name: string
-}
-
-function triedCommand(program: Command, argv: readonly string[]): TriedCommand {
-  const names = ['evroute']
-  let command = program
-  for (const argument of argv) {
-    const next = command.commands.find((each) => each.name() === argument)
-    if (next === undefined) break
-    names.push(argument)
-    command = next
-  }
-  return { command, name: names.join(' ') }
-}
-
-function usageError(error: CommanderError, { command, name }: TriedCommand): EvrouteError {
-  // Commander shows its help here, which says nothing about what is wrong.
-  const text = error.code === 'commander.help' ? helplessText(command) : error.message
-  const [first = '', suggestion] = text.replace(/^error: /, '').split('\n')
-  const message = first.replace(/\.$/, '')
-  const isTooMany = error.code === 'commander.excessArguments'
-  return new EvrouteError({
-    code: 'invalid_usage',
-    message: isTooMany ? `${message}: ${unexpectedArguments(command)}` : message,
-    hint: suggestion?.replace(/^\((.*)\)$/, '$1') ?? `See \`${name} --help\`.`,
-    cause: error,
-  })
-}
-
-/** What is wrong where help was asked about nothing that is known, or one of several commands is missing. */
-function helplessText({ parent, commands }: Command): string {
-  if (parent === null) return 'Cannot help with this: there is no such command'
-  return `A command is missing: ${commands.map((each) => each.name()).join(', ')}`
-}
-
-/** What was given after the arguments that a command takes. */
-function unexpectedArguments({ args, registeredArguments }: Command): string {
-  return args
-    .slice(registeredArguments.length)
-    .map((argument) => JSON.stringify(argument))
-    .join(' ')
-}
+const versionFlags: readonly string[] = ['-V', '--version']

@@ -1,54 +1,53 @@
 import { Command } from 'commander'
 import { evrouteVersion } from '../model/index.ts'
 import type { AddCommand, CommandContext } from './command.ts'
-import { addAudienceCommand } from './commands/audience.ts'
-import { addAuditCommand } from './commands/audit.ts'
-import { addCompletionCommand } from './commands/completion.ts'
-import { addConfigCommand } from './commands/config.ts'
-import { addDeleteCommand } from './commands/delete.ts'
-import { addDeliveriesCommand } from './commands/deliveries.ts'
-import { addDemoCommand } from './commands/demo.ts'
-import { addExpectCommand } from './commands/expect.ts'
-import { addExplainCommand } from './commands/explain.ts'
-import { addInitCommand } from './commands/init.ts'
-import { addListenCommand } from './commands/listen.ts'
-import { addMigrateCommand } from './commands/migrate.ts'
-import { addRegulationsCommand } from './commands/regulations.ts'
-import { addReplayCommand } from './commands/replay.ts'
-import { addRunCommand } from './commands/run.ts'
-import { addSendCommand } from './commands/send.ts'
-import { addServeCommand } from './commands/serve.ts'
-import { addSignCommand } from './commands/sign.ts'
-import { addVerifyCommand } from './commands/verify.ts'
 
-const commands: readonly AddCommand[] = [
-  addDemoCommand,
-  addSendCommand,
-  addListenCommand,
-  addReplayCommand,
-  addRunCommand,
-  addServeCommand,
-  addInitCommand,
-  addConfigCommand,
-  addDeliveriesCommand,
-  addAuditCommand,
-  addAudienceCommand,
-  addDeleteCommand,
-  addRegulationsCommand,
-  addMigrateCommand,
-  addExpectCommand,
-  addExplainCommand,
-  addSignCommand,
-  addVerifyCommand,
-  addCompletionCommand,
-]
+/** The commands in the order of help. */
+const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  demo: async () => (await import('./commands/demo.ts')).addDemoCommand,
+  send: async () => (await import('./commands/send.ts')).addSendCommand,
+  listen: async () => (await import('./commands/listen.ts')).addListenCommand,
+  replay: async () => (await import('./commands/replay.ts')).addReplayCommand,
+  run: async () => (await import('./commands/run.ts')).addRunCommand,
+  serve: async () => (await import('./commands/serve.ts')).addServeCommand,
+  init: async () => (await import('./commands/init.ts')).addInitCommand,
+  config: async () => (await import('./commands/config.ts')).addConfigCommand,
+  deliveries: async () => (await import('./commands/deliveries.ts')).addDeliveriesCommand,
+  audit: async () => (await import('./commands/audit.ts')).addAuditCommand,
+  audience: async () => (await import('./commands/audience.ts')).addAudienceCommand,
+  delete: async () => (await import('./commands/delete.ts')).addDeleteCommand,
+  regulations: async () => (await import('./commands/regulations.ts')).addRegulationsCommand,
+  migrate: async () => (await import('./commands/migrate.ts')).addMigrateCommand,
+  expect: async () => (await import('./commands/expect.ts')).addExpectCommand,
+  explain: async () => (await import('./commands/explain.ts')).addExplainCommand,
+  sign: async () => (await import('./commands/sign.ts')).addSignCommand,
+  verify: async () => (await import('./commands/verify.ts')).addVerifyCommand,
+  completion: async () => (await import('./commands/completion.ts')).addCompletionCommand,
+}
+
+/** The commands that have to be there for a command line: the one that it names, else all of them. */
+async function loadCommands(argv: readonly string[]): Promise<readonly AddCommand[]> {
+  // No option of the program itself takes a value.
+  const name = argv.find((argument) => !argument.startsWith('-')) ?? ''
+  const load = Object.hasOwn(commands, name) ? commands[name] : undefined
+  // A completion script is about the others.
+  if (load !== undefined && name !== 'completion') return [await load()]
+  return Promise.all(Object.values(commands).map((loadOne) => loadOne()))
+}
 
 /** What help ends with: where to go on. */
 export const epilogue = `
 Run \`evroute <command> --help\` for flags and examples. \`evroute demo\` shows all of it at once.`
 
-/** The command line, ready to parse. It writes through the context's streams and never exits. */
-export function createProgram(context: CommandContext): Command {
+/**
+ * The command line, ready to parse. It writes through the context's streams and never exits.
+ *
+ * @param argv - what it is for: what that does not need is not loaded
+ */
+export async function createProgram(
+  argv: readonly string[],
+  context: CommandContext,
+): Promise<Command> {
   const { io } = context
   const program = new Command('evroute')
     .description('Sends analytics calls as signed webhooks, and shows exactly what arrived.')
@@ -65,7 +64,7 @@ export function createProgram(context: CommandContext): Command {
     })
     .showSuggestionAfterError()
     .addHelpText('after', epilogue)
-  for (const add of commands) add(program, context)
+  for (const add of await loadCommands(argv)) add(program, context)
   addColorFlag(program)
   return program
 }

@@ -122,10 +122,25 @@ export const addressRanges: readonly AddressRange[] = [
   ]),
 ]
 
-const blocks = addressRanges.map((range) => ({ ...range, block: blockOf(range.range) }))
-
 /** The prefix that every NAT64 may use; where IPv4 is reached through it, names resolve to it. */
-const nat64 = blockOf('64:ff9b::/96')
+const nat64Prefix = '64:ff9b::/96'
+
+/** The rules with their ranges parsed, and that prefix. */
+interface ParsedRanges {
+  readonly nat64: AddressBlock
+  readonly blocks: readonly (Omit<AddressRule, 'text'> & { readonly block: AddressBlock })[]
+}
+
+let parsed: ParsedRanges | undefined
+
+/** Parsed when the first address is looked up: most programs that load this room look up none. */
+function parsedRanges(): ParsedRanges {
+  parsed ??= {
+    nat64: blockOf(nat64Prefix),
+    blocks: addressRanges.map((range) => ({ ...range, block: blockOf(range.range) })),
+  }
+  return parsed
+}
 
 /**
  * The rule that an address falls under; undefined for one that is public.
@@ -135,6 +150,7 @@ const nat64 = blockOf('64:ff9b::/96')
  * be told from other addresses.
  */
 export function ruleOf(address: IpAddress): AddressRule | undefined {
+  const { nat64, blocks } = parsedRanges()
   if (address.family === 6 && isInBlock(address, nat64)) return carriedRule(address)
   const found = blocks.find(({ block }) => isInBlock(address, block))
   if (found === undefined) return isIsatap(address) ? carriedRule(address) : undefined

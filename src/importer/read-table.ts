@@ -1,7 +1,6 @@
 import { cutOffHeader, emptyList, unreadableTable } from './csv-header.ts'
 import { inflate } from './inflate.ts'
 import type { TableRow } from './table-row.ts'
-import { TableReader } from './table-reader.ts'
 
 /**
  * Reads the rows of a list as it streams by: CSV with a header, or whatever `readRows` reads,
@@ -21,6 +20,8 @@ export async function* readTable(
   input: AsyncIterable<Uint8Array>,
   emptyHint: string,
 ): AsyncGenerator<readonly TableRow[]> {
+  // Loaded only now, with the CSV parser behind it: who reads calls does without.
+  const { TableReader } = await import('./table-reader.ts')
   const reader = new TableReader()
   for await (const part of inflate(input)) {
     if (part.kind === 'damaged') throw unreadableTable(part.message, 'Make the list again.')

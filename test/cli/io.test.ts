@@ -64,8 +64,8 @@ describe('stoppable', () => {
 })
 
 describe('processIo', () => {
-  test('takes output that cannot be written as a wish to end, and says why', () => {
-    const io = processIo()
+  test('takes output that cannot be written as a wish to end, and says why', async () => {
+    const io = await processIo()
     process.stdout.emit('error', Object.assign(new Error('no space left'), { code: 'ENOSPC' }))
     io.release()
     expect(io.stop.reason).toMatchObject({
@@ -75,9 +75,9 @@ describe('processIo', () => {
     expect(io.interrupted.aborted).toBe(false)
   })
 
-  test('takes the first signal as a wish to end, and lets go of the handlers', () => {
+  test('takes the first signal as a wish to end, and lets go of the handlers', async () => {
     const before = process.listenerCount('SIGTERM')
-    const io = processIo()
+    const io = await processIo()
     process.emit('SIGTERM', 'SIGTERM')
     io.release()
     expect(io.stop.reason).toBe('SIGTERM')

@@ -5,17 +5,26 @@ import { run, start, type RunSettings } from '../support/io.ts'
 
 const escape = '\u001b['
 
-/** What loading a file loads: the files and packages that it and they import at once. */
-async function importedBy(file: URL, found = new Set<string>()): Promise<ReadonlySet<string>> {
-  if (found.has(file.href)) return found
+function sourceOf(name: string): URL {
+  return new URL(`../../src/cli/${name}`, import.meta.url)
+}
+
+/** What loading files of the room loads: the files and packages that they import at once. */
+async function importedBy(...names: readonly string[]): Promise<ReadonlySet<string>> {
+  const found = new Set<string>()
+  for (const name of names) await findImports(sourceOf(name), found)
+  return found
+}
+
+async function findImports(file: URL, found: Set<string>): Promise<void> {
+  if (found.has(file.href)) return
   found.add(file.href)
   const text = await readFile(file, 'utf8')
   for (const [, names, name = ''] of text.matchAll(/^(?:im|ex)port (.*?) ?from '(.*?)'$/gms)) {
     if (names?.startsWith('type ')) continue
-    if (name.startsWith('.')) await importedBy(new URL(name, file), found)
+    if (name.startsWith('.')) await findImports(new URL(name, file), found)
     else found.add(name)
   }
-  return found
 }
 
 describe('main', () => {
@@ -136,10 +145,19 @@ describe('main', () => {
     expect(stdout).not.toContain(escape)
   })
 
-  test('loads no HTTP client before a command needs it', async () => {
-    const loaded = await importedBy(new URL('../../src/cli/main.ts', import.meta.url))
-    expect([...loaded]).toContain('commander')
-    expect([...loaded]).not.toContain('undici')
+  test('loads no command line to print the version', async () => {
+    const loaded = [...(await importedBy('main.ts', 'io.ts'))]
+    expect(loaded.filter((name) => !name.startsWith('node:') && !name.includes('/model/'))).toEqual(
+      ['main.ts', 'exit-code.ts', 'io.ts'].map((name) => sourceOf(name).href),
+    )
+  })
+
+  test('loads of a dry run neither what sends nor what stores', async () => {
+    const modules = ['run-command.ts', 'commands/send.ts', 'sending/row-source.ts']
+    const outlet = ['sending/transfer.ts', 'sending/open-outlet.ts', 'sending/dry-outlet.ts']
+    const loaded = [...(await importedBy(...modules, ...outlet, '../webhook/index.ts'))]
+    expect(loaded.filter((name) => !/^(?:node|file):/.test(name))).toEqual(['commander'])
+    expect(loaded.filter((name) => /\/src\/(?:delivery|store|service)\//.test(name))).toEqual([])
   })
 
   test('ends with 7 when the output could not be written', async () => {

@@ -1,5 +1,5 @@
 import { shortText } from '../../model/index.ts'
-import ora, { type Ora } from 'ora'
+import type { Ora } from 'ora'
 import type { Io } from '../io.ts'
 
 /** Shown only for what takes longer. */
@@ -21,7 +21,10 @@ export function startProgress(io: Io, text: () => string, color: boolean): EndPr
   if (io.stderr.isTTY !== true || io.env['TERM'] === 'dumb') return () => undefined
   const line = (): string => shortText(text(), (io.stderr.columns ?? 80) - signColumns)
   let spinner: Ora | undefined
-  const begin = setTimeout(() => {
+  let isOver = false
+  const begin = async (): Promise<void> => {
+    const { default: ora } = await import('ora')
+    if (isOver) return
     spinner = ora({
       text: line(),
       stream: process.stderr,
@@ -30,12 +33,14 @@ export function startProgress(io: Io, text: () => string, color: boolean): EndPr
       // Left to itself ora would put stdin into raw mode, which a command that reads stdin breaks.
       discardStdin: false,
     }).start()
-  }, showAfterMs)
+  }
+  const beginLater = setTimeout(() => void begin(), showAfterMs)
   const refresh = setInterval(() => {
     if (spinner !== undefined) spinner.text = line()
   }, refreshEveryMs)
   return () => {
-    clearTimeout(begin)
+    isOver = true
+    clearTimeout(beginLater)
     clearInterval(refresh)
     spinner?.stop()
   }

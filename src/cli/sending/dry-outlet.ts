@@ -1,5 +1,4 @@
 import { Client, createInProcessTransport, type RejectedCall } from '../../client/index.ts'
-import type { AddOutcome, NewEvent } from '../../delivery/index.ts'
 import { checkParsedCall, Intake, type AcceptedEvent } from '../../intake/index.ts'
 import {
   emptyLedger,
@@ -10,11 +9,11 @@ import {
 } from '../../model/index.ts'
 import type { RoutingDecision, RoutingReason } from '../../router/index.ts'
 import type { Runtime } from '../../runtime/index.ts'
-import { MemoryStore } from '../../store/index.ts'
 import { signBody } from '../../webhook/index.ts'
 import { CallQueue, queueOptions, type OfferResult, type RowPlace } from './call-queue.ts'
 import { noDeletions, readDeletion } from './deletion.ts'
 import type { Outlet, OutletLedger, OutletParts } from './outlet.ts'
+import { PlannedEvents } from './planned-events.ts'
 import {
   commandLineSourceId,
   sourceIdOf,
@@ -106,20 +105,18 @@ interface Planning {
   ledger(): Promise<DeliveryLedger>
 }
 
-/** Plans webhooks with the intake that sends them, over a store whose deliveries end at once. */
+/** Plans webhooks with the intake that sends them, and stores none. */
 class WebhookPlanning implements Planning {
   readonly #destination: Destination
-  readonly #runtime: Runtime
   readonly #planned: (plan: Plan) => void
-  readonly #store = new MemoryStore()
+  readonly #events = new PlannedEvents()
   readonly #intake: Intake
 
   constructor(destination: Destination, runtime: Runtime, planned: (plan: Plan) => void) {
     this.#destination = destination
-    this.#runtime = runtime
     this.#planned = planned
     this.#intake = new Intake({
-      add: (events) => this.#add(events),
+      add: (events) => Promise.resolve(this.#events.add(events)),
       destinations: [destination],
       runtime,
     })
@@ -142,7 +139,7 @@ class WebhookPlanning implements Planning {
   }
 
   ledger(): Promise<DeliveryLedger> {
-    return this.#store.ledger()
+    return Promise.resolve(this.#events.ledger)
   }
 
   #show(events: readonly AcceptedEvent[]): void {
@@ -163,20 +160,6 @@ class WebhookPlanning implements Planning {
       body,
       signature: body === null || sharedSecret === undefined ? null : signBody(body, sharedSecret),
     }
-  }
-
-  /** Deliveries end as they come: nobody else empties the store. */
-  async #add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
-    const nowMs = this.#runtime.clock.nowMs()
-    const handOver = [{ destinationId: this.#destination.id, deliveriesMax: Infinity }]
-    const { outcomes, leased } = await this.#store.add({ nowMs, seenSinceMs: 0, events, handOver })
-    const settlements = leased.map((delivery) => ({
-      kind: 'delivered' as const,
-      delivery,
-      attempts: 0,
-    }))
-    await this.#store.settle({ nowMs, settlements, requests: [] })
-    return outcomes
   }
 }
 

@@ -1,12 +1,8 @@
-import { CaptureOutlet } from './capture-outlet.ts'
-import { CapturePlanOutlet } from './capture-plan-outlet.ts'
-import { DryOutlet, type Plan } from './dry-outlet.ts'
+import type { Plan } from './dry-outlet.ts'
 import type { Outlet, OutletParts, ServiceListener } from './outlet.ts'
-import { ServiceOutlet } from './service-outlet.ts'
-import { WebhookOutlet } from './webhook-outlet.ts'
 
 /**
- * Opens the way out that the options ask for.
+ * Opens the way out that the options ask for; of the others nothing is loaded.
  *
  * @param planned - is told what would be sent, where nothing is sent
  * @throws EvrouteError `store_in_use` or `store_unusable`; SettingError for a URL that names no store
@@ -17,15 +13,25 @@ export async function openOutlet(
 ): Promise<Outlet> {
   const { target, dryRun } = parts.options
   if (target.kind === 'captured') {
-    return dryRun
-      ? new CapturePlanOutlet({ ...parts, target, planned })
-      : new CaptureOutlet({ ...parts, target })
+    if (dryRun) {
+      const { CapturePlanOutlet } = await import('./capture-plan-outlet.ts')
+      return new CapturePlanOutlet({ ...parts, target, planned })
+    }
+    const { CaptureOutlet } = await import('./capture-outlet.ts')
+    return new CaptureOutlet({ ...parts, target })
   }
-  if (dryRun) return new DryOutlet({ ...parts, target, planned })
+  if (dryRun) {
+    const { DryOutlet } = await import('./dry-outlet.ts')
+    return new DryOutlet({ ...parts, target, planned })
+  }
   switch (target.kind) {
-    case 'webhooks':
+    case 'webhooks': {
+      const { WebhookOutlet } = await import('./webhook-outlet.ts')
       return WebhookOutlet.open({ ...parts, destination: target.destination })
-    case 'service':
+    }
+    case 'service': {
+      const { ServiceOutlet } = await import('./service-outlet.ts')
       return new ServiceOutlet({ ...parts, target })
+    }
   }
 }

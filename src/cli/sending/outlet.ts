@@ -16,6 +16,8 @@ export interface OutletLedger extends DeliveryLedger {
 
 /** The way that rows leave a command. */
 export interface Outlet {
+  /** The store that keeps what is not delivered, as it may be shown; undefined where none does. */
+  readonly storeName?: string | undefined
   /** Whether deliveries of earlier runs to the same destination failed or expired, and are kept. */
   readonly hasFailedBefore?: boolean
   /** Takes one row in, waiting while too many are under way. */

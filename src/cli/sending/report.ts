@@ -1,5 +1,4 @@
 import type { BatchRetry } from '../../client/index.ts'
-import { defaultRetryPolicy } from '../../delivery/index.ts'
 import {
   formatDuration,
   type EndpointChange,
@@ -36,8 +35,11 @@ const problemLinesMax = 20
 /** Lines about rejected rows: they are all that says which rows to mend. */
 const rejectionLinesMax = 100
 
-/** The earliest that a delivery is tried again. */
-const firstRetryMs = defaultRetryPolicy.firstDelayMs * (1 - defaultRetryPolicy.jitter)
+/**
+ * The earliest that a delivery is tried again. The retry policy has it, of which nothing else is needed
+ * here: all that delivers would be loaded for it.
+ */
+export const firstRetryMs = 8_000
 
 /** Why a row was not taken. */
 interface RowProblem {

@@ -8,7 +8,6 @@ import {
   VirtualClock,
   type Clock,
 } from '../../runtime/index.ts'
-import { storeName } from '../../store/index.ts'
 import { exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { stoppable, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
@@ -183,18 +182,18 @@ function verdict(end: {
     // Whoever closed our output knows that it ends here.
     if (stop.reason === 'output_closed') return gravest(codes)
     const open = `${formatCount(ledger.pending)} of ${formatCount(ledger.deliveries)}`
-    report.note(`Interrupted: ${open} deliveries were not made${whereTheyStay(options.store)}`)
+    report.note(`Interrupted: ${open} deliveries were not made${whereTheyStay(outlet)}`)
     codes.push(exitCodes.interrupted)
   }
   if (ledger.failed + ledger.expired > 0) codes.push(exitCodes.deliveryFailed)
   if (ledger.pending > 0 && !stop.aborted) {
     const waiting = `${formatCount(ledger.pending)} of ${formatCount(ledger.deliveries)}`
-    report.note(`${waiting} deliveries could not be made now${whereTheyStay(options.store)}`)
+    report.note(`${waiting} deliveries could not be made now${whereTheyStay(outlet)}`)
     codes.push(exitCodes.deliveryFailed)
   }
   // What is a duplicate now may be what was not delivered then.
   if (ledger.duplicate > 0 && outlet.hasFailedBefore === true) {
-    const how = `see ${commandForUndelivered(options.store ?? '')}`
+    const how = `see ${commandForUndelivered(options.store, outlet)}`
     report.note(`Deliveries of earlier runs to the same --to failed or expired; ${how}`)
     codes.push(exitCodes.deliveryFailed)
   }
@@ -203,16 +202,16 @@ function verdict(end: {
 }
 
 /** What becomes of deliveries that a command leaves behind. */
-function whereTheyStay(store: string | undefined): string {
-  if (store === undefined) return ''
+function whereTheyStay({ storeName }: Outlet): string {
+  if (storeName === undefined) return ''
   const next = 'the next `send` or `replay` to the same --to with this --store goes on with them'
-  return `; they stay in ${storeName(store)}, and ${next}`
+  return `; they stay in ${storeName}, and ${next}`
 }
 
 /** It can be run as it stands, where nothing of the URL has to be kept from the screen. */
-function commandForUndelivered(store: string): string {
+function commandForUndelivered(store: string | undefined, { storeName }: Outlet): string {
   const states = '--state failed --state expired'
-  return storeName(store) === store
+  return store !== undefined && storeName === store
     ? `\`evroute deliveries --store ${store} ${states}\``
     : `\`evroute deliveries ${states}\` with this --store`
 }

@@ -9,7 +9,7 @@ import {
   type JsonObject,
 } from '../../model/index.ts'
 import { Pipeline } from '../../service/index.ts'
-import { openStore, type Store } from '../../store/index.ts'
+import { openStore, storeName, type Store } from '../../store/index.ts'
 import { CallQueue, queueOptions, type OfferResult, type RowPlace } from './call-queue.ts'
 import { readDeletion } from './deletion.ts'
 import { stopGraceMs, type Outlet, type OutletLedger, type OutletParts } from './outlet.ts'
@@ -33,6 +33,7 @@ interface OpenedStore {
 
 /** Client, router, queue and sender, all in this process. */
 export class WebhookOutlet implements Outlet {
+  readonly storeName: string | undefined
   readonly hasFailedBefore: boolean
   readonly #destinationId: string
   readonly #sourceId: string
@@ -46,6 +47,7 @@ export class WebhookOutlet implements Outlet {
     { begin, hasFailedBefore, ...opened }: OpenedStore,
   ) {
     const { options, runtime, listener } = parts
+    this.storeName = options.store === undefined ? undefined : storeName(options.store)
     this.#destinationId = parts.destination.id
     this.#sourceId = sourceIdOf(parts.destination)
     this.#begin = begin

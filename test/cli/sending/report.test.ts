@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Report } from '../../../src/cli/sending/report.ts'
+import { firstRetryMs, Report } from '../../../src/cli/sending/report.ts'
 import { readSendingOptions } from '../../../src/cli/sending/sending-options.ts'
+import { defaultRetryPolicy } from '../../../src/delivery/index.ts'
 import { imbalances, type Ledger } from '../../../src/model/index.ts'
 import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
 import { CapturedStream, run } from '../../support/io.ts'
@@ -239,4 +240,9 @@ describe('the summary', () => {
       { numRuns: 25 },
     )
   })
+})
+
+test('the first retry comes when the retry policy says', () => {
+  const { firstDelayMs, jitter } = defaultRetryPolicy
+  expect(firstRetryMs).toBe(firstDelayMs * (1 - jitter))
 })

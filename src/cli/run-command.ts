@@ -1,0 +1,85 @@
+import { CommanderError, type Command } from 'commander'
+import { EvrouteError } from '../model/index.ts'
+import { exitCodeOf, exitCodes } from './exit-code.ts'
+import type { Io } from './io.ts'
+import { writeError } from './output/error.ts'
+import { createProgram, epilogue } from './program.ts'
+
+/**
+ * Runs one command to its end. It never exits the process and never throws.
+ *
+ * @param argv - the arguments after the program's name
+ * @returns the code that the command ends with
+ */
+export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
+  let ended: number = exitCodes.ok
+  const program = await createProgram(argv, { io, end: (code) => (ended = code) })
+  try {
+    if (argv.every((argument) => argument === '--no-color')) {
+      io.stderr.write(`${program.helpInformation()}${epilogue}\n`)
+      return exitCodes.usage
+    }
+    await program.parseAsync(argv, { from: 'user' })
+    return ended
+  } catch (thrown) {
+    // Commander reports help and version, once they are printed, as errors with exit code 0.
+    if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok
+    const error =
+      thrown instanceof CommanderError ? usageError(thrown, triedCommand(program, argv)) : thrown
+    tellError(error, argv, io)
+    return exitCodeOf(error)
+  }
+}
+
+/** Tells an error as the command line asks for. */
+export function tellError(error: unknown, argv: readonly string[], io: Io): void {
+  // What is behind -- is for the command that is run.
+  const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
+  writeError(io, error, { json: own.includes('--json'), color: !own.includes('--no-color') })
+}
+
+/** A command, and the command line that it is known by. */
+interface TriedCommand {
+  readonly command: Command
+  readonly name: string
+}
+
+function triedCommand(program: Command, argv: readonly string[]): TriedCommand {
+  const names = ['evroute']
+  let command = program
+  for (const argument of argv) {
+    const next = command.commands.find((each) => each.name() === argument)
+    if (next === undefined) break
+    names.push(argument)
+    command = next
+  }
+  return { command, name: names.join(' ') }
+}
+
+function usageError(error: CommanderError, { command, name }: TriedCommand): EvrouteError {
+  // Commander shows its help here, which says nothing about what is wrong.
+  const text = error.code === 'commander.help' ? helplessText(command) : error.message
+  const [first = '', suggestion] = text.replace(/^error: /, '').split('\n')
+  const message = first.replace(/\.$/, '')
+  const isTooMany = error.code === 'commander.excessArguments'
+  return new EvrouteError({
+    code: 'invalid_usage',
+    message: isTooMany ? `${message}: ${unexpectedArguments(command)}` : message,
+    hint: suggestion?.replace(/^\((.*)\)$/, '$1') ?? `See \`${name} --help\`.`,
+    cause: error,
+  })
+}
+
+/** What is wrong where help was asked about nothing that is known, or one of several commands is missing. */
+function helplessText({ parent, commands }: Command): string {
+  if (parent === null) return 'Cannot help with this: there is no such command'
+  return `A command is missing: ${commands.map((each) => each.name()).join(', ')}`
+}
+
+/** What was given after the arguments that a command takes. */
+function unexpectedArguments({ args, registeredArguments }: Command): string {
+  return args
+    .slice(registeredArguments.length)
+    .map((argument) => JSON.stringify(argument))
+    .join(' ')
+}
