@@ -104,7 +104,7 @@ function casesOf(
   what: string,
 ): readonly BenchCase[] {
   const rates = [...results].map(([count, measured]) => ({
-    name: `${Number(count).toLocaleString('en')} ${what}`,
+    name: `${what}: ${Number(count).toLocaleString('en')}`,
     perSecond: measured.map(({ perSecond }) => perSecond),
   }))
   const smallest = rates[0]?.perSecond ?? []
