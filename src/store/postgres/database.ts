@@ -38,6 +38,8 @@ export interface DatabaseOptions {
   readonly connectionsMax: number
   /** Whether nothing may be written. */
   readonly isReadOnly: boolean
+  /** What takes longer has failed, and its connection is replaced; in milliseconds, 45,000 by default. */
+  readonly answerTimeoutMs?: number
 }
 
 /** Connecting, or waiting for a connection that others use, takes so long at the most. */
@@ -73,11 +75,13 @@ const numberTypes = {
 export class Database implements Session {
   readonly name: string
   readonly #pool: Pool
+  readonly #answerTimeoutMs: number
   readonly #underWay = new Set<Promise<unknown>>()
   #closed: Promise<void> | undefined
 
   constructor(url: string, options: DatabaseOptions) {
     this.name = readableUrl(url)
+    this.#answerTimeoutMs = options.answerTimeoutMs ?? answerTimeoutMs
     this.#pool = new Pool(poolConfig(url, options))
     // A connection that is lost while nobody uses it is nobody's error: the next statement gets another.
     this.#pool.on('error', () => undefined)
@@ -104,7 +108,7 @@ export class Database implements Session {
   ): Promise<readonly (readonly unknown[])[]> {
     const settings = isLong ? longSettings : []
     const text = ['BEGIN', ...settings, ...statements, 'COMMIT'].join(';\n')
-    const query = { text, query_timeout: isLong ? longTimeoutMs : answerTimeoutMs }
+    const query = { text, query_timeout: isLong ? longTimeoutMs : this.#answerTimeoutMs }
     const results = await this.#use(() => this.#pool.query(query))
     const skipped = 1 + settings.length
     return (results as unknown as QueryResult<object>[]).slice(skipped, -1).map(({ rows }) => rows)
@@ -121,19 +125,7 @@ export class Database implements Session {
 
   /** Runs statements together, one after the other, that may take long. */
   transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
-    return this.#use(async () => {
-      const client = await this.#pool.connect()
-      let failure: unknown
-      try {
-        return await inTransaction(client, { name: this.name, work })
-      } catch (error) {
-        failure = error
-        throw error
-      } finally {
-        // With an error the connection ends, and the transaction with it.
-        client.release(failure instanceof Error ? failure : undefined)
-      }
-    })
+    return this.#use(() => this.#lend((client) => inTransaction(client, { name: this.name, work })))
   }
 
   /** Runs a statement about whose outcome nobody cares. */
@@ -178,13 +170,8 @@ export class Database implements Session {
     return repeated(() => this.#pool.query(configOf(query)))
   }
 
-  async #change<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
-    const client = await this.#pool.connect()
-    let isLost = false
-    // A connection that is lost between two statements shows it with the next one.
-    const ignore = (): void => undefined
-    client.on('error', ignore)
-    try {
+  #change<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
+    return this.#lend(async (client) => {
       await client.query('BEGIN')
       const result = await work({
         name: this.name,
@@ -192,12 +179,23 @@ export class Database implements Session {
       })
       await client.query('COMMIT')
       return result
-    } catch (error) {
-      await client.query('ROLLBACK').catch(() => (isLost = true))
-      throw error
+    })
+  }
+
+  /** After an error the connection ends, and its transaction with it. */
+  async #lend<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await this.#pool.connect()
+    // A connection that is lost between two statements shows it with the next one.
+    const ignore = (): void => undefined
+    client.on('error', ignore)
+    let isDone = false
+    try {
+      const result = await work(client)
+      isDone = true
+      return result
     } finally {
+      client.release(!isDone)
       client.off('error', ignore)
-      client.release(isLost)
     }
   }
 }
@@ -236,14 +234,15 @@ async function inTransaction<Result>(
 }
 
 function poolConfig(url: string, options: DatabaseOptions): PoolConfig {
+  const { answerTimeoutMs: answerMs = answerTimeoutMs } = options
   return {
     connectionString: sessionUrl(url, options),
     max: options.connectionsMax,
     fallback_application_name: 'evroute',
-    connectionTimeoutMillis: connectTimeoutMs,
-    statement_timeout: statementTimeoutMs,
-    query_timeout: answerTimeoutMs,
-    lock_timeout: lockTimeoutMs,
+    connectionTimeoutMillis: Math.min(connectTimeoutMs, answerMs),
+    statement_timeout: Math.min(statementTimeoutMs, answerMs),
+    query_timeout: answerMs,
+    lock_timeout: Math.min(lockTimeoutMs, answerMs),
     idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
     keepAlive: true,
     types: numberTypes,
