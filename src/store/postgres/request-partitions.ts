@@ -8,13 +8,22 @@ const dayMs = 24 * 60 * 60 * 1_000
 /** Requests are kept apart by how they ended: with an endpoint's 2xx, or not. */
 type Kind = 'success' | 'failure'
 
+/** Days that are made before they begin, so that whoever is in the way has time to go. */
+const daysAhead = 3
+
+/** What came to nothing because others hold the tables is tried again after so long. */
+const tryAgainMs = 5 * 60_000
+
 /**
- * The days that requests are logged in. A day is made the day before it begins, so that at midnight
- * nobody waits for it, and goes as a whole.
+ * The days that requests are logged in. Days are made some days before they begin, so that at midnight
+ * nobody waits for one, and go as a whole.
  */
 export class RequestPartitions {
   readonly #database: Database
   readonly #made = new Map<number, Promise<unknown>>()
+  readonly #aheadFailed = new Failure()
+  readonly #dropFailed = new Failure()
+  #isMakingAhead = false
   #droppedOn = -1
 
   constructor(database: Database) {
@@ -25,7 +34,7 @@ export class RequestPartitions {
   async insert<Result>(nowMs: number, write: () => Promise<Result>): Promise<Result> {
     const day = dayOf(nowMs)
     await this.#make(day)
-    this.#make(day + 1).catch(() => undefined)
+    void this.#makeAhead(nowMs)
     try {
       return await write()
     } catch (error) {
@@ -48,15 +57,33 @@ export class RequestPartitions {
    */
   async drop(request: PurgeRequest): Promise<void> {
     const today = dayOf(request.nowMs)
-    if (this.#droppedOn === today) return
+    if (this.#droppedOn === today || this.#dropFailed.isRecent(request.nowMs)) return
     const beforeDays = {
       success: dayOf(request.deliveredBeforeMs) - 1,
       failure: dayOf(Math.min(request.deliveredBeforeMs, request.failedBeforeMs)) - 1,
     }
     const names = await this.#names()
     const old = names.filter(({ kind, day }) => day < beforeDays[kind])
-    for (const { name } of old) await this.#run(`DROP TABLE IF EXISTS ${name}`)
+    try {
+      for (const { name } of old) await this.#run(`DROP TABLE IF EXISTS ${name}`)
+    } catch (error) {
+      this.#dropFailed.note(request.nowMs)
+      throw error
+    }
     this.#droppedOn = today
+  }
+
+  async #makeAhead(nowMs: number): Promise<void> {
+    if (this.#isMakingAhead || this.#aheadFailed.isRecent(nowMs)) return
+    this.#isMakingAhead = true
+    const today = dayOf(nowMs)
+    try {
+      for (let day = today + 1; day <= today + daysAhead; day++) await this.#make(day)
+    } catch {
+      this.#aheadFailed.note(nowMs)
+    } finally {
+      this.#isMakingAhead = false
+    }
   }
 
   #make(day: number): Promise<unknown> {
@@ -88,10 +115,30 @@ export class RequestPartitions {
   }
 }
 
+/** When something failed that is not to be tried again at once. */
+class Failure {
+  #atMs = -Infinity
+
+  note(nowMs: number): void {
+    this.#atMs = nowMs
+  }
+
+  /** However the clock was set meanwhile. */
+  isRecent(nowMs: number): boolean {
+    return Math.abs(nowMs - this.#atMs) < tryAgainMs
+  }
+}
+
+/** Attached, and not made where it belongs: that would wait for whoever reads or writes any day. */
 function create(kind: Kind, day: number): string {
+  const parent = `evroute_requests_${kind}`
+  const name = `"${parent}_${day}"`
   const [from, to] = [day * dayMs, (day + 1) * dayMs]
-  return `CREATE TABLE IF NOT EXISTS "evroute_requests_${kind}_${day}"
-    PARTITION OF evroute_requests_${kind} FOR VALUES FROM (${from}) TO (${to})`
+  return `DO $$ BEGIN
+    IF to_regclass(quote_ident(current_schema()) || '.${name}') IS NULL THEN
+      CREATE TABLE ${name} (LIKE ${parent} INCLUDING DEFAULTS INCLUDING CONSTRAINTS);
+      ALTER TABLE ${parent} ATTACH PARTITION ${name} FOR VALUES FROM (${from}) TO (${to});
+    END IF; END $$`
 }
 
 function dayOf(momentMs: number): number {

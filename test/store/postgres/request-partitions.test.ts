@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
+import type { LeasedDelivery } from '../../../src/delivery/index.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import {
   delivered,
@@ -15,34 +16,81 @@ const databases = new PostgresDatabases()
 const dayMs = 24 * 60 * 60 * 1_000
 const today = Math.floor(nowMs / dayMs)
 
-async function opened(): Promise<{ tested: StoreUnderTest; partitions: () => Promise<unknown> }> {
+interface Opened {
+  readonly tested: StoreUnderTest
+  readonly schema: string
+  readonly partitions: () => Promise<readonly string[]>
+}
+
+async function opened(): Promise<Opened> {
   const url = await databases.newUrl()
   const store = await PostgresStore.open(url)
   onTestFinished(() => store.close())
   const tested = new StoreUnderTest(() => Promise.resolve(store))
   await tested.begin()
   const [, schema = ''] = /search_path%3D(\w+)/.exec(url) ?? []
-  const partitions = async (): Promise<unknown> => {
+  const partitions = async (): Promise<readonly string[]> => {
     const rows = await databases.query(`
       SELECT relname AS name FROM pg_class
       WHERE relnamespace = '${schema}'::regnamespace AND relkind = 'r' AND relispartition ORDER BY 1`)
     return rows.map(({ name }) => String(name).replace('evroute_requests_', ''))
   }
-  return { tested, partitions }
+  return { tested, schema, partitions }
 }
 
-test('requests are kept by days, each made the day before', async () => {
+/** Logs a request at a moment. */
+function log(
+  { tested, delivery }: { readonly tested: StoreUnderTest; readonly delivery: LeasedDelivery },
+  atMs: number,
+): Promise<void> {
+  return tested.store.settle({ nowMs: atMs, settlements: [], requests: [requestOf(delivery)] })
+}
+
+/** Of a day, and of those that are made with it. */
+const namesFrom = (day: number): readonly string[] =>
+  ['failure', 'success'].flatMap((kind) => [0, 1, 2, 3].map((ahead) => `${kind}_${day + ahead}`))
+
+test('requests are kept by days, each made some days before', async () => {
   const { tested, partitions } = await opened()
   const delivery = await tested.leaseOne()
   await tested.log([requestOf(delivery)])
-  await vi.waitUntil(async () => ((await partitions()) as unknown[]).length === 4)
-  const names = [
-    `failure_${today}`,
-    `failure_${today + 1}`,
-    `success_${today}`,
-    `success_${today + 1}`,
-  ]
-  expect(await partitions()).toEqual(names)
+  await vi.waitUntil(async () => (await partitions()).length === 8)
+  expect(await partitions()).toEqual(namesFrom(today))
+})
+
+test('days are made beside whoever reads all of them', async () => {
+  const { tested, schema, partitions } = await opened()
+  const delivery = await tested.leaseOne()
+  await tested.log([requestOf(delivery)])
+  await vi.waitUntil(async () => (await partitions()).length === 8)
+  await databases.query(`BEGIN; SELECT FROM ${schema}.evroute_requests`)
+  try {
+    // None of the days that it needs is there yet.
+    await log({ tested, delivery }, nowMs + 10 * dayMs)
+    await vi.waitUntil(async () => (await partitions()).length === 16)
+  } finally {
+    await databases.query('COMMIT')
+  }
+  expect((await tested.story(delivery)).requests).toHaveLength(2)
+})
+
+test('a day that could not be made in advance keeps nobody waiting again for some minutes', async () => {
+  const { tested, schema, partitions } = await opened()
+  const delivery = await tested.leaseOne()
+  await tested.log([requestOf(delivery)])
+  await vi.waitUntil(async () => (await partitions()).length === 8)
+  const inTheWay = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
+  await databases.query(
+    `BEGIN; LOCK TABLE ${schema}.evroute_requests_success IN SHARE UPDATE EXCLUSIVE MODE`,
+  )
+  await log({ tested, delivery }, nowMs + dayMs)
+  await vi.waitUntil(async () => (await databases.query(inTheWay)).length === 1)
+  await vi.waitUntil(async () => (await databases.query(inTheWay)).length === 0, 60_000)
+  await databases.query('COMMIT')
+  await log({ tested, delivery }, nowMs + dayMs + 60_000)
+  expect(await partitions()).toHaveLength(8)
+  await log({ tested, delivery }, nowMs + dayMs + 10 * 60_000)
+  await vi.waitUntil(async () => (await partitions()).length === 10)
 })
 
 test('days go as a whole: successes with what was delivered, others with what failed', async () => {
@@ -54,9 +102,9 @@ test('days go as a whole: successes with what was delivered, others with what fa
     [requestOf(again, { outcome: 'success', status: 200, error: null })],
     delivered(again),
   )
-  await vi.waitUntil(async () => ((await partitions()) as unknown[]).length === 4)
+  await vi.waitUntil(async () => (await partitions()).length === 8)
 
-  const purge = async (atMs: number): Promise<unknown> => {
+  const purge = async (atMs: number): Promise<readonly string[]> => {
     const request = {
       nowMs: atMs,
       deliveredBeforeMs: atMs - dayMs,
@@ -65,18 +113,19 @@ test('days go as a whole: successes with what was delivered, others with what fa
     while ((await tested.purge(request)).rows > 0);
     return partitions()
   }
-  const failures = [`failure_${today}`, `failure_${today + 1}`]
+  const [failures, successes] = [namesFrom(today).slice(0, 4), namesFrom(today).slice(4)]
   expect(await purge(nowMs + 2 * dayMs)).toContain(`success_${today}`)
-  expect(await purge(nowMs + 3 * dayMs)).toEqual([...failures, `success_${today + 1}`])
-  expect(await purge(nowMs + 4 * dayMs)).toEqual(failures)
-  expect(await purge(nowMs + 32 * dayMs)).toEqual([`failure_${today + 1}`])
-  expect(await purge(nowMs + 33 * dayMs)).toEqual([])
+  expect(await purge(nowMs + 3 * dayMs)).toEqual([...failures, ...successes.slice(1)])
+  expect(await purge(nowMs + 6 * dayMs)).toEqual(failures)
+  expect(await purge(nowMs + 32 * dayMs)).toEqual(failures.slice(1))
+  expect(await purge(nowMs + 35 * dayMs)).toEqual([])
 })
 
 test('a day that somebody dropped is made again', async () => {
   const { tested, partitions } = await opened()
   const delivery = await tested.leaseOne()
   await tested.log([requestOf(delivery)])
+  await vi.waitUntil(async () => (await partitions()).length === 8)
   const farAhead = nowMs + 100 * dayMs
   await tested.purge({ nowMs: farAhead, deliveredBeforeMs: farAhead, failedBeforeMs: farAhead })
   expect(await partitions()).toEqual([])
