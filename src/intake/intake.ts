@@ -58,6 +58,8 @@ export type IntakeResult =
 export class Intake {
   readonly #addEvents: IntakeOptions['add']
   readonly #destinations: readonly Destination[]
+  /** Those of each source that was seen: a thousand destinations of others cost an event nothing. */
+  readonly #connected = new Map<string, readonly Destination[]>()
   readonly #runtime: Runtime
   #warnedOfIntegers = false
 
@@ -108,7 +110,15 @@ export class Intake {
   }
 
   #plan(event: AnalyticsEvent): PlannedEvent {
-    return { event, ...planEvent(event, this.#destinations) }
+    return { event, ...planEvent(event, this.#connectedTo(event.sourceId)) }
+  }
+
+  #connectedTo(sourceId: string): readonly Destination[] {
+    const known = this.#connected.get(sourceId)
+    if (known !== undefined) return known
+    const connected = this.#destinations.filter(({ sourceIds }) => sourceIds.includes(sourceId))
+    this.#connected.set(sourceId, connected)
+    return connected
   }
 
   #normalise(check: CallCheck & { readonly kind: 'valid' }, arrival: Arrival): Normalised {

@@ -11,7 +11,7 @@ import type { Arrival } from './normalise.ts'
 
 /** What an event comes to: the router's decisions, and a delivery for each that says yes. */
 export interface EventPlan {
-  /** One per destination. */
+  /** One per destination that was asked about. */
   readonly decisions: readonly RoutingDecision[]
   /** One per destination that gets the event, with the exact text to send. */
   readonly deliveries: readonly NewDelivery[]
