@@ -6,6 +6,7 @@ import {
   type QueryConfig,
   type QueryResult,
 } from 'pg'
+import { ClosingClient } from './closing-client.ts'
 import { readableUrl, sessionUrl } from './connection-url.ts'
 import { closedError, isConflict, storeError } from './store-error.ts'
 
@@ -109,7 +110,8 @@ export class Database implements Session {
     const settings = isLong ? longSettings : []
     const text = ['BEGIN', ...settings, ...statements, 'COMMIT'].join(';\n')
     const query = { text, query_timeout: isLong ? longTimeoutMs : this.#answerTimeoutMs }
-    const results = await this.#use(() => this.#pool.query(query))
+    // Connecting reads files that the URL names, and throws where it cannot.
+    const results = await this.#use(async () => await this.#pool.query(query))
     const skipped = 1 + settings.length
     return (results as unknown as QueryResult<object>[]).slice(skipped, -1).map(({ rows }) => rows)
   }
@@ -236,6 +238,7 @@ async function inTransaction<Result>(
 function poolConfig(url: string, options: DatabaseOptions): PoolConfig {
   const { answerTimeoutMs: answerMs = answerTimeoutMs } = options
   return {
+    Client: ClosingClient,
     connectionString: sessionUrl(url, options),
     max: options.connectionsMax,
     fallback_application_name: 'evroute',

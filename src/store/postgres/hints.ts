@@ -65,12 +65,12 @@ export class Hints {
   }
 
   async #listen(): Promise<void> {
-    const client = new Client({
-      connectionString: sessionUrl(this.#options.url, { isReadOnly: false }),
-      fallback_application_name: 'evroute',
-      keepAlive: true,
-    })
+    const client = this.#newClient()
     this.#client = client
+    if (client === undefined) {
+      this.#listenLater(client)
+      return
+    }
     client.on('notification', ({ payload }) => this.#hear(payload))
     client.on('error', () => undefined)
     client.once('end', () => this.#listenLater(client))
@@ -90,7 +90,20 @@ export class Hints {
     if (!this.#closed && holder !== String(this.#options.holder)) this.#options.onHint?.()
   }
 
-  #listenLater(client: Client): void {
+  /** None where a file that the URL names cannot be read, as while certificates are replaced. */
+  #newClient(): Client | undefined {
+    try {
+      return new Client({
+        connectionString: sessionUrl(this.#options.url, { isReadOnly: false }),
+        fallback_application_name: 'evroute',
+        keepAlive: true,
+      })
+    } catch {
+      return undefined
+    }
+  }
+
+  #listenLater(client: Client | undefined): void {
     if (this.#closed || this.#client !== client) return
     this.#client = undefined
     this.#timer = systemClock.schedule(this.#delayMs, () => void this.#listen())

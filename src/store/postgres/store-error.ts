@@ -2,19 +2,53 @@ import { StoreUnusableError } from '../../delivery/index.ts'
 import { EvrouteError, messageOf } from '../../model/index.ts'
 
 /** What an error of PostgreSQL, of the connection or of `pg` means for a store. */
-interface Kind {
-  /** How its code begins: an SQLSTATE, or a name that the operating system has. */
-  readonly codes: readonly string[]
+interface Meaning {
   /** Whether it may pass by itself. */
   readonly isTemporary: boolean
   /** What to do about it. */
   readonly hint: string
 }
 
+/** Errors that are known by their code. */
+interface Kind extends Meaning {
+  /** How it begins: an SQLSTATE, or a name that the operating system or TLS has. */
+  readonly codes: readonly string[]
+}
+
+/** Errors whose code is that of others as well, or that have none. */
+interface SaidKind extends Meaning {
+  /** What they say. */
+  readonly says: RegExp
+}
+
 const reachHint =
   'Check that the server runs, and that its host and port are right; what was refused can then be sent again.'
 
 const passwordHint = 'Check the user and the password in the URL, and pg_hba.conf on the server.'
+
+/** Where none fits, as where the server speaks another language, the code decides. */
+const saidKinds: readonly SaidKind[] = [
+  {
+    says: /unsupported (?:options )?startup parameter/,
+    isTemporary: false,
+    hint: 'Name the server in the URL and not a pooler such as PgBouncer, or let that ignore what it refuses: ignore_startup_parameters = options, statement_timeout, lock_timeout, idle_in_transaction_session_timeout.',
+  },
+  {
+    says: /pg_hba\.conf.* (?:no encryption|SSL off)$/,
+    isTemporary: false,
+    hint: 'The server may ask for TLS: try sslmode=verify-full in the URL. If it does not, see pg_hba.conf there.',
+  },
+  {
+    says: /requires a valid client certificate/,
+    isTemporary: false,
+    hint: 'Name a certificate for the user with sslcert=<file> in the URL, and its key with sslkey=<file>.',
+  },
+  {
+    says: /does not support SSL/,
+    isTemporary: false,
+    hint: 'Set ssl = on on the server, or sslmode=disable in the URL where the network can be trusted.',
+  },
+]
 
 /** The first kind whose code fits is the right one. */
 const kinds: readonly Kind[] = [
@@ -64,11 +98,39 @@ const kinds: readonly Kind[] = [
     hint: reachHint,
   },
   {
+    codes: ['42P05', '26000'],
+    isTemporary: false,
+    hint: 'A pooler mixes sessions up: set max_prepared_statements in PgBouncer, or use its session mode.',
+  },
+  {
+    codes: ['ERR_TLS_CERT_ALTNAME_INVALID'],
+    isTemporary: false,
+    hint: "Name the host in the URL as the server's certificate does.",
+  },
+  {
+    codes: ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'],
+    isTemporary: false,
+    hint: "Renew the server's certificate, and check the clock of this machine.",
+  },
+  {
+    codes: ['ERR_OSSL_'],
+    isTemporary: false,
+    hint: 'Check the files of sslrootcert, sslcert and sslkey in the URL: PEM, the key that of the certificate.',
+  },
+  {
+    codes: ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', 'ERR_SSL_SSLV3_ALERT_', 'ERR_SSL_TLSV13_ALERT_'],
+    isTemporary: false,
+    hint: 'The server refuses the certificate of sslcert: see ssl_ca_file there, and its log.',
+  },
+  {
     codes: ['ECONN', 'EPIPE', 'ETIMEDOUT', 'EHOST', 'ENET', 'ENOTFOUND', 'EAI_'],
     isTemporary: true,
     hint: reachHint,
   },
 ]
+
+/** Files are replaced while a service runs. */
+const fileHint = 'Check the files that sslrootcert, sslcert and sslkey name in the URL.'
 
 /** A TLS connection that was refused says so in a code of its own. */
 const tlsHint =
@@ -111,19 +173,31 @@ export function closedError(): EvrouteError {
   return new EvrouteError({ code: 'store_closed', message: 'Cannot use the store: it is closed' })
 }
 
-function kindOf(error: unknown): Omit<Kind, 'codes'> {
+function kindOf(error: unknown): Meaning {
   const code = codeOf(error)
+  const said = saidKinds.find(({ says }) => says.test(messageOf(error)))
+  if (said !== undefined) return said
   const known = kinds.find(({ codes }) => codes.some((begin) => code.startsWith(begin)))
   if (known !== undefined) return known
+  if (isUnreadable(error)) return { isTemporary: true, hint: fileHint }
   if (isSocketMissing(error) || connectionGone.test(messageOf(error))) {
     return { isTemporary: true, hint: reachHint }
   }
   // A server that asks for a password where there is none.
   if (/SASL|password/.test(messageOf(error))) return { isTemporary: false, hint: passwordHint }
-  if (/CERT|TLS|SSL|ISSUER/.test(code) || /SSL/.test(messageOf(error))) {
+  if (
+    /CERT|TLS|SSL|ISSUER|UNABLE_TO_VERIFY/.test(code) ||
+    /SSL|sslrootcert/.test(messageOf(error))
+  ) {
     return { isTemporary: false, hint: tlsHint }
   }
   return { isTemporary: false, hint: 'Check the server, its log, and the URL of the store.' }
+}
+
+/** A file that the URL names. */
+function isUnreadable(error: unknown): boolean {
+  const { syscall } = (error ?? {}) as { readonly syscall?: unknown }
+  return syscall === 'open' || syscall === 'read'
 }
 
 /** A server that is not running has no socket in its folder. */

@@ -107,8 +107,10 @@ describe('a server that goes away', () => {
   test('is not noticed where it cut idle connections only', async () => {
     const tested = await opened(await newUrl())
     await Promise.all([tested.list(), tested.list(), tested.list()])
-    await say(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-      WHERE application_name = 'evroute' AND pid <> pg_backend_pid()`)
+    const others = `FROM pg_stat_activity
+      WHERE application_name = 'evroute' AND pid <> pg_backend_pid()`
+    await say(`SELECT pg_terminate_backend(pid) ${others}`)
+    await vi.waitUntil(async () => (await say(`SELECT ${others}`)).length === 0)
     // The end of a connection is news of the next turns.
     await vi.waitUntil(async () => (await tested.list().catch(() => undefined)) !== undefined)
     expect(await tested.outcomes([event('m_1', 'crm')])).toEqual(['routed'])

@@ -34,6 +34,14 @@ describe('an error of PostgreSQL', () => {
     ['42501', 'GRANT'],
     ['42P01', 'restore them'],
     ['SELF_SIGNED_CERT_IN_CHAIN', 'sslrootcert'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'sslrootcert'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'sslrootcert'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'Name the host'],
+    ['CERT_HAS_EXPIRED', 'Renew'],
+    ['ERR_OSSL_X509_KEY_VALUES_MISMATCH', 'the key that of the certificate'],
+    ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', 'ssl_ca_file'],
+    ['42P05', 'max_prepared_statements'],
+    ['26000', 'max_prepared_statements'],
     ['XX000', 'its log'],
   ])('with the code %s needs somebody', (code, hint) => {
     expect(storeError('postgres://host/db', withCode(code))).toMatchObject({
@@ -50,6 +58,20 @@ describe('an error of PostgreSQL', () => {
     'Client has encountered a connection error and is not queryable',
   ])('without a code, "%s", is temporary', (message) => {
     expect(storeError('db', new Error(message))).toMatchObject({ isTemporary: true })
+  })
+
+  test.each([
+    ['08P01', 'unsupported startup parameter: statement_timeout', 'ignore_startup_parameters'],
+    ['08P01', 'unsupported startup parameter in options: jit', 'ignore_startup_parameters'],
+    ['28000', 'no pg_hba.conf entry for host "::1", user "me", no encryption', 'sslmode'],
+    ['28000', 'no pg_hba.conf entry for host "::1", user "me", SSL off', 'sslmode'],
+    ['28000', 'connection requires a valid client certificate', 'sslcert'],
+    ['', 'The server does not support SSL connections', 'sslmode=disable'],
+  ])('with the code "%s" that says "%s" needs somebody', (code, message, hint) => {
+    expect(storeError('db', Object.assign(new Error(message), { code }))).toMatchObject({
+      isTemporary: false,
+      hint: expect.stringContaining(hint) as string,
+    })
   })
 
   test('of several addresses says what each said', () => {
