@@ -14,8 +14,12 @@ const rounds = 5
 const events = 10_000
 /** Events of a batch, which go to one destination: so few that a run reaches a thousand of them. */
 const batchSize = 10
-/** Requests in flight over all destinations, and of each as many as come to it. */
+/** Reaches a thousand destinations once: whoever is new makes connections, however many there are. */
+const warmUpEvents = 10_000
+/** Requests in flight over all destinations. */
 const concurrency = 64
+/** And of each destination at least, as a batch for it takes. */
+const concurrencyOfEach = batchSize / 2
 
 /** Deliveries in the store before a run, those in ten of which wait for an endpoint that is down. */
 const storedCounts = [1_000, 10_000, 100_000, 1_000_000] as const
@@ -87,10 +91,10 @@ async function destinationCases({ folder, origin, program }: Place): Promise<rea
   const measure = async (count: number): Promise<Measurement> => {
     const path = join(folder, 'destinations.db')
     const fedIds = Array.from({ length: count }, (_, index) => `destination-${index}`)
-    const ofEach = Math.max(1, Math.round(concurrency / count))
+    const ofEach = Math.max(concurrencyOfEach, Math.round(concurrency / count))
     const destinations = fedIds.map((id) => destinationTo(id, `${origin}/${id}`, ofEach))
     await removeStore(path)
-    return await program.ask({ path, destinations, fedIds, events, batchSize })
+    return await program.ask({ path, destinations, fedIds, events, warmUpEvents, batchSize })
   }
   await measure(destinationCounts[0])
   const results = await inTurn(destinationCounts.map(String), rounds, (name) =>

@@ -20,23 +20,20 @@ const batchesAtOnce = 8
 export class LoadRun {
   readonly #load: Load
   readonly #measuredIds: ReadonlySet<string>
-  readonly #expected: number
   readonly #elapsedMs = stopwatch()
   readonly #acceptedAtMs = new Map<string, number>()
   readonly #latenciesMs: number[] = []
-  readonly #settlements: Countdown
+  #settlements = new Countdown(0)
 
   constructor(load: Load) {
-    const { fedIds, measuredIds = fedIds, events } = load
+    const { fedIds, measuredIds = fedIds } = load
     this.#load = load
     this.#measuredIds = new Set(measuredIds)
-    this.#expected = (events * measuredIds.length) / fedIds.length
-    this.#settlements = new Countdown(this.#expected)
   }
 
   /** Offers the events, waits for what is measured, and lets go of everything. */
   async measure(): Promise<Measurement> {
-    const { path, destinations, events } = this.#load
+    const { path, destinations, events, warmUpEvents = 0 } = this.#load
     const pipeline = new Pipeline({
       destinations: destinations.map((each) => checkDestination(each)),
       runtime: createRuntime({ log: silentLog, observer: this.#observer() }),
@@ -44,13 +41,11 @@ export class LoadRun {
       failed: (error) => this.#settlements.fail(error),
     })
     try {
-      const startedAtMs = this.#elapsedMs()
-      await this.#offerAll(pipeline)
-      const acceptedMs = this.#elapsedMs() - startedAtMs
-      await this.#settlements.over
-      const settledMs = this.#elapsedMs() - startedAtMs
+      if (warmUpEvents > 0) await this.#bear(pipeline, warmUpEvents)
+      this.#latenciesMs.length = 0
+      const { acceptedMs, settledMs, settled } = await this.#bear(pipeline, events)
       return {
-        perSecond: (this.#expected * 1_000) / settledMs,
+        perSecond: (settled * 1_000) / settledMs,
         acceptedPerSecond: (events * 1_000) / acceptedMs,
         latency: this.#latency(),
         peakMemoryMb: process.resourceUsage().maxRSS / 1_024,
@@ -58,6 +53,20 @@ export class LoadRun {
     } finally {
       await pipeline.close()
     }
+  }
+
+  /** Offers so many events, and waits for the last settlement of those that are measured. */
+  async #bear(
+    pipeline: Pipeline,
+    events: number,
+  ): Promise<{ acceptedMs: number; settledMs: number; settled: number }> {
+    const settled = (events * this.#measuredIds.size) / this.#load.fedIds.length
+    this.#settlements = new Countdown(settled)
+    const startedAtMs = this.#elapsedMs()
+    await this.#offerAll(pipeline, events)
+    const acceptedMs = this.#elapsedMs() - startedAtMs
+    await this.#settlements.over
+    return { acceptedMs, settledMs: this.#elapsedMs() - startedAtMs, settled }
   }
 
   #observer(): typeof silentObserver {
@@ -87,8 +96,8 @@ export class LoadRun {
     return p50Ms === undefined || p99Ms === undefined ? null : { p50Ms, p99Ms }
   }
 
-  #offerAll(pipeline: Pipeline): Promise<void> {
-    const { events, batchSize = batchSizeDefault, fedIds, eventsPerSecond } = this.#load
+  #offerAll(pipeline: Pipeline, events: number): Promise<void> {
+    const { batchSize = batchSizeDefault, fedIds, eventsPerSecond } = this.#load
     const startedAtMs = this.#elapsedMs()
     return inBatches({ count: events, batchSize, batchesAtOnce }, async (from, length) => {
       if (eventsPerSecond !== undefined) {

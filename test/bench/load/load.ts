@@ -11,8 +11,10 @@ export interface Load {
   readonly fedIds: readonly string[]
   /** Of those the ones whose deliveries are measured, by default all; the run ends once all are settled. */
   readonly measuredIds?: readonly string[]
-  /** Events over all. */
+  /** Events over all that are measured. */
   readonly events: number
+  /** Events before those, so that connections are made and all is compiled; none by default. */
+  readonly warmUpEvents?: number
   /** Events that are offered together; 100 by default. */
   readonly batchSize?: number
   /** Events per second; as fast as they are taken when undefined. */
