@@ -4,7 +4,6 @@ import { audienceTables } from './audience-tables.ts'
 import type { Database, Session } from './database.ts'
 import { processTables } from './delivering-processes.ts'
 import { moveTables } from './move-tables.ts'
-import { archiveTables } from './regulation-archives.ts'
 import { regulationTables } from './regulation-tables.ts'
 
 /** What whoever changes tables locks first, as an advisory lock: `evroute` in ASCII. */
@@ -124,7 +123,6 @@ const migrations: readonly (readonly string[])[] = [
   moveTables,
   [...regulationTables, ...audienceTables],
   processTables,
-  archiveTables,
 ]
 
 interface VersionRow {
