@@ -26,8 +26,10 @@ import { settleQuery } from './settle-statement.ts'
 
 /** What a queue is made of. */
 export interface DeliveryQueueParts {
-  /** Where deliveries wait. */
+  /** Where deliveries wait; what is added may have to wait for a connection to it. */
   readonly database: Database
+  /** The same, for what gives deliveries out and settles them. */
+  readonly delivering: Database
   /** Where requests are logged. */
   readonly partitions: RequestPartitions
   /** The number of this process. */
@@ -96,7 +98,7 @@ export class DeliveryQueue {
     if (shares.length === 0) return []
     const lease = this.#newLease(nowMs)
     const query = claimQuery(shares, { nowMs, lease, own: this.own() })
-    const rows = await this.#parts.database.rows<ClaimedRow>(query)
+    const rows = await this.#parts.delivering.rows<ClaimedRow>(query)
     const leased = rows.map(leasedDelivery)
     this.#leases.begin(lease.number, leased)
     return leased
@@ -106,7 +108,7 @@ export class DeliveryQueue {
   async nextDue(destinationIds: readonly string[]): Promise<readonly DueTime[]> {
     if (destinationIds.length === 0) return []
     const query = nextDueQuery(destinationIds, { nowMs: this.#nowMs(), own: this.own() })
-    const rows = await this.#parts.database.rows<DueRow>(query)
+    const rows = await this.#parts.delivering.rows<DueRow>(query)
     return rows.map((row) => ({
       destinationId: fromStored(row.destination_id),
       lane: row.lane,
@@ -117,14 +119,14 @@ export class DeliveryQueue {
   /** Ends leases that have not ended, and writes requests. */
   async settle({ nowMs, settlements, requests }: SettleRequest): Promise<void> {
     this.#noteTime(nowMs)
-    const { database, partitions, holder } = this.#parts
+    const { delivering, partitions, holder } = this.#parts
     const numbered = settlements.flatMap((settlement) => {
       const number = this.#leases.beginEnd(settlement.delivery)
       return number === undefined ? [] : [{ settlement, number }]
     })
     if (numbered.length + requests.length === 0) return
     const query = settleQuery({ nowMs, holder, settlements: numbered, requests })
-    const settle = (): Promise<unknown> => database.rows(query)
+    const settle = (): Promise<unknown> => delivering.rows(query)
     try {
       await (requests.length === 0 ? settle() : partitions.insert(nowMs, settle))
     } catch (error) {

@@ -38,14 +38,27 @@ import { tableRows } from './table-rows.ts'
 export interface PostgresStoreOptions {
   /** How long a delivery is given out before others may have it, in milliseconds; 60,000 by default. */
   readonly leaseMs?: number
-  /** Connections at the most, 10 by default; with `onHint` there is one more. */
-  readonly connectionsMax?: number
   /** Is told that another process has left something to claim, or that this may have been missed. */
   readonly onHint?: (() => void) | undefined
 }
 
 const leaseMsDefault = 60_000
-const connectionsMaxDefault = 10
+
+/**
+ * The connections of a process, each made when it is needed; with `onHint` there is one more. However many
+ * calls come, or wait for a lock, what delivers has connections that they cannot take.
+ */
+const connections = Object.freeze({
+  /** What writes calls, is read, or takes long. */
+  any: { connectionsMax: 7, isReadOnly: false },
+  /** What gives deliveries out, and settles them: a few statements, one after the other. */
+  delivering: { connectionsMax: 2, isReadOnly: false, answerTimeoutMs: 15_000 },
+  /** Beats: a connection that has fallen silent is replaced before others may take over. */
+  beats: { connectionsMax: 1, isReadOnly: false, answerTimeoutMs: 3_000 },
+})
+
+/** What they are used for. */
+type Databases = Readonly<Record<keyof typeof connections, Database>>
 
 /**
  * Keeps deliveries in PostgreSQL, for as many processes at once as there are. What `add` has answered
@@ -66,27 +79,28 @@ export class PostgresStore implements Store {
   readonly regulations: RegulationStore
   readonly processes: DeliveringProcesses
   readonly tableRows: () => Promise<readonly TableRows[]>
-  readonly #database: Database
+  readonly #databases: Databases
   readonly #hints: Hints
   readonly #queue: DeliveryQueue
   readonly #reader: LogReader
   readonly #writer: LogWriter
 
   private constructor(
-    database: Database,
+    databases: Databases,
     hints: Hints,
     queue: { holder: number; leaseMs: number },
   ) {
-    const partitions = new RequestPartitions(database)
-    this.#database = database
+    const { any: database, delivering, beats } = databases
+    const partitions = new RequestPartitions(delivering)
+    this.#databases = databases
     this.#hints = hints
     const announce = (): void => hints.announce()
-    this.#queue = new DeliveryQueue({ database, partitions, announce, ...queue })
+    this.#queue = new DeliveryQueue({ database, delivering, partitions, announce, ...queue })
     this.#reader = new LogReader(database)
     this.#writer = new LogWriter(database, partitions)
     this.audiences = new PostgresAudiences(database, this.#queue)
     this.regulations = new PostgresRegulations(database, this.#queue)
-    this.processes = new PostgresProcesses(database)
+    this.processes = new PostgresProcesses(beats)
     this.tableRows = () => tableRows(database)
   }
 
@@ -98,8 +112,8 @@ export class PostgresStore implements Store {
    * version, or a move into it has not ended
    */
   static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
-    const { leaseMs = leaseMsDefault, connectionsMax = connectionsMaxDefault, onHint } = options
-    const database = new Database(url, { connectionsMax, isReadOnly: false })
+    const { leaseMs = leaseMsDefault, onHint } = options
+    const database = new Database(url, connections.any)
     try {
       await migrate(database)
       await expectWhole(database)
@@ -108,7 +122,12 @@ export class PostgresStore implements Store {
       const [row] = await database.rows<{ readonly holder: number }>({ sql, values: [] })
       const holder = row?.holder ?? 0
       const hints = new Hints(database, { url, holder, onHint })
-      return new PostgresStore(database, hints, { holder, leaseMs })
+      const databases = {
+        any: database,
+        delivering: new Database(url, connections.delivering),
+        beats: new Database(url, connections.beats),
+      }
+      return new PostgresStore(databases, hints, { holder, leaseMs })
     } catch (error) {
       await database.close()
       throw error
@@ -128,7 +147,7 @@ export class PostgresStore implements Store {
   }
 
   checkWritable(): Promise<void> {
-    return writeSample(this.#database)
+    return writeSample(this.#databases.any)
   }
 
   nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]> {
@@ -136,7 +155,7 @@ export class PostgresStore implements Store {
   }
 
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
-    return readLedger(this.#database, request?.destinationId)
+    return readLedger(this.#databases.any, request?.destinationId)
   }
 
   list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
@@ -162,7 +181,8 @@ export class PostgresStore implements Store {
   }
 
   async close(): Promise<void> {
-    await this.#database.close()
+    const { any: database, delivering, beats } = this.#databases
+    await Promise.all([database, delivering, beats].map((each) => each.close()))
     await this.#hints.close()
   }
 }

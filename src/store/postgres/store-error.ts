@@ -137,8 +137,7 @@ const tlsHint =
   'Name the certificate of its authority with sslrootcert=<file> in the URL, or see sslmode.'
 
 /** What `pg` says without a code: the connection is gone, or was never there. */
-const connectionGone =
-  /connection (?:terminated|error|ended)|timeout exceeded when trying to connect|query read timeout|timeout expired/i
+const connectionGone = /connection (?:terminated|error|ended)|query read timeout|timeout expired/i
 
 /** SQLSTATEs after which the same transaction can simply be tried again. */
 const conflictCodes: readonly string[] = ['40001', '40P01']
@@ -159,12 +158,27 @@ export function isPartitionMissing(error: unknown): boolean {
 /** What callers get to know of an error that PostgreSQL or `pg` reported: always `store_unusable`. */
 export function storeError(name: string, error: unknown): EvrouteError {
   if (error instanceof EvrouteError) return error
+  if (isPoolFull(error)) return poolFullError(name, error)
   const { isTemporary, hint } = kindOf(error)
   return new StoreUnusableError({
     message: `Cannot use the store ${name}: ${reasonOf(error)}`,
     hint,
     cause: error,
     isTemporary,
+  })
+}
+
+/** What `pg` says of a connection that others have in use, and not of one that cannot be made. */
+function isPoolFull(error: unknown): boolean {
+  return messageOf(error).includes('timeout exceeded when trying to connect')
+}
+
+function poolFullError(name: string, cause: unknown): EvrouteError {
+  return new StoreUnusableError({
+    message: `Cannot use the store ${name}: all connections of this process were in use for too long`,
+    hint: 'See in pg_stat_activity what they wait for; what was refused can then be sent again.',
+    cause,
+    isTemporary: true,
   })
 }
 

@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Database, type Session } from '../../../src/store/postgres/database.ts'
-import { PostgresServer } from '../../support/postgres.ts'
+import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import { event, returned, StoreUnderTest } from '../../conformance/store-under-test.ts'
+import { PostgresServer, withParameter } from '../../support/postgres.ts'
+import { PostgresLine } from '../../support/postgres-line.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 let server: PostgresServer
 let admin: Database
+let schemas = 0
 
 beforeAll(async () => {
   server = await PostgresServer.start()
@@ -19,6 +23,21 @@ afterAll(async () => {
 
 async function say<Row>(sql: string): Promise<readonly Row[]> {
   return admin.rows<Row>({ sql, values: [] })
+}
+
+/** The URL of a schema of its own. */
+async function newUrl(): Promise<string> {
+  const schema = `lost_${++schemas}`
+  await say(`CREATE SCHEMA ${schema}`)
+  return withParameter(server.url(), 'options', `-c search_path=${schema}`)
+}
+
+async function opened(url: string) {
+  const store = await PostgresStore.open(url)
+  onTestFinished(() => store.close())
+  const tested = new StoreUnderTest(() => Promise.resolve(store))
+  await tested.begin()
+  return { tested, processes: store.processes }
 }
 
 function databaseAt(url: string): Database {
@@ -57,4 +76,37 @@ describe('a connection that is lost between two statements', () => {
     expect(thrown).toEqual([])
     expect(await database.rows({ sql: 'SELECT 1 AS answer', values: [] })).toEqual([{ answer: 1 }])
   })
+})
+
+const beat = { processId: 'p', destinationIds: ['crm'] }
+
+test(
+  'a beat gives a connection up that has fallen silent, and has another one',
+  { timeout: 40_000 },
+  async () => {
+    const line = await PostgresLine.to(server)
+    const { processes } = await opened(line.through(await newUrl()))
+    await processes.beat(beat)
+    line.fallSilent()
+    // In time for another one while the place still holds.
+    await expect(processes.beat(beat)).rejects.toMatchObject({ isTemporary: true })
+    expect(await processes.beat(beat)).toMatchObject([{ processes: 1 }])
+  },
+)
+
+test('calls that wait for a lock leave connections to what delivers', async () => {
+  const { tested, processes } = await opened(await newUrl())
+  await tested.add([event('m_0', 'crm')])
+  const lock = databaseAt(server.url())
+  const adding: Promise<unknown>[] = []
+  await lock.change(async (session) => {
+    const sql = `LOCK TABLE lost_${schemas}.evroute_gate IN EXCLUSIVE MODE`
+    await session.rows({ sql, values: [] })
+    for (let place = 1; place <= 20; place++) adding.push(tested.add([event(`m_${place}`, 'crm')]))
+    await processes.beat(beat)
+    const leased = await tested.claim('crm')
+    expect(leased).toHaveLength(1)
+    await tested.settle(returned(leased[0]!))
+  })
+  await Promise.all(adding)
 })

@@ -74,6 +74,13 @@ describe('an error of PostgreSQL', () => {
     })
   })
 
+  test('of a connection that others have in use does not blame the host', () => {
+    const error = new Error('timeout exceeded when trying to connect')
+    const failure = storeError('postgres://host/db', error)
+    expect(failure.message).toContain('all connections of this process were in use')
+    expect(failure.hint).not.toContain('host')
+  })
+
   test('of several addresses says what each said', () => {
     const error = new AggregateError([new Error('no ::1'), new Error('no 127.0.0.1')])
     expect(storeError('db', Object.assign(error, { code: 'ECONNREFUSED' }))).toMatchObject({

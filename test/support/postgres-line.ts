@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { temporaryFolder } from './temporary-folder.ts'
+import type { PostgresServer } from './postgres.ts'
+
+const socketName = '.s.PGSQL.5432'
+
+/** Carries connections to a server, for as long as a test lasts, and can lose what it answers. */
+export class PostgresLine {
+  /** Ends each connection with the next answer. */
+  losesAnswers = false
+  readonly #server: PostgresServer
+  readonly #folder: string
+  readonly #clients = new Set<Socket>()
+  #silent: ReadonlySet<Socket> = new Set()
+
+  private constructor(server: PostgresServer, folder: string) {
+    this.#server = server
+    this.#folder = folder
+  }
+
+  /** Opens a line to a server. */
+  static async to(server: PostgresServer): Promise<PostgresLine> {
+    const line = new PostgresLine(server, await temporaryFolder())
+    const listener = createServer({ allowHalfOpen: true }, (client) => line.#carry(client))
+    listener.listen(join(line.#folder, socketName))
+    await once(listener, 'listening')
+    onTestFinished(() => {
+      listener.close()
+      for (const client of line.#clients) client.destroy()
+    })
+    return line
+  }
+
+  /** Connections that are open. */
+  get open(): number {
+    return this.#clients.size
+  }
+
+  /** What leads by it, for a URL that leads to its server. */
+  through(url: string): string {
+    return url.replace(this.#server.socketFolder, this.#folder)
+  }
+
+  /** Carries nothing more on the connections that are open, and ends none of them. */
+  fallSilent(): void {
+    this.#silent = new Set(this.#clients)
+  }
+
+  #carry(client: Socket): void {
+    const upstream = connect(join(this.#server.socketFolder, socketName))
+    this.#clients.add(client)
+    client.on('error', () => undefined)
+    upstream.on('error', () => client.destroy())
+    client.on('close', () => {
+      this.#clients.delete(client)
+      upstream.destroy()
+    })
+    const isSilent = (): boolean => this.#silent.has(client)
+    client.on('data', (bytes: Buffer) => {
+      if (!isSilent()) upstream.write(bytes)
+    })
+    client.on('end', () => {
+      if (!isSilent()) client.end()
+    })
+    upstream.on('data', (bytes: Buffer) => {
+      if (this.losesAnswers) client.destroy()
+      else if (!isSilent()) client.write(bytes)
+    })
+    upstream.on('end', () => {
+      if (!isSilent()) client.end()
+    })
+  }
+}
