@@ -8,7 +8,7 @@ import type { OverheadServerQuestion, OverheadServerSettings } from './overhead-
 import { startSink, type Sink } from './start-sink.ts'
 import type { TrackerName } from './tracker.ts'
 
-const requests = 20_000
+const requests = 15_000
 const warmUpRequests = 5_000
 const connections = 16
 const rounds = 7

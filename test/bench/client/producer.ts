@@ -35,6 +35,8 @@ const { tracker: name, ...settings } = programSettings() as ProducerSettings
 const tracker = await createTracker(name, settings)
 
 async function produce({ calls }: ProducerQuestion): Promise<Production> {
+  // Its timer is native: gaps between immediates would keep the loop turning when it has nothing to do,
+  // and run code of ours in every turn. What it says is too long by a millisecond at the most.
   const pauses = monitorEventLoopDelay({ resolution: 1 })
   let memoryMb = 0
   const sample = (): void => {
