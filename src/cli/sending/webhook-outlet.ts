@@ -10,6 +10,7 @@ import {
 } from '../../model/index.ts'
 import { Pipeline } from '../../service/index.ts'
 import { openStore, storeName, type Store } from '../../store/index.ts'
+import { collectEarly } from './collect-early.ts'
 import { CallQueue, queueOptions, type OfferResult, type RowPlace } from './call-queue.ts'
 import { readDeletion } from './deletion.ts'
 import { stopGraceMs, type Outlet, type OutletLedger, type OutletParts } from './outlet.ts'
@@ -47,6 +48,7 @@ export class WebhookOutlet implements Outlet {
     { begin, hasFailedBefore, ...opened }: OpenedStore,
   ) {
     const { options, runtime, listener } = parts
+    collectEarly()
     this.storeName = options.store === undefined ? undefined : storeName(options.store)
     this.#destinationId = parts.destination.id
     this.#sourceId = sourceIdOf(parts.destination)
