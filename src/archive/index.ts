@@ -1,5 +1,6 @@
 /** Every accepted event in files, and back; and what of them is erased. */
 export { Archive, type Append } from './archive.ts'
+export { archiveIdIn, archiveIdOf } from './archive-id.ts'
 export { callOfArchivedRow } from './archived-row.ts'
 export {
   eraseFromArchive,

@@ -6,8 +6,10 @@ export {
   type RegulationPlanOptions,
   type RegulationRequest,
 } from './plan-regulation.ts'
+export * from './archive-erasures.ts'
 export * from './regulation.ts'
 export * from './regulation-record.ts'
 export * from './regulations.ts'
+export * from './regulation-watch.ts'
 export * from './status.ts'
 export * from './store-port.ts'

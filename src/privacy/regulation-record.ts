@@ -16,7 +16,7 @@ export function listedRegulationRecord(regulation: Regulation): RegulationRecord
 }
 
 function recordWith(subjects: RegulationRecord, regulation: Regulation): RegulationRecord {
-  const { id, type, sourceIds, erased, archive, streams } = regulation
+  const { id, type, sourceIds, erased, archive, archivesLeft = [], streams } = regulation
   return {
     kind: 'regulation',
     id,
@@ -33,6 +33,7 @@ function recordWith(subjects: RegulationRecord, regulation: Regulation): Regulat
       files: archive.files,
       problems: archive.problems,
     },
+    archivesLeft,
     streamStatus: streamFields(streams),
   }
 }

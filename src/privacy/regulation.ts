@@ -120,6 +120,8 @@ export interface Regulation extends NewRegulation {
   readonly erased: ErasedCounts
   /** What of archives was erased; null before it was. */
   readonly archive: ArchiveErasure | null
+  /** The archives of other processes, by name, that may still have something; none by default. */
+  readonly archivesLeft?: readonly string[] | undefined
   /** Its notifications: one stream for each source and destination that has some. */
   readonly streams: readonly NotificationStream[]
 }

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isTemporary } from '../delivery/index.ts'
 import { messageOf, type Destination } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
+import { ArchiveErasures, type ArchiveErasuresOptions } from './archive-erasures.ts'
 import {
   planRegulation,
   type PlannedRegulation,
@@ -9,7 +10,7 @@ import {
   type RegulationRequest,
 } from './plan-regulation.ts'
 import { logCreated, logFinished } from './regulation-log.ts'
-import { effectsOf, type ArchiveErasure, type Regulation } from './regulation.ts'
+import { effectsOf, type Regulation } from './regulation.ts'
 import { RewriteHold } from './rewrite-hold.ts'
 import type {
   EraseResult,
@@ -17,22 +18,14 @@ import type {
   RegulationReader,
   RegulationsRequest,
   RegulationStore,
+  UnfinishedRegulation,
 } from './store-port.ts'
 
-/** What is to be erased of archives. */
-export interface EraseArchivesRequest {
-  /** The sources; null for all. */
-  readonly sourceIds: readonly string[] | null
-  /** The users. */
-  readonly userIds: readonly string[]
-  /** What was accepted at this moment or before, in milliseconds since 1970. */
-  readonly untilMs: number
-  /** Ends it early: it rejects then, and is asked for again some other time. */
-  readonly signal: AbortSignal
-}
-
 /** What regulations are carried out with. */
-export interface RegulationsOptions {
+export interface RegulationsOptions extends Pick<
+  ArchiveErasuresOptions,
+  'eraseArchives' | 'endReplays'
+> {
   /** Where they are kept. */
   readonly store: RegulationStore
   /** The sources, and where notifications may go. */
@@ -40,13 +33,8 @@ export interface RegulationsOptions {
     readonly sources: readonly { readonly id: string }[]
     readonly destinations: readonly Destination[]
   }
-  /** Erases what archives have; called once at a time. */
-  readonly eraseArchives: (request: EraseArchivesRequest) => Promise<ArchiveErasure>
-  /**
-   * Ends whoever reads archives to send what is in them again; resolves once that is over. From before
-   * it is called until nothing is left in archives {@link Regulations.holdsArchives} is true.
-   */
-  readonly endReplays?: () => Promise<void>
+  /** Whether all is done that they ask for, as by default; else only archives are erased. */
+  readonly erasesStore?: boolean
   /** Has whoever dispatches look for new deliveries. */
   readonly wake: () => void
   /** Clock, ids and log. */
@@ -81,12 +69,11 @@ export class Regulations implements RegulationReader {
   /** What nothing is left of in the store but traces in its files. */
   readonly #withTraces = new Set<string>()
   readonly #rewriteHold = new RewriteHold()
-  /** What was erased of archives, until it is noted. */
-  readonly #erasedOfArchives = new Map<string, ArchiveErasure>()
-  /** What archives are to be erased for: nobody may send again what is in them. */
-  readonly #archivesLeft = new Set<string>()
-  /** What nothing is left of in archives, among what waits. */
-  readonly #archivesDone = new Set<string>()
+  readonly #archives: ArchiveErasures
+  /** What was found among what other processes have stored. */
+  readonly #found = new Set<string>()
+  /** What failed, and waits for the next start. */
+  readonly #failed = new Set<string>()
   #idle: (() => void)[] = []
   #work: Promise<void> | undefined
   #look: Timer | undefined
@@ -94,6 +81,7 @@ export class Regulations implements RegulationReader {
 
   constructor(options: RegulationsOptions) {
     this.#options = options
+    this.#archives = new ArchiveErasures(options)
   }
 
   /**
@@ -112,12 +100,28 @@ export class Regulations implements RegulationReader {
       page = await store.list({ limit, beforeId: ids.at(-1), unfinished: true })
       ids.push(...page.map(({ id }) => id))
       for (const { id, type, archive } of page) {
-        if (effectsOf(type).erasesArchives && archive === null) this.#archivesLeft.add(id)
+        if (effectsOf(type).erasesArchives && archive === null) this.#archives.add(id)
       }
     }
-    const known = new Set([...this.#due, ...this.#waiting, ...this.#withTraces])
-    this.#due.push(...ids.reverse().filter((id) => !known.has(id)))
-    this.#begin()
+    this.#take(ids.reverse())
+  }
+
+  /**
+   * Goes on with what processes that share the store have not finished, wherever it was stored; with what
+   * waits for others nobody is kept busy. What is told here every few seconds is not looked at in between.
+   */
+  found(regulations: readonly UnfinishedRegulation[]): void {
+    const { erasesStore = true } = this.#options
+    const unfinished = new Set(regulations.map(({ id }) => id))
+    this.#archives.forgetAllBut((id) => unfinished.has(id) || this.#waiting.has(id))
+    const left = regulations.filter(({ id }) => !this.#failed.has(id))
+    for (const { id, isArchiveLeft } of left) if (isArchiveLeft) this.#archives.add(id)
+    if (this.holdsArchives) void this.#archives.endReplays()
+    const isWork = ({ isArchiveLeft, isDue }: UnfinishedRegulation): boolean =>
+      isArchiveLeft || (isDue && erasesStore)
+    const ids = left.filter(isWork).map(({ id }) => id)
+    if (erasesStore) for (const id of ids) this.#found.add(id)
+    this.#take(ids)
   }
 
   /**
@@ -144,7 +148,7 @@ export class Regulations implements RegulationReader {
 
   /** Whether archives may still have what a regulation wants erased of them. */
   get holdsArchives(): boolean {
-    return this.#archivesLeft.size > 0
+    return this.#archives.isAnyLeft
   }
 
   /** One regulation; undefined when there is none. */
@@ -176,19 +180,25 @@ export class Regulations implements RegulationReader {
   }
 
   async #store({ regulation, notifications }: PlannedRegulation, nowMs: number): Promise<void> {
-    const { store, endReplays } = this.#options
+    const { store } = this.#options
     const { id, type } = regulation
     try {
       if (effectsOf(type).erasesArchives) {
         // Not after it is stored: what a replay adds then would be taken for something new.
-        this.#archivesLeft.add(id)
-        await endReplays?.()
+        this.#archives.add(id)
+        await this.#archives.endReplays()
       }
       await store.create({ regulation, notifications, nowMs })
     } catch (error) {
-      this.#archivesLeft.delete(id)
+      this.#archives.remove(id)
       throw error
     }
+  }
+
+  #take(ids: readonly string[]): void {
+    const known = new Set([...this.#due, ...this.#waiting, ...this.#withTraces])
+    this.#due.push(...ids.filter((id) => !known.has(id)))
+    this.#begin()
   }
 
   get #isClosed(): boolean {
@@ -284,7 +294,8 @@ export class Regulations implements RegulationReader {
         return 'later'
       }
       this.#isStoreOut = false
-      this.#forget(id)
+      this.#archives.forget(id)
+      this.#failed.add(id)
       this.#withTraces.delete(id)
       log.warn('a regulation waits for the next start', { regulation: id, error: reason })
     }
@@ -292,6 +303,11 @@ export class Regulations implements RegulationReader {
   }
 
   async #carryOut(id: string): Promise<void> {
+    const { erasesStore = true } = this.#options
+    if (!erasesStore) {
+      await this.#eraseArchivesOf(id)
+      return
+    }
     const left = await this.#eraseStore(id, { leavesTraces: true })
     await this.#eraseArchivesOf(id)
     if (left === 'waiting' || left === 'nothing') await this.#conclude(id, left)
@@ -319,12 +335,15 @@ export class Regulations implements RegulationReader {
   async #conclude(id: string, left: 'waiting' | 'nothing'): Promise<void> {
     const { store, runtime } = this.#options
     if (this.#isClosed) return
+    const isFound = this.#found.delete(id)
     const regulation = left === 'nothing' ? await store.find({ id }) : undefined
-    if (left === 'waiting' || regulation?.streams.some(({ pending }) => pending > 0) === true) {
-      this.#waiting.add(id)
+    if (left === 'waiting' || isNotifying(regulation)) {
+      if (!isFound) this.#waiting.add(id)
       return
     }
-    this.#forget(id)
+    // It is found again once the last of them is erased.
+    if (isAwaitingArchives(regulation)) return
+    this.#archives.forget(id)
     // Another process may have finished it.
     if (regulation?.finishedAtMs !== null) return
     const nowMs = runtime.clock.nowMs()
@@ -347,34 +366,14 @@ export class Regulations implements RegulationReader {
   }
 
   async #eraseArchivesOf(id: string): Promise<void> {
-    if (this.#isClosed || this.#archivesDone.has(id)) return
-    const { store, eraseArchives, runtime } = this.#options
-    const regulation = await store.find({ id })
-    if (regulation === undefined) {
-      this.#archivesLeft.delete(id)
-      return
-    }
-    const { type, sourceIds, userIds, createdAtMs: untilMs } = regulation
-    if (effectsOf(type).erasesArchives && regulation.archive === null) {
-      const { signal } = this.#ending
-      const archive =
-        this.#erasedOfArchives.get(id) ??
-        (await eraseArchives({ sourceIds, userIds, untilMs, signal }))
-      this.#erasedOfArchives.set(id, archive)
-      await store.noteArchive({ id, archive })
-      this.#erasedOfArchives.delete(id)
-      const { problems } = archive
-      if (problems.length > 0) {
-        const fields = { regulation: id, problems: problems.length, first: problems[0] }
-        runtime.log.warn('archives could not be erased whole', fields)
-      }
-    }
-    this.#archivesDone.add(id)
-    this.#archivesLeft.delete(id)
+    if (!this.#isClosed) await this.#archives.erase(id, this.#ending.signal)
   }
+}
 
-  #forget(id: string): void {
-    this.#archivesDone.delete(id)
-    this.#erasedOfArchives.delete(id)
-  }
+function isNotifying(regulation: Regulation | undefined): boolean {
+  return regulation?.streams.some(({ pending }) => pending > 0) === true
+}
+
+function isAwaitingArchives(regulation: Regulation | undefined): boolean {
+  return (regulation?.archivesLeft?.length ?? 0) > 0
 }

@@ -51,12 +51,13 @@ export function streamStatus(stream: NotificationStream): OverallStatus {
 
 /** Whether something is left to do for a regulation: in the store, in archives, or notifications that wait. */
 function isAnythingLeft(
-  { type, finishedAtMs, isStoreErased, archive }: Regulation,
+  { type, finishedAtMs, isStoreErased, archive, archivesLeft = [] }: Regulation,
   { pending }: NotificationCounts,
 ): boolean {
   if (finishedAtMs !== null) return false
   const { erasesStore, erasesArchives } = effectsOf(type)
-  return (erasesStore && !isStoreErased) || (erasesArchives && archive === null) || pending > 0
+  const isArchiveLeft = erasesArchives && (archive === null || archivesLeft.length > 0)
+  return (erasesStore && !isStoreErased) || isArchiveLeft || pending > 0
 }
 
 function isAnythingDone(

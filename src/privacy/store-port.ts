@@ -45,6 +45,16 @@ export interface HeldUpErasure {
  */
 export type EraseResult = 'more' | 'waiting' | 'traces' | 'nothing' | HeldUpErasure
 
+/** What of archives was erased. */
+export interface NoteArchiveRequest {
+  /** The regulation. */
+  readonly id: string
+  /** What was erased. Where several processes have archives it adds to what they noted. */
+  readonly archive: ArchiveErasure
+  /** The archives of {@link SharedRegulations} that nothing is left in; none by default. */
+  readonly archiveIds?: readonly string[] | undefined
+}
+
 /** A page of regulations. */
 export interface RegulationsRequest {
   /** At the most so many. */
@@ -97,7 +107,50 @@ export interface RegulationStore extends RegulationReader {
    */
   erase(request: EraseRequest): Promise<EraseResult>
   /** Notes what of archives was erased. */
-  noteArchive(request: { readonly id: string; readonly archive: ArchiveErasure }): Promise<void>
+  noteArchive(request: NoteArchiveRequest): Promise<void>
   /** Ends a regulation: how its notifications stand then is kept, also when they are purged. */
   finish(request: { readonly id: string; readonly nowMs: number }): Promise<void>
+}
+
+/** An archive beside a store that several processes share: nobody but its own process reaches it. */
+export interface KeptArchive {
+  /** Identifies it, wherever it is and however often its process is started. */
+  readonly id: string
+  /** How people know it: where it is. */
+  readonly name: string
+}
+
+/** What is left of a regulation, for one of the processes that share a store. */
+export interface UnfinishedRegulation {
+  /** The regulation. */
+  readonly id: string
+  /** Whether an archive of that process may have what it wants erased. */
+  readonly isArchiveLeft: boolean
+  /** Whether something else is left than archives: in the store, notifications, or only to end it. */
+  readonly isDue: boolean
+}
+
+/**
+ * What processes that share a store have to know of each other to carry regulations out together: the
+ * port that engines implement beside {@link RegulationStore} where several processes can use one store.
+ * The rules of the DeliveryStore port hold.
+ *
+ * A regulation that erases archives waits for all that were registered when it was stored, and for those
+ * that are registered before it is finished: `finish` does nothing while one of them is left. Whoever
+ * has one says with `noteArchive` that nothing is left in it.
+ */
+export interface SharedRegulations {
+  /** Registers archives, or how people know them now. They stay so when their process ends. */
+  register(request: { readonly archives: readonly KeptArchive[] }): Promise<void>
+  /** What is not finished, the oldest first, for the process that has these archives. */
+  unfinished(request: {
+    readonly archiveIds: readonly string[]
+  }): Promise<readonly UnfinishedRegulation[]>
+  /**
+   * Lets go of an archive that is gone for good: nobody waits for it any more. What is not finished and
+   * waited for it has one problem more.
+   *
+   * @returns whether one with that name was registered
+   */
+  release(request: { readonly name: string }): Promise<boolean>
 }

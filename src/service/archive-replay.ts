@@ -15,6 +15,8 @@ export interface ArchiveReplayOptions {
   readonly isFull: () => boolean
   /** Whether archives may have what a regulation wants erased: nothing of them is sent then. */
   readonly isHeld: () => boolean
+  /** Looks for what other processes want erased of archives, which ends the replay that is under way. */
+  readonly look?: () => Promise<void>
   /** Clock, ids and log. */
   readonly runtime: Runtime
   /** Aborts when the service closes. */
@@ -43,6 +45,7 @@ export class ArchiveReplay {
    * @throws whatever makes the store refuse them
    */
   async run(request: ReplayRequest, signal: AbortSignal): Promise<ReplayOutcome> {
+    await this.#options.look?.()
     if (this.#running !== undefined) return { kind: 'running' }
     const choice = choose(this.#options.configuration(), request)
     if (choice.kind !== 'chosen') return choice
@@ -157,6 +160,8 @@ class ReplayRun {
       for await (const part of readArchive(archive.directory, id, request)) {
         this.#problems(part.path, part.problems)
         if (!(await this.#hasRoom())) return false
+        await this.#options.look?.()
+        if (this.#signal.aborted) return false
         await this.#sendPart(part, intake)
       }
     }

@@ -1,6 +1,15 @@
-import { Archive, isAboutUsers, type Append, type ErasedFromArchive } from '../archive/index.ts'
+import { hostname } from 'node:os'
+import {
+  Archive,
+  archiveIdIn,
+  archiveIdOf,
+  isAboutUsers,
+  type Append,
+  type ErasedFromArchive,
+} from '../archive/index.ts'
 import type { IntakeResult } from '../intake/index.ts'
 import { EvrouteError, formatDuration } from '../model/index.ts'
+import type { KeptArchive } from '../privacy/index.ts'
 import { systemClock, type Clock } from '../runtime/index.ts'
 import type { ConfiguredSource } from './configuration/index.ts'
 
@@ -122,6 +131,38 @@ export class Archives {
     this.#archives.set(directory, archive)
     return archive
   }
+}
+
+/**
+ * The archives of sources, as processes that share a store know of each other's. Each is one folder, for
+ * all sources that keep their events there.
+ *
+ * @throws EvrouteError `cannot_write_file`
+ */
+export async function keptArchives(
+  sources: readonly Pick<ConfiguredSource, 'archive'>[],
+  newId: () => string,
+): Promise<readonly KeptArchive[]> {
+  const directories = new Set(sources.flatMap(({ archive }) => archive?.directory ?? []))
+  const kept: KeptArchive[] = []
+  for (const directory of directories) {
+    const id = await archiveIdOf(directory, newId)
+    kept.push({ id, name: `${directory} on ${hostname()}` })
+  }
+  return kept
+}
+
+/** Sources without those whose archive a service keeps that shares its store: that erases it itself. */
+export async function withoutKept<Source extends Pick<ConfiguredSource, 'archive'>>(
+  sources: readonly Source[],
+): Promise<readonly Source[]> {
+  const own: Source[] = []
+  for (const source of sources) {
+    const { archive } = source
+    if (archive === undefined || (await archiveIdIn(archive.directory)) === undefined)
+      own.push(source)
+  }
+  return own
 }
 
 /** An archive that deletions will not find any more. */

@@ -6,7 +6,8 @@ import type {
   SourceDocument,
 } from './configuration/index.ts'
 import { readServiceConfiguration } from './read-service-configuration.ts'
-import { Service, type ServiceAddress } from './service.ts'
+import type { ServiceAddress } from './service-options.ts'
+import { Service } from './service.ts'
 
 /** Settings that may be left out. */
 type Optional<Settings> = { readonly [Name in keyof Settings]?: Settings[Name] | undefined }

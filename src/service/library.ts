@@ -10,4 +10,4 @@ export {
   type RunningService,
   type ServiceConfiguration,
 } from './create-service.ts'
-export type { ServiceAddress } from './service.ts'
+export type { ServiceAddress } from './service-options.ts'

@@ -62,6 +62,8 @@ export class OfflineService implements AsyncDisposable {
     this.regulations = new ServiceRegulations({
       ...common,
       store: store.regulations,
+      shared: store.sharedRegulations,
+      keepsArchives: false,
       archives: new Archives(runtime.clock.nowMs()),
       // Nothing is accepted here.
       archived: () => Promise.resolve(),

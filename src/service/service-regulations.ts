@@ -6,12 +6,16 @@ import type {
 import { SettingError } from '../model/index.ts'
 import {
   Regulations,
+  RegulationWatch,
   type CreateRegulationOutcome,
+  type EraseArchivesRequest,
+  type ErasedArchives,
   type Regulation,
   type RegulationsOptions,
   type RegulationsRequest,
+  type SharedRegulations,
 } from '../privacy/index.ts'
-import type { Archives } from './archives.ts'
+import { keptArchives, withoutKept, type Archives } from './archives.ts'
 import type { Configuration } from './configuration/index.ts'
 
 /** What the regulations of a service are carried out with. */
@@ -27,27 +31,57 @@ export interface ServiceRegulationsOptions extends Pick<
   readonly archived: () => Promise<unknown>
   /** Ends the replay of an archive that is under way; none where this process replays nothing. */
   readonly endReplays?: () => Promise<void>
+  /** What is known of other processes that use the store; undefined where there are none. */
+  readonly shared?: SharedRegulations | undefined
+  /**
+   * Whether all that regulations ask for is done, as by default, or only the archives are erased that
+   * this process keeps: others do the rest.
+   */
+  readonly carriesOut?: boolean
+  /** Whether this process writes to archives, as by default; what it only finds there others erase. */
+  readonly keepsArchives?: boolean
 }
 
 /** Carries the deletion requests of a service out, in its store and its archives. */
 export class ServiceRegulations implements RegulationOperations {
+  readonly #options: ServiceRegulationsOptions
   readonly #regulations: Regulations
+  readonly #watch: RegulationWatch | undefined
 
-  constructor({ archives, archived, ...options }: ServiceRegulationsOptions) {
+  constructor(options: ServiceRegulationsOptions) {
+    const { carriesOut = true, keepsArchives = true, shared, configuration, runtime } = options
+    this.#options = options
     this.#regulations = new Regulations({
       ...options,
-      eraseArchives: async ({ sourceIds, ...request }) => {
-        await archived()
-        const { sources } = options.configuration()
-        const affected = sources.filter(({ id }) => sourceIds?.includes(id) ?? true)
-        return archives.erase({ ...request, sources: affected })
-      },
+      erasesStore: carriesOut,
+      eraseArchives: (request) => this.#eraseArchives(request),
+    })
+    if (shared === undefined || !keepsArchives) return
+    this.#watch = new RegulationWatch({
+      shared,
+      archives: () => keptArchives(configuration().sources, runtime.newId),
+      found: (regulations) => this.#regulations.found(regulations),
+      runtime,
     })
   }
 
-  /** Goes on with what is not finished. */
-  start(): Promise<void> {
-    return this.#regulations.start()
+  /**
+   * Lets others who use the store know which archives this process keeps; before something is written to
+   * them.
+   */
+  async register(): Promise<void> {
+    await this.#watch?.register()
+  }
+
+  /** Goes on with what is not finished; where others use the store, also with what they leave. */
+  async start(): Promise<void> {
+    if (this.#watch === undefined) await this.#regulations.start()
+    else this.#watch.start()
+  }
+
+  /** Looks at once for what others who use the store have stored. */
+  async look(): Promise<void> {
+    await this.#watch?.look()
   }
 
   /** Whether archives may still have what a regulation wants erased of them. */
@@ -61,8 +95,8 @@ export class ServiceRegulations implements RegulationOperations {
   }
 
   /** Ends after the step under way; what is not finished stays in the store. */
-  close(): Promise<void> {
-    return this.#regulations.close()
+  async close(): Promise<void> {
+    await Promise.all([this.#regulations.close(), this.#watch?.close()])
   }
 
   find(request: { readonly id: string }): Promise<Regulation | undefined> {
@@ -76,6 +110,23 @@ export class ServiceRegulations implements RegulationOperations {
   /** @throws SettingError for a request that names nobody, too many, or what is no id */
   async create(request: RegulationRequest): Promise<RegulationOutcome> {
     return understood(await this.#regulations.create(request))
+  }
+
+  async #eraseArchives({ sourceIds, ...request }: EraseArchivesRequest): Promise<ErasedArchives> {
+    const { archives, archived, configuration } = this.#options
+    // Of this very moment, as those are that are registered: what is noted was erased.
+    const { sources } = configuration()
+    const kept = (await this.#watch?.register()) ?? []
+    await archived()
+    const affected = sources.filter(({ id }) => sourceIds?.includes(id) ?? true)
+    const erased = await archives.erase({ ...request, sources: await this.#own(affected) })
+    return { ...erased, archiveIds: kept.map(({ id }) => id) }
+  }
+
+  /** The sources whose archives are this process's to erase. */
+  async #own(sources: Configuration['sources']): Promise<Configuration['sources']> {
+    const { shared, keepsArchives = true } = this.#options
+    return shared === undefined || keepsArchives ? sources : withoutKept(sources)
   }
 }
 

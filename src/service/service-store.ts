@@ -1,6 +1,6 @@
 import { SettingError } from '../model/index.ts'
 import { MemoryStore, openStore, type OpenStoreOptions, type Store } from '../store/index.ts'
-import type { ServiceOptions } from './service.ts'
+import type { ServiceOptions } from './service-options.ts'
 
 /**
  * Opens the store of a service. In memory its bound is that of the service, which refuses where the store

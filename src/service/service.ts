@@ -1,23 +1,11 @@
 import type { RequestListener } from 'node:http'
-import {
-  adminApp,
-  adminConnectionLimits,
-  adminFaultAnswer,
-  healthHandler,
-  Metrics,
-  queueStates,
-} from '../admin-api/index.ts'
-import { AddressGuard, listen, type ListenAddress, type Listening } from '../http/index.ts'
+import { adminApp, healthHandler, Metrics, queueStates } from '../admin-api/index.ts'
+import { AddressGuard, type Listening } from '../http/index.ts'
 import type { IntakeBatch, IntakeResult } from '../intake/index.ts'
-import { EvrouteError, messageOf } from '../model/index.ts'
+import { messageOf } from '../model/index.ts'
 import { createRuntime, type Runtime, type Timer } from '../runtime/index.ts'
 import type { Store } from '../store/index.ts'
-import {
-  closedTrackingPort,
-  SourceDirectory,
-  trackingApp,
-  trackingFaultAnswer,
-} from '../tracking-api/index.ts'
+import { closedTrackingPort, SourceDirectory, trackingApp } from '../tracking-api/index.ts'
 import { ArchiveReplay } from './archive-replay.ts'
 import { Archives, leftArchives } from './archives.ts'
 import { AudienceSyncs } from './audience-syncs.ts'
@@ -33,44 +21,10 @@ import { PendingCount } from './pending-count.ts'
 import { Pipeline } from './pipeline.ts'
 import { removeAbandonedPreviews } from './preview-store.ts'
 import { Readiness } from './readiness.ts'
+import type { ServiceAddress, ServiceOptions, ServiceRole, ServiceWork } from './service-options.ts'
+import { listenFor } from './service-ports.ts'
 import { ServiceRegulations } from './service-regulations.ts'
 import { openServiceStore } from './service-store.ts'
-
-/** Where a service can be reached. */
-export interface ServiceAddress {
-  /** The URL of the tracking API, without a path. */
-  readonly url: string
-  /** Its port. */
-  readonly port: number
-  /** The URL of the admin API, without a path; null where there is none. */
-  readonly admin: string | null
-}
-
-/** What is left to do for a service. */
-export interface ServiceWork {
-  /** Requests to endpoints that are under way. */
-  readonly requests: number
-  /** Deliveries that wait, those of such requests among them; once it is closed, those that stay in the store. */
-  readonly pending: number
-}
-
-/** What a service is made of. */
-export interface ServiceOptions {
-  /** Its sources, destinations and settings. */
-  readonly configuration: Configuration
-  /** Clock, randomness, ids and log; those of production by default. Its observer is told too. */
-  readonly runtime?: Runtime
-  /** What it does of all that a service does; everything by default. */
-  readonly role?: ServiceRole | undefined
-  /** Is told what keeps the service from going on; it should be closed then. */
-  readonly failed?: (error: unknown) => void
-}
-
-/**
- * What a process does of the work that several of them share: `ingest` takes calls and stores them,
- * `deliver` sends what is stored and carries regulations out, `all` does both.
- */
-export type ServiceRole = 'all' | 'ingest' | 'deliver'
 
 /** How often the service asks the store how much waits. */
 const pendingLookMs = 500
@@ -148,11 +102,14 @@ export class Service implements AsyncDisposable {
       ...common,
       add: (events) => this.#pipeline.add(events),
       isHeld: () => this.#regulations.holdsArchives,
+      look: () => this.#regulations.look(),
     })
     this.#audiences = new AudienceSyncs({ ...common, store: store.audiences })
     this.#regulations = new ServiceRegulations({
       ...common,
       store: store.regulations,
+      shared: store.sharedRegulations,
+      carriesOut: role !== 'ingest',
       archives: this.#archives,
       archived: () => Promise.allSettled(this.#accepting),
       endReplays: () => this.#replay.end(),
@@ -240,6 +197,7 @@ export class Service implements AsyncDisposable {
     const { listen: address, admin } = this.#configuration
     const { log } = this.#runtime
     await removeAbandonedPreviews(this.#runtime.clock)
+    await this.#regulations.register()
     await this.#pending.look(this.#store)
     this.#planLook()
     const health = healthHandler(() => this.#readiness.reasons(), log)
@@ -261,7 +219,7 @@ export class Service implements AsyncDisposable {
     }
     // What a run before has left is not sent sooner: this one could have failed to start.
     this.#pipeline.wake()
-    if (this.#role !== 'ingest') await this.#regulations.start()
+    await this.#regulations.start()
   }
 
   #newTracking(): RequestListener {
@@ -359,27 +317,6 @@ export class Service implements AsyncDisposable {
     await this.#pending.look(this.#store).catch(() => undefined)
     await this.#pipeline.close()
     await Promise.allSettled(this.#accepting)
-  }
-}
-
-/** How each port answers a request that has a fault, and how long its requests may take. */
-const portOptions = {
-  listen: { answerFault: trackingFaultAnswer },
-  admin: { answerFault: adminFaultAnswer, ...adminConnectionLimits },
-}
-
-async function listenFor(
-  setting: 'listen' | 'admin',
-  handler: RequestListener,
-  address: ListenAddress,
-): Promise<Listening> {
-  try {
-    return await listen(handler, address, portOptions[setting])
-  } catch (error) {
-    if (!(error instanceof EvrouteError) || error.code !== 'port_in_use') throw error
-    const { code, message } = error
-    const hint = `Set ${setting}.port to another one, or to 0 for a free one.`
-    throw new EvrouteError({ code, message, hint, cause: error })
   }
 }
 

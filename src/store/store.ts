@@ -1,6 +1,6 @@
 import type { AudienceReader, AudienceStore } from '../audience/index.ts'
 import type { DeliveringProcesses, DeliveryLog, DeliveryStore } from '../delivery/index.ts'
-import type { RegulationReader, RegulationStore } from '../privacy/index.ts'
+import type { RegulationReader, RegulationStore, SharedRegulations } from '../privacy/index.ts'
 
 /** An engine: deliveries, audiences and regulations in one database. Closing it closes all of them. */
 export interface Store extends DeliveryStore {
@@ -8,6 +8,8 @@ export interface Store extends DeliveryStore {
   readonly audiences: AudienceStore
   /** Deletion requests and suppressed users. */
   readonly regulations: RegulationStore
+  /** What processes know of each other's regulations; undefined where there is never more than one. */
+  readonly sharedRegulations?: SharedRegulations | undefined
   /** The processes that deliver from it; undefined where there is never more than one. */
   readonly processes?: DeliveringProcesses | undefined
   /** How many rows its tables have, by estimate; undefined where rows that are gone take no room. */
@@ -30,4 +32,6 @@ export interface StoreLog extends DeliveryLog {
   readonly audiences: AudienceReader
   /** Deletion requests. */
   readonly regulations: RegulationReader
+  /** The archives that those wait for; undefined where one process has them all. */
+  readonly sharedRegulations?: Pick<SharedRegulations, 'release'> | undefined
 }

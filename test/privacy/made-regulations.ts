@@ -24,7 +24,7 @@ export const nothingArchived = { events: 0, files: 0, problems: [] }
 
 /** Regulations over a store of the test, and all that they asked for. */
 export function makeRegulations(
-  given: Partial<Pick<RegulationsOptions, 'eraseArchives' | 'endReplays'>> & {
+  given: Partial<Pick<RegulationsOptions, 'eraseArchives' | 'endReplays' | 'erasesStore'>> & {
     store?: KeptRegulations
   } = {},
 ) {
@@ -35,6 +35,7 @@ export function makeRegulations(
   let wakes = 0
   const regulations = new Regulations({
     store,
+    erasesStore: given.erasesStore ?? true,
     configuration: () => ({ sources: [{ id: 'website' }], destinations: [crm] }),
     eraseArchives: (asked) => {
       archiveRequests.push(asked)

@@ -28,6 +28,7 @@ const running: Regulation = {
   isStoreErased: false,
   erased: { pending: 1, settled: 2, members: 3 },
   archive: null,
+  archivesLeft: ['/archive on web-1'],
   streams: [stream('website', 'crm'), stream('app', 'crm'), stream('website', 'mail')],
 }
 
@@ -36,6 +37,7 @@ const finished: Regulation = {
   sourceIds: ['website'],
   finishedAtMs: Date.UTC(2026, 0, 3),
   isStoreErased: true,
+  archivesLeft: undefined,
   archive: { events: 4, files: 2, problems: ['website/2026-01-01.ndjson.gz cannot be read'] },
   streams: [],
 }
@@ -57,7 +59,8 @@ test('the record of a regulation has the streams of each source together', () =>
   expect(written(regulationRecord(running))).toBe(
     `${head},"subjectIds":["u_1","u_2"],"sources":null,"overallStatus":"${overallStatus(running)}",` +
       '"createdAt":"2026-01-02T03:04:05.678Z","finishedAt":null,' +
-      '"erased":{"pending":1,"settled":2,"members":3},"archive":null,"streamStatus":[' +
+      '"erased":{"pending":1,"settled":2,"members":3},"archive":null,' +
+      '"archivesLeft":["/archive on web-1"],"streamStatus":[' +
       `{"id":"website","destinationStatus":[${destinationJson('crm')},${destinationJson('mail')}]},` +
       `{"id":"app","destinationStatus":[${destinationJson('crm')}]}]}`,
   )
@@ -69,7 +72,7 @@ test('the record of a regulation tells what of archives was erased', () => {
       `"overallStatus":"${overallStatus(finished)}","createdAt":"2026-01-02T03:04:05.678Z",` +
       '"finishedAt":"2026-01-03T00:00:00.000Z","erased":{"pending":1,"settled":2,"members":3},' +
       '"archive":{"events":4,"files":2,"problems":["website/2026-01-01.ndjson.gz cannot be read"]},' +
-      '"streamStatus":[]}',
+      '"archivesLeft":[],"streamStatus":[]}',
   )
 })
 

@@ -112,6 +112,12 @@ describe('overallStatus', () => {
     )
   })
 
+  test('is RUNNING while an archive of another process is left, and only then', () => {
+    const waiting = { ...done, finishedAtMs: null, archivesLeft: ['/archive on web-1'] }
+    expect(overallStatus(waiting)).toBe('RUNNING')
+    expect(overallStatus({ ...waiting, archivesLeft: [] })).toBe('FINISHED')
+  })
+
   test('is never further than any of its streams', () => {
     fc.assert(
       fc.property(streams, (each) => {

@@ -251,4 +251,29 @@ describe('a replay of archived events', () => {
     isHeld = true
     expect(await replay.run(wanted, signal)).toEqual({ kind: 'deletion', ...counts })
   })
+
+  test('adds nothing of what another process wants deleted since it began', async () => {
+    const directory = join(await temporaryFolder(), 'archive')
+    const day = join(directory, 'website', '2026-01-02')
+    await mkdir(day, { recursive: true })
+    const row = { type: 'track', event: 'E', userId: 'u_1', archived: { receivedAt: '2026-01-02' } }
+    await writeFile(join(day, 'a'), `${JSON.stringify(row)}\n`)
+    const document = documentFor(await TestEndpoint.start(), { source: { archive: { directory } } })
+    const configuration = await configurationOf(document, directory)
+    let looks = 0
+    const replay: ArchiveReplay = new ArchiveReplay({
+      configuration: () => configuration,
+      add: () => Promise.reject(new Error('It is added')),
+      isFull: () => false,
+      isHeld: () => false,
+      look: () => {
+        if (++looks === 2) void replay.end()
+        return Promise.resolve()
+      },
+      runtime: recordingRuntime(manualClock()).runtime,
+      ending: new AbortController().signal,
+    })
+    const outcome = await replay.run({}, new AbortController().signal)
+    expect(outcome).toMatchObject({ kind: 'deletion', events: 0 })
+  })
 })

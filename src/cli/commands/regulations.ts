@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import type { AddCommand, CommandContext } from '../command.ts'
+import { defaultConfigurationPath } from '../configuration/path.ts'
 import { countFlag } from '../flags.ts'
 import { addOperationsFlags, type OperationsFlags } from '../operations/operations-flags.ts'
+import { readStoreUrl, storeForms } from '../store-flag.ts'
 
 interface ListFlags extends OperationsFlags {
   readonly limit: number
@@ -39,6 +41,12 @@ Examples:
 
 ${exitCodesText}`
 
+const releaseExamples = `
+Examples:
+  evroute regulations release "/srv/evroute/archive on web-1"
+
+${exitCodesText}`
+
 /** Adds `evroute regulations` with the commands below it. */
 export const addRegulationsCommand: AddCommand = (program, context) => {
   const regulations = program
@@ -51,6 +59,7 @@ export const addRegulationsCommand: AddCommand = (program, context) => {
     .addHelpText('after', examples)
   addList(regulations, context)
   addShow(regulations, context)
+  addRelease(regulations, context)
 }
 
 function addList(regulations: Command, context: CommandContext): void {
@@ -89,5 +98,33 @@ function addShow(regulations: Command, context: CommandContext): void {
         import('../regulations/show.ts'),
       ])
       await runReaders({ flags, context }, (run) => showRegulation(id, run))
+    })
+}
+
+function addRelease(regulations: Command, context: CommandContext): void {
+  const command = regulations
+    .command('release')
+    .summary('wait no longer for an archive that is gone')
+    .description(
+      'Lets go of an archive that is gone for good, on a machine that no service is started on again: ' +
+        'regulations that wait for it end, with the problem that it was not erased. A service that is ' +
+        'started with it is waited for again.',
+    )
+    .argument('<archive>', 'its name as `regulations show` tells it')
+    .option('--config <file>', `the configuration (default: ${defaultConfigurationPath})`)
+    .option(
+      '--store <url>',
+      `a store other than that of the configuration: ${storeForms}; also EVROUTE_STORE`,
+    )
+    .addHelpText('after', releaseExamples)
+    .action(async (archive: string) => {
+      const { config, store } = command.opts<Pick<OperationsFlags, 'config' | 'store'>>()
+      const { releaseArchive } = await import('../regulations/release.ts')
+      const place = {
+        kind: 'configured',
+        path: config ?? defaultConfigurationPath,
+        storeUrl: await readStoreUrl(store, context.io),
+      } as const
+      context.end(await releaseArchive(archive, place, context.io))
     })
 }

@@ -4,7 +4,7 @@ import { ConfigurationError, readConfiguration, type Configuration } from '../..
 import { storeName } from '../../store/index.ts'
 import type { Io } from '../io.ts'
 import { askConfiguredService, inMemory } from './configured-service.ts'
-import type { OperationsPlace } from './operations-flags.ts'
+import type { ConfiguredPlace, OperationsPlace } from './operations-flags.ts'
 import { RemoteAudiences, RemoteRegulations } from './remote-operations.ts'
 import { ServiceApi } from './service-api.ts'
 import { withPossibleStore, withStoreReaders, type OpenedReaders } from './store-readers.ts'
@@ -32,6 +32,15 @@ export async function withReaders<Result>(
     })
   }
   return work(remote(await askConfiguredService(configuration, inMemory, io.stop)))
+}
+
+/**
+ * The URL of a store that is named, or that a configuration has.
+ *
+ * @throws ConfigurationError with all that is wrong; EvrouteError where it cannot be read
+ */
+export async function storeUrlOf({ storeUrl, path }: ConfiguredPlace, io: Io): Promise<string> {
+  return storeUrl ?? (await readFileOf(path, io)).store
 }
 
 /** Nothing is sent, so that the names of endpoints need no address. */

@@ -128,6 +128,7 @@ const regulationFields = z.object({
   finishedAt: moment.nullable(),
   erased: z.object({ pending: count, settled: count, members: count }),
   archive: z.object({ events: count, files: count, problems: z.array(z.string()) }).nullable(),
+  archivesLeft: z.array(z.string()),
   streamStatus: z.array(
     z.object({
       id: z.string(),
@@ -159,6 +160,8 @@ export interface RegulationFields extends Pick<Regulation, 'id' | 'erased' | 'ar
   readonly createdAt: number
   /** When nothing was left to do for it, in milliseconds since 1970; null before. */
   readonly finishedAt: number | null
+  /** The archives of other processes, by name, that may still have something. */
+  readonly archivesLeft: readonly string[]
   /** Its notifications, from each source to each destination. */
   readonly streamStatus: readonly {
     readonly id: string

@@ -122,6 +122,9 @@ async function tellAll(ids: readonly string[], run: OperationsRun): Promise<Exit
     await drained(run)
     // Files of ours could not be read or written: what is about the users may still be in them.
     if ((fields.archive?.problems.length ?? 0) > 0) code = exitCodes.cannotUse
+    if (fields.archivesLeft.length > 0 && !json) {
+      run.report.note(`${plainText(id)} waits for the services that keep these archives`)
+    }
     if (isHeldUp(fields) && !run.io.stop.aborted) {
       run.report.note(
         `${plainText(id)} is not finished: \`evroute serve\` or the next such command goes on`,
@@ -132,10 +135,11 @@ async function tellAll(ids: readonly string[], run: OperationsRun): Promise<Exit
   return code
 }
 
-/** Tells whether something is left that is no notification: the store's file could not be rewritten. */
-function isHeldUp({ finishedAt, streamStatus }: ToldRegulation['fields']): boolean {
+/** Tells whether something is left that nobody else does: the store's file could not be rewritten. */
+function isHeldUp({ finishedAt, archivesLeft, streamStatus }: ToldRegulation['fields']): boolean {
   const streams = streamStatus.flatMap(({ destinationStatus }) => destinationStatus)
-  return finishedAt === null && streams.every(({ pending }) => pending === 0)
+  const isNotified = streams.every(({ pending }) => pending === 0)
+  return finishedAt === null && archivesLeft.length === 0 && isNotified
 }
 
 function withoutUsers({ record, userIds }: ToldRegulation): Readonly<Record<string, unknown>> {

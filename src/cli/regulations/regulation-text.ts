@@ -77,6 +77,9 @@ function pairsOf(view: RegulationView): readonly (readonly [string, string])[] {
     ['Made', moment(createdAt)],
     ['Finished', finishedAt === null ? 'not yet' : moment(finishedAt)],
     ...erasedPairs(fields),
+    ...fields.archivesLeft.map(
+      (name) => ['Waits for', style.warning(`the archive ${plainText(name)}`)] as const,
+    ),
     ...(fields.archive?.problems ?? []).map(
       (problem) => ['', style.bad(plainText(problem))] as const,
     ),

@@ -10,7 +10,7 @@ import type {
   RetryRequest,
   StoreAudit,
 } from '../../delivery/index.ts'
-import type { RegulationReader } from '../../privacy/index.ts'
+import type { RegulationReader, SharedRegulations } from '../../privacy/index.ts'
 import type { StoreLog } from '../store.ts'
 import { AudienceRows } from './audience-rows.ts'
 import { Database } from './database.ts'
@@ -18,6 +18,7 @@ import { Hints } from './hints.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { expectWhole } from './moves.ts'
+import { PostgresSharedRegulations } from './regulation-archives.ts'
 import { RegulationRows } from './regulation-rows.ts'
 import { RequestPartitions } from './request-partitions.ts'
 import { expectTables } from './schema.ts'
@@ -35,6 +36,7 @@ const nobody = 0
 export class PostgresLog implements StoreLog {
   readonly audiences: AudienceReader
   readonly regulations: RegulationReader
+  readonly sharedRegulations: Pick<SharedRegulations, 'release'>
   readonly #database: Database
   readonly #mayWrite: boolean
   readonly #hints: Hints
@@ -49,6 +51,7 @@ export class PostgresLog implements StoreLog {
     this.#writer = new LogWriter(database, new RequestPartitions(database))
     this.audiences = new AudienceRows(database)
     this.regulations = new RegulationRows(database)
+    this.sharedRegulations = new PostgresSharedRegulations(database)
   }
 
   /**

@@ -1,8 +1,8 @@
 import type {
-  ArchiveErasure,
   CreateRegulationRequest,
   EraseRequest,
   EraseResult,
+  NoteArchiveRequest,
   Regulation,
   RegulationsRequest,
   RegulationStore,
@@ -63,8 +63,8 @@ export class PostgresRegulations implements RegulationStore {
     return 'more'
   }
 
-  noteArchive(request: { readonly id: string; readonly archive: ArchiveErasure }): Promise<void> {
-    return noteArchive(this.#database, request)
+  noteArchive(request: NoteArchiveRequest): Promise<void> {
+    return this.#database.change((session) => noteArchive(session, request))
   }
 
   async finish({ id, nowMs }: { readonly id: string; readonly nowMs: number }): Promise<void> {

@@ -17,7 +17,7 @@ import type {
   StoreAudit,
 } from '../../delivery/index.ts'
 import type { DeliveryLedger } from '../../model/index.ts'
-import type { RegulationStore } from '../../privacy/index.ts'
+import type { RegulationStore, SharedRegulations } from '../../privacy/index.ts'
 import type { Store, TableRows } from '../store.ts'
 import { readLedger } from './counts.ts'
 import { Database } from './database.ts'
@@ -29,6 +29,7 @@ import { LogWriter } from './log-writer.ts'
 import { expectWhole } from './moves.ts'
 import { PostgresAudiences } from './postgres-audiences.ts'
 import { PostgresRegulations } from './postgres-regulations.ts'
+import { PostgresSharedRegulations } from './regulation-archives.ts'
 import { RequestPartitions } from './request-partitions.ts'
 import { writeSample } from './sample.ts'
 import { migrate } from './schema.ts'
@@ -77,6 +78,7 @@ type Databases = Readonly<Record<keyof typeof connections, Database>>
 export class PostgresStore implements Store {
   readonly audiences: AudienceStore
   readonly regulations: RegulationStore
+  readonly sharedRegulations: SharedRegulations
   readonly processes: DeliveringProcesses
   readonly tableRows: () => Promise<readonly TableRows[]>
   readonly #databases: Databases
@@ -100,6 +102,7 @@ export class PostgresStore implements Store {
     this.#writer = new LogWriter(database, partitions)
     this.audiences = new PostgresAudiences(database, this.#queue)
     this.regulations = new PostgresRegulations(database, this.#queue)
+    this.sharedRegulations = new PostgresSharedRegulations(database)
     this.processes = new PostgresProcesses(beats)
     this.tableRows = () => tableRows(database)
   }

@@ -9,6 +9,7 @@ import type {
 } from '../../privacy/index.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 import type { Session } from './database.ts'
+import { awaitedArchives } from './regulation-archives.ts'
 
 interface RegulationRow {
   readonly number: number
@@ -87,6 +88,8 @@ export class RegulationRows implements RegulationReader {
     if (rows.length === 0) return []
     const users = await this.#usersOf(rows)
     const counts = await this.#countsOf(rows)
+    const numbers = rows.filter(isCounted).map(({ number }) => number)
+    const awaited = await awaitedArchives(this.#database, numbers)
     return rows.map((row) => ({
       id: fromStored(row.id),
       type: row.type,
@@ -101,6 +104,7 @@ export class RegulationRows implements RegulationReader {
         members: row.erased_members,
       },
       archive: JSON.parse(row.archive ?? 'null') as ArchiveErasure | null,
+      archivesLeft: awaited.get(row.number),
       streams: isCounted(row) ? streamsNow(row, counts) : streamsOf(row),
     }))
   }

@@ -1,13 +1,14 @@
 import {
   effectsOf,
-  type ArchiveErasure,
   type CreateRegulationRequest,
+  type NoteArchiveRequest,
   type Regulation,
 } from '../../privacy/index.ts'
 import { newStreams } from '../new-streams.ts'
 import { toStored } from '../stored-text.ts'
 import type { Session } from './database.ts'
 import type { DeliveryQueue } from './delivery-queue.ts'
+import { addErased, awaitArchives, forgetAwaited } from './regulation-archives.ts'
 import { awaitEvents, lift, suppress } from './suppressions.ts'
 
 const addSql = `
@@ -38,7 +39,7 @@ export async function createRegulation(
   queue: DeliveryQueue,
 ): Promise<void> {
   const { id, type, userIds, sourceIds } = regulation
-  const { suppression, erasesStore } = effectsOf(type)
+  const { suppression, erasesStore, erasesArchives } = effectsOf(type)
   const values = [
     toStored(id),
     type,
@@ -50,6 +51,8 @@ export async function createRegulation(
     userIds.map(toStored),
   ]
   const [row] = await session.rows<{ readonly number: number }>({ sql: addSql, values })
+  const number = row?.number ?? 0
+  if (erasesArchives) await awaitArchives(session, number)
   if (suppression === 'add') await suppress(session, userIds, sourceIds)
   if (suppression === 'lift') await lift(session, userIds, sourceIds)
   await awaitEvents(session)
@@ -59,27 +62,33 @@ export async function createRegulation(
   await queue.addWithin(session, { nowMs, seenSinceMs, events: notifications, handOver: [] })
   await session.rows({
     sql: 'UPDATE evroute_regulations SET last_id = $2, last_notification_id = $3 WHERE number = $1',
-    values: [row?.number ?? 0, before, await lastId(session)],
+    values: [number, before, await lastId(session)],
   })
 }
 
-/** Writes what of archives was erased. */
+/** Adds what of archives was erased; whoever calls it begins and ends the transaction. */
 export async function noteArchive(
   session: Session,
-  { id, archive }: { readonly id: string; readonly archive: ArchiveErasure },
+  { id, archive, archiveIds = [] }: NoteArchiveRequest,
 ): Promise<void> {
-  const sql = 'UPDATE evroute_regulations SET archive = $2 WHERE id = $1'
-  await session.rows({ sql, values: [toStored(id), JSON.stringify(archive)] })
+  const sql = 'SELECT number FROM evroute_regulations WHERE id = $1'
+  const values = [toStored(id)]
+  const [row] = await session.rows<{ readonly number: number }>({ sql, values })
+  if (row === undefined) return
+  await addErased(session, row.number, archive)
+  await forgetAwaited(session, { number: row.number, archiveIds: archiveIds.map(toStored) })
 }
 
-/** Ends a regulation that has not ended, and keeps how its notifications stand. */
+/** Ends a regulation that has not ended and waits for no archive; keeps how its notifications stand. */
 export async function finishRegulation(
   session: Session,
   { id, streams }: Regulation,
   nowMs: number,
 ): Promise<void> {
   const sql = `UPDATE evroute_regulations SET finished_at = $2, streams = $3
-    WHERE id = $1 AND finished_at IS NULL`
+    WHERE id = $1 AND finished_at IS NULL
+      AND NOT EXISTS (SELECT FROM evroute_regulation_archives awaited
+        WHERE awaited.number = evroute_regulations.number)`
   await session.rows({ sql, values: [toStored(id), nowMs, JSON.stringify(streams)] })
 }
 

@@ -4,6 +4,7 @@ import { audienceTables } from './audience-tables.ts'
 import type { Database, Session } from './database.ts'
 import { processTables } from './delivering-processes.ts'
 import { moveTables } from './move-tables.ts'
+import { archiveTables } from './regulation-archives.ts'
 import { regulationTables } from './regulation-tables.ts'
 
 /** What whoever changes tables locks first, as an advisory lock: `evroute` in ASCII. */
@@ -123,6 +124,7 @@ const migrations: readonly (readonly string[])[] = [
   moveTables,
   [...regulationTables, ...audienceTables],
   processTables,
+  archiveTables,
 ]
 
 interface VersionRow {

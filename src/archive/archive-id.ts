@@ -1,0 +1,41 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
+
+/** Goes where the folder goes, whatever that or its machine is called later. No source has this name. */
+const fileName = '.evroute-archive'
+
+/**
+ * What tells an archive from all others; it is made where there is none yet.
+ *
+ * @throws EvrouteError `cannot_write_file`
+ */
+export async function archiveIdOf(directory: string, newId: () => string): Promise<string> {
+  const known = await archiveIdIn(directory)
+  if (known !== undefined) return known
+  const id = newId()
+  try {
+    await mkdir(directory, { recursive: true })
+    await writeFile(join(directory, fileName), `${id}\n`, { flush: true })
+    return id
+  } catch (error) {
+    throw new EvrouteError({
+      code: 'cannot_write_file',
+      message: `Cannot write the archive ${directory}: ${messageOf(error)}`,
+      hint: 'Check the folder, its rights and the disk that it is on.',
+      cause: error,
+    })
+  }
+}
+
+/** What tells an archive from all others; undefined where nobody has asked for it yet. */
+export async function archiveIdIn(directory: string): Promise<string | undefined> {
+  try {
+    const id = (await readFile(join(directory, fileName), 'utf8')).trim()
+    return id === '' ? undefined : id
+  } catch (error) {
+    const code = systemCode(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw error
+  }
+}

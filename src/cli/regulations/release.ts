@@ -1,0 +1,36 @@
+import { EvrouteError, plainText } from '../../model/index.ts'
+import { openDeliveryLog } from '../../store/index.ts'
+import { codeOfEnd } from '../code-of-end.ts'
+import type { ExitCode } from '../exit-code.ts'
+import type { Io } from '../io.ts'
+import { storeUrlOf } from '../operations/open-readers.ts'
+import type { ConfiguredPlace } from '../operations/operations-flags.ts'
+
+/**
+ * Lets go of an archive that is gone for good, so that no regulation waits for it any more.
+ *
+ * @throws EvrouteError `invalid_usage` where there is none with the name, or the store has none
+ */
+export async function releaseArchive(
+  name: string,
+  place: ConfiguredPlace,
+  io: Io,
+): Promise<ExitCode> {
+  const log = await openDeliveryLog(await storeUrlOf(place, io), { write: true })
+  try {
+    const isReleased = await log.sharedRegulations?.release({ name })
+    if (isReleased !== true) throw noArchive(name)
+  } finally {
+    await log.close()
+  }
+  io.stderr.write(`No regulation waits for the archive ${plainText(name)} any more\n`)
+  return codeOfEnd(io)
+}
+
+function noArchive(name: string): EvrouteError {
+  return new EvrouteError({
+    code: 'invalid_usage',
+    message: `No regulation waits for an archive "${plainText(name)}"`,
+    hint: 'Name it as `evroute regulations show <id>` does; only a store in PostgreSQL has archives of others.',
+  })
+}

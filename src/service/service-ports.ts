@@ -1,0 +1,32 @@
+import type { RequestListener } from 'node:http'
+import { adminConnectionLimits, adminFaultAnswer } from '../admin-api/index.ts'
+import { listen, type ListenAddress, type Listening } from '../http/index.ts'
+import { EvrouteError } from '../model/index.ts'
+import { trackingFaultAnswer } from '../tracking-api/index.ts'
+
+/** How each port answers a request that has a fault, and how long its requests may take. */
+const portOptions = {
+  listen: { answerFault: trackingFaultAnswer },
+  admin: { answerFault: adminFaultAnswer, ...adminConnectionLimits },
+}
+
+/**
+ * Opens a port of a service.
+ *
+ * @param setting - whose: that of the tracking API, or of the admin API
+ * @throws EvrouteError `port_in_use` or `cannot_listen`
+ */
+export async function listenFor(
+  setting: 'listen' | 'admin',
+  handler: RequestListener,
+  address: ListenAddress,
+): Promise<Listening> {
+  try {
+    return await listen(handler, address, portOptions[setting])
+  } catch (error) {
+    if (!(error instanceof EvrouteError) || error.code !== 'port_in_use') throw error
+    const { code, message } = error
+    const hint = `Set ${setting}.port to another one, or to 0 for a free one.`
+    throw new EvrouteError({ code, message, hint, cause: error })
+  }
+}

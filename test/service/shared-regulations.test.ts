@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { RegulationRequest } from '../../src/admin-api/index.ts'
+import { regulationRecord, watchEveryMs } from '../../src/privacy/index.ts'
+import { OfflineService, Service, type ServiceRole } from '../../src/service/index.ts'
+import { openStore } from '../../src/store/index.ts'
+import { TestEndpoint } from '../support/endpoint.ts'
+import { PostgresDatabases } from '../support/postgres.ts'
+import { recordingRuntime } from '../support/recording-runtime.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import {
+  ask,
+  configurationOf,
+  documentFor,
+  manualClock,
+  token,
+  writeKey,
+} from './running-service.ts'
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+const databases = new PostgresDatabases()
+
+/** Services on one database, each with an archive in a folder of its own. */
+async function installation() {
+  const endpoint = await TestEndpoint.start(200)
+  const store = await databases.newUrl()
+  const document = documentFor(endpoint, { store, source: { archive: { directory: './archive' } } })
+  const start = async (role: ServiceRole, folder?: string) => {
+    const home = folder ?? (await temporaryFolder())
+    const clock = manualClock()
+    const runtime = { ...recordingRuntime(clock).runtime, newId: () => randomUUID() }
+    const configuration = await configurationOf(document, home)
+    const service = await Service.start({ configuration, runtime, role })
+    onTestFinished(() => service.close())
+    const { url, admin } = service.address
+    return {
+      ...{ service, clock, folder: home },
+      track: (messageId: string) =>
+        ask(`${url}/v1/track`, {
+          headers: { 'x-write-key': writeKey },
+          body: { userId: 'u_1', event: 'Order Completed', messageId },
+        }),
+      admin: async (path: string, body?: object) => {
+        const headers = { authorization: `Bearer ${token}` }
+        return (await ask(`${admin ?? ''}${path}`, { headers, ...(body && { body }) }))
+          .body as Record<string, unknown>
+      },
+    }
+  }
+  return { start, store, document }
+}
+
+const deletion = { regulationType: 'DELETE_INTERNAL', subjectIds: ['u_1'] }
+
+/** What the archive in a folder has of the user. */
+async function archived(folder: string): Promise<number> {
+  const entries = await readdir(join(folder, 'archive'), { recursive: true, withFileTypes: true })
+  const files = entries.filter(({ name }) => name.endsWith('.gz'))
+  const texts = await Promise.all(
+    files.map(async ({ parentPath, name }) =>
+      gunzipSync(await readFile(join(parentPath, name))).toString(),
+    ),
+  )
+  return texts.join('').split('"u_1"').length - 1
+}
+
+test('a deletion waits for the archive of a process that is gone, and names it', async () => {
+  const { start } = await installation()
+  const one = await start('ingest')
+  const other = await start('deliver')
+  expect(await one.track('m_1')).toMatchObject({ status: 200 })
+  await one.service.close()
+  const { id } = await other.admin('/v1/regulations', deletion)
+  const path = `/v1/regulations/${String(id)}`
+  const look = async () => {
+    await other.clock.advance(watchEveryMs)
+    return other.admin(path)
+  }
+  const name = expect.stringContaining(join(one.folder, 'archive')) as string
+  await vi.waitUntil(async () => (await look())['archivesLeft']?.toString().includes(one.folder))
+  await vi.waitFor(async () =>
+    expect(await look()).toMatchObject({
+      ...{ overallStatus: 'RUNNING', finishedAt: null, archivesLeft: [name] },
+    }),
+  )
+  expect(await archived(one.folder)).toBe(1)
+
+  await start('ingest', one.folder)
+  await vi.waitUntil(async () => (await look())['finishedAt'] !== null, { timeout: 20_000 })
+  expect(await look()).toMatchObject({
+    ...{ overallStatus: 'FINISHED', archivesLeft: [] },
+    archive: { events: 1, files: 1, problems: [] },
+  })
+  expect(await archived(one.folder)).toBe(0)
+})
+
+test('what a process stored that is gone another one finishes', async () => {
+  const { start, store } = await installation()
+  const service = await start('all')
+  await service.track('m_1')
+  const died = await openStore(store)
+  const asked = { userIds: ['u_1'], sourceIds: null }
+  await died.regulations.create({
+    regulation: { id: 'reg_left', type: 'DELETE_INTERNAL', ...asked },
+    notifications: [],
+    nowMs: service.clock.nowMs(),
+  })
+  await died.close()
+  await vi.waitUntil(
+    async () => {
+      await service.clock.advance(watchEveryMs)
+      return (await service.admin('/v1/regulations/reg_left'))['finishedAt'] !== null
+    },
+    { timeout: 20_000 },
+  )
+  expect(await archived(service.folder)).toBe(0)
+})
+
+test('a command leaves the archive to the service that writes to it', async () => {
+  const { start, document, store } = await installation()
+  const service = await start('all')
+  await service.track('m_1')
+  const configuration = await configurationOf(document, service.folder)
+  const { runtime } = recordingRuntime(manualClock())
+  const command = await OfflineService.open({ configuration, runtime, storeUrl: store })
+  const request: RegulationRequest = { type: 'DELETE_INTERNAL', userIds: ['u_1'], sourceIds: null }
+  const outcome = await command.regulations.create(request)
+  await command.idle()
+  await command.close()
+  if (outcome.kind !== 'created') throw new Error(`It is refused: ${outcome.kind}`)
+  expect(regulationRecord(outcome.regulation)['archivesLeft']).toHaveLength(1)
+  await vi.waitUntil(
+    async () => {
+      await service.clock.advance(watchEveryMs)
+      const told = await service.admin(`/v1/regulations/${outcome.regulation.id}`)
+      return told['finishedAt'] !== null
+    },
+    { timeout: 20_000 },
+  )
+  expect(await archived(service.folder)).toBe(0)
+})
