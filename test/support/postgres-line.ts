@@ -11,10 +11,12 @@ const socketName = '.s.PGSQL.5432'
 export class PostgresLine {
   /** Ends each connection with the next answer. */
   losesAnswers = false
+  /** Lets nothing through on connections that are made from now on. */
+  isMute = false
   readonly #server: PostgresServer
   readonly #folder: string
   readonly #clients = new Set<Socket>()
-  #silent: ReadonlySet<Socket> = new Set()
+  readonly #silent = new Set<Socket>()
 
   private constructor(server: PostgresServer, folder: string) {
     this.#server = server
@@ -46,12 +48,13 @@ export class PostgresLine {
 
   /** Carries nothing more on the connections that are open, and ends none of them. */
   fallSilent(): void {
-    this.#silent = new Set(this.#clients)
+    for (const client of this.#clients) this.#silent.add(client)
   }
 
   #carry(client: Socket): void {
     const upstream = connect(join(this.#server.socketFolder, socketName))
     this.#clients.add(client)
+    if (this.isMute) this.#silent.add(client)
     client.on('error', () => undefined)
     upstream.on('error', () => client.destroy())
     client.on('close', () => {

@@ -1,9 +1,13 @@
 import { Client } from 'pg'
+import { systemClock } from '../../runtime/index.ts'
+
+/** A server that has fallen silent is not waited for any longer, once nothing is wanted of it. */
+const goodbyeMs = 2_000
 
 /**
- * A connection of a pool that is closed when it comes to nothing: where `pg` itself gives up, for want of
- * a password or for a key that does not fit, the socket would stay open, and the process with it, for as
- * long as the server waits.
+ * A connection that is closed when it is to be, whatever the server does, and when it comes to nothing:
+ * where `pg` itself gives up, for want of a password or for a key that does not fit, the socket would stay
+ * open, and the process with it, for as long as the server waits.
  */
 export class ClosingClient extends Client {
   override connect(): Promise<Client>
@@ -14,6 +18,16 @@ export class ClosingClient extends Client {
       if (error != null) this.end().catch(() => undefined)
       callback(error)
     })
+    return undefined
+  }
+
+  override end(): Promise<void>
+  override end(callback: () => void): void
+  override end(callback?: () => void): Promise<void> | undefined {
+    const timer = systemClock.schedule(goodbyeMs, () => this.connection.stream.destroy())
+    const ended = super.end().finally(() => timer.cancel())
+    if (callback === undefined) return ended
+    void ended.then(callback, callback)
     return undefined
   }
 }

@@ -60,6 +60,9 @@ const longSettings = [
   'SET LOCAL enable_seqscan = on',
 ]
 
+/** By themselves systems ask only after two hours whether an idle connection is still there. */
+export const keepAlive = Object.freeze({ keepAlive: true, keepAliveInitialDelayMillis: 10_000 })
+
 /** Deadlocks and the like are tried again so often: each time somebody got on. */
 const conflictsMax = 10
 
@@ -247,7 +250,7 @@ function poolConfig(url: string, options: DatabaseOptions): PoolConfig {
     query_timeout: answerMs,
     lock_timeout: Math.min(lockTimeoutMs, answerMs),
     idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
-    keepAlive: true,
+    ...keepAlive,
     types: numberTypes,
   }
 }

@@ -1,12 +1,15 @@
-import { Client } from 'pg'
 import { systemClock, type Timer } from '../../runtime/index.ts'
+import { ClosingClient } from './closing-client.ts'
 import { sessionUrl } from './connection-url.ts'
-import type { Database } from './database.ts'
+import { keepAlive, type Database } from './database.ts'
 
 const channel = 'evroute_deliveries'
 
 /** A connection that is lost is made anew after so long, then after twice as long, up to the greatest. */
 const reconnectMs = { first: 500, greatest: 30_000 }
+
+/** Connecting, or beginning to listen, takes so long at the most. */
+const answerTimeoutMs = 10_000
 
 /** Who tells, and who is told. */
 export interface HintsOptions {
@@ -28,7 +31,7 @@ export interface HintsOptions {
 export class Hints {
   readonly #database: Database
   readonly #options: HintsOptions
-  #client: Client | undefined
+  #client: ClosingClient | undefined
   #timer: Timer | undefined
   #delayMs = reconnectMs.first
   #telling = false
@@ -91,19 +94,21 @@ export class Hints {
   }
 
   /** None where a file that the URL names cannot be read, as while certificates are replaced. */
-  #newClient(): Client | undefined {
+  #newClient(): ClosingClient | undefined {
     try {
-      return new Client({
+      return new ClosingClient({
         connectionString: sessionUrl(this.#options.url, { isReadOnly: false }),
         fallback_application_name: 'evroute',
-        keepAlive: true,
+        connectionTimeoutMillis: answerTimeoutMs,
+        query_timeout: answerTimeoutMs,
+        ...keepAlive,
       })
     } catch {
       return undefined
     }
   }
 
-  #listenLater(client: Client | undefined): void {
+  #listenLater(client: ClosingClient | undefined): void {
     if (this.#closed || this.#client !== client) return
     this.#client = undefined
     this.#timer = systemClock.schedule(this.#delayMs, () => void this.#listen())

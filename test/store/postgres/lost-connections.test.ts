@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Database, type Session } from '../../../src/store/postgres/database.ts'
+import { Hints } from '../../../src/store/postgres/hints.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { event, returned, StoreUnderTest } from '../../conformance/store-under-test.ts'
 import { PostgresServer, withParameter } from '../../support/postgres.ts'
@@ -32,12 +33,12 @@ async function newUrl(): Promise<string> {
   return withParameter(server.url(), 'options', `-c search_path=${schema}`)
 }
 
-async function opened(url: string) {
-  const store = await PostgresStore.open(url)
+async function opened(url: string, onHint?: () => void) {
+  const store = await PostgresStore.open(url, { onHint })
   onTestFinished(() => store.close())
   const tested = new StoreUnderTest(() => Promise.resolve(store))
   await tested.begin()
-  return { tested, processes: store.processes }
+  return { tested, processes: store.processes, close: () => store.close() }
 }
 
 function databaseAt(url: string): Database {
@@ -109,4 +110,29 @@ test('calls that wait for a lock leave connections to what delivers', async () =
     await tested.settle(returned(leased[0]!))
   })
   await Promise.all(adding)
+})
+
+describe('a server that has fallen silent is not waited for', () => {
+  test('where a store is closed', async () => {
+    const line = await PostgresLine.to(server)
+    const url = line.through(await newUrl())
+    let isListening = (): void => undefined
+    const listening = new Promise<void>((resolve) => (isListening = resolve))
+    const { close } = await opened(url, isListening)
+    await listening
+    line.fallSilent()
+    await expect(close()).resolves.not.toThrow()
+  })
+
+  test('where it never said anything', async () => {
+    const line = await PostgresLine.to(server)
+    line.isMute = true
+    const hints = new Hints(admin, {
+      url: line.through(server.url()),
+      holder: 1,
+      onHint: () => undefined,
+    })
+    await vi.waitUntil(() => line.open === 1)
+    await expect(hints.close()).resolves.not.toThrow()
+  })
 })
