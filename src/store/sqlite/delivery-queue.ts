@@ -4,6 +4,7 @@ import type {
   AddResult,
   DueTime,
   LeasedDelivery,
+  NewDelivery,
   NewEvent,
   Settlement,
   SettleRequest,
@@ -13,15 +14,27 @@ import { lanes } from '../../model/index.ts'
 import { isSuppressed } from '../suppressed-event.ts'
 import type { Counts } from './counts.ts'
 import type { Leases } from './leases.ts'
-import type { LaneOf, Statements } from './statements.ts'
+import type { SeenMessages } from './seen-messages.ts'
+import type { BodyRow, DeliveryEnd, DeliveryRow, LaneOf, Statements } from './statements.ts'
 import type { Suppressions } from './suppressions.ts'
 
 /** A settlement after which nothing is left to do. */
 type Ending = Extract<Settlement, { readonly attempts: number }>
 
+/** An end of several deliveries of one destination. */
+interface SharedEnd extends DeliveryEnd {
+  readonly ids: number[]
+}
+
+/** A delivery that is written, and its text. */
+interface NewDeliveryRow extends DeliveryRow {
+  readonly body: string
+}
+
 /** What a queue works with. */
 interface QueueParts {
   readonly statements: Statements
+  readonly seen: SeenMessages
   readonly counts: Counts
   readonly leases: Leases
   readonly suppressions: Suppressions
@@ -30,12 +43,14 @@ interface QueueParts {
 /** Takes deliveries in, gives them out and settles them; whoever calls it begins and ends transactions. */
 export class DeliveryQueue {
   readonly #statements: Statements
+  readonly #seen: SeenMessages
   readonly #counts: Counts
   readonly #leases: Leases
   readonly #suppressions: Suppressions
 
   constructor(parts: QueueParts) {
     this.#statements = parts.statements
+    this.#seen = parts.seen
     this.#counts = parts.counts
     this.#leases = parts.leases
     this.#suppressions = parts.suppressions
@@ -43,15 +58,10 @@ export class DeliveryQueue {
 
   /** Writes events with their deliveries, and gives out what there is room for. */
   add(batch: AddRequest): AddResult {
-    const rooms = new Map(batch.handOver.map((room) => [room.destinationId, room.deliveriesMax]))
-    const leased: LeasedDelivery[] = []
-    const give = (delivery: LeasedDelivery): void => {
-      const room = rooms.get(delivery.destinationId) ?? 0
-      if (room <= 0) return
-      rooms.set(delivery.destinationId, room - 1)
-      leased.push(delivery)
-    }
-    const outcomes = batch.events.map((event) => this.#addEvent(event, batch, give))
+    const outcomes = this.#outcomesOf(batch)
+    const routed = batch.events.filter((_, place) => outcomes[place] === 'routed')
+    const rows = this.#addDeliveries(routed, batch.nowMs)
+    const leased = handedOver(rows, batch)
     // Now, so that no claim can give them out as well.
     for (const delivery of leased) this.#leases.begin(delivery)
     return { outcomes, leased }
@@ -84,98 +94,134 @@ export class DeliveryQueue {
 
   /** Writes settlements whose leases have not ended, and requests. */
   settle(batch: SettleRequest): void {
-    for (const request of batch.requests) this.#statements.addRequest(request)
-    for (const settlement of batch.settlements) this.#settleOne(settlement, batch.nowMs)
+    this.#statements.addRequests(batch.requests)
+    const endings: Ending[] = []
+    for (const settlement of batch.settlements) {
+      switch (settlement.kind) {
+        case 'delivered':
+        case 'failed':
+        case 'expired':
+          endings.push(settlement)
+          break
+        case 'retry':
+          this.#statements.retry(settlement)
+          break
+        case 'returned':
+          this.#statements.giveBack(settlement.delivery, settlement.dueAtMs)
+          break
+      }
+    }
+    for (const { ids, ...end } of endsOf(endings)) this.#end(ids, end, batch.nowMs)
   }
 
   #claimShare(share: Share): readonly LeasedDelivery[] {
     const leasedIds = this.#leases.idsOf(share.destinationId)
     // What is given out is among the first that SQLite finds.
-    const rowsMax = share.deliveriesMax + leasedIds.size
-    const claimed = this.#statements
-      .waiting({ ...share, rowsMax })
-      .filter(({ id }) => !leasedIds.has(id))
-      .slice(0, share.deliveriesMax)
-      .map((row) => this.#statements.leasedDelivery(row, share))
+    const request = { ...share, rowsMax: share.deliveriesMax + leasedIds.size }
+    const isFree = (id: number): boolean => !leasedIds.has(id)
+    const ids = this.#statements.waiting(request).filter(isFree).slice(0, share.deliveriesMax)
+    if (ids.length === 0) return []
+    let claimed = this.#statements.leasedDeliveries(ids, share)
+    if (claimed.length < ids.length) {
+      // Some have lost their texts, and stand before others for as long as they are there.
+      const withText = this.#statements.waitingWithText(request).map(({ id }) => id)
+      const others = withText.filter(isFree).slice(0, share.deliveriesMax)
+      claimed = this.#statements.leasedDeliveries(others, share)
+    }
     for (const delivery of claimed) this.#leases.begin(delivery)
     return claimed
   }
 
-  #addEvent(
-    event: NewEvent,
-    batch: AddRequest,
-    give: (delivery: LeasedDelivery) => void,
-  ): AddOutcome {
-    const { deliveries, messageId, type } = event
-    const outcome = this.#outcomeOf(event, batch)
-    this.#counts.add('accepted', 1)
-    this.#counts.add(outcome, 1)
-    if (outcome !== 'routed') return outcome
-    const { nowMs } = batch
-    const bodyIds = this.#addBodies(event)
-    for (const { destinationId, body } of deliveries) {
-      const id = this.#counts.takeId()
-      const bodyId = bodyIds.get(body) ?? 0
-      this.#counts.addFor(destinationId, 'deliveries', 1)
-      this.#counts.addFor(destinationId, 'pending', 1)
-      this.#statements.addDelivery({ destinationId, id, event, bodyId, nowMs })
-      const moments = { acceptedAtMs: nowMs, dueAtMs: nowMs }
-      give({ id, destinationId, messageId, type, body, ...moments, ...untried })
-    }
-    return outcome
-  }
-
-  #outcomeOf(event: NewEvent, batch: AddRequest): AddOutcome {
+  /** Remembers events, and tells what becomes of each. */
+  #outcomesOf({ events, ...moments }: AddRequest): readonly AddOutcome[] {
     // First: of who is suppressed not even the messageId is kept.
-    if (isSuppressed(this.#suppressions, event)) return 'suppressed'
-    if (!this.#statements.see(event, batch)) return 'duplicate'
-    return event.deliveries.length === 0 ? 'filtered' : 'routed'
+    const isDropped = events.map((event) => isSuppressed(this.#suppressions, event))
+    const kept = events.filter((_, place) => isDropped[place] === false)
+    const areNew = this.#seen.remember(kept, moments).values()
+    return events.map(({ deliveries }, place) => {
+      const outcome =
+        isDropped[place] === true ? 'suppressed' : outcomeOf(deliveries, areNew.next().value)
+      this.#counts.add('accepted', 1)
+      this.#counts.add(outcome, 1)
+      return outcome
+    })
   }
 
   /** Destinations that get the same text share it. */
-  #addBodies({ deliveries }: NewEvent): ReadonlyMap<string, number> {
-    const uses = new Map<string, number>()
-    for (const { body } of deliveries) uses.set(body, (uses.get(body) ?? 0) + 1)
-    const ids = [...uses].map(([body, count]) => this.#statements.addBody(body, count))
-    return new Map([...uses.keys()].map((body, place) => [body, ids[place] ?? 0]))
+  #addDeliveries(events: readonly NewEvent[], nowMs: number): readonly NewDeliveryRow[] {
+    if (events.length === 0) return []
+    const lastBodyId = this.#statements.lastBodyId()
+    const bodies = new Map<string, BodyRow>()
+    const rows = events.flatMap((event) =>
+      event.deliveries.map(({ destinationId, body }) => {
+        const known = bodies.get(body)
+        const row = known ?? { id: lastBodyId + bodies.size + 1, body, deliveries: 0 }
+        if (known === undefined) bodies.set(body, row)
+        row.deliveries++
+        this.#counts.addFor(destinationId, 'deliveries', 1)
+        this.#counts.addFor(destinationId, 'pending', 1)
+        return { destinationId, id: this.#counts.takeId(), event, bodyId: row.id, body }
+      }),
+    )
+    this.#statements.addBodies([...bodies.values()])
+    this.#statements.addDeliveries(rows, nowMs)
+    return rows
   }
 
   #nextDueMs(lane: LaneOf): number | undefined {
     const leasedIds = this.#leases.idsOf(lane.destinationId)
     return this.#statements
-      .waiting({ ...lane, dueByMs: Number.MAX_SAFE_INTEGER, rowsMax: leasedIds.size + 1 })
+      .waitingWithText({ ...lane, dueByMs: Number.MAX_SAFE_INTEGER, rowsMax: leasedIds.size + 1 })
       .find(({ id }) => !leasedIds.has(id))?.due_at
   }
 
-  #settleOne(settlement: Settlement, nowMs: number): void {
-    const { delivery, kind } = settlement
-    switch (kind) {
-      case 'delivered':
-        this.#end(settlement, { nowMs, reason: null })
-        break
-      case 'failed':
-      case 'expired':
-        this.#end(settlement, { nowMs, reason: settlement.reason })
-        break
-      case 'retry':
-        this.#statements.retry(settlement)
-        break
-      case 'returned':
-        this.#statements.giveBack(delivery, settlement.dueAtMs)
-        break
-    }
-  }
-
-  #end(
-    { delivery, kind, attempts }: Ending,
-    end: { readonly nowMs: number; readonly reason: string | null },
-  ): void {
-    const { destinationId, id } = delivery
+  #end(ids: readonly number[], end: DeliveryEnd, nowMs: number): void {
     // Only what the file calls pending: another process may have ended it.
-    if (!this.#statements.end({ destinationId, id, state: kind, attempts, ...end })) return
-    this.#counts.addFor(destinationId, kind, 1)
-    this.#counts.addFor(destinationId, 'pending', -1)
+    const ended = this.#statements.end(ids, end, nowMs)
+    this.#counts.addFor(end.destinationId, end.state, ended)
+    this.#counts.addFor(end.destinationId, 'pending', -ended)
   }
+}
+
+function outcomeOf(deliveries: readonly NewDelivery[], isNew = false): AddOutcome {
+  if (!isNew) return 'duplicate'
+  return deliveries.length === 0 ? 'filtered' : 'routed'
+}
+
+/** What of new deliveries there is room for, in their order. */
+function handedOver(
+  rows: readonly NewDeliveryRow[],
+  { handOver, nowMs }: AddRequest,
+): readonly LeasedDelivery[] {
+  const rooms = new Map(handOver.map((room) => [room.destinationId, room.deliveriesMax]))
+  const leased: LeasedDelivery[] = []
+  for (const { id, destinationId, event, body } of rows) {
+    const room = rooms.get(destinationId) ?? 0
+    if (room <= 0) continue
+    rooms.set(destinationId, room - 1)
+    const { messageId, type } = event
+    const moments = { acceptedAtMs: nowMs, dueAtMs: nowMs }
+    leased.push({ id, destinationId, messageId, type, body, ...moments, ...untried })
+  }
+  return leased
+}
+
+/** Puts together what ends in the same way. */
+function endsOf(endings: readonly Ending[]): readonly SharedEnd[] {
+  const byDestination = new Map<string, SharedEnd[]>()
+  for (const ending of endings) {
+    const { delivery, kind: state, attempts } = ending
+    const { destinationId, id } = delivery
+    const reason = ending.kind === 'delivered' ? null : ending.reason
+    const ends = byDestination.get(destinationId) ?? []
+    if (ends.length === 0) byDestination.set(destinationId, ends)
+    const same = ends.find(
+      (end) => end.state === state && end.attempts === attempts && end.reason === reason,
+    )
+    if (same === undefined) ends.push({ destinationId, state, attempts, reason, ids: [id] })
+    else same.ids.push(id)
+  }
+  return [...byDestination.values()].flat()
 }
 
 /** How far a new delivery has come. */

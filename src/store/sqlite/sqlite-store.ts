@@ -38,6 +38,7 @@ import { RegulationWriter } from './regulation-writer.ts'
 import { migrate, pragma } from './schema.ts'
 import { Statements } from './statements.ts'
 import { Sample } from './sample.ts'
+import { SeenMessages } from './seen-messages.ts'
 import { SqliteAudiences } from './sqlite-audiences.ts'
 import { SqliteRegulations } from './sqlite-regulations.ts'
 import { closedError, storeError } from './store-error.ts'
@@ -82,7 +83,8 @@ export class SqliteStore implements Store {
     this.#counts = counts
     const suppressions = new Suppressions(database)
     const leases = this.#leases
-    this.#queue = new DeliveryQueue({ statements, counts, leases, suppressions })
+    const seen = new SeenMessages(database)
+    this.#queue = new DeliveryQueue({ statements, seen, counts, leases, suppressions })
     this.#reader = new LogReader(database, counts)
     this.#writer = new LogWriter(database, { counts, leases })
     this.#sample = new Sample(database)

@@ -7,10 +7,13 @@ import type {
 } from '../../delivery/index.ts'
 import type { EventType, Lane, RequestRecord } from '../../model/index.ts'
 import type { Database } from './database.ts'
+import { RowsStatement } from './rows-statement.ts'
 import { DamagedRowError } from './store-error.ts'
 import { fromStored, toStored, toStoredOrNull } from './stored-text.ts'
 
 interface LeasedRow {
+  readonly id: number
+  readonly due_at: number
   readonly message_id: string
   readonly type: EventType
   readonly accepted_at: number
@@ -33,23 +36,33 @@ export interface LaneOf {
   readonly lane: Lane
 }
 
+/** What of a lane is asked for. */
+export interface WaitingRequest extends LaneOf {
+  readonly dueByMs: number
+  readonly rowsMax: number
+}
+
 /** A delivery that is written for the first time. */
 export interface DeliveryRow {
   readonly destinationId: string
   readonly id: number
   readonly event: NewEvent
   readonly bodyId: number
-  readonly nowMs: number
 }
 
-/** How a delivery came to its end. */
+/** A text that is written for the first time, and how many deliveries have it. */
+export interface BodyRow {
+  readonly id: number
+  readonly body: string
+  deliveries: number
+}
+
+/** How deliveries of one destination came to their end. */
 export interface DeliveryEnd {
   readonly destinationId: string
-  readonly id: number
   readonly state: 'delivered' | 'failed' | 'expired'
   readonly attempts: number
   readonly reason: string | null
-  readonly nowMs: number
 }
 
 /**
@@ -58,39 +71,54 @@ export interface DeliveryEnd {
  * changed it.
  */
 export class Statements {
-  readonly #see
-  readonly #addBody
-  readonly #addDelivery
+  readonly #lastBodyId
+  readonly #addBodies
+  readonly #addDeliveries
   readonly #waiting
+  readonly #waitingWithText
   readonly #leased
   readonly #end
   readonly #retry
   readonly #countRounds
   readonly #giveBack
-  readonly #addRequest
+  readonly #addRequests
 
   constructor(database: Database) {
-    this.#see = database.prepare(`
-      INSERT INTO seen VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seen_at = excluded.seen_at
-      WHERE seen_at < ?`)
-    this.#addBody = database.prepare(
-      'INSERT INTO messages (body, deliveries) VALUES (?, ?) RETURNING id',
+    this.#lastBodyId = database.prepare('SELECT coalesce(max(id), 0) AS id FROM messages')
+    this.#addBodies = new RowsStatement(
+      database,
+      '(?, ?, ?)',
+      (rows) => `INSERT OR FAIL INTO messages (id, deliveries, body) VALUES ${rows}`,
     )
-    this.#addDelivery = database.prepare(`
-      INSERT INTO deliveries (destination_id, id, source_id, message_id, type, user_id, previous_id,
-        body_id, state, lane, accepted_at, due_at, attempts, window_attempts, holds, manual_retries)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'pending', 'first', ?, ?, 0, 0, '[]', 0)`)
-    this.#waiting = database.prepare(`
+    this.#addDeliveries = new RowsStatement(
+      database,
+      "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', 'first', 0, 0, '[]', 0)",
+      (rows) => `
+        INSERT OR FAIL INTO deliveries (destination_id, id, source_id, message_id, type, user_id,
+          previous_id, body_id, accepted_at, due_at, state, lane, attempts, window_attempts, holds,
+          manual_retries) VALUES ${rows}`,
+    )
+    const inLane = "destination_id = ? AND lane = ? AND state = 'pending' AND due_at <= ?"
+    this.#waiting = database.prepare(
+      `SELECT id FROM deliveries WHERE ${inLane} ORDER BY due_at, id LIMIT ?`,
+    )
+    this.#waitingWithText = database.prepare(`
       SELECT deliveries.id, due_at FROM deliveries JOIN messages ON messages.id = body_id
-      WHERE destination_id = ? AND lane = ? AND state = 'pending' AND due_at <= ?
-      ORDER BY due_at, deliveries.id LIMIT ?`)
+      WHERE ${inLane} ORDER BY due_at, deliveries.id LIMIT ?`)
+    // In the order of the ids that it is given: json_each counts them.
     this.#leased = database.prepare(`
-      SELECT message_id, type, accepted_at, attempts, window_attempts, first_attempt_at, holds, body
-      FROM deliveries JOIN messages ON messages.id = body_id
-      WHERE destination_id = ? AND deliveries.id = ?`)
-    this.#end = database.prepare(`
-      UPDATE deliveries SET state = ?, attempts = ?, reason = ?, settled_at = ?
-      WHERE destination_id = ? AND id = ? AND state = 'pending'`)
+      SELECT deliveries.id, due_at, message_id, deliveries.type, accepted_at, attempts,
+        window_attempts, first_attempt_at, holds, body
+      FROM json_each(?) AS asked CROSS JOIN deliveries ON deliveries.id = asked.value
+      CROSS JOIN messages ON messages.id = body_id
+      WHERE destination_id = ? ORDER BY asked.key`)
+    this.#end = new RowsStatement(
+      database,
+      '?',
+      (ids) => `
+        UPDATE OR FAIL deliveries SET state = ?, attempts = ?, reason = ?, settled_at = ?
+        WHERE destination_id = ? AND id IN (${ids}) AND state = 'pending'`,
+    )
     this.#retry = database.prepare(`
       UPDATE deliveries SET lane = 'retry', due_at = ?, expires_at = ?, attempts = ?,
         window_attempts = ?, first_attempt_at = ?, holds = ?
@@ -103,30 +131,36 @@ export class Statements {
     // An answer that comes late, when its delivery is erased already, is not kept either.
     const isErased = `d.state <> 'pending' AND d.user_id IS NULL
       AND EXISTS (SELECT 1 FROM messages WHERE messages.id = d.body_id AND body = '')`
-    this.#addRequest = database.prepare(`
-      INSERT INTO requests SELECT destination_id, id,
-        (SELECT coalesce(max(r.id), 0) + 1 FROM requests r
-          WHERE r.destination_id = d.destination_id AND r.delivery_id = d.id),
-        ?, ?, ?, ?, ?, ?, ?, ?, CASE WHEN ${isErased} THEN '' ELSE ? END
-      FROM deliveries d WHERE destination_id = ? AND id = ?`)
+    this.#addRequests = new RowsStatement(
+      database,
+      '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      (rows) => `
+        WITH sent (destination_id, delivery_id, place, attempt, lane, url, at, duration, outcome,
+          status, error, excerpt) AS (VALUES ${rows})
+        INSERT OR FAIL INTO requests SELECT d.destination_id, d.id,
+          sent.place + (SELECT coalesce(max(r.id), 0) FROM requests r
+            WHERE r.destination_id = d.destination_id AND r.delivery_id = d.id),
+          sent.attempt, sent.lane, sent.url, sent.at, sent.duration, sent.outcome, sent.status,
+          sent.error, CASE WHEN ${isErased} THEN '' ELSE sent.excerpt END
+        FROM sent CROSS JOIN deliveries d
+        WHERE d.destination_id = sent.destination_id AND d.id = sent.delivery_id`,
+    )
   }
 
-  /** Remembers an event; false when it was seen already, at the given moment or after. */
-  see(event: NewEvent, moments: { nowMs: number; seenSinceMs: number }): boolean {
-    const { nowMs, seenSinceMs } = moments
-    const key = [toStored(event.sourceId), toStored(event.messageId)]
-    return this.#see.run(...key, nowMs, seenSinceMs).changes !== 0
+  /** The greatest id of a text; zero where there is none. */
+  lastBodyId(): number {
+    return (this.#lastBodyId.get() as { readonly id: number }).id
   }
 
-  /** Keeps the text of some deliveries and returns its id. */
-  addBody(body: string, deliveries: number): number {
-    const row = this.#addBody.get(toStored(body), deliveries) as { readonly id: number }
-    return row.id
+  /** Keeps texts. */
+  addBodies(rows: readonly BodyRow[]): void {
+    const values = rows.flatMap(({ id, deliveries, body }) => [id, deliveries, toStored(body)])
+    this.#addBodies.run(values)
   }
 
-  /** Writes a delivery that is due at once. */
-  addDelivery({ destinationId, id, event, bodyId, nowMs }: DeliveryRow): void {
-    this.#addDelivery.run(
+  /** Writes deliveries that are due at once. */
+  addDeliveries(rows: readonly DeliveryRow[], nowMs: number): void {
+    const values = rows.flatMap(({ destinationId, id, event, bodyId }) => [
       toStored(destinationId),
       id,
       toStored(event.sourceId),
@@ -137,38 +171,52 @@ export class Statements {
       bodyId,
       nowMs,
       nowMs,
-    )
+    ])
+    this.#addDeliveries.run(values)
+  }
+
+  /** The ids of what waits in a lane and is due by a moment, in order. */
+  waiting(request: WaitingRequest): readonly number[] {
+    const { destinationId, lane, dueByMs, rowsMax } = request
+    const rows = this.#waiting.all(toStored(destinationId), lane, dueByMs, rowsMax)
+    return (rows as readonly { readonly id: number }[]).map(({ id }) => id)
   }
 
   /** What waits in a lane and is due by a moment, in order, but for what has lost its text. */
-  waiting(request: LaneOf & { dueByMs: number; rowsMax: number }): readonly WaitingRow[] {
+  waitingWithText(request: WaitingRequest): readonly WaitingRow[] {
     const { destinationId, lane, dueByMs, rowsMax } = request
-    return this.#waiting.all(toStored(destinationId), lane, dueByMs, rowsMax) as WaitingRow[]
+    return this.#waitingWithText.all(
+      toStored(destinationId),
+      lane,
+      dueByMs,
+      rowsMax,
+    ) as WaitingRow[]
   }
 
-  /** What is given out for a delivery that waits. */
-  leasedDelivery(waiting: WaitingRow, { destinationId, lane }: LaneOf): LeasedDelivery {
-    const { id, due_at: dueAtMs } = waiting
-    const row = this.#leased.get(toStored(destinationId), id) as LeasedRow | undefined
-    if (row === undefined) throw new DamagedRowError(`delivery ${id} or its text is missing`)
-    return {
-      id,
+  /** What is given out for deliveries that wait, in the same order, but for what has lost its text. */
+  leasedDeliveries(
+    ids: readonly number[],
+    { destinationId, lane }: LaneOf,
+  ): readonly LeasedDelivery[] {
+    const rows = this.#leased.all(JSON.stringify(ids), toStored(destinationId))
+    return (rows as readonly LeasedRow[]).map((row) => ({
+      id: row.id,
       destinationId,
       messageId: fromStored(row.message_id),
       type: row.type,
       body: fromStored(row.body),
       acceptedAtMs: row.accepted_at,
       lane,
-      dueAtMs,
+      dueAtMs: row.due_at,
       ...progressOf(row),
-    }
+    }))
   }
 
-  /** Writes the end of a pending delivery; false when it is none. */
-  end({ destinationId, id, state, attempts, reason, nowMs }: DeliveryEnd): boolean {
-    const why = toStoredOrNull(reason)
-    const { changes } = this.#end.run(state, attempts, why, nowMs, toStored(destinationId), id)
-    return changes !== 0
+  /** Writes the end of those deliveries that are pending, and tells how many they are. */
+  end(ids: readonly number[], { destinationId, ...end }: DeliveryEnd, nowMs: number): number {
+    const { state, attempts, reason } = end
+    const first = [state, attempts, toStoredOrNull(reason), nowMs, toStored(destinationId)]
+    return this.#end.run(ids, first)
   }
 
   /** Writes when a delivery is tried again; one that somebody made due meanwhile stays due. */
@@ -186,9 +234,12 @@ export class Statements {
     this.#giveBack.run(dueAtMs, toStored(destinationId), id, lane)
   }
 
-  /** Writes a request, unless its delivery is purged. */
-  addRequest(request: RequestRecord): void {
-    this.#addRequest.run(
+  /** Writes requests behind those that their deliveries have, unless these are purged. */
+  addRequests(requests: readonly RequestRecord[]): void {
+    const values = requests.flatMap((request, index) => [
+      toStored(request.destinationId),
+      request.deliveryId,
+      index + 1,
       request.attempt,
       request.lane,
       toStored(request.url),
@@ -198,9 +249,8 @@ export class Statements {
       request.status,
       toStoredOrNull(request.error),
       toStored(request.excerpt),
-      toStored(request.destinationId),
-      request.deliveryId,
-    )
+    ])
+    this.#addRequests.run(values)
   }
 }
 
