@@ -10,7 +10,7 @@ import type { Sync } from '../audience-syncs.ts'
 import { toStoredOrNull } from '../stored-text.ts'
 import { identityOf, memberKey, userKey } from './audience-identity.ts'
 import { takePart, type KnownLine, type TakenPart, type WrittenMember } from './audience-part.ts'
-import { memberPage, type AudienceRow } from './audience-rows.ts'
+import { audienceColumns, memberPage, type AudienceRow } from './audience-rows.ts'
 import type { Session } from './database.ts'
 import type { DeliveryQueue } from './delivery-queue.ts'
 import { holdGate, isSuppressed } from './suppressions.ts'
@@ -39,7 +39,7 @@ interface UserRow {
  * comes later: who waits for an audience holds up nobody who stores a regulation.
  */
 const holdSql = `
-  SELECT * FROM evroute_audiences WHERE id = $1 AND sync = $2 FOR UPDATE`
+  SELECT ${audienceColumns} FROM evroute_audiences WHERE id = $1 AND sync = $2 FOR UPDATE`
 
 /** Looked up one by one: how many members an audience has is nothing that a planner knows. */
 const knownSql = `

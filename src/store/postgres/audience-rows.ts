@@ -31,6 +31,10 @@ export interface MemberRow extends IdentityColumns {
   readonly value: string
 }
 
+/** The columns of an audience, by name: another version may have added some. */
+export const audienceColumns =
+  'id, key, name, class, computation_id, source_id, members, numbers, created_at, synced_at, sync'
+
 /** Some members of an audience, in the order of their keys. */
 export interface MemberPage {
   readonly audienceId: number
@@ -54,7 +58,8 @@ export class AudienceRows implements AudienceReader {
   }
 
   async list(): Promise<readonly Audience[]> {
-    const query = { name: 'audiences', sql: 'SELECT * FROM evroute_audiences', values: [] }
+    const sql = `SELECT ${audienceColumns} FROM evroute_audiences`
+    const query = { name: 'audiences', sql, values: [] }
     const audiences = (await this.#database.rows<AudienceRow>(query)).map(audienceOf)
     // Not by PostgreSQL, which orders some keys in another way than the other engines.
     return audiences.toSorted((a, b) => (a.key < b.key ? -1 : 1))
@@ -69,7 +74,7 @@ export class AudienceRows implements AudienceReader {
 
   /** The audience with a key; undefined when there is none. */
   async find(key: string): Promise<AudienceRow | undefined> {
-    const sql = 'SELECT * FROM evroute_audiences WHERE key = $1'
+    const sql = `SELECT ${audienceColumns} FROM evroute_audiences WHERE key = $1`
     const query = { name: 'audience', sql, values: [toStored(key)] }
     const [row] = await this.#database.rows<AudienceRow>(query)
     return row

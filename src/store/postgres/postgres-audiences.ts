@@ -14,7 +14,7 @@ import type {
 import { Syncs, type Sync } from '../audience-syncs.ts'
 import { toStored } from '../stored-text.ts'
 import { AudienceChanges } from './audience-changes.ts'
-import { audienceOf, AudienceRows, type AudienceRow } from './audience-rows.ts'
+import { audienceColumns, audienceOf, AudienceRows, type AudienceRow } from './audience-rows.ts'
 import type { Database, Session } from './database.ts'
 import type { DeliveryQueue } from './delivery-queue.ts'
 
@@ -27,7 +27,7 @@ const beginSql = `
   VALUES ($1, $2, $3, $4, $5, 0, 0, $6, nextval('evroute_syncs'))
   ON CONFLICT (key) DO UPDATE SET name = excluded.name, sync = excluded.sync
     WHERE kept.class = excluded.class AND kept.source_id = excluded.source_id
-  RETURNING *`
+  RETURNING ${audienceColumns}`
 
 /**
  * Keeps audiences in the database of the deliveries that their calls become. The number of the sync

@@ -139,8 +139,11 @@ const tlsHint =
 /** What `pg` says without a code: the connection is gone, or was never there. */
 const connectionGone = /connection (?:terminated|error|ended)|query read timeout|timeout expired/i
 
-/** SQLSTATEs after which the same transaction can simply be tried again. */
-const conflictCodes: readonly string[] = ['40001', '40P01']
+/**
+ * SQLSTATEs after which the same transaction can simply be tried again. The last one says that a table is
+ * not any more what it was when the connection parsed a statement: another one knows it as it is.
+ */
+const conflictCodes: readonly string[] = ['40001', '40P01', '0A000']
 
 /** SQLSTATE of a row that no partition of its table takes. */
 const checkViolation = '23514'

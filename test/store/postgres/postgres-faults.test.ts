@@ -236,6 +236,19 @@ describe('a database', () => {
     expect(await say('SELECT last_value FROM tries')).toEqual([{ last_value: 4 }])
   })
 
+  test('whose tables another version changes meanwhile is read on', async () => {
+    await say('CREATE TABLE versions (first integer)')
+    const database = new Database(server.url(), { connectionsMax: 3, isReadOnly: false })
+    const query = { name: 'versions', sql: 'SELECT * FROM versions', values: [] }
+    const read = (): Promise<unknown> => database.rows(query)
+    const change = (): Promise<unknown> => database.change((session) => session.rows(query))
+    await Promise.all([read(), read(), change()])
+    await say('ALTER TABLE versions ADD COLUMN second integer')
+    expect(await Promise.all([read(), read(), change()])).toEqual([[], [], []])
+    expect(await Promise.all([change(), change(), change()])).toEqual([[], [], []])
+    await database.close()
+  })
+
   test('that takes too long for an answer is asked again later', async () => {
     const slow = new Database(`${server.url()}&statement_timeout=20`, {
       connectionsMax: 1,
