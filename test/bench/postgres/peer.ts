@@ -15,9 +15,9 @@ const rounds = 5
  * and no batches; the others are what its page on performance advises, for as many jobs at once.
  */
 const peers = {
-  'graphile-worker': { webhooks: 2_000, worker: {} },
+  'graphile-worker': { webhooks: 1_000, worker: {} },
   'graphile-worker (64 jobs at once)': {
-    webhooks: 10_000,
+    webhooks: 5_000,
     worker: { concurrentJobs: concurrency },
   },
   'graphile-worker (tuned)': {
