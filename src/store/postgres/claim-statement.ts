@@ -33,6 +33,8 @@ export interface OwnLeases {
   readonly holder: number
   /** The numbers under which something is given out. */
   readonly numbers: readonly number[]
+  /** Numbers whose answer was lost: nobody has what was given out under them. */
+  readonly lost: readonly number[]
 }
 
 /**
@@ -43,6 +45,22 @@ export interface OwnLeases {
 export function isFree([now, holder, numbers]: readonly [string, string, string]): string {
   return `(leased_until IS NULL OR (leased_until <= ${now}::bigint
     AND NOT (lease_holder = ${holder}::bigint AND lease = ANY (${numbers}::bigint[]))))`
+}
+
+/**
+ * Whether this process can give a delivery out: nobody has it, or this process was given it and never
+ * heard of it, because the answer was lost.
+ *
+ * @param parameters - the places of the values: now, the holder, the numbers, those that are lost
+ */
+function isClaimable([now, holder, numbers, lost]: readonly [
+  string,
+  string,
+  string,
+  string,
+]): string {
+  return `(${isFree([now, holder, numbers])}
+    OR (lease_holder = ${holder}::bigint AND lease = ANY (${lost}::bigint[])))`
 }
 
 /**
@@ -57,7 +75,7 @@ const claimSql = `
     CROSS JOIN LATERAL (
       SELECT destination_id, id FROM evroute_deliveries
       WHERE destination_id = share.destination_id AND lane = share.lane AND state = 'pending'
-        AND due_at <= share.due_by AND ${isFree(['$6', '$7', '$8'])}
+        AND due_at <= share.due_by AND ${isClaimable(['$6', '$7', '$8', '$11'])}
       ORDER BY due_at, id LIMIT share.deliveries_max
       FOR UPDATE SKIP LOCKED) due
     LIMIT $5
@@ -79,7 +97,7 @@ const nextDueSql = `
   CROSS JOIN LATERAL (
     SELECT due_at FROM evroute_deliveries
     WHERE destination_id = asked.destination_id AND lane = asked.lane AND state = 'pending'
-      AND ${isFree(['$3', '$4', '$5'])}
+      AND ${isClaimable(['$3', '$4', '$5', '$6'])}
     ORDER BY due_at, id LIMIT 1) due`
 
 /** Leases what is due. */
@@ -98,6 +116,7 @@ export function claimQuery(
     own.numbers,
     lease.number,
     lease.untilMs,
+    own.lost,
   ]
   return { name: 'claim', sql: claimSql, values }
 }
@@ -107,6 +126,6 @@ export function nextDueQuery(
   destinationIds: readonly string[],
   { nowMs, own }: { nowMs: number; own: OwnLeases },
 ): Query {
-  const values = [destinationIds.map(toStored), lanes, nowMs, own.holder, own.numbers]
+  const values = [destinationIds.map(toStored), lanes, nowMs, own.holder, own.numbers, own.lost]
   return { name: 'next_due', sql: nextDueSql, values }
 }

@@ -57,7 +57,7 @@ export class DeliveryQueue {
     if (batch.events.length === 0) return { outcomes: [], leased: [] }
     const lease = this.#newLease(batch.nowMs)
     const query = addQuery(batch, lease)
-    const rows = await this.#parts.database.rows<AddedRow>(query)
+    const rows = await this.#given(lease, this.#parts.database.rows<AddedRow>(query))
     const outcomes = outcomesOf(batch, rows)
     const leased = rows
       .flatMap(({ kind, place, id }) => {
@@ -89,7 +89,8 @@ export class DeliveryQueue {
 
   /** What this process has given out. */
   own(): OwnLeases {
-    return { holder: this.#parts.holder, numbers: this.#leases.numbers() }
+    const lost = this.#leases.lostNumbers(this.#nowMs())
+    return { holder: this.#parts.holder, numbers: this.#leases.numbers(), lost }
   }
 
   /** Gives out what of some lanes is due. */
@@ -98,7 +99,7 @@ export class DeliveryQueue {
     if (shares.length === 0) return []
     const lease = this.#newLease(nowMs)
     const query = claimQuery(shares, { nowMs, lease, own: this.own() })
-    const rows = await this.#parts.delivering.rows<ClaimedRow>(query)
+    const rows = await this.#given(lease, this.#parts.delivering.rows<ClaimedRow>(query))
     const leased = rows.map(leasedDelivery)
     this.#leases.begin(lease.number, leased)
     return leased
@@ -135,6 +136,16 @@ export class DeliveryQueue {
     }
     for (const { settlement } of numbered) this.#leases.end(settlement.delivery)
     if (numbered.some(({ settlement }) => settlement.kind === 'returned')) this.#parts.announce()
+  }
+
+  /** A connection that is lost takes the answer with it, and not always what was given out. */
+  async #given<Rows>(lease: Lease, answer: Promise<Rows>): Promise<Rows> {
+    try {
+      return await answer
+    } catch (error) {
+      this.#leases.lose(lease)
+      throw error
+    }
   }
 
   #newLease(nowMs: number): Lease {

@@ -1,4 +1,8 @@
 import type { LeasedDelivery } from '../../delivery/index.ts'
+import type { Lease } from './lease.ts'
+
+/** Numbers that are lost at the most; of more the first are given out again when their leases end. */
+const lostMax = 1_000
 
 /**
  * The deliveries that this process has given out, each with the number of its lease: what the database
@@ -8,6 +12,7 @@ export class Leases {
   readonly #numbers = new Map<LeasedDelivery, number>()
   readonly #ending = new Set<LeasedDelivery>()
   readonly #sizes = new Map<number, number>()
+  readonly #lost = new Map<number, number>()
   #lastNumber = 0
 
   /** A number for what is given out together; never the same twice. */
@@ -54,5 +59,18 @@ export class Leases {
   /** The numbers under which something is still given out. */
   numbers(): readonly number[] {
     return [...this.#sizes.keys()]
+  }
+
+  /** Notes that nobody will ever know what was given out under a number, if anything was. */
+  lose({ number, untilMs }: Lease): void {
+    this.#lost.set(number, untilMs)
+    const [first] = this.#lost.keys()
+    if (this.#lost.size > lostMax && first !== undefined) this.#lost.delete(first)
+  }
+
+  /** The numbers that are lost, and whose leases have not ended. */
+  lostNumbers(nowMs: number): readonly number[] {
+    for (const [number, untilMs] of this.#lost) if (untilMs <= nowMs) this.#lost.delete(number)
+    return [...this.#lost.keys()]
   }
 }

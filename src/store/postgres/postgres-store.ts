@@ -72,8 +72,9 @@ type Databases = Readonly<Record<keyof typeof connections, Database>>
  *
  * Where the connection is lost while `add` commits nobody can say whether it did: it rejects, as
  * temporarily unusable. Whoever adds the same events again is told `duplicate` if it did, so that
- * nothing is delivered twice; what was handed over by it can be claimed once its leases end. A `settle`
- * that was lost this way and is repeated ends each lease once, but may log its requests twice.
+ * nothing is delivered twice. What was handed over by it, or by a `claim` that was lost this way, the same
+ * process can claim at once, and others once the leases end. A `settle` that was lost and is repeated
+ * ends each lease once, but may log its requests twice.
  */
 export class PostgresStore implements Store {
   readonly audiences: AudienceStore

@@ -76,7 +76,7 @@ test.each([
       ANALYZE evroute_deliveries;
       UPDATE evroute_deliveries SET state = 'pending' WHERE id % 3 <> 2`)
   }
-  const own = { holder: 1, numbers: [] }
+  const own = { holder: 1, numbers: [], lost: [] }
   const share = (destinationId: string, deliveriesMax: number): Share => {
     return { destinationId, deliveriesMax, lane: 'first', dueByMs: nowMs }
   }

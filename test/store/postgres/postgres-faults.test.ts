@@ -1,7 +1,4 @@
 import { inspect } from 'node:util'
-import { connect, createServer, type Socket } from 'node:net'
-import { join } from 'node:path'
-import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { StoreUnusableError } from '../../../src/delivery/index.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
@@ -18,7 +15,7 @@ import {
   StoreUnderTest,
 } from '../../conformance/store-under-test.ts'
 import { PostgresServer, withParameter } from '../../support/postgres.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { PostgresLine } from '../../support/postgres-line.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
@@ -118,26 +115,44 @@ describe('a server that goes away', () => {
 
   test('while it commits is no reason to deliver twice', async () => {
     const url = await newUrl()
-    const line = await Line.to(server.socketFolder)
-    const tested = await opened(url.replace(server.socketFolder, line.folder))
+    const line = await PostgresLine.to(server)
+    const [tested, other] = [await opened(line.through(url)), await opened(url)]
     line.losesAnswers = true
     const room = { handOver: [{ destinationId: 'crm', deliveriesMax: 1 }] }
     await expect(tested.add(events(2, 'crm'), room)).rejects.toMatchObject({ isTemporary: true })
     line.losesAnswers = false
     expect(await tested.outcomes(events(2, 'crm'))).toEqual(['duplicate', 'duplicate'])
-    // What was handed over to nobody can be claimed once its lease has ended, by the same process too.
-    expect(messageIds(await tested.claim('crm'))).toEqual(['m_2'])
-    const share = { destinationId: 'crm', lane: 'first', deliveriesMax: 9, dueByMs: nowMs } as const
-    const claimed = await tested.store.claim({ nowMs: nowMs + 60_000, shares: [share] })
-    expect(messageIds(claimed)).toEqual(['m_1'])
+    // What was handed over to nobody is held from others, who cannot know that.
+    expect(messageIds(await other.claim('crm'))).toEqual(['m_2'])
+    expect(await tested.nextDue('crm')).toMatchObject([{ lane: 'first' }])
+    expect(messageIds(await tested.claim('crm'))).toEqual(['m_1'])
+    expect(await tested.nextDue('crm')).toEqual([])
     await tested.expectBalance()
+  })
+
+  test('while it gives out holds nothing up', async () => {
+    const url = await newUrl()
+    const line = await PostgresLine.to(server)
+    const [tested, other] = [await opened(line.through(url)), await opened(url)]
+    await tested.add(events(2, 'crm'))
+    // Connects, so that it is the answer which is lost.
+    await tested.nextDue('crm')
+    line.losesAnswers = true
+    await expect(tested.claim('crm')).rejects.toMatchObject({ isTemporary: true })
+    line.losesAnswers = false
+    expect(await other.claim('crm')).toEqual([])
+    const claimed = await tested.claim('crm')
+    expect(messageIds(claimed)).toEqual(['m_1', 'm_2'])
+    expect(await tested.claim('crm')).toEqual([])
+    await tested.settle(...claimed.map(delivered))
+    expect(await tested.store.ledger()).toMatchObject({ delivered: 2, pending: 0 })
   })
 })
 
 test('a settlement whose answer was lost changes nothing of the next lease', async () => {
   const url = await newUrl()
-  const line = await Line.to(server.socketFolder)
-  const tested = await opened(url.replace(server.socketFolder, line.folder))
+  const line = await PostgresLine.to(server)
+  const tested = await opened(line.through(url))
   const before = await tested.leaseOne()
   line.losesAnswers = true
   await expect(tested.settle(returned(before))).rejects.toMatchObject({ isTemporary: true })
@@ -280,36 +295,3 @@ describe('a database', () => {
     await expect(log.retry({ nowMs, filter: {}, limit: 1 })).rejects.toMatchObject(unwritable)
   })
 })
-
-/** Carries connections to a server, and can lose what it answers. */
-class Line {
-  readonly folder: string
-  losesAnswers = false
-
-  private constructor(folder: string) {
-    this.folder = folder
-  }
-
-  static async to(socketFolder: string): Promise<Line> {
-    const line = new Line(await temporaryFolder())
-    const name = '.s.PGSQL.5432'
-    const listener = createServer((client) =>
-      line.#carry(client, connect(join(socketFolder, name))),
-    )
-    listener.listen(join(line.folder, name))
-    await once(listener, 'listening')
-    onTestFinished(() => void listener.close())
-    return line
-  }
-
-  #carry(client: Socket, upstream: Socket): void {
-    client.on('error', () => upstream.destroy())
-    upstream.on('error', () => client.destroy())
-    client.pipe(upstream)
-    upstream.on('end', () => client.end())
-    upstream.on('data', (bytes: Buffer) => {
-      if (this.losesAnswers) client.destroy()
-      else client.write(bytes)
-    })
-  }
-}
