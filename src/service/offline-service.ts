@@ -44,6 +44,8 @@ export class OfflineService implements AsyncDisposable {
       processes: store.processes,
       runtime,
       retention,
+      // What several processes share the services among them purge: a copy of the configuration may differ.
+      purges: store.processes === undefined,
       guard: new AddressGuard({ allow: network.allow }),
       ...(failed === undefined ? {} : { failed }),
     })

@@ -45,6 +45,8 @@ export interface PipelineOptions {
   readonly guard?: AddressGuard
   /** How long the store remembers what is settled; {@link defaultRetention} by default. */
   readonly retention?: RetentionPolicy
+  /** Whether a given store is made to forget what is older, as by default, or others see to that. */
+  readonly purges?: boolean
   /** Is told of connections to endpoints. */
   readonly connection?: ConnectionListener
   /** Counts what is added. */
@@ -97,7 +99,7 @@ export class Pipeline {
     this.#intake = this.#newIntake(options.destinations)
     // A store that was made for this pipeline ends with it, and nobody else sees it.
     if (store !== undefined) {
-      this.#retention.start()
+      if (this.#purges) this.#retention.start()
       this.#lookAgain()
     }
     shares?.start()
@@ -127,7 +129,7 @@ export class Pipeline {
     this.#retentionPolicy = policy
     void this.#retention.stop()
     this.#retention = this.#newRetention()
-    this.#retention.start()
+    if (this.#purges) this.#retention.start()
   }
 
   /**
@@ -184,6 +186,10 @@ export class Pipeline {
     await this.#shares?.close()
     await this.#targets.close()
     await this.#store.close()
+  }
+
+  get #purges(): boolean {
+    return this.#options.purges ?? true
   }
 
   #newIntake(destinations: readonly SendingDestination[]): Intake {

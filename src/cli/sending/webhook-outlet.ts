@@ -60,6 +60,8 @@ export class WebhookOutlet implements Outlet {
       processes: opened.store?.processes,
       runtime,
       retention: commandRetention,
+      // A store that several processes share is a service's, which says how long it remembers.
+      purges: opened.store?.processes === undefined,
       retryWindowMs: options.retryForMs,
       deadlineMs: options.timeoutMs,
     })

@@ -1,6 +1,12 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openStore } from '../../../src/store/index.ts'
+import { OfflineService } from '../../../src/service/index.ts'
+import { systemClock } from '../../../src/runtime/index.ts'
+import { delivered, event } from '../../conformance/store-under-test.ts'
+import { configurationOf, documentFor } from '../../service/running-service.ts'
+import { TestEndpoint } from '../../support/endpoint.ts'
+import { recordingRuntime } from '../../support/recording-runtime.ts'
 import { run } from '../../support/io.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -39,4 +45,25 @@ test('a file has no archives of others', async () => {
   const url = `sqlite:${join(await temporaryFolder(), 'store.db')}`
   await (await openStore(url)).close()
   expect((await release('/srv/archive', url)).code).toBe(2)
+})
+
+test('commands let a service that shares its store remember for as long as it wants', async () => {
+  const url = await databases.newUrl()
+  const endpoint = await TestEndpoint.start()
+  const store = await openStore(url)
+  const agoMs = systemClock.nowMs() - 3 * 24 * 60 * 60 * 1_000
+  const room = [{ destinationId: 'crm', deliveriesMax: 1 }]
+  const events = [event('m_1', 'crm')]
+  const { leased } = await store.add({ nowMs: agoMs, seenSinceMs: 0, events, handOver: room })
+  await store.settle({ nowMs: agoMs, settlements: leased.map(delivered), requests: [] })
+  const send = ['send', 'track', 'userId=u_1', 'event=Ping', '--to', endpoint.url]
+  expect((await run([...send, '--store', url])).code).toBe(0)
+  const configuration = await configurationOf(documentFor(endpoint), await temporaryFolder())
+  const { runtime } = recordingRuntime(systemClock)
+  const command = await OfflineService.open({ configuration, runtime, storeUrl: url })
+  await command.idle()
+  await command.close()
+  const kept = await store.list({ filter: {}, limit: 10 })
+  expect(kept.map(({ messageId }) => messageId)).toContain('m_1')
+  await store.close()
 })
