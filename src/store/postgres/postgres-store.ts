@@ -121,10 +121,7 @@ export class PostgresStore implements Store {
     try {
       await migrate(database)
       await expectWhole(database)
-      // A server that may only be read shows it here.
-      const sql = "SELECT nextval('evroute_holders') AS holder"
-      const [row] = await database.rows<{ readonly holder: number }>({ sql, values: [] })
-      const holder = row?.holder ?? 0
+      const holder = await newHolder(database)
       const hints = new Hints(database, { url, holder, onHint })
       const databases = {
         any: database,
@@ -189,4 +186,15 @@ export class PostgresStore implements Store {
     await Promise.all([database, delivering, beats].map((each) => each.close()))
     await this.#hints.close()
   }
+}
+
+/**
+ * A number that no other process has: by chance, because a sequence comes back with a backup, or where a
+ * standby takes over that was behind. A server that may only be read shows it here.
+ */
+async function newHolder(database: Database): Promise<number> {
+  const sql = `SELECT nextval('evroute_holders'),
+    1 + floor(random() * ${Number.MAX_SAFE_INTEGER - 1})::bigint AS holder`
+  const [row] = await database.rows<{ readonly holder: number }>({ sql, values: [] })
+  return row?.holder ?? 0
 }

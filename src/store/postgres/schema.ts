@@ -25,7 +25,7 @@ export const schemaLock = '28559206516094053'
  *   are kept for longer
  * - `seen`: what deduplication remembers
  * - `counts`: the books and what was purged, per destination, each in several rows whose sum counts
- * - `holders`: numbers the processes that give leases out
+ * - `holders`: counts the processes that have given leases out
  * - `processes`: which of them send where, and until when they were heard of
  */
 const migrations: readonly (readonly string[])[] = [

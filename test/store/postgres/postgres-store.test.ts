@@ -207,6 +207,22 @@ describe('a lease', () => {
     ])
   })
 
+  test('is not taken for one of a process that came before a backup was restored', async () => {
+    const url = await databases.newUrl()
+    const one = await openAt(url)
+    await one.add([event('m_1', 'crm')])
+    const before = await one.claimOne('crm')
+    const [, schema = ''] = /search_path%3D(\w+)/.exec(url) ?? []
+    await databases.query(`ALTER SEQUENCE ${schema}.evroute_holders RESTART`)
+    const other = await openAt(url)
+    expect(await claimAt(other, nowMs)).toEqual([])
+    const [after] = await claimAt(other, afterLeaseMs)
+    await one.settle(delivered(before))
+    expect(await one.store.ledger()).toMatchObject({ delivered: 0, pending: 1 })
+    await other.settle(delivered(after!))
+    expect(await one.store.ledger()).toMatchObject({ delivered: 1, pending: 0 })
+  })
+
   test('lasts as long as it is told', async () => {
     const url = await databases.newUrl()
     const [one, other] = [await openAt(url, { leaseMs: 10 }), await openAt(url)]
