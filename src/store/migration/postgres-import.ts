@@ -2,6 +2,7 @@ import { processGoneMs } from '../../delivery/index.ts'
 import { EvrouteError } from '../../model/index.ts'
 import { readLedger } from '../postgres/counts.ts'
 import { Database, type Session } from '../postgres/database.ts'
+import { dropGuard, guardStatements, passGuard } from '../postgres/move-tables.ts'
 import { placeName } from '../postgres/place-name.ts'
 import { RequestPartitions } from '../postgres/request-partitions.ts'
 import { expectTables, migrate, schemaLock } from '../postgres/schema.ts'
@@ -38,8 +39,11 @@ interface StateRow {
 const connectionsMax = 2
 
 /**
- * Writes a store into a database, page by page. Each page is one statement that also notes how far the
+ * Writes a store into a database, page by page. Each page is one transaction that also notes how far the
  * move has come: it is there whole, and once, whenever who writes it ends.
+ *
+ * From when it begins until it is complete nobody else can write to the tables of the store, whenever
+ * they opened it: what they would be told is there would be compared, or truncated, with what moves.
  */
 export class PostgresImport {
   /** How people may know the database, without user and password. */
@@ -89,7 +93,7 @@ export class PostgresImport {
       const known = await readMove(session, 'FOR UPDATE')
       const begun = await this.#look(session, known, move)
       if (begun.kind === 'completed') return begun
-      if (known === undefined) await beginFirst(session, move)
+      if (known === undefined) await this.#beginFirst(session, move)
       else if (begun.isAnew) await beginAnew(session, move)
       this.#reached = begun.reached
       return begun
@@ -118,7 +122,10 @@ export class PostgresImport {
       ...columnArrays(kind.columns, rows),
     ]
     const name = `move_${kind.name}`
-    const [answer] = await this.#database.rows({ name, sql: writeSql(kind), values })
+    const [answer] = await this.#database.change(async (session) => {
+      await run(session, passGuard)
+      return session.rows({ name, sql: writeSql(kind), values })
+    })
     if (answer === undefined) throw this.#busyError()
     this.#reached = reached
   }
@@ -137,6 +144,7 @@ export class PostgresImport {
       if (!(await look(new StoredStore(session)))) return
       await setSequences(session, idsGiven)
       await session.rows({ sql: 'UPDATE evroute_moves SET completed_at = $1', values: [nowMs] })
+      await run(session, dropGuard)
     })
   }
 
@@ -157,14 +165,26 @@ export class PostgresImport {
   ): Promise<BegunImport> {
     if (known === undefined) {
       if (move?.target != null) throw movedError(move.target, this.place)
-      const title = await firstFound(session)
-      if (title !== undefined) throw this.#refusal(`it holds ${title} already`)
+      await this.#expectEmpty(session)
       if (await isDeliveredFrom(session)) throw this.#refusal('a process delivers from it')
       return nothingReached
     }
     const standing = standingOf(known, move)
     if (standing.kind === 'refused') throw this.#refusal(standing.why)
     return standing
+  }
+
+  async #beginFirst(session: Session, move: Move): Promise<void> {
+    for (const sql of guardStatements(rowKinds.map(({ table }) => table))) await run(session, sql)
+    // Whoever was writing when it was looked at has ended by now.
+    await this.#expectEmpty(session)
+    const sql = 'INSERT INTO evroute_moves (store_id, changes) VALUES ($1, $2)'
+    await session.rows({ sql, values: [move.storeId, move.changes] })
+  }
+
+  async #expectEmpty(session: Session): Promise<void> {
+    const title = await firstFound(session)
+    if (title !== undefined) throw this.#refusal(`it holds ${title} already`)
   }
 
   #refusal(why: string): EvrouteError {
@@ -260,7 +280,7 @@ async function firstFound(session: Session): Promise<string | undefined> {
   return undefined
 }
 
-/** A process that found the database empty would write to it meanwhile. */
+/** It would not get any further until the move has ended. */
 async function isDeliveredFrom(session: Session): Promise<boolean> {
   const found = await session.rows({
     sql: `SELECT FROM evroute_processes
@@ -270,13 +290,9 @@ async function isDeliveredFrom(session: Session): Promise<boolean> {
   return found.length > 0
 }
 
-async function beginFirst(session: Session, move: Move): Promise<void> {
-  const sql = 'INSERT INTO evroute_moves (store_id, changes) VALUES ($1, $2)'
-  await session.rows({ sql, values: [move.storeId, move.changes] })
-}
-
-/** What was written is of another moment of the store. */
+/** What was written is of another moment of the store; nobody else has written anything. */
 async function beginAnew(session: Session, { changes }: Move): Promise<void> {
+  await run(session, passGuard)
   await run(session, `TRUNCATE ${rowKinds.map(({ table }) => table).join(', ')}`)
   const sql = 'UPDATE evroute_moves SET changes = $1, kind = NULL, position = NULL'
   await session.rows({ sql, values: [changes] })

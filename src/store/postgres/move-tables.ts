@@ -14,3 +14,31 @@ export const moveTables: readonly string[] = [
     completed_at bigint
   )`,
 ]
+
+/** What a statement of anybody else ends with until a move is complete: an SQLSTATE of our own. */
+export const moveOpenCode = 'ZM001'
+
+const guard = 'evroute_refuse_writers'
+
+/** Lets the transaction write beside {@link guardStatements}: first in each of a move. */
+export const passGuard: string = "SELECT set_config('evroute.moves', 'yes', true)"
+
+/**
+ * Lets nobody but the move write to tables, from the end of the transaction on: neither who opened the
+ * store before the move began, nor who comes without opening it. Waits for whoever is writing.
+ */
+export function guardStatements(tables: readonly string[]): readonly string[] {
+  return [
+    `CREATE FUNCTION ${guard}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE EXCEPTION 'a migration into it has not ended' USING ERRCODE = '${moveOpenCode}';
+    END $$`,
+    ...tables.map(
+      (table) => `CREATE TRIGGER ${guard} BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON ${table}
+        FOR EACH STATEMENT WHEN (current_setting('evroute.moves', true) IS DISTINCT FROM 'yes')
+        EXECUTE FUNCTION ${guard}()`,
+    ),
+  ]
+}
+
+/** Lets everybody write again. */
+export const dropGuard: string = `DROP FUNCTION IF EXISTS ${guard} CASCADE`

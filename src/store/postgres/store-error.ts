@@ -1,5 +1,6 @@
 import { StoreUnusableError } from '../../delivery/index.ts'
 import { EvrouteError, messageOf } from '../../model/index.ts'
+import { moveOpenCode } from './move-tables.ts'
 
 /** What an error of PostgreSQL, of the connection or of `pg` means for a store. */
 interface Meaning {
@@ -71,6 +72,11 @@ const kinds: readonly Kind[] = [
     codes: ['42P01', '42703'],
     isTemporary: false,
     hint: 'Tables of the store are missing or changed: restore them, or name another database.',
+  },
+  {
+    codes: [moveOpenCode],
+    isTemporary: true,
+    hint: 'Wait until `evroute migrate` has ended, or run it again as before: it goes on where it was.',
   },
   {
     codes: ['25006'],

@@ -148,13 +148,42 @@ describe('moveStore', () => {
     await expectMoved(place)
   })
 
+  test('keeps out whoever opened the database before it began, until it is complete', async () => {
+    const place = await newPlace()
+    const opened = await openStore(place.url)
+    await move(place, stopAfter(70))
+    const batch = { nowMs, seenSinceMs: 0, events: [event('new', 'crm')], handOver: [] }
+    const purged = { ...retentionFrom(nowMs), rowsMax: 9 }
+    const share = { destinationId: 'crm', lane: 'first' as const, deliveriesMax: 2 }
+    const shares = [{ ...share, dueByMs: nowMs }]
+    const attempts = [
+      () => opened.add(batch),
+      () => opened.claim({ nowMs, shares }),
+      () => opened.purge(purged),
+    ]
+    for (const attempt of attempts) {
+      await expect(attempt()).rejects.toMatchObject({
+        code: 'store_unusable',
+        message: expect.stringContaining('a migration into it has not ended') as string,
+        isTemporary: true,
+      })
+    }
+    for (const path of [place.path, place.copy]) await (await openStore(`sqlite:${path}`)).close()
+    let anew = 0
+    expect(await move(place, { beganAnew: () => anew++ })).toMatchObject({ kind: 'moved' })
+    expect(anew).toBe(1)
+    await expectMoved(place)
+    expect(await opened.add(batch)).toMatchObject({ outcomes: ['routed'] })
+    await opened.close()
+  })
+
   test('lets nobody deliver from the file or change it afterwards, and everybody read it', async () => {
     const place = await newPlace()
     await move(place)
     await expect(openStore(`sqlite:${place.path}`)).rejects.toMatchObject({
       code: 'store_unusable',
       message: expect.stringMatching(
-        /it was moved to the PostgreSQL database \w+ on [^@]+:5432$/,
+        /it was moved to the PostgreSQL database \w+ on [^@]+:\d+$/,
       ) as string,
     })
     const writing = await openDeliveryLog(`sqlite:${place.path}`, { write: true })
@@ -264,6 +293,16 @@ describe('a store that was moved', () => {
     await Promise.all(stores.map((store) => store.close()))
   })
 })
+
+function retentionFrom(beforeMs: number) {
+  return {
+    nowMs: beforeMs,
+    deliveredBeforeMs: beforeMs,
+    failedBeforeMs: beforeMs,
+    abandonedBeforeMs: beforeMs,
+    messageIdsBeforeMs: beforeMs,
+  }
+}
 
 async function countPages(path: string): Promise<number> {
   const database = await openDatabase(path, 'read')

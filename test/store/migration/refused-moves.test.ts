@@ -1,8 +1,9 @@
 import { appendFile } from 'node:fs/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { openStore } from '../../../src/store/index.ts'
 import { planMove, type MoveProgress } from '../../../src/store/migration/move-store.ts'
 import { rowKinds } from '../../../src/store/migration/row-kinds.ts'
+import { passGuard } from '../../../src/store/postgres/move-tables.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { event, nowMs } from '../../conformance/store-under-test.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
@@ -51,6 +52,19 @@ describe('a move that cannot be made', () => {
     expect(await move(place)).toMatchObject({ kind: 'moved' })
   })
 
+  test('leaves a database alone that somebody is writing to when it begins', async () => {
+    const place = await newPlace()
+    await (await openStore(place.url)).close()
+    await ask(place, "BEGIN; INSERT INTO evroute_seen VALUES ('website', 'm_1', 5)")
+    const moving = move(place)
+    moving.catch(() => undefined)
+    const waiting = 'SELECT FROM pg_locks WHERE NOT granted'
+    const isWaiting = async (): Promise<boolean> => (await databases.query(waiting)).length === 1
+    await vi.waitUntil(async () => (await isWaiting()) || (await isOver(moving)), 60_000)
+    await databases.query('COMMIT')
+    await expect(moving).rejects.toThrow('it holds messageIds already')
+  })
+
   test('leaves a database alone that another store moves or has moved to', async () => {
     const place = await newPlace()
     await move(place, stopAfter(3))
@@ -84,8 +98,12 @@ describe('a move that cannot be made', () => {
       if (stage === 'comparing') stop.abort('SIGINT')
     }
     await move(place, { signal: stop.signal, progress })
-    await ask(place, "UPDATE evroute_deliveries SET lane = 'manual' WHERE destination_id = 'mail'")
-    await ask(place, "DELETE FROM evroute_seen WHERE message_id = 'nobody'")
+    const changes = [
+      passGuard,
+      "UPDATE evroute_deliveries SET lane = 'manual' WHERE destination_id = 'mail'",
+      "DELETE FROM evroute_seen WHERE message_id = 'nobody'",
+    ]
+    await ask(place, changes.join('; '))
     const outcome = await move(place)
     expect(outcome).toMatchObject({ kind: 'different' })
     if (outcome.kind !== 'different') return
@@ -132,3 +150,11 @@ describe('what moves', () => {
     }
   })
 })
+
+function isOver(work: Promise<unknown>): Promise<boolean> {
+  const over = work.then(
+    () => true,
+    () => true,
+  )
+  return Promise.race([over, Promise.resolve(false)])
+}
