@@ -41,20 +41,26 @@ describe('a part of the concurrency', () => {
     expect(shareOf(10, place({ ...newcomer, memberMs: processGoneMs }))).toBe(5)
   })
 
-  test('is rounded down until they have been the same ones for long enough', () => {
-    expect(shares(10, 3, { unchangedMs: processGoneMs - 1 })).toEqual([3, 3, 3])
-    expect([...shares(10, 3)].sort((a, b) => a - b)).toEqual([3, 3, 4])
-    expect(shares(2, 3, { unchangedMs: processGoneMs - 1 })).toEqual([0, 0, 0])
+  test('that is left over goes to those that came first', () => {
+    expect(shares(10, 3)).toEqual([4, 3, 3])
+    expect(shares(2, 3)).toEqual([1, 1, 0])
+    expect(shares(1, 3)).toEqual([1, 0, 0])
   })
 
-  test('that is left over goes to other processes at other destinations', () => {
-    const turns = Array.from({ length: 300 }, (_, index) =>
-      shares(1, 3, { destinationId: `crm-${index}` }).indexOf(1),
-    )
-    for (const rank of [0, 1, 2]) {
-      const count = turns.filter((turn) => turn === rank).length
-      expect(count).toBeGreaterThan(60)
-      expect(count).toBeLessThan(140)
+  test('is never larger for more processes, nor for one that came later', () => {
+    const counts = Array.from({ length: 12 }, (_, index) => index + 1)
+    for (const concurrency of counts) {
+      for (const processes of counts.slice(1)) {
+        const parts = shares(concurrency, processes)
+        expect(parts).toEqual([...parts].sort((a, b) => b - a))
+        const before = processes === 2 ? [concurrency] : shares(concurrency, processes - 1)
+        for (const [rank, part] of before.entries()) expect(parts[rank]).toBeLessThanOrEqual(part)
+      }
     }
+  })
+
+  test('is something for the first while others come and go all the time', () => {
+    const never = { unchangedMs: 0 }
+    for (const processes of [2, 3, 9]) expect(shares(1, processes, never)[0]).toBe(1)
   })
 })
