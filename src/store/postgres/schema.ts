@@ -177,13 +177,15 @@ export async function expectTables(database: Database): Promise<void> {
   })
 }
 
-/** How many steps a database has been through. */
+/** How many steps a database has been through, which has to be one that texts of all kinds can be in. */
 async function storeVersion(session: Session): Promise<number> {
-  const [table] = await session.rows<{ readonly exists: boolean }>({
-    sql: "SELECT to_regclass('evroute_migrations') IS NOT NULL AS exists",
+  const [found] = await session.rows<{ readonly exists: boolean; readonly encoding: string }>({
+    sql: `SELECT to_regclass('evroute_migrations') IS NOT NULL AS exists,
+      current_setting('server_encoding') AS encoding`,
     values: [],
   })
-  if (table?.exists !== true) return 0
+  if (found !== undefined && found.encoding !== 'UTF8') throw encodingError(session, found.encoding)
+  if (found?.exists !== true) return 0
   const [row] = await session.rows<VersionRow>({
     sql: 'SELECT coalesce(max(version), 0) AS version FROM evroute_migrations',
     values: [],
@@ -194,6 +196,14 @@ async function storeVersion(session: Session): Promise<number> {
     code: 'store_unusable',
     message: `Cannot use the store ${session.name}: a newer version of evroute made it`,
     hint: 'Use that version, or another database.',
+  })
+}
+
+function encodingError({ name }: Session, encoding: string): EvrouteError {
+  return new EvrouteError({
+    code: 'store_unusable',
+    message: `Cannot use the store ${name}: the encoding of the database is ${encoding} and not UTF8`,
+    hint: "Make another one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0.",
   })
 }
 

@@ -226,6 +226,16 @@ describe('a store cannot be opened', () => {
     await expect(PostgresLog.open(url, { write: false })).rejects.toMatchObject(newer)
   })
 
+  test.each(['LATIN1', 'SQL_ASCII'])('where texts would be kept in %s', async (encoding) => {
+    const name = encoding.toLowerCase()
+    await say(`CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`)
+    expect(await failureOf(server.url({ database: name }))).toMatchObject({
+      code: 'store_unusable',
+      message: expect.stringContaining(`is ${encoding} and not UTF8`) as string,
+      hint: expect.stringContaining('CREATE DATABASE') as string,
+    })
+  })
+
   test('to be looked into before something was delivered from it', async () => {
     await expect(PostgresLog.open(await newUrl(), { write: true })).rejects.toMatchObject({
       code: 'store_unusable',
