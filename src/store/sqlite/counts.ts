@@ -16,11 +16,8 @@ export type StoreCount = Exclude<LedgerLine, DeliveryCount> | 'ids'
 /** Stands in the place of a destination where a figure is of the whole store. */
 const wholeStore = ''
 
-interface Change {
-  readonly destinationId: string
-  readonly name: StoreCount | DeliveryCount
-  count: number
-}
+/** How much each figure of a destination, or of the whole store, changes. */
+type Changes = Map<StoreCount | DeliveryCount, number>
 
 interface CountRow {
   readonly name: StoreCount | DeliveryCount
@@ -37,7 +34,7 @@ export class Counts implements Companion {
   readonly #readAll: Statement
   readonly #read: Statement
   readonly #write: Statement
-  readonly #changes = new Map<string, Change>()
+  readonly #changes = new Map<string, Changes>()
   #idsGiven: number
   #idsTaken = 0
 
@@ -52,12 +49,12 @@ export class Counts implements Companion {
 
   /** Changes a figure of the whole store within the transaction at hand. */
   add(name: StoreCount, count: number): void {
-    this.#change({ destinationId: wholeStore, name, count })
+    this.#change(wholeStore, name, count)
   }
 
   /** Changes a figure of a destination within the transaction at hand. */
   addFor(destinationId: string, name: DeliveryCount, count: number): void {
-    this.#change({ destinationId: toStored(destinationId), name, count })
+    this.#change(toStored(destinationId), name, count)
   }
 
   /** An id that no delivery ever had, purged ones included. Only for the process that delivers. */
@@ -73,8 +70,10 @@ export class Counts implements Companion {
 
   save(): void {
     if (this.#idsTaken > 0) this.add('ids', this.#idsTaken)
-    for (const { destinationId, name, count } of this.#changes.values()) {
-      if (count !== 0) this.#write.run(destinationId, name, count)
+    for (const [destinationId, changes] of this.#changes) {
+      for (const [name, count] of changes) {
+        if (count !== 0) this.#write.run(destinationId, name, count)
+      }
     }
   }
 
@@ -106,11 +105,10 @@ export class Counts implements Companion {
     }
   }
 
-  #change({ destinationId, name, count }: Change): void {
-    const key = `${name} ${destinationId}`
-    const change = this.#changes.get(key)
-    if (change === undefined) this.#changes.set(key, { destinationId, name, count })
-    else change.count += count
+  #change(destinationId: string, name: StoreCount | DeliveryCount, count: number): void {
+    const changes = this.#changes.get(destinationId)
+    if (changes === undefined) this.#changes.set(destinationId, new Map([[name, count]]))
+    else changes.set(name, (changes.get(name) ?? 0) + count)
   }
 }
 

@@ -15,7 +15,7 @@ const applicationId = 0x65767274
  *   many those are
  * - `deliveries`: keyed by the destination; one index holds what waits, in the order it is due, the
  *   other what came to its end, in the order it did
- * - `requests`: what was sent, and how it was answered; `id` counts those of a delivery
+ * - `requests`: what was sent, and how it was answered; `id` orders those of a delivery
  * - `seen`: what deduplication remembers
  * - `counts`: the books and what was purged, per destination; how many ids were given out
  */

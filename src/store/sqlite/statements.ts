@@ -6,7 +6,7 @@ import type {
   Settlement,
 } from '../../delivery/index.ts'
 import type { EventType, Lane, RequestRecord } from '../../model/index.ts'
-import type { Database } from './database.ts'
+import type { Database, SqlValue } from './database.ts'
 import { RowsStatement } from './rows-statement.ts'
 import { DamagedRowError } from './store-error.ts'
 import { fromStored, toStored, toStoredOrNull } from './stored-text.ts'
@@ -154,24 +154,28 @@ export class Statements {
 
   /** Keeps texts. */
   addBodies(rows: readonly BodyRow[]): void {
-    const values = rows.flatMap(({ id, deliveries, body }) => [id, deliveries, toStored(body)])
+    const values: SqlValue[] = []
+    for (const { id, deliveries, body } of rows) values.push(id, deliveries, toStored(body))
     this.#addBodies.run(values)
   }
 
   /** Writes deliveries that are due at once. */
   addDeliveries(rows: readonly DeliveryRow[], nowMs: number): void {
-    const values = rows.flatMap(({ destinationId, id, event, bodyId }) => [
-      toStored(destinationId),
-      id,
-      toStored(event.sourceId),
-      toStored(event.messageId),
-      event.type,
-      toStoredOrNull(event.userId),
-      toStoredOrNull(event.previousId ?? null),
-      bodyId,
-      nowMs,
-      nowMs,
-    ])
+    const values: SqlValue[] = []
+    for (const { destinationId, id, event, bodyId } of rows) {
+      values.push(
+        toStored(destinationId),
+        id,
+        toStored(event.sourceId),
+        toStored(event.messageId),
+        event.type,
+        toStoredOrNull(event.userId),
+        toStoredOrNull(event.previousId ?? null),
+        bodyId,
+        nowMs,
+        nowMs,
+      )
+    }
     this.#addDeliveries.run(values)
   }
 
@@ -236,20 +240,23 @@ export class Statements {
 
   /** Writes requests behind those that their deliveries have, unless these are purged. */
   addRequests(requests: readonly RequestRecord[]): void {
-    const values = requests.flatMap((request, index) => [
-      toStored(request.destinationId),
-      request.deliveryId,
-      index + 1,
-      request.attempt,
-      request.lane,
-      toStored(request.url),
-      request.atMs,
-      request.durationMs,
-      request.outcome,
-      request.status,
-      toStoredOrNull(request.error),
-      toStored(request.excerpt),
-    ])
+    const values: SqlValue[] = []
+    for (const [index, request] of requests.entries()) {
+      values.push(
+        toStored(request.destinationId),
+        request.deliveryId,
+        index + 1,
+        request.attempt,
+        request.lane,
+        toStored(request.url),
+        request.atMs,
+        request.durationMs,
+        request.outcome,
+        request.status,
+        toStoredOrNull(request.error),
+        toStored(request.excerpt),
+      )
+    }
     this.#addRequests.run(values)
   }
 }

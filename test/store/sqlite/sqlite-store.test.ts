@@ -52,6 +52,26 @@ describe('SqliteStore', () => {
     })
   })
 
+  test('keeps requests in their order that started at one moment, however many and over two openings', async () => {
+    const requests = async (store: SqliteStore, attempts: readonly number[]) => {
+      const leased = await claim(store)
+      const sent = attempts.flatMap((attempt) => leased.map((each) => requestOf(each, { attempt })))
+      await store.settle({ nowMs, settlements: [], requests: sent })
+    }
+    await withStore(async (store) => {
+      await add(store, 'm_1', 'm_2', 'm_3')
+      await requests(store, [1, 2])
+    })
+    const attempts = Array.from({ length: 50 }, (_, index) => index + 3)
+    await withStore((store) => requests(store, attempts))
+    await withStore(async (store) => {
+      for (const delivery of await store.list({ filter: {}, limit: 10 })) {
+        const story = await store.story(delivery)
+        expect(story!.requests.map(({ attempt }) => attempt)).toEqual([1, 2, ...attempts])
+      }
+    })
+  })
+
   test('gives every lease back when it is opened again', async () => {
     await withStore(async (store) => {
       await add(store, 'm_1')
