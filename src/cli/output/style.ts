@@ -1,4 +1,4 @@
-import { styleText } from 'node:util'
+import { Chalk } from 'chalk'
 import type { Io, OutputStream } from '../io.ts'
 
 /** Colours a piece of text, or leaves it as it is. */
@@ -37,17 +37,14 @@ export function wantsColor(io: Io, stream: OutputStream, colorFlag = true): bool
 
 /** The style of one stream. */
 export function createStyle(color: boolean): Style {
-  const plain: Paint = (text) => text
-  const paint = (format: Parameters<typeof styleText>[0]): Paint =>
-    // Whether there is colour is decided: by what it is for, not by what process.stdout is.
-    color ? (text) => styleText(format, text, { validateStream: false }) : plain
+  const chalk = new Chalk({ level: color ? 1 : 0 })
   return {
-    strong: paint('bold'),
-    faint: paint('dim'),
-    good: paint('green'),
-    bad: paint('red'),
-    warning: paint('yellow'),
-    name: paint('cyan'),
-    plain,
+    strong: chalk.bold,
+    faint: chalk.dim,
+    good: chalk.green,
+    bad: chalk.red,
+    warning: chalk.yellow,
+    name: chalk.cyan,
+    plain: (text) => text,
   }
 }
