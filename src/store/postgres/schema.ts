@@ -1,4 +1,5 @@
 import { EvrouteError } from '../../model/index.ts'
+import { sleep, systemClock } from '../../runtime/index.ts'
 import { MissingStoreError } from '../missing-store.ts'
 import { audienceTables } from './audience-tables.ts'
 import type { Database, Session } from './database.ts'
@@ -6,6 +7,7 @@ import { processTables } from './delivering-processes.ts'
 import { moveTables } from './move-tables.ts'
 import { archiveTables } from './regulation-archives.ts'
 import { regulationTables } from './regulation-tables.ts'
+import { isLockTimeout } from './store-error.ts'
 
 /** What whoever changes tables locks first, as an advisory lock: `evroute` in ASCII. */
 export const schemaLock = '28559206516094053'
@@ -131,28 +133,46 @@ interface VersionRow {
   readonly version: number
 }
 
+/** A step waits so long for who uses a table: behind it wait all who come later. */
+const stepLockTimeoutMs = 2_000
+
+/** Then they have so long, before the steps are tried again. */
+const stepPauseMs = 1_000
+
+/** Whoever dumps a database is waited for for some ten minutes. */
+const stepTriesMax = 200
+
 /**
  * Brings a database to the tables of today; one that has them is left as it is. Of several processes
- * that come at once one does it, and the others wait.
+ * that come at once one does it, and the others wait. Processes that use the database are held up for
+ * some seconds at a time, however long somebody holds its tables.
  *
  * @throws EvrouteError `store_unusable` for tables of a newer evroute
  */
 export async function migrate(database: Database): Promise<void> {
   if ((await storeVersion(database)) === migrations.length) return
-  await database.transaction(async (session) => {
-    await run(session, `SELECT pg_advisory_xact_lock(${schemaLock})`)
-    // First: a session that looked for the table before would not see the one of another meanwhile.
-    await run(
-      session,
-      'CREATE TABLE IF NOT EXISTS evroute_migrations (version integer PRIMARY KEY)',
-    )
-    const version = await storeVersion(session)
-    for (const [index, statements] of migrations.entries()) {
-      if (index < version) continue
-      for (const statement of statements) await run(session, statement)
-      await run(session, `INSERT INTO evroute_migrations (version) VALUES (${index + 1})`)
+  for (let tries = 1; ; tries++) {
+    try {
+      await database.transaction(goThroughSteps)
+      return
+    } catch (error) {
+      if (!isLockTimeout((error as Error).cause) || tries >= stepTriesMax) throw error
     }
-  })
+    await sleep(systemClock, stepPauseMs)
+  }
+}
+
+async function goThroughSteps(session: Session): Promise<void> {
+  await run(session, `SELECT pg_advisory_xact_lock(${schemaLock})`)
+  await run(session, `SET LOCAL lock_timeout = ${stepLockTimeoutMs}`)
+  // First: a session that looked for the table before would not see the one of another meanwhile.
+  await run(session, 'CREATE TABLE IF NOT EXISTS evroute_migrations (version integer PRIMARY KEY)')
+  const version = await storeVersion(session)
+  for (const [index, statements] of migrations.entries()) {
+    if (index < version) continue
+    for (const statement of statements) await run(session, statement)
+    await run(session, `INSERT INTO evroute_migrations (version) VALUES (${index + 1})`)
+  }
 }
 
 /**

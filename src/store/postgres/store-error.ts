@@ -164,6 +164,11 @@ export function isPartitionMissing(error: unknown): boolean {
   return codeOf(error) === checkViolation
 }
 
+/** Tells whether others held what was asked for, for longer than it was waited. */
+export function isLockTimeout(error: unknown): boolean {
+  return codeOf(error) === '55P03'
+}
+
 /** What callers get to know of an error that PostgreSQL or `pg` reported: always `store_unusable`. */
 export function storeError(name: string, error: unknown): EvrouteError {
   if (error instanceof EvrouteError) return error

@@ -254,6 +254,23 @@ describe('a database', () => {
     await log.close()
   })
 
+  test('whose tables somebody holds is brought up to date later, and holds nobody up', async () => {
+    const url = await newUrl()
+    const waiting = async (): Promise<number> =>
+      (await say('SELECT FROM pg_locks WHERE NOT granted')).length
+    await say(`CREATE TABLE faults_${schemas}.evroute_migrations (version integer PRIMARY KEY)`)
+    const dump = new Database(url, { connectionsMax: 1, isReadOnly: false })
+    const { opening } = await dump.change(async (session) => {
+      await session.rows({ sql: 'LOCK TABLE evroute_migrations IN SHARE MODE', values: [] })
+      const begun = opened(url)
+      await vi.waitUntil(async () => (await waiting()) > 0, 60_000)
+      await vi.waitUntil(async () => (await waiting()) === 0, 60_000)
+      return { opening: begun }
+    })
+    expect(await (await opening).outcomes([event('m_1', 'crm')])).toEqual(['routed'])
+    await dump.close()
+  })
+
   test("is asked again where processes got in each other's way", async () => {
     await say('CREATE SEQUENCE tries')
     await say(`DO $$ BEGIN
