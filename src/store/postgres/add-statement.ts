@@ -30,7 +30,7 @@ export interface AddQuery extends Query {
 }
 
 /** An event, a text and a delivery of it, each with what it needs to find the others. */
-interface BatchRows {
+export interface BatchRows {
   readonly events: { readonly place: number; readonly event: NewEvent }[]
   readonly bodies: { readonly eventPlace: number; readonly body: string; uses: number }[]
   readonly deliveries: (BatchDelivery & { eventPlace: number; bodyPlace: number })[]
@@ -140,7 +140,8 @@ export function addQuery(batch: AddRequest, lease: Lease): AddQuery {
   return { name: 'add', sql, values, deliveries }
 }
 
-function rowsOf(events: readonly NewEvent[]): BatchRows {
+/** The rows of some events: each text of an event once. */
+export function rowsOf(events: readonly NewEvent[]): BatchRows {
   const rows: BatchRows = {
     events: events.map((event, place) => ({ place, event })),
     bodies: [],

@@ -1,3 +1,4 @@
+import type { NotificationStream } from '../../privacy/index.ts'
 import { isOfSources } from '../source-scope.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 import { SubjectIds } from '../subject-ids.ts'
@@ -12,6 +13,7 @@ import {
   type LookedRow,
   type WalkPlace,
 } from './erasure-walk.ts'
+import { countOf } from './regulation-rows.ts'
 
 /**
  * What an erasure does, in this order.
@@ -33,6 +35,7 @@ interface Erasure {
   readonly created_at: number
   readonly last_id: number
   readonly last_notification_id: number
+  readonly streams: string
   readonly stage: Stage
   readonly at_key: string
   readonly at_id: number
@@ -79,7 +82,7 @@ const stepUsersMax = 500
 
 /** One process at a time: whoever comes second finds it held, and comes again. */
 const holdSql = `
-  SELECT number, source_ids, created_at, last_id, last_notification_id, stage, at_key, at_id
+  SELECT number, source_ids, created_at, last_id, last_notification_id, streams, stage, at_key, at_id
   FROM evroute_regulations WHERE id = $1 FOR UPDATE SKIP LOCKED`
 
 const leaveSql = `
@@ -360,6 +363,7 @@ function sourceIdsOf({ source_ids: json }: Erasure): readonly string[] | null {
   return JSON.parse(json ?? 'null') as readonly string[] | null
 }
 
-function notificationsOf({ last_id: afterId, last_notification_id: lastId }: Erasure): IdRange {
-  return { afterId, lastId }
+function notificationsOf({ last_notification_id: lastId, streams }: Erasure): IdRange {
+  const made = JSON.parse(streams) as readonly NotificationStream[]
+  return { afterId: lastId - countOf(made), lastId }
 }

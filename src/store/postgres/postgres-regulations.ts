@@ -10,6 +10,7 @@ import type {
 import type { Database } from './database.ts'
 import type { DeliveryQueue } from './delivery-queue.ts'
 import { ErasureSteps, noteVacuumed } from './erasure-steps.ts'
+import { deliveriesOf, reserveIds } from './regulation-notifications.ts'
 import { RegulationRows } from './regulation-rows.ts'
 import { createRegulation, finishRegulation, noteArchive } from './regulation-writer.ts'
 
@@ -47,8 +48,13 @@ export class PostgresRegulations implements RegulationStore {
   }
 
   async create(request: CreateRegulationRequest): Promise<void> {
-    await this.#database.change((session) => createRegulation(session, request, this.#queue))
-    if (request.notifications.length > 0) this.#queue.announce()
+    const deliveries = deliveriesOf(request.notifications)
+    const afterId =
+      deliveries === 0
+        ? 0
+        : await this.#database.change((session) => reserveIds(session, deliveries))
+    await this.#database.change((session) => createRegulation(session, request, afterId))
+    if (deliveries > 0) this.#queue.announce()
   }
 
   async erase({ id, nowMs, rowsMax }: EraseRequest): Promise<EraseResult> {

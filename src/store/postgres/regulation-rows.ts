@@ -18,7 +18,6 @@ interface RegulationRow {
   readonly source_ids: string | null
   readonly created_at: number
   readonly finished_at: number | null
-  readonly last_id: number
   readonly last_notification_id: number
   readonly is_store_erased: boolean
   readonly erased_pending: number
@@ -45,11 +44,11 @@ interface CountedRow {
 const countedSql = `
   SELECT asked.number, asked.destination_id, delivery.source_id, delivery.state, count(*)
   FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[])
-    AS asked (number, destination_id, last_id, last_notification_id)
+    AS asked (number, destination_id, after_id, last_id)
   CROSS JOIN LATERAL (
     SELECT source_id, state FROM evroute_deliveries
-    WHERE destination_id = asked.destination_id AND id > asked.last_id
-      AND id <= asked.last_notification_id OFFSET 0) delivery
+    WHERE destination_id = asked.destination_id AND id > asked.after_id AND id <= asked.last_id
+    OFFSET 0) delivery
   GROUP BY asked.number, asked.destination_id, delivery.source_id, delivery.state`
 
 /** Reads regulations. */
@@ -132,7 +131,7 @@ export class RegulationRows implements RegulationReader {
     const values = [
       asked.map(({ row }) => row.number),
       asked.map(({ destinationId }) => toStored(destinationId)),
-      asked.map(({ row }) => row.last_id),
+      asked.map(({ row }) => row.last_notification_id - countOf(streamsOf(row))),
       asked.map(({ row }) => row.last_notification_id),
     ]
     const found = await this.#database.rows<CountedRow>({
@@ -152,6 +151,11 @@ export class RegulationRows implements RegulationReader {
 /** Whether its notifications are counted as they stand, and not as they stood at its end. */
 function isCounted({ finished_at: finishedAtMs }: RegulationRow): boolean {
   return finishedAtMs === null
+}
+
+/** How many notifications there were when they were made; their ids follow one another. */
+export function countOf(made: readonly NotificationStream[]): number {
+  return made.reduce((sum, { pending }) => sum + pending, 0)
 }
 
 function streamsOf({ streams }: RegulationRow): readonly NotificationStream[] {

@@ -6,7 +6,7 @@
  * - `gate`: has no rows; who writes events holds it together with all others who do, and who stores a
  *   regulation alone
  * - `regulations`: each with how far its erasure has come. It is about deliveries up to `last_id`; its
- *   notifications have the ids behind it up to `last_notification_id`. `stage` is what is next, and
+ *   notifications have as many ids up to `last_notification_id` as `streams` says. `stage` is what is next, and
  *   `at_key` and `at_id` tell what was the last that was looked at in it. `streams` is how its
  *   notifications stood when it was made, or once it is finished when it was
  * - `regulation_users`: whom it is about; `place` keeps their order

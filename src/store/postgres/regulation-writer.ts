@@ -7,8 +7,13 @@ import {
 import { newStreams } from '../new-streams.ts'
 import { toStored } from '../stored-text.ts'
 import type { Session } from './database.ts'
-import type { DeliveryQueue } from './delivery-queue.ts'
 import { addErased, awaitArchives, forgetAwaited } from './regulation-archives.ts'
+import {
+  countNotifications,
+  deliveriesOf,
+  lastId,
+  writeNotifications,
+} from './regulation-notifications.ts'
 import { awaitEvents, lift, suppress } from './suppressions.ts'
 
 const addSql = `
@@ -24,19 +29,19 @@ const addSql = `
   )
   SELECT number FROM regulation`
 
-const lastIdSql = `
-  SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END AS id FROM evroute_delivery_ids`
-
 /**
  * Stores a regulation with what it causes; whoever calls it begins and ends the transaction.
  *
- * For a moment nobody else writes events: all that was written before has ids up to `last_id`, none of
- * its notifications has another's between them, and whoever writes afterwards knows who is suppressed.
+ * For a moment at its end nobody else writes events: all that was written before has ids up to `last_id`,
+ * and whoever writes afterwards knows who is suppressed. None of its notifications has another's between
+ * them.
+ *
+ * @param afterId - the id in front of those that are reserved for its notifications
  */
 export async function createRegulation(
   session: Session,
   { regulation, notifications, nowMs }: CreateRegulationRequest,
-  queue: DeliveryQueue,
+  afterId: number,
 ): Promise<void> {
   const { id, type, userIds, sourceIds } = regulation
   const { suppression, erasesStore, erasesArchives } = effectsOf(type)
@@ -52,18 +57,16 @@ export async function createRegulation(
   ]
   const [row] = await session.rows<{ readonly number: number }>({ sql: addSql, values })
   const number = row?.number ?? 0
+  await writeNotifications(session, notifications, { afterId, nowMs })
   if (erasesArchives) await awaitArchives(session, number)
   if (suppression === 'add') await suppress(session, userIds, sourceIds)
   if (suppression === 'lift') await lift(session, userIds, sourceIds)
   await awaitEvents(session)
-  const before = await lastId(session)
-  // No notification is a duplicate, whenever its messageId was seen.
-  const seenSinceMs = Number.MAX_SAFE_INTEGER
-  await queue.addWithin(session, { nowMs, seenSinceMs, events: notifications, handOver: [] })
   await session.rows({
     sql: 'UPDATE evroute_regulations SET last_id = $2, last_notification_id = $3 WHERE number = $1',
-    values: [number, before, await lastId(session)],
+    values: [number, await lastId(session), afterId + deliveriesOf(notifications)],
   })
+  await countNotifications(session, notifications)
 }
 
 /** Adds what of archives was erased; whoever calls it begins and ends the transaction. */
@@ -90,10 +93,4 @@ export async function finishRegulation(
       AND NOT EXISTS (SELECT FROM evroute_regulation_archives awaited
         WHERE awaited.number = evroute_regulations.number)`
   await session.rows({ sql, values: [toStored(id), nowMs, JSON.stringify(streams)] })
-}
-
-/** The id of the delivery that was made last. */
-async function lastId(session: Session): Promise<number> {
-  const [row] = await session.rows<{ readonly id: number }>({ sql: lastIdSql, values: [] })
-  return row?.id ?? 0
 }

@@ -103,6 +103,34 @@ describe('two processes', () => {
     expect(await tested.list({ userId: 'u_1' })).toEqual([])
   })
 
+  test('write events while one of them writes notifications, which are erased all the same', async () => {
+    const url = await databases.newUrl()
+    const [one, other] = [await opened(url), await opened(url)]
+    const notifications = ['u_1', 'u_2'].map((userId) => notificationAbout(userId, { to: ['crm'] }))
+    const { sourceId, messageId } = notifications[1]!
+    const holding = await connected(url)
+    await holding.query('BEGIN')
+    await holding.query('INSERT INTO evroute_seen VALUES ($1, $2, 0)', [sourceId, messageId])
+    const created = one.create('SUPPRESS_WITH_DELETE', ['u_1', 'u_2'], { id: 'r_1', notifications })
+    await waitingFor(holding)
+    expect(await other.outcomes([eventAbout('u_1'), eventAbout('u_3')])).toEqual([
+      'routed',
+      'routed',
+    ])
+    await holding.query('COMMIT')
+    await created
+    const streams = [stream('website', 'crm', { pending: 2 })]
+    expect((await one.regulation('r_1')).streams).toEqual(streams)
+    expect(await other.erase('r_1')).toBe('waiting')
+    expect((await one.regulation('r_1')).erased).toMatchObject({ pending: 1 })
+    await one.expectBalance()
+    const claimed = await one.claim('crm')
+    await one.settle(...claimed.map(delivered))
+    expect(await other.erase('r_1')).toBe('nothing')
+    expect(await one.list({ userId: 'u_1' })).toEqual([])
+    expect(await one.list({ userId: 'u_3' })).toHaveLength(1)
+  })
+
   test('carry one regulation out together, and count nothing twice', async () => {
     const [one, other] = await openTwo()
     for (let turn = 0; turn < 10; turn++) {

@@ -1,0 +1,128 @@
+import type { NewEvent } from '../../delivery/index.ts'
+import { toStored, toStoredOrNull } from '../stored-text.ts'
+import { rowsOf, type BatchDelivery } from './add-statement.ts'
+import { countChanges, wholeStore } from './counts.ts'
+import type { Session } from './database.ts'
+import { awaitEvents } from './suppressions.ts'
+
+/** Deliveries that are written by one statement: it takes a fraction of a second. */
+const deliveriesAtOnceMax = 5_000
+
+const lastIdSql = `
+  SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END AS id FROM evroute_delivery_ids`
+
+const reserveSql = `SELECT setval('evroute_delivery_ids', (${lastIdSql}) + $1::bigint) AS id`
+
+/** No notification is a duplicate, whenever its messageId was seen. */
+const writeSql = `
+  WITH seen AS (
+    INSERT INTO evroute_seen (source_id, message_id, seen_at)
+    SELECT DISTINCT source_id COLLATE "C", message_id COLLATE "C", $1::bigint
+    FROM unnest($2::text[], $3::text[]) AS event (source_id, message_id) ORDER BY 1, 2
+    ON CONFLICT (source_id, message_id) DO UPDATE SET seen_at = excluded.seen_at
+  ), body AS MATERIALIZED (
+    SELECT nextval('evroute_message_ids') AS id, place, uses, body
+    FROM unnest($4::int[], $5::text[]) WITH ORDINALITY AS given (uses, body, place)
+  ), stored AS (
+    INSERT INTO evroute_messages (id, deliveries, body) SELECT id, uses, body FROM body
+  )
+  INSERT INTO evroute_deliveries (destination_id, id, body_id, accepted_at, due_at, attempts,
+    window_attempts, manual_retries, source_id, message_id, type, user_id, state, lane, holds)
+  SELECT destination_id, $6::bigint + given.place, body.id, $1, $1, 0, 0, 0, source_id, message_id, type,
+    user_id, 'pending', 'first', '[]'
+  FROM unnest($7::text[], $8::int[], $9::text[], $10::text[], $11::text[], $12::text[])
+    WITH ORDINALITY AS given (destination_id, body_place, source_id, message_id, type, user_id, place)
+  JOIN body ON body.place = body_place`
+
+const countSql = countChanges(
+  ['accepted', 'routed', 'filtered', 'deliveries', 'pending'],
+  `SELECT ${wholeStore} AS destination_id, $1::bigint AS accepted, $2::bigint AS routed,
+     $1::bigint - $2::bigint AS filtered, 0 AS deliveries, 0 AS pending
+   UNION ALL
+   SELECT destination_id, 0, 0, 0, count(*), count(*)
+   FROM unnest($3::text[]) AS written (destination_id) GROUP BY destination_id`,
+)
+
+/** How many deliveries notifications have. */
+export function deliveriesOf(notifications: readonly NewEvent[]): number {
+  return notifications.reduce((sum, { deliveries }) => sum + deliveries.length, 0)
+}
+
+/**
+ * Reserves ids that follow one another, for good; whoever calls it begins and ends a transaction of its
+ * own, because nobody writes events meanwhile.
+ *
+ * @returns the id in front of them
+ */
+export async function reserveIds(session: Session, count: number): Promise<number> {
+  await awaitEvents(session)
+  const values = [count]
+  const [row] = await session.rows<{ readonly id: number }>({ sql: reserveSql, values })
+  return (row?.id ?? 0) - count
+}
+
+/**
+ * Writes notifications with ids that were reserved, without keeping others from writing events: of those
+ * there may be a million. They are counted with {@link countNotifications}, later.
+ */
+export async function writeNotifications(
+  session: Session,
+  notifications: readonly NewEvent[],
+  { afterId, nowMs }: { readonly afterId: number; readonly nowMs: number },
+): Promise<void> {
+  let id = afterId
+  for (const part of partsOf(notifications)) {
+    const { events, bodies, deliveries } = rowsOf(part)
+    const of = (text: (delivery: BatchDelivery) => string): string[] => deliveries.map(text)
+    const values = [
+      nowMs,
+      events.map(({ event }) => toStored(event.sourceId)),
+      events.map(({ event }) => toStored(event.messageId)),
+      bodies.map(({ uses }) => uses),
+      bodies.map(({ body }) => toStored(body)),
+      id,
+      of(({ destinationId }) => toStored(destinationId)),
+      deliveries.map(({ bodyPlace }) => bodyPlace),
+      of(({ event }) => toStored(event.sourceId)),
+      of(({ event }) => toStored(event.messageId)),
+      of(({ event }) => event.type),
+      deliveries.map(({ event }) => toStoredOrNull(event.userId)),
+    ]
+    await session.rows({ name: 'write_notifications', sql: writeSql, values })
+    id += deliveries.length
+  }
+}
+
+/** Counts notifications that were written; locks figures, so that it comes last in its transaction. */
+export async function countNotifications(
+  session: Session,
+  notifications: readonly NewEvent[],
+): Promise<void> {
+  if (notifications.length === 0) return
+  const routed = notifications.filter(({ deliveries }) => deliveries.length > 0).length
+  const destinationIds = notifications.flatMap(({ deliveries }) =>
+    deliveries.map(({ destinationId }) => toStored(destinationId)),
+  )
+  const values = [notifications.length, routed, destinationIds]
+  await session.rows({ name: 'count_notifications_written', sql: countSql, values })
+}
+
+/** The id of the delivery that was made last. */
+export async function lastId(session: Session): Promise<number> {
+  const [row] = await session.rows<{ readonly id: number }>({ sql: lastIdSql, values: [] })
+  return row?.id ?? 0
+}
+
+function* partsOf(events: readonly NewEvent[]): Generator<readonly NewEvent[]> {
+  let part: NewEvent[] = []
+  let deliveries = 0
+  for (const event of events) {
+    part.push(event)
+    deliveries += event.deliveries.length
+    if (deliveries < deliveriesAtOnceMax && part.length < deliveriesAtOnceMax) continue
+    yield part
+    part = []
+    deliveries = 0
+  }
+  if (part.length > 0) yield part
+}
