@@ -1,4 +1,5 @@
 import {
+  ClocksDisagreeError,
   isTemporary,
   placeHoldsMs,
   processBeatMs,
@@ -26,6 +27,18 @@ export interface ProcessSharesOptions {
 /** After a beat that came to nothing, the next one goes sooner. */
 const againMs = 500
 
+/** Why nothing is sent, as it is told when it begins and when it ends. */
+const silences = {
+  store: {
+    begins: 'nothing is sent until the store answers: other processes may take over',
+    ends: 'the store answers again: sending goes on',
+  },
+  clocks: {
+    begins: 'nothing is sent until the clocks agree: other processes may take over',
+    ends: 'the clocks agree again: sending goes on',
+  },
+} as const
+
 /** What the store has answered last, and the time that has gone by since it was asked. */
 interface Answer {
   readonly places: ReadonlyMap<string, ProcessPlace>
@@ -35,13 +48,14 @@ interface Answer {
 /**
  * What this process may send, of all that endpoints may get from the processes that share a store: it
  * says again and again that it lives, and learns how many others do. Without an answer for
- * {@link placeHoldsMs} it sends nothing, until there is one: others may send by then what it could.
+ * {@link placeHoldsMs} it sends nothing, until there is one: others may send by then what it could. Nor does
+ * it send anything while its clock and the store's disagree.
  */
 export class ProcessShares {
   readonly #options: ProcessSharesOptions
   readonly #processId: string
   #answer: Answer | undefined
-  #isSilent = false
+  #silence: keyof typeof silences | undefined
   #beating: Promise<void> = Promise.resolve()
   #next: Timer | undefined
   #end: Timer | undefined
@@ -99,6 +113,7 @@ export class ProcessShares {
       await this.#ask(elapsedMs)
       this.#plan(processBeatMs - (clock.nowMs() - sentAtMs))
     } catch (error) {
+      if (error instanceof ClocksDisagreeError) this.#fallSilent('clocks', error)
       if (isTemporary(error)) this.#plan(againMs)
       else if (this.#closed === undefined) this.#options.failed(error)
     } finally {
@@ -114,10 +129,10 @@ export class ProcessShares {
     this.#answer = { places, elapsedMs }
     if (this.#closed !== undefined) return
     this.#end?.cancel()
-    this.#end = runtime.clock.schedule(placeHoldsMs - elapsedMs(), () => this.#fallSilent())
-    if (this.#isSilent && this.maySend) {
-      this.#isSilent = false
-      runtime.log.warn('the store answers again: sending goes on')
+    this.#end = runtime.clock.schedule(placeHoldsMs - elapsedMs(), () => this.#fallSilent('store'))
+    if (this.#silence !== undefined && this.maySend) {
+      runtime.log.warn(silences[this.#silence].ends)
+      this.#silence = undefined
     }
     changed()
   }
@@ -131,12 +146,14 @@ export class ProcessShares {
     })
   }
 
-  #fallSilent(): void {
+  #fallSilent(why: keyof typeof silences, error?: Error): void {
+    if (this.#closed !== undefined) return
     const { runtime, changed } = this.#options
-    if (!this.#isSilent) {
-      runtime.log.warn('nothing is sent until the store answers: other processes may take over')
+    this.#end?.cancel()
+    if (this.#silence !== why) {
+      runtime.log.warn(silences[why].begins, error && { error: error.message })
     }
-    this.#isSilent = true
+    this.#silence = why
     this.#answer = undefined
     changed()
   }

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
+  ClocksDisagreeError,
   placeHoldsMs,
   processBeatMs,
   processGoneMs,
@@ -77,6 +78,27 @@ describe('processes that share a store', () => {
     const { share, state } = await start()
     expect(share()).toBe(10)
     expect(state.changes).toBe(1)
+  })
+
+  test('one whose clock is wrong sends nothing at once, and says why until the clocks agree', async () => {
+    const { clock, start } = world()
+    const { share, shares, processes, state, warnings } = await start()
+    const wrong = new ClocksDisagreeError({ message: 'The clock says one' })
+    const changesBefore = state.changes
+    processes.before = () => Promise.reject(wrong)
+    await clock.advance(processBeatMs)
+    expect([share(), shares.maySend, state.changes]).toEqual([0, false, changesBefore + 1])
+    await clock.advance(2 * placeHoldsMs)
+    processes.before = () => Promise.resolve()
+    await clock.advance(500)
+    expect(share()).toBe(10)
+    expect(warnings).toEqual([
+      {
+        message: 'nothing is sent until the clocks agree: other processes may take over',
+        error: wrong.message,
+      },
+      { message: 'the clocks agree again: sending goes on' },
+    ])
   })
 
   test('a newcomer waits until the others have made room, which they do with the next beat', async () => {

@@ -5,8 +5,10 @@ import {
   type ProcessBeat,
   type ProcessPlace,
 } from '../../delivery/index.ts'
+import { stopwatch } from '../../runtime/index.ts'
 import { toStored } from '../stored-text.ts'
 import type { Database } from './database.ts'
+import { ServerClock } from './server-clock.ts'
 
 /**
  * The step that makes the table: which processes send to which destination, in milliseconds since 1970
@@ -43,6 +45,7 @@ interface PlaceRow {
   readonly processes: number
   readonly member: number
   readonly unchanged: number
+  readonly now: number
 }
 
 /**
@@ -50,20 +53,27 @@ interface PlaceRow {
  * runs without waiting for anybody: a process that stands still holds no other up.
  *
  * The server's clock must not be set forward by more than a few seconds while processes deliver: all of
- * them would seem gone.
+ * them would seem gone. A process whose own clock differs from it is not there until they agree.
  */
 export class PostgresProcesses implements DeliveringProcesses {
   readonly #database: Database
+  readonly #clock: ServerClock
 
-  constructor(database: Database) {
+  constructor(database: Database, clock: ServerClock = new ServerClock(database.name)) {
     this.#database = database
+    this.#clock = clock
   }
 
   async beat({ processId, destinationIds }: ProcessBeat): Promise<readonly ProcessPlace[]> {
     if (destinationIds.length === 0) return []
+    return this.#clock.inAgreement(this.#database, () => this.#beat({ processId, destinationIds }))
+  }
+
+  async #beat({ processId, destinationIds }: ProcessBeat): Promise<readonly ProcessPlace[]> {
     const process = literal(processId)
     const named = `named (id, place) AS (
       SELECT * FROM unnest(ARRAY[${destinationIds.map(literal).join(', ')}]::text[]) WITH ORDINALITY)`
+    const sinceAskedMs = stopwatch()
     const results = await this.#database.script([
       lock,
       forget,
@@ -71,6 +81,7 @@ export class PostgresProcesses implements DeliveringProcesses {
       placesSql(named, process),
     ])
     const rows = results.at(-1) as readonly PlaceRow[]
+    if (rows[0] !== undefined) this.#clock.learn(rows[0].now, sinceAskedMs)
     return rows.flatMap(({ place, rank, processes, member, unchanged }) => {
       const destinationId = destinationIds[place - 1]
       if (destinationId === undefined) return []
@@ -112,7 +123,8 @@ function placesSql(named: string, process: string): string {
       (count(*) FILTER (WHERE ${isThere('each')}))::integer AS processes,
       now - own.joined_at AS member,
       now - max(CASE WHEN ${isThere('each')} THEN each.joined_at
-        ELSE each.beaten_at + ${processGoneMs} END) AS unchanged
+        ELSE each.beaten_at + ${processGoneMs} END) AS unchanged,
+      now
     FROM named CROSS JOIN moment
     JOIN evroute_processes own ON own.destination_id = id AND own.process_id = ${process}
     JOIN evroute_processes each ON each.destination_id = id

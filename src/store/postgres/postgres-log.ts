@@ -22,6 +22,7 @@ import { PostgresSharedRegulations } from './regulation-archives.ts'
 import { RegulationRows } from './regulation-rows.ts'
 import { RequestPartitions } from './request-partitions.ts'
 import { expectTables } from './schema.ts'
+import { ServerClock } from './server-clock.ts'
 
 /** Somebody who looks into a log does one thing after the other. */
 const connectionsMax = 2
@@ -65,6 +66,8 @@ export class PostgresLog implements StoreLog {
     try {
       await expectTables(database)
       await expectWhole(database)
+      // What is retried is taken from whoever had it for too long.
+      if (write) await new ServerClock(database.name).ask(database)
       return new PostgresLog(database, url, write)
     } catch (error) {
       await database.close()

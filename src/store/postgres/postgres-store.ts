@@ -18,6 +18,7 @@ import type {
 } from '../../delivery/index.ts'
 import type { DeliveryLedger } from '../../model/index.ts'
 import type { RegulationStore, SharedRegulations } from '../../privacy/index.ts'
+import type { Clock } from '../../runtime/index.ts'
 import type { Store, TableRows } from '../store.ts'
 import { readLedger } from './counts.ts'
 import { Database } from './database.ts'
@@ -33,12 +34,15 @@ import { PostgresSharedRegulations } from './regulation-archives.ts'
 import { RequestPartitions } from './request-partitions.ts'
 import { writeSample } from './sample.ts'
 import { migrate } from './schema.ts'
+import { ServerClock } from './server-clock.ts'
 import { tableRows } from './table-rows.ts'
 
 /** How a store in PostgreSQL is used. */
 export interface PostgresStoreOptions {
   /** How long a delivery is given out before others may have it, in milliseconds; 60,000 by default. */
   readonly leaseMs?: number
+  /** The clock that times come from, to compare it with the server's; the system's by default. */
+  readonly clock?: Pick<Clock, 'nowMs'>
   /** Is told that another process has left something to claim, or that this may have been missed. */
   readonly onHint?: (() => void) | undefined
 }
@@ -65,8 +69,9 @@ type Databases = Readonly<Record<keyof typeof connections, Database>>
  * Keeps deliveries in PostgreSQL, for as many processes at once as there are. What `add` has answered
  * for is as durable as the server's `synchronous_commit` makes it.
  *
- * A lease ends by time, measured by the clocks of the processes, which have to agree to some seconds:
- * what a process that died has given out can be claimed again after `leaseMs`, in the lane it was and
+ * A lease ends by time, measured by the clocks of the processes. Each has to agree with the server's to
+ * 5 s: where it does not, nothing is taken in, given out, retried or purged until it does. What a process that
+ * died has given out can be claimed again after `leaseMs`, in the lane it was and
  * with nothing counted. Settling such a lease late changes nothing. What a living process has given out
  * is never given out by the same process a second time.
  *
@@ -84,6 +89,7 @@ export class PostgresStore implements Store {
   readonly tableRows: () => Promise<readonly TableRows[]>
   readonly #databases: Databases
   readonly #hints: Hints
+  readonly #clock: ServerClock
   readonly #queue: DeliveryQueue
   readonly #reader: LogReader
   readonly #writer: LogWriter
@@ -91,12 +97,13 @@ export class PostgresStore implements Store {
   private constructor(
     databases: Databases,
     hints: Hints,
-    queue: { holder: number; leaseMs: number },
+    queue: { holder: number; leaseMs: number; clock: ServerClock },
   ) {
     const { any: database, delivering, beats } = databases
     const partitions = new RequestPartitions(delivering)
     this.#databases = databases
     this.#hints = hints
+    this.#clock = queue.clock
     const announce = (): void => hints.announce()
     this.#queue = new DeliveryQueue({ database, delivering, partitions, announce, ...queue })
     this.#reader = new LogReader(database)
@@ -104,7 +111,7 @@ export class PostgresStore implements Store {
     this.audiences = new PostgresAudiences(database, this.#queue)
     this.regulations = new PostgresRegulations(database, this.#queue)
     this.sharedRegulations = new PostgresSharedRegulations(database)
-    this.processes = new PostgresProcesses(beats)
+    this.processes = new PostgresProcesses(beats, queue.clock)
     this.tableRows = () => tableRows(database)
   }
 
@@ -112,13 +119,15 @@ export class PostgresStore implements Store {
    * Connects to a database; the tables are made where there are none.
    *
    * @param url - `postgres://user:password@host:5432/database`, with the parameters that `pg` knows
-   * @throws EvrouteError `store_unusable` when it cannot be reached or used, its tables are of a newer
-   * version, or a move into it has not ended
+   * @throws EvrouteError `store_unusable` when it cannot be reached or used, its clock and that of this
+   * process differ by more than 5 s, its tables are of a newer version, or a move into it has not ended
    */
   static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
     const { leaseMs = leaseMsDefault, onHint } = options
     const database = new Database(url, connections.any)
     try {
+      const clock = new ServerClock(database.name, options.clock)
+      await clock.ask(database)
       await migrate(database)
       await expectWhole(database)
       const holder = await newHolder(database)
@@ -128,7 +137,7 @@ export class PostgresStore implements Store {
         delivering: new Database(url, connections.delivering),
         beats: new Database(url, connections.beats),
       }
-      return new PostgresStore(databases, hints, { holder, leaseMs })
+      return new PostgresStore(databases, hints, { holder, leaseMs, clock })
     } catch (error) {
       await database.close()
       throw error
@@ -136,11 +145,11 @@ export class PostgresStore implements Store {
   }
 
   add(batch: AddRequest): Promise<AddResult> {
-    return this.#queue.add(batch)
+    return this.#clock.inAgreement(this.#databases.any, () => this.#queue.add(batch))
   }
 
   claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]> {
-    return this.#queue.claim(request)
+    return this.#clock.inAgreement(this.#databases.delivering, () => this.#queue.claim(request))
   }
 
   settle(batch: SettleRequest): Promise<void> {
@@ -168,13 +177,14 @@ export class PostgresStore implements Store {
   }
 
   async retry(request: RetryRequest): Promise<number> {
-    const count = await this.#writer.retry(request)
+    const retry = (): Promise<number> => this.#writer.retry(request)
+    const count = await this.#clock.inAgreement(this.#databases.any, retry)
     if (count > 0) this.#hints.announce()
     return count
   }
 
   purge(request: PurgeRequest): Promise<PurgeResult> {
-    return this.#writer.purge(request)
+    return this.#clock.inAgreement(this.#databases.any, () => this.#writer.purge(request))
   }
 
   audit(): Promise<StoreAudit> {

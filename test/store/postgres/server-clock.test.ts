@@ -1,0 +1,118 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { ClocksDisagreeError } from '../../../src/delivery/index.ts'
+import { systemClock } from '../../../src/runtime/index.ts'
+import { PostgresLog } from '../../../src/store/postgres/postgres-log.ts'
+import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import { ServerClock } from '../../../src/store/postgres/server-clock.ts'
+import { event, nowMs } from '../../conformance/store-under-test.ts'
+import { PostgresDatabases } from '../../support/postgres.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+const databases = new PostgresDatabases()
+
+/** A clock that is right but for what it is set ahead. */
+function clockAhead(aheadMs: number) {
+  const clock = { aheadMs, nowMs: () => systemClock.nowMs() + clock.aheadMs }
+  return clock
+}
+
+const dayMs = 24 * 60 * 60 * 1_000
+const share = { destinationId: 'crm', lane: 'first' as const, deliveriesMax: 9, dueByMs: nowMs }
+
+describe('a process whose clock is wrong', () => {
+  test.each([-7_000, 7_000])('by %d ms cannot open a store', async (aheadMs) => {
+    const opening = PostgresStore.open(await databases.newUrl(), { clock: clockAhead(aheadMs) })
+    const error = await opening.catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({
+      code: 'store_unusable',
+      hint: expect.stringContaining('NTP') as string,
+    })
+    const { message } = error as Error
+    const [, own = '', server = ''] =
+      /clock of this machine says (\S+Z), that of the server (\S+Z)$/.exec(message) ?? []
+    expect(Math.sign(Date.parse(own) - Date.parse(server))).toBe(Math.sign(aheadMs))
+  })
+
+  test('by little can', async () => {
+    const url = await databases.newUrl()
+    const store = await PostgresStore.open(url, { clock: clockAhead(-3_000) })
+    await store.close()
+  })
+
+  test('since it opened one does nothing that goes by time, until it is right again', async () => {
+    const clock = clockAhead(0)
+    const store = await PostgresStore.open(await databases.newUrl(), { clock })
+    onTestFinished(() => store.close())
+    const add = (messageId: string) =>
+      store.add({ nowMs, seenSinceMs: 0, events: [event(messageId, 'crm')], handOver: [] })
+    await add('m_1')
+    const before = await store.ledger()
+    const atMs = nowMs + 31 * dayMs
+    const old = {
+      deliveredBeforeMs: atMs,
+      failedBeforeMs: atMs,
+      abandonedBeforeMs: atMs,
+      messageIdsBeforeMs: atMs,
+    }
+    const beat = () => store.processes.beat({ processId: 'p_1', destinationIds: ['crm'] })
+    const attempts = [
+      () => add('m_2'),
+      () => store.claim({ nowMs: atMs, shares: [share] }),
+      () => store.retry({ nowMs: atMs, filter: {}, limit: 9 }),
+      () => store.purge({ nowMs: atMs, ...old, rowsMax: 9 }),
+      beat,
+    ]
+    clock.aheadMs = 31 * dayMs
+    for (const attempt of attempts) await expect(attempt()).rejects.toThrow(ClocksDisagreeError)
+    expect(await store.ledger()).toEqual(before)
+    clock.aheadMs = 0
+    expect(await beat()).toMatchObject([{ processes: 1 }])
+    expect(await store.claim({ nowMs, shares: [share] })).toHaveLength(1)
+  })
+
+  test('learns of it by its beats where the clock of the server is set', async () => {
+    const { url, setServerAhead } = await newPlace()
+    const store = await PostgresStore.open(url)
+    onTestFinished(() => store.close())
+    const beat = () => store.processes.beat({ processId: 'p_1', destinationIds: ['crm'] })
+    await beat()
+    await setServerAhead('1 hour')
+    await expect(beat()).rejects.toThrow(ClocksDisagreeError)
+    await expect(store.claim({ nowMs, shares: [share] })).rejects.toThrow(ClocksDisagreeError)
+    await setServerAhead('0')
+    expect(await store.claim({ nowMs, shares: [share] })).toEqual([])
+  })
+
+  test('cannot change a log, and can read it', async () => {
+    const { url, setServerAhead } = await newPlace()
+    await (await PostgresStore.open(url)).close()
+    await setServerAhead('-1 hour')
+    await expect(PostgresLog.open(url, { write: true })).rejects.toThrow(ClocksDisagreeError)
+    const log = await PostgresLog.open(url, { write: false })
+    expect(await log.list({ filter: {}, limit: 9 })).toEqual([])
+    await log.close()
+  })
+})
+
+test('an answer that was long on its way is no difference', () => {
+  const own = { nowMs: () => nowMs }
+  const learn = (serverMs: number) => () =>
+    new ServerClock('a store', own).learn(serverMs, () => 7_000)
+  for (const serverMs of [nowMs + 5_000, nowMs - 12_000]) expect(learn(serverMs)).not.toThrow()
+  for (const serverMs of [nowMs + 5_001, nowMs - 12_001]) {
+    expect(learn(serverMs)).toThrow(ClocksDisagreeError)
+  }
+})
+
+/** A database, and a way to set the clock of its server: what it finds before the server's own function. */
+async function newPlace() {
+  const url = await databases.newUrl()
+  const [, schema = ''] = /search_path%3D(\w+)/.exec(url) ?? []
+  const setServerAhead = async (ahead: string): Promise<void> => {
+    await databases.query(`CREATE OR REPLACE FUNCTION ${schema}.clock_timestamp()
+      RETURNS timestamptz LANGUAGE sql AS
+      $$ SELECT pg_catalog.clock_timestamp() + interval '${ahead}' $$`)
+  }
+  return { url: `${url}%2Cpg_catalog`, setServerAhead }
+}
