@@ -61,7 +61,11 @@ const longSettings = [
 ]
 
 /** By themselves systems ask only after two hours whether an idle connection is still there. */
-export const keepAlive = Object.freeze({ keepAlive: true, keepAliveInitialDelayMillis: 10_000 })
+export const keepAlive: Pick<PoolConfig, 'keepAlive' | 'keepAliveInitialDelayMillis'> =
+  Object.freeze({
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  })
 
 /** Deadlocks and the like are tried again so often: each time somebody got on. */
 const conflictsMax = 10
