@@ -4,6 +4,7 @@ const strict = { lines: 95, statements: 95, functions: 95, branches: 95 }
 
 export default defineConfig({
   test: {
+    execArgv: ['--import', new URL('test/support/worker-typescript.js', import.meta.url).href],
     include: ['test/**/*.test.ts'],
     exclude: ['test/bench/**'],
     // Much of the time is spent waiting for processes and sockets: a core left free would stay idle.

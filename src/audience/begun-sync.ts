@@ -84,9 +84,10 @@ export class BegunSync {
     // Ids that begin alike lie side by side in an index: a part is stored twice as fast.
     const newId = (): string => `${partId}-${calls++}`
     const options = { audience, destinations, nowMs, newId }
-    const eventOf = (change: MembershipChange): NewEvent => membershipEvent(change, options)
+    const eventsOf = (changes: readonly MembershipChange[]): readonly NewEvent[] =>
+      changes.map((change) => membershipEvent(change, options))
     const seenSinceMs = nowMs - dedupeWindowMs
-    return { key: audience.key, sync: this.#sync, nowMs, seenSinceMs, eventOf }
+    return { key: audience.key, sync: this.#sync, nowMs, seenSinceMs, eventsOf }
   }
 }
 

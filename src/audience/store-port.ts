@@ -32,10 +32,11 @@ export interface SyncRequest {
   /** An event is a duplicate when its messageId was added at this moment or after. */
   readonly seenSinceMs: number
   /**
-   * Makes the call of a change, with the deliveries that routing makes of it. It is called within the
-   * transaction, perhaps several times for one change, and has to be pure but for the ids it makes.
+   * Makes the calls of changes, one for each and in their order, with the deliveries that routing makes
+   * of them. It is called within the transaction, perhaps several times for one change, and has to be
+   * pure but for the ids it makes.
    */
-  readonly eventOf: (change: MembershipChange) => NewEvent
+  readonly eventsOf: (changes: readonly MembershipChange[]) => readonly NewEvent[]
 }
 
 /** Part of the list of a sync. */

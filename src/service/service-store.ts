@@ -24,5 +24,6 @@ export async function openServiceStore(
 }
 
 async function opened(url: string, options: OpenStoreOptions): Promise<Store> {
-  return url === 'memory:' ? new MemoryStore({ pendingMax: Infinity }) : openStore(url, options)
+  if (url === 'memory:') return new MemoryStore({ pendingMax: Infinity })
+  return openStore(url, { ...options, ownThread: true })
 }

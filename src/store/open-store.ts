@@ -13,6 +13,11 @@ export interface OpenStoreOptions {
    * store. It can be missed: whoever needs to know looks from time to time.
    */
   readonly onHint?: (() => void) | undefined
+  /**
+   * Whether the engine of a file works in a thread of its own, for whoever delivers a lot: it takes longer
+   * to start, and keeps nobody waiting. False by default.
+   */
+  readonly ownThread?: boolean | undefined
 }
 
 /**
@@ -33,6 +38,10 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
     url,
     refusalOf(url, 'it is neither memory:, sqlite:<file> nor postgres://...'),
   )
+  if (options.ownThread === true) {
+    const { ThreadedStore } = await import('./threaded/threaded-store.ts')
+    return ThreadedStore.open(fileOf(url))
+  }
   // Loaded only where it is asked for: it brings a binary along.
   const { SqliteStore } = await import('./sqlite/sqlite-store.ts')
   return SqliteStore.open(fileOf(url))

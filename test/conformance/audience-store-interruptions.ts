@@ -140,10 +140,10 @@ function isSuperseded(tested: AudiencesUnderTest): void {
 
   test('of an audience that nobody began is over', async () => {
     const { audiences } = tested.store
-    const eventOf = (): never => {
+    const eventsOf = (): never => {
       throw new Error('nobody changes')
     }
-    const request = { key: 'none', sync: 1, nowMs, seenSinceMs: 0, eventOf }
+    const request = { key: 'none', sync: 1, nowMs, seenSinceMs: 0, eventsOf }
     expect(await audiences.take({ ...request, members: [member('a')] })).toEqual(superseded)
     expect(await audiences.release({ ...request, rowsMax: 1, after: null })).toEqual(superseded)
     expect(await audiences.list()).toEqual([])

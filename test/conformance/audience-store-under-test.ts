@@ -110,7 +110,7 @@ export interface SyncSettings {
   readonly audience?: Partial<NewAudience>
   readonly atMs?: number
   readonly destinationIds?: readonly string[]
-  readonly eventOf?: SyncRequest['eventOf']
+  readonly eventOf?: (change: MembershipChange) => NewEvent
 }
 
 /** The audiences of the test that runs, with what every test says to them. */
@@ -152,14 +152,15 @@ export class AudiencesUnderTest {
     const audience = { ...vip, ...settings.audience }
     const begun = await this.store.audiences.begin({ audience, nowMs: atMs })
     if (begun.kind !== 'begun') throw new Error('the key is taken')
-    const eventOf = (change: MembershipChange): NewEvent =>
-      this.eventOf(change, audience, destinationIds)
+    const eventOf =
+      settings.eventOf ??
+      ((change: MembershipChange) => this.eventOf(change, audience, destinationIds))
     return new SyncUnderTest(this.store.audiences, {
       key: audience.key,
       sync: begun.sync,
       nowMs: atMs,
       seenSinceMs: 0,
-      eventOf: settings.eventOf ?? eventOf,
+      eventsOf: (changes) => changes.map(eventOf),
     })
   }
 

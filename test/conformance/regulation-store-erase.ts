@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { SyncRequest } from '../../src/audience/index.ts'
 import {
   eventAbout,
   notificationAbout,
@@ -259,7 +260,8 @@ function members(tested: RegulationsUnderTest): void {
     })
     if (begun.kind !== 'begun') throw new Error('the key is taken')
     const { sync } = begun
-    const eventOf = () => eventAbout(null, { to: [] })
+    const eventsOf: SyncRequest['eventsOf'] = (changes) =>
+      changes.map(() => eventAbout(null, { to: [] }))
     const moments = { nowMs, seenSinceMs: 0 }
     const identities = [
       { userId: 'u_1', anonymousId: null, email: null },
@@ -268,8 +270,8 @@ function members(tested: RegulationsUnderTest): void {
       { userId: null, anonymousId: 'u_1', email: null },
     ]
     const listed = identities.map((identity) => ({ identity, value: 'true' }))
-    await audiences.take({ key, sync, ...moments, eventOf, members: listed })
-    await audiences.release({ key, sync, ...moments, eventOf, rowsMax: 100, after: null })
+    await audiences.take({ key, sync, ...moments, eventsOf, members: listed })
+    await audiences.release({ key, sync, ...moments, eventsOf, rowsMax: 100, after: null })
   }
 
   test('takes users out of audiences of its sources, and tells nobody', async () => {

@@ -4,6 +4,9 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
+/** What threads run, which nothing imports. */
+const threadPrograms = [join(root, 'src/store/threaded/store-thread.ts')]
+
 const compilerOptions = {
   module: ts.ModuleKind.ESNext,
   target: ts.ScriptTarget.ES2023,
@@ -18,7 +21,7 @@ const compilerOptions = {
  */
 export async function compileProgram(program: URL, folder: string): Promise<string> {
   const start = fileURLToPath(program)
-  const paths = new Set([start])
+  const paths = new Set([start, ...threadPrograms])
   // The set grows while it is read, until every import was followed.
   for (const path of paths) {
     const text = await readFile(path, 'utf8')

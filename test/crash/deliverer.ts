@@ -18,7 +18,7 @@ function say(line: string): void {
 }
 
 say('loaded')
-const opened = await openStore(`sqlite:${path}`)
+const opened = await openStore(`sqlite:${path}`, { ownThread: true })
 say('opened')
 const store = fault === 'leases-never-returned' ? withoutReturn(opened, `${path}-held`) : opened
 const endpoints = [{ url }]

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { MemoryStore, openDeliveryLog, openStore } from '../../src/store/index.ts'
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { ThreadedStore } from '../../src/store/threaded/threaded-store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** What names no file, why not, and what is to be written instead. */
@@ -29,9 +30,12 @@ describe('openStore', () => {
     expect(await openStore('memory:')).toBeInstanceOf(MemoryStore)
   })
 
-  test('opens a file, which it makes', async () => {
-    const store = await openStore(`sqlite:${join(await temporaryFolder(), 'store.db')}`)
-    expect(store).toBeInstanceOf(SqliteStore)
+  test.each([
+    ['in this thread', {}, SqliteStore],
+    ['in a thread of its own', { ownThread: true }, ThreadedStore],
+  ])('opens a file %s, and makes it', async (_, options, engine) => {
+    const store = await openStore(`sqlite:${join(await temporaryFolder(), 'store.db')}`, options)
+    expect(store).toBeInstanceOf(engine)
     await store.close()
   })
 

@@ -1,12 +1,42 @@
-import { readFile } from 'node:fs/promises'
-import ts from 'typescript'
+import { createHash } from 'node:crypto'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 
-const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 }
+/** What was compiled once: the compiler takes longer to load than most programs take to run. */
+const cacheFolder = new URL('../../node_modules/.cache/evroute-typescript/', import.meta.url)
 
 /** Lets a Node that cannot read TypeScript run the sources as they are; types are not checked. */
 export async function load(url, context, nextLoad) {
   if (!url.endsWith('.ts')) return nextLoad(url, context)
   const text = await readFile(new URL(url), 'utf8')
-  const { outputText } = ts.transpileModule(text, { compilerOptions })
-  return { format: 'module', source: outputText, shortCircuit: true }
+  return { format: 'module', source: await compiled(text), shortCircuit: true }
+}
+
+async function compiled(text) {
+  const name = createHash('sha256').update(text).digest('hex')
+  const file = new URL(`${name}.js`, cacheFolder)
+  try {
+    return await readFile(file, 'utf8')
+  } catch {
+    const outputText = await compile(text)
+    await keep(file, outputText)
+    return outputText
+  }
+}
+
+async function compile(text) {
+  const { default: ts } = await import('typescript')
+  const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 }
+  return ts.transpileModule(text, { compilerOptions }).outputText
+}
+
+/** Whoever reads it finds all of it or nothing. */
+async function keep(file, text) {
+  const unfinished = new URL(`${file.href}.${process.pid}`)
+  try {
+    await mkdir(cacheFolder, { recursive: true })
+    await writeFile(unfinished, text)
+    await rename(unfinished, file)
+  } catch {
+    // A folder that may not be written costs time and nothing else.
+  }
 }

@@ -85,7 +85,7 @@ export class WebhookOutlet implements Outlet {
     const url = parts.options.store
     if (url === undefined)
       return new WebhookOutlet(parts, { begin: emptyLedger, hasFailedBefore: false })
-    const store = await openStore(url)
+    const store = await openStore(url, { ownThread: true })
     try {
       const destinationId = parts.destination.id
       const begin = await store.ledger({ destinationId })

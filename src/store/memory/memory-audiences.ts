@@ -157,8 +157,8 @@ export class MemoryAudiences implements AudienceStore {
   }
 
   #send(changes: readonly MembershipChange[], request: SyncRequest): void {
-    const { nowMs, seenSinceMs, eventOf } = request
-    const events = changes.map((change) => eventOf(change))
+    const { nowMs, seenSinceMs, eventsOf } = request
+    const events = eventsOf(changes)
     this.#parts.add({ nowMs, seenSinceMs, events, handOver: [] })
   }
 }

@@ -143,8 +143,8 @@ export class AudienceChanges {
     changes: readonly MembershipChange[],
     request: SyncRequest,
   ): Promise<void> {
-    const { nowMs, seenSinceMs, eventOf } = request
-    const events = changes.map((change) => eventOf(change))
+    const { nowMs, seenSinceMs, eventsOf } = request
+    const events = eventsOf(changes)
     await this.#queue.addWithin(session, { nowMs, seenSinceMs, events, handOver: [] })
   }
 }

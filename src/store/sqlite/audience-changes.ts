@@ -140,8 +140,8 @@ export class AudienceChanges {
   }
 
   #send(changes: readonly MembershipChange[], request: SyncRequest): void {
-    const { nowMs, seenSinceMs, eventOf } = request
-    const events = changes.map((change) => eventOf(change))
+    const { nowMs, seenSinceMs, eventsOf } = request
+    const events = eventsOf(changes)
     this.#parts.queue.add({ nowMs, seenSinceMs, events, handOver: [] })
   }
 }

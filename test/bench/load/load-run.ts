@@ -37,7 +37,7 @@ export class LoadRun {
     const pipeline = new Pipeline({
       destinations: destinations.map((each) => checkDestination(each)),
       runtime: createRuntime({ log: silentLog, observer: this.#observer() }),
-      store: await openStore(`sqlite:${path}`),
+      store: await openStore(`sqlite:${path}`, { ownThread: true }),
       failed: (error) => this.#settlements.fail(error),
     })
     try {

@@ -90,12 +90,13 @@ async function beginSync(store: Store, audience: typeof vip | object): Promise<S
     sync: begun.sync,
     nowMs,
     seenSinceMs: 0,
-    eventOf: (change) => {
-      const { userId } = change.identity
-      const messageId = `${begun.audience.key} ${JSON.stringify(change)}`
-      const deliveries = userId === 'u_1' ? [{ destinationId: 'crm', body: messageId }] : []
-      return eventAbout(userId, { type: 'identify', messageId, deliveries })
-    },
+    eventsOf: (changes) =>
+      changes.map((change) => {
+        const { userId } = change.identity
+        const messageId = `${begun.audience.key} ${JSON.stringify(change)}`
+        const deliveries = userId === 'u_1' ? [{ destinationId: 'crm', body: messageId }] : []
+        return eventAbout(userId, { type: 'identify', messageId, deliveries })
+      }),
   }
 }
 

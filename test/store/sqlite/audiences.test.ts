@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { MembershipChange } from '../../../src/audience/index.ts'
+import type { SyncRequest } from '../../../src/audience/index.ts'
 import { ListedMembers } from '../../../src/store/sqlite/audience-syncs.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
@@ -41,9 +41,9 @@ describe('audiences in a file', () => {
       syncedAtMs: nowMs,
     })
     const sync = 'sync' in unfinished ? unfinished.sync : 0
-    const eventOf = (change: MembershipChange): ReturnType<typeof after.eventOf> =>
-      after.eventOf(change, vip, ['crm'])
-    const request = { key: 'vip', sync, nowMs, seenSinceMs: 0, eventOf }
+    const eventsOf: SyncRequest['eventsOf'] = (changes) =>
+      changes.map((change) => after.eventOf(change, vip, ['crm']))
+    const request = { key: 'vip', sync, nowMs, seenSinceMs: 0, eventsOf }
     const released = await after.store.audiences.release({ ...request, rowsMax: 9, after: null })
     expect(released).toEqual({ kind: 'superseded' })
     expect(await after.members()).toHaveLength(2)

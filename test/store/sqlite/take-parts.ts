@@ -22,7 +22,8 @@ function eventOf({ identity: { userId } }: MembershipChange): NewEvent {
 const { audiences } = await SqliteStore.open(process.argv[2] ?? '')
 const begun = await audiences.begin({ audience, nowMs })
 if (begun.kind !== 'begun') throw new Error('the key is taken')
-const request = { key: audience.key, sync: begun.sync, nowMs, seenSinceMs: 0, eventOf }
+const eventsOf = (changes: readonly MembershipChange[]): readonly NewEvent[] => changes.map(eventOf)
+const request = { key: audience.key, sync: begun.sync, nowMs, seenSinceMs: 0, eventsOf }
 
 for (let part = 0; ; part++) {
   const members = Array.from({ length: partSize }, (_, place) => {

@@ -1,0 +1,98 @@
+import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads'
+import type { MembershipChange, SyncRequest } from '../../audience/index.ts'
+import type { NewEvent } from '../../delivery/index.ts'
+import type { Store } from '../store.ts'
+import { NumberedLeases } from './numbered-leases.ts'
+import {
+  openingCall,
+  type MadeEvents,
+  type Remote,
+  type ThreadAnswer,
+  type ThreadParts,
+  type ThreadRequest,
+  type ThreadSettings,
+} from './thread-messages.ts'
+import { errorOf, thrownError } from './thrown-error.ts'
+
+type Method = (argument: unknown) => Promise<unknown>
+
+/** Makes events where their functions are, and waits for them. */
+type MakeEvents = (maker: number, changes: readonly MembershipChange[]) => readonly NewEvent[]
+
+/**
+ * Opens a store and does what another thread asks of it, until that closes it. Nothing is listened
+ * to once the store is closed, or could not be opened, so that the thread ends.
+ *
+ * @param port - where the other thread asks
+ * @param open - opens the store
+ */
+export async function answerCalls(
+  port: MessagePort,
+  settings: ThreadSettings,
+  open: () => Promise<Store>,
+): Promise<void> {
+  const tell = (answer: ThreadAnswer): void => port.postMessage(answer)
+  const answer = async (call: number, result: () => Promise<unknown>): Promise<void> => {
+    try {
+      tell({ kind: 'done', call, result: await result() })
+    } catch (error) {
+      tell({ kind: 'failed', call, error: thrownError(error) })
+    }
+  }
+  let store: Store | undefined
+  await answer(openingCall, async () => {
+    store = await open()
+  })
+  if (store === undefined) {
+    port.close()
+    return
+  }
+  const opened = store
+  const parts = partsOf(opened, makeEventsWith(tell, settings))
+  port.on('message', (request: ThreadRequest) => {
+    if (request.kind === 'close') {
+      void answer(request.call, () => opened.close()).finally(() => port.close())
+      return
+    }
+    const { call, part, method, argument } = request
+    const methods = parts[part] as unknown as Readonly<Record<string, Method>>
+    void answer(call, async () => methods[method]?.(argument))
+  })
+}
+
+function partsOf(store: Store, makeEvents: MakeEvents): ThreadParts {
+  const { audiences, regulations } = store
+  const local = <Request extends SyncRequest>(request: Remote<Request>): Request => {
+    const eventsOf: Request['eventsOf'] = (changes) => makeEvents(request.maker, changes)
+    return { ...request, eventsOf } as unknown as Request
+  }
+  return {
+    queue: new NumberedLeases(store),
+    log: store,
+    audiences: {
+      begin: (request) => audiences.begin(request),
+      take: (request) => audiences.take(local(request)),
+      release: (request) => audiences.release(local(request)),
+      remove: (request) => audiences.remove(request),
+      list: () => audiences.list(),
+      members: (request) => audiences.members(request),
+    },
+    regulations,
+  }
+}
+
+/** A transaction cannot be left and taken up again: the thread stands still until the events are there. */
+function makeEventsWith(
+  tell: (answer: ThreadAnswer) => void,
+  { events, areThere }: ThreadSettings,
+): MakeEvents {
+  return (maker, changes) => {
+    if (changes.length === 0) return []
+    tell({ kind: 'wanted', maker, changes })
+    Atomics.wait(areThere, 0, 0)
+    Atomics.store(areThere, 0, 0)
+    const made = receiveMessageOnPort(events)?.message as MadeEvents
+    if (made.kind === 'failed') throw errorOf(made.error)
+    return made.events
+  }
+}

@@ -1,0 +1,51 @@
+import type { AddRequest, LeasedDelivery } from '../../delivery/index.ts'
+import type { NumberedAddition } from './thread-messages.ts'
+
+/** Where the deliveries of a batch are that were handed over, counted from zero over all of them. */
+export function placesOf(
+  { events }: AddRequest,
+  leased: readonly LeasedDelivery[],
+): readonly number[] {
+  const places: number[] = []
+  let place = 0
+  for (const { messageId, deliveries } of events) {
+    for (const { destinationId, body } of deliveries) {
+      const next = leased[places.length]
+      // Of two events with one messageId the second is the duplicate, unless their sources differ.
+      const isNext =
+        next?.messageId === messageId && next.destinationId === destinationId && next.body === body
+      if (isNext) places.push(place)
+      place++
+    }
+  }
+  return places
+}
+
+/** What was handed over of a batch: the texts did not travel back. */
+export function handedOver(
+  { nowMs, events }: AddRequest,
+  { places, ids }: Pick<NumberedAddition, 'places' | 'ids'>,
+): readonly LeasedDelivery[] {
+  const leased: LeasedDelivery[] = []
+  const moments = { acceptedAtMs: nowMs, dueAtMs: nowMs }
+  let place = 0
+  for (const { messageId, type, deliveries } of events) {
+    for (const { destinationId, body } of deliveries) {
+      const id = ids[leased.length]
+      if (id !== undefined && places[leased.length] === place) {
+        leased.push({ id, destinationId, messageId, type, body, ...moments, ...untried })
+      }
+      place++
+    }
+  }
+  return leased
+}
+
+/** How far a new delivery has come. */
+const untried = Object.freeze({
+  lane: 'first' as const,
+  attempts: 0,
+  windowAttempts: 0,
+  firstAttemptAtMs: null,
+  holds: Object.freeze([]),
+})

@@ -1,0 +1,155 @@
+import { StoreUnusableError } from '../../delivery/index.ts'
+import { messageOf } from '../../model/index.ts'
+import { closedError } from '../sqlite/store-error.ts'
+import { EventMakers } from './event-makers.ts'
+import type { StartThread, StoreThread } from './start-thread.ts'
+import {
+  openingCall,
+  type ThreadAnswer,
+  type ThreadParts,
+  type ThreadRequest,
+} from './thread-messages.ts'
+import { errorOf } from './thrown-error.ts'
+
+/** Who waits for an answer. */
+interface Waiting {
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+type Argument<Method> = Method extends (argument: infer Given) => unknown ? Given : never
+type Answer<Method> = Method extends (argument: never) => Promise<infer Given> ? Given : never
+
+/**
+ * What the thread of a store is asked, and what it answers. Calls are made in the order in which they
+ * are asked for. It keeps the process alive while somebody waits for an answer, and not longer.
+ */
+export class StoreCalls {
+  /** Makes what the thread waits for. */
+  readonly makers: EventMakers = new EventMakers()
+  readonly #path: string
+  readonly #thread: StoreThread
+  readonly #ended: Promise<void>
+  readonly #waiting = new Map<number, Waiting>()
+  #lastCall = openingCall
+  #failure: StoreUnusableError | undefined
+  #closed: Promise<void> | undefined
+
+  private constructor(path: string, start: StartThread) {
+    this.#path = path
+    this.#thread = start({ path, ...this.makers.settings })
+    this.#ended = this.#listen()
+  }
+
+  /**
+   * Starts a thread that opens a file.
+   *
+   * @throws EvrouteError as the engine does
+   */
+  static async open(path: string, start: StartThread): Promise<StoreCalls> {
+    const calls = new StoreCalls(path, start)
+    try {
+      await calls.#answerTo(openingCall)
+      return calls
+    } catch (error) {
+      await calls.#end()
+      throw error
+    }
+  }
+
+  /**
+   * Calls a method in the thread.
+   *
+   * @throws what it throws; EvrouteError `store_closed` after `close()`, `store_unusable` when the thread
+   * has ended by itself
+   */
+  async ask<Part extends keyof ThreadParts, Method extends keyof ThreadParts[Part] & string>(
+    part: Part,
+    method: Method,
+    argument: Argument<ThreadParts[Part][Method]>,
+  ): Promise<Answer<ThreadParts[Part][Method]>> {
+    if (this.#closed !== undefined) throw closedError()
+    const answer = await this.#send((call) => ({ kind: 'call', call, part, method, argument }))
+    return answer as Answer<ThreadParts[Part][Method]>
+  }
+
+  /** Waits for what is under way, and for the end of the thread. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    try {
+      if (this.#failure === undefined) await this.#send((call) => ({ kind: 'close', call }))
+    } finally {
+      await this.#end()
+    }
+  }
+
+  async #end(): Promise<void> {
+    // It has answered everybody, and would not keep the process alive any more.
+    this.#thread.ref()
+    await this.#ended
+  }
+
+  async #send(requestOf: (call: number) => ThreadRequest): Promise<unknown> {
+    if (this.#failure !== undefined) throw this.#failure
+    const call = ++this.#lastCall
+    this.#thread.postMessage(requestOf(call))
+    return this.#answerTo(call)
+  }
+
+  #answerTo(call: number): Promise<unknown> {
+    if (this.#waiting.size === 0) this.#thread.ref()
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(call, { resolve, reject })
+    })
+  }
+
+  #listen(): Promise<void> {
+    const thread = this.#thread
+    thread.on('message', (answer) => this.#hear(answer))
+    thread.on('error', (error) => {
+      this.#fail(`its thread has failed: ${messageOf(error)}`, error)
+    })
+    return new Promise((resolve) => {
+      thread.on('exit', (code) => {
+        this.#fail(`its thread has ended with ${code}`)
+        this.makers.close()
+        resolve()
+      })
+    })
+  }
+
+  #hear(answer: ThreadAnswer): void {
+    switch (answer.kind) {
+      case 'done':
+        this.#take(answer.call)?.resolve(answer.result)
+        break
+      case 'failed':
+        this.#take(answer.call)?.reject(errorOf(answer.error))
+        break
+      case 'wanted':
+        this.makers.make(answer.maker, answer.changes)
+        break
+    }
+  }
+
+  #take(call: number): Waiting | undefined {
+    const waiting = this.#waiting.get(call)
+    this.#waiting.delete(call)
+    if (this.#waiting.size === 0) this.#thread.unref()
+    return waiting
+  }
+
+  #fail(why: string, cause?: unknown): void {
+    this.#failure ??= new StoreUnusableError({
+      message: `Cannot use the store ${this.#path}: ${why}`,
+      hint: 'End this process, and start it again; what was not confirmed may not be stored.',
+      cause,
+    })
+    for (const { reject } of this.#waiting.values()) reject(this.#failure)
+    this.#waiting.clear()
+  }
+}

@@ -1,0 +1,122 @@
+import type { MessagePort } from 'node:worker_threads'
+import type {
+  AudienceStore,
+  MembershipChange,
+  ReleaseRequest,
+  SyncRequest,
+  TakeRequest,
+} from '../../audience/index.ts'
+import type {
+  AddOutcome,
+  AddRequest,
+  ClaimRequest,
+  DeliveryStore,
+  LeasedDelivery,
+  NewEvent,
+  SettleRequest,
+  Settlement,
+} from '../../delivery/index.ts'
+import type { RegulationStore } from '../../privacy/index.ts'
+import type { ThrownError } from './thrown-error.ts'
+
+/** What a thread is started with. */
+export interface ThreadSettings {
+  /** The file. */
+  readonly path: string
+  /** Where events come that the thread waits for. */
+  readonly events: MessagePort
+  /** One number that is no longer zero once they are there. */
+  readonly areThere: Int32Array
+}
+
+/** Deliveries that were given out, with the numbers of their leases: that of the first, one more for each. */
+export interface NumberedDeliveries {
+  readonly firstLease: number
+  readonly deliveries: readonly LeasedDelivery[]
+}
+
+/** What became of a batch that was added; what was handed over is known by its place and its id. */
+export interface NumberedAddition {
+  readonly outcomes: readonly AddOutcome[]
+  /** The number of the first lease; those that follow have one more each. */
+  readonly firstLease: number
+  /** Which of all deliveries of the batch were handed over, in order, counted from zero. */
+  readonly places: readonly number[]
+  /** The ids that they got. */
+  readonly ids: readonly number[]
+}
+
+type Numbered<Ending> = Ending extends unknown
+  ? Omit<Ending, 'delivery'> & { readonly lease: number }
+  : never
+
+/** How a lease ends that has a number. */
+export type NumberedSettlement = Numbered<Settlement>
+
+/** Leases to end that have numbers, and requests to write to the log. */
+export interface NumberedSettleRequest extends Omit<SettleRequest, 'settlements'> {
+  readonly settlements: readonly NumberedSettlement[]
+}
+
+/** Deliveries in and out. A lease is a number: the very object that was given out cannot leave its thread. */
+export interface NumberedQueue {
+  /** As `add` of the DeliveryStore. */
+  add(batch: AddRequest): Promise<NumberedAddition>
+  /** As `claim` of the DeliveryStore. */
+  claim(request: ClaimRequest): Promise<NumberedDeliveries>
+  /** As `settle` of the DeliveryStore. */
+  settle(batch: NumberedSettleRequest): Promise<void>
+}
+
+/** A request of a sync whose events are made by the thread that asks. */
+export type Remote<Request extends SyncRequest> = Omit<Request, 'eventsOf'> & {
+  /** Who makes them. */
+  readonly maker: number
+}
+
+/** Audiences whose calls are made by the thread that asks. */
+export interface RemoteAudiences extends Omit<AudienceStore, 'take' | 'release'> {
+  /** As `take` of the AudienceStore. */
+  take(request: Remote<TakeRequest>): ReturnType<AudienceStore['take']>
+  /** As `release` of the AudienceStore. */
+  release(request: Remote<ReleaseRequest>): ReturnType<AudienceStore['release']>
+}
+
+/** What a thread can be asked, by part and method. */
+export interface ThreadParts {
+  readonly queue: NumberedQueue
+  readonly log: Omit<DeliveryStore, keyof NumberedQueue | 'close'>
+  readonly audiences: RemoteAudiences
+  readonly regulations: RegulationStore
+}
+
+/** What a thread is told: to do something, or to do no more. */
+export type ThreadRequest =
+  | {
+      readonly kind: 'call'
+      /** Tells it from every other call. */
+      readonly call: number
+      readonly part: keyof ThreadParts
+      readonly method: string
+      readonly argument: unknown
+    }
+  | { readonly kind: 'close'; readonly call: number }
+
+/** What a thread tells. It is open once it has answered the call {@link openingCall}. */
+export type ThreadAnswer =
+  | { readonly kind: 'done'; readonly call: number; readonly result: unknown }
+  | { readonly kind: 'failed'; readonly call: number; readonly error: ThrownError }
+  /** It waits for events. */
+  | {
+      readonly kind: 'wanted'
+      readonly maker: number
+      readonly changes: readonly MembershipChange[]
+    }
+
+/** The events that were wanted, or why there are none. */
+export type MadeEvents =
+  | { readonly kind: 'made'; readonly events: readonly NewEvent[] }
+  | { readonly kind: 'failed'; readonly error: ThrownError }
+
+/** The call that nobody has to make: opening the file. */
+export const openingCall = 0

@@ -1,0 +1,140 @@
+import type { AudienceStore } from '../../audience/index.ts'
+import type {
+  AddRequest,
+  AddResult,
+  ClaimRequest,
+  DeliveryKey,
+  DeliveryStory,
+  DueTime,
+  LeasedDelivery,
+  ListRequest,
+  LoggedDelivery,
+  PurgeRequest,
+  PurgeResult,
+  RetryRequest,
+  SettleRequest,
+  StoreAudit,
+} from '../../delivery/index.ts'
+import type { DeliveryLedger } from '../../model/index.ts'
+import type { RegulationStore } from '../../privacy/index.ts'
+import type { Store } from '../store.ts'
+import { handedOver } from './handed-over.ts'
+import { startThread, type StartThread } from './start-thread.ts'
+import { StoreCalls } from './store-calls.ts'
+import type { NumberedSettlement } from './thread-messages.ts'
+
+/**
+ * A store whose engine works in a thread of its own, so that neither its statements nor its waits for
+ * the disk keep this thread from what else there is to do.
+ */
+export class ThreadedStore implements Store {
+  readonly audiences: AudienceStore
+  readonly regulations: RegulationStore
+  readonly #calls: StoreCalls
+  readonly #leases = new WeakMap<LeasedDelivery, number>()
+
+  private constructor(calls: StoreCalls) {
+    this.#calls = calls
+    this.audiences = audiencesOf(calls)
+    this.regulations = regulationsOf(calls)
+  }
+
+  /**
+   * Opens a SQLite file for delivery, in a new thread; it is made when it does not exist.
+   *
+   * @param path - the file, or a symbolic link to it
+   * @param start - starts the thread; {@link startThread} by default
+   * @throws EvrouteError as SqliteStore does
+   */
+  static async open(path: string, start: StartThread = startThread): Promise<ThreadedStore> {
+    return new ThreadedStore(await StoreCalls.open(path, start))
+  }
+
+  async add(batch: AddRequest): Promise<AddResult> {
+    const addition = await this.#calls.ask('queue', 'add', batch)
+    const leased = handedOver(batch, addition)
+    this.#number(leased, addition.firstLease)
+    return { outcomes: addition.outcomes, leased }
+  }
+
+  async claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]> {
+    const { firstLease, deliveries } = await this.#calls.ask('queue', 'claim', request)
+    this.#number(deliveries, firstLease)
+    return deliveries
+  }
+
+  settle({ settlements, ...batch }: SettleRequest): Promise<void> {
+    const numbered: NumberedSettlement[] = []
+    for (const { delivery, ...ending } of settlements) {
+      const lease = this.#leases.get(delivery)
+      if (lease !== undefined) numbered.push({ ...ending, lease })
+    }
+    return this.#calls.ask('queue', 'settle', { ...batch, settlements: numbered })
+  }
+
+  checkWritable(): Promise<void> {
+    return this.#calls.ask('log', 'checkWritable', undefined)
+  }
+
+  nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]> {
+    return this.#calls.ask('log', 'nextDue', request)
+  }
+
+  ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
+    return this.#calls.ask('log', 'ledger', request)
+  }
+
+  list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
+    return this.#calls.ask('log', 'list', request)
+  }
+
+  story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
+    return this.#calls.ask('log', 'story', key)
+  }
+
+  retry(request: RetryRequest): Promise<number> {
+    return this.#calls.ask('log', 'retry', request)
+  }
+
+  purge(request: PurgeRequest): Promise<PurgeResult> {
+    return this.#calls.ask('log', 'purge', request)
+  }
+
+  audit(): Promise<StoreAudit> {
+    return this.#calls.ask('log', 'audit', undefined)
+  }
+
+  close(): Promise<void> {
+    return this.#calls.close()
+  }
+
+  #number(deliveries: readonly LeasedDelivery[], firstLease: number): void {
+    for (const [place, delivery] of deliveries.entries()) {
+      this.#leases.set(delivery, firstLease + place)
+    }
+  }
+}
+
+function audiencesOf(calls: StoreCalls): AudienceStore {
+  const { makers } = calls
+  return {
+    begin: (request) => calls.ask('audiences', 'begin', request),
+    take: (request) => makers.during(request, (remote) => calls.ask('audiences', 'take', remote)),
+    release: (request) =>
+      makers.during(request, (remote) => calls.ask('audiences', 'release', remote)),
+    remove: (request) => calls.ask('audiences', 'remove', request),
+    list: () => calls.ask('audiences', 'list', undefined),
+    members: (request) => calls.ask('audiences', 'members', request),
+  }
+}
+
+function regulationsOf(calls: StoreCalls): RegulationStore {
+  return {
+    create: (request) => calls.ask('regulations', 'create', request),
+    erase: (request) => calls.ask('regulations', 'erase', request),
+    noteArchive: (request) => calls.ask('regulations', 'noteArchive', request),
+    finish: (request) => calls.ask('regulations', 'finish', request),
+    find: (request) => calls.ask('regulations', 'find', request),
+    list: (request) => calls.ask('regulations', 'list', request),
+  }
+}

@@ -1,0 +1,46 @@
+import { EventEmitter } from 'node:events'
+import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
+import type { StoreThread } from '../../../src/store/threaded/start-thread.ts'
+import type { ThreadRequest, ThreadSettings } from '../../../src/store/threaded/thread-messages.ts'
+
+/** What the program of the shared thread is told: where a store is asked, and what it is started with. */
+export interface SharedThreadRequest {
+  readonly port: MessagePort
+  readonly settings: ThreadSettings
+}
+
+let shared: Worker | undefined
+
+/** Starts what is a thread for one store, and one for all stores of a test file: starting it takes long. */
+export function startSharedThread(settings: ThreadSettings): StoreThread {
+  shared ??= new Worker(new URL('shared-thread.ts', import.meta.url))
+  shared.unref()
+  const { port1, port2 } = new MessageChannel()
+  const request: SharedThreadRequest = { port: port2, settings }
+  shared.postMessage(request, [port2, settings.events])
+  return new PortThread(port1)
+}
+
+/** A port that looks like the thread behind it. */
+class PortThread extends EventEmitter implements StoreThread {
+  readonly #port: MessagePort
+
+  constructor(port: MessagePort) {
+    super()
+    this.#port = port
+    port.on('message', (message) => this.emit('message', message))
+    port.on('close', () => this.emit('exit', 0))
+  }
+
+  postMessage(request: ThreadRequest): void {
+    this.#port.postMessage(request)
+  }
+
+  ref(): void {
+    this.#port.ref()
+  }
+
+  unref(): void {
+    this.#port.unref()
+  }
+}

@@ -1,0 +1,176 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import type { Worker } from 'node:worker_threads'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { openDatabase } from '../../../src/store/sqlite/database.ts'
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { startThread } from '../../../src/store/threaded/start-thread.ts'
+import { ThreadedStore } from '../../../src/store/threaded/threaded-store.ts'
+import { delivered, event, events, nowMs } from '../../conformance/store-under-test.ts'
+import { runSource } from '../../support/run-source.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { startSharedThread } from './shared-threads.ts'
+
+const typescript = new URL('../../support/typescript.js', import.meta.url).href
+const threadedStore = new URL('../../../src/store/threaded/threaded-store.ts', import.meta.url).href
+
+let path: string
+
+beforeEach(async () => {
+  path = join(await temporaryFolder(), 'store.db')
+})
+
+async function openShared(): Promise<ThreadedStore> {
+  const store = await ThreadedStore.open(path, startSharedThread)
+  onTestFinished(() => store.close())
+  return store
+}
+
+function batchOf(...messageIds: readonly string[]) {
+  const added = messageIds.map((messageId) => event(messageId, 'crm'))
+  return { nowMs, seenSinceMs: 0, events: added, handOver: [] }
+}
+
+/** Opens a store whose thread the test can reach. */
+async function openMortal(): Promise<{ store: ThreadedStore; thread: Worker }> {
+  const threads: Worker[] = []
+  const store = await ThreadedStore.open(path, (settings) => {
+    const thread = startThread(settings)
+    threads.push(thread)
+    return thread
+  })
+  return { store, thread: threads[0]! }
+}
+
+describe('a store in a thread of its own', () => {
+  test('does not keep this thread waiting: who locks the file can let go of it', async () => {
+    const store = await openShared()
+    const other = await openDatabase(path)
+    other.exec('BEGIN IMMEDIATE')
+    const happened: string[] = []
+    const added = store.add(batchOf('m_1')).then(() => happened.push('added'))
+    // In this thread the first turn would be the last one, until the engine gives up.
+    for (let turn = 0; turn < 5; turn++) await nextTurn()
+    happened.push('unlocked')
+    other.exec('COMMIT')
+    other.close()
+    await added
+    expect(happened).toEqual(['unlocked', 'added'])
+  })
+
+  test('ends leases by the very objects that were given out', async () => {
+    const store = await openShared()
+    const { leased } = await store.add({
+      ...batchOf('m_1', 'm_2'),
+      handOver: [{ destinationId: 'crm', deliveriesMax: 1 }],
+    })
+    expect(leased).toHaveLength(1)
+    const settle = (settlements: Parameters<typeof store.settle>[0]['settlements']) =>
+      store.settle({ nowMs, settlements, requests: [] })
+    await settle([delivered({ ...leased[0]! })])
+    expect((await store.ledger()).delivered).toBe(0)
+    await settle([delivered(leased[0]!)])
+    await settle([delivered(leased[0]!)])
+    expect((await store.ledger()).delivered).toBe(1)
+  })
+
+  test('is closed after everything that was asked before', async () => {
+    const store = await openShared()
+    await store.add(batchOf('m_0'))
+    const added = events(20, 'crm').map((each) => store.add({ ...batchOf(), events: [each] }))
+    await nextTurn()
+    const answers = Promise.allSettled(added)
+    await store.close()
+    const confirmed = (await answers).filter(({ status }) => status === 'fulfilled').length
+    const after = await SqliteStore.open(path)
+    onTestFinished(() => after.close())
+    expect((await after.ledger()).accepted).toBe(confirmed + 1)
+  })
+
+  test('answers nothing after it was closed', async () => {
+    const store = await openShared()
+    const closed = store.close()
+    await expect(store.ledger()).rejects.toMatchObject({ code: 'store_closed' })
+    expect(store.close()).toBe(closed)
+    await closed
+    await expect(store.audiences.list()).rejects.toMatchObject({ code: 'store_closed' })
+  })
+
+  test('throws what the engine throws', async () => {
+    await openShared()
+    await expect(ThreadedStore.open(path, startSharedThread)).rejects.toMatchObject({
+      name: 'EvrouteError',
+      code: 'store_in_use',
+      message: `Cannot deliver from ${path}: another process does so`,
+      hint: 'Wait until the other process has ended, or name another store.',
+    })
+  })
+
+  test('refuses what cannot go to another thread, and nothing else', async () => {
+    const store = await openShared()
+    const filter = { userId: (() => 'u_1') as unknown as string }
+    await expect(store.list({ filter, limit: 1 })).rejects.toThrow('could not be cloned')
+    expect(await store.list({ filter: {}, limit: 1 })).toEqual([])
+  })
+})
+
+describe('the thread of a store', () => {
+  const died = (why: string) => ({
+    name: 'StoreUnusableError',
+    code: 'store_unusable',
+    isTemporary: false,
+    message: expect.stringContaining(
+      `Cannot use the store ${path}: its thread has ${why}`,
+    ) as string,
+  })
+
+  test('fails everybody when it ends by itself, and leaves the file to others', async () => {
+    const { store, thread } = await openMortal()
+    await store.add(batchOf('m_1'))
+    const pending = [store.add(batchOf('m_2')), store.ledger(), store.audiences.list()]
+    void thread.terminate()
+    for (const answer of await Promise.allSettled(pending)) {
+      expect(answer).toMatchObject({ status: 'rejected', reason: died('ended with 1') })
+    }
+    await expect(store.checkWritable()).rejects.toMatchObject(died('ended with 1'))
+    await store.close()
+    const after = await SqliteStore.open(path)
+    onTestFinished(() => after.close())
+    expect((await after.ledger()).accepted).toBeGreaterThanOrEqual(1)
+  })
+
+  test('fails everybody when something in it throws that nobody expects', async () => {
+    const { store, thread } = await openMortal()
+    const failed = new Promise((resolve) => thread.once('exit', resolve))
+    thread.postMessage(null)
+    await failed
+    await expect(store.ledger()).rejects.toMatchObject(died('failed: Cannot read properties'))
+    await store.close()
+  })
+
+  test('is gone once the store is closed', async () => {
+    const { store, thread } = await openMortal()
+    await store.close()
+    expect(thread.threadId).toBe(-1)
+  })
+
+  test('can be started by a program that is given as text', async () => {
+    const options = ['--import', typescript, '--input-type=module', '-e']
+    const program = `import { ThreadedStore } from '${threadedStore}'
+      const store = await ThreadedStore.open(${JSON.stringify(path)})
+      console.log((await store.ledger()).accepted)
+      await store.close()`
+    const { stdout } = await promisify(execFile)(process.execPath, [...options, program])
+    expect(stdout).toBe('0\n')
+  })
+
+  test('keeps the process alive while somebody waits, and not longer', async () => {
+    const program = new URL('leave-open.ts', import.meta.url)
+    expect(await runSource(program, [path])).toBe('stored\n')
+    const after = await SqliteStore.open(path)
+    onTestFinished(() => after.close())
+    expect((await after.ledger()).accepted).toBe(1)
+  })
+})
