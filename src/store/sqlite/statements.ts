@@ -11,9 +11,7 @@ import { RowsStatement } from './rows-statement.ts'
 import { DamagedRowError } from './store-error.ts'
 import { fromStored, toStored, toStoredOrNull } from './stored-text.ts'
 
-interface LeasedRow {
-  readonly id: number
-  readonly due_at: number
+interface LeasedRow extends WaitingRow {
   readonly message_id: string
   readonly type: EventType
   readonly accepted_at: number
@@ -105,13 +103,12 @@ export class Statements {
     this.#waitingWithText = database.prepare(`
       SELECT deliveries.id, due_at FROM deliveries JOIN messages ON messages.id = body_id
       WHERE ${inLane} ORDER BY due_at, deliveries.id LIMIT ?`)
-    // In the order of the ids that it is given: json_each counts them.
     this.#leased = database.prepare(`
       SELECT deliveries.id, due_at, message_id, deliveries.type, accepted_at, attempts,
         window_attempts, first_attempt_at, holds, body
       FROM json_each(?) AS asked CROSS JOIN deliveries ON deliveries.id = asked.value
       CROSS JOIN messages ON messages.id = body_id
-      WHERE destination_id = ? ORDER BY asked.key`)
+      WHERE destination_id = ?`)
     this.#end = new RowsStatement(
       database,
       '?',
@@ -197,13 +194,15 @@ export class Statements {
     ) as WaitingRow[]
   }
 
-  /** What is given out for deliveries that wait, in the same order, but for what has lost its text. */
+  /** What is given out for deliveries that wait, the oldest first, but for what has lost its text. */
   leasedDeliveries(
     ids: readonly number[],
     { destinationId, lane }: LaneOf,
   ): readonly LeasedDelivery[] {
     const rows = this.#leased.all(JSON.stringify(ids), toStored(destinationId))
-    return (rows as readonly LeasedRow[]).map((row) => ({
+    // SQLite would copy the texts to sort them.
+    const sorted = (rows as readonly LeasedRow[]).toSorted(byDueTime)
+    return sorted.map((row) => ({
       id: row.id,
       destinationId,
       messageId: fromStored(row.message_id),
@@ -259,6 +258,10 @@ export class Statements {
     }
     this.#addRequests.run(values)
   }
+}
+
+function byDueTime(a: WaitingRow, b: WaitingRow): number {
+  return a.due_at - b.due_at || a.id - b.id
 }
 
 /** How far a delivery has come, out of its row. */
