@@ -122,7 +122,7 @@ export async function planMove({
     const target = PostgresImport.connectToLook(url)
     try {
       const begun = await target.look(source.move)
-      const rowsAll = sum(rowKinds.map((kind) => source.count(kind)))
+      const rowsAll = sum(countRows(source))
       const rows = begun.kind === 'completed' ? rowsAll : reachedRows(source, begun.reached)
       return { place: target.place, figures: source.figures(), moved: { rows, rowsAll } }
     } finally {
@@ -159,7 +159,7 @@ async function move(parts: MoveParts): Promise<MoveOutcome> {
 /** Reads a page while the one before it is written. */
 async function moveRows({ source, target, request }: MoveParts, from: Reached): Promise<MovedRows> {
   const { signal, progress } = request
-  const all = rowKinds.map((kind) => source.count(kind))
+  const all = countRows(source)
   const rowsAll = sum(all)
   const first = rowKinds.findIndex(({ name }) => name === from.kind)
   let done = sum(all.slice(0, Math.max(first, 0)))
@@ -203,10 +203,11 @@ async function complete(parts: MoveParts, rows: MovedRows): Promise<MoveOutcome>
   const { source, target, request } = parts
   const { place } = target
   const sourceFigures = source.figures()
+  const counts = countRows(source)
   let outcome: MoveOutcome = { kind: 'interrupted', place, rows }
   const look = async (stored: StoredStore): Promise<boolean> => {
     const figures = compareFigures(sourceFigures, await stored.figures())
-    const pages = await differentPages(source, stored, request)
+    const pages = await differentPages({ source, stored, counts }, request)
     if (pages === undefined) return false
     const isEqual = pages.length === 0 && figures.every(({ source: a, target: b }) => a === b)
     if (isEqual) source.noteTarget(place)
@@ -221,15 +222,22 @@ async function complete(parts: MoveParts, rows: MovedRows): Promise<MoveOutcome>
   return outcome
 }
 
+/** What is compared, in a transaction that the server ends where nobody asks anything for long. */
+interface ComparedStores {
+  readonly source: SqliteExport
+  readonly stored: StoredStore
+  /** Rows of each kind in the file, counted before: that takes long. */
+  readonly counts: readonly number[]
+}
+
 /** Names the pages that are not what they are in the file; undefined where it was interrupted. */
 async function differentPages(
-  source: SqliteExport,
-  stored: StoredStore,
+  { source, stored, counts }: ComparedStores,
   { signal, progress }: MoveRequest,
 ): Promise<readonly string[] | undefined> {
   const different: string[] = []
-  for (const kind of rowKinds) {
-    const rowsAll = source.count(kind)
+  for (const [index, kind] of rowKinds.entries()) {
+    const rowsAll = counts[index] ?? 0
     let rows = 0
     let page = source.page(kind, null)
     while (page.rows.length > 0) {
@@ -246,6 +254,10 @@ async function differentPages(
     }
   }
   return different
+}
+
+function countRows(source: SqliteExport): readonly number[] {
+  return rowKinds.map((kind) => source.count(kind))
 }
 
 function nameOf({ kind, after, last }: Page): string {

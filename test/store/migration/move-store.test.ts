@@ -1,7 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openDeliveryLog, openStore } from '../../../src/store/index.ts'
-import { planMove } from '../../../src/store/migration/move-store.ts'
+import { planMove, type MoveProgress } from '../../../src/store/migration/move-store.ts'
 import { rowKinds } from '../../../src/store/migration/row-kinds.ts'
+import { SqliteExport } from '../../../src/store/migration/sqlite-export.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { delivered, event, nowMs } from '../../conformance/store-under-test.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
@@ -75,6 +76,19 @@ describe('moveStore', () => {
     expect(outcome).toMatchObject({ kind: 'interrupted' })
     await expect(openStore(place.url)).rejects.toThrow('has not ended')
     expect(await move(place)).toMatchObject({ kind: 'moved' })
+  })
+
+  test('counts nothing in the file while the server waits to be asked', async () => {
+    const place = await newPlace()
+    const counted = vi.spyOn(SqliteExport.prototype, 'count')
+    onTestFinished(() => counted.mockRestore())
+    const countsAt: number[] = []
+    const progress = ({ stage }: MoveProgress): void => {
+      if (stage === 'comparing') countsAt.push(counted.mock.calls.length)
+    }
+    expect(await move(place, { progress })).toMatchObject({ kind: 'moved' })
+    expect(new Set(countsAt).size).toBe(1)
+    expect(counted).toHaveBeenCalledTimes(countsAt[0]!)
   })
 
   test('survives a kill, in whatever statement', async () => {
