@@ -8,10 +8,13 @@ import { expectFile, expectOneName } from '../sqlite/expect-file.ts'
 import { beginMove, noteTarget, readMove, type Move } from '../sqlite/moves.ts'
 import { realPathOf } from '../sqlite/real-path.ts'
 import { expectTables, migrate, pragma } from '../sqlite/schema.ts'
-import { storeError } from '../sqlite/store-error.ts'
+import { isBusy, storeError } from '../sqlite/store-error.ts'
 import type { Page, Row, RowKind, RowPlace } from './row-kind.ts'
 import { rowKinds } from './row-kinds.ts'
 import type { StateCount, StoreFigures } from './store-figures.ts'
+
+/** Whoever delivers from a store writes to it for shorter. */
+const writtenForMs = 500
 
 /** Holds the store still, or only reads it as it was when it was opened. */
 type Hold = 'alone' | 'beside others'
@@ -60,8 +63,8 @@ export class SqliteExport {
   /**
    * Opens a store to move it; one of an older version is brought up to date.
    *
-   * @throws EvrouteError `store_in_use` when a process delivers from it, `store_unusable` when it is no
-   * store, of a newer version, or cannot be opened
+   * @throws EvrouteError `store_in_use` when a process delivers from it or moves it, `store_unusable` when
+   * it is no store, of a newer version, or cannot be opened
    */
   static open(name: string, { newId, pageRowsMax }: ExportOptions): Promise<SqliteExport> {
     return openExport(name, 'alone', (path, database, lock) => {
@@ -214,12 +217,34 @@ async function takeLock(path: string): Promise<DeliveryLock> {
     return await DeliveryLock.take(path)
   } catch (cause) {
     if (!(cause instanceof EvrouteError) || cause.code !== 'store_in_use') throw cause
+    if (await isHeldStill(path)) {
+      throw new EvrouteError({
+        code: 'store_in_use',
+        message: `Cannot move ${path}: another process does so`,
+        hint: 'Wait until it has ended. Where it could not complete the move, this goes on with it.',
+        cause,
+      })
+    }
     throw new EvrouteError({
       code: 'store_in_use',
       message: `Cannot move ${path}: a process delivers from it`,
       hint: 'End that process, then try again.',
       cause,
     })
+  }
+}
+
+/** Whether somebody lets nobody write to a store, from beginning to end. */
+async function isHeldStill(path: string): Promise<boolean> {
+  const database = await openDatabase(path, 'write')
+  try {
+    database.exec(`PRAGMA busy_timeout = ${writtenForMs}; BEGIN IMMEDIATE; ROLLBACK`)
+    return false
+  } catch (error) {
+    if (isBusy(error)) return true
+    throw error
+  } finally {
+    database.close()
   }
 }
 

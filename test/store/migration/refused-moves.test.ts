@@ -29,6 +29,19 @@ describe('a move that cannot be made', () => {
     await expect(move({ ...place, path: place.copy })).rejects.toThrow('newer version')
   })
 
+  test('names a file that is being moved', async () => {
+    const place = await newPlace()
+    let second: Promise<unknown> | undefined
+    const progress = (): void => {
+      second ??= move(place).catch((error: unknown) => error)
+    }
+    await move(place, { progress })
+    expect(await second).toMatchObject({
+      code: 'store_in_use',
+      message: `Cannot move ${place.path}: another process does so`,
+    })
+  })
+
   test('leaves a database alone that holds anything else', async () => {
     const place = await newPlace()
     const store = await openStore(place.url)
