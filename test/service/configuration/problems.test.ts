@@ -99,6 +99,11 @@ describe('what is wrong', () => {
       'sources[0].id: Cannot use "../website": it is 1 to 64 letters, digits, "." "_" and "-", beginning with a letter or digit',
     ],
     [
+      'an id that is longer than what every store can look up',
+      documentWith({ destination: { id: 'x'.repeat(65) } }),
+      `destinations[0].id: Cannot use "${'x'.repeat(58)}…: it is 1 to 64 letters, digits, "." "_" and "-", beginning with a letter or digit`,
+    ],
+    [
       'a source without write keys',
       documentWith({ source: { writeKeys: [] } }),
       'sources[0].writeKeys: Cannot use an empty list: it is a list of at least one write key',
