@@ -7,7 +7,7 @@ import { Watchdog } from '../watchdog.ts'
 import { BusyReceiver, processHeader, type Arrival } from './busy-receiver.ts'
 import { Load, type Message } from './load.ts'
 import { ServiceProcess } from './service-process.ts'
-import type { SharedEvidence, SharedRecord } from './shared-findings.ts'
+import { deliveryKey, type SharedEvidence, type SharedRecord } from './shared-findings.ts'
 import { Tally } from './tally.ts'
 
 /** What is sent where. */
@@ -43,6 +43,12 @@ export interface InstallationOptions {
 interface GrowingRecord extends SharedRecord {
   isAcknowledged: boolean
   readonly takenFrom: Map<string, number[]>
+}
+
+interface FailedRow {
+  readonly message_id: string
+  readonly destination_id: string
+  readonly count: number
 }
 
 /** How often it is looked whether everything came to its end. */
@@ -243,10 +249,13 @@ export class Installation {
     return least + this.#random() * (greatest - least)
   }
 
-  async #failedRequests(): Promise<number> {
-    const sql = "SELECT count(*) FROM evroute_requests WHERE outcome <> 'success'"
-    const [row] = await this.ask<{ readonly count: string }>(sql)
-    return Number(row?.count)
+  async #failedRequests(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.ask<FailedRow>(
+      `SELECT message_id, destination_id, count(*)::integer AS count
+      FROM evroute_requests request JOIN evroute_deliveries delivery USING (destination_id)
+      WHERE delivery.id = delivery_id AND outcome <> 'success' GROUP BY message_id, destination_id`,
+    )
+    return new Map(rows.map((row) => [deliveryKey(row.message_id, row.destination_id), row.count]))
   }
 
   /** By somebody who had no part in it. */

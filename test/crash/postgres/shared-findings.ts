@@ -16,8 +16,11 @@ export interface SharedEvidence {
   readonly records: readonly SharedRecord[]
   /** The processes that were killed. */
   readonly killed: ReadonlySet<number>
-  /** Requests that failed, as the log has them: what an endpoint took too late is sent again. */
-  readonly failedRequests: number
+  /**
+   * Requests that failed, as the log has them, by their delivery as {@link deliveryKey} names it: what an
+   * endpoint took too late is sent again.
+   */
+  readonly failedRequests: ReadonlyMap<string, number>
   /** What each endpoint may have in flight, and the most that it had. */
   readonly inFlight: ReadonlyMap<string, { readonly cap: number; readonly most: number }>
   /** What the store said of itself in the end. */
@@ -30,6 +33,11 @@ export interface SharedFigures {
   readonly deliveries: number
   /** Webhooks beyond the first of each delivery. */
   readonly duplicates: number
+}
+
+/** Names a delivery. */
+export function deliveryKey(messageId: string, destinationId: string): string {
+  return `${messageId} ${destinationId}`
 }
 
 /** Counts. */
@@ -52,17 +60,17 @@ export function sharedFindingsOf(evidence: SharedEvidence): readonly string[] {
 }
 
 function findingsOfMessages(evidence: SharedEvidence): readonly string[] {
-  const { records, killed, failedRequests } = evidence
-  const faults: readonly (readonly [string, (record: SharedRecord) => boolean, number])[] = [
-    ['were never acknowledged', ({ isAcknowledged }) => !isAcknowledged, 0],
-    ['were acknowledged and lost', isLost, 0],
-    ['were taken again from one that lives', isTakenInVain(killed), failedRequests],
-    ['were taken twice from one process', isTakenTwiceFromOne, failedRequests],
+  const { records } = evidence
+  const faults: readonly (readonly [string, (record: SharedRecord) => boolean])[] = [
+    ['were never acknowledged', ({ isAcknowledged }) => !isAcknowledged],
+    ['were acknowledged and lost', isLost],
+    ['were taken again from one that lives', isTakenAgain(inVain(evidence), evidence)],
+    ['were taken twice from one process', isTakenAgain(fromOneProcess, evidence)],
   ]
-  return faults.flatMap(([words, isFaulty, allowed]) => {
+  return faults.flatMap(([words, isFaulty]) => {
     const ids = records.filter(isFaulty).map(({ message }) => message.messageId)
     const examples = ids.slice(0, examplesMax).join(', ')
-    return ids.length <= allowed ? [] : [`${ids.length} messages ${words}: ${examples}`]
+    return ids.length === 0 ? [] : [`${ids.length} messages ${words}: ${examples}`]
   })
 }
 
@@ -100,14 +108,25 @@ function isLost({ message, isAcknowledged, takenFrom }: SharedRecord): boolean {
   return isAcknowledged && message.destinationIds.some((id) => !takenFrom.has(id))
 }
 
-/** Only who died before it settled may have sent what another sends again. */
-function isTakenInVain(killed: ReadonlySet<number>) {
-  return ({ takenFrom }: SharedRecord): boolean =>
-    [...takenFrom.values()].some((from) => from.filter((each) => !killed.has(each)).length > 1)
+/** Whether a delivery was taken again more often than a request of it failed. */
+function isTakenAgain(
+  count: (from: readonly number[]) => number,
+  { failedRequests }: Pick<SharedEvidence, 'failedRequests'>,
+) {
+  return ({ message, takenFrom }: SharedRecord): boolean =>
+    [...takenFrom].some(([destinationId, from]) => {
+      const failed = failedRequests.get(deliveryKey(message.messageId, destinationId)) ?? 0
+      return count(from) > failed
+    })
 }
 
-function isTakenTwiceFromOne({ takenFrom }: SharedRecord): boolean {
-  return [...takenFrom.values()].some((from) => new Set(from).size < from.length)
+/** Only who died before it settled may have sent what another sends again. */
+function inVain({ killed }: Pick<SharedEvidence, 'killed'>) {
+  return (from: readonly number[]): number => from.filter((each) => !killed.has(each)).length - 1
+}
+
+function fromOneProcess(from: readonly number[]): number {
+  return from.length - new Set(from).size
 }
 
 function sum(numbers: readonly number[]): number {
