@@ -1,8 +1,10 @@
 import { appendFile } from 'node:fs/promises'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openStore } from '../../../src/store/index.ts'
 import { planMove, type MoveProgress } from '../../../src/store/migration/move-store.ts'
+import { PostgresImport } from '../../../src/store/migration/postgres-import.ts'
 import { rowKinds } from '../../../src/store/migration/row-kinds.ts'
+import { SqliteExport } from '../../../src/store/migration/sqlite-export.ts'
 import { passGuard } from '../../../src/store/postgres/move-tables.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { event, nowMs } from '../../conformance/store-under-test.ts'
@@ -40,6 +42,40 @@ describe('a move that cannot be made', () => {
       code: 'store_in_use',
       message: `Cannot move ${place.path}: another process does so`,
     })
+  })
+
+  test('writes no page where somebody else has written since', async () => {
+    const place = await newPlace()
+    const file = await SqliteExport.look(place.copy)
+    onTestFinished(() => file.close())
+    const [first, second] = await Promise.all(
+      [place, place].map(({ url }) => PostgresImport.open(url)),
+    )
+    onTestFinished(async () => {
+      await Promise.all([first!.close(), second!.close()])
+    })
+    const each = { storeId: 'store', changes: 0, target: null }
+    await first!.begin(each)
+    await second!.begin(each)
+    // Rows that have no key in the database could be there twice.
+    const requests = rowKinds.find(({ name }) => name === 'requests')!
+    const page = file.page(requests, null)
+    const [one, two] = [0, 1].map((index) => ({ ...page, rows: [page.rows[index]!] }))
+    const busy = { code: 'store_in_use' }
+    await first!.write({ ...one!, last: [1] })
+    await expect(second!.write({ ...one!, last: [1] })).rejects.toMatchObject(busy)
+    await second!.begin(each)
+    await first!.write({ ...two!, last: [2] })
+    await expect(second!.write({ ...two!, last: [2] })).rejects.toMatchObject(busy)
+    const other = rowKinds.find(({ name }) => name === 'seen')!
+    await second!.begin(each)
+    await first!.write({ ...file.page(other, null), rows: [], last: [2] })
+    await expect(second!.write({ ...one!, last: [3] })).rejects.toMatchObject(busy)
+    await second!.begin(each)
+    await ask(place, 'UPDATE evroute_moves SET completed_at = 0')
+    await expect(second!.write({ ...one!, last: [4] })).rejects.toMatchObject(busy)
+    const rows = await ask(place, 'SELECT count(*)::integer AS count FROM evroute_requests')
+    expect(rows).toEqual([{ count: 2 }])
   })
 
   test('leaves a database alone that holds anything else', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { processGoneMs } from '../../../src/delivery/index.ts'
+import { processGoneMs, type ProcessPlace } from '../../../src/delivery/index.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
 import {
   PostgresProcesses,
@@ -106,6 +106,24 @@ describe('processes of one database', () => {
       ]),
     )
     expect(await beat('a', [])).toEqual([])
+  })
+
+  test('beat one after the other: each sees those that came before, however slow they are', async () => {
+    const { beat, database } = await open()
+    let second: Promise<readonly ProcessPlace[]> | undefined
+    let isOver = false
+    await database.change(async (session) => {
+      const ask = (sql: string) => session.rows({ sql, values: [] })
+      await ask('SELECT pg_advisory_xact_lock(28559206516094054)')
+      const now = 'extract(epoch FROM clock_timestamp()) * 1000'
+      await ask(`INSERT INTO evroute_processes VALUES ('crm', 'a', 0, ${now})`)
+      second = beat('b').finally(() => {
+        isOver = true
+      })
+      const waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+      await vi.waitUntil(async () => isOver || (await ask(waiting)).length === 1, 60_000)
+    })
+    expect(await second).toMatchObject([{ rank: 1, processes: 2 }])
   })
 
   test('have ranks of their own, however many come at once', async () => {

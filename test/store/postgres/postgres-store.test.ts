@@ -64,6 +64,9 @@ describe('two processes', () => {
 
   test('pass over what the other has in hand', async () => {
     const [one, other] = await openTwo()
+    await one.add([event('tried', 'crm')])
+    await one.settle(retried(await one.claimOne('crm'), nowMs))
+    await one.claimOne('crm', { lane: 'retry' })
     const { leased } = await one.add(events(2, 'crm'), {
       handOver: [{ destinationId: 'crm', deliveriesMax: 1 }],
     })
@@ -72,6 +75,7 @@ describe('two processes', () => {
     expect(await other.nextDue('crm')).toEqual([])
     expect(await other.retry()).toBe(0)
     expect(await other.purge({ abandonedBeforeMs: nowMs + 1 })).toEqual({ rows: 0, abandoned: 0 })
+    expect(await other.retry({}, { atMs: afterLeaseMs })).toBe(1)
   })
 
   test('take one of the same messageIds that both add at once', async () => {
@@ -221,6 +225,14 @@ describe('a lease', () => {
     expect(await one.store.ledger()).toMatchObject({ delivered: 0, pending: 1 })
     await other.settle(delivered(after!))
     expect(await one.store.ledger()).toMatchObject({ delivered: 1, pending: 0 })
+  })
+
+  test('ends by the time that went by since somebody last told it', async () => {
+    const url = await databases.newUrl()
+    const [one, other] = [await openAt(url, { leaseMs: 300 }), await openAt(url)]
+    await one.leaseOne()
+    expect(await claimAt(other, nowMs)).toEqual([])
+    await vi.waitUntil(async () => (await other.nextDue('crm')).length === 1, 10_000)
   })
 
   test('lasts as long as it is told', async () => {

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { LeasedDelivery } from '../../../src/delivery/index.ts'
+import { Database } from '../../../src/store/postgres/database.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import {
   delivered,
@@ -19,13 +20,18 @@ const today = Math.floor(nowMs / dayMs)
 interface Opened {
   readonly tested: StoreUnderTest
   readonly schema: string
+  /** A connection of its own, beside the store's. */
+  readonly database: Database
   readonly partitions: () => Promise<readonly string[]>
 }
 
 async function opened(): Promise<Opened> {
   const url = await databases.newUrl()
   const store = await PostgresStore.open(url)
-  onTestFinished(() => store.close())
+  const database = new Database(url, { connectionsMax: 1, isReadOnly: false })
+  onTestFinished(async () => {
+    await Promise.all([store.close(), database.close()])
+  })
   const tested = new StoreUnderTest(() => Promise.resolve(store))
   await tested.begin()
   const [, schema = ''] = /search_path%3D(\w+)/.exec(url) ?? []
@@ -35,7 +41,7 @@ async function opened(): Promise<Opened> {
       WHERE relnamespace = '${schema}'::regnamespace AND relkind = 'r' AND relispartition ORDER BY 1`)
     return rows.map(({ name }) => String(name).replace('evroute_requests_', ''))
   }
-  return { tested, schema, partitions }
+  return { tested, schema, database, partitions }
 }
 
 /** Logs a request at a moment. */
@@ -74,19 +80,28 @@ test('days are made beside whoever reads all of them', async () => {
   expect((await tested.story(delivery)).requests).toHaveLength(2)
 })
 
-test('a day that could not be made in advance keeps nobody waiting again for some minutes', async () => {
-  const { tested, schema, partitions } = await opened()
+test('a day that could not be made in advance keeps nobody waiting for long, nor again for some minutes', async () => {
+  const { tested, schema, database, partitions } = await opened()
   const delivery = await tested.leaseOne()
   await tested.log([requestOf(delivery)])
   await vi.waitUntil(async () => (await partitions()).length === 8)
-  const inTheWay = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
-  await databases.query(
-    `BEGIN; LOCK TABLE ${schema}.evroute_requests_success IN SHARE UPDATE EXCLUSIVE MODE`,
-  )
+  const waiting = async (): Promise<number> =>
+    (await databases.query('SELECT FROM pg_locks WHERE NOT granted')).length
+  const lock = `LOCK TABLE ${schema}.evroute_requests_success IN SHARE UPDATE EXCLUSIVE MODE`
+  await databases.query(`BEGIN; ${lock}`)
+  // Waits from before on for less than statements do by default: it has to be outlasted.
+  let isPatient = true
+  const patient = database.script(["SET LOCAL lock_timeout = '8s'", lock])
+  patient.catch(() => {
+    isPatient = false
+  })
+  await vi.waitUntil(async () => (await waiting()) === 1, 60_000)
   await log({ tested, delivery }, nowMs + dayMs)
-  await vi.waitUntil(async () => (await databases.query(inTheWay)).length === 1)
-  await vi.waitUntil(async () => (await databases.query(inTheWay)).length === 0, 60_000)
+  await vi.waitUntil(async () => (await waiting()) === 2, 60_000)
+  await vi.waitUntil(async () => (await waiting()) < 2, 60_000)
+  expect(isPatient).toBe(true)
   await databases.query('COMMIT')
+  await patient
   await log({ tested, delivery }, nowMs + dayMs + 60_000)
   expect(await partitions()).toHaveLength(8)
   await log({ tested, delivery }, nowMs + dayMs + 10 * 60_000)
