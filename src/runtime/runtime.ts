@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { systemClock, type Clock } from './clock.ts'
 import { logFromEnvironment, type Log } from './log.ts'
 import { silentObserver, type Observer } from './observer.ts'
+import { timeOrderedId } from './time-ordered-id.ts'
 
 /** Everything ambient that a room is given instead of reaching for it. */
 export interface Runtime {
@@ -9,7 +9,7 @@ export interface Runtime {
   readonly clock: Clock
   /** A number from 0 up to, but not including, 1. */
   readonly random: () => number
-  /** A new unique id. */
+  /** A new unique id; later ones come after it in the order of text. */
   readonly newId: () => string
   /** Where rooms say what they do. */
   readonly log: Log
@@ -22,7 +22,7 @@ export function createRuntime(replacements: Partial<Runtime> = {}): Runtime {
   return Object.freeze({
     clock: systemClock,
     random: Math.random,
-    newId: randomUUID,
+    newId: () => timeOrderedId(systemClock.nowMs()),
     log: logFromEnvironment(),
     observer: silentObserver,
     ...replacements,

@@ -1,7 +1,7 @@
 import type { Metrics } from '../admin-api/index.ts'
 import { endpointName, type EndpointChange } from '../model/index.ts'
+import type { PendingCount } from '../pipeline/index.ts'
 import type { Runtime } from '../runtime/index.ts'
-import type { PendingCount } from './pending-count.ts'
 
 /** Who is told what a service does, beside the observer it was given. */
 export interface ServiceObservers {

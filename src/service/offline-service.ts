@@ -6,7 +6,7 @@ import { openStore, type Store } from '../store/index.ts'
 import { Archives } from './archives.ts'
 import { AudienceSyncs } from './audience-syncs.ts'
 import type { Configuration } from './configuration/index.ts'
-import { Pipeline } from './pipeline.ts'
+import { Pipeline } from '../pipeline/index.ts'
 import { ServiceRegulations } from './service-regulations.ts'
 
 /** What an offline service is made of. */

@@ -1,7 +1,15 @@
+import { randomUUID } from 'node:crypto'
+import { systemClock } from '../../dist/runtime/index.js'
+
 /** What webhooks are signed with. */
 export const sampleSecret = 'not-a-real-secret'
 
 const note = 'x'.repeat(300)
+
+/** A messageId as Segment's clients make them: they begin with the time. */
+export function sampleMessageId(): string {
+  return `node-next-${systemClock.nowMs()}-${randomUUID()}`
+}
 
 /** A call as most are: its event has a few properties. */
 export function sampleCall(messageId: string): Readonly<Record<string, unknown>> {

@@ -1,7 +1,7 @@
 import type { RequestRecord, SettledDelivery } from '../../model/index.ts'
 import { Receiver, type Scenario } from '../../receiver/index.ts'
 import { createRuntime, systemClock, VirtualClock, type LogLine } from '../../runtime/index.ts'
-import { Pipeline } from '../../service/index.ts'
+import { Pipeline } from '../../pipeline/index.ts'
 import { checkDestination } from '../../webhook/index.ts'
 import { sampleCall } from '../sending/sample-calls.ts'
 

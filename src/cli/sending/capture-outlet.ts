@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../model/index.ts'
-import { Pipeline } from '../../service/index.ts'
+import { Pipeline } from '../../pipeline/index.ts'
 import type { OfferResult, RowPlace } from './call-queue.ts'
 import { readCapturedRequest } from './captured-request.ts'
 import { capturedText, composeCaptured, readCapturedText } from './compose-captured.ts'

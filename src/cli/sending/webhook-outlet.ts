@@ -8,7 +8,7 @@ import {
   type Destination,
   type JsonObject,
 } from '../../model/index.ts'
-import { Pipeline } from '../../service/index.ts'
+import { Pipeline } from '../../pipeline/index.ts'
 import { openStore, storeName, type Store } from '../../store/index.ts'
 import { collectEarly } from './collect-early.ts'
 import { CallQueue, queueOptions, type OfferResult, type RowPlace } from './call-queue.ts'

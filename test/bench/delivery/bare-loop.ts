@@ -1,9 +1,8 @@
 // The limit: makes a body, signs it, posts it, and takes the next. Nothing is accepted, stored, queued,
 // timed, logged or tried again.
-import { randomUUID } from 'node:crypto'
 import { stopwatch } from '../../../dist/runtime/index.js'
 import { answerQuestions, programSettings } from '../program.ts'
-import { sampleBody } from '../sample-webhook.ts'
+import { sampleBody, sampleMessageId } from '../sample-webhook.ts'
 import {
   connections,
   type ContenderSettings,
@@ -20,7 +19,7 @@ answerQuestions(async ({ webhooks }: DeliveryRun): Promise<DeliveryRate> => {
   const postOn = async (): Promise<void> => {
     while (left > 0) {
       left--
-      await post(sampleBody(randomUUID()))
+      await post(sampleBody(sampleMessageId()))
     }
   }
   const elapsedMs = stopwatch()

@@ -5,7 +5,7 @@ import { stopwatch } from '../../../dist/runtime/index.js'
 import { Countdown } from '../load/countdown.ts'
 import { inBatches } from '../load/in-batches.ts'
 import { answerQuestions, programSettings } from '../program.ts'
-import { sampleBody } from '../sample-webhook.ts'
+import { sampleBody, sampleMessageId } from '../sample-webhook.ts'
 import {
   connections,
   type ContenderSettings,
@@ -41,7 +41,7 @@ async function deliver(queue: Queue, webhooks: number): Promise<DeliveryRate> {
   const elapsedMs = stopwatch()
   const batches = { count: webhooks, batchSize: 100, batchesAtOnce: 8 }
   await inBatches(batches, (_from, length) => {
-    const bodies = Array.from({ length }, () => ({ body: sampleBody(randomUUID()) }))
+    const bodies = Array.from({ length }, () => ({ body: sampleBody(sampleMessageId()) }))
     return queue.addBulk(bodies.map((data) => ({ name: 'deliver', data })))
   })
   await completions.over

@@ -1,6 +1,6 @@
 import { inTurn } from '../in-turn.ts'
 import { ratiosOf, type BenchReport } from '../report.ts'
-import { sampleBody } from '../sample-webhook.ts'
+import { sampleBody, sampleMessageId } from '../sample-webhook.ts'
 import { Sink } from '../sink/sink.ts'
 import { median, type Spread } from '../table.ts'
 import { connections } from './contender.ts'
@@ -8,7 +8,7 @@ import { Contenders, type Contender } from './contenders.ts'
 
 const rounds = 5
 const warmUpShare = 0.2
-const bodyBytes = Buffer.byteLength(sampleBody('00000000-0000-4000-8000-000000000000'))
+const bodyBytes = Buffer.byteLength(sampleBody(sampleMessageId()))
 
 /** How fast signed webhooks come from being accepted to being settled. */
 export async function benchDelivery(): Promise<BenchReport> {

@@ -1,5 +1,4 @@
 // Accepts webhooks as jobs of graphile-worker and delivers them, in one process as evroute does.
-import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeWorkerUtils, run } from 'graphile-worker'
 import { Client } from 'pg'
@@ -8,7 +7,7 @@ import { Countdown } from '../load/countdown.ts'
 import { inBatches } from '../load/in-batches.ts'
 import { silentLogger } from '../postgres/silent-logger.ts'
 import { answerQuestions, programSettings } from '../program.ts'
-import { sampleBody } from '../sample-webhook.ts'
+import { sampleBody, sampleMessageId } from '../sample-webhook.ts'
 import {
   connections,
   type ContenderSettings,
@@ -57,7 +56,7 @@ async function deliver(webhooks: number): Promise<DeliveryRate> {
   const elapsedMs = stopwatch()
   const batches = { count: webhooks, batchSize: 100, batchesAtOnce: 8 }
   await inBatches(batches, (_from, length) => {
-    const payloads = Array.from({ length }, () => ({ body: sampleBody(randomUUID()) }))
+    const payloads = Array.from({ length }, () => ({ body: sampleBody(sampleMessageId()) }))
     return utils.addJobs(payloads.map((payload) => ({ identifier: task, payload })))
   })
   await posts.over

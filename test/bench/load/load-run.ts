@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RequestRecord, SettledDelivery } from '../../../dist/model/index.js'
 import { createRuntime, silentLog, silentObserver, stopwatch } from '../../../dist/runtime/index.js'
-import { Pipeline } from '../../../dist/service/index.js'
+import { Pipeline } from '../../../dist/pipeline/index.js'
 import { openStore } from '../../../dist/store/index.js'
 import { checkDestination } from '../../../dist/webhook/index.js'
-import { sampleCall } from '../sample-webhook.ts'
+import { sampleCall, sampleMessageId } from '../sample-webhook.ts'
 import { Countdown } from './countdown.ts'
 import { inBatches } from './in-batches.ts'
 import type { Latency, Load, Measurement } from './load.ts'
@@ -105,7 +104,7 @@ export class LoadRun {
         await sleep(dueMs - this.#elapsedMs())
       }
       const sourceId = fedIds[(from / batchSize) % fedIds.length] ?? ''
-      const messageIds = Array.from({ length }, () => randomUUID())
+      const messageIds = Array.from({ length }, sampleMessageId)
       await pipeline.intake.accept({ sourceId, calls: messageIds.map(sampleCall) })
       if (eventsPerSecond === undefined) return
       const nowMs = this.#elapsedMs()

@@ -8,7 +8,7 @@ import {
   type ProcessPlace,
 } from '../../../dist/delivery/index.js'
 import { createRuntime, silentLog } from '../../../dist/runtime/index.js'
-import { Pipeline } from '../../../dist/service/index.js'
+import { Pipeline } from '../../../dist/pipeline/index.js'
 import { openStore } from '../../../dist/store/index.js'
 import { checkDestination, type DestinationSettings } from '../../../dist/webhook/index.js'
 import { programSettings } from '../program.ts'

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { SettingError } from '../../../src/model/index.ts'
 import { Receiver, scenarioNamed, scenarios } from '../../../src/receiver/index.ts'
 import { VirtualClock } from '../../../src/runtime/index.ts'
-import { Pipeline } from '../../../src/service/index.ts'
+import { Pipeline } from '../../../src/pipeline/index.ts'
 import { checkDestination } from '../../../src/webhook/index.ts'
 import { recordingRuntime, startMs } from '../../support/recording-runtime.ts'
 

@@ -9,7 +9,7 @@ import {
   type ProcessBeat,
 } from '../../src/delivery/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
-import { ProcessShares } from '../../src/service/process-shares.ts'
+import { ProcessShares } from '../../src/pipeline/process-shares.ts'
 import { checkDestination } from '../../src/webhook/index.ts'
 import { gate } from '../support/gate.ts'
 import { ProcessRegistry } from '../support/process-registry.ts'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createRuntime, silentObserver } from '../../src/runtime/index.ts'
-import { Pipeline } from '../../src/service/index.ts'
+import { Pipeline } from '../../src/pipeline/index.ts'
 import { checkDestination } from '../../src/webhook/index.ts'
 
 // Sends one call to the URL of the command line, stops after the first attempt with an hour to

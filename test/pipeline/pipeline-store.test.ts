@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../../src/runtime/index.ts'
-import { Pipeline } from '../../src/service/index.ts'
+import { Pipeline } from '../../src/pipeline/index.ts'
 import { openDeliveryLog, openStore } from '../../src/store/index.ts'
 import { checkDestination } from '../../src/webhook/index.ts'
 import { TestEndpoint, type Plan } from '../support/endpoint.ts'

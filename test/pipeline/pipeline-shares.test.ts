@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { processGoneMs, type DeliveringProcesses } from '../../src/delivery/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
-import { Pipeline } from '../../src/service/index.ts'
+import { Pipeline } from '../../src/pipeline/index.ts'
 import { MemoryStore } from '../../src/store/index.ts'
 import { checkDestination } from '../../src/webhook/index.ts'
 import { TestEndpoint } from '../support/endpoint.ts'

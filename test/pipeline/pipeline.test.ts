@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { imbalances, type DeliveryLedger, type Destination } from '../../src/model/index.ts'
 import { VirtualClock } from '../../src/runtime/index.ts'
-import { Pipeline, type PipelineOptions } from '../../src/service/index.ts'
+import { Pipeline, type PipelineOptions } from '../../src/pipeline/index.ts'
 import { checkDestination, signBody, type DestinationSettings } from '../../src/webhook/index.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { gate } from '../support/gate.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { AddOutcome, NewEvent } from '../../src/delivery/index.ts'
 import { emptyLedger } from '../../src/model/index.ts'
-import { PendingCount } from '../../src/service/pending-count.ts'
+import { PendingCount } from '../../src/pipeline/index.ts'
 import { gate } from '../support/gate.ts'
 
 function event(deliveries: number, body = '{}'): NewEvent {

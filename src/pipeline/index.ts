@@ -1,0 +1,3 @@
+/** From accepted calls to answered webhooks, in this process. */
+export * from './pending-count.ts'
+export * from './pipeline.ts'

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { timeOrderedId } from '../../src/runtime/time-ordered-id.ts'
+
+test('a new id is a UUID of version 7 that begins with the time', () => {
+  const nowMs = Date.UTC(2022, 1, 22, 19, 22, 22)
+  // The time of the example in RFC 9562, appendix A.6.
+  expect(timeOrderedId(nowMs)).toMatch(
+    /^017f22e2-79b0-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+  )
+})
+
+test('ids come in the order of their times, and no two are the same', () => {
+  const ids = Array.from({ length: 1_000 }, (_, index) => timeOrderedId(1_600_000_000_000 + index))
+  expect(ids.toSorted()).toEqual(ids)
+  expect(new Set(Array.from({ length: 10_000 }, () => timeOrderedId(0))).size).toBe(10_000)
+})
