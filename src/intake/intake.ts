@@ -3,6 +3,7 @@ import {
   parseTimestamp,
   type AnalyticsEvent,
   type CallCheck,
+  type CallType,
   type Destination,
   type Rejection,
 } from '../model/index.ts'
@@ -28,8 +29,14 @@ export interface IntakeOptions {
 export interface IntakeBatch {
   /** The source that sent them. */
   readonly sourceId: string
-  /** The calls, parsed but not checked. */
+  /** The calls, parsed. */
   readonly calls: readonly unknown[]
+  /**
+   * The types of the calls that `checkCall` found valid, each at the place of its call; undefined at
+   * those of others. What it says is believed, so that nothing is checked twice. Absent where no call
+   * was checked.
+   */
+  readonly checkedTypes?: readonly (CallType | undefined)[]
   /**
    * The moment of sending by the sender's clock, ISO 8601; null when the sender does not say it.
    * Absent where there is no second clock: no timestamp is corrected then.
@@ -37,14 +44,10 @@ export interface IntakeBatch {
   readonly sentAt?: string | null
 }
 
-/** An event, and what routing makes of it. */
-interface PlannedEvent extends EventPlan {
+/** An event that the store has answered for, and what routing made of it. */
+export interface AcceptedEvent extends EventPlan {
   /** The event. */
   readonly event: AnalyticsEvent
-}
-
-/** An event that the store has answered for. */
-export interface AcceptedEvent extends PlannedEvent {
   /** What became of it: only what is `routed` is delivered. */
   readonly outcome: AddOutcome
 }
@@ -53,6 +56,11 @@ export interface AcceptedEvent extends PlannedEvent {
 export type IntakeResult =
   | ({ readonly kind: 'accepted'; readonly index: number } & AcceptedEvent)
   | ({ readonly kind: 'rejected'; readonly index: number } & Rejection)
+
+type AcceptedCall = IntakeResult & { readonly kind: 'accepted' }
+
+/** A result in the making, before the store has answered: no object is made of another. */
+type PlannedCall = { -readonly [Field in keyof AcceptedCall]: AcceptedCall[Field] }
 
 /** Takes calls in: checks, normalises, routes, builds the bodies, and stores all of it at once. */
 export class Intake {
@@ -77,22 +85,22 @@ export class Intake {
   async accept(batch: IntakeBatch): Promise<readonly IntakeResult[]> {
     const results: IntakeResult[] = []
     const unreadable: string[] = []
-    const planned: (PlannedEvent & { readonly index: number })[] = []
+    const planned: PlannedCall[] = []
     const arrival = this.#arrival(batch)
     for (const [index, value] of batch.calls.entries()) {
-      const check = checkParsedCall(value)
+      const check = checkParsedCall(value, batch.checkedTypes?.[index])
       if (check.kind === 'valid') {
         const { event, timestampUnreadable } = this.#normalise(check, arrival)
         if (timestampUnreadable) unreadable.push(event.messageId)
-        planned.push({ index, ...this.#plan(event) })
+        const call = this.#plan(index, event)
+        planned.push(call)
+        results.push(call)
       } else {
-        results[index] = { ...check, kind: 'rejected', index }
+        results.push({ kind: 'rejected', index, code: check.code, message: check.message })
       }
     }
     this.#warnOfTimestamps(unreadable)
-    for (const event of await this.#add(planned)) {
-      results[event.index] = { kind: 'accepted', ...event }
-    }
+    await this.#add(planned)
     return results
   }
 
@@ -106,11 +114,14 @@ export class Intake {
     sourceId: string,
   ): Promise<readonly AcceptedEvent[]> {
     const event = deletionEvent(request, this.#arrival({ sourceId }))
-    return this.#add([this.#plan(event)])
+    const planned = [this.#plan(0, event)]
+    await this.#add(planned)
+    return planned
   }
 
-  #plan(event: AnalyticsEvent): PlannedEvent {
-    return { event, ...planEvent(event, this.#connectedTo(event.sourceId)) }
+  #plan(index: number, event: AnalyticsEvent): PlannedCall {
+    const { decisions, deliveries } = planEvent(event, this.#connectedTo(event.sourceId))
+    return { kind: 'accepted', index, event, decisions, deliveries, outcome: 'filtered' }
   }
 
   #connectedTo(sourceId: string): readonly Destination[] {
@@ -148,15 +159,13 @@ export class Intake {
     return sentAt === undefined ? arrival : { ...arrival, sentAtMs: parseTimestamp(sentAt) ?? null }
   }
 
-  async #add<Event extends PlannedEvent>(
-    events: readonly Event[],
-  ): Promise<readonly (Event & AcceptedEvent)[]> {
-    if (events.length === 0) return []
-    const outcomes = await this.#addEvents(events.map(newEvent))
-    return events.map((event, position) => ({
-      ...event,
-      outcome: outcomes[position] ?? 'filtered',
-    }))
+  /** Stores events, and puts down what became of each. */
+  async #add(planned: readonly PlannedCall[]): Promise<void> {
+    if (planned.length === 0) return
+    const outcomes = await this.#addEvents(planned.map(newEvent))
+    for (const [position, call] of planned.entries()) {
+      call.outcome = outcomes[position] ?? 'filtered'
+    }
   }
 }
 
@@ -165,7 +174,7 @@ function shownId(messageId: string): string {
   return messageId.slice(0, shownIdLengthMax)
 }
 
-function newEvent({ event, deliveries }: PlannedEvent): NewEvent {
+function newEvent({ event, deliveries }: PlannedCall): NewEvent {
   const { sourceId, messageId, type, userId = null, previousId } = event
   return { sourceId, messageId, type, userId, previousId, deliveries }
 }

@@ -20,9 +20,11 @@ export interface EventPlan {
 /** Routes an event and builds its bodies. Pure: nothing is stored or sent. */
 export function planEvent(event: AnalyticsEvent, destinations: readonly Destination[]): EventPlan {
   const decisions = route(event, destinations)
-  const deliveries = destinations
-    .filter((_, index) => decisions[index]?.send === true)
-    .map(({ id, aliasKeys }) => ({ destinationId: id, body: buildWebhookBody(event, aliasKeys) }))
+  const deliveries: NewDelivery[] = []
+  for (const [index, { id, aliasKeys }] of destinations.entries()) {
+    if (decisions[index]?.send !== true) continue
+    deliveries.push({ destinationId: id, body: buildWebhookBody(event, aliasKeys) })
+  }
   return { decisions, deliveries }
 }
 

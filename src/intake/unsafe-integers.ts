@@ -6,5 +6,6 @@
 export function hasUnsafeInteger(value: unknown): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)
   if (typeof value !== 'object' || value === null) return false
-  return Object.values(value).some((member) => hasUnsafeInteger(member))
+  for (const member of Object.values(value)) if (hasUnsafeInteger(member)) return true
+  return false
 }

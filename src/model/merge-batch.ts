@@ -17,7 +17,8 @@ export function batchDefaultsBytes({ context, integrations }: BatchDefaults): nu
  * Makes the function that puts a batch's context and integrations under those of a call, which wins
  * key by key at the top level. Integrations in a context count, in the call and in the batch, where
  * there are no others. What is no object in the call stays as it is, for the check of the call to
- * refuse. What the calls do not change they share: nothing of it is copied.
+ * refuse. What the calls do not change they share, and a call to which nothing is added is given back as
+ * it is: nothing of either is copied.
  */
 export function batchMerger(batch: BatchDefaults): (call: JsonObject) => JsonObject {
   const shared = liftIntegrations({ ...batch })
@@ -25,11 +26,11 @@ export function batchMerger(batch: BatchDefaults): (call: JsonObject) => JsonObj
     const own = liftIntegrations(call)
     const context = under(shared['context'], own['context'])
     const integrations = under(shared['integrations'], own['integrations'])
-    return {
-      ...own,
-      ...(context === undefined ? {} : { context }),
-      ...(integrations === undefined ? {} : { integrations }),
-    }
+    if (context === own['context'] && integrations === own['integrations']) return own
+    const merged: Record<string, JsonValue | undefined> = { ...own }
+    if (context !== undefined) merged['context'] = context
+    if (integrations !== undefined) merged['integrations'] = integrations
+    return merged
   }
 }
 

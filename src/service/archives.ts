@@ -8,7 +8,7 @@ import {
   type ErasedFromArchive,
 } from '../archive/index.ts'
 import type { IntakeResult } from '../intake/index.ts'
-import { EvrouteError, formatDuration } from '../model/index.ts'
+import { EvrouteError, formatDuration, type AnalyticsEvent } from '../model/index.ts'
 import type { KeptArchive } from '../privacy/index.ts'
 import { systemClock, type Clock } from '../runtime/index.ts'
 import type { ConfiguredSource } from './configuration/index.ts'
@@ -66,13 +66,13 @@ export class Archives {
   ): Promise<void> {
     const directory = source?.archive?.directory
     if (directory === undefined) return
-    const accepted = results
-      .filter((result) => result.kind === 'accepted')
-      .filter(({ outcome }) => outcome !== 'suppressed')
+    const events: AnalyticsEvent[] = []
+    for (const result of results) {
+      if (result.kind === 'accepted' && result.outcome !== 'suppressed') events.push(result.event)
+    }
     const giveUp = new AbortController()
     const leftMs = Math.min(waitMs, this.#endsAtMs - this.#clock.nowMs())
     const timer = this.#clock.schedule(leftMs, () => giveUp.abort(tooSlow(directory)))
-    const events = accepted.map(({ event }) => event)
     const keeping = this.#at(directory).append(events, giveUp.signal)
     this.#keeping.set(giveUp, keeping)
     try {

@@ -126,7 +126,9 @@ export class Collector {
   ): Promise<readonly IntakeResult[] | undefined> {
     if (ready.length === 0) return []
     try {
-      return await this.#options.accept({ sourceId, calls: ready.map(({ call }) => call), sentAt })
+      const calls = ready.map(({ call }) => call)
+      const checkedTypes = ready.map(({ type }) => type)
+      return await this.#options.accept({ sourceId, calls, checkedTypes, sentAt })
     } catch (error) {
       const { log } = this.#options.runtime
       log.warn('events could not be stored', { sourceId, error: messageOf(error) })

@@ -1,6 +1,14 @@
-import { batchMerger, checkCall, isJsonObject, isNestedDeeper, limits } from '../model/index.ts'
+import {
+  batchMerger,
+  checkCall,
+  isJsonObject,
+  isNestedDeeper,
+  limits,
+  type CallType,
+} from '../model/index.ts'
 import type { RejectedCall } from './answer.ts'
 import { addClientContext, type ClientConnection } from './client-context.ts'
+import { isSurelyWithin } from './json-size.ts'
 import type { Calls } from './read-calls.ts'
 
 /** A call on its way to intake. */
@@ -11,6 +19,8 @@ export interface PreparedCall {
   readonly messageId: string | null
   /** What intake gets: with what the batch and the connection add. */
   readonly call: unknown
+  /** Its type when it is valid, but for its nesting; undefined when intake will refuse it. */
+  readonly type: CallType | undefined
 }
 
 /** The calls of a request, parted by whether they may go to intake. */
@@ -49,13 +59,19 @@ export function prepareCalls(
       continue
     }
     const check = checkCall(given)
-    const call = check.kind === 'valid' ? addClientContext(merge(check.call), client) : given
-    ready.push({ index, messageId, call })
+    if (check.kind === 'invalid') {
+      ready.push({ index, messageId, call: given, type: undefined })
+    } else {
+      const call = addClientContext(merge(check.call), client)
+      ready.push({ index, messageId, call, type: check.type })
+    }
   }
   return { ready, tooLarge }
 }
 
 function isTooLarge(given: unknown): boolean {
+  // Most calls are far smaller: to write them again only to measure them is not worth it.
+  if (isSurelyWithin(given, limits.callBytesMax)) return false
   // Intake refuses what is nested deeper than in its fields; it could not be written here.
   if (!isJsonObject(given) || isNestedDeeper(given, limits.callNestingMax + 1)) return false
   return Buffer.byteLength(JSON.stringify(given)) > limits.callBytesMax

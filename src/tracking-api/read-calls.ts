@@ -34,7 +34,8 @@ function readCall(document: unknown, type: string): Calls {
   if (!isJsonObject(document)) {
     return { kind: 'calls', calls: [document], defaults: {}, sentAt: null }
   }
-  return { kind: 'calls', calls: [{ ...document, type }], defaults: {}, sentAt: sentAtOf(document) }
+  const call = document['type'] === type ? document : { ...document, type }
+  return { kind: 'calls', calls: [call], defaults: {}, sentAt: sentAtOf(document) }
 }
 
 function readBatch(document: unknown): Calls | Refusal {

@@ -24,6 +24,18 @@ describe('checkParsedCall', () => {
     })
   })
 
+  test('believes what was checked, but not that it can be written', () => {
+    const checked = { userId: 'user-1' }
+    expect(checkParsedCall(checked, 'track')).toEqual({
+      kind: 'valid',
+      type: 'track',
+      call: checked,
+    })
+    const properties = { deep: nested(500) }
+    expect(checkParsedCall({ ...call, properties }, 'track')).toMatchObject({ code: 'wrong_type' })
+    expect(checkParsedCall('text', 'track')).toMatchObject({ code: 'not_an_object' })
+  })
+
   test('looks behind what comes first in a field', () => {
     const traits = { a: [1], b: { c: null }, d: nested(500) }
     expect(checkParsedCall({ ...call, traits })).toMatchObject({ code: 'wrong_type' })

@@ -99,6 +99,21 @@ describe('accept', () => {
     expect(await bodies()).toMatchObject([{ messageId: 'm-1', event: track.event }, track])
   })
 
+  test('checks what the batch does not say was checked, each at its place', async () => {
+    const { intake } = startIntake()
+    const calls = [{ type: 'track', userId: 'user-1' }, { ...track, event: '' }, track]
+    const results = await intake.accept({
+      sourceId: 'website',
+      calls,
+      checkedTypes: ['track', undefined, 'track'],
+    })
+    expect(results).toMatchObject([
+      { kind: 'accepted', index: 0 },
+      { kind: 'rejected', index: 1, code: 'no_event' },
+      { kind: 'accepted', index: 2, outcome: 'routed' },
+    ])
+  })
+
   test('knows a duplicate of an earlier batch, but not that of another source', async () => {
     const { intake, accept } = startIntake([{ ...crm, sourceIds: ['website', 'app'] }])
     const call = { ...track, messageId: 'm-1' }

@@ -61,6 +61,12 @@ describe('batchMerger', () => {
     expect(mergeBatch(call, { context: { a: 1 }, integrations: { B: true } })).toEqual(call)
   })
 
+  test('gives a call back as it is where nothing is put under it', () => {
+    const call = { type: 'track', context: { ip: '::1' }, integrations: null }
+    expect(mergeBatch(call, {})).toBe(call)
+    expect(mergeBatch({ context: 'x' }, { context: { ip: '::1' } })).toEqual({ context: 'x' })
+  })
+
   test('takes __proto__ for plain data', () => {
     const call = JSON.parse('{"context":{"__proto__":{"a":1}}}') as JsonObject
     const merged = mergeBatch(call, { context: { ip: 'x' } })

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { IntakeBatch } from '../../src/intake/index.ts'
+import type { JsonObject } from '../../src/model/index.ts'
 import { fixture } from '../support/fixtures.ts'
 import { dial, startApi } from './support.ts'
 
@@ -52,6 +53,7 @@ describe('requests of clients, byte for byte', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 /)
     expect(answer).toContain(`{"success":true,"accepted":${count},"rejected":[]}`)
     expect(await webhooks()).toHaveLength(count)
-    expect(batches).toEqual(count === 0 ? [] : [{ sourceId: 'website', ...wanted }])
+    const checkedTypes = wanted.calls.map((call) => (call as JsonObject)['type'])
+    expect(batches).toEqual(count === 0 ? [] : [{ sourceId: 'website', ...wanted, checkedTypes }])
   })
 })

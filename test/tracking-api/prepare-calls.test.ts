@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/model/index.ts'
 import { prepareCalls, type PreparedCall } from '../../src/tracking-api/prepare-calls.ts'
 
@@ -32,4 +32,74 @@ test('under what intake refuses nothing is put', () => {
   const ready = prepared(calls, context)
   expect(ready.map(({ call }) => call)).toEqual(calls)
   for (const { call, index } of ready) expect(call).toBe(calls[index])
+})
+
+test('a call says its type once it was checked, and one that is not valid says none', () => {
+  const calls = [{ type: 'page', userId: 'u' }, { type: 'track', userId: 'u' }, 7]
+  expect(prepared(calls, {}).map(({ type }) => type)).toEqual(['page', undefined, undefined])
+})
+
+test('a call to which nothing is added goes on as it is', () => {
+  const call = { type: 'track', userId: 'user-1', event: 'Ping', context: {} }
+  const given = { kind: 'calls', calls: [call], defaults: {}, sentAt: null } as const
+  const { ready } = prepareCalls(given, { bodyBytes: 1_000, client: server })
+  expect(ready[0]?.call).toBe(call)
+})
+
+describe('of a long body', () => {
+  const indexesTooLarge = (...calls: unknown[]) => {
+    const given = { kind: 'calls', calls, defaults: {}, sentAt: null } as const
+    const { tooLarge } = prepareCalls(given, { bodyBytes: 500_000, client: server })
+    return tooLarge.map(({ index }) => index)
+  }
+
+  test.each([
+    ['ASCII', 'x', 1],
+    ['letters of two bytes', 'ü', 2],
+    ['characters of three bytes', '€', 3],
+    ['characters of two code units', '😀', 4],
+    ['characters that are escaped', '\u0001', 6],
+    ['halves of pairs, which are escaped', '\ud800', 6],
+  ])('a call of %s may have 32 KB and no byte more, in texts and names', (_name, letter, bytes) => {
+    const ofBytes = (length: number, [before, after]: readonly [string, string]) => {
+      const rest = length - before.length - after.length
+      const text = letter.repeat(rest / bytes) + 'x'.repeat(rest % bytes)
+      return JSON.parse(before + JSON.stringify(text).slice(1, -1) + after) as unknown
+    }
+    const start = '{"type":"track","userId":"u","event":"'
+    for (const around of [
+      [start, '"}'],
+      [`${start}E","properties":{"`, '":[1]}}'],
+    ] as const) {
+      const calls = [ofBytes(32_768, around), ofBytes(32_769, around)]
+      expect(calls.map((call) => Buffer.byteLength(JSON.stringify(call)))).toEqual([32_768, 32_769])
+      expect(indexesTooLarge(...calls)).toEqual([1])
+    }
+  })
+
+  test.each<[string, unknown]>([
+    ['many short members', Object.fromEntries(Array.from({ length: 6_000 }, (_, i) => [i, 0]))],
+    ['many numbers', Array.from({ length: 1_500 }, () => -1.2345678901234567e-300)],
+    ['many objects', Array.from({ length: 12_000 }, () => ({}))],
+  ])('a call with %s is too large', (_name, items) => {
+    const call = { type: 'track', userId: 'u', event: 'E' }
+    expect(indexesTooLarge(call, { ...call, properties: { items } }, call)).toEqual([1])
+  })
+
+  test('what is nested deeper than intake takes is left to it', () => {
+    const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) as unknown
+    expect(
+      indexesTooLarge({ type: 'track', userId: 'u', event: 'E', properties: { deep } }),
+    ).toEqual([])
+  })
+
+  test('a call that is small is not written to be measured', () => {
+    const unwritable = {
+      toJSON: () => {
+        throw new Error('It is written')
+      },
+    }
+    const call = { type: 'track', userId: 'u', event: 'E', properties: { unwritable } }
+    expect(indexesTooLarge(call)).toEqual([])
+  })
 })
