@@ -117,10 +117,14 @@ describe('a service', () => {
     )
     await rm(file)
     expect(await track('m_1')).toMatchObject(refusedAs(503, 'store_unavailable'))
+    const silences = (): unknown[] =>
+      warnings.filter(({ message }) => message === 'the store cannot be read')
     await clock.advance(5_000)
-    const silent = warnings.filter(({ message }) => message === 'the store cannot be read')
-    expect(silent).toHaveLength(1)
+    await expect.poll(silences).toHaveLength(1)
+    await clock.advance(5_000)
+    // It is asked after that look was.
     expect(await ready()).toMatchObject({ status: 503 })
+    expect(silences()).toHaveLength(1)
   })
 
   test('fails what leads to an address that is not allowed any more, and names the rule', async () => {
