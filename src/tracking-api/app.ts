@@ -3,10 +3,18 @@ import express, { type Request, type Response, type Router } from 'express'
 import { BodyBudget } from '../http/index.ts'
 import { messageOf, type CallType } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
-import { refuse, send, sendLingering, success, type Answer, type Refusal } from './answer.ts'
+import {
+  refuse,
+  send,
+  sendLingering,
+  success,
+  withHeaders,
+  type Answer,
+  type Refusal,
+} from './answer.ts'
 import type { ClientConnection } from './client-context.ts'
 import { Collector } from './collector.ts'
-import { allowOrigin, allowRequest } from './cross-origin.ts'
+import { originHeaders, preflightHeaders } from './cross-origin.ts'
 import { pixelAnswer, pixelDocument } from './pixel.ts'
 import type { TrackingApiOptions } from './ports.ts'
 import { projectSettings } from './project-settings.ts'
@@ -61,10 +69,6 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
   const app = express()
   app.disable('x-powered-by')
   app.set('trust proxy', options.trustedProxies ?? 0)
-  app.use((request, response, next) => {
-    allowOrigin(request, response)
-    next()
-  })
   const reading: Reading = { clock, budget: new BodyBudget(bodiesBytesMax) }
   const router = trackingRouter(collector, reading)
   app.use('/v1', router)
@@ -89,21 +93,23 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
 }
 
 function trackingRouter(collector: Collector, reading: Reading): Router {
+  const { clock, budget } = reading
   const router = express.Router()
   for (const { paths, method, decide } of trackingRoutes(collector)) {
     const methods = method === 'get' ? ['GET', 'HEAD', 'OPTIONS'] : ['POST', 'OPTIONS']
     const route = router.route(paths)
     route[method]((request, response) =>
-      answer(request, response, { ...reading, decide: (body) => decide(request, body) }),
+      answer(request, response, { clock, budget, decide: (body) => decide(request, body) }),
     )
     route.options((request, response) => {
-      allowRequest(request, response, methods)
-      return answer(request, response, { ...reading, decide: () => success() })
+      const allowed = withHeaders(success(), preflightHeaders(request.headers, methods))
+      return answer(request, response, { ...reading, decide: () => allowed })
     })
     route.all((request, response) => {
-      response.setHeader('allow', methods.join(', '))
-      const refusal = refuse('method_not_allowed', `This path takes ${methods.join(', ')}`)
-      return answer(request, response, { ...reading, decide: () => collector.refused(refusal) })
+      const allow = methods.join(', ')
+      const refusal = refuse('method_not_allowed', `This path takes ${allow}`)
+      const decideRefused = (): Answer => withHeaders(collector.refused(refusal), { allow })
+      return answer(request, response, { ...reading, decide: decideRefused })
     })
   }
   return router
@@ -160,8 +166,9 @@ async function answer(
     const decided = await decide(body)
     const rest = await body.end()
     if (decided === undefined || rest === 'cut_off') return
-    if (rest === 'arriving') await sendLingering(response, decided, clock)
-    else send(response, decided)
+    const readable = withHeaders(decided, originHeaders(request.headers))
+    if (rest === 'arriving') await sendLingering(response, readable, clock)
+    else send(response, readable)
   } finally {
     body.release()
   }

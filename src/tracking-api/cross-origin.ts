@@ -1,30 +1,32 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 
 /** How long a browser may remember what it may send: two hours, the most that some of them do. */
 const preflightSeconds = 7_200
 
-/** Lets the page of a browser's request read the answer, whatever its origin. */
-export function allowOrigin(request: IncomingMessage, response: ServerResponse): void {
-  response.setHeader('vary', 'Origin')
-  const { origin } = request.headers
-  if (origin === undefined) return
-  response.setHeader('access-control-allow-origin', origin)
-  // Some pages send with credentials; there is no cookie here that could be misused.
-  response.setHeader('access-control-allow-credentials', 'true')
-  response.setHeader('access-control-expose-headers', 'Retry-After')
+/** The headers of any answer: they let the page of a browser's request read it, whatever its origin. */
+export function originHeaders({ origin }: IncomingHttpHeaders): Readonly<Record<string, string>> {
+  if (origin === undefined) return { vary: 'Origin' }
+  return {
+    vary: 'Origin',
+    'access-control-allow-origin': origin,
+    // Some pages send with credentials; there is no cookie here that could be misused.
+    'access-control-allow-credentials': 'true',
+    'access-control-expose-headers': 'Retry-After',
+  }
 }
 
-/** Lets a browser's page send to a route with the headers that it asks for. */
-export function allowRequest(
-  request: IncomingMessage,
-  response: ServerResponse,
+/** Those that let a browser's page send to a route with the headers that it asks for. */
+export function preflightHeaders(
+  { origin, 'access-control-request-headers': requested }: IncomingHttpHeaders,
   methods: readonly string[],
-): void {
-  response.setHeader('allow', methods.join(', '))
-  if (request.headers.origin === undefined) return
-  response.setHeader('vary', 'Origin, Access-Control-Request-Headers')
-  response.setHeader('access-control-allow-methods', methods.join(', '))
-  response.setHeader('access-control-max-age', String(preflightSeconds))
-  const headers = request.headers['access-control-request-headers']
-  if (headers !== undefined) response.setHeader('access-control-allow-headers', headers)
+): Readonly<Record<string, string>> {
+  const allow = methods.join(', ')
+  if (origin === undefined) return { allow }
+  return {
+    allow,
+    vary: 'Origin, Access-Control-Request-Headers',
+    'access-control-allow-methods': allow,
+    'access-control-max-age': String(preflightSeconds),
+    ...(requested !== undefined && { 'access-control-allow-headers': requested }),
+  }
 }

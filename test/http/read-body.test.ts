@@ -121,6 +121,22 @@ describe('readBody', () => {
     expect(await reading).toEqual(expected)
   })
 
+  test('sees of a request that ended or was left before that it was', async () => {
+    const clock = new ManualClock(0)
+    const readTwice: Read = async (request, limits) => {
+      await readBody(request, limits)
+      return readBody(request, limits)
+    }
+    const { socket, nextReading } = await startReading(clock, readTwice)
+    const ended = nextReading()
+    socket.write(lengthOf(4) + 'body')
+    expect(await ended).toEqual({ kind: 'complete', bytes: Buffer.alloc(0) })
+    const left = nextReading()
+    socket.end(lengthOf(100_000) + 'partial')
+    expect(await left).toEqual({ kind: 'cut_off', bytes: Buffer.alloc(0) })
+    expect(clock.nextDueMs()).toBeUndefined()
+  })
+
   test('holds the clock while it reads, and leaves nothing waiting', async () => {
     const clock = new WatchedClock(0)
     const { socket, nextReading } = await startReading(clock)

@@ -21,6 +21,19 @@ test.each([
   expect(directory.find(writeKey)).toBe(source)
 })
 
+test('tells keys apart that come again, however many others came between', () => {
+  const others = Array.from({ length: 1_000 }, (_, index) => `wk_${index}`)
+  for (const keys of [['wk_old', 'nobody_has_it', 'wk_äpp'], others]) {
+    const first = keys.map((writeKey) => directory.find(writeKey))
+    expect(keys.map((writeKey) => directory.find(writeKey))).toEqual(first)
+  }
+  expect(['wk_old', 'nobody_has_it', 'wk_äpp'].map((key) => directory.find(key))).toEqual([
+    'website',
+    undefined,
+    'app',
+  ])
+})
+
 test('does not show its keys', () => {
   expect(JSON.stringify(directory)).toBe('{}')
 })
