@@ -2,10 +2,11 @@ import { messageOf } from '../model/index.ts'
 import { sleep, type Runtime } from '../runtime/index.ts'
 import type { EncodedCall } from './batch.ts'
 import { encodeEnvelope } from './envelope.ts'
+import { Exchanges } from './exchanges.ts'
 import type { BatchRetry } from './result.ts'
 import { attemptsMax, retryDelayMs } from './retry-policy.ts'
 import { Slots } from './slots.ts'
-import type { EncodedBatch, RejectedCall, Transport, TransportOutcome } from './transport.ts'
+import type { RejectedCall, Transport, TransportOutcome } from './transport.ts'
 
 /** Batches that are being delivered at the same time, their retries included. */
 export const batchesInFlightMax = 4
@@ -53,12 +54,14 @@ interface Ending {
 /** Delivers batches: a few at a time, with retries, and in halves when they are too large. */
 export class Sender {
   readonly #options: SenderOptions
+  readonly #exchanges: Exchanges
   readonly #slots = new Slots(batchesInFlightMax)
   readonly #underWay = new Set<Promise<void>>()
   readonly #lifetime = new AbortController()
 
   constructor(options: SenderOptions) {
     this.#options = options
+    this.#exchanges = new Exchanges(options.transport)
   }
 
   /** Takes charge of a batch. */
@@ -76,6 +79,7 @@ export class Sender {
   /** Gives up: every call that is under way fails with `close_timeout`. */
   abort(): void {
     this.#lifetime.abort()
+    this.#exchanges.abort()
   }
 
   async #deliverInTurn(calls: readonly EncodedCall[]): Promise<void> {
@@ -133,31 +137,10 @@ export class Sender {
     const body = encodeEnvelope({ calls, sentAtMs: runtime.clock.nowMs(), writeKey })
     runtime.log.debug('sending a batch', { calls: calls.length, bytes: Buffer.byteLength(body) })
     try {
-      return await this.#exchange({ body, callCount: calls.length })
+      return await this.#exchanges.send({ body, callCount: calls.length })
     } catch (error) {
       return { kind: 'refused', code: 'internal', message: messageOf(error) }
     }
-  }
-
-  /**
-   * Hands a batch to the transport and waits for its outcome, but not beyond `abort()`, whatever the
-   * transport does. The signal is the exchange's own: what is derived from one that lives as long as
-   * the client would never be forgotten.
-   */
-  #exchange(batch: EncodedBatch): Promise<TransportOutcome | undefined> {
-    const lifetime = this.#lifetime.signal
-    return new Promise((resolve, reject) => {
-      const exchange = new AbortController()
-      const giveUp = (): void => {
-        resolve(undefined)
-        exchange.abort()
-      }
-      lifetime.addEventListener('abort', giveUp, { once: true })
-      this.#options.transport
-        .send(batch, exchange.signal)
-        .finally(() => lifetime.removeEventListener('abort', giveUp))
-        .then(resolve, reject)
-    })
   }
 
   #settle(

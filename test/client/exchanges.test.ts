@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { Exchanges } from '../../src/client/exchanges.ts'
+import { accepted, gate, ScriptedTransport } from './support.ts'
+
+const batch = { body: '{}', callCount: 1 }
+
+test('exchanges at the same time have a signal each', async () => {
+  const { opened, open } = gate()
+  const transport = new ScriptedTransport(() => opened.then(() => accepted))
+  const exchanges = new Exchanges(transport)
+  const outcomes = [exchanges.send(batch), exchanges.send(batch)]
+  expect(new Set(transport.signals).size).toBe(2)
+  open()
+  expect(await Promise.all(outcomes)).toEqual([accepted, accepted])
+})
+
+test('a signal serves exchanges one after the other, but not for ever', async () => {
+  const transport = new ScriptedTransport()
+  const exchanges = new Exchanges(transport)
+  for (let count = 0; count < 101; count++) await exchanges.send(batch)
+  expect(new Set(transport.signals.slice(0, 100)).size).toBe(1)
+  expect(transport.signals[100]).not.toBe(transport.signals[0])
+})
+
+test('after abort() no exchange is given a signal that has aborted', async () => {
+  const answers = [new Promise<never>(() => undefined), Promise.resolve(accepted)]
+  const transport = new ScriptedTransport((_batch, count) => answers[count - 1] ?? accepted)
+  const exchanges = new Exchanges(transport)
+  const abandoned = exchanges.send(batch)
+  exchanges.abort()
+  expect(await abandoned).toBeUndefined()
+  expect(await exchanges.send(batch)).toEqual(accepted)
+  expect(transport.signals.map(({ aborted }) => aborted)).toEqual([true, false])
+})
