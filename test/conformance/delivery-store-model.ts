@@ -87,7 +87,10 @@ const operations = fc.commands(
 )
 
 /** Does the same at random to an engine and to the reference, which must agree after each step. */
-export async function checkAgainstModel(open: () => Promise<DeliveryStore>): Promise<void> {
+export async function checkAgainstModel(
+  open: () => Promise<DeliveryStore>,
+  numRuns: number,
+): Promise<void> {
   await fc.assert(
     fc.asyncProperty(operations, async (commands) => {
       const store = await open()
@@ -101,6 +104,6 @@ export async function checkAgainstModel(open: () => Promise<DeliveryStore>): Pro
         await store.close()
       }
     }),
-    { numRuns: 100 },
+    { numRuns },
   )
 }

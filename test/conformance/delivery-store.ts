@@ -18,8 +18,14 @@ import { StoreUnderTest } from './store-under-test.ts'
  * may end by time.
  *
  * @param open - opens an empty store, which the suite closes
+ * @param modelRuns - how many random sequences of operations are compared with the reference: fewer where
+ *   each takes long
  */
-export function deliveryStoreSuite(name: string, open: () => Promise<DeliveryStore>): void {
+export function deliveryStoreSuite(
+  name: string,
+  open: () => Promise<DeliveryStore>,
+  { modelRuns = 100 }: { readonly modelRuns?: number } = {},
+): void {
   describe(`${name} keeps the promises of the DeliveryStore port`, () => {
     describe('in', () => {
       const tested = new StoreUnderTest(open)
@@ -37,6 +43,7 @@ export function deliveryStoreSuite(name: string, open: () => Promise<DeliverySto
 
     closeSuite(open)
 
-    test('agrees with a simple reference after any operations', () => checkAgainstModel(open))
+    test('agrees with a simple reference after any operations', () =>
+      checkAgainstModel(open, modelRuns))
   })
 }

@@ -8,4 +8,6 @@ vi.setConfig({ testTimeout: 180_000 })
 
 const databases = new PostgresDatabases()
 
-deliveryStoreSuite('PostgresStore', async () => PostgresStore.open(await databases.emptiedUrl()))
+deliveryStoreSuite('PostgresStore', async () => PostgresStore.open(await databases.emptiedUrl()), {
+  modelRuns: 40,
+})

@@ -10,6 +10,6 @@ async function open(): Promise<ThreadedStore> {
   return ThreadedStore.open(join(await temporaryFolder(), 'store.db'), startSharedThread)
 }
 
-deliveryStoreSuite('ThreadedStore', open)
+deliveryStoreSuite('ThreadedStore', open, { modelRuns: 20 })
 audienceStoreSuite('ThreadedStore', open)
 regulationStoreSuite('ThreadedStore', open)
