@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Exchanges } from '../../src/client/exchanges.ts'
 import { accepted, gate, ScriptedTransport } from './support.ts'
@@ -22,13 +23,15 @@ test('a signal serves exchanges one after the other, but not for ever', async ()
   expect(transport.signals[100]).not.toBe(transport.signals[0])
 })
 
-test('after abort() no exchange is given a signal that has aborted', async () => {
-  const answers = [new Promise<never>(() => undefined), Promise.resolve(accepted)]
-  const transport = new ScriptedTransport((_batch, count) => answers[count - 1] ?? accepted)
+test('an exchange after abort() is given no signal that has aborted', async () => {
+  const { opened, open } = gate()
+  const transport = new ScriptedTransport(() => opened.then(() => accepted))
   const exchanges = new Exchanges(transport)
   const abandoned = exchanges.send(batch)
   exchanges.abort()
   expect(await abandoned).toBeUndefined()
+  open()
+  await nextTurn()
   expect(await exchanges.send(batch)).toEqual(accepted)
   expect(transport.signals.map(({ aborted }) => aborted)).toEqual([true, false])
 })

@@ -14,3 +14,13 @@ test('ids come in the order of their times, and no two are the same', () => {
   expect(ids.toSorted()).toEqual(ids)
   expect(new Set(Array.from({ length: 10_000 }, () => timeOrderedId(0))).size).toBe(10_000)
 })
+
+test('an id has the time that it is made at, whatever the one before it had', () => {
+  const timesOf = (ids: readonly string[]) => ids.map((id) => id.slice(0, 14))
+  expect(timesOf([16, 16, 32, 16].map((nowMs) => timeOrderedId(nowMs)))).toEqual([
+    '00000000-0010-',
+    '00000000-0010-',
+    '00000000-0020-',
+    '00000000-0010-',
+  ])
+})
