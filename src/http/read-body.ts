@@ -173,8 +173,8 @@ export function consume(
   // An end that was emitted before does not come again.
   if (request.readableEnded) return Promise.resolve('ended')
   if (request.closed) return Promise.resolve('cut_off')
-  // Its own listeners, as a signal and `finished` take a tenth of the time of a small request. None for
-  // errors: a request emits them only to those who listen, and is closed after each.
+  // Its own listeners: `finished` with a signal is much of the work of a small request. None for errors:
+  // a request emits them only to those who listen, and is closed after each.
   return new Promise((resolve) => {
     const settle = (end: 'ended' | 'stopped' | 'cut_off'): void => {
       request.off('data', onData).off('end', onEnd).off('close', onClose)

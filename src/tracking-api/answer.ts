@@ -116,7 +116,7 @@ export function json(status: number, document: JsonObject): Answer {
 
 /** The same answer with more headers, of which its own win. */
 export function withHeaders({ status, headers, body }: Answer, more: Answer['headers']): Answer {
-  // Not spread: what spreads costs thirty times as much, for every request.
+  // Not spread, which takes far longer on Node 20.
   return { status, headers: Object.assign({}, more, headers), body }
 }
 
@@ -135,7 +135,7 @@ export async function sendLingering(
   await endLingering(response, answer.body, clock)
 }
 
-/** At once: every header that is set before costs as much as the rest of the head. */
+/** At once, which is less work than to set each header before. */
 function writeHead(response: ServerResponse, { status, headers, body }: Answer): boolean {
   if (response.destroyed || response.headersSent) return false
   const length = { 'content-length': Buffer.byteLength(body) }
