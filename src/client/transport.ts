@@ -41,7 +41,8 @@ export interface Transport {
    * A transport that waits for the world holds the clock meanwhile; one that waits for other parts of
    * the program, which may need the clock to go on, does not.
    *
-   * @param signal - aborts when the client waits no longer
+   * @param signal - aborts when the client waits no longer; it serves later batches too, so who listens
+   *   to it stops when its `send` ends
    */
   send(batch: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome>
   /** Frees what it holds. It is called once, after the last `send`. */
