@@ -10,7 +10,9 @@ const goodbyeMs = 2_000
  * open, and the process with it, for as long as the server waits.
  */
 export class ClosingClient extends Client {
+  /** Connects, and resolves with itself. */
   override connect(): Promise<Client>
+  /** Connects, and calls back. */
   override connect(callback: (error: Error | null) => void): void
   override connect(callback?: (error: Error | null) => void): Promise<Client> | undefined {
     if (callback === undefined) return super.connect()
@@ -21,7 +23,9 @@ export class ClosingClient extends Client {
     return undefined
   }
 
+  /** Says goodbye, for so long at the most, and resolves once it is closed. */
   override end(): Promise<void>
+  /** Says goodbye in the same way, and calls back. */
   override end(callback: () => void): void
   override end(callback?: () => void): Promise<void> | undefined {
     const timer = systemClock.schedule(goodbyeMs, () => this.connection.stream.destroy())

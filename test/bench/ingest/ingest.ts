@@ -31,25 +31,25 @@ export async function benchIngest(): Promise<BenchReport> {
   const folder = await mkdtemp(join(tmpdir(), 'evroute-bench-'))
   const started: Program<never, unknown>[] = []
   const start = async <Question, Answer>(
-    program: string,
+    program: URL,
     settings: unknown = {},
   ): Promise<Program<Question, Answer>> => {
-    const path = new URL(program, import.meta.url)
-    const process = await Program.start<Question, Answer>(path, settings)
+    const process = await Program.start<Question, Answer>(program, settings)
     started.push(process)
     return process
   }
   try {
     const service = (name: string, isRouted: boolean): Promise<Server> => {
       const settings: ServerSettings = { path: join(folder, name), isRouted }
-      return start('service.ts', settings)
+      return start(new URL('service.ts', import.meta.url), settings)
     }
     const running: Readonly<Record<ServerName, Server>> = {
       'one destination': await service('one.db', true),
       'no destination': await service('none.db', false),
-      limit: await start<ServerQuestion, string | number>('express.ts'),
+      limit: await start<ServerQuestion, string | number>(new URL('express.ts', import.meta.url)),
     }
-    return await measureAll(running, await start<LoadQuestion, number>('load.ts'))
+    const load = await start<LoadQuestion, number>(new URL('load.ts', import.meta.url))
+    return await measureAll(running, load)
   } finally {
     for (const process of started) await process.end()
     await rm(folder, { recursive: true })
