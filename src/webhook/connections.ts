@@ -1,7 +1,12 @@
 import type { Socket } from 'node:net'
 import { buildConnector, errors, Pool, type Dispatcher } from 'undici'
-import { AddressRefusedError, type AddressGuard, type AnswerLimits } from '../http/index.ts'
-import { AnswerHandler, type Answer } from './answer-handler.ts'
+import {
+  AddressRefusedError,
+  AnswerHandler,
+  type AddressGuard,
+  type Answer,
+  type AnswerLimits,
+} from '../http/index.ts'
 import type { Deadline } from './deadline.ts'
 
 /**

@@ -24,7 +24,10 @@ export function sampleCall(messageId: string): Readonly<Record<string, unknown>>
   }
 }
 
-/** The body of the webhook that {@link sampleCall} becomes, byte for byte. */
+/**
+ * The body of the webhook that {@link sampleCall} becomes, byte for byte. Written out once more: on Node 20
+ * spreading the call would slow the bare loop down, and flatter evroute beside it.
+ */
 export function sampleBody(messageId: string): string {
   return JSON.stringify({
     version: 1,

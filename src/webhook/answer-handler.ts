@@ -1,1 +1,0 @@
-export { AnswerHandler, type Answer } from '../http/index.ts'
