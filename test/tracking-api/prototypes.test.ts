@@ -1,0 +1,14 @@
+import { test } from 'vitest'
+import { createRuntime, silentLog } from '../../src/runtime/index.ts'
+import { trackingApp } from '../../src/tracking-api/index.ts'
+import { expectOwnPrototypes } from '../support/prototypes.ts'
+
+test('requests keep their prototypes: others would take half of the speed', async () => {
+  const app = trackingApp({
+    sourceOf: () => undefined,
+    accept: () => Promise.resolve([]),
+    isFull: () => false,
+    runtime: createRuntime({ log: silentLog }),
+  })
+  await expectOwnPrototypes(app, '/v1/track')
+})
