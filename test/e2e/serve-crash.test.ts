@@ -11,7 +11,6 @@ const writeKey = 'wk_example'
 /** Writes the calls, and the configuration of a service that sends them on. */
 async function prepare(endpoint: TestEndpoint) {
   const folder = await temporaryFolder()
-  const file = join(folder, 'calls.ndjson')
   const rows = Array.from({ length: calls }, (_, index) => ({
     type: 'track',
     userId: `u_${index}`,
@@ -19,7 +18,6 @@ async function prepare(endpoint: TestEndpoint) {
     messageId: `m_${index}`,
   }))
   const lines = rows.map((row) => `${JSON.stringify(row)}\n`)
-  await writeFile(file, lines.join(''))
   const path = join(folder, 'evroute.config.json')
   const configure = (port: number) =>
     writeFile(
@@ -39,7 +37,7 @@ async function prepare(endpoint: TestEndpoint) {
         ],
       }),
     )
-  return { file, lines, path, configure, store: `sqlite:${join(folder, 'evroute.db')}` }
+  return { lines, path, configure, store: `sqlite:${join(folder, 'evroute.db')}` }
 }
 
 async function serving(path: string): Promise<{ service: TestProcess; port: number }> {
@@ -117,15 +115,19 @@ test('a service that is killed as it answers has stored what it answered for', a
 
 test('a sender says what a service that is gone has not answered for', async () => {
   const endpoint = await TestEndpoint.start()
-  const { file, path, configure } = await prepare(endpoint)
+  const { lines, path, configure } = await prepare(endpoint)
   await configure(0)
   const { service, port } = await serving(path)
   await configure(port)
   const to = ['--endpoint', `http://127.0.0.1:${port}/v1/batch`, '--write-key', writeKey]
-  const sender = startBinary(['send', '--file', file, '--flush-at', '2', '--json', ...to])
+  const argv = ['send', '--file', '-', '--flush-at', '2', '--json', ...to]
+  const sender = startBinary(argv, { DEBUG: 'analytics' })
+  sender.stdin.write(lines.slice(0, calls / 2).join(''))
   await endpoint.received(calls / 8)
   service.signal('SIGKILL')
   await service.ended
+  sender.stdin.write(lines.slice(calls / 2).join(''))
+  await sender.stderr.matching(/retrying a batch/)
   sender.signal('SIGINT')
   const sent = await sender.ended
   expect(sent.code).toBe(130)
