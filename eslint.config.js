@@ -9,7 +9,7 @@ const levels = [
   ['model'],
   ['runtime'],
   ['http', 'router', 'importer', 'match'],
-  ['client', 'webhook'],
+  ['client', 'webhook', 'lists'],
   ['delivery'],
   ['intake'],
   ['audience', 'privacy', 'archive'],

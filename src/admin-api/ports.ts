@@ -7,8 +7,8 @@ import type {
   SyncOutcome,
 } from '../audience/index.ts'
 import type { BreakerState, DeliveryLog } from '../delivery/index.ts'
-import type { DeliveryLedger, EventType } from '../model/index.ts'
-import type { Regulation, RegulationReader, RegulationType } from '../privacy/index.ts'
+import type { DeliveryLedger, EventType, RegulationType } from '../model/index.ts'
+import type { Regulation, RegulationReader } from '../privacy/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 
 /** What the admin API is made of. */

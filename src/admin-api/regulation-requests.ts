@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { regulationLimits, regulationTypes, type RegulationsRequest } from '../privacy/index.ts'
+import { regulationTypes } from '../model/index.ts'
+import { regulationLimits, type RegulationsRequest } from '../privacy/index.ts'
 import type { RegulationRequest } from './ports.ts'
 import {
   accepts,

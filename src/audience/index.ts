@@ -1,11 +1,11 @@
 /** Audiences and computed traits: lists of members become identify calls about who changed. */
 export * from './audience-records.ts'
-export * from './audience.ts'
+export type * from './audience.ts'
 export type { SyncMeans } from './begun-sync.ts'
 export type { MemberColumns } from './member-fields.ts'
 export { newComputationId } from './membership-call.ts'
 export { previewAudience } from './preview-audience.ts'
 export { checkKey, propertyName } from './property-name.ts'
 export { previewRemoval, removeAudience, type RemovalOutcome } from './remove-audience.ts'
-export * from './store-port.ts'
+export type * from './store-port.ts'
 export * from './sync-audience.ts'

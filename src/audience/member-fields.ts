@@ -5,7 +5,7 @@ import {
   UserIdFields,
   userIdColumns,
   type Identifiers,
-} from '../importer/index.ts'
+} from '../lists/index.ts'
 import {
   isNestedDeeper,
   limits,

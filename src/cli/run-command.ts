@@ -26,16 +26,16 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<numbe
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok
     const error =
       thrown instanceof CommanderError ? usageError(thrown, triedCommand(program, argv)) : thrown
-    tellError(error, argv, io)
+    await tellError(error, argv, io)
     return exitCodeOf(error)
   }
 }
 
 /** Tells an error as the command line asks for. */
-export function tellError(error: unknown, argv: readonly string[], io: Io): void {
+export async function tellError(error: unknown, argv: readonly string[], io: Io): Promise<void> {
   // What is behind -- is for the command that is run.
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
-  writeError(io, error, { json: own.includes('--json'), color: !own.includes('--no-color') })
+  await writeError(io, error, { json: own.includes('--json'), color: !own.includes('--no-color') })
 }
 
 /** A command, and the command line that it is known by. */

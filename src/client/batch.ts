@@ -62,6 +62,46 @@ export class Batcher {
   }
 }
 
+/**
+ * A batch that waits for its turn. Batches that come meanwhile join it, so that a slow network or a burst
+ * makes fewer requests, not a longer line of them.
+ */
+export class WaitingBatch {
+  readonly #limits: BatchLimits
+  readonly #calls: EncodedCall[]
+  #bytes: number
+
+  constructor(calls: readonly EncodedCall[], limits: BatchLimits) {
+    this.#limits = limits
+    this.#calls = [...calls]
+    this.#bytes = bytesOf(calls)
+  }
+
+  /** Its calls, in the order in which they came. */
+  get calls(): readonly EncodedCall[] {
+    return this.#calls
+  }
+
+  /**
+   * Takes in another batch, as a whole.
+   *
+   * @returns false when that would take it over a limit: nothing has changed then
+   */
+  join(calls: readonly EncodedCall[]): boolean {
+    const bytes = this.#bytes + 1 + bytesOf(calls)
+    if (this.#calls.length + calls.length > this.#limits.callsMax) return false
+    if (bytes > this.#limits.bytesMax) return false
+    this.#calls.push(...calls)
+    this.#bytes = bytes
+    return true
+  }
+}
+
+/** The UTF-8 bytes of a batch's calls and the commas between them. */
+export function bytesOf(calls: readonly EncodedCall[]): number {
+  return calls.reduce((sum, { bytes }) => sum + bytes, calls.length - 1)
+}
+
 function comma(calls: readonly EncodedCall[]): 0 | 1 {
   return calls.length === 0 ? 0 : 1
 }

@@ -30,6 +30,9 @@ export interface CloseOptions {
   readonly timeoutMs?: number | undefined
 }
 
+/** Up to so many calls batches are joined that wait for their turn. */
+const waitingCallsMax = 250
+
 const closeTimeoutMs = 30_000
 const disabledResult: EnqueueResult = Object.freeze({ status: 'disabled' })
 
@@ -42,7 +45,8 @@ const disabledResult: EnqueueResult = Object.freeze({ status: 'disabled' })
  * is pending keeps the process alive.
  *
  * Calls of a batch keep their order. Up to 4 batches are in flight at once and may overtake each
- * other; where one call must arrive before another, await `flush()` in between.
+ * other; where one call must arrive before another, await `flush()` in between. Batches that wait
+ * meanwhile are joined, so that a slow network makes larger requests, not a longer line of them.
  *
  * Call `identify` once when the account is created, and again only when traits change:
  *
@@ -82,10 +86,8 @@ export class Client {
     const { flushAt, flushAfterMs, queueMax, runtime, transport } = this.#settings
     this.#events = new ClientEvents(runtime.log)
     this.#books = new Books(queueMax)
-    this.#batcher = new Batcher({
-      callsMax: flushAt,
-      bytesMax: limits.batchBytesMax - envelopeBytes(writeKey),
-    })
+    const bytesMax = limits.batchBytesMax - envelopeBytes(writeKey)
+    this.#batcher = new Batcher({ callsMax: flushAt, bytesMax })
     this.#flushTimer = new FlushTimer({
       clock: runtime.clock,
       afterMs: flushAfterMs,
@@ -94,6 +96,7 @@ export class Client {
     this.#sender = new Sender({
       writeKey,
       transport,
+      waitingLimits: { callsMax: Math.max(flushAt, waitingCallsMax), bytesMax },
       runtime,
       observer: {
         delivered: (call) => this.#delivered(call),
@@ -226,6 +229,7 @@ export class Client {
   #delivered({ messageId, type }: EncodedCall): void {
     this.#books.delivered()
     this.#announceRoom()
+    if (!this.#events.has('delivered')) return
     this.#events.emit('delivered', { status: 'delivered', messageId, type })
   }
 

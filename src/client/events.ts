@@ -43,9 +43,14 @@ export class ClientEvents {
     this.#emitter.off(name, listener as AnyListener)
   }
 
+  /** Whether anybody listens: what nobody is told need not be written down. */
+  has(name: ClientEventName): boolean {
+    return this.#emitter.listenerCount(name) > 0
+  }
+
   /** Calls the listeners of an event, in the order in which they were added. */
   emit<Name extends ClientEventName>(name: Name, ...details: ClientEventMap[Name]): void {
-    if (this.#emitter.listenerCount(name) === 0) return
+    if (!this.has(name)) return
     for (const listener of this.#emitter.listeners(name) as AnyListener[]) {
       try {
         listener(...details)

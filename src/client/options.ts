@@ -1,5 +1,4 @@
-import { checkUrl } from '../http/index.ts'
-import { checkWholeNumber, SettingError } from '../model/index.ts'
+import { checkUrl, checkWholeNumber, SettingError } from '../model/index.ts'
 import { createRuntime, type Runtime } from '../runtime/index.ts'
 import { createHttpTransport } from './http-transport.ts'
 import type { Transport } from './transport.ts'
@@ -12,7 +11,10 @@ export interface ClientOptions {
    * switches the check off.
    */
   readonly endpoint?: string | undefined
-  /** Calls that make a batch full, 1 to 2,500; 20 by default. 1 sends every call at once. */
+  /**
+   * Calls that make a batch full, 1 to 2,500; 20 by default. 1 sends every call at once. While 4 batches
+   * are in flight others wait, and are joined: up to 250 calls, or `flushAt` where that is more.
+   */
   readonly flushAt?: number | undefined
   /** The same as `flushAt`. */
   readonly size?: number | undefined

@@ -1,7 +1,7 @@
 import { messageOf } from '../model/index.ts'
 import { sleep, type Runtime } from '../runtime/index.ts'
-import type { EncodedCall } from './batch.ts'
-import { encodeEnvelope } from './envelope.ts'
+import { bytesOf, WaitingBatch, type BatchLimits, type EncodedCall } from './batch.ts'
+import { encodeEnvelope, envelopeBytes } from './envelope.ts'
 import { Exchanges } from './exchanges.ts'
 import type { BatchRetry } from './result.ts'
 import { attemptsMax, retryDelayMs } from './retry-policy.ts'
@@ -37,6 +37,8 @@ export interface SenderOptions {
   readonly writeKey: string
   /** The way out. */
   readonly transport: Transport
+  /** How far a batch grows that waits for its turn. */
+  readonly waitingLimits: BatchLimits
   /** Everything ambient. */
   readonly runtime: Runtime
   /** Is told what becomes of the calls. It must not throw. */
@@ -51,22 +53,32 @@ interface Ending {
   readonly attempts: number
 }
 
-/** Delivers batches: a few at a time, with retries, and in halves when they are too large. */
+/**
+ * Delivers batches: a few at a time, with retries, and in halves when they are too large. Those that have
+ * to wait for their turn are joined; what was sent once stays what it is.
+ */
 export class Sender {
   readonly #options: SenderOptions
   readonly #exchanges: Exchanges
+  readonly #envelopeBytes: number
   readonly #slots = new Slots(batchesInFlightMax)
   readonly #underWay = new Set<Promise<void>>()
+  /** The batch at the end of the line, while there is one. */
+  #lastInLine: WaitingBatch | undefined
   readonly #lifetime = new AbortController()
 
   constructor(options: SenderOptions) {
     this.#options = options
     this.#exchanges = new Exchanges(options.transport)
+    this.#envelopeBytes = envelopeBytes(options.writeKey)
   }
 
   /** Takes charge of a batch. */
   send(calls: readonly EncodedCall[]): void {
-    const delivery = this.#deliverInTurn(calls)
+    if (this.#lastInLine?.join(calls) === true) return
+    const batch = new WaitingBatch(calls, this.#options.waitingLimits)
+    if (this.#slots.areTaken) this.#lastInLine = batch
+    const delivery = this.#deliverInTurn(batch)
     this.#underWay.add(delivery)
     void delivery.then(() => this.#underWay.delete(delivery))
   }
@@ -82,9 +94,10 @@ export class Sender {
     this.#exchanges.abort()
   }
 
-  async #deliverInTurn(calls: readonly EncodedCall[]): Promise<void> {
+  async #deliverInTurn(batch: WaitingBatch): Promise<void> {
     await this.#slots.acquire()
-    await this.#deliver(calls)
+    if (this.#lastInLine === batch) this.#lastInLine = undefined
+    await this.#deliver(batch.calls)
     this.#slots.release()
   }
 
@@ -135,7 +148,8 @@ export class Sender {
   async #try(calls: readonly EncodedCall[]): Promise<TransportOutcome | undefined> {
     const { runtime, writeKey } = this.#options
     const body = encodeEnvelope({ calls, sentAtMs: runtime.clock.nowMs(), writeKey })
-    runtime.log.debug('sending a batch', { calls: calls.length, bytes: Buffer.byteLength(body) })
+    const bytes = this.#envelopeBytes + bytesOf(calls)
+    runtime.log.debug('sending a batch', { calls: calls.length, bytes })
     try {
       return await this.#exchanges.send({ body, callCount: calls.length })
     } catch (error) {
@@ -156,6 +170,10 @@ export class Sender {
         const { code } = rejection
         this.#options.runtime.log.warn('a rejection names no call of its batch', { code })
       }
+    }
+    if (rejections.size === 0) {
+      for (const call of calls) this.#options.observer.delivered(call)
+      return
     }
     calls.forEach((call, index) => {
       const rejection = rejections.get(index)

@@ -10,6 +10,11 @@ export class Slots {
     this.#free = count
   }
 
+  /** Whether somebody who comes now has to wait. */
+  get areTaken(): boolean {
+    return this.#free === 0
+  }
+
   /** Resolves when a place is the caller's, in the order of the calls. */
   acquire(): Promise<void> {
     if (this.#free > 0) {

@@ -21,11 +21,11 @@ const textLengthMax = 300
 export function verdict(answer: Answer, nowMs: number): TransportOutcome {
   const { status } = answer
   const body = parseObject(answer.text)
+  const isSuccess = status >= 200 && status < 300
+  if (isSuccess && answer.isWhole) return { kind: 'accepted', rejected: rejectedCalls(body) }
   const message = describe(answer, body)
-  if (status >= 200 && status < 300) {
-    return answer.isWhole
-      ? { kind: 'accepted', rejected: rejectedCalls(body) }
-      : { kind: 'retry', reason: `${message}, but its answer did not come whole` }
+  if (isSuccess) {
+    return { kind: 'retry', reason: `${message}, but its answer did not come whole` }
   }
   if (isTransient(status)) {
     const afterMs = parseRetryAfter(answer.retryAfter, nowMs)

@@ -2,7 +2,7 @@ import { ADDRCONFIG, type LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { domainToASCII } from 'node:url'
-import { SettingError } from '../model/index.ts'
+import { AddressRefusedError, SettingError } from '../model/index.ts'
 import { ruleOf, type AddressKind } from './address-ranges.ts'
 import { isInBlock, parseAddress, parseBlock, type AddressBlock } from './ip-address.ts'
 
@@ -27,18 +27,6 @@ export interface AddressRefusal {
   readonly code: `${AddressKind}_address`
   /** The whole story: the rule, and the setting that lifts it. */
   readonly message: string
-}
-
-/** Thrown instead of connecting to an address that is refused. */
-export class AddressRefusedError extends Error implements AddressRefusal {
-  override readonly name: string = 'AddressRefusedError'
-  /** What the address is, such as `private_address`. */
-  readonly code: AddressRefusal['code']
-
-  constructor({ code, message }: AddressRefusal) {
-    super(message)
-    this.code = code
-  }
 }
 
 /**

@@ -28,7 +28,7 @@ interface RequestController {
 export class AnswerHandler {
   readonly #limits: AnswerLimits
   readonly #waiter: AnswerWaiter
-  readonly #kept: Uint8Array[] = []
+  readonly #kept: Buffer[] = []
   #readBytes = 0
   #head: Pick<Answer, 'status' | 'retryAfter'> | undefined
   #controller: RequestController | undefined
@@ -64,7 +64,7 @@ export class AnswerHandler {
   }
 
   /** A part of the body has come. */
-  onResponseData(controller: RequestController, chunk: Uint8Array): void {
+  onResponseData(controller: RequestController, chunk: Buffer): void {
     const { keptBytesMax, readBytesMax } = this.#limits
     if (this.#readBytes < keptBytesMax) {
       this.#kept.push(chunk.subarray(0, keptBytesMax - this.#readBytes))
@@ -88,7 +88,15 @@ export class AnswerHandler {
       this.#waiter.failed(error ?? new Error('The request ended without an answer'))
       return
     }
-    const text = Buffer.concat(this.#kept).toString('utf8')
-    this.#waiter.answered({ ...this.#head, text, isWhole })
+    const { status, retryAfter } = this.#head
+    this.#waiter.answered({ status, retryAfter, text: textOf(this.#kept), isWhole })
   }
 }
+
+/** Most answers come in one piece, which need not be copied to be read. */
+function textOf(chunks: readonly Buffer[]): string {
+  const [only = noBytes] = chunks
+  return (chunks.length > 1 ? Buffer.concat(chunks) : only).toString('utf8')
+}
+
+const noBytes = Buffer.alloc(0)

@@ -1,11 +1,7 @@
 /** Files and standard input to rows, whatever the format and the size. */
-export { readIdentifiers, type Identifiers } from './identifiers.ts'
-export { ListColumns, checkRecognised } from './list-columns.ts'
 export { inflate } from './inflate.ts'
 export { openInput } from './open-input.ts'
 export { readRows } from './read-rows.ts'
 export { readTable } from './read-table.ts'
-export { readUserIds } from './read-user-ids.ts'
 export { parseRow, type Row } from './row.ts'
-export type { TableRow } from './table-row.ts'
-export { UserIdFields, userIdColumns } from './user-id-fields.ts'
+export type { BadTableRow, TableRow } from './table-row.ts'

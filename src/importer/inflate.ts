@@ -1,4 +1,4 @@
-import { createGunzip } from 'node:zlib'
+import type { Gunzip } from 'node:zlib'
 import { systemCode } from '../model/index.ts'
 
 /** A piece of a text, or the reason why the text ends before its time. */
@@ -22,7 +22,7 @@ export async function* inflate(input: AsyncIterable<Uint8Array>): AsyncGenerator
   let isFirst = true
   try {
     for await (const bytes of withWholeHead(input, gzipMagic.length)) {
-      if (isFirst && bytes.indexOf(gzipMagic) === 0) inflater = new Inflater()
+      if (isFirst && bytes.indexOf(gzipMagic) === 0) inflater = await Inflater.open()
       isFirst = false
       if (inflater === undefined) yield { kind: 'text', bytes }
       else yield* inflater.push(bytes)
@@ -68,7 +68,7 @@ const pieceBytesMax = 4 * 1024
 const trailerBytes = 8
 
 class Inflater {
-  readonly #stream = createGunzip({ chunkSize: inflatedChunkBytes })
+  readonly #stream: Gunzip
   #inflated: Buffer[] = []
   #heldBack: Buffer = Buffer.alloc(0)
   #bytesRead = 0
@@ -77,7 +77,8 @@ class Inflater {
   #isOver = false
   #settle: () => void = () => undefined
 
-  constructor() {
+  private constructor(stream: Gunzip) {
+    this.#stream = stream
     this.#stream.on('data', (bytes: Buffer) => this.#inflated.push(bytes))
     this.#stream.on('error', (error) => {
       this.#isOver = true
@@ -89,6 +90,12 @@ class Inflater {
       this.#isOver = true
       this.#settle()
     })
+  }
+
+  static async open(): Promise<Inflater> {
+    // Loaded only now: most files are not compressed.
+    const { createGunzip } = await import('node:zlib')
+    return new Inflater(createGunzip({ chunkSize: inflatedChunkBytes }))
   }
 
   async *push(bytes: Buffer): AsyncGenerator<TextPart> {

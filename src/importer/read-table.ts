@@ -1,4 +1,3 @@
-import { cutOffHeader, emptyList, unreadableTable } from './csv-header.ts'
 import { inflate } from './inflate.ts'
 import type { TableRow } from './table-row.ts'
 
@@ -21,7 +20,10 @@ export async function* readTable(
   emptyHint: string,
 ): AsyncGenerator<readonly TableRow[]> {
   // Loaded only now, with the CSV parser behind it: who reads calls does without.
-  const { TableReader } = await import('./table-reader.ts')
+  const [{ TableReader }, { cutOffHeader, emptyList, unreadableTable }] = await Promise.all([
+    import('./table-reader.ts'),
+    import('./csv-header.ts'),
+  ])
   const reader = new TableReader()
   for await (const part of inflate(input)) {
     if (part.kind === 'damaged') throw unreadableTable(part.message, 'Make the list again.')

@@ -1,3 +1,4 @@
+import { endpointName } from './destination.ts'
 import { SettingError } from './error.ts'
 
 /**
@@ -19,4 +20,32 @@ export function checkWholeNumber(
     setting,
     `Cannot use ${setting} ${String(value)}: it is a whole number from ${lowest} to ${highest}`,
   )
+}
+
+/**
+ * Checks a URL that requests are sent to: it is complete, http or https, and carries no user name or
+ * password, which would not be sent.
+ *
+ * @param setting - the setting's name, as the caller wrote it
+ * @returns the URL as it is requested, without its fragment
+ * @throws SettingError `invalid_setting`
+ */
+export function checkUrl(setting: string, text: unknown): string {
+  const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw new SettingError(
+      setting,
+      `Cannot send to "${endpointName(String(text))}": it is not a full http or https URL`,
+      'Write the URL with its scheme, such as https://example.com/hook.',
+    )
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new SettingError(
+      setting,
+      `Cannot send to ${url.host}: its URL carries a user name or password`,
+      'Leave them out of the URL; a webhook can carry them in a static header.',
+    )
+  }
+  url.hash = ''
+  return url.href
 }

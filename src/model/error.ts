@@ -63,6 +63,36 @@ export class SettingError extends EvrouteError {
   }
 }
 
+/** Thrown by stores that cannot be used: `code` is always `store_unusable`. */
+export class StoreUnusableError extends EvrouteError {
+  override readonly name: string = 'StoreUnusableError'
+  /**
+   * Whether it may pass without anybody doing anything in this process, as want of room on a disk
+   * does; whoever can wait tries again.
+   */
+  readonly isTemporary: boolean
+
+  constructor({
+    isTemporary = false,
+    ...details
+  }: Omit<ErrorDetails, 'code'> & { readonly isTemporary?: boolean }) {
+    super({ code: 'store_unusable', ...details })
+    this.isTemporary = isTemporary
+  }
+}
+
+/** Thrown instead of connecting to an address that is refused. */
+export class AddressRefusedError extends Error {
+  override readonly name: string = 'AddressRefusedError'
+  /** What the address is, such as `private_address`. */
+  readonly code: string
+
+  constructor({ code, message }: { readonly code: string; readonly message: string }) {
+    super(message)
+    this.code = code
+  }
+}
+
 /** The `code` that the system or a library put on an error, such as `ECONNREFUSED`. */
 export function systemCode(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code

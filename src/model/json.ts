@@ -13,3 +13,23 @@ export type Properties = Readonly<Record<string, unknown>>
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/**
+ * Whether more than `levelsMax` objects and arrays stand inside one another in a parsed JSON value,
+ * itself included. Stops at the limit, so that the call stack reaches whatever the nesting.
+ */
+export function isNestedDeeper(value: unknown, levelsMax: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return (
+    levelsMax === 0 || Object.values(value).some((member) => isNestedDeeper(member, levelsMax - 1))
+  )
+}
+
+/**
+ * Writes a record as one line of NDJSON with the version of the record format first. U+2028 and
+ * U+2029 are escaped, because some readers take them for the end of a line.
+ */
+export function recordLine(record: Readonly<Record<string, unknown>>): string {
+  const json = JSON.stringify({ v: 1, ...record })
+  return `${json.replace(/[\u2028\u2029]/g, (separator) => (separator === '\u2028' ? '\\u2028' : '\\u2029'))}\n`
+}

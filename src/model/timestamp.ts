@@ -5,6 +5,9 @@
 const shape =
   /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s*(Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$/i
 
+/** What `toISOString` makes and nearly every client sends: `Date.parse` reads it by itself. */
+const commonShape = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
+
 const earliestMs = Date.parse('0000-01-01T00:00:00.000Z')
 const latestMs = Date.parse('9999-12-31T23:59:59.999Z')
 
@@ -12,6 +15,17 @@ const latestMs = Date.parse('9999-12-31T23:59:59.999Z')
 export function parseTimestamp(value: unknown): number | undefined {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.getTime()
   if (typeof value !== 'string') return undefined
+  return commonShape.test(value) ? parseCommon(value) : parseOther(value)
+}
+
+function parseCommon(value: string): number | undefined {
+  const instantMs = Date.parse(value)
+  // A day that the month does not have rolls over in Date.parse; it is refused instead.
+  const isThatDay = new Date(instantMs).getUTCDate() === Number(value.slice(8, 10))
+  return isThatDay ? instantMs : undefined
+}
+
+function parseOther(value: string): number | undefined {
   const match = shape.exec(value.trim())
   if (match === null) return undefined
   const [, year, month, day, hour, minute, second, fraction, zone] = match
@@ -19,7 +33,6 @@ export function parseTimestamp(value: unknown): number | undefined {
   const date = `${year ?? ''}-${two(month)}-${two(day)}`
   const time = `${two(hour)}:${two(minute)}:${two(second)}.${(fraction ?? '').slice(0, 3).padEnd(3, '0')}`
   const instantMs = Date.parse(`${date}T${time}Z`)
-  // A day that the month does not have rolls over in Date.parse; it is refused instead.
   if (Number.isNaN(instantMs) || !new Date(instantMs).toISOString().startsWith(date))
     return undefined
   const utcMs = instantMs - offsetMs(zone)

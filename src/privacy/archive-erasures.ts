@@ -1,5 +1,6 @@
+import { effectsOf } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
-import { effectsOf, type ArchiveErasure } from './regulation.ts'
+import type { ArchiveErasure } from './regulation.ts'
 import type { RegulationStore } from './store-port.ts'
 
 /** What is to be erased of archives. */

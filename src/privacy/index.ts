@@ -7,9 +7,9 @@ export {
   type RegulationRequest,
 } from './plan-regulation.ts'
 export * from './archive-erasures.ts'
-export * from './regulation.ts'
+export type * from './regulation.ts'
 export * from './regulation-record.ts'
 export * from './regulations.ts'
 export * from './regulation-watch.ts'
 export * from './status.ts'
-export * from './store-port.ts'
+export type * from './store-port.ts'

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { NewEvent } from '../delivery/index.ts'
 import { deletionEvent, planEvent } from '../intake/index.ts'
-import type { Destination } from '../model/index.ts'
-import { effectsOf, type NewRegulation, type RegulationType } from './regulation.ts'
+import { effectsOf, type Destination, type RegulationType } from '../model/index.ts'
+import type { NewRegulation } from './regulation.ts'
 
 /** What regulations may ask for, in one place. */
 export const regulationLimits: {

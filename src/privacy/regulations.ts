@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isTemporary } from '../delivery/index.ts'
-import { messageOf, type Destination } from '../model/index.ts'
+import { effectsOf, messageOf, type Destination } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import { ArchiveErasures, type ArchiveErasuresOptions } from './archive-erasures.ts'
 import {
@@ -10,7 +10,7 @@ import {
   type RegulationRequest,
 } from './plan-regulation.ts'
 import { logCreated, logFinished } from './regulation-log.ts'
-import { effectsOf, type Regulation } from './regulation.ts'
+import type { Regulation } from './regulation.ts'
 import { RewriteHold } from './rewrite-hold.ts'
 import type {
   EraseResult,

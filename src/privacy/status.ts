@@ -1,9 +1,5 @@
-import {
-  effectsOf,
-  type NotificationStream,
-  type OverallStatus,
-  type Regulation,
-} from './regulation.ts'
+import { effectsOf } from '../model/index.ts'
+import type { NotificationStream, OverallStatus, Regulation } from './regulation.ts'
 
 /** Notifications by how they stand. */
 type NotificationCounts = Pick<NotificationStream, 'pending' | 'delivered' | 'failed' | 'expired'>

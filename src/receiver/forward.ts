@@ -1,14 +1,20 @@
 import type { IncomingMessage } from 'node:http'
 import { Agent, request } from 'undici'
 import {
-  checkUrl,
   headerValue,
   passedOnHeaders,
   readAnswer,
   type AnswerLimits,
   type Header,
 } from '../http/index.ts'
-import { endpointName, limits, SettingError, shortText, type EventType } from '../model/index.ts'
+import {
+  checkUrl,
+  endpointName,
+  limits,
+  SettingError,
+  shortText,
+  type EventType,
+} from '../model/index.ts'
 import type { Clock, Runtime } from '../runtime/index.ts'
 import { failureOutcome, judge } from '../webhook/index.ts'
 import { accepted, refusal, type Answer, type Decision } from './answer.ts'

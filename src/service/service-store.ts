@@ -24,6 +24,6 @@ export async function openServiceStore(
 }
 
 async function opened(url: string, options: OpenStoreOptions): Promise<Store> {
-  if (url === 'memory:') return new MemoryStore({ pendingMax: Infinity })
+  if (url === 'memory:') return new MemoryStore({ pendingMax: Infinity, untriedMax: Infinity })
   return openStore(url, { ...options, ownThread: true })
 }

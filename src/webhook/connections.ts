@@ -1,12 +1,7 @@
 import type { Socket } from 'node:net'
 import { buildConnector, errors, Pool, type Dispatcher } from 'undici'
-import {
-  AddressRefusedError,
-  AnswerHandler,
-  type AddressGuard,
-  type Answer,
-  type AnswerLimits,
-} from '../http/index.ts'
+import { AnswerHandler, type AddressGuard, type Answer, type AnswerLimits } from '../http/index.ts'
+import { AddressRefusedError } from '../model/index.ts'
 import type { Deadline } from './deadline.ts'
 
 /**

@@ -1,5 +1,7 @@
-import { AddressRefusedError, checkUrl, type AddressGuard } from '../http/index.ts'
+import type { AddressGuard } from '../http/index.ts'
 import {
+  AddressRefusedError,
+  checkUrl,
   checkWholeNumber,
   endpointName,
   limits,

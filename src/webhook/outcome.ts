@@ -1,5 +1,4 @@
-import { AddressRefusedError } from '../http/index.ts'
-import { systemCode, messageOf, type RequestVerdict } from '../model/index.ts'
+import { AddressRefusedError, messageOf, systemCode, type RequestVerdict } from '../model/index.ts'
 
 /** How one request to an endpoint ended. */
 export type RequestOutcome =

@@ -91,10 +91,10 @@ export class WebhookSender {
     if (this.#closed) return { kind: 'interrupted' }
     const deadline = new Deadline(this.#deadlineMs)
     try {
-      const { status, retryAfter, text } = await way.connections.request(
-        () => ({ method: 'POST', path: way.path, ...this.#compose(webhook, endpoint) }),
-        deadline,
-      )
+      const { status, retryAfter, text } = await way.connections.request(() => {
+        const { headers, body } = this.#compose(webhook, endpoint)
+        return { method: 'POST', path: way.path, headers, body }
+      }, deadline)
       return { kind: 'answered', status, retryAfter, excerpt: text }
     } catch (error) {
       return this.#unanswered(error, deadline)

@@ -3,7 +3,7 @@ import {
   readRegulationRequest,
   readRegulationsQuery,
 } from '../../src/admin-api/regulation-requests.ts'
-import { regulationTypes } from '../../src/privacy/index.ts'
+import { regulationTypes } from '../../src/model/index.ts'
 import { refusalOf } from './refusal-of.ts'
 
 const ids = (count: number): readonly string[] =>

@@ -1,31 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { EvrouteError, evrouteVersion } from '../../src/model/index.ts'
+import { importedBy, roomsOf, sourceOf } from '../support/imports.ts'
 import { run, start, type RunSettings } from '../support/io.ts'
 
 const escape = '\u001b['
-
-function sourceOf(name: string): URL {
-  return new URL(`../../src/cli/${name}`, import.meta.url)
-}
-
-/** What loading files of the room loads: the files and packages that they import at once. */
-async function importedBy(...names: readonly string[]): Promise<ReadonlySet<string>> {
-  const found = new Set<string>()
-  for (const name of names) await findImports(sourceOf(name), found)
-  return found
-}
-
-async function findImports(file: URL, found: Set<string>): Promise<void> {
-  if (found.has(file.href)) return
-  found.add(file.href)
-  const text = await readFile(file, 'utf8')
-  for (const [, names, name = ''] of text.matchAll(/^(?:im|ex)port (.*?) ?from '(.*?)'$/gms)) {
-    if (names?.startsWith('type ')) continue
-    if (name.startsWith('.')) await findImports(new URL(name, file), found)
-    else found.add(name)
-  }
-}
 
 describe('main', () => {
   test('shows help on stderr and ends with 2 when it is asked for nothing', async () => {
@@ -146,18 +124,38 @@ describe('main', () => {
   })
 
   test('loads no command line to print the version', async () => {
-    const loaded = [...(await importedBy('main.ts', 'io.ts'))]
+    const loaded = [...(await importedBy('cli/main.ts', 'cli/io.ts'))]
     expect(loaded.filter((name) => !name.startsWith('node:') && !name.includes('/model/'))).toEqual(
-      ['main.ts', 'exit-code.ts', 'io.ts'].map((name) => sourceOf(name).href),
+      ['cli/main.ts', 'cli/exit-code.ts', 'cli/io.ts'].map((name) => sourceOf(name).href),
     )
   })
 
-  test('loads of a dry run neither what sends nor what stores', async () => {
-    const modules = ['run-command.ts', 'commands/send.ts', 'sending/row-source.ts']
-    const outlet = ['sending/transfer.ts', 'sending/open-outlet.ts', 'sending/dry-outlet.ts']
-    const loaded = [...(await importedBy(...modules, ...outlet, '../webhook/index.ts'))]
-    expect(loaded.filter((name) => !/^(?:node|file):/.test(name))).toEqual(['commander', 'chalk'])
-    expect(loaded.filter((name) => /\/src\/(?:delivery|store|service)\//.test(name))).toEqual([])
+  test('loads for a dry run what it plans with, and nothing that listens, sends, stores or colours', async () => {
+    const command = ['cli/run-command.ts', 'cli/commands/send.ts', 'webhook/index.ts']
+    const sending = ['row-source.ts', 'transfer.ts', 'open-outlet.ts', 'dry-outlet.ts']
+    const files = [...command, ...sending.map((name) => `cli/sending/${name}`)]
+    const loaded = [...(await importedBy(...files))].sort()
+    expect(loaded.filter((name) => !name.startsWith('file:'))).toEqual([
+      'commander',
+      'node:buffer',
+      'node:crypto',
+      'node:events',
+      'node:fs',
+      'node:fs/promises',
+      'node:os',
+      'node:timers/promises',
+      'node:util',
+    ])
+    expect(roomsOf(loaded)).toEqual([
+      'cli',
+      'client',
+      'importer',
+      'intake',
+      'model',
+      'router',
+      'runtime',
+      'webhook',
+    ])
   })
 
   test('ends with 7 when the output could not be written', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Batcher, type EncodedCall } from '../../src/client/batch.ts'
+import { Batcher, WaitingBatch, type EncodedCall } from '../../src/client/batch.ts'
 import { encodeEnvelope, envelopeBytes } from '../../src/client/envelope.ts'
 import { encodedCall, startMs } from './support.ts'
 
@@ -95,5 +95,32 @@ describe('Batcher', () => {
         })
       }),
     )
+  })
+})
+
+describe('WaitingBatch', () => {
+  const limits = { callsMax: 4, bytesMax: 32 }
+
+  test('takes batches in, in their order, up to callsMax', () => {
+    const [a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map((id) => encodedCall(id, id))
+    const batch = new WaitingBatch([a!], limits)
+    expect(batch.join([b!, c!])).toBe(true)
+    expect(batch.join([d!, e!])).toBe(false)
+    expect(batch.calls).toEqual([a, b, c])
+    expect(batch.join([d!])).toBe(true)
+    expect(batch.calls).toEqual([a, b, c, d])
+  })
+
+  test('counts the commas between calls, and not one more', () => {
+    // 10 + 1 + 10 + 1 + 10
+    const batch = new WaitingBatch([textOf(10)], limits)
+    expect(batch.join([textOf(10), textOf(11)])).toBe(false)
+    expect(batch.join([textOf(10), textOf(10)])).toBe(true)
+  })
+
+  test('leaves the batches as they were that it is made of', () => {
+    const first = [encodedCall('a', 'a')]
+    new WaitingBatch(first, limits).join([encodedCall('b', 'b')])
+    expect(first).toHaveLength(1)
   })
 })

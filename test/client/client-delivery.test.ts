@@ -5,8 +5,10 @@ import { Client, createInProcessTransport, type TransportOutcome } from '../../s
 import { silentLog, VirtualClock } from '../../src/runtime/index.ts'
 import {
   accepted,
+  ids,
   idsOf,
   manualRuntime,
+  record,
   ScriptedTransport,
   startEndpoint,
   startMs,
@@ -18,14 +20,6 @@ function virtualRuntime() {
   return { clock: new VirtualClock(startMs), log: silentLog }
 }
 
-function ids(count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `m-${index + 1}`)
-}
-
-function track(client: Client, messageId: string): void {
-  client.track({ userId: 'user-1', event: 'E', messageId })
-}
-
 describe('Client over HTTP', () => {
   test('loses nothing when the endpoint fails at first and the client is closed at once', async () => {
     let count = 0
@@ -34,7 +28,7 @@ describe('Client over HTTP', () => {
       response.end('{"success":true}')
     })
     const client = new Client('wk_example', { endpoint: url, runtime: virtualRuntime() })
-    for (const id of ids(100)) track(client, id)
+    record(client, 100)
     expect(await client.close()).toMatchObject({ queued: 100, delivered: 100, undelivered: [] })
     const taken = requests.slice(5).flatMap(({ body }) => idsOf({ body: body.toString('utf8') }))
     expect(taken.toSorted()).toEqual(ids(100).toSorted())
@@ -43,7 +37,7 @@ describe('Client over HTTP', () => {
   test('reports every call and the reason when nobody listens', async () => {
     const endpoint = await unreachableUrl()
     const client = new Client('wk_example', { endpoint, runtime: virtualRuntime() })
-    for (const id of ids(50)) track(client, id)
+    record(client, 50)
     const report = await client.close({ timeoutMs: 3_000 })
     expect(report).toMatchObject({ queued: 50, delivered: 0, failed: 50 })
     expect(report.undelivered.map((call) => call.messageId).toSorted()).toEqual(ids(50).toSorted())
@@ -57,7 +51,7 @@ describe('Client over HTTP', () => {
     const runtime = manualRuntime()
     const { url } = await startEndpoint(() => void runtime.clock.advance(30_000))
     const client = new Client('wk_example', { endpoint: url, runtime })
-    track(client, 'm-1')
+    record(client, 1)
     expect(await client.close()).toMatchObject({ queued: 1, delivered: 0, failed: 1 })
   })
 
@@ -68,7 +62,7 @@ describe('Client over HTTP', () => {
       response.end(JSON.stringify(tooLarge ? { code: 'batch_too_large', message: 'No' } : {}))
     })
     const client = new Client('wk_example', { endpoint: url, runtime: virtualRuntime() })
-    for (const id of ids(20)) track(client, id)
+    record(client, 20)
     expect(await client.close()).toMatchObject({ queued: 20, delivered: 20 })
     expect(requests.length).toBeGreaterThan(1)
   })
@@ -83,7 +77,7 @@ describe('Client in process', () => {
       return { rejected: [] }
     })
     const client = new Client('wk_example', { transport, queueMax: 20_000 })
-    for (const id of ids(20_000)) track(client, id)
+    record(client, 20_000)
     await client.flush()
     expect(arrived.size).toBe(20_000)
     expect(await client.close()).toMatchObject({ queued: 20_000, delivered: 20_000, refused: 0 })
@@ -115,7 +109,7 @@ describe('Every queued call', () => {
         const failed: string[] = []
         client.on('delivered', ({ messageId }) => delivered.push(messageId))
         client.on('failed', ({ messageId }) => failed.push(messageId))
-        for (const id of ids(count)) track(client, id)
+        record(client, count)
         const report = await client.close({ timeoutMs })
         expect([...delivered, ...failed].toSorted()).toEqual(ids(count).toSorted())
         expect(report.undelivered.map((call) => call.messageId)).toEqual(failed)

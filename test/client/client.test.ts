@@ -1,28 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { Client, type BatchRetry, type ClientOptions } from '../../src/client/index.ts'
-import { limits, SettingError } from '../../src/model/index.ts'
+import type { BatchRetry } from '../../src/client/index.ts'
+import { SettingError } from '../../src/model/index.ts'
 import { lineLog } from '../../src/runtime/index.ts'
 import {
   accepted,
   callsOf,
+  clientOver,
   gate,
+  ids,
   idsOf,
-  manualRuntime,
+  record,
   ScriptedTransport,
   unavailable,
 } from './support.ts'
-
-function clientOver(transport = new ScriptedTransport(), options: ClientOptions = {}) {
-  const runtime = manualRuntime(options.runtime)
-  const client = new Client('wk_example', { transport, ...options, runtime })
-  return { client, transport, clock: runtime.clock }
-}
-
-function record(client: Client, count: number): void {
-  for (let number = 1; number <= count; number++) {
-    client.track({ userId: 'user-1', event: 'E', messageId: `m-${number}` })
-  }
-}
 
 describe('Client calls', () => {
   test('are answered at once with their messageId', () => {
@@ -106,47 +96,6 @@ describe('Client calls', () => {
     traits.plan = 'changed'
     await client.flush()
     expect(transport.batches.flatMap(callsOf)).toMatchObject([{ traits: { plan: 'free' } }])
-  })
-})
-
-describe('Client batches', () => {
-  test('go out at 20 calls', async () => {
-    const { client, transport, clock } = clientOver()
-    record(client, 45)
-    await clock.advance(0)
-    expect(transport.batches.map((batch) => batch.callCount)).toEqual([20, 20])
-  })
-
-  test('go out at every call with size 1', async () => {
-    const { client, transport, clock } = clientOver(undefined, { size: 1 })
-    record(client, 3)
-    await clock.advance(0)
-    expect(transport.batches.map(idsOf)).toEqual([['m-1'], ['m-2'], ['m-3']])
-  })
-
-  test('go out 5 seconds after the last flush, full or not', async () => {
-    const { client, transport, clock } = clientOver()
-    record(client, 21)
-    await clock.advance(4_999)
-    expect(transport.batches).toHaveLength(1)
-    await clock.advance(1)
-    expect(transport.batches.map((batch) => batch.callCount)).toEqual([20, 1])
-    expect(clock.nextDueMs()).toBeUndefined()
-  })
-
-  test('hold 500,000 bytes in the text that is sent, and not one more', async () => {
-    const batchesWith = async (lastText: string) => {
-      const { client, transport } = clientOver(undefined, { flushAt: 2_500 })
-      const text = 'ä🎈xx'.repeat(4_000)
-      for (let count = 0; count < 15; count++) client.identify({ userId: 'u', traits: { text } })
-      client.identify({ userId: 'u', traits: { text: lastText } })
-      await client.flush()
-      return transport.batches.map((batch) => Buffer.byteLength(batch.body))
-    }
-    const [bytes = 0] = await batchesWith('')
-    const filling = 'x'.repeat(limits.batchBytesMax - bytes)
-    expect(await batchesWith(filling)).toEqual([limits.batchBytesMax])
-    expect(await batchesWith(`${filling}x`)).toHaveLength(2)
   })
 })
 
@@ -245,9 +194,7 @@ describe('Client.close', () => {
     await clock.advance(3_000)
     const report = await closing
     expect(report).toMatchObject({ queued: 90, delivered: 0, failed: 90, undeliveredOmitted: 0 })
-    expect(report.undelivered.map((call) => call.messageId).toSorted()).toEqual(
-      Array.from({ length: 90 }, (_, index) => `m-${index + 1}`).toSorted(),
-    )
+    expect(report.undelivered.map((call) => call.messageId).toSorted()).toEqual(ids(90).toSorted())
     expect(report.undelivered[0]).toMatchObject({
       status: 'failed',
       messageId: 'm-1',

@@ -13,6 +13,7 @@ test('ClientEvents tells listeners in order until they are removed', () => {
   events.emit('delivered', delivered)
   events.off('delivered', first)
   events.emit('delivered', delivered)
+  expect([events.has('delivered'), events.has('failed')]).toEqual([true, false])
   expect(told).toEqual(['first', 'm-1', 'm-1'])
 })
 

@@ -1,3 +1,5 @@
+import { getEventListeners } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { encodeEnvelope } from '../../src/client/envelope.ts'
 import { createHttpTransport, type Transport } from '../../src/client/index.ts'
@@ -83,6 +85,22 @@ describe('createHttpTransport', () => {
     const controller = new AbortController()
     const { url } = await startEndpoint(() => controller.abort())
     expect(await send(transportTo(url), controller.signal)).toMatchObject({ kind: 'retry' })
+  })
+
+  test('listens to a signal once, and ends with it all that runs then', async () => {
+    const controller = new AbortController()
+    const arrived: ServerResponse[] = []
+    const { url } = await startEndpoint((_, response) => {
+      if (arrived.push(response) === 1) response.end()
+      if (arrived.length === 3) controller.abort()
+    })
+    const transport = transportTo(url)
+    expect(await send(transport, controller.signal)).toMatchObject({ kind: 'accepted' })
+    const [first, second] = [1, 2].map(() => send(transport, controller.signal))
+    const reason = expect.stringContaining('nobody waits for it any more') as unknown
+    expect(await first).toEqual({ kind: 'retry', reason })
+    expect(await second).toEqual({ kind: 'retry', reason })
+    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1)
   })
 
   test('sends nothing once the signal has aborted', async () => {

@@ -15,7 +15,7 @@ import {
   unavailable,
 } from './support.ts'
 
-function senderOver(transport: Transport) {
+function senderOver(transport: Transport, waitingLimits = { callsMax: 2, bytesMax: 1_000 }) {
   const lines: string[] = []
   const runtime = manualRuntime({ log: lineLog((line) => lines.push(line)) })
   const delivered: string[] = []
@@ -24,6 +24,7 @@ function senderOver(transport: Transport) {
   const sender = new Sender({
     writeKey: 'wk_example',
     transport,
+    waitingLimits,
     runtime,
     observer: {
       delivered: ({ messageId }) => delivered.push(messageId),
@@ -194,13 +195,56 @@ describe('Sender', () => {
       return accepted
     })
     const { sender, clock, delivered } = senderOver(transport)
-    for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) sender.send(batchOf(id))
+    const inFlight = [['a', 'a'], ['b', 'b'], ['c'], ['d']]
+    const waiting = [['e', 'e'], ['f', 'f'], ['g']]
+    for (const ids of [...inFlight, ...waiting]) sender.send(batchOf(...ids))
     await clock.advance(10)
-    expect(transport.batches.flatMap(idsOf)).toEqual(['a', 'b', 'c', 'd'])
+    expect(transport.batches.map(idsOf)).toEqual(inFlight)
     answer.open()
     await clock.advance(1_000)
-    expect(transport.batches.flatMap(idsOf)).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'a'])
-    expect(delivered.toSorted()).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
+    expect(transport.batches.map(idsOf)).toEqual([...inFlight, ...waiting, ['a', 'a']])
+    expect(delivered.toSorted()).toEqual([...inFlight, ...waiting].flat())
+  })
+
+  test('joins batches that wait, in their order and within the limits', async () => {
+    const answer = gate()
+    const transport = new ScriptedTransport(async () => {
+      await answer.opened
+      return accepted
+    })
+    const { sender, delivered } = senderOver(transport, { callsMax: 4, bytesMax: 100 })
+    const large = encodedCall('l', `{"messageId":"${'l'.repeat(70)}"}`)
+    for (const id of ['a', 'b', 'c', 'd']) sender.send(batchOf(id))
+    for (const ids of [['e'], ['f', 'g'], ['h', 'i'], ['j']]) sender.send(batchOf(...ids))
+    sender.send([large])
+    sender.send(batchOf('m'))
+    answer.open()
+    await sender.idle()
+    expect(transport.batches.slice(0, 4).map(idsOf)).toEqual([['a'], ['b'], ['c'], ['d']])
+    expect(transport.batches.slice(4).map(idsOf)).toEqual([
+      ['e', 'f', 'g'],
+      ['h', 'i', 'j'],
+      ['l'.repeat(70)],
+      ['m'],
+    ])
+    expect(delivered.join('')).toBe('abcdefghijlm')
+  })
+
+  test('leaves a batch that was sent once as it is', async () => {
+    const answers = ['a', 'b', 'c', 'd'].map(() => gate())
+    const transport = new ScriptedTransport(async (_, count) => {
+      await answers[count - 1]?.opened
+      return count === 5 ? unavailable : accepted
+    })
+    const { sender, clock } = senderOver(transport)
+    for (const id of ['a', 'b', 'c', 'd', 'e']) sender.send(batchOf(id))
+    answers[0]?.open()
+    await clock.advance(10)
+    sender.send(batchOf('f'))
+    await clock.advance(1_000)
+    answers[1]?.open()
+    await clock.advance(10)
+    expect(transport.batches.map(idsOf).slice(4)).toEqual([['e'], ['e'], ['f']])
   })
 
   test('idle waits for what was sent before, not for what comes later', async () => {
@@ -228,7 +272,7 @@ describe('Sender.abort', () => {
       idsOf(batch).includes('retried') ? unavailable : new Promise<never>(() => undefined),
     )
     const { sender, clock, failed } = senderOver(transport)
-    for (const id of ['retried', 'b', 'c', 'd', 'waiting']) sender.send(batchOf(id))
+    for (const id of ['retried', 'b', 'c', 'd', 'waiting', 'joined']) sender.send(batchOf(id))
     await clock.advance(10)
     sender.abort()
     await sender.idle()
@@ -238,12 +282,13 @@ describe('Sender.abort', () => {
       message: `The client was closed before this call was delivered: ${reason}`,
       attempts,
     })
-    expect(failed).toHaveLength(5)
+    expect(failed).toHaveLength(6)
     expect(failed).toEqual(
       expect.arrayContaining([
         abandoned('retried', 'unavailable', 1),
         abandoned('b', 'no answer had come yet', 1),
         abandoned('waiting', 'it was not sent yet', 0),
+        abandoned('joined', 'it was not sent yet', 0),
       ]),
     )
     expect(transport.signals[1]?.aborted).toBe(true)

@@ -7,6 +7,7 @@ test('Slots gives its places in the order in which they were asked for', async (
   const acquired = [1, 2, 3, 4, 5].map((number) => slots.acquire().then(() => order.push(number)))
   await Promise.all(acquired.slice(0, 2))
   expect(order).toEqual([1, 2])
+  expect(slots.areTaken).toBe(true)
   slots.release()
   await acquired[2]
   const sixth = slots.acquire().then(() => order.push(6))
@@ -17,6 +18,7 @@ test('Slots gives its places in the order in which they were asked for', async (
 
 test('Slots keeps a place that nobody waits for', async () => {
   const slots = new Slots(1)
+  expect(slots.areTaken).toBe(false)
   await slots.acquire()
   slots.release()
   await expect(slots.acquire()).resolves.toBeUndefined()

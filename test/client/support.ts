@@ -3,7 +3,13 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { EncodedCall } from '../../src/client/batch.ts'
-import type { EncodedBatch, Transport, TransportOutcome } from '../../src/client/index.ts'
+import {
+  Client,
+  type ClientOptions,
+  type EncodedBatch,
+  type Transport,
+  type TransportOutcome,
+} from '../../src/client/index.ts'
 import { createRuntime, ManualClock, silentLog, type Runtime } from '../../src/runtime/index.ts'
 
 /** 2026-01-02T03:04:05.678Z, where the manual clocks of these tests start. */
@@ -67,6 +73,23 @@ export class ScriptedTransport implements Transport {
     this.closed++
     return Promise.resolve()
   }
+}
+
+/** A client with a manual clock, its transport and that clock. */
+export function clientOver(transport = new ScriptedTransport(), options: ClientOptions = {}) {
+  const runtime = manualRuntime(options.runtime)
+  const client = new Client('wk_example', { transport, ...options, runtime })
+  return { client, transport, clock: runtime.clock }
+}
+
+/** The messageIds `m-1`, `m-2`, ... */
+export function ids(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `m-${index + 1}`)
+}
+
+/** Records so many calls with these ids. */
+export function record(client: Client, count: number): void {
+  for (const messageId of ids(count)) client.track({ userId: 'user-1', event: 'E', messageId })
 }
 
 /** A promise and the function that resolves it. */

@@ -1,11 +1,11 @@
 import { expect } from 'vitest'
 import type { DeliveryStory, LeasedDelivery, NewEvent } from '../../src/delivery/index.ts'
+import type { RegulationType } from '../../src/model/index.ts'
 import type {
   EraseResult,
   NewRegulation,
   NotificationStream,
   Regulation,
-  RegulationType,
 } from '../../src/privacy/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { nowMs, requestOf, retried, StoreUnderTest } from './store-under-test.ts'

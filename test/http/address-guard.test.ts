@@ -1,12 +1,7 @@
 import type { LookupAddress } from 'node:dns'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import {
-  AddressGuard,
-  AddressRefusedError,
-  type AddressGuardOptions,
-  type ResolveName,
-} from '../../src/http/index.ts'
-import { SettingError } from '../../src/model/index.ts'
+import { AddressGuard, type AddressGuardOptions, type ResolveName } from '../../src/http/index.ts'
+import { AddressRefusedError, SettingError } from '../../src/model/index.ts'
 
 const host = (url: string): string => new URL(url).hostname
 

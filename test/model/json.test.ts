@@ -1,7 +1,32 @@
-import { expect, test } from 'vitest'
-import { isJsonObject } from '../../src/model/index.ts'
+import { describe, expect, test } from 'vitest'
+import { isJsonObject, isNestedDeeper } from '../../src/model/index.ts'
 
 test('isJsonObject is true for objects, not for arrays or null', () => {
   expect([{}, { a: 1 }, Object.create(null)].map(isJsonObject)).toEqual([true, true, true])
   expect([[], null, undefined, 'text', 7, true].some(isJsonObject)).toBe(false)
+})
+
+const nested = (levels: number, open: string, close: string): unknown =>
+  JSON.parse(`${open.repeat(levels - 1)}{}${close.repeat(levels - 1)}`)
+
+describe('isNestedDeeper', () => {
+  test.each([1, 'text', true, null, undefined])('counts no level in %j', (value) => {
+    expect(isNestedDeeper(value, 0)).toBe(false)
+  })
+
+  test('counts a value that is empty, and the deepest of its members', () => {
+    expect(isNestedDeeper([], 0)).toBe(true)
+    expect(isNestedDeeper([], 1)).toBe(false)
+    expect(isNestedDeeper({ a: 1, b: [[]], c: {} }, 2)).toBe(true)
+    expect(isNestedDeeper({ a: 1, b: [[]], c: {} }, 3)).toBe(false)
+  })
+
+  test.each([
+    ['objects', '{"a":', '}'],
+    ['arrays', '[', ']'],
+  ])('tells one level of %s more, and any number more', (_name, open, close) => {
+    expect(isNestedDeeper(nested(500, open, close), 500)).toBe(false)
+    expect(isNestedDeeper(nested(501, open, close), 500)).toBe(true)
+    expect(isNestedDeeper(nested(100_000, open, close), 500)).toBe(true)
+  })
 })

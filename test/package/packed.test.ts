@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import module from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -48,6 +49,14 @@ describe('the packed package, installed in an empty folder', () => {
     const { stdout } = await run(process.execPath, [binary, '--version'])
     const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as object
     expect(manifest).toMatchObject({ version: stdout.trim() })
+  })
+
+  test.runIf('enableCompileCache' in module)('keeps what Node has compiled', async () => {
+    const binary = join(folder, 'node_modules/evroute/bin/evroute.js')
+    const TMPDIR = join(folder, 'kept')
+    await mkdir(TMPDIR)
+    await run(process.execPath, [binary, 'explain', '--help'], { env: { TMPDIR } })
+    expect(await readdir(TMPDIR)).toEqual(['node-compile-cache'])
   })
 
   test.each([

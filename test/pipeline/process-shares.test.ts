@@ -4,10 +4,10 @@ import {
   placeHoldsMs,
   processBeatMs,
   processGoneMs,
-  StoreUnusableError,
   type DeliveringProcesses,
   type ProcessBeat,
 } from '../../src/delivery/index.ts'
+import { StoreUnusableError } from '../../src/model/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { ProcessShares } from '../../src/pipeline/process-shares.ts'
 import { checkDestination } from '../../src/webhook/index.ts'

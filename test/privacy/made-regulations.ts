@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { StoreUnusableError } from '../../src/delivery/index.ts'
+import { StoreUnusableError } from '../../src/model/index.ts'
 import {
   Regulations,
   type EraseArchivesRequest,

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { effectsOf, regulationTypes } from '../../src/model/index.ts'
 import {
-  effectsOf,
   overallStatus,
-  regulationTypes,
   streamStatus,
   type NotificationStream,
   type OverallStatus,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { AddressRefusedError } from '../../src/http/index.ts'
+import { AddressRefusedError } from '../../src/model/index.ts'
 import { failureOutcome, judge } from '../../src/webhook/index.ts'
 
 describe('judge', () => {

@@ -1,6 +1,5 @@
 import { Option } from 'commander'
-import { EvrouteError, SettingError } from '../../model/index.ts'
-import type { RegulationType } from '../../privacy/index.ts'
+import { EvrouteError, SettingError, type RegulationType } from '../../model/index.ts'
 import type { AddCommand, CommandContext } from '../command.ts'
 import { repeatable } from '../flags.ts'
 import { namingColumnFlag } from '../operations/column-flags.ts'

@@ -8,7 +8,7 @@ import {
 import type { AddCommand, CommandContext } from '../command.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { countFlag, integrationFlag, timestampFlag } from '../flags.ts'
-import { composeCall, fieldNames, flagName, type CallFlags } from '../sending/composed-call.ts'
+import { fieldNames, flagName, type CallFlags } from '../sending/call-flags.ts'
 import {
   addSendingFlags,
   readSendingOptions,
@@ -77,7 +77,7 @@ interface SendRequest {
 
 async function send(request: SendRequest, { io }: CommandContext): Promise<ExitCode> {
   const options = await readSendingOptions(request.flags, io)
-  const source = readSource(request)
+  const source = await readSource(request)
   // What moves events is loaded only now, so that help and usage errors come at once.
   const [{ fileRows, repeatedRows }, { transfer }] = await Promise.all([
     import('../sending/row-source.ts'),
@@ -98,7 +98,7 @@ interface SendSource {
   readonly count: number
 }
 
-function readSource({ type: typeArgument, pairs, flags }: SendRequest): SendSource {
+async function readSource({ type: typeArgument, pairs, flags }: SendRequest): Promise<SendSource> {
   const type = readType(typeArgument)
   const { file, count = 1 } = flags
   if (file !== undefined) {
@@ -112,6 +112,7 @@ function readSource({ type: typeArgument, pairs, flags }: SendRequest): SendSour
       hint: 'Try `evroute send track`, or `evroute send --file calls.ndjson`.',
     })
   }
+  const { composeCall } = await import('../sending/composed-call.ts')
   return { type, file, call: composeCall(type, flags, pairs), count }
 }
 

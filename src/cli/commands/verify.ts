@@ -75,7 +75,7 @@ export const addVerifyCommand: AddCommand = (program, { io, end }) => {
     const { diagnose, snippets } = await import('../../receiver/index.ts')
     const diagnosis = diagnose({ body, signature, secret, otherSecrets }) ?? null
     await writeVerdict({ check, diagnosis, json }, io)
-    const style = createStyle(wantsColor(io, io.stderr, color))
+    const style = await createStyle(wantsColor(io, io.stderr, color))
     if (!json && check !== 'missing') io.stderr.write(diagnosisText(diagnosis, style))
     if (language !== undefined) io.stderr.write(`\n${snippets[language]}`)
     end(exitCodes.badSignature)

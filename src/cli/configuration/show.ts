@@ -33,7 +33,7 @@ export async function showConfiguration(options: ShowOptions, io: Io): Promise<E
     json
       ? settings.map((setting) => recordLine({ kind: 'setting', ...setting })).join('')
       : settingsTable(settings, {
-          style: createStyle(wantsColor(io, io.stdout, color)),
+          style: await createStyle(wantsColor(io, io.stdout, color)),
           columnsMax: columnsMax ?? Infinity,
         }),
   )

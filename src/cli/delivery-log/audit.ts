@@ -19,7 +19,7 @@ export async function auditStore({ log, io, view }: LogContext): Promise<ExitCod
   if (view.json) {
     await writeData(io, recordLine(auditRecord(audit)))
   } else {
-    const style = createStyle(wantsColor(io, io.stdout, view.color))
+    const style = await createStyle(wantsColor(io, io.stdout, view.color))
     await writeData(io, equations.map((equation) => lineOf(equation, style)).join(''))
     if (wrong.length > 0) io.stderr.write(`${failureText(wrong.length, equations.length)}\n`)
   }

@@ -23,7 +23,7 @@ export async function listDeliveries(
 ): Promise<ExitCode> {
   const { io, log, nowMs, view } = context
   const stdout = new DataWriter(io)
-  const style = createStyle(wantsColor(io, io.stdout, view.color))
+  const style = await createStyle(wantsColor(io, io.stdout, view.color))
   const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
   const waitOf = waitsAt(nowMs, await log.destinations?.())
   const table = new DeliveryTable({ nowMs, waitOf, style, columns })

@@ -29,7 +29,7 @@ export async function retryDeliveries(
     return codeOfEnd(io)
   }
   await writeData(io, `${countText(count)}\n`)
-  const style = createStyle(wantsColor(io, io.stderr, view.color))
+  const style = await createStyle(wantsColor(io, io.stderr, view.color))
   const notes = count > 0 ? [nextTexts[context.place]] : await reasonsOf(selection, filter, context)
   for (const note of notes) io.stderr.write(`${style.faint(note)}\n`)
   return codeOfEnd(io)

@@ -17,7 +17,7 @@ import { parkedFields, waitsAt, type Wait } from './waits.ts'
 export async function showDeliveries(id: string, context: LogContext): Promise<ExitCode> {
   const { io, log, nowMs, view } = context
   const stdout = new DataWriter(io)
-  const style = createStyle(wantsColor(io, io.stdout, view.color))
+  const style = await createStyle(wantsColor(io, io.stdout, view.color))
   const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
   const filter = await filterOfId(id, context)
   const waitOf = waitsAt(nowMs, await log.destinations?.())

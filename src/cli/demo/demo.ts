@@ -30,7 +30,7 @@ export interface DemoOptions {
 /** Sends a sample of every type to a receiver of its own and shows both sides. */
 export async function demo(options: DemoOptions, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
-  const stage = options.json ? jsonStage(io) : textStage(io, options)
+  const stage = options.json ? jsonStage(io) : await textStage(io, options)
   await using receiver = new Receiver({ secret })
   receiver.on('event', (event) => stage.received(event))
   const { url } = await receiver.start()
@@ -90,8 +90,8 @@ function jsonStage(io: Io): Stage {
   }
 }
 
-function textStage(io: Io, options: DemoOptions): Stage {
-  const style = createStyle(wantsColor(io, io.stdout, options.color))
+async function textStage(io: Io, options: DemoOptions): Promise<Stage> {
+  const style = await createStyle(wantsColor(io, io.stdout, options.color))
   const memory = new SummaryMemory()
   const stdout = new DataWriter(io)
   const write = (text: string): void => stdout.write(text)

@@ -48,19 +48,23 @@ export async function tellResults(
   options: TellOptions,
   io: Io,
 ): Promise<ExitCode> {
-  if (results.length > 0) tellPerson(results, options, io)
+  if (results.length > 0) await tellPerson(results, options, io)
   const report = reportOf(results, options)
   await tellGithub(report, io)
   for (const { path } of options.reports) await writeReport(path, junitXml(report))
   return results.some(({ state }) => state === 'unmet') ? exitCodes.expectationUnmet : exitCodes.ok
 }
 
-function tellPerson(results: readonly ExpectationResult[], options: TellOptions, io: Io): void {
+async function tellPerson(
+  results: readonly ExpectationResult[],
+  options: TellOptions,
+  io: Io,
+): Promise<void> {
   const { json, quiet, color } = options
-  const style = createStyle(wantsColor(io, io.stderr, color))
+  const style = await createStyle(wantsColor(io, io.stderr, color))
   for (const result of results) {
     if (result.state === 'met' && (quiet || json)) continue
-    if (json) writeError(io, unmetError(result), options)
+    if (json) await writeError(io, unmetError(result), options)
     else io.stderr.write(resultText(result, style, io.stderr.columns))
   }
 }

@@ -69,8 +69,8 @@ export interface ListenOptions extends ExpectationSettings {
 /** Receives until the count, the time, a bad signature or a signal ends it. */
 export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
-  const screen = listenScreen(options, io)
-  const view = options.json ? jsonView(screen) : textView(screen, options)
+  const screen = await listenScreen(options, io)
+  const view = options.json ? jsonView(screen) : await textView(screen, options)
   const receiver = new Receiver({ ...options, ...faultOptions(options.faults) })
   const capture = options.save === undefined ? undefined : await Capture.open(options.save)
   let authority: AuthorityFile | undefined
@@ -208,12 +208,12 @@ function jsonView(screen: ListenScreen): ListenView {
   }
 }
 
-function textView(screen: ListenScreen, options: ListenOptions): ListenView {
+async function textView(screen: ListenScreen, options: ListenOptions): Promise<ListenView> {
   const { io } = screen
   const memory = new SummaryMemory()
   const stdout = new DataWriter(io)
-  const style = createStyle(wantsColor(io, io.stdout, options.color))
-  const aside = createStyle(wantsColor(io, io.stderr, options.color))
+  const style = await createStyle(wantsColor(io, io.stdout, options.color))
+  const aside = await createStyle(wantsColor(io, io.stderr, options.color))
   const { verbose, quiet } = options
   return {
     ready: (address) => {

@@ -75,7 +75,7 @@ export async function planMigrate(run: MigrateRun): Promise<ExitCode> {
     await writeData(io, recordLine(planRecord(plan)))
     return exitCodes.ok
   }
-  await writeData(io, figuresTable(plan.figures, tableView(run)))
+  await writeData(io, figuresTable(plan.figures, await tableView(run)))
   const { rows, rowsAll } = plan.moved
   const done = rows > 0 ? `${formatCount(rows)} of ` : ''
   const are = rows > 0 ? 'are there already' : 'would move'
@@ -87,7 +87,7 @@ async function tell(outcome: MoveOutcome, run: MigrateRun, durationMs: number): 
   const { io, view } = run
   if (view.json) await writeData(io, recordLine(outcomeRecord(outcome, durationMs)))
   else if (outcome.kind !== 'interrupted') {
-    await writeData(io, comparedTable(outcome.figures, tableView(run)))
+    await writeData(io, comparedTable(outcome.figures, await tableView(run)))
   }
   const place = plainText(outcome.place)
   switch (outcome.kind) {
@@ -122,7 +122,10 @@ function note({ io, view }: MigrateRun, text: string): void {
   if (!view.json) io.stderr.write(`${text}\n`)
 }
 
-function tableView({ io, view }: MigrateRun): { style: Style; columns: number | undefined } {
+async function tableView({
+  io,
+  view,
+}: MigrateRun): Promise<{ style: Style; columns: number | undefined }> {
   const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
-  return { style: createStyle(wantsColor(io, io.stdout, view.color)), columns }
+  return { style: await createStyle(wantsColor(io, io.stdout, view.color)), columns }
 }

@@ -6,13 +6,8 @@ import type {
   RejectedRow,
   SyncCounts,
 } from '../../audience/index.ts'
-import {
-  regulationTypes,
-  type NotificationStream,
-  type OverallStatus,
-  type Regulation,
-  type RegulationType,
-} from '../../privacy/index.ts'
+import { regulationTypes, type RegulationType } from '../../model/index.ts'
+import type { NotificationStream, OverallStatus, Regulation } from '../../privacy/index.ts'
 import type { ReadAnswer } from './service-api.ts'
 
 const moment = z.iso.datetime().transform((text) => Date.parse(text))

@@ -99,7 +99,8 @@ async function runWith<Opened>(
   const { json = false, color } = flags
   const elapsedMs = stopwatch()
   const look = { json, color, quiet: false, verbose: false, retryForMs: farFutureMs, retryNote }
-  const report = new Report(io, look, elapsedMs)
+  const report = await Report.open(io, look, elapsedMs)
+  const style = await createStyle(wantsColor(io, io.stdout, color))
   const watch = new DeliveryWatch(json ? undefined : report)
   const runtime = createRuntime({ log: report.log, observer: watch })
   let parts = (): readonly string[] => []
@@ -110,7 +111,7 @@ async function runWith<Opened>(
         ...opened,
         io,
         json,
-        style: createStyle(wantsColor(io, io.stdout, color)),
+        style,
         columns: io.stdout.isTTY === true ? io.stdout.columns : undefined,
         stdout: new DataWriter(io),
         report,

@@ -36,7 +36,7 @@ export async function runReaders(
 ): Promise<void> {
   const place = await readOperationsPlace(flags, io)
   const { json = false, color } = flags
-  const style = createStyle(wantsColor(io, io.stdout, color))
+  const style = await createStyle(wantsColor(io, io.stdout, color))
   const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
   const nowMs = systemClock.nowMs()
   try {

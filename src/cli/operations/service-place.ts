@@ -1,5 +1,4 @@
-import { checkUrl } from '../../http/index.ts'
-import { SettingError } from '../../model/index.ts'
+import { checkUrl, SettingError } from '../../model/index.ts'
 import type { Io } from '../io.ts'
 import { readSecret } from '../secret.ts'
 

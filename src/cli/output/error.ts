@@ -4,13 +4,15 @@ import type { Io } from '../io.ts'
 import { createStyle, wantsColor, type Style } from './style.ts'
 
 /** Tells an error on stderr: to a program, or to a person. */
-export function writeError(
+export async function writeError(
   io: Io,
   error: unknown,
   { json, color }: { readonly json: boolean; readonly color: boolean },
-): void {
+): Promise<void> {
   io.stderr.write(
-    json ? errorRecord(error) : errorText(error, createStyle(wantsColor(io, io.stderr, color))),
+    json
+      ? errorRecord(error)
+      : errorText(error, await createStyle(wantsColor(io, io.stderr, color))),
   )
 }
 

@@ -1,4 +1,3 @@
-import { Chalk } from 'chalk'
 import type { Io, OutputStream } from '../io.ts'
 
 /** Colours a piece of text, or leaves it as it is. */
@@ -35,9 +34,25 @@ export function wantsColor(io: Io, stream: OutputStream, colorFlag = true): bool
   return stream.isTTY === true && TERM !== 'dumb'
 }
 
+const unpainted: Paint = (text) => text
+
+/** The style of a stream without colour. */
+export const plainStyle: Style = Object.freeze({
+  strong: unpainted,
+  faint: unpainted,
+  good: unpainted,
+  bad: unpainted,
+  warning: unpainted,
+  name: unpainted,
+  plain: unpainted,
+})
+
 /** The style of one stream. */
-export function createStyle(color: boolean): Style {
-  const chalk = new Chalk({ level: color ? 1 : 0 })
+export async function createStyle(color: boolean): Promise<Style> {
+  if (!color) return plainStyle
+  // Loaded only now: most output of scripts has no colour.
+  const { Chalk } = await import('chalk')
+  const chalk = new Chalk({ level: 1 })
   return {
     strong: chalk.bold,
     faint: chalk.dim,
@@ -45,6 +60,6 @@ export function createStyle(color: boolean): Style {
     bad: chalk.red,
     warning: chalk.yellow,
     name: chalk.cyan,
-    plain: (text) => text,
+    plain: unpainted,
   }
 }

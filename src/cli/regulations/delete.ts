@@ -1,5 +1,4 @@
-import { plainText, recordLine } from '../../model/index.ts'
-import { effectsOf, type RegulationType } from '../../privacy/index.ts'
+import { effectsOf, plainText, recordLine, type RegulationType } from '../../model/index.ts'
 import { systemClock } from '../../runtime/index.ts'
 import { sourceError } from '../audiences/refusal.ts'
 import { codeOfEnd } from '../code-of-end.ts'

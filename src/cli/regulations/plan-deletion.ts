@@ -1,5 +1,4 @@
-import { plainText, recordLine } from '../../model/index.ts'
-import { effectsOf } from '../../privacy/index.ts'
+import { effectsOf, plainText, recordLine } from '../../model/index.ts'
 import { lineLog } from '../../runtime/index.ts'
 import { sourceError } from '../audiences/refusal.ts'
 import { codeOfEnd } from '../code-of-end.ts'

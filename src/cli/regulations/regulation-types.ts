@@ -1,4 +1,4 @@
-import type { RegulationType } from '../../privacy/index.ts'
+import type { RegulationType } from '../../model/index.ts'
 
 /** What each type of regulation does, in a line. */
 export const regulationTexts: Readonly<Record<RegulationType, string>> = {

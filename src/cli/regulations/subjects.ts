@@ -1,4 +1,4 @@
-import { readUserIds } from '../../importer/index.ts'
+import { readUserIds } from '../../lists/index.ts'
 import { EvrouteError } from '../../model/index.ts'
 import { regulationLimits } from '../../privacy/index.ts'
 import { openListInput } from '../audiences/list-input.ts'

@@ -22,10 +22,15 @@ export class RunView {
   readonly #style: Style
   readonly #memory = new SummaryMemory()
 
-  constructor(options: RunViewOptions, io: Io) {
+  private constructor(options: RunViewOptions, io: Io, style: Style) {
     this.#options = options
     this.#io = io
-    this.#style = createStyle(wantsColor(io, io.stderr, options.color))
+    this.#style = style
+  }
+
+  /** Gets ready to tell. */
+  static async open(options: RunViewOptions, io: Io): Promise<RunView> {
+    return new RunView(options, io, await createStyle(wantsColor(io, io.stderr, options.color)))
   }
 
   /** Where the command finds what it runs beside; secrets are not shown. */

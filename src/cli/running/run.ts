@@ -47,7 +47,7 @@ const quietMs = 100
  * cannot be written
  */
 export async function run(options: RunOptions, io: Io): Promise<number> {
-  const view = new RunView(options, io)
+  const view = await RunView.open(options, io)
   const capture = options.save === undefined ? undefined : await Capture.open(options.save)
   try {
     await using stage = await Stage.open(options)

@@ -41,7 +41,7 @@ export function scenariosNamed(name: string): readonly Scenario[] {
 export async function runScenarios(options: ScenariosOptions, io: Io): Promise<ExitCode> {
   const { json, color } = options
   const stdout = new DataWriter(io)
-  const style = createStyle(wantsColor(io, io.stdout, color))
+  const style = await createStyle(wantsColor(io, io.stdout, color))
   let failed = 0
   for (const scenario of options.scenarios) {
     if (io.stop.aborted) return exitCodes.interrupted

@@ -5,27 +5,8 @@ import {
   type JsonObject,
   type JsonValue,
 } from '../../model/index.ts'
+import { fieldNames, flagName, type CallFlags, type FieldName } from './call-flags.ts'
 import { sampleCall } from './sample-calls.ts'
-
-/** What a call made on the command line may be given. */
-export interface CallFlags {
-  /** `--event` */
-  readonly event?: string
-  /** `--user-id` */
-  readonly userId?: string
-  /** `--anonymous-id` */
-  readonly anonymousId?: string
-  /** `--group-id` */
-  readonly groupId?: string
-  /** `--previous-id` */
-  readonly previousId?: string
-  /** `--name` */
-  readonly name?: string
-  /** `--timestamp` */
-  readonly timestamp?: string
-  /** `--integration` */
-  readonly integration?: Readonly<Record<string, boolean>>
-}
 
 /** The fields that each type can take from a flag; others would be ignored and are refused. */
 const fieldsOf: Readonly<Record<EventType, readonly FieldName[]>> = {
@@ -37,19 +18,6 @@ const fieldsOf: Readonly<Record<EventType, readonly FieldName[]>> = {
   alias: ['userId', 'previousId'],
   delete: ['userId'],
 }
-
-/** The fields of a call that have a flag of their own. */
-export const fieldNames: readonly FieldName[] = [
-  'event',
-  'userId',
-  'anonymousId',
-  'groupId',
-  'previousId',
-  'name',
-]
-
-/** A field of a call that has a flag of its own. */
-export type FieldName = Exclude<keyof CallFlags, 'timestamp' | 'integration'>
 
 /** The flags that say what a call is about, not whom: a call that has one is not the sample. */
 const ownFields: readonly FieldName[] = ['event', 'name', 'groupId', 'previousId']
@@ -94,11 +62,6 @@ export function composeCall(
 
 function pick(call: JsonObject, fields: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(call).filter(([field]) => fields.includes(field)))
-}
-
-/** The flag that sets a field: `userId` is `--user-id`. */
-export function flagName(field: string): string {
-  return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
 /** Where `key=value` pairs go. */

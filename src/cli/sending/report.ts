@@ -17,7 +17,7 @@ import {
   type Observer,
 } from '../../runtime/index.ts'
 import { DataWriter, type Io } from '../io.ts'
-import { writeError } from '../output/error.ts'
+import { errorRecord, errorText } from '../output/error.ts'
 import { formatCount } from '../output/numbers.ts'
 import { startProgress } from '../output/progress.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
@@ -66,11 +66,22 @@ export interface Closing {
   readonly skipped: number | undefined
 }
 
+/** What a report is made of. */
+interface ReportParts {
+  readonly io: Io
+  readonly options: ReportOptions
+  readonly elapsedMs: () => number
+  readonly style: Style
+  readonly dataStyle: Style
+}
+
 /** Tells the user what happens while calls are sent: records on stdout, or lines on stderr. */
 export class Report implements Observer {
   readonly #io: Io
   readonly #options: ReportOptions
+  /** Of stderr. */
   readonly #style: Style
+  readonly #dataStyle: Style
   readonly #elapsedMs: () => number
   readonly #stdout: DataWriter
   #endProgress = (): void => undefined
@@ -81,13 +92,25 @@ export class Report implements Observer {
   #lastProblem = ''
   #retriesAnnounced = false
 
-  /** @param elapsedMs - the time since the command began */
-  constructor(io: Io, options: ReportOptions, elapsedMs: () => number) {
+  private constructor({ io, options, elapsedMs, style, dataStyle }: ReportParts) {
     this.#io = io
     this.#stdout = new DataWriter(io)
     this.#options = options
-    this.#style = createStyle(wantsColor(io, io.stderr, options.color))
+    this.#style = style
+    this.#dataStyle = dataStyle
     this.#elapsedMs = elapsedMs
+  }
+
+  /**
+   * Gets ready to tell.
+   *
+   * @param elapsedMs - the time since the command began
+   */
+  static async open(io: Io, options: ReportOptions, elapsedMs: () => number): Promise<Report> {
+    const { color } = options
+    const style = await createStyle(wantsColor(io, io.stderr, color))
+    const dataStyle = await createStyle(wantsColor(io, io.stdout, color))
+    return new Report({ io, options, elapsedMs, style, dataStyle })
   }
 
   /**
@@ -178,7 +201,8 @@ export class Report implements Observer {
 
   /** An error that ends the transfer early; the summary is still to come. */
   failure(error: unknown): void {
-    writeError(this.#io, error, this.#options)
+    const { json } = this.#options
+    this.#io.stderr.write(json ? errorRecord(error) : errorText(error, this.#style))
   }
 
   /** A service took a row. */
@@ -190,9 +214,7 @@ export class Report implements Observer {
   planned(plan: Plan): void {
     this.#done++
     if (!this.#options.json) {
-      this.#stdout.write(
-        planText(plan, createStyle(wantsColor(this.#io, this.#io.stdout, this.#options.color))),
-      )
+      this.#stdout.write(planText(plan, this.#dataStyle))
       return
     }
     const { messageId, type, decision, urls, body, signature } = plan

@@ -152,7 +152,7 @@ export function addSendingFlags(command: Command): Command {
     )
     .option(
       '--flush-at <n>',
-      'calls per batch (default: 20)',
+      'calls that make a batch full (default: 20)',
       countFlag(1, limits.intakeBatchEventsMax),
     )
     .option(

@@ -19,7 +19,6 @@ import { Report } from './report.ts'
 import { RowCounts } from './row-counts.ts'
 import type { RowGroup } from './row-source.ts'
 import type { SendingOptions } from './sending-options.ts'
-import { StoppableClock } from './stoppable-clock.ts'
 
 /** What a transfer is made of. */
 export interface TransferOptions {
@@ -45,10 +44,8 @@ interface PlacedRow {
 export async function transfer(request: TransferOptions): Promise<ExitCode> {
   const { io, options, skipped } = request
   const elapsedMs = stopwatch()
-  const clock = options.virtualClock
-    ? new StoppableClock(new VirtualClock(systemClock.nowMs()), io.stop)
-    : systemClock
-  const report = new Report(io, options, elapsedMs)
+  const clock = options.virtualClock ? await virtualClock(io) : systemClock
+  const report = await Report.open(io, options, elapsedMs)
   const runtime = createRuntime({ clock, log: report.log, observer: report })
   const counts = new RowCounts()
   const listener = {
@@ -75,6 +72,11 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
     report.close()
     await outlet.close()
   }
+}
+
+async function virtualClock({ stop }: Io): Promise<Clock> {
+  const { StoppableClock } = await import('./stoppable-clock.ts')
+  return new StoppableClock(new VirtualClock(systemClock.nowMs()), stop)
 }
 
 /** What sending is done with. */

@@ -1,14 +1,14 @@
 import type { AddRequest } from '../../delivery/index.ts'
-import {
-  effectsOf,
-  type ArchiveErasure,
-  type CreateRegulationRequest,
-  type EraseRequest,
-  type EraseResult,
-  type NotificationStream,
-  type Regulation,
-  type RegulationsRequest,
-  type RegulationStore,
+import { effectsOf } from '../../model/index.ts'
+import type {
+  ArchiveErasure,
+  CreateRegulationRequest,
+  EraseRequest,
+  EraseResult,
+  NotificationStream,
+  Regulation,
+  RegulationsRequest,
+  RegulationStore,
 } from '../../privacy/index.ts'
 import { newStreams } from '../new-streams.ts'
 import { isOfSources } from '../source-scope.ts'

@@ -1,10 +1,9 @@
-import {
-  effectsOf,
-  regulationTypes,
-  type ArchiveErasure,
-  type KeptArchive,
-  type SharedRegulations,
-  type UnfinishedRegulation,
+import { effectsOf, regulationTypes } from '../../model/index.ts'
+import type {
+  ArchiveErasure,
+  KeptArchive,
+  SharedRegulations,
+  UnfinishedRegulation,
 } from '../../privacy/index.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 import type { Database, Session } from './database.ts'

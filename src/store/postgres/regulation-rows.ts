@@ -1,11 +1,11 @@
 import type { LoggedState } from '../../delivery/index.ts'
+import type { RegulationType } from '../../model/index.ts'
 import type {
   ArchiveErasure,
   NotificationStream,
   Regulation,
   RegulationReader,
   RegulationsRequest,
-  RegulationType,
 } from '../../privacy/index.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 import type { Session } from './database.ts'

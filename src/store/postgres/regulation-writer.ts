@@ -1,8 +1,8 @@
-import {
-  effectsOf,
-  type CreateRegulationRequest,
-  type NoteArchiveRequest,
-  type Regulation,
+import { effectsOf } from '../../model/index.ts'
+import type {
+  CreateRegulationRequest,
+  NoteArchiveRequest,
+  Regulation,
 } from '../../privacy/index.ts'
 import { newStreams } from '../new-streams.ts'
 import { toStored } from '../stored-text.ts'

@@ -1,5 +1,4 @@
-import { StoreUnusableError } from '../../delivery/index.ts'
-import { EvrouteError, messageOf } from '../../model/index.ts'
+import { EvrouteError, messageOf, StoreUnusableError } from '../../model/index.ts'
 import { moveOpenCode } from './move-tables.ts'
 
 /** What an error of PostgreSQL, of the connection or of `pg` means for a store. */

@@ -1,10 +1,10 @@
 import type { LoggedState } from '../../delivery/index.ts'
+import type { RegulationType } from '../../model/index.ts'
 import type {
   ArchiveErasure,
   NotificationStream,
   Regulation,
   RegulationsRequest,
-  RegulationType,
 } from '../../privacy/index.ts'
 import type { Database } from './database.ts'
 import { DestinationIds } from './delivery-rows.ts'

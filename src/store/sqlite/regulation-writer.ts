@@ -1,9 +1,5 @@
-import {
-  effectsOf,
-  type ArchiveErasure,
-  type CreateRegulationRequest,
-  type Regulation,
-} from '../../privacy/index.ts'
+import { effectsOf } from '../../model/index.ts'
+import type { ArchiveErasure, CreateRegulationRequest, Regulation } from '../../privacy/index.ts'
 import { newStreams } from '../new-streams.ts'
 import type { Counts } from './counts.ts'
 import type { Database } from './database.ts'

@@ -1,13 +1,13 @@
-import {
-  effectsOf,
-  type ArchiveErasure,
-  type CreateRegulationRequest,
-  type EraseRequest,
-  type EraseResult,
-  type HeldUpErasure,
-  type Regulation,
-  type RegulationsRequest,
-  type RegulationStore,
+import { effectsOf } from '../../model/index.ts'
+import type {
+  ArchiveErasure,
+  CreateRegulationRequest,
+  EraseRequest,
+  EraseResult,
+  HeldUpErasure,
+  Regulation,
+  RegulationsRequest,
+  RegulationStore,
 } from '../../privacy/index.ts'
 import type { DeliveryQueue } from './delivery-queue.ts'
 import type { ErasureSteps } from './erasure-steps.ts'

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { columnsOf } from '../../../src/model/index.ts'
 import { DeliveryTable } from '../../../src/cli/delivery-log/delivery-table.ts'
 import { columnNames, fitWidths } from '../../../src/cli/delivery-log/table-widths.ts'
-import { createStyle } from '../../../src/cli/output/style.ts'
+import { plainStyle } from '../../../src/cli/output/style.ts'
 import { hourMs, logged, nowMs } from './stores.ts'
 
-const style = createStyle(false)
+const style = plainStyle
 const waitOf = () => undefined
 
 const deliveries = [

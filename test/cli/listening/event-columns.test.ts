@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { eventText } from '../../../src/cli/listening/event-text.ts'
-import { createStyle } from '../../../src/cli/output/style.ts'
+import { plainStyle } from '../../../src/cli/output/style.ts'
 import { columnsOf } from '../../../src/model/index.ts'
 import { SummaryMemory } from '../../../src/receiver/index.ts'
 import { receivedEvent } from './keys/events.ts'
@@ -9,7 +9,7 @@ const body = { type: 'track', userId: 'user_12345678', event: 'Order Completed' 
 const event = receivedEvent(7, body, { status: 503, injected: 'status 503' })
 
 function lineIn(columns: number): string {
-  const view = { style: createStyle(false), memory: new SummaryMemory(), verbose: false, columns }
+  const view = { style: plainStyle, memory: new SummaryMemory(), verbose: false, columns }
   return eventText(event, view).trimEnd()
 }
 

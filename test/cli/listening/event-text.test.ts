@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createStyle } from '../../../src/cli/output/style.ts'
+import { plainStyle } from '../../../src/cli/output/style.ts'
 import { eventText } from '../../../src/cli/listening/event-text.ts'
 import { Receiver, SummaryMemory } from '../../../src/receiver/index.ts'
 import { signBody } from '../../../src/webhook/index.ts'
@@ -13,7 +13,7 @@ async function linesFor(signature: string, verbose = false): Promise<readonly st
   const { url } = await receiver.start()
   const response = await fetch(url, { method: 'POST', body, headers: { 'x-signature': signature } })
   await response.text()
-  const style = createStyle(false)
+  const style = plainStyle
   const memory = new SummaryMemory()
   return eventText(receiver.events[0]!, { style, memory, verbose, columns: undefined }).split('\n')
 }

@@ -1,24 +1,26 @@
 import { describe, expect, test } from 'vitest'
 import { payloadText } from '../../../src/cli/listening/payload-text.ts'
 import { formatJson } from '../../../src/cli/output/json.ts'
-import { createStyle } from '../../../src/cli/output/style.ts'
+import { createStyle, plainStyle } from '../../../src/cli/output/style.ts'
 import type { JsonObject } from '../../../src/model/index.ts'
 
-const plain = createStyle(false)
-const textOf = (body: JsonObject, style = plain) =>
+const textOf = (body: JsonObject, style = plainStyle) =>
   payloadText({ body, rawBody: Buffer.alloc(0) }, style)
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
 
 describe('payloadText', () => {
-  test.each([true, false])('is the JSON that is printed elsewhere, in colour: %s', (color) => {
-    const body = {
-      'a "b": ': [1, -2.5e-7, true, null, [], {}],
-      c: { d: 'true 1 null', '\u202e': '\u009b31m\u001b[31m\u007f' },
-      e: [],
-    }
-    const style = createStyle(color)
-    expect(textOf(body, style)).toBe(formatJson(body, style))
-  })
+  test.each([true, false])(
+    'is the JSON that is printed elsewhere, in colour: %s',
+    async (color) => {
+      const body = {
+        'a "b": ': [1, -2.5e-7, true, null, [], {}],
+        c: { d: 'true 1 null', '\u202e': '\u009b31m\u001b[31m\u007f' },
+        e: [],
+      }
+      const style = await createStyle(color)
+      expect(textOf(body, style)).toBe(formatJson(body, style))
+    },
+  )
 
   test('shows 200 lines, and how many there are beside', () => {
     expect(textOf({ a: numbers(196) }).split('\n')).toHaveLength(200)
@@ -46,8 +48,8 @@ describe('payloadText', () => {
 
   test('cuts what is no JSON', () => {
     const rawBody = Buffer.alloc(1_000_000, 'x')
-    expect(payloadText({ body: null, rawBody }, plain)).toBe(`${'x'.repeat(1_999)}…`)
-    expect(payloadText({ body: null, rawBody: Buffer.from('no\u001b[2J\njson') }, plain)).toBe(
+    expect(payloadText({ body: null, rawBody }, plainStyle)).toBe(`${'x'.repeat(1_999)}…`)
+    expect(payloadText({ body: null, rawBody: Buffer.from('no\u001b[2J\njson') }, plainStyle)).toBe(
       'no json',
     )
   })

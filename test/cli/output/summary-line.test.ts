@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createStyle } from '../../../src/cli/output/style.ts'
+import { createStyle, plainStyle } from '../../../src/cli/output/style.ts'
 import { summaryLine } from '../../../src/cli/output/summary-line.ts'
 
 const ledger = {
@@ -18,14 +18,14 @@ const ledger = {
 }
 
 test('is three equations that a reader can check', () => {
-  expect(summaryLine(ledger, 1_500, createStyle(false))).toBe(
+  expect(summaryLine(ledger, 1_500, plainStyle)).toBe(
     '1,234 read = 1,230 accepted + 4 rejected · ' +
       '1,230 accepted = 1,000 routed + 100 filtered + 100 duplicate + 30 suppressed · ' +
       '1,000 deliveries = 900 delivered + 50 failed + 30 expired + 20 pending (1.5s)\n',
   )
 })
 
-test('colours what is not zero', () => {
-  const line = summaryLine({ ...ledger, delivered: 0 }, 1, createStyle(true))
+test('colours what is not zero', async () => {
+  const line = summaryLine({ ...ledger, delivered: 0 }, 1, await createStyle(true))
   expect(line).toContain('0 delivered + \u001b[31m50 failed')
 })

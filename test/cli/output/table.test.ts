@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createStyle } from '../../../src/cli/output/style.ts'
+import { createStyle, plainStyle } from '../../../src/cli/output/style.ts'
 import { textTable, type TableColumn } from '../../../src/cli/output/table.ts'
 
 interface Row {
@@ -19,7 +19,7 @@ const rows: readonly Row[] = [
 ]
 
 const linesAt = (columns: number | undefined): readonly string[] =>
-  textTable(rows, tableColumns, { style: createStyle(false), columns }).split('\n')
+  textTable(rows, tableColumns, { style: plainStyle, columns }).split('\n')
 
 describe('textTable', () => {
   test('is as wide as its texts where lines may be of any length, and safe to print', () => {
@@ -48,12 +48,12 @@ describe('textTable', () => {
     expect(linesAt(2)).toEqual(['k…', 'f…', 'v…', ''])
   })
 
-  test('colours texts, and not the blanks around them', () => {
+  test('colours texts, and not the blanks around them', async () => {
     const columns: readonly TableColumn<Row>[] = [
       { title: 'n', text: ({ count }) => String(count), isCount: true, look: 'bad' },
       { title: 'key', text: ({ key }) => key, look: ({ count }) => (count > 9 ? 'good' : 'faint') },
     ]
-    const text = textTable(rows, columns, { style: createStyle(true), columns: undefined })
+    const text = textTable(rows, columns, { style: await createStyle(true), columns: undefined })
     expect(text.split('\n')[1]).toBe(
       '       \u001b[31m7\u001b[39m  \u001b[2mfirst_time_shopper\u001b[22m',
     )

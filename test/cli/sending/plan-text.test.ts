@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createStyle } from '../../../src/cli/output/style.ts'
+import { plainStyle } from '../../../src/cli/output/style.ts'
 import { planText } from '../../../src/cli/sending/plan-text.ts'
 import type { RoutingReason } from '../../../src/router/index.ts'
 
@@ -13,5 +13,5 @@ test.each<[RoutingReason, string]>([
 ])('explains %s, which no destination of the command line leads to', (reason, words) => {
   const decision = { destinationId: 'crm', send: false, reason, hint: undefined }
   const plan = { messageId: 'm_1', type: 'track', decision, urls: [], body: null, signature: null }
-  expect(planText(plan, createStyle(false))).toBe(`TRACK m_1\n  ${words}\n\n`)
+  expect(planText(plan, plainStyle)).toBe(`TRACK m_1\n  ${words}\n\n`)
 })

@@ -93,4 +93,17 @@ describe('an erasure in memory', () => {
     expect(await store.nextDue({ destinationIds: ['crm'] })).toEqual([])
     await store.close()
   })
+
+  test('makes room for what is to be added', async () => {
+    const store = new MemoryStore({ untriedMax: 2 })
+    const batch = { nowMs, seenSinceMs: 0, handOver: [{ destinationId: 'crm', deliveriesMax: 1 }] }
+    await store.add({ ...batch, events: [eventAbout('u_2'), eventAbout('u_1')] })
+    const added = store.add({ ...batch, events: [eventAbout('u_4')] })
+    await store.regulations.create({ regulation, notifications: [], nowMs })
+    expect(await store.ledger()).toMatchObject({ pending: 2 })
+    await store.regulations.erase({ id: 'r_1', nowMs, rowsMax })
+    await added
+    expect(await store.ledger()).toMatchObject({ failed: 1, pending: 2 })
+    await store.close()
+  })
 })

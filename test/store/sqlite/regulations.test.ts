@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { AddResult } from '../../../src/delivery/index.ts'
-import type { EraseResult, RegulationType } from '../../../src/privacy/index.ts'
+import type { RegulationType } from '../../../src/model/index.ts'
+import type { EraseResult } from '../../../src/privacy/index.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'

@@ -33,7 +33,7 @@ export interface ListenScreen {
 }
 
 /** With keys on a terminal that a person looks at; else streams and nothing more. */
-export function listenScreen(options: ListenScreenOptions, io: Io): ListenScreen {
+export async function listenScreen(options: ListenScreenOptions, io: Io): Promise<ListenScreen> {
   const { filter, save, input, json, quiet, color } = options
   const { terminal } = io
   if (terminal === undefined || !input || json || quiet) {
@@ -44,6 +44,6 @@ export function listenScreen(options: ListenScreenOptions, io: Io): ListenScreen
       close: () => Promise.resolve(),
     }
   }
-  const style = createStyle(wantsColor(io, io.stderr, color))
+  const style = await createStyle(wantsColor(io, io.stderr, color))
   return new ListenKeys({ io, terminal, style, filter, save })
 }

@@ -41,7 +41,7 @@ const ping = receivedEvent(1, { type: 'track', userId: 'u_1', event: 'Ping' })
 const page = receivedEvent(2, { type: 'page', userId: 'u_1', properties: {} })
 const plain = { save: undefined, input: true, json: false, quiet: false, color: false }
 
-function onScreen(changes: Partial<Parameters<typeof listenScreen>[0]> = {}) {
+async function onScreen(changes: Partial<Parameters<typeof listenScreen>[0]> = {}) {
   const terminal = new FakeTerminal()
   const stream = new CapturedStream({ isTTY: true, columns: 80 })
   const controller = new AbortController()
@@ -55,7 +55,7 @@ function onScreen(changes: Partial<Parameters<typeof listenScreen>[0]> = {}) {
     interrupted: signal,
     terminal,
   }
-  const screen = listenScreen({ ...plain, ...changes }, io)
+  const screen = await listenScreen({ ...plain, ...changes }, io)
   const failures: unknown[] = []
   const receiver = { respondNext: (failure: unknown) => void failures.push(failure) }
   const open = (resend?: KeyTargets['resend']): void => {
@@ -66,8 +66,8 @@ function onScreen(changes: Partial<Parameters<typeof listenScreen>[0]> = {}) {
 }
 
 describe('keys of listen', () => {
-  test('what is written goes above the line, what keys tell too', () => {
-    const { screen, terminal, stream, open } = onScreen()
+  test('what is written goes above the line, what keys tell too', async () => {
+    const { screen, terminal, stream, open } = await onScreen()
     open()
     screen.io.stdout.write('event\n')
     expect(stream.text).toBe(`${erase}event\n`)
@@ -80,8 +80,8 @@ describe('keys of listen', () => {
     expect(screen.arrive(page)).toBe(true)
   })
 
-  test('enter shows the last request in full, and nothing of it steers the terminal', () => {
-    const { screen, terminal, stream, open } = onScreen()
+  test('enter shows the last request in full, and nothing of it steers the terminal', async () => {
+    const { screen, terminal, stream, open } = await onScreen()
     open()
     const body = { type: 'track', event: 'x\u202ey\u001b[2Jz' } as const
     const changes = {
@@ -101,8 +101,8 @@ describe('keys of listen', () => {
     expect(text).not.toMatch(/[\u001b\u202e]/)
   })
 
-  test('f makes the next answer fail', () => {
-    const { terminal, stream, failures, open } = onScreen()
+  test('f makes the next answer fail', async () => {
+    const { terminal, stream, failures, open } = await onScreen()
     open()
     terminal.press('f5')
     terminal.press('ft')
@@ -111,7 +111,7 @@ describe('keys of listen', () => {
   })
 
   test('r sends again, one after the other, and tells how that went', async () => {
-    const { screen, terminal, stream, open } = onScreen()
+    const { screen, terminal, stream, open } = await onScreen()
     const resent: number[] = []
     open(async ({ seq }) => {
       await Promise.resolve()
@@ -126,29 +126,29 @@ describe('keys of listen', () => {
   })
 
   test('r says where there is nothing to resend to', async () => {
-    const { screen, terminal, stream, open } = onScreen()
+    const { screen, terminal, stream, open } = await onScreen()
     open()
     screen.arrive(ping)
     terminal.press('r')
     await stream.matching(/There is no target to resend to: name one with --forward-to\./)
   })
 
-  test('Ctrl-C, q and Ctrl-Z are the terminal’s to do', () => {
-    const { terminal, open } = onScreen()
+  test('Ctrl-C, q and Ctrl-Z are the terminal’s to do', async () => {
+    const { terminal, open } = await onScreen()
     open()
     terminal.press('\u001aq\u0003')
     expect(terminal.asked).toEqual(['suspend', 'interrupt', 'interrupt'])
   })
 
-  test('c moves the screen up', () => {
-    const { terminal, stream, open } = onScreen()
+  test('c moves the screen up', async () => {
+    const { terminal, stream, open } = await onScreen()
     open()
     terminal.press('c')
     expect(stream.text).toContain('\n\n\n\u001b[H\u001b[J')
   })
 
   test('a signal shows that it ends; at the end the terminal is given back', async () => {
-    const { screen, terminal, stream, open, stop } = onScreen()
+    const { screen, terminal, stream, open, stop } = await onScreen()
     open()
     stop()
     expect(stream.text).toBe(`${erase}Ending; Ctrl-C ends at once`)
@@ -166,7 +166,7 @@ describe('saving', () => {
     const before = process.cwd()
     process.chdir(folder)
     onTestFinished(() => process.chdir(before))
-    const { screen, terminal, stream, open } = onScreen()
+    const { screen, terminal, stream, open } = await onScreen()
     open()
     screen.arrive(ping)
     terminal.press('s')
@@ -186,7 +186,7 @@ describe('saving', () => {
   })
 
   test('says that --save has it already, or what went wrong', async () => {
-    const { screen, terminal, stream, open } = onScreen({ save: 'all.ndjson' })
+    const { screen, terminal, stream, open } = await onScreen({ save: 'all.ndjson' })
     open()
     screen.arrive(ping)
     terminal.press('s')
@@ -196,7 +196,7 @@ describe('saving', () => {
 
 describe('without keys', () => {
   test.each([{ input: false }, { json: true }, { quiet: true }])('%j', async (changes) => {
-    const { screen, terminal, stream, open } = onScreen({
+    const { screen, terminal, stream, open } = await onScreen({
       filter: parseMatch('type:page'),
       ...changes,
     })

@@ -8,7 +8,7 @@ import {
 } from '../../../../src/cli/listening/keys/keys-state.ts'
 import { keysLine } from '../../../../src/cli/listening/keys/keys-line.ts'
 import { stepKeys } from '../../../../src/cli/listening/keys/step-keys.ts'
-import { createStyle } from '../../../../src/cli/output/style.ts'
+import { plainStyle } from '../../../../src/cli/output/style.ts'
 import { keysOf } from '../../../../src/cli/terminal/key.ts'
 import { parseMatch } from '../../../../src/match/index.ts'
 import { receivedEvent } from './events.ts'
@@ -27,7 +27,7 @@ function press(input: string, from: KeysState = start) {
     state = step.state
     effects.push(...step.effects)
   }
-  return { state, effects, line: keysLine(state, 60, createStyle(false)).text }
+  return { state, effects, line: keysLine(state, 60, plainStyle).text }
 }
 
 function told(effects: readonly KeyEffect[]): string {
@@ -159,7 +159,7 @@ describe('filtering', () => {
 })
 
 test('the line is as long as there is room', () => {
-  const style = createStyle(false)
+  const style = plainStyle
   const state = press('/type:track event:"Order Completed"\rp').state
   expect(keysLine(state, 30, style).text).toBe('paused, 0 new · / type:track …')
   expect(keysLine(press('f').state, 20, style).text).toHaveLength(20)

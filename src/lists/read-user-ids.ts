@@ -1,5 +1,4 @@
-import { readTable } from './read-table.ts'
-import type { BadTableRow, TableRow } from './table-row.ts'
+import { readTable, type BadTableRow, type TableRow } from '../importer/index.ts'
 import { checkRecognised } from './list-columns.ts'
 import { UserIdFields, userIdColumns } from './user-id-fields.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { readUserIds } from '../../src/importer/index.ts'
+import { readUserIds } from '../../src/lists/index.ts'
 import { SettingError } from '../../src/model/index.ts'
-import { inChunks } from './support.ts'
+import { inChunks } from '../importer/support.ts'
 
 /** What the rows of a list of users are, in short: the line, and the ids or the code. */
 async function read(text: string, columns?: readonly string[]): Promise<readonly unknown[]> {

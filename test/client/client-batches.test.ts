@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest'
+import { limits } from '../../src/model/index.ts'
+import { clientOver, ids, idsOf, record } from './support.ts'
+
+describe('Client batches', () => {
+  test('go out at 20 calls', async () => {
+    const { client, transport, clock } = clientOver()
+    record(client, 45)
+    await clock.advance(0)
+    expect(transport.batches.map((batch) => batch.callCount)).toEqual([20, 20])
+  })
+
+  test('go out at every call with size 1', async () => {
+    const { client, transport, clock } = clientOver(undefined, { size: 1 })
+    record(client, 3)
+    await clock.advance(0)
+    expect(transport.batches.map(idsOf)).toEqual([['m-1'], ['m-2'], ['m-3']])
+  })
+
+  test('go out 5 seconds after the last flush, full or not', async () => {
+    const { client, transport, clock } = clientOver()
+    record(client, 21)
+    await clock.advance(4_999)
+    expect(transport.batches).toHaveLength(1)
+    await clock.advance(1)
+    expect(transport.batches.map((batch) => batch.callCount)).toEqual([20, 1])
+    expect(clock.nextDueMs()).toBeUndefined()
+  })
+
+  test('that wait for one of 4 in flight are joined, up to 250 calls', async () => {
+    const { client, transport } = clientOver()
+    record(client, 4 * 20 + 12 * 20 + 45)
+    await client.flush()
+    const counts = transport.batches.map((batch) => batch.callCount)
+    expect(counts).toEqual([20, 20, 20, 20, 240, 45])
+    expect(transport.batches.flatMap(idsOf)).toEqual(ids(365))
+  })
+
+  test('that wait are joined up to flushAt where that is more than 250', async () => {
+    const { client, transport } = clientOver(undefined, { flushAt: 300 })
+    record(client, 4 * 300)
+    for (const count of [150, 150, 1]) {
+      record(client, count)
+      void client.flush()
+    }
+    await client.flush()
+    const counts = transport.batches.map((batch) => batch.callCount)
+    expect(counts).toEqual([300, 300, 300, 300, 300, 1])
+  })
+
+  test('that wait hold no more bytes than others', async () => {
+    const { client, transport } = clientOver()
+    const traits = { text: 'ä🎈xx'.repeat(700) }
+    for (let number = 0; number < 200; number++) client.identify({ userId: 'u', traits })
+    await client.flush()
+    const counts = transport.batches.map((batch) => batch.callCount)
+    expect(counts).toEqual([20, 20, 20, 20, 80, 40])
+    const largest = Math.max(...transport.batches.map(({ body }) => Buffer.byteLength(body)))
+    expect(largest).toBeLessThanOrEqual(limits.batchBytesMax)
+  })
+
+  test('hold 500,000 bytes in the text that is sent, and not one more', async () => {
+    const batchesWith = async (lastText: string) => {
+      const { client, transport } = clientOver(undefined, { flushAt: 2_500 })
+      const text = 'ä🎈xx'.repeat(4_000)
+      for (let count = 0; count < 15; count++) client.identify({ userId: 'u', traits: { text } })
+      client.identify({ userId: 'u', traits: { text: lastText } })
+      await client.flush()
+      return transport.batches.map((batch) => Buffer.byteLength(batch.body))
+    }
+    const [bytes = 0] = await batchesWith('')
+    const filling = 'x'.repeat(limits.batchBytesMax - bytes)
+    expect(await batchesWith(filling)).toEqual([limits.batchBytesMax])
+    expect(await batchesWith(`${filling}x`)).toHaveLength(2)
+  })
+})
