@@ -54,12 +54,13 @@ export function attempt(delivery: LeasedDelivery, context: AttemptContext): Atte
 }
 
 function settlementOf(
-  round: Pick<Round, 'delivery' | 'results' | 'startedAtMs'>,
+  { delivery, results, startedAtMs }: Pick<Round, 'delivery' | 'results' | 'startedAtMs'>,
   { destination, policy, runtime }: AttemptContext,
 ): Settlement {
   const urls = destination.endpoints.map(({ url }) => url)
   const endedAtMs = runtime.clock.nowMs()
-  return settleRound({ ...round, urls, endedAtMs }, policy, runtime.random)
+  const round = { delivery, urls, results, startedAtMs, endedAtMs }
+  return settleRound(round, policy, runtime.random)
 }
 
 /** Most destinations have one endpoint, which needs none of the promises that several do. */

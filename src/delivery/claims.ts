@@ -14,6 +14,8 @@ export interface ClaimsOptions {
   readonly queues: ReadonlyMap<string, DestinationQueue>
   /** What is known of those that wait. */
   readonly times: WaitingTimes
+  /** Is told of a destination for which something came. */
+  readonly came: (destinationId: string) => void
   /** Takes what came for a destination that went meanwhile. */
   readonly giveBack: (deliveries: readonly LeasedDelivery[]) => void
 }
@@ -60,23 +62,25 @@ export class Claims {
   }
 
   #take(claims: readonly Claim[], claimed: ReadonlyMap<string, readonly LeasedDelivery[]>): void {
-    const { queues, times, giveBack } = this.#options
+    const { queues, times, came, giveBack } = this.#options
     for (const { queue, share } of claims) {
       const { destinationId, lane, deliveriesMax } = share
       const ofDestination = claimed.get(destinationId) ?? []
       const taken = ofDestination.filter((delivery) => delivery.lane === lane)
       queue.take(lane, taken, deliveriesMax)
-      if (queues.get(destinationId) !== queue) giveBack(queue.giveBack('all'))
+      if (queues.get(destinationId) === queue) came(destinationId)
+      else giveBack(queue.giveBack('all'))
       if (taken.length < deliveriesMax) times.forget(destinationId, lane)
     }
   }
 
   /** When the first delivery of each lane can start, where the store is known to have one. */
   startTimes(): readonly StartTime[] {
-    const { clock, queues, times } = this.#options
+    const { clock, times } = this.#options
     const nowMs = clock.nowMs()
     const startTimes: StartTime[] = []
-    for (const [destinationId, queue] of queues) {
+    for (const queue of this.#waitedFor()) {
+      const { id: destinationId } = queue.destination
       const parkedUntilMs = queue.parkedUntilMs(nowMs) ?? 0
       for (const lane of lanes) {
         const dueAtMs = times.dueAtMs(destinationId, lane)
@@ -90,10 +94,11 @@ export class Claims {
 
   /** What to claim: of every lane that has something due, as much as there is room for. */
   #due(): readonly Claim[] {
-    const { clock, queues, times } = this.#options
+    const { clock, times } = this.#options
     const nowMs = clock.nowMs()
     const claims: Claim[] = []
-    for (const [destinationId, queue] of queues) {
+    for (const queue of this.#waitedFor()) {
+      const { id: destinationId } = queue.destination
       const isParked = queue.parkedUntilMs(nowMs) !== undefined
       for (const lane of lanes) {
         if (isParked && lane !== 'manual') continue
@@ -105,6 +110,12 @@ export class Claims {
       }
     }
     return claims
+  }
+
+  /** The queues of what waits: however many others there are, nobody looks at those. */
+  #waitedFor(): readonly DestinationQueue[] {
+    const { queues, times } = this.#options
+    return [...times.waitedFor].flatMap((destinationId) => queues.get(destinationId) ?? [])
   }
 }
 

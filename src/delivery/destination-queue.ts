@@ -76,12 +76,15 @@ export class DestinationQueue {
     return this.#gates.includes(gate)
   }
 
+  /** Whether something is leased for it that has not started. */
+  get hasReady(): boolean {
+    return lanes.some((lane) => this.#waiting[lane].length > 0)
+  }
+
   /** Whether nothing is leased for it. */
   get isEmpty(): boolean {
     const promised = lanes.some((lane) => this.#promised[lane] > 0)
-    return (
-      this.#rounds === 0 && !promised && lanes.every((lane) => this.#waiting[lane].length === 0)
-    )
+    return this.#rounds === 0 && !promised && !this.hasReady
   }
 
   /**

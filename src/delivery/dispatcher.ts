@@ -83,6 +83,7 @@ export class Dispatcher {
     this.#claims = new Claims({
       ...common,
       queues: this.#queues,
+      came: (destinationId) => this.#rounds.lineUp(destinationId),
       giveBack: (deliveries) => this.#outbox.giveBack(deliveries),
     })
     this.#rounds = new Rounds({
@@ -315,7 +316,7 @@ export class Dispatcher {
 
   #giveBackIdle(): void {
     const nowMs = this.#runtime.clock.nowMs()
-    for (const queue of this.#queues.values()) this.#outbox.giveBack(queue.giveBackIdle(nowMs))
+    for (const queue of this.#rounds.ready) this.#outbox.giveBack(queue.giveBackIdle(nowMs))
   }
 
   #giveBackAll(): void {
@@ -336,6 +337,7 @@ export class Dispatcher {
     if (alarmAtMs < Infinity) {
       this.#timer = this.#runtime.clock.schedule(alarmAtMs - nowMs, () => this.#goOn())
     }
+    if (this.#idleWaits.isEmpty) return
     const areAtRest = startTimes.every(({ rests }) => rests && this.#keepsParked)
     if (areAtRest && this.#isIdle()) this.#idleWaits.end()
   }

@@ -5,6 +5,11 @@ export class IdleWaits {
     readonly reject: (error: unknown) => void
   }[] = []
 
+  /** Whether nobody waits. */
+  get isEmpty(): boolean {
+    return this.#waiters.length === 0
+  }
+
   /** Resolves, or rejects, with the next end. */
   wait(): Promise<void> {
     return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }))

@@ -46,15 +46,16 @@ type RoundStart = Start & { readonly kind: 'round' }
 
 /**
  * Starts rounds wherever the gates let them, within the bound over all. One destination after the
- * other gets a turn, so that none takes all of the bound.
+ * other gets a turn, so that none takes all of the bound. Nobody looks at those that nothing is ready
+ * for, however many there are: they line up once something is.
  */
 export class Rounds {
   readonly #options: RoundsOptions
   #targets: ReadonlyMap<string, RoundTarget> = new Map()
-  #turns: readonly RoundTarget[] = []
+  /** Those that something is ready for, in the order of their turns; perhaps not any more. */
+  #ready = new Set<RoundTarget>()
   readonly #running = new Set<Promise<void>>()
   #requests = 0
-  #turn = 0
   /** Whether the bound over all was reached: what becomes free goes by turns. */
   #isShort = false
   #stopped = false
@@ -66,8 +67,7 @@ export class Rounds {
   /** Rounds go there from now on; those under way go on as they began. */
   configure(targets: readonly RoundTarget[]): void {
     this.#targets = new Map(targets.map((target) => [target.queue.destination.id, target]))
-    this.#turns = targets
-    this.#turn = 0
+    this.#ready = new Set(targets.filter(({ queue }) => queue.hasReady))
   }
 
   /** Whether no request is in flight. */
@@ -80,22 +80,38 @@ export class Rounds {
     return this.#requests
   }
 
-  /** Starts what may start of one destination, unless others wait as well and it is not its turn. */
+  /** The queues that something is ready in; perhaps not any more. */
+  get ready(): readonly DestinationQueue[] {
+    return Array.from(this.#ready, ({ queue }) => queue)
+  }
+
+  /** Something is ready for a destination: it has a turn from now on, after those that have one. */
+  lineUp(destinationId: string): void {
+    const target = this.#targets.get(destinationId)
+    if (target?.queue.hasReady === true) this.#ready.add(target)
+  }
+
+  /**
+   * Starts what may start of one destination, unless others wait as well and it is not its turn. What is
+   * left has a turn.
+   */
   start(destinationId: string): void {
     const target = this.#targets.get(destinationId)
     if (target !== undefined) this.#startOf(target)
+    this.lineUp(destinationId)
   }
 
   /** Starts all that may start. */
   startAll(): void {
-    const turns = this.#turns
     this.#isShort = false
     let idleTurns = 0
-    while (idleTurns < turns.length && !this.#isFull()) {
-      const target = turns[this.#turn]
-      this.#turn = (this.#turn + 1) % turns.length
-      if (target !== undefined && this.#startOne(target)) idleTurns = 0
-      else idleTurns++
+    // Whoever goes to the end of a set while it is gone over is come to again.
+    for (const target of this.#ready) {
+      if (idleTurns === this.#ready.size || this.#isFull()) return
+      this.#ready.delete(target)
+      if (this.#startOne(target)) idleTurns = 0
+      else if (target.queue.hasReady) idleTurns++
+      if (target.queue.hasReady) this.#ready.add(target)
     }
   }
 

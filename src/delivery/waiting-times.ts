@@ -13,6 +13,10 @@ type Waiting = number | 'none' | 'unknown' | 'asked'
  */
 export class WaitingTimes {
   #waiting: ReadonlyMap<string, Record<Lane, Waiting>> = new Map()
+  /** Destinations with a lane that the store must be asked about. */
+  readonly #unknown = new Set<string>()
+  /** Destinations with a lane in which something is known to wait. */
+  readonly #waitedFor = new Set<string>()
 
   constructor(destinationIds: readonly string[]) {
     this.watch(destinationIds)
@@ -23,6 +27,14 @@ export class WaitingTimes {
     const before = this.#waiting
     const unknown = { manual: 'unknown', first: 'unknown', retry: 'unknown' } as const
     this.#waiting = new Map(destinationIds.map((id) => [id, before.get(id) ?? { ...unknown }]))
+    this.#unknown.clear()
+    this.#waitedFor.clear()
+    for (const [id, known] of this.#waiting) this.#sort(id, known)
+  }
+
+  /** The destinations for which something is known to wait, whenever it is due. */
+  get waitedFor(): Iterable<string> {
+    return this.#waitedFor
   }
 
   /** When a lane's first delivery is due; undefined when nothing waits or nothing is known. */
@@ -43,29 +55,34 @@ export class WaitingTimes {
     const waiting = known[lane]
     if (typeof waiting === 'number') known[lane] = Math.min(waiting, dueAtMs)
     else known[lane] = waiting === 'none' ? dueAtMs : 'unknown'
+    this.#sort(destinationId, known)
   }
 
   /** Nothing is known of a lane any more. */
   forget(destinationId: string, lane: Lane): void {
     const known = this.#waiting.get(destinationId)
-    if (known !== undefined) known[lane] = 'unknown'
+    if (known === undefined) return
+    known[lane] = 'unknown'
+    this.#sort(destinationId, known)
   }
 
   /** Nothing is known any more. */
   forgetAll(): void {
-    for (const known of this.#waiting.values()) {
+    for (const [destinationId, known] of this.#waiting) {
       for (const lane of lanes) known[lane] = 'unknown'
+      this.#sort(destinationId, known)
     }
   }
 
   /** The destinations that the store must be asked about: it is being asked from now on. */
   ask(): readonly string[] {
-    const asked: string[] = []
-    for (const [destinationId, known] of this.#waiting) {
-      const unknown = lanes.filter((lane) => known[lane] === 'unknown')
-      for (const lane of unknown) known[lane] = 'asked'
-      if (unknown.length > 0) asked.push(destinationId)
+    const asked = [...this.#unknown]
+    for (const destinationId of asked) {
+      const known = this.#waiting.get(destinationId)
+      if (known === undefined) continue
+      for (const lane of lanes) if (known[lane] === 'unknown') known[lane] = 'asked'
     }
+    this.#unknown.clear()
     return asked
   }
 
@@ -79,6 +96,17 @@ export class WaitingTimes {
       const known = this.#waiting.get(destinationId)
       if (known === undefined) continue
       for (const lane of lanes) if (known[lane] === 'asked') known[lane] = 'none'
+      this.#sort(destinationId, known)
     }
+  }
+
+  /** Finds out where a destination belongs, so that nobody has to look at all of them. */
+  #sort(destinationId: string, known: Readonly<Record<Lane, Waiting>>): void {
+    const isUnknown = lanes.some((lane) => known[lane] === 'unknown')
+    const isWaitedFor = lanes.some((lane) => typeof known[lane] === 'number')
+    if (isUnknown) this.#unknown.add(destinationId)
+    else this.#unknown.delete(destinationId)
+    if (isWaitedFor) this.#waitedFor.add(destinationId)
+    else this.#waitedFor.delete(destinationId)
   }
 }

@@ -29,9 +29,8 @@ export class PendingCount {
     events: readonly NewEvent[],
     add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>,
   ): Promise<readonly AddOutcome[]> {
-    const deliveries = events.flatMap((event) => event.deliveries)
-    const bytes = deliveries.reduce((sum, { body }) => sum + body.length, 0)
-    this.#adding += deliveries.length
+    const { deliveries, bytes } = sizeOf(events)
+    this.#adding += deliveries
     this.#addingBytes += bytes
     try {
       const outcomes = await add(events)
@@ -40,7 +39,7 @@ export class PendingCount {
       }
       return outcomes
     } finally {
-      this.#adding -= deliveries.length
+      this.#adding -= deliveries
       this.#addingBytes -= bytes
     }
   }
@@ -59,4 +58,17 @@ export class PendingCount {
     this.#added -= before
     this.#ended = 0
   }
+}
+
+function sizeOf(events: readonly NewEvent[]): {
+  readonly deliveries: number
+  readonly bytes: number
+} {
+  let deliveries = 0
+  let bytes = 0
+  for (const event of events) {
+    deliveries += event.deliveries.length
+    for (const { body } of event.deliveries) bytes += body.length
+  }
+  return { deliveries, bytes }
 }

@@ -232,6 +232,8 @@ function nextDue(tested: StoreUnderTest): void {
     expect(await tested.nextDue('crm')).toEqual([crm])
     expect(await tested.nextDue('crm', 'mail', 'unknown')).toEqual([crm, mail])
     expect(await tested.nextDue('unknown')).toEqual([])
+    await tested.add([event('m_4', 'odd\0"\ud800')])
+    expect(await tested.nextDue('odd', 'odd\0"\ud800')).toMatchObject([{ dueAtMs: nowMs }])
     expect(await tested.nextDue()).toEqual([])
   })
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { StoreUnusableError, type SettleRequest } from '../../src/delivery/index.ts'
+import type { SettleRequest } from '../../src/delivery/index.ts'
+import { StoreUnusableError } from '../../src/model/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { startMs } from '../support/recording-runtime.ts'
 import {

@@ -88,6 +88,45 @@ describe('a delivery that waits from now on', () => {
   })
 })
 
+describe('the destinations that something waits for', () => {
+  /** Nothing waits for the first, a retry for the second; nothing is known of the third. */
+  function some(): WaitingTimes {
+    const times = new WaitingTimes(['idle', 'crm', 'mail'])
+    times.learn(times.ask(), [dueSoon])
+    times.forget('mail', 'first')
+    return times
+  }
+
+  test('are those of which a time is known', () => {
+    expect([...some().waitedFor]).toEqual(['crm'])
+  })
+
+  test('are more once more is known', () => {
+    const times = some()
+    times.add('idle', 'first', startMs)
+    times.learn(times.ask(), [{ destinationId: 'mail', lane: 'first', dueAtMs: startMs }])
+    times.watch(['idle', 'crm', 'mail', 'other'])
+    expect([...times.waitedFor].toSorted()).toEqual(['crm', 'idle', 'mail'])
+  })
+
+  test.each([
+    { what: 'forget', change: (times: WaitingTimes) => times.forget('crm', 'retry') },
+    { what: 'forgetAll', change: (times: WaitingTimes) => times.forgetAll() },
+    { what: 'watch', change: (times: WaitingTimes) => times.watch(['idle', 'mail']) },
+  ])('are none after $what', ({ change }) => {
+    const times = some()
+    change(times)
+    expect([...times.waitedFor]).toEqual([])
+  })
+
+  test('are still those with another lane that is known', () => {
+    const times = some()
+    times.add('crm', 'first', startMs)
+    times.forget('crm', 'retry')
+    expect([...times.waitedFor]).toEqual(['crm'])
+  })
+})
+
 test('destinations that are not its own are nothing to it', () => {
   const times = informed()
   times.add('mail', 'first', startMs)

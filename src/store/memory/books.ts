@@ -17,11 +17,6 @@ export class Books {
   readonly #all: Counts = { ...emptyLedger }
   readonly #byDestination = new Map<string, DeliveryCounts>()
 
-  /** Deliveries that have not come to their end. */
-  get pending(): number {
-    return this.#all.pending
-  }
-
   /** An event was taken in. */
   countEvent(outcome: AddOutcome): void {
     this.#all.accepted++

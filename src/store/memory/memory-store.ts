@@ -22,16 +22,17 @@ import { EvrouteError, type DeliveryLedger } from '../../model/index.ts'
 import { erasedReason } from '../erased-reason.ts'
 import type { Store } from '../store.ts'
 import { isSuppressed } from '../suppressed-event.ts'
+import { Admission, type AdmissionBounds } from './admission.ts'
 import { Books } from './books.ts'
 import { meets } from './delivery-filter.ts'
 import { eraseDelivery, keepRequest, namesUser } from './erasure-delivery.ts'
 import { MemoryAudiences } from './memory-audiences.ts'
 import { MemoryRegulations } from './memory-regulations.ts'
+import { PendingDeliveries } from './pending-deliveries.ts'
 import { RecentKeys } from './recent-keys.ts'
 import { SettledLog } from './settled-log.ts'
 import {
   deliveryOrigin,
-  lease,
   loggedDelivery,
   newWindow,
   storedDelivery,
@@ -43,22 +44,13 @@ import { Suppressions } from './suppressions.ts'
 import { WaitingLanes } from './waiting-lanes.ts'
 
 /** The bounds of a memory store. */
-export interface MemoryStoreOptions {
-  /** Pending deliveries from which on `add` lets its caller wait; 10,000 by default. */
-  readonly pendingMax?: number
-  /**
-   * UTF-8 bytes of the bodies of pending deliveries from which on `add` lets its caller wait; 64 MB
-   * by default.
-   */
-  readonly pendingBytesMax?: number
+export interface MemoryStoreOptions extends AdmissionBounds {
   /** messageIds that are remembered for deduplication; 100,000 by default. */
   readonly messageIdsMax?: number
   /** Deliveries that the log keeps once they came to their end; 1,000 by default. */
   readonly settledMax?: number
 }
 
-const pendingMaxDefault = 10_000
-const pendingBytesMaxDefault = 64 * 1024 * 1024
 const messageIdsMaxDefault = 100_000
 const settledMaxDefault = 1_000
 
@@ -76,22 +68,18 @@ interface ReadEvent {
 export class MemoryStore implements Store {
   readonly audiences: MemoryAudiences
   readonly regulations: MemoryRegulations
-  readonly #pendingMax: number
-  readonly #pendingBytesMax: number
   readonly #seen: RecentKeys
-  readonly #pending = new Map<number, StoredDelivery>()
+  readonly #pending = new PendingDeliveries()
+  readonly #admission: Admission
   readonly #waiting = new WaitingLanes()
   readonly #settled: SettledLog
-  readonly #roomWaiters: (() => void)[] = []
   readonly #books = new Books()
   readonly #suppressions = new Suppressions()
   #nextId = 1
   #closed = false
-  #pendingBytes = 0
 
   constructor(options: MemoryStoreOptions = {}) {
-    this.#pendingMax = options.pendingMax ?? pendingMaxDefault
-    this.#pendingBytesMax = options.pendingBytesMax ?? pendingBytesMaxDefault
+    this.#admission = new Admission(this.#pending, options)
     this.#seen = new RecentKeys(options.messageIdsMax ?? messageIdsMaxDefault)
     this.#settled = new SettledLog(options.settledMax ?? settledMaxDefault)
     this.audiences = new MemoryAudiences({
@@ -110,17 +98,17 @@ export class MemoryStore implements Store {
     })
   }
 
-  async add(batch: AddRequest): Promise<AddResult> {
-    while (!this.#closed && this.#isFull()) {
-      await new Promise<void>((resolve) => this.#roomWaiters.push(resolve))
-    }
-    this.#refuseWhenClosed()
-    return this.#takeIn(batch)
+  add(batch: AddRequest): Promise<AddResult> {
+    return this.#admission.enter(() => {
+      this.#refuseWhenClosed()
+      return this.#takeIn(batch)
+    })
   }
 
   async claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]> {
     await this.#open()
-    return request.shares.flatMap((share) => this.#waiting.take(share).map(lease))
+    const taken = request.shares.flatMap((share) => this.#waiting.take(share))
+    return taken.map((delivery) => this.#pending.lease(delivery))
   }
 
   async settle(batch: SettleRequest): Promise<void> {
@@ -131,7 +119,7 @@ export class MemoryStore implements Store {
       if (delivery !== undefined) keepRequest(delivery, request)
     }
     for (const settlement of batch.settlements) this.#settleOne(settlement, batch.nowMs)
-    this.#letIn()
+    this.#admission.letIn()
   }
 
   async checkWritable(): Promise<void> {
@@ -198,7 +186,7 @@ export class MemoryStore implements Store {
     for (const delivery of abandoned) {
       this.#end(delivery, { state: 'expired', atMs: nowMs, reason: 'abandoned' })
     }
-    this.#letIn()
+    this.#admission.letIn()
     return { rows: settled + keys + abandoned.length, abandoned: abandoned.length }
   }
 
@@ -217,7 +205,7 @@ export class MemoryStore implements Store {
     this.#pending.clear()
     this.#waiting.clear()
     this.#settled.clear()
-    this.#letIn()
+    this.#admission.close()
     return Promise.resolve()
   }
 
@@ -247,7 +235,7 @@ export class MemoryStore implements Store {
       eraseDelivery(delivery)
       if (isPending) this.#end(delivery, { state: 'failed', atMs: nowMs, reason: erasedReason })
     }
-    this.#letIn()
+    this.#admission.letIn()
   }
 
   #addEvent(
@@ -259,7 +247,7 @@ export class MemoryStore implements Store {
     if (outcome !== 'routed') return outcome
     for (const origin of read.origins) {
       const delivery = storedDelivery(origin, this.#nextId++, batch.nowMs)
-      this.#keepPending(delivery)
+      this.#pending.add(delivery)
       this.#books.countDelivery(delivery.destinationId)
       batch.added.push(delivery)
     }
@@ -284,7 +272,7 @@ export class MemoryStore implements Store {
     for (const delivery of added) {
       const left = room.get(delivery.destinationId) ?? 0
       room.set(delivery.destinationId, left - 1)
-      if (left > 0) leased.push(lease(delivery))
+      if (left > 0) leased.push(this.#pending.lease(delivery))
       else this.#waiting.add(delivery)
     }
     return leased
@@ -294,7 +282,7 @@ export class MemoryStore implements Store {
     const delivery = this.#pending.get(settlement.delivery.id)
     // Only the lease it was given out with: settling twice changes nothing.
     if (delivery?.lease !== settlement.delivery) return
-    delivery.lease = undefined
+    this.#pending.takeBack(delivery)
     switch (settlement.kind) {
       case 'delivered':
       case 'failed':
@@ -307,7 +295,8 @@ export class MemoryStore implements Store {
       }
       case 'retry': {
         const { dueAtMs, expiresAtMs, progress } = settlement
-        Object.assign(delivery, { lane: 'retry', dueAtMs, expiresAtMs, progress })
+        this.#pending.changeLane(delivery, 'retry')
+        Object.assign(delivery, { dueAtMs, expiresAtMs, progress })
         this.#waiting.add(delivery)
         break
       }
@@ -322,10 +311,10 @@ export class MemoryStore implements Store {
     if (delivery.end !== undefined) {
       this.#settled.remove(delivery)
       this.#books.takeEndBack(delivery.destinationId, delivery.end.state)
-      this.#keepPending(delivery)
+      this.#pending.add(delivery)
       delivery.end = undefined
     }
-    delivery.lane = 'manual'
+    this.#pending.changeLane(delivery, 'manual')
     delivery.dueAtMs = nowMs
     delivery.expiresAtMs = null
     delivery.manualRetries++
@@ -333,14 +322,8 @@ export class MemoryStore implements Store {
     this.#waiting.add(delivery)
   }
 
-  #keepPending(delivery: StoredDelivery): void {
-    this.#pending.set(delivery.id, delivery)
-    this.#pendingBytes += delivery.bodyBytes
-  }
-
   #end(delivery: StoredDelivery, end: DeliveryEnd): void {
-    this.#pending.delete(delivery.id)
-    this.#pendingBytes -= delivery.bodyBytes
+    this.#pending.remove(delivery)
     this.#books.countEnd(delivery.destinationId, end.state)
     delivery.end = end
     this.#settled.add(delivery)
@@ -354,15 +337,6 @@ export class MemoryStore implements Store {
   #thatMeet(filter: DeliveryFilter): StoredDelivery[] {
     const all = [...this.#pending.values(), ...this.#settled.all()]
     return all.filter((delivery) => meets(delivery, filter))
-  }
-
-  #letIn(): void {
-    if (!this.#closed && this.#isFull()) return
-    for (const enter of this.#roomWaiters.splice(0)) enter()
-  }
-
-  #isFull(): boolean {
-    return this.#books.pending >= this.#pendingMax || this.#pendingBytes >= this.#pendingBytesMax
   }
 
   /** Every method answers later, as one that reaches a database would, and not after `close`. */

@@ -12,6 +12,7 @@ import type {
 } from '../../delivery/index.ts'
 import { lanes } from '../../model/index.ts'
 import { isSuppressed } from '../suppressed-event.ts'
+import { untriedDelivery } from '../untried-delivery.ts'
 import type { Counts } from './counts.ts'
 import type { Leases } from './leases.ts'
 import type { SeenMessages } from './seen-messages.ts'
@@ -84,12 +85,16 @@ export class DeliveryQueue {
     }
   }
 
-  /** When each lane of a destination can be claimed. */
-  nextDue(destinationId: string): readonly DueTime[] {
-    return lanes.flatMap((lane) => {
-      const dueAtMs = this.#nextDueMs({ destinationId, lane })
-      return dueAtMs === undefined ? [] : [{ destinationId, lane, dueAtMs }]
-    })
+  /** When each lane of some destinations can be claimed. */
+  nextDue(destinationIds: readonly string[]): readonly DueTime[] {
+    // One statement tells which have nothing: where most do, a hundred times as fast as their lanes.
+    const pendingIds = this.#statements.withPending(destinationIds)
+    return pendingIds.flatMap((destinationId) =>
+      lanes.flatMap((lane) => {
+        const dueAtMs = this.#nextDueMs({ destinationId, lane })
+        return dueAtMs === undefined ? [] : [{ destinationId, lane, dueAtMs }]
+      }),
+    )
   }
 
   /** Writes settlements whose leases have not ended, and requests. */
@@ -138,32 +143,37 @@ export class DeliveryQueue {
     const isDropped = events.map((event) => isSuppressed(this.#suppressions, event))
     const kept = events.filter((_, place) => isDropped[place] === false)
     const areNew = this.#seen.remember(kept, moments).values()
+    this.#counts.add('accepted', events.length)
     return events.map(({ deliveries }, place) => {
       const outcome =
         isDropped[place] === true ? 'suppressed' : outcomeOf(deliveries, areNew.next().value)
-      this.#counts.add('accepted', 1)
       this.#counts.add(outcome, 1)
       return outcome
     })
   }
 
-  /** Destinations that get the same text share it. */
+  /** Destinations of an event that get the same text share it. */
   #addDeliveries(events: readonly NewEvent[], nowMs: number): readonly NewDeliveryRow[] {
     if (events.length === 0) return []
-    const lastBodyId = this.#statements.lastBodyId()
-    const bodies = new Map<string, BodyRow>()
-    const rows = events.flatMap((event) =>
-      event.deliveries.map(({ destinationId, body }) => {
-        const known = bodies.get(body)
-        const row = known ?? { id: lastBodyId + bodies.size + 1, body, deliveries: 0 }
-        if (known === undefined) bodies.set(body, row)
+    let lastBodyId = this.#statements.lastBodyId()
+    const bodies: BodyRow[] = []
+    const rows: NewDeliveryRow[] = []
+    for (const event of events) {
+      const ofEvent: BodyRow[] = []
+      for (const { destinationId, body } of event.deliveries) {
+        let row = ofEvent.find((known) => known.body === body)
+        if (row === undefined) {
+          row = { id: ++lastBodyId, body, deliveries: 0 }
+          ofEvent.push(row)
+        }
         row.deliveries++
         this.#counts.addFor(destinationId, 'deliveries', 1)
         this.#counts.addFor(destinationId, 'pending', 1)
-        return { destinationId, id: this.#counts.takeId(), event, bodyId: row.id, body }
-      }),
-    )
-    this.#statements.addBodies([...bodies.values()])
+        rows.push({ destinationId, id: this.#counts.takeId(), event, bodyId: row.id, body })
+      }
+      bodies.push(...ofEvent)
+    }
+    this.#statements.addBodies(bodies)
     this.#statements.addDeliveries(rows, nowMs)
     return rows
   }
@@ -195,13 +205,11 @@ function handedOver(
 ): readonly LeasedDelivery[] {
   const rooms = new Map(handOver.map((room) => [room.destinationId, room.deliveriesMax]))
   const leased: LeasedDelivery[] = []
-  for (const { id, destinationId, event, body } of rows) {
-    const room = rooms.get(destinationId) ?? 0
+  for (const row of rows) {
+    const room = rooms.get(row.destinationId) ?? 0
     if (room <= 0) continue
-    rooms.set(destinationId, room - 1)
-    const { messageId, type } = event
-    const moments = { acceptedAtMs: nowMs, dueAtMs: nowMs }
-    leased.push({ id, destinationId, messageId, type, body, ...moments, ...untried })
+    rooms.set(row.destinationId, room - 1)
+    leased.push(untriedDelivery(row, nowMs))
   }
   return leased
 }
@@ -223,12 +231,3 @@ function endsOf(endings: readonly Ending[]): readonly SharedEnd[] {
   }
   return [...byDestination.values()].flat()
 }
-
-/** How far a new delivery has come. */
-const untried = Object.freeze({
-  lane: 'first' as const,
-  attempts: 0,
-  windowAttempts: 0,
-  firstAttemptAtMs: null,
-  holds: Object.freeze([]),
-})

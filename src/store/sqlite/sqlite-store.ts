@@ -186,7 +186,7 @@ export class SqliteStore implements Store {
   }
 
   nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]> {
-    return this.#read(() => request.destinationIds.flatMap((id) => this.#queue.nextDue(id)))
+    return this.#read(() => this.#queue.nextDue(request.destinationIds))
   }
 
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {

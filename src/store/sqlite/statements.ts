@@ -72,6 +72,7 @@ export class Statements {
   readonly #lastBodyId
   readonly #addBodies
   readonly #addDeliveries
+  readonly #withPending
   readonly #waiting
   readonly #waitingWithText
   readonly #leased
@@ -96,6 +97,9 @@ export class Statements {
           previous_id, body_id, accepted_at, due_at, state, lane, attempts, window_attempts, holds,
           manual_retries) VALUES ${rows}`,
     )
+    this.#withPending = database.prepare(`
+      SELECT asked.key AS place FROM json_each(?) AS asked WHERE EXISTS (
+        SELECT 1 FROM deliveries WHERE destination_id = asked.value AND state = 'pending')`)
     const inLane = "destination_id = ? AND lane = ? AND state = 'pending' AND due_at <= ?"
     this.#waiting = database.prepare(
       `SELECT id FROM deliveries WHERE ${inLane} ORDER BY due_at, id LIMIT ?`,
@@ -176,6 +180,15 @@ export class Statements {
     this.#addDeliveries.run(values)
   }
 
+  /** Those of some destinations that have something pending. */
+  withPending(destinationIds: readonly string[]): readonly string[] {
+    const rows = this.#withPending.all(JSON.stringify(destinationIds.map(toStored)))
+    const places = new Set(
+      (rows as readonly { readonly place: number }[]).map(({ place }) => place),
+    )
+    return destinationIds.filter((_, place) => places.has(place))
+  }
+
   /** The ids of what waits in a lane and is due by a moment, in order. */
   waiting(request: WaitingRequest): readonly number[] {
     const { destinationId, lane, dueByMs, rowsMax } = request
@@ -202,17 +215,23 @@ export class Statements {
     const rows = this.#leased.all(JSON.stringify(ids), toStored(destinationId))
     // SQLite would copy the texts to sort them.
     const sorted = (rows as readonly LeasedRow[]).toSorted(byDueTime)
-    return sorted.map((row) => ({
-      id: row.id,
-      destinationId,
-      messageId: fromStored(row.message_id),
-      type: row.type,
-      body: fromStored(row.body),
-      acceptedAtMs: row.accepted_at,
-      lane,
-      dueAtMs: row.due_at,
-      ...progressOf(row),
-    }))
+    return sorted.map((row) => {
+      const { attempts, windowAttempts, firstAttemptAtMs, holds } = progressOf(row)
+      return {
+        id: row.id,
+        destinationId,
+        messageId: fromStored(row.message_id),
+        type: row.type,
+        body: fromStored(row.body),
+        acceptedAtMs: row.accepted_at,
+        lane,
+        dueAtMs: row.due_at,
+        attempts,
+        windowAttempts,
+        firstAttemptAtMs,
+        holds,
+      }
+    })
   }
 
   /** Writes the end of those deliveries that are pending, and tells how many they are. */

@@ -1,5 +1,4 @@
-import { StoreUnusableError } from '../../delivery/index.ts'
-import { EvrouteError, messageOf } from '../../model/index.ts'
+import { EvrouteError, messageOf, StoreUnusableError } from '../../model/index.ts'
 
 /** Codes of SQLite, of which the lower eight bits are the kind. */
 const resultCodes = {

@@ -26,7 +26,7 @@ export interface Guard {
   beforeBegin(): void
   /** Called after every commit, before anybody is answered. */
   afterCommit(): Promise<void>
-  /** Called once they are answered; throws nothing. */
+  /** Called once they have heard of it; throws nothing. */
   afterAnswer(): void
 }
 
@@ -74,12 +74,15 @@ export class WriteQueue {
   }
 
   async #commitAll(): Promise<void> {
+    // By then whatever arrived in this turn of the event loop has been handed in.
+    await nextTurn()
     while (this.#jobs.length > 0) {
-      // By then whatever arrived in this turn of the event loop has been handed in.
-      await nextTurn()
       const jobs = this.#jobs
       this.#jobs = []
       await this.#doTogether(jobs)
+      // Whoever was answered hears of it first.
+      await nextTurn()
+      this.#guard?.afterAnswer()
     }
     this.#running = undefined
   }
@@ -119,7 +122,6 @@ export class WriteQueue {
       return
     }
     for (const { resolve } of jobs) resolve()
-    this.#guard?.afterAnswer()
   }
 
   #rollBack(jobs: readonly Job[]): void {

@@ -2,6 +2,7 @@ import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads'
 import type { MembershipChange, SyncRequest } from '../../audience/index.ts'
 import type { NewEvent } from '../../delivery/index.ts'
 import type { Store } from '../store.ts'
+import { Gathering } from './gathering.ts'
 import { NumberedLeases } from './numbered-leases.ts'
 import {
   openingCall,
@@ -31,7 +32,12 @@ export async function answerCalls(
   settings: ThreadSettings,
   open: () => Promise<Store>,
 ): Promise<void> {
-  const tell = (answer: ThreadAnswer): void => port.postMessage(answer)
+  const answers = new Gathering<ThreadAnswer>({
+    send: (some) => port.postMessage(some),
+    // Once all promises are settled that a commit settles, and before the next one begins.
+    later: (send) => process.nextTick(send),
+  })
+  const tell = (answer: ThreadAnswer): void => answers.say(answer)
   const answer = async (call: number, result: () => Promise<unknown>): Promise<void> => {
     try {
       tell({ kind: 'done', call, result: await result() })
@@ -43,21 +49,30 @@ export async function answerCalls(
   await answer(openingCall, async () => {
     store = await open()
   })
-  if (store === undefined) {
+  const end = (): void => {
+    answers.sendNow()
     port.close()
+  }
+  if (store === undefined) {
+    end()
     return
   }
   const opened = store
-  const parts = partsOf(opened, makeEventsWith(tell, settings))
-  port.on('message', (request: ThreadRequest) => {
+  const tellAtOnce = (some: ThreadAnswer): void => {
+    tell(some)
+    answers.sendNow()
+  }
+  const parts = partsOf(opened, makeEventsWith(tellAtOnce, settings))
+  const take = (request: ThreadRequest): void => {
     if (request.kind === 'close') {
-      void answer(request.call, () => opened.close()).finally(() => port.close())
+      void answer(request.call, () => opened.close()).finally(end)
       return
     }
     const { call, part, method, argument } = request
     const methods = parts[part] as unknown as Readonly<Record<string, Method>>
     void answer(call, async () => methods[method]?.(argument))
-  })
+  }
+  port.on('message', (requests: readonly ThreadRequest[]) => requests.forEach(take))
 }
 
 function partsOf(store: Store, makeEvents: MakeEvents): ThreadParts {

@@ -1,4 +1,5 @@
 import type { AddRequest, LeasedDelivery } from '../../delivery/index.ts'
+import { untriedDelivery } from '../untried-delivery.ts'
 import type { NumberedAddition } from './thread-messages.ts'
 
 /** Where the deliveries of a batch are that were handed over, counted from zero over all of them. */
@@ -27,25 +28,15 @@ export function handedOver(
   { places, ids }: Pick<NumberedAddition, 'places' | 'ids'>,
 ): readonly LeasedDelivery[] {
   const leased: LeasedDelivery[] = []
-  const moments = { acceptedAtMs: nowMs, dueAtMs: nowMs }
   let place = 0
-  for (const { messageId, type, deliveries } of events) {
-    for (const { destinationId, body } of deliveries) {
+  for (const event of events) {
+    for (const { destinationId, body } of event.deliveries) {
       const id = ids[leased.length]
       if (id !== undefined && places[leased.length] === place) {
-        leased.push({ id, destinationId, messageId, type, body, ...moments, ...untried })
+        leased.push(untriedDelivery({ id, destinationId, event, body }, nowMs))
       }
       place++
     }
   }
   return leased
 }
-
-/** How far a new delivery has come. */
-const untried = Object.freeze({
-  lane: 'first' as const,
-  attempts: 0,
-  windowAttempts: 0,
-  firstAttemptAtMs: null,
-  holds: Object.freeze([]),
-})

@@ -6,11 +6,11 @@ import type {
   Settlement,
 } from '../../delivery/index.ts'
 import { placesOf } from './handed-over.ts'
+import { settlementOf } from './numbered-settlement.ts'
 import type {
   NumberedAddition,
   NumberedDeliveries,
   NumberedQueue,
-  NumberedSettlement,
   NumberedSettleRequest,
 } from './thread-messages.ts'
 
@@ -35,12 +35,19 @@ export class NumberedLeases implements NumberedQueue {
     return { firstLease: this.#number(deliveries), deliveries }
   }
 
-  async settle({ settlements, ...batch }: NumberedSettleRequest): Promise<void> {
-    const taken = settlements.flatMap((settlement) => this.#take(settlement))
+  async settle({ settlements: endings, ...batch }: NumberedSettleRequest): Promise<void> {
+    const taken = new Map<number, Settlement>()
+    for (const ending of endings) {
+      const { lease } = ending
+      const delivery = this.#deliveries.get(lease)
+      if (delivery !== undefined) taken.set(lease, settlementOf(ending, delivery))
+      // A number stands for one end.
+      this.#deliveries.delete(lease)
+    }
     try {
-      await this.#store.settle({ ...batch, settlements: taken.map(({ ended }) => ended) })
+      await this.#store.settle({ ...batch, settlements: [...taken.values()] })
     } catch (error) {
-      for (const { lease, ended } of taken) this.#deliveries.set(lease, ended.delivery)
+      for (const [lease, { delivery }] of taken) this.#deliveries.set(lease, delivery)
       throw error
     }
   }
@@ -50,17 +57,4 @@ export class NumberedLeases implements NumberedQueue {
     for (const delivery of deliveries) this.#deliveries.set(++this.#last, delivery)
     return first
   }
-
-  /** Ends a lease for now: a number stands for one end. */
-  #take({ lease, ...ending }: NumberedSettlement): readonly TakenLease[] {
-    const delivery = this.#deliveries.get(lease)
-    if (delivery === undefined) return []
-    this.#deliveries.delete(lease)
-    return [{ lease, ended: { ...ending, delivery } }]
-  }
-}
-
-interface TakenLease {
-  readonly lease: number
-  readonly ended: Settlement
 }

@@ -4,14 +4,14 @@ import type { ThreadAnswer, ThreadRequest, ThreadSettings } from './thread-messa
 
 /** A thread as those see it who ask it: what a Worker is for them. */
 export interface StoreThread {
-  /** Tells it something. */
-  postMessage(request: ThreadRequest): void
+  /** Tells it what to do, one thing after the other. */
+  postMessage(requests: readonly ThreadRequest[]): void
   /** It keeps the process alive. */
   ref(): void
   /** It does not. */
   unref(): void
   /** Calls back with what it tells. */
-  on(event: 'message', listener: (answer: ThreadAnswer) => void): unknown
+  on(event: 'message', listener: (answers: readonly ThreadAnswer[]) => void): unknown
   /** Calls back when it has failed. */
   on(event: 'error', listener: (error: unknown) => void): unknown
   /** Calls back when it has ended. */

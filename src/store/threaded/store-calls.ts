@@ -1,7 +1,8 @@
-import { StoreUnusableError } from '../../delivery/index.ts'
-import { messageOf } from '../../model/index.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { messageOf, StoreUnusableError } from '../../model/index.ts'
 import { closedError } from '../sqlite/store-error.ts'
 import { EventMakers } from './event-makers.ts'
+import { Gathering } from './gathering.ts'
 import type { StartThread, StoreThread } from './start-thread.ts'
 import {
   openingCall,
@@ -31,6 +32,10 @@ export class StoreCalls {
   readonly #thread: StoreThread
   readonly #ended: Promise<void>
   readonly #waiting = new Map<number, Waiting>()
+  readonly #requests = new Gathering<ThreadRequest>({
+    send: (requests) => this.#post(requests),
+    later: (send) => void nextTurn().then(send),
+  })
   #lastCall = openingCall
   #failure: StoreUnusableError | undefined
   #closed: Promise<void> | undefined
@@ -73,6 +78,11 @@ export class StoreCalls {
     return answer as Answer<ThreadParts[Part][Method]>
   }
 
+  /** Lets the thread begin with what was asked, rather than at the end of this turn of the event loop. */
+  sendNow(): void {
+    this.#requests.sendNow()
+  }
+
   /** Waits for what is under way, and for the end of the thread. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
@@ -96,8 +106,20 @@ export class StoreCalls {
   async #send(requestOf: (call: number) => ThreadRequest): Promise<unknown> {
     if (this.#failure !== undefined) throw this.#failure
     const call = ++this.#lastCall
-    this.#thread.postMessage(requestOf(call))
-    return this.#answerTo(call)
+    const answer = this.#answerTo(call)
+    this.#requests.say(requestOf(call))
+    return answer
+  }
+
+  #post(requests: readonly ThreadRequest[]): void {
+    try {
+      this.#thread.postMessage(requests)
+    } catch (error) {
+      // What cannot go to another thread costs nobody else their answer.
+      const [{ call } = { call: openingCall }, ...others] = requests
+      if (others.length === 0) this.#take(call)?.reject(error)
+      else for (const request of requests) this.#post([request])
+    }
   }
 
   #answerTo(call: number): Promise<unknown> {
@@ -109,7 +131,9 @@ export class StoreCalls {
 
   #listen(): Promise<void> {
     const thread = this.#thread
-    thread.on('message', (answer) => this.#hear(answer))
+    thread.on('message', (answers) => {
+      for (const answer of answers) this.#hear(answer)
+    })
     thread.on('error', (error) => {
       this.#fail(`its thread has failed: ${messageOf(error)}`, error)
     })

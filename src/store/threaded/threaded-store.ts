@@ -19,9 +19,13 @@ import type { DeliveryLedger } from '../../model/index.ts'
 import type { RegulationStore } from '../../privacy/index.ts'
 import type { Store } from '../store.ts'
 import { handedOver } from './handed-over.ts'
+import { numbered } from './numbered-settlement.ts'
 import { startThread, type StartThread } from './start-thread.ts'
 import { StoreCalls } from './store-calls.ts'
 import type { NumberedSettlement } from './thread-messages.ts'
+
+/** Events or settlements that are worth a message of their own. */
+const largeFrom = 16
 
 /**
  * A store whose engine works in a thread of its own, so that neither its statements nor its waits for
@@ -31,7 +35,8 @@ export class ThreadedStore implements Store {
   readonly audiences: AudienceStore
   readonly regulations: RegulationStore
   readonly #calls: StoreCalls
-  readonly #leases = new WeakMap<LeasedDelivery, number>()
+  /** The numbers of those that have not ended. */
+  readonly #leases = new Map<LeasedDelivery, number>()
 
   private constructor(calls: StoreCalls) {
     this.#calls = calls
@@ -51,7 +56,9 @@ export class ThreadedStore implements Store {
   }
 
   async add(batch: AddRequest): Promise<AddResult> {
-    const addition = await this.#calls.ask('queue', 'add', batch)
+    const answer = this.#calls.ask('queue', 'add', batch)
+    if (batch.events.length >= largeFrom) this.#calls.sendNow()
+    const addition = await answer
     const leased = handedOver(batch, addition)
     this.#number(leased, addition.firstLease)
     return { outcomes: addition.outcomes, leased }
@@ -63,13 +70,23 @@ export class ThreadedStore implements Store {
     return deliveries
   }
 
-  settle({ settlements, ...batch }: SettleRequest): Promise<void> {
-    const numbered: NumberedSettlement[] = []
-    for (const { delivery, ...ending } of settlements) {
+  async settle({ settlements, ...batch }: SettleRequest): Promise<void> {
+    const ending = new Map<LeasedDelivery, number>()
+    const endings: NumberedSettlement[] = []
+    for (const settlement of settlements) {
+      const { delivery } = settlement
       const lease = this.#leases.get(delivery)
-      if (lease !== undefined) numbered.push({ ...ending, lease })
+      if (lease === undefined) continue
+      this.#leases.delete(delivery)
+      ending.set(delivery, lease)
+      endings.push(numbered(settlement, lease))
     }
-    return this.#calls.ask('queue', 'settle', { ...batch, settlements: numbered })
+    try {
+      await this.#calls.ask('queue', 'settle', { ...batch, settlements: endings })
+    } catch (error) {
+      for (const [delivery, lease] of ending) this.#leases.set(delivery, lease)
+      throw error
+    }
   }
 
   checkWritable(): Promise<void> {

@@ -1,5 +1,10 @@
-import { StoreUnusableError } from '../../delivery/index.ts'
-import { EvrouteError, messageOf, systemCode, type ErrorCode } from '../../model/index.ts'
+import {
+  EvrouteError,
+  messageOf,
+  StoreUnusableError,
+  systemCode,
+  type ErrorCode,
+} from '../../model/index.ts'
 
 /** An error on its way between threads, where classes do not go along. */
 export interface ThrownError {

@@ -9,10 +9,13 @@ import {
   messageIds,
   nowMs,
   requestOf,
+  retried,
+  returned,
   StoreUnderTest,
 } from '../../conformance/store-under-test.ts'
 
-deliveryStoreSuite('MemoryStore', () => Promise.resolve(new MemoryStore()))
+// The port lets nobody wait.
+deliveryStoreSuite('MemoryStore', () => Promise.resolve(new MemoryStore({ untriedMax: Infinity })))
 
 async function opened(options: MemoryStoreOptions): Promise<StoreUnderTest> {
   const tested = new StoreUnderTest(() => Promise.resolve(new MemoryStore(options)))
@@ -85,6 +88,47 @@ describe('a memory store that is full', () => {
     expect(await tested.store.ledger()).toMatchObject({ expired: 1, pending: 1 })
   })
 
+  test('lets callers wait while enough are not tried yet and some are on their way', async () => {
+    const tested = await opened({ untriedMax: 2 })
+    await tested.add(events(3, 'crm'))
+    const [first, second, third] = await tested.claim('crm')
+    const waiting = adding(tested, 'm_4', 'm_5')
+    await tested.settle(delivered(first!))
+    expect(waiting.taken).toEqual([])
+    await tested.settle(retried(second!))
+    await waiting.all[0]
+    expect(waiting.taken).toEqual(['m_4'])
+    await tested.settle(delivered(third!))
+    await waiting.all[1]
+    expect(await tested.store.ledger()).toMatchObject({ delivered: 2, pending: 3 })
+  })
+
+  test('lets everybody in while nothing is on its way, as to an endpoint that is down', async () => {
+    const tested = await opened({ untriedMax: 2 })
+    await tested.add(events(3, 'crm'))
+    await tested.add([event('m_4', 'crm')])
+    const [first] = await tested.claim('crm', { deliveriesMax: 1 })
+    const waiting = adding(tested, 'm_5', 'm_6')
+    await tested.store.ledger()
+    expect(waiting.taken).toEqual([])
+    await tested.settle(returned(first!))
+    await Promise.all(waiting.all)
+    expect(await tested.store.ledger()).toMatchObject({ pending: 6 })
+  })
+
+  test('does not count as untried what is retried by hand', async () => {
+    const tested = await opened({ untriedMax: 1 })
+    await tested.failOne('m_1')
+    await tested.retry()
+    const again = await tested.claimOne('crm', { lane: 'manual' })
+    const waiting = adding(tested, 'm_2', 'm_3')
+    await waiting.all[0]
+    expect(waiting.taken).toEqual(['m_2'])
+    await tested.settle(delivered(again))
+    await waiting.all[1]
+    expect(await tested.store.ledger()).toMatchObject({ delivered: 1, pending: 2 })
+  })
+
   test('takes a batch whole once there is room for one', async () => {
     const tested = await opened({ pendingMax: 1 })
     await tested.add(events(3, 'crm'))
@@ -112,6 +156,17 @@ describe('by default a memory store', () => {
     await deliverOne(tested)
     await waiting.all[0]
     expect(waiting.taken).toEqual(['m_1'])
+  })
+
+  test('holds a thousand deliveries that are not tried yet while some are on their way', async () => {
+    const tested = await opened({})
+    await tested.add(events(1_000, 'crm'))
+    const [first] = await tested.claim('crm', { deliveriesMax: 1 })
+    const waiting = adding(tested, 'one too many')
+    await tested.store.ledger()
+    expect(waiting.taken).toEqual([])
+    await tested.settle(delivered(first!))
+    await waiting.all[0]
   })
 
   test('holds ten thousand deliveries and knows a hundred thousand messageIds', async () => {

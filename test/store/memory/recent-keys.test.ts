@@ -47,4 +47,52 @@ describe('RecentKeys', () => {
     expect(keys.add('a', { nowMs: 2, seenSinceMs: 2 })).toBe(true)
     expect(keys.forget({ beforeMs: 3, countMax: 10 })).toBe(3)
   })
+
+  test('knows every key again, and no other, however many turns the generations take', () => {
+    const keysMax = 1_000
+    const keys = new RecentKeys(keysMax)
+    for (let count = 0; count < 5 * keysMax; count++) {
+      const key = `key ${count}`
+      expect(keys.add(key, always)).toBe(true)
+      const near = `key ${count - (count % keysMax)}`
+      expect(keys.add(near, always)).toBe(false)
+    }
+  })
+
+  test('forgets exactly at the end of its window, never before', () => {
+    const keys = new RecentKeys(3)
+    keys.add('key', { nowMs: 1_000, seenSinceMs: 0 })
+    expect(keys.add('key', { nowMs: 2_000, seenSinceMs: 1_000 })).toBe(false)
+    expect(keys.forget({ beforeMs: 1_000, countMax: 9 })).toBe(0)
+    expect(keys.add('key', { nowMs: 2_000, seenSinceMs: 1_001 })).toBe(true)
+    expect(keys.forget({ beforeMs: 2_001, countMax: 9 })).toBe(1)
+    expect(keys.add('key', { nowMs: 2_000, seenSinceMs: -Infinity })).toBe(true)
+  })
+
+  test('keeps the promise where keys are removed and come again', () => {
+    const keysMax = 3
+    const keys = new RecentKeys(keysMax)
+    keys.add('kept', always)
+    for (let count = 0; count < 2; count++) {
+      keys.add('removed', always)
+      keys.remove('removed')
+      expect(keys.add('removed', always)).toBe(true)
+      keys.remove('never added')
+    }
+    expect(keys.add('kept', always)).toBe(false)
+    for (const key of ['a', 'b', 'c']) expect(keys.add(key, always)).toBe(true)
+    for (const key of ['a', 'b', 'c']) expect(keys.add(key, always)).toBe(false)
+  })
+
+  test.each([
+    ['\ud800', '\ud801'],
+    ['\ud800', '\ufffd'],
+    ['a\0', 'a'],
+    ['\u00e9', 'e\u0301'],
+  ])('tells %j from %j', (one, other) => {
+    const keys = new RecentKeys(3)
+    expect(keys.add(one, always)).toBe(true)
+    expect(keys.add(other, always)).toBe(true)
+    expect(keys.add(one, always)).toBe(false)
+  })
 })

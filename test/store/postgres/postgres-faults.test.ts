@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { StoreUnusableError } from '../../../src/delivery/index.ts'
+import type { StoreUnusableError } from '../../../src/model/index.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
 import { PostgresLog } from '../../../src/store/postgres/postgres-log.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'

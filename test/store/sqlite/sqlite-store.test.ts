@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { emptyLedger } from '../../../src/model/index.ts'
-import { openDatabase } from '../../../src/store/sqlite/database.ts'
+import { emptyLedger, lanes } from '../../../src/model/index.ts'
+import { openDatabase, type Statement } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { delivered, event, nowMs, requestOf, retried } from '../../conformance/store-under-test.ts'
 import { startSource } from '../../support/run-source.ts'
@@ -214,6 +214,33 @@ describe('SqliteStore', () => {
       code: 'store_unusable',
       message: expect.stringContaining('newer version') as string,
     })
+  })
+
+  test('looks into the lanes of those destinations only that have something pending', async () => {
+    let asked = 0
+    const counting = (statement: Statement): Statement => ({
+      run: (...values) => statement.run(...values),
+      get: (...values) => statement.get(...values),
+      all: (...values) => {
+        asked++
+        return statement.all(...values)
+      },
+    })
+    const store = await SqliteStore.open(path, async (name) => {
+      const database = await openDatabase(name)
+      return {
+        exec: (sql) => database.exec(sql),
+        prepare: (sql) => counting(database.prepare(sql)),
+        close: () => database.close(),
+      }
+    })
+    await add(store, 'm_1')
+    asked = 0
+    const idle = Array.from({ length: 50 }, (_, index) => `idle${index}`)
+    const due = await store.nextDue({ destinationIds: [...idle, 'crm'] })
+    expect(due).toEqual([{ destinationId: 'crm', lane: 'first', dueAtMs: nowMs }])
+    expect(asked).toBe(1 + lanes.length)
+    await store.close()
   })
 
   test('tells messageIds apart that differ after a NUL or in half a character', async () => {

@@ -28,12 +28,12 @@ class PortThread extends EventEmitter implements StoreThread {
   constructor(port: MessagePort) {
     super()
     this.#port = port
-    port.on('message', (message) => this.emit('message', message))
+    port.on('message', (answers) => this.emit('message', answers))
     port.on('close', () => this.emit('exit', 0))
   }
 
-  postMessage(request: ThreadRequest): void {
-    this.#port.postMessage(request)
+  postMessage(requests: readonly ThreadRequest[]): void {
+    this.#port.postMessage(requests)
   }
 
   ref(): void {

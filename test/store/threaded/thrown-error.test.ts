@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { StoreUnusableError } from '../../../src/delivery/index.ts'
-import { EvrouteError } from '../../../src/model/index.ts'
+import { EvrouteError, StoreUnusableError } from '../../../src/model/index.ts'
 import { errorOf, thrownError } from '../../../src/store/threaded/thrown-error.ts'
 
 /** What another thread has of something that was thrown. */

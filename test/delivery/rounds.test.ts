@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest'
+import { DestinationQueue } from '../../src/delivery/destination-queue.ts'
+import { Outbox } from '../../src/delivery/outbox.ts'
+import { queuePolicies } from '../../src/delivery/queue-policies.ts'
+import { defaultRetryPolicy } from '../../src/delivery/retry-policy.ts'
+import { Rounds, type RoundTarget } from '../../src/delivery/rounds.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
+import { HookedStore, quiet, ScriptedSender, target } from './dispatching.ts'
+import { answered, leased } from './samples.ts'
+
+/** Rounds of some destinations within a bound over all, whose requests end when the test says so. */
+function roundsOf(requestsMax: number, ids: readonly string[], concurrency = 10) {
+  const { runtime } = recordingRuntime(new ManualClock(startMs))
+  const sent: string[] = []
+  const waiting: (() => void)[] = []
+  const sender = new ScriptedSender(async (_, { body }) => {
+    sent.push(body)
+    await new Promise<void>((resolve) => waiting.push(resolve))
+    return answered(200)
+  })
+  const nobody = (): void => undefined
+  const outbox = new Outbox({
+    store: new HookedStore(),
+    clock: runtime.clock,
+    settled: nobody,
+    drained: nobody,
+    failed: nobody,
+  })
+  const rounds = new Rounds({
+    runtime,
+    requestsMax,
+    maySend: () => true,
+    outbox,
+    ended: nobody,
+    stillDown: nobody,
+    failed: nobody,
+  })
+  const targets = ids.map((id): RoundTarget => {
+    const { destination } = target(id, sender, concurrency)
+    const queue = new DestinationQueue(destination, queuePolicies(defaultRetryPolicy, concurrency))
+    return { queue, sender, retryPolicy: defaultRetryPolicy }
+  })
+  rounds.configure(targets)
+  let lastId = 0
+  return {
+    rounds,
+    targets,
+    /** The destinations that were sent to, in order, since the last time. */
+    sent: () => sent.splice(0),
+    /** Makes so many ready for a destination; their bodies are its id. */
+    take: (id: string, count: number): void => {
+      const found = targets.find(({ queue }) => queue.destination.id === id)
+      const deliveries = Array.from({ length: count }, () =>
+        leased({ id: ++lastId, destinationId: id, body: id }),
+      )
+      found?.queue.take('first', deliveries, 0)
+      rounds.lineUp(id)
+    },
+    /** Ends the oldest requests, and starts what may start then. */
+    end: async (count: number): Promise<void> => {
+      for (const end of waiting.splice(0, count)) end()
+      await quiet()
+      rounds.startAll()
+    },
+  }
+}
+
+describe('the turns of destinations', () => {
+  test('come one after the other, whatever each of them has ready', () => {
+    const { rounds, take, sent } = roundsOf(7, ['a', 'b', 'c'])
+    take('a', 9)
+    take('b', 2)
+    take('c', 9)
+    rounds.startAll()
+    expect(sent().join('')).toBe('abcabca')
+  })
+
+  test('go on where the bound over all had ended them', async () => {
+    const { rounds, take, sent, end } = roundsOf(2, ['a', 'b', 'c'])
+    for (const id of ['a', 'b', 'c']) take(id, 9)
+    rounds.startAll()
+    const started = sent()
+    for (let round = 0; round < 4; round++) {
+      await end(1)
+      started.push(...sent())
+    }
+    expect(started.join('')).toBe('abcabc')
+  })
+
+  test('are had by whoever comes later, after those that have one already', async () => {
+    const { rounds, take, sent, end } = roundsOf(2, ['a', 'b', 'c'])
+    take('c', 9)
+    take('b', 9)
+    rounds.startAll()
+    take('a', 9)
+    await end(2)
+    await end(2)
+    expect(sent().join('')).toBe('cbcbac')
+  })
+
+  test('pass by who may not start, and come back to it', async () => {
+    const { rounds, take, sent, end } = roundsOf(4, ['a', 'b'], 1)
+    take('a', 2)
+    take('b', 2)
+    rounds.startAll()
+    rounds.startAll()
+    expect(sent().join('')).toBe('ab')
+    await end(2)
+    expect(sent().toSorted().join('')).toBe('ab')
+  })
+
+  test('are lost with what was ready, and had again with what comes', () => {
+    const { rounds, targets, take, sent } = roundsOf(9, ['a', 'b'])
+    take('a', 2)
+    take('b', 1)
+    targets[0]?.queue.giveBack('all')
+    rounds.startAll()
+    expect(sent()).toEqual(['b'])
+    expect(rounds.ready).toEqual([])
+    take('a', 1)
+    expect(rounds.ready).toEqual([targets[0]?.queue])
+    rounds.startAll()
+    rounds.start('b')
+    expect(sent()).toEqual(['a'])
+    expect(rounds.ready).toEqual([])
+  })
+
+  test('stay with those that are configured anew and have something ready', () => {
+    const { rounds, targets, take, sent } = roundsOf(9, ['a', 'b', 'c'])
+    take('a', 1)
+    take('b', 1)
+    rounds.configure(targets.slice(1))
+    rounds.startAll()
+    expect(sent()).toEqual(['b'])
+  })
+})
