@@ -85,7 +85,11 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   let ids = 0
   const log = lineLog((line) => logged.push(line))
   const runtime = createRuntime({ clock, log, newId: () => `id-${++ids}` })
-  const store = new MemoryStore({ pendingMax: Infinity, pendingBytesMax: Infinity })
+  const store = new MemoryStore({
+    pendingMax: Infinity,
+    pendingBytesMax: Infinity,
+    untriedMax: Infinity,
+  })
   onTestFinished(() => store.close())
   const intake = new Intake({
     add: async (events) => {
