@@ -6,7 +6,7 @@ export interface Timer {
 
 /** The only source of time. */
 export interface Clock {
-  /** Milliseconds since 1970. */
+  /** Whole milliseconds since 1970. */
   nowMs(): number
   /**
    * Runs a task once, `delayMs` from now. A waiting task keeps the process alive. The system's clock

@@ -28,7 +28,8 @@ export class ManualClock implements Clock {
   }
 
   schedule(delayMs: number, run: () => void): Timer {
-    const task: Task = { atMs: this.#nowMs + Math.max(delayMs, 0), run }
+    // A clock that people use tells whole milliseconds, and so what is stored of its time.
+    const task: Task = { atMs: this.#nowMs + Math.ceil(Math.max(delayMs, 0)), run }
     this.#tasks.add(task)
     return { cancel: () => this.#tasks.delete(task) }
   }

@@ -34,6 +34,14 @@ describe('ManualClock', () => {
     expect(ran).toEqual(['a', 'b', 'c'])
   })
 
+  test('tells whole milliseconds, whatever part of one a task waits for', async () => {
+    const clock = new ManualClock(startMs)
+    const ran: number[] = []
+    clock.schedule(10.25, () => ran.push(clock.nowMs()))
+    await clock.advance(11)
+    expect(ran).toEqual([1_011])
+  })
+
   test('runs what falls due exactly at the end, and nothing later', async () => {
     const clock = new ManualClock(startMs)
     const ran: string[] = []

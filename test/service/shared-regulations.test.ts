@@ -32,13 +32,14 @@ async function installation() {
   const start = async (role: ServiceRole, folder?: string) => {
     const home = folder ?? (await temporaryFolder())
     const clock = manualClock()
-    const runtime = { ...recordingRuntime(clock).runtime, newId: () => randomUUID() }
+    const recorded = recordingRuntime(clock)
+    const runtime = { ...recorded.runtime, newId: () => randomUUID() }
     const configuration = await configurationOf(document, home)
     const service = await Service.start({ configuration, runtime, role })
     onTestFinished(() => service.close())
     const { url, admin } = service.address
     return {
-      ...{ service, clock, folder: home },
+      ...{ service, clock, folder: home, settled: recorded.settled },
       track: (messageId: string) =>
         ask(`${url}/v1/track`, {
           headers: { 'x-write-key': writeKey },
@@ -124,6 +125,8 @@ test('a command leaves the archive to the service that writes to it', async () =
   const { start, document, store } = await installation()
   const service = await start('all')
   await service.track('m_1')
+  // The clock of the command stands still: it would wait for what the service has given out.
+  await vi.waitUntil(() => service.settled.length === 1)
   const configuration = await configurationOf(document, service.folder)
   const { runtime } = recordingRuntime(manualClock())
   const command = await OfflineService.open({ configuration, runtime, storeUrl: store })
