@@ -77,6 +77,11 @@ export class WaitingBatch {
     this.#bytes = bytesOf(calls)
   }
 
+  /** Whether no call can be added. */
+  get isFull(): boolean {
+    return this.#calls.length >= this.#limits.callsMax
+  }
+
   /** Its calls, in the order in which they came. */
   get calls(): readonly EncodedCall[] {
     return this.#calls

@@ -44,9 +44,10 @@ const disabledResult: EnqueueResult = Object.freeze({ status: 'disabled' })
  * and lists what was not delivered, within the bounds that {@link CloseReport} names. Only work that
  * is pending keeps the process alive.
  *
- * Calls of a batch keep their order. Up to 4 batches are in flight at once and may overtake each
- * other; where one call must arrive before another, await `flush()` in between. Batches that wait
- * meanwhile are joined, so that a slow network makes larger requests, not a longer line of them.
+ * Calls of a batch keep their order. A batch goes out when the one before it was answered, and 10 ms after
+ * it; those that are due meanwhile join it, up to 250 calls, so that many calls make few requests. With 250
+ * it waits no longer: up to 4 batches are in flight at once and may overtake each other, as may one that
+ * is tried again; where one call must arrive before another, await `flush()` in between.
  *
  * Call `identify` once when the account is created, and again only when traits change:
  *
@@ -97,6 +98,8 @@ export class Client {
       writeKey,
       transport,
       waitingLimits: { callsMax: Math.max(flushAt, waitingCallsMax), bytesMax },
+      // Who wants every call to be sent at once does not want it to wait for another.
+      holdsBack: flushAt > 1,
       runtime,
       observer: {
         delivered: (call) => this.#delivered(call),
@@ -159,7 +162,7 @@ export class Client {
 
   /** Sends what is queued and resolves when it and all that is in flight came to its end. */
   async flush(): Promise<void> {
-    this.#send(this.#batcher.flush())
+    this.#sendAll()
     await this.#sender.idle()
   }
 
@@ -206,7 +209,7 @@ export class Client {
     this.#settings.runtime.log.debug('queued', { type: call.type, messageId: call.messageId })
     this.#send(this.#batcher.push(call))
     // A full queue takes no more calls, so what it holds waits for nothing.
-    if (!this.#hasRoom()) this.#send(this.#batcher.flush())
+    if (!this.#hasRoom()) this.#sendAll()
     if (this.#batcher.size > 0) this.#flushTimer.arm()
   }
 
@@ -214,6 +217,12 @@ export class Client {
     this.#books.refused()
     this.#settings.runtime.log.debug('refused', { code })
     return { status: 'refused', code, message }
+  }
+
+  /** Sends what is queued, however little it is, and holds nothing back. */
+  #sendAll(): void {
+    this.#send(this.#batcher.flush())
+    this.#sender.hurry()
   }
 
   #send(batch: readonly EncodedCall[] | undefined): void {

@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { limits } from '../../src/model/index.ts'
-import { clientOver, ids, idsOf, record } from './support.ts'
+import { accepted, clientOver, gate, ids, idsOf, record, ScriptedTransport } from './support.ts'
 
 describe('Client batches', () => {
   test('go out at 20 calls', async () => {
     const { client, transport, clock } = clientOver()
     record(client, 45)
     await clock.advance(0)
+    expect(transport.batches.map((batch) => batch.callCount)).toEqual([20])
+    await clock.advance(10)
     expect(transport.batches.map((batch) => batch.callCount)).toEqual([20, 20])
   })
 
@@ -27,13 +29,31 @@ describe('Client batches', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('that wait for one of 4 in flight are joined, up to 250 calls', async () => {
+  test('that wait for the answer to one are joined, up to 250 calls', async () => {
     const { client, transport } = clientOver()
-    record(client, 4 * 20 + 12 * 20 + 45)
+    record(client, 20 + 12 * 20 + 45)
     await client.flush()
     const counts = transport.batches.map((batch) => batch.callCount)
-    expect(counts).toEqual([20, 20, 20, 20, 240, 45])
-    expect(transport.batches.flatMap(idsOf)).toEqual(ids(365))
+    expect(counts).toEqual([20, 240, 45])
+    expect(transport.batches.flatMap(idsOf)).toEqual(ids(305))
+  })
+
+  test('wait for nothing when the queue is full', async () => {
+    const answer = gate()
+    const transport = new ScriptedTransport(() => answer.opened.then(() => accepted))
+    const { client, clock } = clientOver(transport, { queueMax: 45 })
+    record(client, 45)
+    answer.open()
+    await clock.advance(0)
+    expect(transport.batches.map((batch) => batch.callCount)).toEqual([20, 25])
+  })
+
+  test('of size 1 that wait for one of 4 in flight are joined', async () => {
+    const { client, transport } = clientOver(undefined, { size: 1 })
+    record(client, 9)
+    await client.flush()
+    const counts = transport.batches.map((batch) => batch.callCount)
+    expect(counts).toEqual([1, 1, 1, 1, 5])
   })
 
   test('that wait are joined up to flushAt where that is more than 250', async () => {
@@ -54,7 +74,7 @@ describe('Client batches', () => {
     for (let number = 0; number < 200; number++) client.identify({ userId: 'u', traits })
     await client.flush()
     const counts = transport.batches.map((batch) => batch.callCount)
-    expect(counts).toEqual([20, 20, 20, 20, 80, 40])
+    expect(counts).toEqual([20, 80, 80, 20])
     const largest = Math.max(...transport.batches.map(({ body }) => Buffer.byteLength(body)))
     expect(largest).toBeLessThanOrEqual(limits.batchBytesMax)
   })

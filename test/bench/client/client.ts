@@ -30,7 +30,7 @@ export async function benchClient(): Promise<BenchReport> {
     for (const flushAt of flushAts) cases.push(caseOf(flushAt, await measure(sink, flushAt)))
     return {
       bench: 'client',
-      measured: `${calls} small calls, 100 per turn of the event loop, from the first to the last answer; evroute joins batches that wait for one of 4 requests under way; medians of ${rounds} rounds, pauses and memory the worst of them`,
+      measured: `${calls} small calls, 100 per turn of the event loop, from the first to the last answer; evroute joins batches that are due before the last one is answered; medians of ${rounds} rounds, pauses and memory the worst of them`,
       cases,
       mustReach:
         '10 times analytics-node, half of the limit, under 100 MB over the baseline, no pause over 20 ms',
