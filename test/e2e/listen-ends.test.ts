@@ -16,7 +16,9 @@ test.each([
     process.on('SIGTERM', () => undefined)
     fetch('${witness.url}').catch(() => undefined).finally(() => process.exit())`
   const flags = ['--port', '0', '--json', '--tls', 'valid', '--on-event', process.execPath]
-  const command = startBinary(['listen', ...flags, '--', '-e', program], { TMPDIR })
+  // What Node itself keeps there from one start to the next is not of this command.
+  const env = { TMPDIR, NODE_DISABLE_COMPILE_CACHE: '1' }
+  const command = startBinary(['listen', ...flags, '--', '-e', program], env)
   const { url, ca } = (await command.stdout.record('ready')) as { url: string; ca: string }
   const dispatcher = new Agent({ connect: { ca: await readFile(ca, 'utf8') } })
   const body = '{"type":"track","userId":"u_1","event":"Order Completed"}'

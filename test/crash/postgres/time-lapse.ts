@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { processGoneMs } from '../../../src/delivery/index.ts'
+import { systemCode } from '../../../src/model/index.ts'
 import type { Installation } from './installation.ts'
 import type { ServiceProcess } from './service-process.ts'
 
@@ -10,6 +11,8 @@ interface Identity {
 }
 
 const lookEveryMs = 50
+/** What PostgreSQL calls it. */
+const deadlockDetected = '40P01'
 const lock = 'SELECT pg_advisory_xact_lock(28559206516094054)'
 
 /**
@@ -61,11 +64,20 @@ export class TimeLapse {
    */
   async endLeases(): Promise<void> {
     const holders = [...this.#identities.values()].map(({ holder }) => holder)
-    await this.#installation.ask(
-      `UPDATE evroute_deliveries SET leased_until = 0
-        WHERE lease_holder IS NOT NULL AND lease_holder <> ALL ($1::bigint[])`,
-      [holders],
-    )
+    const sql = `UPDATE evroute_deliveries SET leased_until = 0
+      WHERE lease_holder IS NOT NULL AND lease_holder <> ALL ($1::bigint[])`
+    // Services change the same rows, in another order: of two who wait for each other one is ended.
+    while (!(await this.#changes(sql, [holders]))) await pause(lookEveryMs)
+  }
+
+  async #changes(sql: string, values: readonly unknown[]): Promise<boolean> {
+    try {
+      await this.#installation.ask(sql, values)
+      return true
+    } catch (error) {
+      if (systemCode(error) === deadlockDetected) return false
+      throw error
+    }
   }
 
   async #newcomer(): Promise<string> {
