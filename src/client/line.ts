@@ -63,7 +63,10 @@ export class Line {
     })
   }
 
-  /** Lets what is in line now go without a gap. */
+  /**
+   * Lets what is in line now go as soon as there is a place: who waits for the end has no use for larger
+   * batches, and an endpoint that does not answer must not keep the rest from being tried before that.
+   */
   hurry(): void {
     this.#isHurried = true
     this.#startWhatMay()
@@ -87,8 +90,8 @@ export class Line {
     const { inFlightMax, holdsBack } = this.#options
     if (this.#inFlight >= inFlightMax) return false
     const hasRoom = this.#waiting.length === 1 && !batch.isFull
-    if (!holdsBack || !hasRoom) return true
-    return this.#unanswered === 0 && (this.#isHurried || this.#isGapOver())
+    if (!holdsBack || !hasRoom || this.#isHurried) return true
+    return this.#unanswered === 0 && this.#isGapOver()
   }
 
   #isGapOver(): boolean {

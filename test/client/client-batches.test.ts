@@ -48,6 +48,18 @@ describe('Client batches', () => {
     expect(transport.batches.map((batch) => batch.callCount)).toEqual([20, 25])
   })
 
+  test('wait for no answer when the client is closed', async () => {
+    const answer = gate()
+    const transport = new ScriptedTransport(() => answer.opened.then(() => accepted))
+    const { client, clock } = clientOver(transport)
+    record(client, 45)
+    const report = client.close()
+    await clock.advance(0)
+    expect(transport.batches.map((batch) => batch.callCount)).toEqual([20, 25])
+    answer.open()
+    expect((await report).delivered).toBe(45)
+  })
+
   test('of size 1 that wait for one of 4 in flight are joined', async () => {
     const { client, transport } = clientOver(undefined, { size: 1 })
     record(client, 9)

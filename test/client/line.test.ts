@@ -87,19 +87,29 @@ describe('Line', () => {
     expect(await gone()).toEqual(['a', 'b', 'c', 'defg'])
   })
 
-  test('in a hurry knows no gap', async () => {
+  test('in a hurry waits for a place alone, not for an answer or the gap', async () => {
     const { line, add, gone, turnOf, clock } = lineOf()
     for (const ids of ['a', 'b']) add(ids)
-    line.hurry()
     expect(await gone()).toEqual(['a'])
-    turnOf('a')?.end()
+    line.hurry()
+    expect(await gone()).toEqual(['a', 'b'])
+    add('c')
+    line.hurry()
     expect(await gone()).toEqual(['a', 'b'])
     turnOf('b')?.end()
-    add('c')
-    expect(await gone()).toEqual(['a', 'b'])
-    line.hurry()
     expect(await gone()).toEqual(['a', 'b', 'c'])
     expect(clock.nextDueMs()).toBeUndefined()
+  })
+
+  test('is in no hurry with what comes later', async () => {
+    const { line, add, gone, turnOf } = lineOf()
+    add('a')
+    line.hurry()
+    add('b')
+    expect(await gone(60_000)).toEqual(['a'])
+    add('c')
+    turnOf('a')?.end()
+    expect(await gone()).toEqual(['a', 'bc'])
   })
 
   test('holds nothing back where that is not wanted', async () => {
