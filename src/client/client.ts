@@ -44,11 +44,11 @@ const disabledResult: EnqueueResult = Object.freeze({ status: 'disabled' })
  * and lists what was not delivered, within the bounds that {@link CloseReport} names. Only work that
  * is pending keeps the process alive.
  *
- * Calls of a batch keep their order. A batch goes out when the one before it was answered, 10 ms after
- * that was sent at the earliest; those that are due meanwhile join it, up to 250 calls, so that many calls
- * make few requests. With 250, or once `flush()` or `close()` is called, it waits no longer: up to 4 batches
- * are in flight at once and may overtake each other, as may one that is tried again; where one call must
- * arrive before another, await `flush()` in between.
+ * Calls of a batch keep their order. A batch goes out when the one before it was answered, 10 ms after that
+ * was sent at the earliest and 1 s at the latest; those that are due meanwhile join it, up to 250 calls, so
+ * that many calls make few requests. With 250, or once `flush()` or `close()` is called, it waits no longer:
+ * up to 4 batches are in flight at once and may overtake each other, as may one that is tried again; where
+ * one call must arrive before another, await `flush()` in between.
  *
  * Call `identify` once when the account is created, and again only when traits change:
  *

@@ -4,13 +4,16 @@ import type { EncodedCall, WaitingBatch } from './batch.ts'
 /** Milliseconds from one batch to the next, as long as that has room: a hundred requests a second do. */
 export const gapMs = 10
 
+/** An endpoint that answers later, or never, holds nobody back any longer. */
+export const answerWaitMsMax = 1_000
+
 /** How many batches may be under way, and when. */
 export interface LineOptions {
   /** Batches that are under way at the same time, at least 1. */
   readonly inFlightMax: number
-  /** Whether a batch that has room waits for the answer to the one before it, and for the gap. */
+  /** Whether a batch that has room waits for the answer to the one before it. */
   readonly holdsBack: boolean
-  /** Of the gap. */
+  /** Of the waits. */
   readonly clock: Clock
 }
 
@@ -30,9 +33,9 @@ interface Waiting {
 
 /**
  * Lets batches go in the order in which they came. The last in line takes in those that come after it
- * until it is full, or until the one before was answered and {@link gapMs} are over: who records much makes
- * few large requests instead of many small ones, and who records little waits for nothing. A batch that has
- * to be tried again keeps its place, and holds nobody back.
+ * until it is full, or until the one before was answered, {@link gapMs} after that went at the earliest and
+ * {@link answerWaitMsMax} at the latest: who records much makes few large requests instead of many small
+ * ones. A batch that has to be tried again keeps its place, and holds nobody back.
  */
 export class Line {
   readonly #options: LineOptions
@@ -41,7 +44,7 @@ export class Line {
   /** Those under way that are tried for the first time. */
   #unanswered = 0
   #lastStartMs = Number.NEGATIVE_INFINITY
-  #gapEnd: Timer | undefined
+  #holdEnd: Timer | undefined
   #isHurried = false
 
   constructor(options: LineOptions) {
@@ -82,28 +85,32 @@ export class Line {
       first.start(this.#turn())
     }
     this.#isHurried = false
-    this.#gapEnd?.cancel()
-    this.#gapEnd = undefined
+    this.#endHold()
   }
 
   #mayStart({ batch }: Waiting): boolean {
     const { inFlightMax, holdsBack } = this.#options
     if (this.#inFlight >= inFlightMax) return false
     const hasRoom = this.#waiting.length === 1 && !batch.isFull
-    if (!holdsBack || !hasRoom || this.#isHurried) return true
-    return this.#unanswered === 0 && this.#isGapOver()
+    return !holdsBack || !hasRoom || this.#isHurried || this.#isHoldOver()
   }
 
-  #isGapOver(): boolean {
+  #isHoldOver(): boolean {
     const { clock } = this.#options
+    const holdMs = this.#unanswered === 0 ? gapMs : answerWaitMsMax
     const sinceMs = clock.nowMs() - this.#lastStartMs
     // A clock that was set back says nothing.
-    if (sinceMs >= gapMs || sinceMs < 0) return true
-    this.#gapEnd ??= clock.schedule(gapMs - sinceMs, () => {
-      this.#gapEnd = undefined
+    if (sinceMs >= holdMs || sinceMs < 0) return true
+    this.#holdEnd ??= clock.schedule(holdMs - sinceMs, () => {
+      this.#holdEnd = undefined
       this.#startWhatMay()
     })
     return false
+  }
+
+  #endHold(): void {
+    this.#holdEnd?.cancel()
+    this.#holdEnd = undefined
   }
 
   #turn(): Turn {
@@ -111,6 +118,8 @@ export class Line {
     const answered = (): void => {
       if (isUnanswered) this.#unanswered--
       isUnanswered = false
+      // What is left of it is the gap.
+      this.#endHold()
     }
     return {
       retry: () => {

@@ -12,9 +12,9 @@ export interface ClientOptions {
    */
   readonly endpoint?: string | undefined
   /**
-   * Calls that make a batch due, 1 to 2,500; 20 by default. Until the batch before it is answered, and for
-   * 10 ms after that was sent, others join it: up to 250 calls, or `flushAt` where that is more. 1 sends
-   * every call at once; only while 4 are in flight others are joined.
+   * Calls that make a batch due, 1 to 2,500; 20 by default. Until the batch before it is answered, from
+   * 10 ms to 1 s, others join it: up to 250 calls, or `flushAt` where that is more. 1 sends every call at
+   * once; only while 4 are in flight others are joined.
    */
   readonly flushAt?: number | undefined
   /** The same as `flushAt`. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { WaitingBatch } from '../../src/client/batch.ts'
-import { gapMs, Line, type Turn } from '../../src/client/line.ts'
+import { answerWaitMsMax, gapMs, Line, type Turn } from '../../src/client/line.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { encodedCall, startMs } from './support.ts'
 
@@ -30,7 +30,7 @@ describe('Line', () => {
   test('lets a batch go at once, and joins others until it is answered', async () => {
     const { add, gone, turnOf, clock } = lineOf()
     for (const ids of ['a', 'b', 'c']) add(ids)
-    expect(await gone(60_000)).toEqual(['a'])
+    expect(await gone(answerWaitMsMax - 1)).toEqual(['a'])
     turnOf('a')?.end()
     expect(await gone()).toEqual(['a', 'bc'])
     turnOf('bc')?.end()
@@ -44,12 +44,24 @@ describe('Line', () => {
     const { add, gone, turnOf, clock } = lineOf()
     add('a')
     await gone(3)
-    turnOf('a')?.end()
     add('b')
+    turnOf('a')?.end()
     expect(await gone(gapMs - 4)).toEqual(['a'])
     add('c')
     expect(await gone(1)).toEqual(['a', 'bc'])
     expect(clock.nextDueMs()).toBeUndefined()
+  })
+
+  test('waits for no answer longer than a second, and each batch for as long as that', async () => {
+    const { add, gone, turnOf, clock } = lineOf()
+    for (const ids of ['a', 'b']) add(ids)
+    expect(await gone(answerWaitMsMax - 1)).toEqual(['a'])
+    expect(await gone(1)).toEqual(['a', 'b'])
+    expect(clock.nextDueMs()).toBeUndefined()
+    turnOf('a')?.end()
+    add('c')
+    expect(await gone(answerWaitMsMax - 1)).toEqual(['a', 'b'])
+    expect(await gone(1)).toEqual(['a', 'b', 'c'])
   })
 
   test('lets full batches go beside others, as long as there are places', async () => {
@@ -68,7 +80,7 @@ describe('Line', () => {
   test('lets one go that has no room for the next', async () => {
     const { add, gone } = lineOf()
     for (const ids of ['a', 'bcd', 'ef']) add(ids)
-    expect(await gone(60_000)).toEqual(['a', 'bcd'])
+    expect(await gone(answerWaitMsMax - 1)).toEqual(['a', 'bcd'])
   })
 
   test('holds nobody back for one that is tried again, but for its place', async () => {
@@ -79,7 +91,7 @@ describe('Line', () => {
     expect(await gone()).toEqual(['a', 'b'])
     turnOf('b')?.retry()
     for (const ids of ['c', 'defg']) add(ids)
-    expect(await gone(60_000)).toEqual(['a', 'b'])
+    expect(await gone(answerWaitMsMax - 1)).toEqual(['a', 'b'])
     turnOf('a')?.retry()
     turnOf('a')?.end()
     expect(await gone()).toEqual(['a', 'b', 'c'])
@@ -106,7 +118,7 @@ describe('Line', () => {
     add('a')
     line.hurry()
     add('b')
-    expect(await gone(60_000)).toEqual(['a'])
+    expect(await gone(answerWaitMsMax - 1)).toEqual(['a'])
     add('c')
     turnOf('a')?.end()
     expect(await gone()).toEqual(['a', 'bc'])
