@@ -36,13 +36,13 @@ export interface EndpointHold {
   readonly untilMs: number | null
 }
 
-/** How far a delivery has come. */
+/** How far a delivery has come; what is said of the window is that of its last retry. */
 export interface DeliveryProgress {
   /** Rounds that were made, over all. */
   readonly attempts: number
   /** Of those, rounds of the current retry window: a manual retry begins a new one. */
   readonly windowAttempts: number
-  /** When the first round of the window started, in milliseconds since 1970; null before it. */
+  /** When the first round of the window started, in milliseconds since 1970; null as long as no retry was planned. */
   readonly firstAttemptAtMs: number | null
   /** Endpoints that are not asked. */
   readonly holds: readonly EndpointHold[]
