@@ -66,7 +66,9 @@ describe('Line', () => {
 
   test('lets full batches go beside others, as long as there are places', async () => {
     const { add, gone, turnOf } = lineOf()
-    for (const ids of ['a', 'bc', 'de', 'f', 'ghij', 'k']) add(ids)
+    for (const ids of ['a', 'bc', 'de']) add(ids)
+    expect(await gone()).toEqual(['a', 'bcde'])
+    for (const ids of ['f', 'ghij', 'k']) add(ids)
     expect(await gone()).toEqual(['a', 'bcde'])
     turnOf('bcde')?.end()
     expect(await gone()).toEqual(['a', 'bcde', 'f'])
@@ -99,6 +101,33 @@ describe('Line', () => {
     expect(await gone()).toEqual(['a', 'b', 'c', 'defg'])
   })
 
+  test('still waits for the answers to others when one was tried again more than once', async () => {
+    const { add, gone, turnOf } = lineOf()
+    for (const ids of ['a', 'bcde']) add(ids)
+    await gone()
+    turnOf('a')?.retry()
+    turnOf('a')?.retry()
+    turnOf('a')?.end()
+    add('f')
+    expect(await gone(answerWaitMsMax - 1)).toEqual(['a', 'bcde'])
+    turnOf('bcde')?.end()
+    expect(await gone()).toEqual(['a', 'bcde', 'f'])
+  })
+
+  test('waits for the gap anew when another went within it', async () => {
+    const { add, gone, turnOf } = lineOf()
+    add('a')
+    await gone()
+    turnOf('a')?.end()
+    add('bcd')
+    expect(await gone(3)).toEqual(['a'])
+    add('ef')
+    expect(await gone()).toEqual(['a', 'bcd'])
+    turnOf('bcd')?.end()
+    expect(await gone(gapMs - 1)).toEqual(['a', 'bcd'])
+    expect(await gone(1)).toEqual(['a', 'bcd', 'ef'])
+  })
+
   test('in a hurry waits for a place alone, not for an answer or the gap', async () => {
     const { line, add, gone, turnOf, clock } = lineOf()
     for (const ids of ['a', 'b']) add(ids)
@@ -111,6 +140,9 @@ describe('Line', () => {
     turnOf('b')?.end()
     expect(await gone()).toEqual(['a', 'b', 'c'])
     expect(clock.nextDueMs()).toBeUndefined()
+    turnOf('cd')?.end()
+    add('e')
+    expect(await gone(gapMs)).toEqual(['a', 'b', 'cd', 'e'])
   })
 
   test('is in no hurry with what comes later', async () => {
