@@ -135,14 +135,20 @@ describe('a memory store that is full', () => {
     expect(await tested.store.ledger()).toMatchObject({ pending: 3 })
   })
 
-  test('refuses those who wait when it closes', async () => {
-    const store = new MemoryStore({ pendingMax: 1 })
-    const batch = { nowMs, seenSinceMs: 0, handOver: [] }
-    await store.add({ ...batch, events: [event('m_1', 'crm')] })
-    const waiting = store.add({ ...batch, events: [event('m_2', 'crm')] })
-    await store.close()
-    await expect(waiting).rejects.toMatchObject({ code: 'store_closed' })
-  })
+  test.each([{ pendingMax: 1 }, { pendingBytesMax: 1 }])(
+    'refuses those who wait for %j when it closes, and who comes later',
+    async (options) => {
+      const store = new MemoryStore(options)
+      const batch = { nowMs, seenSinceMs: 0, handOver: [] }
+      await store.add({ ...batch, events: [event('m_1', 'crm')] })
+      const waiting = store.add({ ...batch, events: [event('m_2', 'crm')] })
+      await store.close()
+      const late = store.add({ ...batch, events: [event('m_3', 'crm')] })
+      for (const refused of [waiting, late]) {
+        await expect(refused).rejects.toMatchObject({ code: 'store_closed' })
+      }
+    },
+  )
 })
 
 describe('by default a memory store', () => {

@@ -31,6 +31,15 @@ describe('RecentKeys', () => {
     expect(keys.add('renewed', { nowMs: 10, seenSinceMs: 10 })).toBe(true)
   })
 
+  test('forgets no other key for one that is renewed', () => {
+    const keys = new RecentKeys(3)
+    keys.add('kept', always)
+    for (let atMs = 1; atMs <= 20; atMs++) {
+      expect(keys.add('renewed', { nowMs: atMs, seenSinceMs: atMs })).toBe(true)
+    }
+    expect(keys.add('kept', always)).toBe(false)
+  })
+
   test('forgets by age in both generations, no more at once than it is told', () => {
     const keys = new RecentKeys(3)
     for (let atMs = 1; atMs <= 5; atMs++) keys.add(`key ${atMs}`, { nowMs: atMs, seenSinceMs: 0 })
@@ -82,6 +91,18 @@ describe('RecentKeys', () => {
     expect(keys.add('kept', always)).toBe(false)
     for (const key of ['a', 'b', 'c']) expect(keys.add(key, always)).toBe(true)
     for (const key of ['a', 'b', 'c']) expect(keys.add(key, always)).toBe(false)
+  })
+
+  test('forgets no other key for one that is removed', () => {
+    const keysMax = 1_000
+    const keys = new RecentKeys(keysMax)
+    const added = Array.from({ length: keysMax }, (_, count) => `key ${count}`)
+    for (const key of added) keys.add(key, always)
+    const isRemoved = (count: number) => count % 2 === 0
+    for (const [count, key] of added.entries()) if (isRemoved(count)) keys.remove(key)
+    for (const [count, key] of added.entries()) {
+      if (!isRemoved(count)) expect(keys.add(key, always)).toBe(false)
+    }
   })
 
   test.each([
