@@ -101,6 +101,23 @@ test('a transaction that cannot begin is not tried again for each piece of work'
   database.close()
 })
 
+test('who was answered hears of it before the guard goes on', async () => {
+  const { database, insert } = await openCounted()
+  const happened: string[] = []
+  const guard = {
+    beforeBegin: () => undefined,
+    afterCommit: () => Promise.resolve(),
+    afterAnswer: () => happened.push('the guard went on'),
+  }
+  const queue = new WriteQueue(database, { companion, guard })
+  await queue.run(() => insert(1))
+  // When a store's thread tells the other one of it.
+  process.nextTick(() => happened.push('the answer was passed on'))
+  await queue.idle()
+  expect(happened).toEqual(['the answer was passed on', 'the guard went on'])
+  database.close()
+})
+
 test('what the guard throws after a commit is the answer, and the work counts as undone', async () => {
   const { database, insert } = await openCounted()
   const undone: number[] = []

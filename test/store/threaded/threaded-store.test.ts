@@ -4,11 +4,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Worker } from 'node:worker_threads'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { LeasedDelivery } from '../../../src/delivery/index.ts'
+import type { RequestRecord } from '../../../src/model/index.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { startThread } from '../../../src/store/threaded/start-thread.ts'
+import type { ThreadRequest } from '../../../src/store/threaded/thread-messages.ts'
 import { ThreadedStore } from '../../../src/store/threaded/threaded-store.ts'
-import { delivered, event, events, nowMs } from '../../conformance/store-under-test.ts'
+import { delivered, event, events, nowMs, requestOf } from '../../conformance/store-under-test.ts'
 import { runSource } from '../../support/run-source.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { startSharedThread } from './shared-threads.ts'
@@ -26,6 +29,30 @@ async function openShared(): Promise<ThreadedStore> {
   const store = await ThreadedStore.open(path, startSharedThread)
   onTestFinished(() => store.close())
   return store
+}
+
+/** Opens a store, and keeps what its thread is told. */
+async function openRecorded(): Promise<{ store: ThreadedStore; requests: ThreadRequest[] }> {
+  const requests: ThreadRequest[] = []
+  const store = await ThreadedStore.open(path, (settings) => {
+    const thread = startSharedThread(settings)
+    const post = thread.postMessage.bind(thread)
+    thread.postMessage = (some) => {
+      requests.push(...some)
+      post(some)
+    }
+    return thread
+  })
+  onTestFinished(() => store.close())
+  return { store, requests }
+}
+
+/** Adds an event, and takes its delivery. */
+async function leaseOne(store: ThreadedStore): Promise<LeasedDelivery> {
+  const handOver = [{ destinationId: 'crm', deliveriesMax: 1 }]
+  const { leased } = await store.add({ ...batchOf('m_1'), handOver })
+  expect(leased).toHaveLength(1)
+  return leased[0]!
 }
 
 function batchOf(...messageIds: readonly string[]) {
@@ -74,6 +101,29 @@ describe('a store in a thread of its own', () => {
     await settle([delivered(leased[0]!)])
     await settle([delivered(leased[0]!)])
     expect((await store.ledger()).delivered).toBe(1)
+  })
+
+  test('keeps the leases that it could not end, so that they can be ended later', async () => {
+    const store = await openShared()
+    const delivery = await leaseOne(store)
+    const unknown = requestOf(delivery, { outcome: 'unknown' as 'final' })
+    const settle = (requests: readonly RequestRecord[]) =>
+      store.settle({ nowMs, settlements: [delivered(delivery)], requests })
+    await expect(settle([unknown])).rejects.toThrow()
+    expect(await store.ledger()).toMatchObject({ delivered: 0, pending: 1 })
+    await settle([requestOf(delivery)])
+    expect(await store.ledger()).toMatchObject({ delivered: 1, pending: 0 })
+  })
+
+  test('forgets a lease with its end, so that what was delivered does not fill the memory', async () => {
+    const { store, requests } = await openRecorded()
+    const settlements = [delivered(await leaseOne(store))]
+    for (let turn = 0; turn < 2; turn++) await store.settle({ nowMs, settlements, requests: [] })
+    const settled = requests.filter(({ kind }) => kind === 'call').slice(-2)
+    expect(settled).toMatchObject([
+      { method: 'settle', argument: { settlements: [{ kind: 'delivered' }] } },
+      { method: 'settle', argument: { settlements: [] } },
+    ])
   })
 
   test('is closed after everything that was asked before', async () => {
