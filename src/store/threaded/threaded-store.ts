@@ -24,7 +24,7 @@ import { startThread, type StartThread } from './start-thread.ts'
 import { StoreCalls } from './store-calls.ts'
 import type { NumberedSettlement } from './thread-messages.ts'
 
-/** Events or settlements that are worth a message of their own. */
+/** Events that are worth a message of their own. */
 const largeFrom = 16
 
 /**
