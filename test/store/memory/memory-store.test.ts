@@ -129,6 +129,18 @@ describe('a memory store that is full', () => {
     expect(await tested.store.ledger()).toMatchObject({ delivered: 1, pending: 2 })
   })
 
+  test('counts a delivery as tried once, however often it is tried', async () => {
+    const tested = await opened({ untriedMax: 1 })
+    await tested.settle(retried(await tested.leaseOne('m_1')))
+    await tested.settle(retried(await tested.claimOne('crm', { lane: 'retry' })))
+    const second = await tested.leaseOne('m_2')
+    const waiting = adding(tested, 'm_3')
+    await tested.store.ledger()
+    expect(waiting.taken).toEqual([])
+    await tested.settle(delivered(second))
+    await Promise.all(waiting.all)
+  })
+
   test('takes a batch whole once there is room for one', async () => {
     const tested = await opened({ pendingMax: 1 })
     await tested.add(events(3, 'crm'))
