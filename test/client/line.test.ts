@@ -140,9 +140,9 @@ describe('Line', () => {
     turnOf('b')?.end()
     expect(await gone()).toEqual(['a', 'b', 'c'])
     expect(clock.nextDueMs()).toBeUndefined()
-    turnOf('cd')?.end()
-    add('e')
-    expect(await gone(gapMs)).toEqual(['a', 'b', 'cd', 'e'])
+    for (const ids of ['a', 'c']) turnOf(ids)?.end()
+    add('d')
+    expect(await gone(gapMs)).toEqual(['a', 'b', 'c', 'd'])
   })
 
   test('is in no hurry with what comes later', async () => {
