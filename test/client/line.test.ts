@@ -164,6 +164,15 @@ describe('Line', () => {
     expect(await gone()).toEqual(['a', 'b', 'cd'])
   })
 
+  test('waits on when a timer comes early by the clock', async () => {
+    const { add, gone, clock } = lineOf()
+    for (const ids of ['a', 'b']) add(ids)
+    await gone()
+    clock.jump(-5)
+    expect(await gone(answerWaitMsMax)).toEqual(['a'])
+    expect(await gone(5)).toEqual(['a', 'b'])
+  })
+
   test('does not wait for a clock that was set back', async () => {
     const { add, gone, turnOf, clock } = lineOf()
     add('a')
