@@ -1,7 +1,10 @@
 import { defineConfig } from 'vitest/config'
 
-/** What makes a browser of its process: no other test can run there. */
-const browserTests = 'test/**/browser-*.test.ts'
+/**
+ * What needs a process and modules to itself: it makes a browser of them, or shows how long ago something was
+ * that is dated when its modules are loaded.
+ */
+const testsAlone = ['test/**/browser-*.test.ts', 'test/cli/commands/deliveries*.test.ts']
 
 const strict = { lines: 95, statements: 95, functions: 95, branches: 95 }
 
@@ -18,12 +21,12 @@ export default defineConfig({
         test: {
           name: 'evroute',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/bench/**', browserTests],
+          exclude: ['test/bench/**', ...testsAlone],
           // A process and its modules serve many files: to load them anew for each takes a third of the time.
           isolate: false,
         },
       },
-      { extends: true, test: { name: 'browser', include: [browserTests] } },
+      { extends: true, test: { name: 'alone', include: testsAlone } },
     ],
     coverage: {
       provider: 'v8',

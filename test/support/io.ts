@@ -58,20 +58,26 @@ export class CapturedStream extends EventEmitter implements OutputStream {
 
   /** Its lines, parsed. */
   get records(): readonly OutputRecord[] {
-    return this.text
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as OutputRecord)
+    return recordsIn(this.text)
   }
 
   /** Resolves with a record of that kind, once there are so many of them. */
   async record(kind: string, count = 1): Promise<OutputRecord> {
     for (;;) {
-      const found = this.records.filter((record) => record['kind'] === kind)[count - 1]
+      // What is being written may have come as half a line.
+      const whole = this.text.slice(0, this.text.lastIndexOf('\n') + 1)
+      const found = recordsIn(whole).filter((record) => record['kind'] === kind)[count - 1]
       if (found !== undefined) return found
       await new Promise((resolve) => super.once('written', resolve))
     }
   }
+}
+
+function recordsIn(text: string): readonly OutputRecord[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as OutputRecord)
 }
 
 /** A command that runs in this process. */

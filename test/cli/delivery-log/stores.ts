@@ -44,7 +44,7 @@ export interface SampleStore {
 
 export const hourMs = 3_600_000
 
-/** The moment at which the tests of one file happen. */
+/** The moment at which tests happen that share these modules; how long ago it is depends on the others. */
 export const nowMs: number = systemClock.nowMs()
 
 /** A delivery that succeeded at once. */
