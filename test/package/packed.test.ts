@@ -51,6 +51,30 @@ describe('the packed package, installed in an empty folder', () => {
     expect(manifest).toMatchObject({ version: stdout.trim() })
   })
 
+  test('loads few files for a dry run, each of which takes time', async () => {
+    const list = join(folder, 'loaded.txt')
+    await writeFile(
+      join(folder, 'hooks.mjs'),
+      `import { appendFileSync } from 'node:fs'
+      export function load(url, context, nextLoad) {
+        appendFileSync(${JSON.stringify(list)}, url + ' ')
+        return nextLoad(url, context)
+      }`,
+    )
+    const recorder = join(folder, 'recorder.mjs')
+    await writeFile(
+      recorder,
+      "(await import('node:module')).register('./hooks.mjs', import.meta.url)",
+    )
+    const binary = join(folder, 'node_modules/evroute/bin/evroute.js')
+    await run(process.execPath, ['--import', recorder, binary, 'send', 'track', '--dry-run'])
+    const files = (await readFile(list, 'utf8'))
+      .split(' ')
+      .filter((url) => url.includes('/evroute/'))
+    expect(files.length).toBeGreaterThan(1)
+    expect(files.length).toBeLessThan(8)
+  })
+
   test.runIf('enableCompileCache' in module)('keeps what Node has compiled', async () => {
     const binary = join(folder, 'node_modules/evroute/bin/evroute.js')
     const TMPDIR = join(folder, 'kept')

@@ -1,4 +1,5 @@
 import type { AddCommand } from '../command.ts'
+import { fileRows } from '../sending/row-source.ts'
 import {
   addOutputFlags,
   addWebhookFlags,
@@ -6,6 +7,7 @@ import {
   readSendingOptions,
   type SendingFlags,
 } from '../sending/sending-options.ts'
+import { transfer } from '../sending/transfer.ts'
 
 const examples = `
 Examples:
@@ -30,10 +32,6 @@ export const addExplainCommand: AddCommand = (program, { io, end }) => {
       // It is about webhooks, whatever service EVROUTE_ENDPOINT names.
       const { to = [defaultUrl] } = flags
       const options = await readSendingOptions({ ...flags, to, dryRun: true }, io)
-      const [{ fileRows }, { transfer }] = await Promise.all([
-        import('../sending/row-source.ts'),
-        import('../sending/transfer.ts'),
-      ])
       const changes = { type: undefined, timestamp: undefined, integrations: undefined }
       end(await transfer({ io, options, rows: fileRows(file, changes, io) }))
     })

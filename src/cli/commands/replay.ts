@@ -3,12 +3,14 @@ import { parseTimestamp, type EventType } from '../../model/index.ts'
 import type { AddCommand } from '../command.ts'
 import { eventTypesFlag, timestampFlag } from '../flags.ts'
 import { checkShift, replayTarget } from '../sending/captured-target.ts'
+import { SelectedRows } from '../sending/row-selection.ts'
 import {
   addSendingFlags,
   readSendingOptions,
   type SendingFlags,
 } from '../sending/sending-options.ts'
 import { parseTimeShift, type TimeShiftBy } from '../sending/time-shift.ts'
+import { transfer } from '../sending/transfer.ts'
 
 interface ReplayFlags extends SendingFlags {
   readonly rate?: number
@@ -59,10 +61,6 @@ export const addReplayCommand: AddCommand = (program, { io, end }) => {
       const { resign = false, shiftTime: shiftBy } = flags
       checkShift({ resign, shiftBy })
       const given = await readSendingOptions(flags, io)
-      const [{ SelectedRows }, { transfer }] = await Promise.all([
-        import('../sending/row-selection.ts'),
-        import('../sending/transfer.ts'),
-      ])
       const selection = {
         types: flags.type,
         sinceMs: parseTimestamp(flags.since),

@@ -9,11 +9,14 @@ import type { AddCommand, CommandContext } from '../command.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { countFlag, integrationFlag, timestampFlag } from '../flags.ts'
 import { fieldNames, flagName, type CallFlags } from '../sending/call-flags.ts'
+import { composeCall } from '../sending/composed-call.ts'
+import { fileRows, repeatedRows } from '../sending/row-source.ts'
 import {
   addSendingFlags,
   readSendingOptions,
   type SendingFlags,
 } from '../sending/sending-options.ts'
+import { transfer } from '../sending/transfer.ts'
 
 interface SendFlags extends SendingFlags, CallFlags {
   readonly file?: string
@@ -77,12 +80,7 @@ interface SendRequest {
 
 async function send(request: SendRequest, { io }: CommandContext): Promise<ExitCode> {
   const options = await readSendingOptions(request.flags, io)
-  const source = await readSource(request)
-  // What moves events is loaded only now, so that help and usage errors come at once.
-  const [{ fileRows, repeatedRows }, { transfer }] = await Promise.all([
-    import('../sending/row-source.ts'),
-    import('../sending/transfer.ts'),
-  ])
+  const source = readSource(request)
   const { type, file, call, count } = source
   const { timestamp, integration } = request.flags
   const changes = { type, timestamp, integrations: integration }
@@ -98,7 +96,7 @@ interface SendSource {
   readonly count: number
 }
 
-async function readSource({ type: typeArgument, pairs, flags }: SendRequest): Promise<SendSource> {
+function readSource({ type: typeArgument, pairs, flags }: SendRequest): SendSource {
   const type = readType(typeArgument)
   const { file, count = 1 } = flags
   if (file !== undefined) {
@@ -112,7 +110,6 @@ async function readSource({ type: typeArgument, pairs, flags }: SendRequest): Pr
       hint: 'Try `evroute send track`, or `evroute send --file calls.ndjson`.',
     })
   }
-  const { composeCall } = await import('../sending/composed-call.ts')
   return { type, file, call: composeCall(type, flags, pairs), count }
 }
 

@@ -1,4 +1,5 @@
 import { recordLine } from '../../model/index.ts'
+import { signBody } from '../../webhook/index.ts'
 import type { AddCommand } from '../command.ts'
 import { exitCodes } from '../exit-code.ts'
 import { writeData } from '../io.ts'
@@ -28,7 +29,6 @@ export const addSignCommand: AddCommand = (program, { io, end }) => {
       end(exitCodes.interrupted)
       return
     }
-    const { signBody } = await import('../../webhook/index.ts')
     const signature = signBody(body, secret)
     await writeData(
       io,

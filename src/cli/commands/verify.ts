@@ -1,6 +1,6 @@
 import { recordLine, SettingError } from '../../model/index.ts'
 import type { Diagnosis, SnippetLanguage } from '../../receiver/index.ts'
-import type { SignatureCheck } from '../../webhook/index.ts'
+import { checkSignature, type SignatureCheck } from '../../webhook/index.ts'
 import type { AddCommand } from '../command.ts'
 import { exitCodes } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
@@ -64,7 +64,6 @@ export const addVerifyCommand: AddCommand = (program, { io, end }) => {
       end(exitCodes.interrupted)
       return
     }
-    const { checkSignature } = await import('../../webhook/index.ts')
     const { signature, json = false, color } = flags
     const check = checkSignature(body, signature, secret)
     if (check === 'valid') {

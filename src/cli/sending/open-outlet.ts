@@ -1,8 +1,8 @@
-import type { Plan } from './dry-outlet.ts'
+import { DryOutlet, type Plan } from './dry-outlet.ts'
 import type { Outlet, OutletParts, ServiceListener } from './outlet.ts'
 
 /**
- * Opens the way out that the options ask for; of the others nothing is loaded.
+ * Opens the way out that the options ask for; of what sends nothing is loaded for the others.
  *
  * @param planned - is told what would be sent, where nothing is sent
  * @throws EvrouteError `store_in_use` or `store_unusable`; SettingError for a URL that names no store
@@ -21,7 +21,6 @@ export async function openOutlet(
     return new CaptureOutlet({ ...parts, target })
   }
   if (dryRun) {
-    const { DryOutlet } = await import('./dry-outlet.ts')
     return new DryOutlet({ ...parts, target, planned })
   }
   switch (target.kind) {

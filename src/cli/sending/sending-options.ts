@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Option, type Command } from 'commander'
 import { formatDuration, limits, SettingError, type Destination } from '../../model/index.ts'
+import { checkDestination } from '../../webhook/index.ts'
 import { countFlag, durationFlag, durationFlagUpTo, headerFlag, repeatable } from '../flags.ts'
 import type { Io } from '../io.ts'
 import { readSecret } from '../secret.ts'
@@ -231,8 +232,6 @@ async function readTarget(flags: SendingFlags, io: Io): Promise<WebhookTarget | 
   }
   // `run` says there where its receiver is.
   const urls = flags.to ?? [io.env['EVROUTE_URL'] || defaultUrl]
-  // Loaded only now, with the HTTP client behind it, so that help and usage errors come at once.
-  const { checkDestination } = await import('../../webhook/index.ts')
   const headers = flags.header ?? {}
   const given = checkDestination({
     id: 'to',

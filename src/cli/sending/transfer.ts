@@ -19,6 +19,7 @@ import { Report } from './report.ts'
 import { RowCounts } from './row-counts.ts'
 import type { RowGroup } from './row-source.ts'
 import type { SendingOptions } from './sending-options.ts'
+import { StoppableClock } from './stoppable-clock.ts'
 
 /** What a transfer is made of. */
 export interface TransferOptions {
@@ -44,7 +45,7 @@ interface PlacedRow {
 export async function transfer(request: TransferOptions): Promise<ExitCode> {
   const { io, options, skipped } = request
   const elapsedMs = stopwatch()
-  const clock = options.virtualClock ? await virtualClock(io) : systemClock
+  const clock = options.virtualClock ? virtualClock(io) : systemClock
   const report = await Report.open(io, options, elapsedMs)
   const runtime = createRuntime({ clock, log: report.log, observer: report })
   const counts = new RowCounts()
@@ -74,8 +75,7 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
   }
 }
 
-async function virtualClock({ stop }: Io): Promise<Clock> {
-  const { StoppableClock } = await import('./stoppable-clock.ts')
+function virtualClock({ stop }: Io): Clock {
   return new StoppableClock(new VirtualClock(systemClock.nowMs()), stop)
 }
 

@@ -1,0 +1,28 @@
+// Puts the command together in a few files, of the modules in `dist`: to find, read and compile one takes
+// Node about half a millisecond, and to send needs a hundred of them. Who imports the library gets the
+// modules as they are.
+import { isAbsolute } from 'node:path'
+import { build } from 'rolldown'
+
+await build({
+  input: {
+    index: 'dist/cli/index.js',
+    // A program of its own, which is looked for beside the file that starts it.
+    'store-thread': 'dist/store/threaded/store-thread.js',
+  },
+  // Packages stay packages: their mends reach people without us.
+  external: (id) => !id.startsWith('.') && !isAbsolute(id),
+  platform: 'node',
+  output: {
+    dir: 'dist/command',
+    comments: false,
+    chunkFileNames: '[name].js',
+    codeSplitting: {
+      // What these import is always loaded together. All else is parted by who needs it.
+      groups: [
+        { name: 'start', test: /cli[\\/]index\.js$/ },
+        { name: 'send', test: /cli[\\/](?:run-command|commands[\\/]send)\.js$/ },
+      ],
+    },
+  },
+})
