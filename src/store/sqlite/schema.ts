@@ -35,8 +35,8 @@ const migrations: readonly string[] = [
     type TEXT NOT NULL,
     user_id TEXT,
     body_id INTEGER NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'failed', 'expired')),
-    lane TEXT NOT NULL CHECK (lane IN ('first', 'retry', 'manual')),
+    state TEXT NOT NULL CHECK (${oneOf('state', 'pending', 'delivered', 'failed', 'expired')}),
+    lane TEXT NOT NULL CHECK (${oneOf('lane', 'first', 'retry', 'manual')}),
     accepted_at INTEGER NOT NULL,
     due_at INTEGER NOT NULL,
     attempts INTEGER NOT NULL,
@@ -65,7 +65,7 @@ const migrations: readonly string[] = [
     url TEXT NOT NULL,
     at INTEGER NOT NULL,
     duration REAL NOT NULL,
-    outcome TEXT NOT NULL CHECK (outcome IN ('success', 'retry', 'final')),
+    outcome TEXT NOT NULL CHECK (${oneOf('outcome', 'success', 'retry', 'final')}),
     status INTEGER,
     error TEXT,
     excerpt TEXT NOT NULL,
@@ -160,4 +160,12 @@ export function pragma(database: Database, name: string): number {
 function isNew(database: Database): boolean {
   if (pragma(database, 'application_id') !== 0) return false
   return database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
+}
+
+/**
+ * The rule that a column has one of some values. Not as a list: SQLite looks for every row in a tree that
+ * it makes of one, and an insert takes half as long again.
+ */
+function oneOf(column: string, ...values: readonly string[]): string {
+  return values.map((value) => `${column} = '${value}'`).join(' OR ')
 }
