@@ -52,15 +52,29 @@ export interface AcceptedEvent extends EventPlan {
   readonly outcome: AddOutcome
 }
 
+/** A call that was refused. */
+type RejectedCall = { readonly kind: 'rejected'; readonly index: number } & Rejection
+
 /** What became of one call. */
 export type IntakeResult =
-  | ({ readonly kind: 'accepted'; readonly index: number } & AcceptedEvent)
-  | ({ readonly kind: 'rejected'; readonly index: number } & Rejection)
+  ({ readonly kind: 'accepted'; readonly index: number } & AcceptedEvent) | RejectedCall
 
-type AcceptedCall = IntakeResult & { readonly kind: 'accepted' }
+/** What became of one call whose event nobody asks for. */
+export type IntakeOutcome =
+  { readonly kind: 'accepted'; readonly index: number; readonly outcome: AddOutcome } | RejectedCall
 
 /** A result in the making, before the store has answered: no object is made of another. */
-type PlannedCall = { -readonly [Field in keyof AcceptedCall]: AcceptedCall[Field] }
+type Draft<Result> = { -readonly [Field in keyof Result]: Result[Field] }
+type PlannedCall = Draft<IntakeResult & { readonly kind: 'accepted' }>
+type PlannedOutcome = Draft<IntakeOutcome & { readonly kind: 'accepted' }>
+
+/** A batch before anything of it is stored. */
+interface PlannedBatch {
+  /** One per call, in order. */
+  readonly results: readonly IntakeResult[]
+  /** Those of them that are accepted. */
+  readonly planned: readonly PlannedCall[]
+}
 
 /** Takes calls in: checks, normalises, routes, builds the bodies, and stores all of it at once. */
 export class Intake {
@@ -83,6 +97,35 @@ export class Intake {
    * @returns what became of each call, in order, once the accepted ones are stored
    */
   async accept(batch: IntakeBatch): Promise<readonly IntakeResult[]> {
+    const { results, planned } = this.#planBatch(batch)
+    await this.#add(planned.map(newEvent), planned)
+    return results
+  }
+
+  /**
+   * Takes a batch in as `accept` does, and lets go of its calls and events while the store works: under
+   * load many batches wait there, and each holds many times its own length.
+   */
+  take(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
+    // An async function would hold what it was given until its end. What throws in here rejects as there.
+    return new Promise((resolve) => {
+      const { results, planned } = this.#planBatch(batch)
+      resolve(this.#addBare(planned.map(newEvent), results.map(bareOutcome)))
+    })
+  }
+
+  async #addBare(
+    events: readonly NewEvent[],
+    outcomes: readonly (PlannedOutcome | RejectedCall)[],
+  ): Promise<readonly IntakeOutcome[]> {
+    await this.#add(
+      events,
+      outcomes.filter((outcome) => outcome.kind === 'accepted'),
+    )
+    return outcomes
+  }
+
+  #planBatch(batch: IntakeBatch): PlannedBatch {
     const results: IntakeResult[] = []
     const unreadable: string[] = []
     const planned: PlannedCall[] = []
@@ -100,8 +143,7 @@ export class Intake {
       }
     }
     this.#warnOfTimestamps(unreadable)
-    await this.#add(planned)
-    return results
+    return { results, planned }
   }
 
   /**
@@ -115,7 +157,7 @@ export class Intake {
   ): Promise<readonly AcceptedEvent[]> {
     const event = deletionEvent(request, this.#arrival({ sourceId }))
     const planned = [this.#plan(0, event)]
-    await this.#add(planned)
+    await this.#add(planned.map(newEvent), planned)
     return planned
   }
 
@@ -160,10 +202,10 @@ export class Intake {
   }
 
   /** Stores events, and puts down what became of each. */
-  async #add(planned: readonly PlannedCall[]): Promise<void> {
-    if (planned.length === 0) return
-    const outcomes = await this.#addEvents(planned.map(newEvent))
-    for (const [position, call] of planned.entries()) {
+  async #add(events: readonly NewEvent[], calls: readonly PlannedOutcome[]): Promise<void> {
+    if (events.length === 0) return
+    const outcomes = await this.#addEvents(events)
+    for (const [position, call] of calls.entries()) {
       call.outcome = outcomes[position] ?? 'filtered'
     }
   }
@@ -172,6 +214,11 @@ export class Intake {
 /** Of an id, which a client chooses, as much as a line of the log needs. */
 function shownId(messageId: string): string {
   return messageId.slice(0, shownIdLengthMax)
+}
+
+function bareOutcome(result: IntakeResult): PlannedOutcome | RejectedCall {
+  if (result.kind === 'rejected') return result
+  return { kind: 'accepted', index: result.index, outcome: result.outcome }
 }
 
 function newEvent({ event, deliveries }: PlannedCall): NewEvent {

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { adminApp, healthHandler, Metrics, queueStates } from '../admin-api/index.ts'
 import { AddressGuard, type Listening } from '../http/index.ts'
-import type { IntakeBatch, IntakeResult } from '../intake/index.ts'
+import type { IntakeBatch, IntakeOutcome } from '../intake/index.ts'
 import { messageOf } from '../model/index.ts'
 import { createRuntime, type Runtime, type Timer } from '../runtime/index.ts'
 import type { Store } from '../store/index.ts'
@@ -262,11 +262,19 @@ export class Service implements AsyncDisposable {
     })
   }
 
-  async #accept(batch: IntakeBatch): Promise<readonly IntakeResult[]> {
-    const work = this.#takeIn(batch)
+  /** Nothing here holds a batch while it is stored, unless its events are to be archived. */
+  #accept(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
+    const source = this.#configuration.sources.find(({ id }) => id === batch.sourceId)
+    const isArchived = source?.archive !== undefined
+    return this.#accepted(isArchived ? this.#takeAndKeep(batch) : this.#pipeline.intake.take(batch))
+  }
+
+  async #accepted<Outcomes>(work: Promise<Outcomes>): Promise<Outcomes> {
     this.#accepting.add(work)
     try {
-      return await work
+      const outcomes = await work
+      this.#readiness.took()
+      return outcomes
     } catch (error) {
       this.#readiness.refused()
       throw error
@@ -275,11 +283,10 @@ export class Service implements AsyncDisposable {
     }
   }
 
-  async #takeIn(batch: IntakeBatch): Promise<readonly IntakeResult[]> {
+  async #takeAndKeep(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const results = await this.#pipeline.intake.accept(batch)
     const source = this.#configuration.sources.find(({ id }) => id === batch.sourceId)
     await this.#archives.keep(source, results)
-    this.#readiness.took()
     return results
   }
 

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { IntakeResult } from '../intake/index.ts'
+import type { IntakeOutcome } from '../intake/index.ts'
 import { messageOf } from '../model/index.ts'
 import { refusalAnswer, refuse, taken, type Answer, type Refusal } from './answer.ts'
 import type { ClientConnection } from './client-context.ts'
@@ -27,6 +27,13 @@ export interface TrackingRequest {
 
 /** A refusal, and the source that is meant where it is known. */
 type SourceRefusal = Refusal & { readonly source?: TrackingSource | undefined }
+
+/** What is known of calls while they are stored: enough to answer with, and nothing that they say. */
+interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
+  readonly source: TrackingSource
+  /** Whether it is one call that came without a batch. */
+  readonly isAlone: boolean
+}
 
 /** A source that may send, or why it may not. */
 export type Admission =
@@ -88,11 +95,12 @@ export class Collector {
     return this.refused({ ...refusal, source })
   }
 
-  async #collectFrom(
+  /** Is not async: while the calls are stored, nothing is to hold the document that they came in. */
+  #collectFrom(
     source: TrackingSource,
     document: Document,
     { expected, client }: TrackingRequest,
-  ): Promise<Answer> {
+  ): Answer | Promise<Answer> {
     // Of many requests that were read at once, each may be the one that fills the queue.
     if (this.#options.isFull()) return this.#refusedAsFull(source)
     const read = readCalls(document.value, expected)
@@ -102,33 +110,45 @@ export class Collector {
       const refusal = refuse('rate_limited', 'The source sends more than its rate', waitMs)
       return this.refused({ ...refusal, source })
     }
-    const prepared = prepareCalls(read, { bodyBytes: document.bytes, client })
-    const results = await this.#accept(source, prepared, read.sentAt)
+    const { calls, checkedTypes, sent, tooLarge } = prepareCalls(read, {
+      bodyBytes: document.bytes,
+      client,
+    })
+    const batch = { sourceId: source.id, calls, checkedTypes, sentAt: read.sentAt }
+    return this.#answer(calls.length === 0 ? Promise.resolve([]) : this.#options.accept(batch), {
+      source,
+      sent,
+      tooLarge,
+      isAlone: expected.kind === 'call',
+    })
+  }
+
+  async #answer(
+    accepting: Promise<readonly IntakeOutcome[]>,
+    { source, isAlone, ...calls }: AcceptingCalls,
+  ): Promise<Answer> {
+    const results = await this.#resultsOf(accepting, source)
     if (results === undefined) {
-      this.#rateLimits.giveBack(source, read.calls.length)
+      this.#rateLimits.giveBack(source, calls.sent.length + calls.tooLarge.length)
       const message = 'The events cannot be stored now: send them again'
       const refusal = refuse('store_unavailable', message)
       return this.refused({ ...refusal, source })
     }
-    const outcome = tally(prepared, results)
+    const outcome = tally(calls, results)
     for (const counted of outcome.counted) {
       this.#observer.calls({ sourceId: source.id, ...counted })
     }
-    const refusal = nothingAccepted(outcome, expected.kind === 'call')
+    const refusal = nothingAccepted(outcome, isAlone)
     if (refusal !== undefined) return this.refused({ ...refusal, source })
     return taken(outcome.accepted, outcome.rejected)
   }
 
-  async #accept(
+  async #resultsOf(
+    accepting: Promise<readonly IntakeOutcome[]>,
     { id: sourceId }: TrackingSource,
-    { ready }: PreparedCalls,
-    sentAt: string | null,
-  ): Promise<readonly IntakeResult[] | undefined> {
-    if (ready.length === 0) return []
+  ): Promise<readonly IntakeOutcome[] | undefined> {
     try {
-      const calls = ready.map(({ call }) => call)
-      const checkedTypes = ready.map(({ type }) => type)
-      return await this.#options.accept({ sourceId, calls, checkedTypes, sentAt })
+      return await accepting
     } catch (error) {
       const { log } = this.#options.runtime
       log.warn('events could not be stored', { sourceId, error: messageOf(error) })

@@ -1,5 +1,5 @@
 import type { AddOutcome } from '../delivery/index.ts'
-import type { IntakeBatch, IntakeResult } from '../intake/index.ts'
+import type { IntakeBatch, IntakeOutcome } from '../intake/index.ts'
 import type { RejectionCode } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import type { RefusalCode } from './answer.ts'
@@ -22,7 +22,7 @@ export interface TrackingApiOptions {
    */
   readonly sourceOf: (writeKey: string) => TrackingSource | undefined
   /** Takes calls in; rejects when they cannot be stored, and then none of them is acknowledged. */
-  readonly accept: (batch: IntakeBatch) => Promise<readonly IntakeResult[]>
+  readonly accept: (batch: IntakeBatch) => Promise<readonly IntakeOutcome[]>
   /** Whether so much waits to be delivered that nothing more is taken. */
   readonly isFull: () => boolean
   /** Clock and log. */

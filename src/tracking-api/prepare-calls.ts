@@ -11,22 +11,22 @@ import { addClientContext, type ClientConnection } from './client-context.ts'
 import { isSurelyWithin } from './json-size.ts'
 import type { Calls } from './read-calls.ts'
 
-/** A call on its way to intake. */
-export interface PreparedCall {
+/** What the answer to a request needs to know of a call. */
+export interface SentCall {
   /** Its place in the batch, from 0. */
   readonly index: number
-  /** Its messageId, for the answer. */
+  /** Its messageId; null when it has none. */
   readonly messageId: string | null
-  /** What intake gets: with what the batch and the connection add. */
-  readonly call: unknown
-  /** Its type when it is valid, but for its nesting; undefined when intake will refuse it. */
-  readonly type: CallType | undefined
 }
 
 /** The calls of a request, parted by whether they may go to intake. */
 export interface PreparedCalls {
-  /** Those that may. */
-  readonly ready: readonly PreparedCall[]
+  /** Those that may, with what the batch and the connection add. */
+  readonly calls: readonly unknown[]
+  /** Their types where they are valid, but for their nesting; undefined where intake will refuse them. */
+  readonly checkedTypes: readonly (CallType | undefined)[]
+  /** Which calls of the request they are. */
+  readonly sent: readonly SentCall[]
   /** Those that are too large. */
   readonly tooLarge: readonly RejectedCall[]
 }
@@ -44,29 +44,29 @@ export interface Surroundings {
  * size is that of the call itself, before anything is added. To what intake will refuse nothing is.
  */
 export function prepareCalls(
-  { calls, defaults }: Calls,
+  { calls: given, defaults }: Calls,
   { bodyBytes, client }: Surroundings,
 ): PreparedCalls {
   const merge = batchMerger(defaults)
-  const ready: PreparedCall[] = []
+  const calls: unknown[] = []
+  const checkedTypes: (CallType | undefined)[] = []
+  const sent: SentCall[] = []
   const tooLarge: RejectedCall[] = []
-  for (const [index, given] of calls.entries()) {
-    const messageId = messageIdOf(given)
+  for (const [index, call] of given.entries()) {
+    const messageId = messageIdOf(call)
     // No part of a body is longer than the body.
-    if (bodyBytes > limits.callBytesMax && isTooLarge(given)) {
+    if (bodyBytes > limits.callBytesMax && isTooLarge(call)) {
       const message = `A call may have ${limits.callBytesMax} bytes`
       tooLarge.push({ index, messageId, code: 'event_too_large', message })
       continue
     }
-    const check = checkCall(given)
-    if (check.kind === 'invalid') {
-      ready.push({ index, messageId, call: given, type: undefined })
-    } else {
-      const call = addClientContext(merge(check.call), client)
-      ready.push({ index, messageId, call, type: check.type })
-    }
+    const check = checkCall(call)
+    const isValid = check.kind === 'valid'
+    calls.push(isValid ? addClientContext(merge(check.call), client) : call)
+    checkedTypes.push(isValid ? check.type : undefined)
+    sent.push({ index, messageId })
   }
-  return { ready, tooLarge }
+  return { calls, checkedTypes, sent, tooLarge }
 }
 
 function isTooLarge(given: unknown): boolean {

@@ -1,4 +1,4 @@
-import type { IntakeResult } from '../intake/index.ts'
+import type { IntakeOutcome } from '../intake/index.ts'
 import { refuse, type Refusal, type RejectedCall } from './answer.ts'
 import type { CountedCalls } from './ports.ts'
 import type { PreparedCalls } from './prepare-calls.ts'
@@ -14,7 +14,10 @@ export interface Tally {
 }
 
 /** Puts the results of intake together with the calls that did not get there. */
-export function tally({ ready, tooLarge }: PreparedCalls, results: readonly IntakeResult[]): Tally {
+export function tally(
+  { sent, tooLarge }: Pick<PreparedCalls, 'sent' | 'tooLarge'>,
+  results: readonly IntakeOutcome[],
+): Tally {
   const rejected = [...tooLarge]
   const counts = new Map<CountedCalls['outcome'], number>()
   const count = (outcome: CountedCalls['outcome']): void => {
@@ -22,11 +25,11 @@ export function tally({ ready, tooLarge }: PreparedCalls, results: readonly Inta
   }
   let accepted = 0
   for (const result of results) {
-    const prepared = ready[result.index]
-    if (prepared === undefined) continue
+    const call = sent[result.index]
+    if (call === undefined) continue
     if (result.kind === 'rejected') {
       const { code, message } = result
-      rejected.push({ index: prepared.index, messageId: prepared.messageId, code, message })
+      rejected.push({ index: call.index, messageId: call.messageId, code, message })
     } else {
       accepted++
       count(result.outcome)

@@ -1,8 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { Intake, type IntakeResult } from '../../src/intake/index.ts'
+import { Intake, type IntakeOutcome, type IntakeResult } from '../../src/intake/index.ts'
 import type { NewEvent } from '../../src/delivery/index.ts'
 import type { Destination } from '../../src/model/index.ts'
 import { MemoryStore } from '../../src/store/index.ts'
+import { collectGarbage } from '../support/collect-garbage.ts'
+import { gate } from '../support/gate.ts'
 import { crm, nested, now, nowMs, standingRuntime } from './support.ts'
 
 const track = { type: 'track', userId: 'user-1', event: 'Order Completed' }
@@ -230,6 +232,61 @@ describe('accept', () => {
     const { accept, store } = startIntake()
     await store.close()
     await expect(accept(track)).rejects.toMatchObject({ code: 'store_closed' })
+  })
+})
+
+describe('take', () => {
+  test('tells what became of each call, and nothing of its event', async () => {
+    const { intake, store } = startIntake()
+    const call = { ...track, messageId: 'm-1' }
+    const filtered = { ...track, integrations: { All: false } }
+    const calls = [call, 7, filtered, call]
+    expect(await intake.take({ sourceId: 'website', calls })).toEqual([
+      { kind: 'accepted', index: 0, outcome: 'routed' },
+      { kind: 'rejected', index: 1, code: 'not_an_object', message: 'A call must be a JSON object' },
+      { kind: 'accepted', index: 2, outcome: 'filtered' },
+      { kind: 'accepted', index: 3, outcome: 'duplicate' },
+    ])
+    expect(await store.ledger()).toMatchObject({ accepted: 3, routed: 1, deliveries: 1 })
+  })
+
+  test('lets go of a batch while it is stored', async () => {
+    const stored = gate()
+    const intake = new Intake({
+      add: async (events) => {
+        await stored.opened
+        return events.map(() => 'routed' as const)
+      },
+      destinations: [crm],
+      runtime: standingRuntime().runtime,
+    })
+    const takeOne = (): readonly [WeakRef<object>, Promise<readonly IntakeOutcome[]>] => {
+      const calls = [{ ...track, messageId: 'm-1', properties: { total: 9.5 } }]
+      return [new WeakRef(calls[0]?.properties ?? {}), intake.take({ sourceId: 'website', calls })]
+    }
+    const [properties, taking] = takeOne()
+    await collectGarbage()
+    expect(properties.deref()).toBeUndefined()
+    stored.open()
+    expect(await taking).toEqual([{ kind: 'accepted', index: 0, outcome: 'routed' }])
+  })
+
+  test('rejects where a call cannot be read', async () => {
+    const { intake } = startIntake()
+    const call = {
+      get type(): string {
+        throw new Error('It is read')
+      },
+    }
+    await expect(intake.take({ sourceId: 'website', calls: [call] })).rejects.toThrow('It is read')
+  })
+
+  test('answers for nothing that is not stored', async () => {
+    const { intake, store } = startIntake()
+    await store.close()
+    await expect(intake.take({ sourceId: 'website', calls: [track] })).rejects.toMatchObject({
+      code: 'store_closed',
+    })
   })
 })
 

@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/model/index.ts'
-import { prepareCalls, type PreparedCall } from '../../src/tracking-api/prepare-calls.ts'
+import { prepareCalls, type PreparedCalls } from '../../src/tracking-api/prepare-calls.ts'
 
 const server = { ip: '203.0.113.7', userAgent: 'Example/1.0', isBrowser: false }
 
-function prepared(calls: readonly unknown[], context: JsonObject): readonly PreparedCall[] {
+function prepared(calls: readonly unknown[], context: JsonObject): PreparedCalls {
   const given = { kind: 'calls', calls, defaults: { context }, sentAt: null } as const
-  return prepareCalls(given, { bodyBytes: 1_000, client: server }).ready
+  return prepareCalls(given, { bodyBytes: 1_000, client: server })
 }
 
 test('calls that say nothing of their own share the context of their batch', () => {
   const call = { type: 'track', userId: 'user-1', event: 'Ping' }
   const context = { app: { name: 'Example' } }
-  const contexts = prepared([call, call, call], context).map(
-    (one) => (one.call as JsonObject)['context'],
+  const contexts = prepared([call, call, call], context).calls.map(
+    (one) => (one as JsonObject)['context'],
   )
   expect(contexts).toEqual([context, context, context])
   expect(new Set(contexts).size).toBe(1)
@@ -29,21 +29,21 @@ test('under what intake refuses nothing is put', () => {
       },
     },
   )
-  const ready = prepared(calls, context)
-  expect(ready.map(({ call }) => call)).toEqual(calls)
-  for (const { call, index } of ready) expect(call).toBe(calls[index])
+  const { calls: ready, sent } = prepared(calls, context)
+  expect(ready).toEqual(calls)
+  for (const [place, { index }] of sent.entries()) expect(ready[place]).toBe(calls[index])
 })
 
 test('a call says its type once it was checked, and one that is not valid says none', () => {
   const calls = [{ type: 'page', userId: 'u' }, { type: 'track', userId: 'u' }, 7]
-  expect(prepared(calls, {}).map(({ type }) => type)).toEqual(['page', undefined, undefined])
+  expect(prepared(calls, {}).checkedTypes).toEqual(['page', undefined, undefined])
 })
 
 test('a call to which nothing is added goes on as it is', () => {
   const call = { type: 'track', userId: 'user-1', event: 'Ping', context: {} }
   const given = { kind: 'calls', calls: [call], defaults: {}, sentAt: null } as const
-  const { ready } = prepareCalls(given, { bodyBytes: 1_000, client: server })
-  expect(ready[0]?.call).toBe(call)
+  const { calls } = prepareCalls(given, { bodyBytes: 1_000, client: server })
+  expect(calls[0]).toBe(call)
 })
 
 describe('of a long body', () => {

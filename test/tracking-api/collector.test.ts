@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import type { IntakeBatch, IntakeOutcome } from '../../src/intake/index.ts'
+import { createRuntime, ManualClock, silentLog } from '../../src/runtime/index.ts'
+import { Collector, type TrackingRequest } from '../../src/tracking-api/collector.ts'
+import { collectGarbage } from '../support/collect-garbage.ts'
+import { gate } from '../support/gate.ts'
+
+test('nothing of a request is held while its calls are stored', async () => {
+  const [begun, stored] = [gate(), gate()]
+  const properties: WeakRef<object>[] = []
+  const collector = new Collector({
+    sourceOf: () => ({ id: 'website', enabled: true }),
+    // Not async: the batch would be held here.
+    accept: ({ calls }: IntakeBatch): Promise<readonly IntakeOutcome[]> => {
+      properties.push(
+        ...(calls as { properties: object }[]).map((call) => new WeakRef(call.properties)),
+      )
+      begun.open()
+      return stored.opened.then(() => [{ kind: 'accepted', index: 0, outcome: 'routed' }])
+    },
+    isFull: () => false,
+    runtime: createRuntime({ clock: new ManualClock(0), log: silentLog }),
+  })
+  const request: TrackingRequest = {
+    expected: { kind: 'batch' },
+    headers: { authorization: `Basic ${btoa('wk_example:')}` },
+    query: new URLSearchParams(),
+    client: { ip: '203.0.113.7', userAgent: 'Example/1.0', isBrowser: false },
+    readDocument: () => {
+      const call = { type: 'track', userId: 'user-1', event: 'Ping', properties: { total: 9.5 } }
+      return Promise.resolve({ kind: 'document', value: { batch: [call] }, bytes: 100 })
+    },
+  }
+  const answering = collector.collect(request)
+  await begun.opened
+  await collectGarbage()
+  expect(properties.map((one) => one.deref())).toEqual([undefined])
+  stored.open()
+  expect((await answering)?.status).toBe(200)
+})
