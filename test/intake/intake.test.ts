@@ -243,7 +243,12 @@ describe('take', () => {
     const calls = [call, 7, filtered, call]
     expect(await intake.take({ sourceId: 'website', calls })).toEqual([
       { kind: 'accepted', index: 0, outcome: 'routed' },
-      { kind: 'rejected', index: 1, code: 'not_an_object', message: 'A call must be a JSON object' },
+      {
+        kind: 'rejected',
+        index: 1,
+        code: 'not_an_object',
+        message: 'A call must be a JSON object',
+      },
       { kind: 'accepted', index: 2, outcome: 'filtered' },
       { kind: 'accepted', index: 3, outcome: 'duplicate' },
     ])
