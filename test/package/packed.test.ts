@@ -70,7 +70,7 @@ describe('the packed package, installed in an empty folder', () => {
     await run(process.execPath, ['--import', recorder, binary, 'send', 'track', '--dry-run'])
     const files = (await readFile(list, 'utf8'))
       .split(' ')
-      .filter((url) => url.includes('/evroute/'))
+      .filter((url) => url.includes('/node_modules/evroute/'))
     expect(files.length).toBeGreaterThan(1)
     expect(files.length).toBeLessThan(8)
   })
