@@ -68,14 +68,6 @@ type Draft<Result> = { -readonly [Field in keyof Result]: Result[Field] }
 type PlannedCall = Draft<IntakeResult & { readonly kind: 'accepted' }>
 type PlannedOutcome = Draft<IntakeOutcome & { readonly kind: 'accepted' }>
 
-/** A batch before anything of it is stored. */
-interface PlannedBatch {
-  /** One per call, in order. */
-  readonly results: readonly IntakeResult[]
-  /** Those of them that are accepted. */
-  readonly planned: readonly PlannedCall[]
-}
-
 /** Takes calls in: checks, normalises, routes, builds the bodies, and stores all of it at once. */
 export class Intake {
   readonly #addEvents: IntakeOptions['add']
@@ -97,7 +89,8 @@ export class Intake {
    * @returns what became of each call, in order, once the accepted ones are stored
    */
   async accept(batch: IntakeBatch): Promise<readonly IntakeResult[]> {
-    const { results, planned } = this.#planBatch(batch)
+    const results = this.#planBatch(batch)
+    const planned = acceptedOf(results)
     await this.#add(planned.map(newEvent), planned)
     return results
   }
@@ -109,8 +102,8 @@ export class Intake {
   take(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     // An async function would hold what it was given until its end. What throws in here rejects as there.
     return new Promise((resolve) => {
-      const { results, planned } = this.#planBatch(batch)
-      resolve(this.#addBare(planned.map(newEvent), results.map(bareOutcome)))
+      const results = this.#planBatch(batch)
+      resolve(this.#addBare(acceptedOf(results).map(newEvent), results.map(bareOutcome)))
     })
   }
 
@@ -118,32 +111,27 @@ export class Intake {
     events: readonly NewEvent[],
     outcomes: readonly (PlannedOutcome | RejectedCall)[],
   ): Promise<readonly IntakeOutcome[]> {
-    await this.#add(
-      events,
-      outcomes.filter((outcome) => outcome.kind === 'accepted'),
-    )
+    await this.#add(events, acceptedOf(outcomes))
     return outcomes
   }
 
-  #planBatch(batch: IntakeBatch): PlannedBatch {
-    const results: IntakeResult[] = []
+  /** Checks and plans each call; nothing is stored yet. */
+  #planBatch(batch: IntakeBatch): readonly (PlannedCall | RejectedCall)[] {
+    const results: (PlannedCall | RejectedCall)[] = []
     const unreadable: string[] = []
-    const planned: PlannedCall[] = []
     const arrival = this.#arrival(batch)
     for (const [index, value] of batch.calls.entries()) {
       const check = checkParsedCall(value, batch.checkedTypes?.[index])
       if (check.kind === 'valid') {
         const { event, timestampUnreadable } = this.#normalise(check, arrival)
         if (timestampUnreadable) unreadable.push(event.messageId)
-        const call = this.#plan(index, event)
-        planned.push(call)
-        results.push(call)
+        results.push(this.#plan(index, event))
       } else {
         results.push({ kind: 'rejected', index, code: check.code, message: check.message })
       }
     }
     this.#warnOfTimestamps(unreadable)
-    return { results, planned }
+    return results
   }
 
   /**
@@ -214,6 +202,14 @@ export class Intake {
 /** Of an id, which a client chooses, as much as a line of the log needs. */
 function shownId(messageId: string): string {
   return messageId.slice(0, shownIdLengthMax)
+}
+
+function acceptedOf<Result extends { readonly kind: string }>(
+  results: readonly Result[],
+): readonly (Result & { readonly kind: 'accepted' })[] {
+  return results.filter(
+    (result): result is Result & { readonly kind: 'accepted' } => result.kind === 'accepted',
+  )
 }
 
 function bareOutcome(result: IntakeResult): PlannedOutcome | RejectedCall {

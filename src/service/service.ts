@@ -264,8 +264,7 @@ export class Service implements AsyncDisposable {
 
   /** Nothing here holds a batch while it is stored, unless its events are to be archived. */
   #accept(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
-    const source = this.#configuration.sources.find(({ id }) => id === batch.sourceId)
-    const isArchived = source?.archive !== undefined
+    const isArchived = this.#sourceOf(batch)?.archive !== undefined
     return this.#accepted(isArchived ? this.#takeAndKeep(batch) : this.#pipeline.intake.take(batch))
   }
 
@@ -285,9 +284,13 @@ export class Service implements AsyncDisposable {
 
   async #takeAndKeep(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const results = await this.#pipeline.intake.accept(batch)
-    const source = this.#configuration.sources.find(({ id }) => id === batch.sourceId)
-    await this.#archives.keep(source, results)
+    // Of the folders of archives, erasing knows those that are configured by now.
+    await this.#archives.keep(this.#sourceOf(batch), results)
     return results
+  }
+
+  #sourceOf({ sourceId }: IntakeBatch): ConfiguredSource | undefined {
+    return this.#configuration.sources.find(({ id }) => id === sourceId)
   }
 
   #planLook(): void {

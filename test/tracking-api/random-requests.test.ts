@@ -1,6 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -9,6 +6,7 @@ import { Intake } from '../../src/intake/index.ts'
 import { limits, type Destination } from '../../src/model/index.ts'
 import { createRuntime, lineLog, systemClock } from '../../src/runtime/index.ts'
 import { SourceDirectory, trackingApp, type TrackingSource } from '../../src/tracking-api/index.ts'
+import { collectGarbage } from '../support/collect-garbage.ts'
 import { amplifyingBatches, anyRequest, spoiltBatches } from './random-requests.ts'
 import { basic, crm, disabledWriteKey, send, writeKey, type Reply, type Sent } from './support.ts'
 
@@ -87,12 +85,7 @@ async function sendTogether(url: string, requests: readonly Sent[]): Promise<voi
 
 /** The memory in use once what is not needed any more is gone; buffers go a collection later. */
 async function memoryInUse(): Promise<NodeJS.MemoryUsage> {
-  setFlagsFromString('--expose-gc')
-  const collectGarbage = runInNewContext('gc') as () => void
-  for (let round = 0; round < 4; round++) {
-    collectGarbage()
-    await nextTurn()
-  }
+  for (let round = 0; round < 4; round++) await collectGarbage()
   return process.memoryUsage()
 }
 

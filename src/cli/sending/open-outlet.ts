@@ -2,7 +2,7 @@ import { DryOutlet, type Plan } from './dry-outlet.ts'
 import type { Outlet, OutletParts, ServiceListener } from './outlet.ts'
 
 /**
- * Opens the way out that the options ask for; of what sends nothing is loaded for the others.
+ * Opens the way out that the options ask for; what sends is loaded only where it is asked for.
  *
  * @param planned - is told what would be sent, where nothing is sent
  * @throws EvrouteError `store_in_use` or `store_unusable`; SettingError for a URL that names no store

@@ -52,6 +52,27 @@ describe('SqliteStore', () => {
     })
   })
 
+  test.each([
+    ['deliveries', 'state'],
+    ['deliveries', 'lane'],
+    ['requests', 'outcome'],
+  ])('keeps no row of %s whose %s nobody knows', async (table, column) => {
+    await withStore(async (store) => {
+      await add(store, 'm_1')
+      const [leased] = await claim(store)
+      await store.settle({
+        nowMs,
+        settlements: [delivered(leased!)],
+        requests: [requestOf(leased!)],
+      })
+    })
+    const database = await openDatabase(path)
+    expect(() => database.exec(`UPDATE ${table} SET ${column} = 'unknown'`)).toThrow(
+      `CHECK constraint failed: ${column} = `,
+    )
+    database.close()
+  })
+
   test('keeps requests in their order that started at one moment, however many and over two openings', async () => {
     const requests = async (store: SqliteStore, attempts: readonly number[]) => {
       const leased = await claim(store)
