@@ -8,7 +8,7 @@ import {
   type ServiceConfiguration,
 } from '../../src/service/library.ts'
 import { systemClock } from '../../src/runtime/index.ts'
-import { openDatabase } from '../../src/store/sqlite/database.ts'
+import { dropTable } from '../support/drop-table.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { recordingRuntime } from '../support/recording-runtime.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -148,9 +148,7 @@ describe('createService', () => {
       runtime: recordingRuntime(systemClock).runtime,
       onFailure: (error) => failures.push(error),
     })
-    const database = await openDatabase(file)
-    database.exec('DROP TABLE requests')
-    database.close()
+    await dropTable(file, 'requests')
     await track(address.url)
     await expect.poll(() => failures).toMatchObject([{ code: 'store_unusable' }])
   })

@@ -3,8 +3,8 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../src/http/index.ts'
-import { openDatabase } from '../../src/store/sqlite/database.ts'
 import { Service } from '../../src/service/index.ts'
+import { dropTable } from '../support/drop-table.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import {
@@ -19,13 +19,6 @@ import {
 
 const taken = { status: 200, body: { success: true } }
 const refusedAs = (status: number, code: string) => ({ status, body: { success: false, code } })
-
-/** Spoils a store from beside the service: nothing can be added, or nothing can be settled. */
-async function spoil(file: string, table: 'seen' | 'requests'): Promise<void> {
-  const database = await openDatabase(file)
-  database.exec(`DROP TABLE ${table}`)
-  database.close()
-}
 
 describe('a service', () => {
   test('delivers what is posted to it, signed', async () => {
@@ -80,7 +73,7 @@ describe('a service', () => {
       clock,
     )
     expect(await ready()).toMatchObject({ status: 200 })
-    await spoil(file, 'seen')
+    await dropTable(file, 'seen')
     expect(await track('m_1')).toMatchObject(refusedAs(503, 'store_unavailable'))
     expect(await ready()).toEqual({
       status: 503,
@@ -97,7 +90,7 @@ describe('a service', () => {
     const endpoint = await TestEndpoint.start()
     const file = join(await temporaryFolder(), 'store.db')
     const running = await startService(documentFor(endpoint, { store: `sqlite:${file}` }))
-    await spoil(file, 'requests')
+    await dropTable(file, 'requests')
     expect(await running.track('m_1')).toMatchObject(taken)
     await expect.poll(() => running.failures).toMatchObject([{ code: 'store_unusable' }])
     expect(await running.ready()).toEqual({

@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { documentFor } from '../../service/running-service.ts'
+import { dropTable } from '../../support/drop-table.ts'
 import { TestEndpoint } from '../../support/endpoint.ts'
 import { start } from '../../support/io.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -121,9 +121,7 @@ describe('serve', () => {
     const { path, store } = await configured()
     const command = start(['serve', '--config', path, '--json'])
     const { url } = await command.stdout.record('ready')
-    const database = await openDatabase(store)
-    database.exec('DROP TABLE requests')
-    database.close()
+    await dropTable(store, 'requests')
     const answer = await fetch(`${String(url)}/v1/track`, {
       method: 'POST',
       headers: { 'x-write-key': 'wk_example' },
