@@ -23,11 +23,16 @@ describe('an endpoint', () => {
   })
 
   test.each([
-    { endpoint: 'that never answers', plan: 'hang', reason: 'timeout' },
-    { endpoint: 'that resets the connection', plan: 'reset', reason: 'ECONNRESET' },
-  ] as const)('$endpoint is tried until the window ends', async ({ plan, reason }) => {
+    {
+      endpoint: 'that never answers',
+      plan: 'hang',
+      flags: ['--timeout', '50ms'],
+      reason: 'timeout',
+    },
+    { endpoint: 'that resets the connection', plan: 'reset', flags: [], reason: 'ECONNRESET' },
+  ] as const)('$endpoint is tried until the window ends', async ({ plan, flags, reason }) => {
     const endpoint = await TestEndpoint.start(plan)
-    const { code, requests, delivery } = await send('--to', endpoint.url, '--timeout', '50ms')
+    const { code, requests, delivery } = await send('--to', endpoint.url, ...flags)
     expect(code).toBe(4)
     expect(requests.length).toBeGreaterThan(1)
     expect(requests.map(({ outcome, status, error }) => ({ outcome, status, error }))).toEqual(
