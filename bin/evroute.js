@@ -1,10 +1,16 @@
 #!/usr/bin/env node
-import module from 'node:module'
+const nodeModule = require('node:module')
 
 // Node 22.8 and later keep what they compile for the next start; NODE_DISABLE_COMPILE_CACHE=1 forbids it.
-module.enableCompileCache?.()
-const { main, processIo } = await import('../dist/command/index.js')
+nodeModule.enableCompileCache?.()
+const { main, processIo } = require('../dist/command/index.cjs')
 
-const io = await processIo()
-process.exitCode = await main(process.argv.slice(2), io)
-io.release()
+// The code of a process that has nothing left to wait for before the command has come to its end.
+process.exitCode = 1
+void run()
+
+async function run() {
+  const io = await processIo()
+  process.exitCode = await main(process.argv.slice(2), io)
+  io.release()
+}

@@ -1,8 +1,12 @@
 // Puts the command together in a few files, of the modules in `dist`: to find, read and compile one takes
-// Node about half a millisecond, and to send needs a hundred of them. Who imports the library gets the
-// modules as they are.
+// Node about half a millisecond, and to send needs a hundred of them. They are CommonJS, because to start
+// its loader of ES modules takes Node longer than all that `--version` needs. Who imports the library gets
+// the modules as they are.
 import { isAbsolute } from 'node:path'
 import { build } from 'rolldown'
+
+/** A module that gives what tinyqueue, an ES module, has as its default to those who require it. */
+const requiredTinyqueue = '\0tinyqueue'
 
 await build({
   input: {
@@ -11,12 +15,23 @@ await build({
     'store-thread': 'dist/store/threaded/store-thread.js',
   },
   // Packages stay packages: their mends reach people without us.
-  external: (id) => !id.startsWith('.') && !isAbsolute(id),
+  external: (id, importer) =>
+    isPackage(id) && (id !== 'tinyqueue' || importer === requiredTinyqueue),
   platform: 'node',
+  plugins: [
+    {
+      name: 'required-tinyqueue',
+      resolveId: (id) => (id === 'tinyqueue' ? requiredTinyqueue : null),
+      load: (id) =>
+        id === requiredTinyqueue ? "module.exports = require('tinyqueue').default" : null,
+    },
+  ],
   output: {
     dir: 'dist/command',
+    format: 'cjs',
     comments: false,
-    chunkFileNames: '[name].js',
+    entryFileNames: '[name].cjs',
+    chunkFileNames: '[name].cjs',
     codeSplitting: {
       // What these import is always loaded together. All else is parted by who needs it.
       groups: [
@@ -26,3 +41,7 @@ await build({
     },
   },
 })
+
+function isPackage(id) {
+  return !id.startsWith('.') && !id.startsWith('\0') && !isAbsolute(id)
+}

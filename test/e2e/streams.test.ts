@@ -1,8 +1,11 @@
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { binaryPath, runBinary, startBinary, TestProcess } from '../support/binary.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { fixture } from '../support/fixtures.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const calls = fixture('calls.ndjson')
 
@@ -49,6 +52,18 @@ describe('the streams', () => {
     const { code, signal, stderr } = await command.ended
     expect({ code, signal }).toEqual({ code: 0, signal: null })
     expect(stderr).not.toMatch(/EPIPE|Error|^ +at /m)
+  })
+
+  test('that wake nobody any more do not make it look as if a command had done its work', async () => {
+    const silent = join(await temporaryFolder(), 'silent.cjs')
+    await writeFile(
+      silent,
+      `const { PassThrough } = require('node:stream')
+      Object.defineProperty(process, 'stdin', { value: new PassThrough() })`,
+    )
+    const argv = ['--require', silent, binaryPath, 'send', '--dry-run', '--file', '-']
+    const command = new TestProcess(process.execPath, argv, {})
+    expect(await command.ended).toMatchObject({ code: 1, stdout: '' })
   })
 
   test.each([['--version'], ['send', 'track', '--dry-run', '--json', '--count', '5000']])(

@@ -6,4 +6,4 @@ import type { ThreadSettings } from './thread-messages.ts'
 
 const settings = workerData as ThreadSettings
 if (parentPort !== null)
-  await answerCalls(parentPort, settings, () => SqliteStore.open(settings.path))
+  void answerCalls(parentPort, settings, () => SqliteStore.open(settings.path))
