@@ -15,6 +15,7 @@ import { settledDelivery } from './settled-delivery.ts'
 import { isTemporary } from './store-error.ts'
 import type {
   AddOutcome,
+  AddResult,
   DeliveryStore,
   LeasedDelivery,
   NewEvent,
@@ -114,24 +115,34 @@ export class Dispatcher {
   }
 
   /**
-   * Takes events in. Deliveries for which there is room start at once, without being read back.
+   * Takes events in. Deliveries for which there is room start at once, without being read back. While
+   * the store works, nothing of the events is held here.
    *
    * @returns what became of each event, in order, once the store has answered for them
    * @throws whatever makes the store refuse them, or made it unusable before: nobody would send them
    */
-  async add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
-    if (this.#failure !== undefined) throw this.#failure.error
-    const nowMs = this.#runtime.clock.nowMs()
-    const handOver = this.#roomFor(events)
-    for (const { queue, deliveriesMax } of handOver) queue.promise('first', deliveriesMax)
+  add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
+    // An async function would hold what it was given until its end. What throws in here rejects as there.
+    return new Promise((resolve) => {
+      if (this.#failure !== undefined) throw this.#failure.error
+      const nowMs = this.#runtime.clock.nowMs()
+      const counts = deliveryCounts(events)
+      const handOver = this.#roomFor(counts)
+      for (const { queue, deliveriesMax } of handOver) queue.promise('first', deliveriesMax)
+      const seenSinceMs = nowMs - this.#dedupeWindowMs
+      const adding = this.#store.add({ nowMs, seenSinceMs, events, handOver })
+      resolve(this.#added(adding, { counts, handOver }))
+    })
+  }
+
+  async #added(adding: Promise<AddResult>, addition: Addition): Promise<readonly AddOutcome[]> {
     let leased: readonly LeasedDelivery[] = []
     try {
-      const seenSinceMs = nowMs - this.#dedupeWindowMs
-      const added = await this.#store.add({ nowMs, seenSinceMs, events, handOver })
+      const added = await adding
       leased = added.leased
       return added.outcomes
     } finally {
-      this.#takeOver(leased, handOver, events)
+      this.#takeOver(leased, addition)
       // Nobody else waits for what is given back after the end.
       if (this.#stopped) await this.#outbox.written()
     }
@@ -227,25 +238,20 @@ export class Dispatcher {
   }
 
   /** What can be handed over: only where nothing that came before waits in the store. */
-  #roomFor(events: readonly NewEvent[]): readonly KeptRoom[] {
+  #roomFor(counts: DeliveryCounts): readonly KeptRoom[] {
     if (this.#stopped) return []
     const nowMs = this.#runtime.clock.nowMs()
-    const added = byDestination(events.flatMap(({ deliveries }) => deliveries))
-    return [...added].flatMap(([destinationId, { length }]) => {
+    return [...counts].flatMap(([destinationId, count]) => {
       const queue = this.#queues.get(destinationId)
       if (queue === undefined || !this.#times.isEmpty(destinationId, 'first')) return []
       if (queue.parkedUntilMs(nowMs) !== undefined) return []
       // No more than there are: the rest of the room is for those that are added meanwhile.
-      const deliveriesMax = Math.min(queue.room('first'), length)
+      const deliveriesMax = Math.min(queue.room('first'), count)
       return deliveriesMax > 0 ? [{ destinationId, deliveriesMax, queue }] : []
     })
   }
 
-  #takeOver(
-    leased: readonly LeasedDelivery[],
-    handOver: readonly KeptRoom[],
-    events: readonly NewEvent[],
-  ): void {
+  #takeOver(leased: readonly LeasedDelivery[], { counts, handOver }: Addition): void {
     const nowMs = this.#runtime.clock.nowMs()
     const handedOver = byDestination(leased)
     for (const { destinationId, deliveriesMax, queue } of handOver) {
@@ -254,10 +260,9 @@ export class Dispatcher {
       const isGone = this.#stopped || this.#queues.get(destinationId) !== queue
       if (isGone) this.#outbox.giveBack(queue.giveBack('all'))
     }
-    const added = byDestination(events.flatMap(({ deliveries }) => deliveries))
-    for (const [destinationId, { length }] of added) {
+    for (const [destinationId, count] of counts) {
       const { length: taken } = handedOver.get(destinationId) ?? []
-      if (taken < length) this.#times.add(destinationId, 'first', nowMs)
+      if (taken < count) this.#times.add(destinationId, 'first', nowMs)
     }
     for (const destinationId of handedOver.keys()) this.#rounds.start(destinationId)
     this.#goOn()
@@ -359,4 +364,23 @@ export class Dispatcher {
 /** Room for what is on its way, and the queue that keeps it. */
 interface KeptRoom extends Room {
   readonly queue: DestinationQueue
+}
+
+/** Deliveries for each destination. */
+type DeliveryCounts = ReadonlyMap<string, number>
+
+/** What is known of events while the store takes them. */
+interface Addition {
+  readonly counts: DeliveryCounts
+  readonly handOver: readonly KeptRoom[]
+}
+
+function deliveryCounts(events: readonly NewEvent[]): DeliveryCounts {
+  const counts = new Map<string, number>()
+  for (const { deliveries } of events) {
+    for (const { destinationId } of deliveries) {
+      counts.set(destinationId, (counts.get(destinationId) ?? 0) + 1)
+    }
+  }
+  return counts
 }

@@ -90,9 +90,7 @@ export class Intake {
    */
   async accept(batch: IntakeBatch): Promise<readonly IntakeResult[]> {
     const results = this.#planBatch(batch)
-    const planned = acceptedOf(results)
-    await this.#add(planned.map(newEvent), planned)
-    return results
+    return tell(results, this.#add(acceptedOf(results).map(newEvent)))
   }
 
   /**
@@ -103,16 +101,9 @@ export class Intake {
     // An async function would hold what it was given until its end. What throws in here rejects as there.
     return new Promise((resolve) => {
       const results = this.#planBatch(batch)
-      resolve(this.#addBare(acceptedOf(results).map(newEvent), results.map(bareOutcome)))
+      const adding = this.#add(acceptedOf(results).map(newEvent))
+      resolve(tell(results.map(bareOutcome), adding))
     })
-  }
-
-  async #addBare(
-    events: readonly NewEvent[],
-    outcomes: readonly (PlannedOutcome | RejectedCall)[],
-  ): Promise<readonly IntakeOutcome[]> {
-    await this.#add(events, acceptedOf(outcomes))
-    return outcomes
   }
 
   /** Checks and plans each call; nothing is stored yet. */
@@ -145,8 +136,7 @@ export class Intake {
   ): Promise<readonly AcceptedEvent[]> {
     const event = deletionEvent(request, this.#arrival({ sourceId }))
     const planned = [this.#plan(0, event)]
-    await this.#add(planned.map(newEvent), planned)
-    return planned
+    return tell(planned, this.#add(planned.map(newEvent)))
   }
 
   #plan(index: number, event: AnalyticsEvent): PlannedCall {
@@ -189,13 +179,8 @@ export class Intake {
     return sentAt === undefined ? arrival : { ...arrival, sentAtMs: parseTimestamp(sentAt) ?? null }
   }
 
-  /** Stores events, and puts down what became of each. */
-  async #add(events: readonly NewEvent[], calls: readonly PlannedOutcome[]): Promise<void> {
-    if (events.length === 0) return
-    const outcomes = await this.#addEvents(events)
-    for (const [position, call] of calls.entries()) {
-      call.outcome = outcomes[position] ?? 'filtered'
-    }
+  #add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
+    return events.length === 0 ? Promise.resolve([]) : this.#addEvents(events)
   }
 }
 
@@ -210,6 +195,18 @@ function acceptedOf<Result extends { readonly kind: string }>(
   return results.filter(
     (result): result is Result & { readonly kind: 'accepted' } => result.kind === 'accepted',
   )
+}
+
+/** Puts down what became of the accepted ones of some calls, once the store has answered. */
+async function tell<Result extends PlannedOutcome | RejectedCall>(
+  results: readonly Result[],
+  adding: Promise<readonly AddOutcome[]>,
+): Promise<readonly Result[]> {
+  const outcomes = await adding
+  for (const [position, call] of acceptedOf(results).entries()) {
+    call.outcome = outcomes[position] ?? 'filtered'
+  }
+  return results
 }
 
 function bareOutcome(result: IntakeResult): PlannedOutcome | RejectedCall {

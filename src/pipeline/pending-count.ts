@@ -24,18 +24,25 @@ export class PendingCount {
     return this.deliveries >= deliveriesMax || this.#addingBytes >= addingBytesMax
   }
 
-  /** Counts events from the moment on that they are to be added. */
-  async add(
+  /** Counts events from the moment on that they are to be added; holds none of them meanwhile. */
+  add(
     events: readonly NewEvent[],
     add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>,
   ): Promise<readonly AddOutcome[]> {
-    const { deliveries, bytes } = sizeOf(events)
-    this.#adding += deliveries
-    this.#addingBytes += bytes
+    const size = sizeOf(events)
+    this.#adding += size.deliveries
+    this.#addingBytes += size.bytes
+    return this.#counted(add(events), size)
+  }
+
+  async #counted(
+    adding: Promise<readonly AddOutcome[]>,
+    { ofEach, deliveries, bytes }: Size,
+  ): Promise<readonly AddOutcome[]> {
     try {
-      const outcomes = await add(events)
-      for (const [index, event] of events.entries()) {
-        if (outcomes[index] === 'routed') this.#added += event.deliveries.length
+      const outcomes = await adding
+      for (const [index, count] of ofEach.entries()) {
+        if (outcomes[index] === 'routed') this.#added += count
       }
       return outcomes
     } finally {
@@ -60,15 +67,22 @@ export class PendingCount {
   }
 }
 
-function sizeOf(events: readonly NewEvent[]): {
+/** How much events come to. */
+interface Size {
+  /** Deliveries of each of them. */
+  readonly ofEach: readonly number[]
+  /** Deliveries of all of them. */
   readonly deliveries: number
+  /** And their webhooks, more or less. */
   readonly bytes: number
-} {
+}
+
+function sizeOf(events: readonly NewEvent[]): Size {
   let deliveries = 0
   let bytes = 0
   for (const event of events) {
     deliveries += event.deliveries.length
     for (const { body } of event.deliveries) bytes += body.length
   }
-  return { deliveries, bytes }
+  return { ofEach: events.map((event) => event.deliveries.length), deliveries, bytes }
 }

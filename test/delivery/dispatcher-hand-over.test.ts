@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { NewEvent } from '../../src/delivery/index.ts'
+import type { AddOutcome, NewEvent } from '../../src/delivery/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
+import { collectGarbage } from '../support/collect-garbage.ts'
 import { gate } from '../support/gate.ts'
 import { startMs } from '../support/recording-runtime.ts'
 import {
@@ -8,6 +9,7 @@ import {
   dispatching,
   eventsTo,
   eventTo,
+  HookedStore,
   quiet,
   ScriptedSender,
   target,
@@ -44,6 +46,23 @@ describe('a fresh event', () => {
     expect(sender.bodies).toEqual([])
     await quiet()
     expect(sender.bodies).toEqual(['m_1', 'e_1'])
+  })
+
+  test('is not held while it is stored', async () => {
+    const { opened, open } = gate()
+    const store = new HookedStore()
+    // Not async: the events would be held here.
+    store.add = () => opened.then(() => ({ outcomes: ['routed'], leased: [] }))
+    const { dispatcher } = dispatching([target('crm', ok())], undefined, { store })
+    const addOne = (): readonly [WeakRef<object>, Promise<readonly AddOutcome[]>] => {
+      const event = eventTo('crm', 'm_1')
+      return [new WeakRef(event), dispatcher.add([event])]
+    }
+    const [event, adding] = addOne()
+    await collectGarbage()
+    expect(event.deref()).toBeUndefined()
+    open()
+    expect(await adding).toEqual(['routed'])
   })
 
   test('does not pass what waits in the store already', async () => {

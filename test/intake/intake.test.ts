@@ -257,10 +257,12 @@ describe('take', () => {
 
   test('lets go of a batch while it is stored', async () => {
     const stored = gate()
+    const events: WeakRef<object>[] = []
     const intake = new Intake({
-      add: async (events) => {
-        await stored.opened
-        return events.map(() => 'routed' as const)
+      // Not async: the events would be held here.
+      add: ([event]) => {
+        events.push(new WeakRef(event ?? {}))
+        return stored.opened.then(() => ['routed'])
       },
       destinations: [crm],
       runtime: standingRuntime().runtime,
@@ -272,6 +274,7 @@ describe('take', () => {
     const [properties, taking] = takeOne()
     await collectGarbage()
     expect(properties.deref()).toBeUndefined()
+    expect(events.map((event) => event.deref())).toEqual([undefined])
     stored.open()
     expect(await taking).toEqual([{ kind: 'accepted', index: 0, outcome: 'routed' }])
   })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { AddOutcome, NewEvent } from '../../src/delivery/index.ts'
 import { emptyLedger } from '../../src/model/index.ts'
 import { PendingCount } from '../../src/pipeline/index.ts'
+import { collectGarbage } from '../support/collect-garbage.ts'
 import { gate } from '../support/gate.ts'
 
 function event(deliveries: number, body = '{}'): NewEvent {
@@ -36,6 +37,21 @@ describe('what waits', () => {
     expect(count.deliveries).toBe(2)
     count.ended()
     expect(count.deliveries).toBe(1)
+  })
+
+  test('is counted without being held', async () => {
+    const { opened, open } = gate()
+    const count = new PendingCount()
+    const addOne = (): readonly [WeakRef<NewEvent>, Promise<readonly AddOutcome[]>] => {
+      const added = event(2)
+      return [new WeakRef(added), count.add([added], () => opened.then(() => ['routed']))]
+    }
+    const [added, adding] = addOne()
+    await collectGarbage()
+    expect(added.deref()).toBeUndefined()
+    open()
+    expect(await adding).toEqual(['routed'])
+    expect(count.deliveries).toBe(2)
   })
 
   test('is not what the store did not take', async () => {

@@ -63,19 +63,19 @@ export class StoreCalls {
   }
 
   /**
-   * Calls a method in the thread.
+   * Calls a method in the thread. What it is given is held until it is sent, and no longer.
    *
    * @throws what it throws; EvrouteError `store_closed` after `close()`, `store_unusable` when the thread
    * has ended by itself
    */
-  async ask<Part extends keyof ThreadParts, Method extends keyof ThreadParts[Part] & string>(
+  ask<Part extends keyof ThreadParts, Method extends keyof ThreadParts[Part] & string>(
     part: Part,
     method: Method,
     argument: Argument<ThreadParts[Part][Method]>,
   ): Promise<Answer<ThreadParts[Part][Method]>> {
-    if (this.#closed !== undefined) throw closedError()
-    const answer = await this.#send((call) => ({ kind: 'call', call, part, method, argument }))
-    return answer as Answer<ThreadParts[Part][Method]>
+    if (this.#closed !== undefined) return Promise.reject(closedError())
+    const answer = this.#send((call) => ({ kind: 'call', call, part, method, argument }))
+    return answer as Promise<Answer<ThreadParts[Part][Method]>>
   }
 
   /** Lets the thread begin with what was asked, rather than at the end of this turn of the event loop. */
@@ -103,8 +103,8 @@ export class StoreCalls {
     await this.#ended
   }
 
-  async #send(requestOf: (call: number) => ThreadRequest): Promise<unknown> {
-    if (this.#failure !== undefined) throw this.#failure
+  #send(requestOf: (call: number) => ThreadRequest): Promise<unknown> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure)
     const call = ++this.#lastCall
     const answer = this.#answerTo(call)
     this.#requests.say(requestOf(call))

@@ -22,7 +22,7 @@ import { handedOver } from './handed-over.ts'
 import { numbered } from './numbered-settlement.ts'
 import { startThread, type StartThread } from './start-thread.ts'
 import { StoreCalls } from './store-calls.ts'
-import type { NumberedSettlement } from './thread-messages.ts'
+import type { NumberedAddition, NumberedSettlement } from './thread-messages.ts'
 
 /** Events that are worth a message of their own. */
 const largeFrom = 16
@@ -55,9 +55,14 @@ export class ThreadedStore implements Store {
     return new ThreadedStore(await StoreCalls.open(path, start))
   }
 
-  async add(batch: AddRequest): Promise<AddResult> {
+  /** Holds nothing of a batch that the thread has, unless some of it is to be handed over. */
+  add(batch: AddRequest): Promise<AddResult> {
     const answer = this.#calls.ask('queue', 'add', batch)
     if (batch.events.length >= largeFrom) this.#calls.sendNow()
+    return batch.handOver.length === 0 ? stored(answer) : this.#handedOver(answer, batch)
+  }
+
+  async #handedOver(answer: Promise<NumberedAddition>, batch: AddRequest): Promise<AddResult> {
     const addition = await answer
     const leased = handedOver(batch, addition)
     this.#number(leased, addition.firstLease)
@@ -130,6 +135,11 @@ export class ThreadedStore implements Store {
       this.#leases.set(delivery, firstLease + place)
     }
   }
+}
+
+async function stored(answer: Promise<NumberedAddition>): Promise<AddResult> {
+  const { outcomes } = await answer
+  return { outcomes, leased: [] }
 }
 
 function audiencesOf(calls: StoreCalls): AudienceStore {

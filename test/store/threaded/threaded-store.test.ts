@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Worker } from 'node:worker_threads'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import type { LeasedDelivery } from '../../../src/delivery/index.ts'
+import type { AddResult, LeasedDelivery } from '../../../src/delivery/index.ts'
 import type { RequestRecord } from '../../../src/model/index.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
@@ -12,6 +12,7 @@ import { startThread } from '../../../src/store/threaded/start-thread.ts'
 import type { ThreadRequest } from '../../../src/store/threaded/thread-messages.ts'
 import { ThreadedStore } from '../../../src/store/threaded/threaded-store.ts'
 import { delivered, event, events, nowMs, requestOf } from '../../conformance/store-under-test.ts'
+import { collectGarbage } from '../../support/collect-garbage.ts'
 import { runSource } from '../../support/run-source.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { startSharedThread } from './shared-threads.ts'
@@ -72,6 +73,22 @@ async function openMortal(): Promise<{ store: ThreadedStore; thread: Worker }> {
 }
 
 describe('a store in a thread of its own', () => {
+  test('holds nothing of a batch that the thread has', async () => {
+    const store = await openShared()
+    const other = await openDatabase(path)
+    other.exec('BEGIN IMMEDIATE')
+    const addOne = (): readonly [WeakRef<object>, Promise<AddResult>] => {
+      const batch = batchOf('m_1')
+      return [new WeakRef(batch.events[0]!), store.add(batch)]
+    }
+    const [added, adding] = addOne()
+    await collectGarbage()
+    expect(added.deref()).toBeUndefined()
+    other.exec('ROLLBACK')
+    other.close()
+    expect(await adding).toEqual({ outcomes: ['routed'], leased: [] })
+  })
+
   test('does not keep this thread waiting: who locks the file can let go of it', async () => {
     const store = await openShared()
     const other = await openDatabase(path)
