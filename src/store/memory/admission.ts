@@ -13,6 +13,9 @@ export interface AdmissionBounds {
   readonly untriedMax?: number
 }
 
+/** How much is pending. */
+type Fullness = Pick<PendingDeliveries, 'size' | 'bodyBytes' | 'untried' | 'leased'>
+
 const pendingMaxDefault = 10_000
 const pendingBytesMaxDefault = 64 * 1024 * 1024
 /** Many more than are ever ready at once, and few enough that most are garbage while they are young. */
@@ -20,14 +23,14 @@ const untriedMaxDefault = 1_000
 
 /** Lets callers wait while so much is pending that memory would not stay flat. */
 export class Admission {
-  readonly #pending: PendingDeliveries
+  readonly #pending: Fullness
   readonly #pendingMax: number
   readonly #pendingBytesMax: number
   readonly #untriedMax: number
   readonly #waiting: (() => void)[] = []
   #closed = false
 
-  constructor(pending: PendingDeliveries, bounds: AdmissionBounds) {
+  constructor(pending: Fullness, bounds: AdmissionBounds) {
     this.#pending = pending
     this.#pendingMax = bounds.pendingMax ?? pendingMaxDefault
     this.#pendingBytesMax = bounds.pendingBytesMax ?? pendingBytesMaxDefault
@@ -35,17 +38,21 @@ export class Admission {
   }
 
   /** Adds something as soon as there is room, first for who came first, or once it is closed. */
-  async enter<Result>(add: () => Result): Promise<Result> {
-    while (!this.#closed && this.#isFull()) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    }
-    return add()
+  enter<Result>(add: () => Result): Promise<Result> {
+    return new Promise((resolve) => {
+      // What throws in a promise of its own rejects.
+      this.#waiting.push(() => resolve(new Promise((resolveAdded) => resolveAdded(add()))))
+      this.letIn()
+    })
   }
 
   /** Something came to its end, or is not given out any more: there may be room. */
   letIn(): void {
-    if (!this.#closed && this.#isFull()) return
-    for (const enter of this.#waiting.splice(0)) enter()
+    while (this.#closed || !this.#isFull()) {
+      const enter = this.#waiting.shift()
+      if (enter === undefined) return
+      enter()
+    }
   }
 
   /** Nobody waits any more. */
