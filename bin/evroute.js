@@ -1,6 +1,14 @@
 #!/usr/bin/env node
 const nodeModule = require('node:module')
 
+if (!process.features.require_module) {
+  console.error(
+    `evroute: Cannot run on Node ${process.versions.node}, which does not let require() take ES modules. ` +
+      'Use Node 20.19, or 22.13 or later, without --no-experimental-require-module.',
+  )
+  process.exit(2)
+}
+
 // Node 22.8 and later keep what they compile for the next start; NODE_DISABLE_COMPILE_CACHE=1 forbids it.
 nodeModule.enableCompileCache?.()
 const { main, processIo } = require('../dist/command/index.cjs')

@@ -121,18 +121,16 @@ export class Dispatcher {
    * @returns what became of each event, in order, once the store has answered for them
    * @throws whatever makes the store refuse them, or made it unusable before: nobody would send them
    */
-  add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
-    // An async function would hold what it was given until its end. What throws in here rejects as there.
-    return new Promise((resolve) => {
-      if (this.#failure !== undefined) throw this.#failure.error
-      const nowMs = this.#runtime.clock.nowMs()
-      const counts = deliveryCounts(events)
-      const handOver = this.#roomFor(counts)
-      for (const { queue, deliveriesMax } of handOver) queue.promise('first', deliveriesMax)
-      const seenSinceMs = nowMs - this.#dedupeWindowMs
-      const adding = this.#store.add({ nowMs, seenSinceMs, events, handOver })
-      resolve(this.#added(adding, { counts, handOver }))
-    })
+  async add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
+    if (this.#failure !== undefined) throw this.#failure.error
+    const nowMs = this.#runtime.clock.nowMs()
+    const counts = deliveryCounts(events)
+    const handOver = this.#roomFor(counts)
+    const seenSinceMs = nowMs - this.#dedupeWindowMs
+    const adding = this.#store.add({ nowMs, seenSinceMs, events, handOver })
+    for (const { queue, deliveriesMax } of handOver) queue.promise('first', deliveriesMax)
+    // Not awaited here, which would hold the events until then.
+    return this.#added(adding, { counts, handOver })
   }
 
   async #added(adding: Promise<AddResult>, addition: Addition): Promise<readonly AddOutcome[]> {

@@ -97,13 +97,11 @@ export class Intake {
    * Takes a batch in as `accept` does, and lets go of its calls and events while the store works: under
    * load many batches wait there, and each holds many times its own length.
    */
-  take(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
-    // An async function would hold what it was given until its end. What throws in here rejects as there.
-    return new Promise((resolve) => {
-      const results = this.#planBatch(batch)
-      const adding = this.#add(acceptedOf(results).map(newEvent))
-      resolve(tell(results.map(bareOutcome), adding))
-    })
+  async take(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
+    const results = this.#planBatch(batch)
+    const adding = this.#add(acceptedOf(results).map(newEvent))
+    // Not awaited here, which would hold all of it until then.
+    return tell(results.map(bareOutcome), adding)
   }
 
   /** Checks and plans each call; nothing is stored yet. */

@@ -25,14 +25,16 @@ export class PendingCount {
   }
 
   /** Counts events from the moment on that they are to be added; holds none of them meanwhile. */
-  add(
+  async add(
     events: readonly NewEvent[],
     add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>,
   ): Promise<readonly AddOutcome[]> {
     const size = sizeOf(events)
+    const adding = add(events)
     this.#adding += size.deliveries
     this.#addingBytes += size.bytes
-    return this.#counted(add(events), size)
+    // Not awaited here, which would hold the events until then.
+    return this.#counted(adding, size)
   }
 
   async #counted(

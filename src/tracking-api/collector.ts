@@ -95,7 +95,7 @@ export class Collector {
     return this.refused({ ...refusal, source })
   }
 
-  /** Is not async: while the calls are stored, nothing is to hold the document that they came in. */
+  /** Awaits nothing: while the calls are stored, nothing is to hold the document that they came in. */
   #collectFrom(
     source: TrackingSource,
     document: Document,

@@ -65,9 +65,21 @@ describe('the packed package, installed in an empty folder', () => {
     await run(process.execPath, ['--require', recorder, binary, 'send', 'track', '--dry-run'])
     const required = JSON.parse(await readFile(list, 'utf8')) as readonly string[]
     const files = required.filter((path) => path.includes('/node_modules/evroute/'))
-    // An ES module is not among them: its loader alone would take longer than all of these.
+    // It would not be there as an ES module, whose loader takes longer than all of these.
     expect(files).toContainEqual(expect.stringMatching(/dist\/command\/send\.cjs$/))
     expect(files.length).toBeLessThan(8)
+  })
+
+  test('tells of a Node that it cannot run on', async () => {
+    const binary = join(folder, 'node_modules/evroute/bin/evroute.js')
+    const ending = run(process.execPath, ['--no-experimental-require-module', binary, 'demo'])
+    await expect(ending).rejects.toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^evroute: Cannot run on Node .*20\.19, or 22\.13 or later.*\n$/,
+      ) as string,
+    })
   })
 
   test.runIf('enableCompileCache' in module)('keeps what Node has compiled', async () => {

@@ -63,17 +63,17 @@ export class StoreCalls {
   }
 
   /**
-   * Calls a method in the thread. What it is given is held until it is sent, and no longer.
+   * Calls a method in the thread. What that is given is held until it is sent, and no longer.
    *
    * @throws what it throws; EvrouteError `store_closed` after `close()`, `store_unusable` when the thread
    * has ended by itself
    */
-  ask<Part extends keyof ThreadParts, Method extends keyof ThreadParts[Part] & string>(
+  async ask<Part extends keyof ThreadParts, Method extends keyof ThreadParts[Part] & string>(
     part: Part,
     method: Method,
     argument: Argument<ThreadParts[Part][Method]>,
   ): Promise<Answer<ThreadParts[Part][Method]>> {
-    if (this.#closed !== undefined) return Promise.reject(closedError())
+    if (this.#closed !== undefined) throw closedError()
     const answer = this.#send((call) => ({ kind: 'call', call, part, method, argument }))
     return answer as Promise<Answer<ThreadParts[Part][Method]>>
   }
@@ -103,8 +103,8 @@ export class StoreCalls {
     await this.#ended
   }
 
-  #send(requestOf: (call: number) => ThreadRequest): Promise<unknown> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure)
+  async #send(requestOf: (call: number) => ThreadRequest): Promise<unknown> {
+    if (this.#failure !== undefined) throw this.#failure
     const call = ++this.#lastCall
     const answer = this.#answerTo(call)
     this.#requests.say(requestOf(call))
