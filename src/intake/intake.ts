@@ -90,7 +90,7 @@ export class Intake {
    */
   async accept(batch: IntakeBatch): Promise<readonly IntakeResult[]> {
     const results = this.#planBatch(batch)
-    return tell(results, this.#add(acceptedOf(results).map(newEvent)))
+    return noteOutcomes(results, this.#add(acceptedOf(results).map(newEvent)))
   }
 
   /**
@@ -101,7 +101,7 @@ export class Intake {
     const results = this.#planBatch(batch)
     const adding = this.#add(acceptedOf(results).map(newEvent))
     // Not awaited here, which would hold all of it until then.
-    return tell(results.map(bareOutcome), adding)
+    return noteOutcomes(results.map(bareOutcome), adding)
   }
 
   /** Checks and plans each call; nothing is stored yet. */
@@ -134,7 +134,7 @@ export class Intake {
   ): Promise<readonly AcceptedEvent[]> {
     const event = deletionEvent(request, this.#arrival({ sourceId }))
     const planned = [this.#plan(0, event)]
-    return tell(planned, this.#add(planned.map(newEvent)))
+    return noteOutcomes(planned, this.#add(planned.map(newEvent)))
   }
 
   #plan(index: number, event: AnalyticsEvent): PlannedCall {
@@ -196,7 +196,7 @@ function acceptedOf<Result extends { readonly kind: string }>(
 }
 
 /** Puts down what became of the accepted ones of some calls, once the store has answered. */
-async function tell<Result extends PlannedOutcome | RejectedCall>(
+async function noteOutcomes<Result extends PlannedOutcome | RejectedCall>(
   results: readonly Result[],
   adding: Promise<readonly AddOutcome[]>,
 ): Promise<readonly Result[]> {
