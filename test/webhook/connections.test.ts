@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { AddressGuard } from '../../src/http/index.ts'
-import type { ConnectionKind } from '../../src/webhook/index.ts'
+import { AddressGuard, type Answer } from '../../src/http/index.ts'
+import { Connections, type ConnectionKind } from '../../src/webhook/connections.ts'
+import { Deadline } from '../../src/webhook/deadline.ts'
 import { makeCertificate } from '../support/certificates.ts'
 import { TestEndpoint, unreachableUrl } from '../support/endpoint.ts'
 import { gate } from '../support/gate.ts'
@@ -151,8 +152,23 @@ describe('a request that got no connection is not told of', () => {
 
   test('because the deadline came while others had them all', async () => {
     const endpoint = await TestEndpoint.start('hang')
-    const { post, kinds } = posting(endpoint.url, { deadlineMs: shortDeadlineMs })
-    await Promise.all([post(), post()])
+    const kinds: ConnectionKind[] = []
+    const connections = new Connections({
+      origin: new URL(endpoint.url).origin,
+      connectionsMax: 1,
+      guard: undefined,
+      answerLimits: { readBytesMax: 1_024, keptBytesMax: 1_024 },
+      onConnection: (kind) => void kinds.push(kind),
+    })
+    const request = (deadline: Deadline): Promise<Answer> =>
+      connections.request(() => ({ method: 'POST', path: '/', body: '{}' }), deadline)
+    const far = new Deadline(60_000)
+    const held = expect(request(far)).rejects.toThrow()
+    await endpoint.received(1)
+    await expect(request(new Deadline(1))).rejects.toThrow()
+    await connections.close()
+    await held
+    far.cancel()
     expect(kinds).toEqual(['opened'])
   })
 })
