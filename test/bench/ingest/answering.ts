@@ -1,8 +1,8 @@
 import type { Program } from '../program.ts'
 
-/** Which server is started: the service, with or without a destination that events go to, or the limit. */
+/** What a server is started with. */
 export interface ServerSettings {
-  /** The file of the service's store. */
+  /** The file that it stores in, if it does. */
   readonly path: string
   /** Whether the source is connected to a destination. */
   readonly isRouted: boolean

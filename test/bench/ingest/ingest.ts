@@ -5,7 +5,7 @@ import { inTurn } from '../in-turn.ts'
 import { Program } from '../program.ts'
 import { ratiosOf, type BenchCase, type BenchReport } from '../report.ts'
 import { median } from '../table.ts'
-import type { Server, ServerQuestion, ServerSettings } from './answering.ts'
+import type { Server, ServerSettings } from './answering.ts'
 import type { LoadQuestion } from './load.ts'
 import { eventsPerBatch, type TrackingPath } from './requests.ts'
 
@@ -17,8 +17,11 @@ const requestsOf: Readonly<Record<TrackingPath, number>> = { '/v1/batch': 500, '
 const paths = Object.keys(requestsOf) as readonly TrackingPath[]
 const warmUpPart = 0.4
 
-/** Who answers: the service as it stores for a destination, and for none, and the limit. */
-const servers = ['one destination', 'no destination', 'limit'] as const
+/**
+ * Who answers: the service as it stores for a destination, and for none; the limit, which stores nothing; and
+ * the barest app that does, which tells how much of the way to the limit storing alone takes.
+ */
+const servers = ['one destination', 'no destination', 'limit', 'bare store'] as const
 type ServerName = (typeof servers)[number]
 
 type Load = Program<LoadQuestion, number>
@@ -39,14 +42,17 @@ export async function benchIngest(): Promise<BenchReport> {
     return process
   }
   try {
-    const service = (name: string, isRouted: boolean): Promise<Server> => {
-      const settings: ServerSettings = { path: join(folder, name), isRouted }
-      return start(new URL('service.ts', import.meta.url), settings)
+    const server = (program: URL, name: ServerName): Promise<Server> => {
+      const isRouted = name === 'one destination'
+      const settings: ServerSettings = { path: join(folder, `${name}.db`), isRouted }
+      return start(program, settings)
     }
+    const service = new URL('service.ts', import.meta.url)
     const running: Readonly<Record<ServerName, Server>> = {
-      'one destination': await service('one.db', true),
-      'no destination': await service('none.db', false),
-      limit: await start<ServerQuestion, string | number>(new URL('express.ts', import.meta.url)),
+      'one destination': await server(service, 'one destination'),
+      'no destination': await server(service, 'no destination'),
+      limit: await server(new URL('express.ts', import.meta.url), 'limit'),
+      'bare store': await server(new URL('bare-store.ts', import.meta.url), 'bare store'),
     }
     const load = await start<LoadQuestion, number>(new URL('load.ts', import.meta.url))
     return await measureAll(running, load)
@@ -79,7 +85,11 @@ function report(results: Results, peakMemoryMb: number): BenchReport {
   return {
     bench: 'ingest',
     measured: `events through /v1/batch, ${eventsPerBatch} in each request, and requests through /v1/track, over ${connections} connections, each answered once it is on disk (SQLite, synchronous=FULL), ${rounds} rounds`,
-    cases: [...casesFor('one destination', { peakMemoryMb }), ...casesFor('no destination', {})],
+    cases: [
+      ...casesFor('one destination', { peakMemoryMb }),
+      ...casesFor('no destination', {}),
+      ...casesFor('bare store', {}),
+    ],
     mustReach: 'for one destination, /v1/batch 0.5 and /v1/track 0.6 of the limit',
     packages: ['express', 'undici'],
   }
@@ -88,10 +98,13 @@ function report(results: Results, peakMemoryMb: number): BenchReport {
 function caseOf(path: TrackingPath, name: ServerName, results: Results): BenchCase {
   const rates = results.get(path)
   const own = rates?.get(name) ?? []
+  const others = (['limit', 'bare store'] as const).filter((other) => other !== name)
   return {
     name: `${path}, ${name}`,
     rate: median(own),
     unit: path === '/v1/batch' ? 'events/s' : 'requests/s',
-    beside: { limit: ratiosOf(own, rates?.get('limit') ?? []) },
+    beside: Object.fromEntries(
+      others.map((other) => [other, ratiosOf(own, rates?.get(other) ?? [])]),
+    ),
   }
 }

@@ -1,0 +1,28 @@
+// The barest app that answers for what is on disk: each call is written as text, and the calls of a request
+// are one row of one table, which a thread writes. Nobody could send, find or count anything in it.
+import { Worker } from 'node:worker_threads'
+import { programSettings } from '../program.ts'
+import type { ServerSettings } from './answering.ts'
+import { serveBareApp } from './bare-app.ts'
+import type { StoredCalls } from './bare-store-thread.ts'
+
+const { path } = programSettings() as ServerSettings
+const thread = new Worker(new URL('bare-store-thread.ts', import.meta.url), { workerData: path })
+const answers = new Map<number, () => void>()
+let lastId = 0
+
+thread.on('message', (ids: readonly number[]) => {
+  for (const id of ids) {
+    answers.get(id)?.()
+    answers.delete(id)
+  }
+})
+
+serveBareApp((calls, answer) => {
+  const stored: StoredCalls = {
+    id: ++lastId,
+    text: calls.map((call) => JSON.stringify(call)).join('\n'),
+  }
+  answers.set(stored.id, answer)
+  thread.postMessage(stored)
+})
