@@ -12,7 +12,7 @@ import { startThread } from '../../../src/store/threaded/start-thread.ts'
 import type { ThreadRequest } from '../../../src/store/threaded/thread-messages.ts'
 import { ThreadedStore } from '../../../src/store/threaded/threaded-store.ts'
 import { delivered, event, events, nowMs, requestOf } from '../../conformance/store-under-test.ts'
-import { collectGarbage } from '../../support/collect-garbage.ts'
+import { countSurvivors } from '../../support/collect-garbage.ts'
 import { runSource } from '../../support/run-source.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { startSharedThread } from './shared-threads.ts'
@@ -82,8 +82,7 @@ describe('a store in a thread of its own', () => {
       return [new WeakRef(batch.events[0]!), store.add(batch)]
     }
     const [added, adding] = addOne()
-    await collectGarbage()
-    expect(added.deref()).toBeUndefined()
+    expect(await countSurvivors([added])).toBe(0)
     other.exec('ROLLBACK')
     other.close()
     expect(await adding).toEqual({ outcomes: ['routed'], leased: [] })
