@@ -74,9 +74,13 @@ export const rowKinds: readonly RowKind[] = [
   new RowKind({
     name: 'requests',
     title: 'requests',
-    key: ['destination_id', 'delivery_id', 'id'],
+    key: ['delivery_id', 'id'],
+    foundBy: ['destination_id', 'delivery_id', 'id'],
     columns: {
-      destination_id: 'text',
+      destination_id: [
+        'text',
+        '(SELECT destination_id FROM deliveries d WHERE d.id = delivery_id)',
+      ],
       delivery_id: 'bigint',
       id: 'bigint',
       written_at: ['bigint', 'CAST(round(at + duration) AS INTEGER)'],

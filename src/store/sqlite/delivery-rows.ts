@@ -59,10 +59,11 @@ export interface Conditions {
   readonly values: readonly SqlValue[]
 }
 
-/** What a filter asks of a row, its destination aside. */
+/** What a filter asks of a row. */
 export function conditionsOf(filter: DeliveryFilter): Conditions {
   const asked: readonly (readonly [string, readonly SqlValue[] | undefined])[] = [
     ['id = ?', one(filter.id)],
+    ['destination_id = ?', one(filter.destinationId, toStored)],
     ['message_id = ?', one(filter.messageId, toStored)],
     ['user_id = ?', one(filter.userId, toStored)],
     ['accepted_at >= ?', one(filter.sinceMs)],

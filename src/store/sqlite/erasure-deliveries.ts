@@ -20,14 +20,12 @@ export class DeliveryEraser {
     const nobody = 'user_id = NULL, previous_id = NULL, message_id = ?, body_id = ?'
     this.#fail = database.prepare(`
       UPDATE deliveries SET ${nobody}, state = 'failed', reason = '${erasedReason}', settled_at = ?
-      WHERE destination_id = ? AND id = ?`)
+      WHERE id = ?`)
     this.#erase = database.prepare(`
       UPDATE deliveries SET ${nobody},
         reason = CASE state WHEN 'delivered' THEN reason ELSE '${erasedReason}' END
-      WHERE destination_id = ? AND id = ?`)
-    this.#forgetAnswers = database.prepare(
-      "UPDATE requests SET excerpt = '' WHERE destination_id = ? AND delivery_id = ?",
-    )
+      WHERE id = ?`)
+    this.#forgetAnswers = database.prepare("UPDATE requests SET excerpt = '' WHERE delivery_id = ?")
     this.#forgetSeen = database.prepare('DELETE FROM seen WHERE source_id = ? AND message_id = ?')
     this.#emptyBody = database.prepare(
       "UPDATE messages SET body = '' WHERE id = ? AND deliveries <= 1",
@@ -44,13 +42,13 @@ export class DeliveryEraser {
   erase(row: ErasableRow, nowMs: number): void {
     const { destination_id: destinationId, id } = row
     const changed = [this.#messageIdWithoutUser(row), this.#bodyIdWithoutText(row.body_id)]
-    this.#forgetAnswers.run(destinationId, id)
+    this.#forgetAnswers.run(id)
     if (row.state === 'pending') {
-      this.#fail.run(...changed, nowMs, destinationId, id)
+      this.#fail.run(...changed, nowMs, id)
       this.#counts.addFor(fromStored(destinationId), 'pending', -1)
       this.#counts.addFor(fromStored(destinationId), 'failed', 1)
     } else {
-      this.#erase.run(...changed, destinationId, id)
+      this.#erase.run(...changed, id)
     }
   }
 

@@ -4,7 +4,7 @@ import type { AudienceChanges } from './audience-changes.ts'
 import type { Counts } from './counts.ts'
 import type { Database } from './database.ts'
 import { DeliveryEraser } from './erasure-deliveries.ts'
-import { ErasureWalk, type ErasableRow, type IdRange, type WalkPlace } from './erasure-walk.ts'
+import { ErasureWalk, type ErasableRow, type IdRange } from './erasure-walk.ts'
 import type { Leases } from './leases.ts'
 import { fromStored, toStored } from './stored-text.ts'
 
@@ -35,6 +35,11 @@ interface Erasure {
 
 interface UserRow {
   readonly user_id: string
+}
+
+interface LeftRow {
+  readonly destinationId: string
+  readonly id: number
 }
 
 interface SeenRow {
@@ -180,9 +185,9 @@ export class ErasureSteps {
   #eraseLeft(erasure: Erasure, { nowMs, rowsMax }: StepRequest): ErasureStep {
     const { number, at_key: atKey, at_id: atId } = erasure
     const limit = Math.min(rowsMax, erasedRowsMax)
-    const left = this.#left.all(number, atKey, atId, limit) as readonly WalkPlace[]
+    const left = this.#left.all(number, atKey, atId, limit) as readonly LeftRow[]
     for (const { destinationId, id } of left) this.#forgetLeft.run(number, destinationId, id)
-    const found = left.map((place) => this.#walk.find(place)).filter((row) => row !== undefined)
+    const found = left.map(({ id }) => this.#walk.find(id)).filter((row) => row !== undefined)
     this.#eraseOrLeave(erasure, found, nowMs)
     const last = left.at(-1)
     if (last !== undefined && left.length === limit) {
@@ -256,18 +261,18 @@ export class ErasureSteps {
     { range, rowsMax }: { readonly range: IdRange; readonly rowsMax: number },
     erase: (rows: readonly ErasableRow[]) => number,
   ): { readonly rows: number; readonly isOver: boolean } {
-    let place = { destinationId: erasure.at_key, id: erasure.at_id }
+    let lookedId = erasure.at_id
     let [looked, erased] = [0, 0]
     const most = Math.min(rowsMax, lookedRowsMax)
     while (looked < most && erased === 0) {
-      const rows = this.#walk.next(place, range, Math.min(erasedRowsMax, most - looked))
+      const rows = this.#walk.next(lookedId, range, Math.min(erasedRowsMax, most - looked))
       const last = rows.at(-1)
       if (last === undefined) return { rows: looked, isOver: true }
       erased = erase(rows)
       looked += rows.length
-      place = { destinationId: last.destination_id, id: last.id }
+      lookedId = last.id
     }
-    this.#goOn.run(erasure.stage, place.destinationId, place.id, erasure.number)
+    this.#goOn.run(erasure.stage, '', lookedId, erasure.number)
     return { rows: looked, isOver: false }
   }
 

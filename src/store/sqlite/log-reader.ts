@@ -9,13 +9,7 @@ import type {
 import type { Lane, RequestRecord, RequestVerdict } from '../../model/index.ts'
 import type { Counts } from './counts.ts'
 import type { Database } from './database.ts'
-import {
-  conditionsOf,
-  DestinationIds,
-  loggedColumns,
-  loggedDelivery,
-  type LoggedRow,
-} from './delivery-rows.ts'
+import { conditionsOf, loggedColumns, loggedDelivery, type LoggedRow } from './delivery-rows.ts'
 import { fromStored, fromStoredOrNull, toStored } from './stored-text.ts'
 
 interface RequestRow {
@@ -40,7 +34,6 @@ interface CountedRow {
 export class LogReader {
   readonly #database: Database
   readonly #counts: Counts
-  readonly #destinationIds: DestinationIds
   readonly #delivery
   readonly #body
   readonly #requests
@@ -49,14 +42,13 @@ export class LogReader {
   constructor(database: Database, counts: Counts) {
     this.#database = database
     this.#counts = counts
-    this.#destinationIds = new DestinationIds(database)
     this.#delivery = database.prepare(
-      `SELECT ${loggedColumns} FROM deliveries WHERE destination_id = ? AND id = ?`,
+      `SELECT ${loggedColumns} FROM deliveries WHERE id = ? AND destination_id = ?`,
     )
     this.#body = database.prepare('SELECT body FROM messages WHERE id = ?')
     this.#requests = database.prepare(`
       SELECT attempt, lane, url, at, duration, outcome, status, error, excerpt FROM requests
-      WHERE destination_id = ? AND delivery_id = ? ORDER BY at, id`)
+      WHERE delivery_id = ? ORDER BY at, id`)
     this.#counted = database.prepare(`
       SELECT state, count(*) AS deliveries, sum(messages.id IS NULL) AS without_body
       FROM deliveries LEFT JOIN messages ON messages.id = body_id GROUP BY state`)
@@ -67,26 +59,18 @@ export class LogReader {
     const { filter, limit, beforeId = Number.MAX_SAFE_INTEGER } = request
     const { sql, values } = conditionsOf(filter)
     const statement = this.#database.prepare(`
-      SELECT ${loggedColumns} FROM deliveries
-      WHERE destination_id = ? AND id > ? AND id < ? ${sql} ORDER BY id DESC LIMIT ?`)
-    let newest: readonly LoggedRow[] = []
-    for (const destinationId of this.#destinationIds.of(filter)) {
-      // Once the page is full, only what is newer than its last one can still be on it.
-      const aboveId = newest[limit - 1]?.id ?? 0
-      const rows = statement.all(destinationId, aboveId, beforeId, ...values, limit) as LoggedRow[]
-      newest = [...newest, ...rows].sort((a, b) => b.id - a.id).slice(0, limit)
-    }
-    return newest.map(loggedDelivery)
+      SELECT ${loggedColumns} FROM deliveries WHERE id < ? ${sql} ORDER BY id DESC LIMIT ?`)
+    const rows = statement.all(beforeId, ...values, limit) as LoggedRow[]
+    return rows.map(loggedDelivery)
   }
 
   /** One delivery with its text and its requests; undefined when there is none. */
   story(key: DeliveryKey): DeliveryStory | undefined {
-    const destinationId = toStored(key.destinationId)
-    const row = this.#delivery.get(destinationId, key.id) as LoggedRow | undefined
+    const row = this.#delivery.get(key.id, toStored(key.destinationId)) as LoggedRow | undefined
     if (row === undefined) return undefined
     const delivery = loggedDelivery(row)
     const text = this.#body.get(row.body_id) as { readonly body: string } | undefined
-    const requests = this.#requests.all(destinationId, key.id) as RequestRow[]
+    const requests = this.#requests.all(key.id) as RequestRow[]
     return {
       ...delivery,
       body: fromStored(text?.body ?? ''),

@@ -13,8 +13,11 @@ import { conditionsOf, DestinationIds } from './delivery-rows.ts'
 import type { Leases } from './leases.ts'
 import { fromStored } from './stored-text.ts'
 
+type EndedState = keyof EndedCounts
+
 interface EndedRow {
   readonly id: number
+  readonly destination_id: string
   readonly body_id: number
 }
 
@@ -23,7 +26,7 @@ interface RetriedRow {
   readonly state: LoggedState
 }
 
-const ended = "state <> 'pending' AND settled_at <= ?"
+const ended = 'settled_at <= ?'
 const waits = "state = 'pending' AND coalesce(first_attempt_at, 0) <= ?"
 
 const isKept = `reason IS NOT '${erasedReason}'`
@@ -33,8 +36,8 @@ const isKept = `reason IS NOT '${erasedReason}'`
  * delivered.
  */
 const retried = [
-  { index: 'deliveries_ended', range: `state = 'failed' AND ${ended} AND ${isKept}` },
-  { index: 'deliveries_ended', range: `state = 'expired' AND ${ended} AND ${isKept}` },
+  { index: 'deliveries_failed', range: `state = 'failed' AND ${ended} AND ${isKept}` },
+  { index: 'deliveries_failed', range: `state = 'expired' AND ${ended} AND ${isKept}` },
   { index: 'deliveries_waiting', range: `lane = 'retry' AND ${waits}` },
 ]
 
@@ -47,7 +50,8 @@ export class LogWriter {
   readonly #leases: Leases | undefined
   readonly #destinationIds: DestinationIds
   readonly #retryOne
-  readonly #endedBefore
+  readonly #deliveredBefore
+  readonly #failedBefore
   readonly #waitingBefore
   readonly #abandon
   readonly #forgetRequests
@@ -66,24 +70,23 @@ export class LogWriter {
       UPDATE deliveries SET state = 'pending', lane = 'manual', due_at = ?, window_attempts = 0,
         first_attempt_at = NULL, expires_at = NULL, holds = '[]', reason = NULL, settled_at = NULL,
         manual_retries = manual_retries + 1
-      WHERE destination_id = ? AND id = ?`)
-    this.#endedBefore = database.prepare(`
-      SELECT id, body_id FROM deliveries
-      WHERE destination_id = ? AND state = ? AND state <> 'pending' AND settled_at < ?
-      ORDER BY settled_at LIMIT ?`)
+      WHERE id = ?`)
+    this.#deliveredBefore = database.prepare(`
+      SELECT id, destination_id, body_id FROM deliveries
+      WHERE state = 'delivered' AND settled_at < ? ORDER BY settled_at LIMIT ?`)
+    this.#failedBefore = database.prepare(`
+      SELECT id, destination_id, body_id FROM deliveries
+      WHERE destination_id = ? AND state = ? AND (state = 'failed' OR state = 'expired')
+        AND settled_at < ? ORDER BY settled_at LIMIT ?`)
     this.#waitingBefore = database.prepare(`
       SELECT id FROM deliveries
       WHERE destination_id = ? AND lane = ? AND state = 'pending' AND due_at < ?
       ORDER BY due_at LIMIT ?`)
     this.#abandon = database.prepare(`
       UPDATE deliveries SET state = 'expired', reason = 'abandoned', settled_at = ?
-      WHERE destination_id = ? AND id = ?`)
-    this.#forgetRequests = database.prepare(
-      'DELETE FROM requests WHERE destination_id = ? AND delivery_id = ?',
-    )
-    this.#forgetDelivery = database.prepare(
-      'DELETE FROM deliveries WHERE destination_id = ? AND id = ?',
-    )
+      WHERE id = ?`)
+    this.#forgetRequests = database.prepare('DELETE FROM requests WHERE delivery_id = ?')
+    this.#forgetDelivery = database.prepare('DELETE FROM deliveries WHERE id = ?')
     this.#forgetBody = database.prepare('DELETE FROM messages WHERE id = ? AND deliveries <= 1')
     this.#useBodyLess = database.prepare(
       'UPDATE messages SET deliveries = deliveries - 1 WHERE id = ?',
@@ -101,7 +104,7 @@ export class LogWriter {
       if (left <= 0) break
       const rows = this.#toRetry(destinationId, { ...request, limit: left })
       for (const { id, state } of rows) {
-        this.#retryOne.run(nowMs, destinationId, id)
+        this.#retryOne.run(nowMs, id)
         this.#counts.addFor(fromStored(destinationId), 'pending', 1)
         this.#counts.addFor(fromStored(destinationId), state, -1)
       }
@@ -113,46 +116,56 @@ export class LogWriter {
   /** Forgets what is old, so many rows of each kind at the most. */
   purge(request: PurgeRequest): PurgeResult {
     const { deliveredBeforeMs, failedBeforeMs, messageIdsBeforeMs, rowsMax } = request
-    const delivered = this.#purgeEnded(['delivered'], deliveredBeforeMs, rowsMax)
-    const failed = this.#purgeEnded(['failed', 'expired'], failedBeforeMs, rowsMax)
+    const delivered = this.#purgeDelivered(deliveredBeforeMs, rowsMax)
+    const failed = this.#purgeFailed(failedBeforeMs, rowsMax)
     const abandoned = this.#abandonOld(request)
     const seen = Number(this.#forgetSeen.run(messageIdsBeforeMs, rowsMax).changes)
     return { rows: delivered + failed + abandoned + seen, abandoned }
   }
 
   #toRetry(destinationId: string, { nowMs, filter, limit }: RetryRequest): readonly RetriedRow[] {
-    const leasedIds = this.#leases?.idsOf(fromStored(destinationId)) ?? noIds
-    const { sql, values } = conditionsOf(filter)
+    const ofDestination = fromStored(destinationId)
+    const leasedIds = this.#leases?.idsOf(ofDestination) ?? noIds
+    const { sql, values } = conditionsOf({ ...filter, destinationId: ofDestination })
     const rows: RetriedRow[] = []
     for (const { index, range } of retried) {
       // Where an id is asked for, nothing is faster than the table's own key.
       const source = filter.id === undefined ? `deliveries INDEXED BY ${index}` : 'deliveries'
       const statement = this.#database.prepare(`
-        SELECT id, state FROM ${source} WHERE destination_id = ? AND ${range} ${sql} LIMIT ?`)
+        SELECT id, state FROM ${source} WHERE ${range} ${sql} LIMIT ?`)
       const rowsMax = limit - rows.length + leasedIds.size
-      const found = statement.all(destinationId, nowMs, ...values, rowsMax) as RetriedRow[]
+      const found = statement.all(nowMs, ...values, rowsMax) as RetriedRow[]
       rows.push(...found.filter(({ id }) => !leasedIds.has(id)).slice(0, limit - rows.length))
     }
     return rows
   }
 
-  #purgeEnded(states: readonly (keyof EndedCounts)[], beforeMs: number, rowsMax: number): number {
+  #purgeDelivered(beforeMs: number, rowsMax: number): number {
+    const rows = this.#deliveredBefore.all(beforeMs, rowsMax) as EndedRow[]
+    for (const row of rows) this.#forget(row, 'delivered')
+    return rows.length
+  }
+
+  #purgeFailed(beforeMs: number, rowsMax: number): number {
     let left = rowsMax
     for (const destinationId of this.#destinationIds.of({})) {
-      for (const state of states) {
-        const rows = this.#endedBefore.all(destinationId, state, beforeMs, left) as EndedRow[]
-        for (const row of rows) this.#forget(destinationId, row)
-        this.#counts.addFor(fromStored(destinationId), `purged_${state}`, rows.length)
+      for (const state of ['failed', 'expired'] as const) {
+        const rows = this.#failedBefore.all(destinationId, state, beforeMs, left) as EndedRow[]
+        for (const row of rows) this.#forget(row, state)
         left -= rows.length
       }
     }
     return rowsMax - left
   }
 
-  #forget(destinationId: string, row: EndedRow): void {
-    this.#forgetRequests.run(destinationId, row.id)
-    this.#forgetDelivery.run(destinationId, row.id)
-    if (this.#forgetBody.run(row.body_id).changes === 0) this.#useBodyLess.run(row.body_id)
+  #forget(
+    { id, destination_id: destinationId, body_id: bodyId }: EndedRow,
+    state: EndedState,
+  ): void {
+    this.#forgetRequests.run(id)
+    this.#forgetDelivery.run(id)
+    if (this.#forgetBody.run(bodyId).changes === 0) this.#useBodyLess.run(bodyId)
+    this.#counts.addFor(fromStored(destinationId), `purged_${state}`, 1)
   }
 
   #abandonOld({ nowMs, abandonedBeforeMs, rowsMax }: PurgeRequest): number {
@@ -168,7 +181,7 @@ export class LogWriter {
           left + leasedIds.size,
         ) as { readonly id: number }[]
         const rows = found.filter(({ id }) => !leasedIds.has(id)).slice(0, left)
-        for (const { id } of rows) this.#abandon.run(nowMs, destinationId, id)
+        for (const { id } of rows) this.#abandon.run(nowMs, id)
         this.#counts.addFor(fromStored(destinationId), 'expired', rows.length)
         this.#counts.addFor(fromStored(destinationId), 'pending', -rows.length)
         left -= rows.length

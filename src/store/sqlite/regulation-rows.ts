@@ -7,7 +7,6 @@ import type {
   RegulationsRequest,
 } from '../../privacy/index.ts'
 import type { Database } from './database.ts'
-import { DestinationIds } from './delivery-rows.ts'
 import { fromStored, toStored } from './stored-text.ts'
 
 interface RegulationRow {
@@ -29,6 +28,7 @@ interface RegulationRow {
 
 interface CountedRow {
   readonly source_id: string
+  readonly destination_id: string
   readonly state: LoggedState
   readonly count: number
 }
@@ -40,7 +40,6 @@ export class RegulationRows {
   readonly #listUnfinished
   readonly #users
   readonly #counted
-  readonly #destinationIds
 
   constructor(database: Database) {
     this.#find = database.prepare('SELECT * FROM regulations WHERE id = ?')
@@ -55,9 +54,8 @@ export class RegulationRows {
       'SELECT user_id FROM regulation_users WHERE number = ? ORDER BY place',
     )
     this.#counted = database.prepare(`
-      SELECT source_id, state, count(*) AS count FROM deliveries
-      WHERE destination_id = ? AND id > ? AND id <= ? GROUP BY source_id, state`)
-    this.#destinationIds = new DestinationIds(database)
+      SELECT source_id, destination_id, state, count(*) AS count FROM deliveries
+      WHERE id > ? AND id <= ? GROUP BY source_id, destination_id, state`)
   }
 
   /** One regulation; undefined when there is none. */
@@ -112,12 +110,10 @@ export class RegulationRows {
 
   #countByStream(row: RegulationRow): ReadonlyMap<string, number> {
     const counts = new Map<string, number>()
-    for (const destinationId of this.#destinationIds.of({})) {
-      const { last_id: afterId, last_notification_id: lastId } = row
-      const rows = this.#counted.all(destinationId, afterId, lastId) as readonly CountedRow[]
-      for (const { source_id: sourceId, state, count } of rows) {
-        counts.set(JSON.stringify([fromStored(sourceId), fromStored(destinationId), state]), count)
-      }
+    const { last_id: afterId, last_notification_id: lastId } = row
+    const rows = this.#counted.all(afterId, lastId) as readonly CountedRow[]
+    for (const { source_id: sourceId, destination_id: destinationId, state, count } of rows) {
+      counts.set(JSON.stringify([fromStored(sourceId), fromStored(destinationId), state]), count)
     }
     return counts
   }

@@ -2,6 +2,8 @@ import { EvrouteError } from '../../model/index.ts'
 import { audienceTables } from './audience-tables.ts'
 import type { Database } from './database.ts'
 import { moveTables } from './move-tables.ts'
+import { numberedTables } from './numbered-tables.ts'
+import { oneOf } from './one-of.ts'
 import { regulationTables } from './regulation-tables.ts'
 
 /** Marks a file as ours, in the place that SQLite keeps for it: `evrt`. */
@@ -91,6 +93,7 @@ const migrations: readonly string[] = [
   regulationTables,
   audienceTables,
   moveTables,
+  numberedTables,
 ]
 
 /**
@@ -160,12 +163,4 @@ export function pragma(database: Database, name: string): number {
 function isNew(database: Database): boolean {
   if (pragma(database, 'application_id') !== 0) return false
   return database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
-}
-
-/**
- * The rule that a column has one of some values. Not as a list: SQLite looks for every row in a tree that
- * it makes of one, and an insert takes half as long again.
- */
-function oneOf(column: string, ...values: readonly string[]): string {
-  return values.map((value) => `${column} = '${value}'`).join(' OR ')
 }

@@ -111,40 +111,36 @@ export class Statements {
       SELECT deliveries.id, due_at, message_id, deliveries.type, accepted_at, attempts,
         window_attempts, first_attempt_at, holds, body
       FROM json_each(?) AS asked CROSS JOIN deliveries ON deliveries.id = asked.value
-      CROSS JOIN messages ON messages.id = body_id
-      WHERE destination_id = ?`)
+      CROSS JOIN messages ON messages.id = body_id`)
     this.#end = new RowsStatement(
       database,
       '?',
       (ids) => `
         UPDATE OR FAIL deliveries SET state = ?, attempts = ?, reason = ?, settled_at = ?
-        WHERE destination_id = ? AND id IN (${ids}) AND state = 'pending'`,
+        WHERE id IN (${ids}) AND state = 'pending'`,
     )
     this.#retry = database.prepare(`
       UPDATE deliveries SET lane = 'retry', due_at = ?, expires_at = ?, attempts = ?,
         window_attempts = ?, first_attempt_at = ?, holds = ?
-      WHERE destination_id = ? AND id = ? AND state = 'pending' AND lane = ?`)
+      WHERE id = ? AND state = 'pending' AND lane = ?`)
     this.#countRounds = database.prepare(`
-      UPDATE deliveries SET attempts = ? WHERE destination_id = ? AND id = ? AND state = 'pending'`)
+      UPDATE deliveries SET attempts = ? WHERE id = ? AND state = 'pending'`)
     this.#giveBack = database.prepare(`
-      UPDATE deliveries SET due_at = ?
-      WHERE destination_id = ? AND id = ? AND state = 'pending' AND lane = ?`)
+      UPDATE deliveries SET due_at = ? WHERE id = ? AND state = 'pending' AND lane = ?`)
     // An answer that comes late, when its delivery is erased already, is not kept either.
     const isErased = `d.state <> 'pending' AND d.user_id IS NULL
       AND EXISTS (SELECT 1 FROM messages WHERE messages.id = d.body_id AND body = '')`
     this.#addRequests = new RowsStatement(
       database,
-      '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
       (rows) => `
-        WITH sent (destination_id, delivery_id, place, attempt, lane, url, at, duration, outcome,
+        WITH sent (delivery_id, place, attempt, lane, url, at, duration, outcome,
           status, error, excerpt) AS (VALUES ${rows})
-        INSERT OR FAIL INTO requests SELECT d.destination_id, d.id,
-          sent.place + (SELECT coalesce(max(r.id), 0) FROM requests r
-            WHERE r.destination_id = d.destination_id AND r.delivery_id = d.id),
+        INSERT OR FAIL INTO requests SELECT d.id,
+          sent.place + (SELECT coalesce(max(r.id), 0) FROM requests r WHERE r.delivery_id = d.id),
           sent.attempt, sent.lane, sent.url, sent.at, sent.duration, sent.outcome, sent.status,
           sent.error, CASE WHEN ${isErased} THEN '' ELSE sent.excerpt END
-        FROM sent CROSS JOIN deliveries d
-        WHERE d.destination_id = sent.destination_id AND d.id = sent.delivery_id`,
+        FROM sent CROSS JOIN deliveries d ON d.id = sent.delivery_id`,
     )
   }
 
@@ -212,7 +208,7 @@ export class Statements {
     ids: readonly number[],
     { destinationId, lane }: LaneOf,
   ): readonly LeasedDelivery[] {
-    const rows = this.#leased.all(JSON.stringify(ids), toStored(destinationId))
+    const rows = this.#leased.all(JSON.stringify(ids))
     // SQLite would copy the texts to sort them.
     const sorted = (rows as readonly LeasedRow[]).toSorted(byDueTime)
     return sorted.map((row) => {
@@ -235,9 +231,8 @@ export class Statements {
   }
 
   /** Writes the end of those deliveries that are pending, and tells how many they are. */
-  end(ids: readonly number[], { destinationId, ...end }: DeliveryEnd, nowMs: number): number {
-    const { state, attempts, reason } = end
-    const first = [state, attempts, toStoredOrNull(reason), nowMs, toStored(destinationId)]
+  end(ids: readonly number[], { state, attempts, reason }: DeliveryEnd, nowMs: number): number {
+    const first = [state, attempts, toStoredOrNull(reason), nowMs]
     return this.#end.run(ids, first)
   }
 
@@ -245,15 +240,14 @@ export class Statements {
   retry({ delivery, dueAtMs, expiresAtMs, progress }: Settlement & { kind: 'retry' }): void {
     const { attempts, windowAttempts, firstAttemptAtMs, holds } = progress
     const { id, lane } = delivery
-    const destinationId = toStored(delivery.destinationId)
     const next = [dueAtMs, expiresAtMs, attempts, windowAttempts, firstAttemptAtMs]
-    const { changes } = this.#retry.run(...next, JSON.stringify(holds), destinationId, id, lane)
-    if (changes === 0) this.#countRounds.run(attempts, destinationId, id)
+    const { changes } = this.#retry.run(...next, JSON.stringify(holds), id, lane)
+    if (changes === 0) this.#countRounds.run(attempts, id)
   }
 
   /** Writes when a delivery is due again whose round was not made. */
-  giveBack({ destinationId, id, lane }: LeasedDelivery, dueAtMs: number): void {
-    this.#giveBack.run(dueAtMs, toStored(destinationId), id, lane)
+  giveBack({ id, lane }: LeasedDelivery, dueAtMs: number): void {
+    this.#giveBack.run(dueAtMs, id, lane)
   }
 
   /** Writes requests behind those that their deliveries have, unless these are purged. */
@@ -261,7 +255,6 @@ export class Statements {
     const values: SqlValue[] = []
     for (const [index, request] of requests.entries()) {
       values.push(
-        toStored(request.destinationId),
         request.deliveryId,
         index + 1,
         request.attempt,

@@ -65,9 +65,10 @@ describe('a store whose pages were damaged before it was opened', () => {
     ['claim', 'deliveries', (store) => claim(store)],
     ['claim', 'messages', (store) => claim(store)],
     ['settle', 'requests', async (store) => settle(store, await claim(store))],
-    ['settle', 'deliveries_ended', async (store) => settle(store, await claim(store))],
+    ['settle', 'deliveries_delivered', async (store) => settle(store, await claim(store))],
     ['nextDue', 'deliveries_waiting', (store) => store.nextDue({ destinationIds: ['crm'] })],
     ['list', 'deliveries', (store) => store.list({ filter: {}, limit: 10 })],
+    ['add', 'deliveries_listed', (store) => add(store, 'm_new')],
     ['retry', 'deliveries_waiting', (store) => store.retry({ nowMs, filter: {}, limit: 10 })],
     ['audit', 'messages', (store) => store.audit()],
   ]

@@ -8,6 +8,7 @@ import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { regulationStoreSuite } from '../../conformance/regulation-store.ts'
 import { eventAbout } from '../../conformance/regulation-store-under-test.ts'
 import { delivered, nowMs } from '../../conformance/store-under-test.ts'
+import { firstTables } from './first-tables.ts'
 import { claim, newPath } from './store-calls.ts'
 
 regulationStoreSuite('SqliteStore', async () => SqliteStore.open(await newPath()))
@@ -66,15 +67,18 @@ describe('regulations in a file', () => {
   })
 
   test('are made for what an older version has left in a file', async () => {
-    await withStore((store) => addAbout(store, 'u_1', 'u_2'))
     const older = await openDatabase(path)
-    older.exec('ALTER TABLE deliveries DROP COLUMN previous_id; PRAGMA user_version = 1')
-    const added = `SELECT name FROM sqlite_schema WHERE type = 'table'
-      AND name NOT IN ('messages', 'deliveries', 'requests', 'seen', 'counts')
-      AND name NOT LIKE 'sqlite%'`
-    for (const { name } of older.prepare(added).all() as { name: string }[]) {
-      older.exec(`DROP TABLE ${name}`)
-    }
+    older.exec(firstTables)
+    older.exec(`
+      INSERT INTO messages VALUES (1, 1, '{}'), (2, 1, '{}');
+      INSERT INTO deliveries VALUES
+        ('crm', 1, 'website', 'm_1', 'track', 'u_1', 1, 'pending', 'first', 1, 1, 0, 0, NULL, NULL, '[]',
+          NULL, NULL, 0),
+        ('crm', 2, 'website', 'm_2', 'track', 'u_2', 2, 'pending', 'first', 1, 1, 0, 0, NULL, NULL, '[]',
+          NULL, NULL, 0);
+      INSERT INTO counts VALUES ('', 'accepted', 2), ('', 'routed', 2), ('', 'ids', 2),
+        ('crm', 'deliveries', 2), ('crm', 'pending', 2);
+      PRAGMA application_id = 0x65767274; PRAGMA user_version = 1`)
     older.close()
     await withStore(async (store) => {
       await create(store, 'DELETE_INTERNAL')
