@@ -32,7 +32,7 @@ export interface RowKindParts {
   readonly columns: Readonly<Record<string, ColumnType | readonly [ColumnType, string]>>
   /** Makes a row of PostgreSQL of one that SQLite has, where that is not the same. */
   readonly convert?: (row: Row) => Row
-  /** The columns by which PostgreSQL finds its rows, where that is not the key, which has its own order. */
+  /** The columns by which PostgreSQL finds its rows, where it has no index of the key, or another order. */
   readonly foundBy?: readonly string[]
   /** What they are read from in SQLite, where that is not the table as it is. */
   readonly source?: string

@@ -45,7 +45,8 @@ export const rowKinds: readonly RowKind[] = [
   new RowKind({
     name: 'deliveries',
     title: 'deliveries',
-    key: ['destination_id', 'id'],
+    key: ['id'],
+    foundBy: ['destination_id', 'id'],
     columns: {
       destination_id: 'text',
       id: 'bigint',

@@ -204,6 +204,8 @@ async function openExport(
     }
     database = await openDatabase(path, hold === 'alone' ? 'write' : 'read')
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA synchronous = FULL`)
+    // Bringing a file of an older version up to date leaves nothing of its tables behind.
+    database.exec('PRAGMA secure_delete = ON')
     return begin(path, database, lock)
   } catch (error) {
     database?.close()
@@ -248,7 +250,8 @@ async function isHeldStill(path: string): Promise<boolean> {
   }
 }
 
-function pageSql(kind: RowKind, after: RowPlace | null): string {
+/** Reads a page of rows behind a place, or the first one. */
+export function pageSql(kind: RowKind, after: RowPlace | null): string {
   const columns = kind.columns.map(({ name, source }) => `${source} AS ${name}`).join(', ')
   const where = after === null ? '' : `WHERE ${tupleOf(kind)} > (${placesOf(after)})`
   const order = kind.key.map(({ name }) => name).join(', ')

@@ -5,7 +5,7 @@ import { oneOf } from './one-of.ts'
  *
  * - `messages`: the text of a webhook, once however many deliveries of its event have it, with how
  *   many those are
- * - `deliveries`: one index holds what waits, in the order it is due, the other what came to its end, in
+ * - `deliveries`: keyed by the destination; one index holds what waits, in the order it is due, the other what came to its end, in
  *   the order it did
  * - `requests`: what was sent, and how it was answered; `id` orders those of a delivery
  * - `seen`: what deduplication remembers

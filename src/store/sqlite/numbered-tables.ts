@@ -6,9 +6,10 @@ import { oneOf } from './one-of.ts'
  *
  * - `deliveries`: one index holds what waits, in the order it is due, two what came to its end, in the
  *   order it did, and one what each destination has
- * - `requests`: as before
+ * - `requests`: without the destination, which their delivery has
  *
- * An erasure that is under way begins its walk through the deliveries anew.
+ * An erasure that is under way begins its walk through the deliveries anew, and a move to another engine
+ * begins anew: what they had reached is a place in the order of before.
  */
 export const numberedTables: string = `
   DROP INDEX deliveries_waiting;
@@ -79,5 +80,8 @@ export const numberedTables: string = `
   DROP TABLE deliveries_before;
   DROP TABLE requests_before;
 
+  DELETE FROM regulation_left
+    WHERE number IN (SELECT number FROM regulations WHERE stage = 'deliveries');
   UPDATE regulations SET at_key = '', at_id = 0 WHERE stage IN ('deliveries', 'notifications');
+  UPDATE moves SET changes = changes + 1 WHERE target IS NULL;
 `

@@ -31,9 +31,24 @@ export function migrate(database: Database, path: string): void {
   for (const [index, step] of migrations.entries()) {
     if (index < version) continue
     const after = index + 1
-    database.exec(
-      `BEGIN IMMEDIATE; ${step}; PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${after}; COMMIT`,
+    takeStep(
+      database,
+      `${step}; PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${after}`,
     )
+  }
+}
+
+function takeStep(database: Database, sql: string): void {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    database.exec(`${sql}; COMMIT`)
+  } catch (error) {
+    try {
+      database.exec('ROLLBACK')
+    } catch {
+      // SQLite has rolled back by itself, as it does when the disk is full.
+    }
+    throw error
   }
 }
 

@@ -8,6 +8,7 @@ import { delivered, event, nowMs } from '../../conformance/store-under-test.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 import { startSource } from '../../support/run-source.ts'
 import { firstTables } from '../sqlite/first-tables.ts'
+import { makeOlderStore } from '../sqlite/older-store.ts'
 import { addAudiences, finishRegulations } from './full-subjects.ts'
 import { change, expectMoved, failAfter, move, placesIn, stopAfter } from './moved-places.ts'
 import { contentsOf } from './store-contents.ts'
@@ -286,6 +287,28 @@ describe('a store of an older version', () => {
     expect(await move({ ...place, path })).toMatchObject({ kind: 'moved' })
     const rows = await ask(place, 'SELECT message_id FROM evroute_seen')
     expect(rows).toEqual([{ message_id: 'm_1' }])
+  })
+
+  test('begins anew what that version had begun, whose rows had another order', async () => {
+    const place = await newPlace()
+    const [path, begun] = [`${place.path}-older`, `${place.path}-begun`]
+    for (const older of [path, begun]) {
+      await makeOlderStore(older, "INSERT INTO moves VALUES ('begun', 0, NULL)")
+    }
+    expect(await move({ ...place, path: begun }, stopAfter(3))).toMatchObject({
+      kind: 'interrupted',
+    })
+    await ask(
+      place,
+      `UPDATE evroute_moves SET changes = 0, kind = 'requests', position = '["ads",3,1]'`,
+    )
+    let anew = 0
+    expect(await move({ ...place, path }, { beganAnew: () => anew++ })).toMatchObject({
+      kind: 'moved',
+    })
+    expect(anew).toBe(1)
+    const rows = await ask(place, 'SELECT destination_id FROM evroute_requests')
+    expect(rows).toHaveLength(3)
   })
 })
 

@@ -156,7 +156,7 @@ describe('a move that cannot be made', () => {
     const outcome = await move(place)
     expect(outcome).toMatchObject({ kind: 'different' })
     if (outcome.kind !== 'different') return
-    expect(outcome.pages.filter((page) => page.startsWith('deliveries'))).toHaveLength(11)
+    expect(outcome.pages.filter((page) => page.startsWith('deliveries'))).toHaveLength(20)
     expect(outcome.pages.filter((page) => page.startsWith('messageIds'))).toHaveLength(1)
     const seen = outcome.figures.find(({ what }) => what === 'messageIds')!
     expect(seen.source - seen.target).toBe(1)

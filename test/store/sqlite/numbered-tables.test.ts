@@ -1,92 +1,126 @@
-import { expect, onTestFinished, test } from 'vitest'
-import { audienceTables } from '../../../src/store/sqlite/audience-tables.ts'
+import { readFile } from 'node:fs/promises'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { SqliteExport } from '../../../src/store/migration/sqlite-export.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
-import { moveTables } from '../../../src/store/sqlite/move-tables.ts'
-import { regulationTables } from '../../../src/store/sqlite/regulation-tables.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { nowMs } from '../../conformance/store-under-test.ts'
-import { firstTables } from './first-tables.ts'
+import { makeOlderStore, rowsOf } from './older-store.ts'
 import { claim, newPath } from './store-calls.ts'
 
-const columns = `id, destination_id, source_id, message_id, type, user_id, previous_id, body_id, state,
-  lane, accepted_at, due_at, attempts, window_attempts, holds, settled_at, manual_retries`
+let path = ''
+beforeEach(async () => {
+  path = await newPath()
+})
 
-/** What the version before had in a file, with an erasure that has been through the deliveries to `ads`. */
-const content = `
-  INSERT INTO messages VALUES (1, 2, '{"n":1}'), (2, 1, '{"n":2}'), (3, 2, '{"n":3}');
-  INSERT INTO deliveries (${columns}) VALUES
-    (1, 'ads', 'website', 'm_1', 'track', 'u_1', NULL, 1, 'delivered', 'first', 1, 1, 1, 1, '[]', 7, 0),
-    (2, 'crm', 'website', 'm_1', 'track', 'u_1', NULL, 1, 'pending', 'first', 1, 1, 0, 0, '[]', NULL, 0),
-    (3, 'ads', 'website', 'm_2', 'alias', 'u_2', 'u_0', 2, 'failed', 'retry', 2, 5, 2, 2, '[]', 8, 1),
-    (4, 'crm', 'website', 'm_3', 'track', 'u_3', NULL, 3, 'pending', 'first', 3, 3, 0, 0, '[]', NULL, 0),
-    (5, 'ads', 'website', 'm_3', 'track', NULL, NULL, 3, 'expired', 'first', 3, 3, 0, 0, '[]', 9, 0);
-  INSERT INTO requests VALUES
-    ('ads', 1, 1, 1, 'first', 'https://example.com/', 6, 1.5, 'success', 200, NULL, 'ok'),
-    ('ads', 3, 1, 1, 'first', 'https://example.com/', 3, 1, 'retry', 503, NULL, 'busy'),
-    ('ads', 3, 2, 2, 'retry', 'https://example.com/', 8, 2, 'final', NULL, 'no such host', '');
-  INSERT INTO counts VALUES ('', 'accepted', 3), ('', 'routed', 3), ('', 'ids', 5),
-    ('ads', 'deliveries', 3), ('ads', 'delivered', 1), ('ads', 'failed', 1), ('ads', 'expired', 1),
-    ('crm', 'deliveries', 2), ('crm', 'pending', 2);
-  INSERT INTO regulations VALUES (1, 'r_1', 'DELETE_INTERNAL', NULL, 9, NULL, 5, 5, 'deliveries', 'ads',
-    5, 0, 0, 1, 0, NULL, '[]');
-  INSERT INTO regulation_users VALUES (1, 'u_3', 1);
-  PRAGMA application_id = 0x65767274; PRAGMA user_version = 4;
-`
-
-async function openUpgraded(): Promise<SqliteStore> {
-  const path = await newPath()
-  const before = await openDatabase(path)
-  before.exec(`${firstTables}; ${regulationTables}; ${audienceTables}; ${moveTables}; ${content}`)
-  before.close()
+async function openStore(): Promise<SqliteStore> {
   const store = await SqliteStore.open(path)
   onTestFinished(() => store.close())
   return store
 }
 
-test('a file of the version before keeps its deliveries and their requests', async () => {
-  const store = await openUpgraded()
-  const listed = await store.list({ filter: {}, limit: 10 })
-  expect(listed.map(({ id, destinationId, state }) => [id, destinationId, state])).toEqual([
-    [5, 'ads', 'expired'],
-    [4, 'crm', 'pending'],
-    [3, 'ads', 'failed'],
-    [2, 'crm', 'pending'],
-    [1, 'ads', 'delivered'],
-  ])
-  expect(await store.story({ destinationId: 'ads', id: 3 })).toMatchObject({
-    messageId: 'm_2',
-    type: 'alias',
-    userId: 'u_2',
-    body: '{"n":2}',
-    attempts: 2,
-    settledAtMs: 8,
-    manualRetries: 1,
-    requests: [
-      { atMs: 3, durationMs: 1, outcome: 'retry', status: 503, error: null, excerpt: 'busy' },
-      { atMs: 8, durationMs: 2, outcome: 'final', status: null, error: 'no such host' },
-    ],
+describe('a file in which the destination is part of the keys', () => {
+  test('keeps every column of its deliveries and requests', async () => {
+    await makeOlderStore(path)
+    const deliveries = await rowsOf(path, 'SELECT * FROM deliveries ORDER BY id')
+    const requests = await rowsOf(path, 'SELECT * FROM requests ORDER BY delivery_id, id')
+    await openStore()
+    expect(await rowsOf(path, 'SELECT * FROM deliveries ORDER BY id')).toEqual(deliveries)
+    const kept = `SELECT destination_id, requests.* FROM requests
+      JOIN deliveries ON deliveries.id = delivery_id ORDER BY delivery_id, requests.id`
+    expect(await rowsOf(path, kept)).toEqual(requests)
   })
-  expect(await claim(store)).toMatchObject([
-    { id: 2, messageId: 'm_1', body: '{"n":1}' },
-    { id: 4, messageId: 'm_3', body: '{"n":3}' },
-  ])
-  expect(await store.retry({ nowMs, filter: { destinationId: 'ads' }, limit: 10 })).toBe(2)
-  expect(await store.audit()).toMatchObject({
-    ledger: { deliveries: 5, pending: 4, delivered: 1, failed: 0, expired: 0 },
-    counted: { pending: 4, delivered: 1, failed: 0, expired: 0 },
-    withoutBody: 0,
+
+  test('is delivered from, listed, retried and audited as before', async () => {
+    await makeOlderStore(path)
+    const store = await openStore()
+    const listed = await store.list({ filter: {}, limit: 10 })
+    expect(listed.map(({ id, destinationId, state }) => [id, destinationId, state])).toEqual([
+      [6, 'ads', 'delivered'],
+      [5, 'ads', 'expired'],
+      [4, 'crm', 'pending'],
+      [3, 'ads', 'failed'],
+      [2, 'crm', 'pending'],
+      [1, 'ads', 'delivered'],
+    ])
+    expect(await store.story({ destinationId: 'ads', id: 3 })).toMatchObject({
+      body: '{"n":2}',
+      requests: [{ excerpt: 'busy' }, { error: 'no such host' }],
+    })
+    expect(await store.story({ destinationId: 'crm', id: 3 })).toBeUndefined()
+    expect((await claim(store)).map(({ id }) => id)).toEqual([2, 4])
+    expect(await store.retry({ nowMs, filter: { destinationId: 'ads' }, limit: 10 })).toBe(2)
+    expect(await store.audit()).toMatchObject({
+      ledger: { deliveries: 6, pending: 4, delivered: 2, failed: 0, expired: 0 },
+      counted: { pending: 4, delivered: 2, failed: 0, expired: 0 },
+      withoutBody: 0,
+    })
+  })
+
+  test('is as it was where a step fails, and can be opened again', async () => {
+    await makeOlderStore(path, 'CREATE TABLE deliveries_before (id INTEGER)')
+    await expect(SqliteStore.open(path)).rejects.toThrow('already')
+    const other = await openDatabase(path, 'write')
+    other.exec('DROP TABLE deliveries_before')
+    other.close()
+    expect(await (await openStore()).list({ filter: {}, limit: 10 })).toHaveLength(6)
+  })
+
+  test('is as much as is left of it once a move has brought it up to date', async () => {
+    const requests = Array.from({ length: 400 }, (_, index) => {
+      return `INSERT INTO requests VALUES ('ads', 1, ${index + 2}, 1, 'first', 'https://example.com/', 1, 1,
+        'retry', 500, NULL, 'an excerpt of an answer')`
+    })
+    await makeOlderStore(path, requests.join(';'))
+    const opened = await SqliteExport.open(path, { newId: () => 'store-1' })
+    opened.close()
+    await (await SqliteStore.open(path)).close()
+    const bytes = await readFile(path)
+    expect(bytes.toString('latin1').split('an excerpt of an answer')).toHaveLength(401)
   })
 })
 
-test('an erasure that was under way in it leaves nobody out', async () => {
-  const store = await openUpgraded()
+/** An erasure of `u_3` of everything, which has come to a stage. */
+function regulation(stage: string, key: string, id: number): string {
+  return `INSERT INTO regulations VALUES (1, 'r_1', 'DELETE_ONLY', NULL, 9, NULL, 5, 6, '${stage}',
+      '${key}', ${id}, 0, 0, 0, 0, NULL, '[]');
+    INSERT INTO regulation_users VALUES (1, 'u_3', 1)`
+}
+
+async function finishErasure(): Promise<SqliteStore> {
+  const store = await openStore()
   for (let step = 0; step < 20; step++) {
     await store.regulations.erase({ id: 'r_1', nowMs, rowsMax: 100 })
   }
-  expect(await store.regulations.find({ id: 'r_1' })).toMatchObject({
-    isStoreErased: true,
-    erased: { pending: 1, settled: 1 },
+  return store
+}
+
+describe('an erasure that was under way in such a file', () => {
+  test('leaves nobody out', async () => {
+    await makeOlderStore(path, regulation('deliveries', 'ads', 6))
+    const store = await finishErasure()
+    expect(await store.regulations.find({ id: 'r_1' })).toMatchObject({ isStoreErased: true })
+    expect(await store.list({ filter: { userId: 'u_3' }, limit: 10 })).toEqual([])
+    expect(await store.story({ destinationId: 'crm', id: 4 })).toMatchObject({ state: 'failed' })
   })
-  expect(await store.list({ filter: { userId: 'u_3' }, limit: 10 })).toEqual([])
-  expect(await store.story({ destinationId: 'crm', id: 4 })).toMatchObject({ state: 'failed' })
+
+  test('counts nobody twice who was given out when it came by', async () => {
+    const left = "INSERT INTO regulation_left VALUES (1, 'crm', 4)"
+    await makeOlderStore(path, `${regulation('deliveries', 'crm', 4)}; ${left}`)
+    const store = await finishErasure()
+    const erased = { pending: 1, settled: 0, members: 0 }
+    expect(await store.regulations.find({ id: 'r_1' })).toMatchObject({ erased })
+  })
+
+  test('comes back to whom it left out', async () => {
+    const left = "INSERT INTO regulation_left VALUES (1, 'crm', 4)"
+    await makeOlderStore(path, `${regulation('left', '', 0)}; ${left}`)
+    const store = await finishErasure()
+    expect(await store.story({ destinationId: 'crm', id: 4 })).toMatchObject({ state: 'failed' })
+  })
+
+  test('erases every notification that was delivered', async () => {
+    await makeOlderStore(path, regulation('notifications', 'ads', 6))
+    const store = await finishErasure()
+    expect(await store.story({ destinationId: 'ads', id: 6 })).toMatchObject({ userId: null })
+  })
 })

@@ -1,0 +1,81 @@
+import { beforeEach, expect, test } from 'vitest'
+import { openDatabase, type Database } from '../../../src/store/sqlite/database.ts'
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { delivered, nowMs, requestOf } from '../../conformance/store-under-test.ts'
+import { add, claim, newPath } from './store-calls.ts'
+
+const deliveries = 1_000
+
+let plans: ReadonlyMap<string, readonly string[]> = new Map()
+beforeEach(async () => {
+  plans = await plansOfStore()
+})
+
+/** How SQLite finds the rows of each statement that a store makes, once it knows how many there are. */
+async function plansOfStore(): Promise<ReadonlyMap<string, readonly string[]>> {
+  const path = await newPath()
+  const asked = new Set<string>()
+  const store = await SqliteStore.open(path, async (name) =>
+    noting(await openDatabase(name), asked),
+  )
+  await add(store, ...Array.from({ length: deliveries }, (_, index) => `m_${index}`))
+  const settled = await claim(store)
+  await store.settle({
+    nowMs,
+    settlements: settled.map((each) => delivered(each)),
+    requests: settled.map((each) => requestOf(each)),
+  })
+  for (const filter of [{}, { destinationId: 'crm' }, { destinationId: 'crm', id: 1 }]) {
+    await store.list({ filter, limit: 10 })
+    await store.retry({ nowMs, filter, limit: 10 })
+  }
+  await store.close()
+  const database = await openDatabase(path, 'write')
+  database.exec('ANALYZE')
+  const found = [...asked]
+    .filter((sql) => /^\s*(SELECT|UPDATE|DELETE|INSERT|WITH)\b/.test(sql))
+    .map((sql) => [sql.replaceAll(/\s+/g, ' ').trim(), planOf(database, sql)] as const)
+  database.close()
+  return new Map(found)
+}
+
+/** Notes whatever is compiled. */
+function noting(database: Database, asked: Set<string>): Database {
+  return {
+    exec: (sql) => database.exec(sql),
+    close: () => database.close(),
+    prepare: (sql) => {
+      asked.add(sql)
+      return database.prepare(sql)
+    },
+  }
+}
+
+function planOf(database: Database, sql: string): readonly string[] {
+  const steps = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()
+  return (steps as readonly { readonly detail: string }[]).map(({ detail }) => detail)
+}
+
+function planFor(beginning: string): readonly string[] | undefined {
+  return [...plans].find(([sql]) => sql.includes(beginning))?.[1]
+}
+
+test('nothing but the audit goes through all deliveries or requests', () => {
+  const scanned = [...plans].filter(([, plan]) =>
+    plan.some((step) => /^SCAN (deliveries|requests|messages|seen)\b/.test(step)),
+  )
+  expect(scanned.map(([sql]) => sql)).toEqual([expect.stringContaining('LEFT JOIN messages')])
+})
+
+test.each([
+  ["WHERE state = 'delivered' AND settled_at < ?", 'INDEX deliveries_delivered (settled_at<?)'],
+  ["(state = 'failed' OR state = 'expired') AND settled_at < ?", 'INDEX deliveries_failed'],
+  ['WHERE id < ? AND destination_id = ? ORDER BY id DESC', 'INDEX deliveries_listed'],
+  ['WHERE id < ? ORDER BY id DESC', 'INTEGER PRIMARY KEY (rowid<?)'],
+  ["WHERE id > ? AND id <= ? AND +state = 'pending'", 'INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
+  ['SELECT min(destination_id)', 'deliveries_listed'],
+])('%s is found by its key or index, in its order', (sql, found) => {
+  const plan = planFor(sql)?.join('; ')
+  expect(plan).toContain(found)
+  expect(plan).not.toContain('TEMP B-TREE')
+})
