@@ -99,7 +99,7 @@ describe('migrate', () => {
     await databases.query(`UPDATE ${schema}.evroute_deliveries SET attempts = 9 WHERE id = 2`)
     const { code, stderr } = await migrate(from, to)
     expect(code).toBe(1)
-    expect(stderr).toContain('Different: deliveries from the first up to lake 6\n')
+    expect(stderr).toContain('Different: deliveries from the first up to 6\n')
     expect(stderr).toContain('Empty it, then try again')
     const told = await migrate(from, to, '--json')
     expect(told).toMatchObject({ code: 1, records: [{ outcome: 'different' }] })

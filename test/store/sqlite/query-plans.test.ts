@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from 'vitest'
 import { openDatabase, type Database } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
-import { delivered, nowMs, requestOf } from '../../conformance/store-under-test.ts'
-import { add, claim, newPath } from './store-calls.ts'
+import { delivered, event, nowMs, requestOf } from '../../conformance/store-under-test.ts'
+import { claim, newPath } from './store-calls.ts'
 
-const deliveries = 1_000
+const destinationIds = ['crm', ...Array.from({ length: 9 }, (_, index) => `lake-${index}`)]
 
 let plans: ReadonlyMap<string, readonly string[]> = new Map()
 beforeEach(async () => {
@@ -18,7 +18,10 @@ async function plansOfStore(): Promise<ReadonlyMap<string, readonly string[]>> {
   const store = await SqliteStore.open(path, async (name) =>
     noting(await openDatabase(name), asked),
   )
-  await add(store, ...Array.from({ length: deliveries }, (_, index) => `m_${index}`))
+  const events = destinationIds.flatMap((destinationId) =>
+    Array.from({ length: 100 }, (_, index) => event(`${destinationId} ${index}`, destinationId)),
+  )
+  await store.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
   const settled = await claim(store)
   await store.settle({
     nowMs,
