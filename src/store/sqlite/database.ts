@@ -93,3 +93,12 @@ function isOlder(version: readonly number[]): boolean {
   }
   return false
 }
+
+/** Takes back a transaction that failed. */
+export function rollBack(database: Database): void {
+  try {
+    database.exec('ROLLBACK')
+  } catch {
+    // SQLite has rolled back by itself, as it does when the disk is full.
+  }
+}

@@ -13,8 +13,6 @@ import { conditionsOf, DestinationIds } from './delivery-rows.ts'
 import type { Leases } from './leases.ts'
 import { fromStored } from './stored-text.ts'
 
-type EndedState = keyof EndedCounts
-
 interface EndedRow {
   readonly id: number
   readonly destination_id: string
@@ -26,7 +24,7 @@ interface RetriedRow {
   readonly state: LoggedState
 }
 
-const ended = 'settled_at <= ?'
+const isSettled = 'settled_at <= ?'
 const waits = "state = 'pending' AND coalesce(first_attempt_at, 0) <= ?"
 
 const isKept = `reason IS NOT '${erasedReason}'`
@@ -36,8 +34,8 @@ const isKept = `reason IS NOT '${erasedReason}'`
  * delivered.
  */
 const retried = [
-  { index: 'deliveries_failed', range: `state = 'failed' AND ${ended} AND ${isKept}` },
-  { index: 'deliveries_failed', range: `state = 'expired' AND ${ended} AND ${isKept}` },
+  { index: 'deliveries_failed', range: `state = 'failed' AND ${isSettled} AND ${isKept}` },
+  { index: 'deliveries_failed', range: `state = 'expired' AND ${isSettled} AND ${isKept}` },
   { index: 'deliveries_waiting', range: `lane = 'retry' AND ${waits}` },
 ]
 
@@ -160,7 +158,7 @@ export class LogWriter {
 
   #forget(
     { id, destination_id: destinationId, body_id: bodyId }: EndedRow,
-    state: EndedState,
+    state: keyof EndedCounts,
   ): void {
     this.#forgetRequests.run(id)
     this.#forgetDelivery.run(id)

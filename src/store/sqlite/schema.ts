@@ -1,6 +1,6 @@
 import { EvrouteError } from '../../model/index.ts'
 import { audienceTables } from './audience-tables.ts'
-import type { Database } from './database.ts'
+import { rollBack, type Database } from './database.ts'
 import { firstTables } from './first-tables.ts'
 import { moveTables } from './move-tables.ts'
 import { numberedTables } from './numbered-tables.ts'
@@ -43,11 +43,7 @@ function takeStep(database: Database, sql: string): void {
   try {
     database.exec(`${sql}; COMMIT`)
   } catch (error) {
-    try {
-      database.exec('ROLLBACK')
-    } catch {
-      // SQLite has rolled back by itself, as it does when the disk is full.
-    }
+    rollBack(database)
     throw error
   }
 }

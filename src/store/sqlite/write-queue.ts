@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Database } from './database.ts'
+import { rollBack, type Database } from './database.ts'
 
 interface Job {
   /** Does the work within the transaction, and keeps its result. */
@@ -127,11 +127,7 @@ export class WriteQueue {
   #rollBack(jobs: readonly Job[]): void {
     this.#companion.discard()
     for (const { undo } of jobs) undo()
-    try {
-      this.#database.exec('ROLLBACK')
-    } catch {
-      // SQLite has rolled back by itself, as it does when the disk is full.
-    }
+    rollBack(this.#database)
   }
 }
 

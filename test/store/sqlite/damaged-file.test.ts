@@ -1,23 +1,17 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { LeasedDelivery } from '../../../src/delivery/index.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { isBusy } from '../../../src/store/sqlite/store-error.ts'
 import { delivered, event, nowMs, requestOf } from '../../conformance/store-under-test.ts'
 import { runSource } from '../../support/run-source.ts'
-import { add, claim, longEvent, newPath } from './store-calls.ts'
+import { add, claim, longEvent, newPath, openStore } from './store-calls.ts'
 
 let path = ''
 beforeEach(async () => {
   path = await newPath()
 })
-
-async function openStore(): Promise<SqliteStore> {
-  const store = await SqliteStore.open(path)
-  onTestFinished(() => store.close())
-  return store
-}
 
 /** A closed store with some deliveries. */
 async function fillStore(): Promise<void> {
@@ -76,7 +70,7 @@ describe('a store whose pages were damaged before it was opened', () => {
   test.each(calls)('names the file where %s reads the damaged %s', async (_name, what, call) => {
     await fillStore()
     await damagePageOf(what)
-    const store = await openStore()
+    const store = await openStore(path)
     await expect(call(store)).rejects.toMatchObject(damaged('database disk image is malformed'))
   })
 
@@ -84,11 +78,11 @@ describe('a store whose pages were damaged before it was opened', () => {
     await fillStore()
     await change("UPDATE deliveries SET holds = 'x'")
     const why = 'the endpoints that a delivery leaves out cannot be read'
-    await expect(claim(await openStore())).rejects.toMatchObject(damaged(why))
+    await expect(claim(await openStore(path))).rejects.toMatchObject(damaged(why))
   })
 
   test('gives back what a claim took before it failed', async () => {
-    const store = await openStore()
+    const store = await openStore(path)
     const events = [event('m_1', 'ads', 'crm')]
     await store.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
     await change("UPDATE deliveries SET holds = 'x' WHERE destination_id = 'crm'")
@@ -107,7 +101,7 @@ describe('a store in which the text of a delivery is missing', () => {
 
   /** A store with so many deliveries, of which the first ones have lost their text. */
   async function openStoreWithout(texts: number, deliveries: number): Promise<SqliteStore> {
-    const store = await openStore()
+    const store = await openStore(path)
     await add(store, ...Array.from({ length: deliveries }, (_, index) => `m_${index + 1}`))
     await change(`DELETE FROM messages WHERE id <= ${texts}`)
     return store
@@ -164,7 +158,7 @@ describe.skipIf(process.platform === 'win32')('a store whose files cannot grow',
       'settled',
       ['routed'],
     ])
-    const listed = await (await openStore()).list({ filter: {}, limit: 10 })
+    const listed = await (await openStore(path)).list({ filter: {}, limit: 10 })
     expect(listed.map(({ messageId, state }) => [messageId, state])).toEqual([
       ['m_3', 'pending'],
       ['m_2', 'delivered'],

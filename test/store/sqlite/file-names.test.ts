@@ -6,18 +6,12 @@ import type { DeliveryLog } from '../../../src/delivery/index.ts'
 import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { delivered, nowMs } from '../../conformance/store-under-test.ts'
-import { add, claim, newPath } from './store-calls.ts'
+import { add, claim, newPath, openStore } from './store-calls.ts'
 
 let path = ''
 beforeEach(async () => {
   path = await newPath()
 })
-
-async function openStore(name: string): Promise<SqliteStore> {
-  const store = await SqliteStore.open(name)
-  onTestFinished(() => store.close())
-  return store
-}
 
 async function openLog(name: string): Promise<DeliveryLog> {
   const log = await SqliteLog.open(name, { write: true })

@@ -1,29 +1,23 @@
 import { readFile } from 'node:fs/promises'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { SqliteExport } from '../../../src/store/migration/sqlite-export.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { nowMs } from '../../conformance/store-under-test.ts'
 import { makeOlderStore, rowsOf } from './older-store.ts'
-import { claim, newPath } from './store-calls.ts'
+import { claim, newPath, openStore } from './store-calls.ts'
 
 let path = ''
 beforeEach(async () => {
   path = await newPath()
 })
 
-async function openStore(): Promise<SqliteStore> {
-  const store = await SqliteStore.open(path)
-  onTestFinished(() => store.close())
-  return store
-}
-
 describe('a file in which the destination is part of the keys', () => {
   test('keeps every column of its deliveries and requests', async () => {
     await makeOlderStore(path)
     const deliveries = await rowsOf(path, 'SELECT * FROM deliveries ORDER BY id')
     const requests = await rowsOf(path, 'SELECT * FROM requests ORDER BY delivery_id, id')
-    await openStore()
+    await openStore(path)
     expect(await rowsOf(path, 'SELECT * FROM deliveries ORDER BY id')).toEqual(deliveries)
     const kept = `SELECT destination_id, requests.* FROM requests
       JOIN deliveries ON deliveries.id = delivery_id ORDER BY delivery_id, requests.id`
@@ -32,7 +26,7 @@ describe('a file in which the destination is part of the keys', () => {
 
   test('is delivered from, listed, retried and audited as before', async () => {
     await makeOlderStore(path)
-    const store = await openStore()
+    const store = await openStore(path)
     const listed = await store.list({ filter: {}, limit: 10 })
     expect(listed.map(({ id, destinationId, state }) => [id, destinationId, state])).toEqual([
       [6, 'ads', 'delivered'],
@@ -62,10 +56,10 @@ describe('a file in which the destination is part of the keys', () => {
     const other = await openDatabase(path, 'write')
     other.exec('DROP TABLE deliveries_before')
     other.close()
-    expect(await (await openStore()).list({ filter: {}, limit: 10 })).toHaveLength(6)
+    expect(await (await openStore(path)).list({ filter: {}, limit: 10 })).toHaveLength(6)
   })
 
-  test('is as much as is left of it once a move has brought it up to date', async () => {
+  test('leaves nothing of its old tables behind when a move brings it up to date', async () => {
     const requests = Array.from({ length: 400 }, (_, index) => {
       return `INSERT INTO requests VALUES ('ads', 1, ${index + 2}, 1, 'first', 'https://example.com/', 1, 1,
         'retry', 500, NULL, 'an excerpt of an answer')`
@@ -87,7 +81,7 @@ function regulation(stage: string, key: string, id: number): string {
 }
 
 async function finishErasure(): Promise<SqliteStore> {
-  const store = await openStore()
+  const store = await openStore(path)
   for (let step = 0; step < 20; step++) {
     await store.regulations.erase({ id: 'r_1', nowMs, rowsMax: 100 })
   }

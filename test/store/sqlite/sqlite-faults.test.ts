@@ -11,18 +11,12 @@ import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { delivered, event, nowMs } from '../../conformance/store-under-test.ts'
 import { runSource } from '../../support/run-source.ts'
-import { add, claim, longEvent, newPath } from './store-calls.ts'
+import { add, claim, longEvent, newPath, openStore } from './store-calls.ts'
 
 let path = ''
 beforeEach(async () => {
   path = await newPath()
 })
-
-async function openStore(): Promise<SqliteStore> {
-  const store = await SqliteStore.open(path)
-  onTestFinished(() => store.close())
-  return store
-}
 
 /** A store of which enough is in the file, not in the log, to be damaged there. */
 async function openFilledStore(): Promise<SqliteStore> {
@@ -30,7 +24,7 @@ async function openFilledStore(): Promise<SqliteStore> {
   const events = Array.from({ length: 200 }, (_, index) => longEvent(`m_${index}`, 2_000))
   await filling.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
   await filling.close()
-  return openStore()
+  return openStore(path)
 }
 
 /** Does it in another process: closing a file would end this one's locks on it. */
@@ -65,14 +59,14 @@ describe('a store whose files are removed or replaced while it is open', () => {
 
   describe.each(harms)('%s', (word, harm) => {
     test.each(['', '-wal'])('notices it before it answers an add: store.db%s', async (suffix) => {
-      const store = await openStore()
+      const store = await openStore(path)
       await add(store, 'm_1')
       await harm(path + suffix)
       await expectUnusable(store, `${path}${suffix} was ${word}`)
     })
 
     test.each(['', '-wal'])('notices it before it settles: store.db%s', async (suffix) => {
-      const store = await openStore()
+      const store = await openStore(path)
       await add(store, 'm_1')
       const [delivery] = await claim(store)
       await harm(path + suffix)
@@ -90,7 +84,7 @@ describe('a store whose files are removed or replaced while it is open', () => {
     await rename(other, path)
     await expectUnusable(store, 'was replaced')
     await store.close()
-    const reopened = await openStore()
+    const reopened = await openStore(path)
     expect(await reopened.list({ filter: {}, limit: 10 })).toMatchObject([{ messageId: 'm_other' }])
   })
 })
@@ -118,7 +112,7 @@ describe('a store whose lock is removed or replaced while it is open', () => {
 
   describe.each(harms)('%s', (word, harm) => {
     test.each(calls)('notices it before it answers %s', async (first) => {
-      const store = await openStore()
+      const store = await openStore(path)
       await add(store, 'm_1', 'm_2')
       const share = {
         destinationId: 'crm',
@@ -148,10 +142,10 @@ describe('a store whose lock is removed or replaced while it is open', () => {
   }
 
   test('leaves its deliveries to the next one, who is then alone', async () => {
-    const store = await openStore()
+    const store = await openStore(path)
     await add(store, 'm_1')
     await rm(`${path}-lock`)
-    const next = await openStore()
+    const next = await openStore(path)
     await expect(claim(store)).rejects.toMatchObject(alone('replaced'))
     expect(await claim(next)).toMatchObject([{ messageId: 'm_1' }])
     await store.close()
@@ -213,7 +207,7 @@ describe('a store whose files are damaged while it is open', () => {
   })
 
   test('notices a log that was cut short', async () => {
-    const store = await openStore()
+    const store = await openStore(path)
     await add(store, 'm_1')
     elsewhere("fs.truncateSync(path + '-wal', 0)")
     await expectUnusable(store, `${path}-wal was cut short`)
@@ -228,7 +222,7 @@ describe('a store whose files are damaged while it is open', () => {
   })
 
   test('goes on after its own copying of the log into the file', async () => {
-    const store = await openStore()
+    const store = await openStore(path)
     for (let turn = 0; turn < 4; turn++) {
       const events = Array.from({ length: 500 }, (_, part) => longEvent(`m_${turn}_${part}`, 5_000))
       const { outcomes } = await store.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
@@ -298,7 +292,7 @@ describe('a store whose disk is full', () => {
     expect(outcomes).toEqual(['routed', 'routed'])
     expect(leased.map(({ messageId }) => messageId)).toEqual(['m_2', 'm_3'])
     await store.close()
-    const reopened = await openStore()
+    const reopened = await openStore(path)
     const listed = await reopened.list({ filter: {}, limit: 10 })
     expect(listed.map(({ id, messageId }) => [id, messageId])).toEqual([
       [3, 'm_3'],

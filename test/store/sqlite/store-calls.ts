@@ -1,12 +1,21 @@
 import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
 import type { DeliveryStore, LeasedDelivery, NewEvent } from '../../../src/delivery/index.ts'
 import type { Lane } from '../../../src/model/index.ts'
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { event, nowMs } from '../../conformance/store-under-test.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Where a store can be made. */
 export async function newPath(): Promise<string> {
   return join(await temporaryFolder(), 'store.db')
+}
+
+/** Opens a store until the test has ended. */
+export async function openStore(path: string): Promise<SqliteStore> {
+  const store = await SqliteStore.open(path)
+  onTestFinished(() => store.close())
+  return store
 }
 
 /** Adds events for `crm` and says what became of them. */
