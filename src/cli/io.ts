@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import { isatty } from 'node:tty'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
@@ -30,7 +31,7 @@ export interface Io {
   readonly interrupted: AbortSignal
   /**
    * Calls the listener whenever a SIGHUP arrives, until the function it returns is called. Without a
-   * listener a SIGHUP ends the process.
+   * listener a SIGHUP ends the process if one of its standard streams is a terminal.
    */
   readonly onHangUp?: (listener: () => void) => () => void
   /** Where keys can be read: only where stdin, stdout and stderr are a terminal, and not a dumb one. */
@@ -52,9 +53,10 @@ export interface ProcessIo extends Io {
 /**
  * The process's own streams, environment and signals.
  *
- * The first SIGINT or SIGTERM asks the command to end; a second one ends the process at once with 130, as
- * do a SIGHUP that nobody listens to and a SIGQUIT with codes of their own. What listens to the end of the
- * process is told of each.
+ * The first SIGINT or SIGTERM asks the command to end. A second one ends the process at once with 130.
+ * A SIGQUIT, and a SIGHUP without a listener, end it at once with codes of their own. Listeners to the
+ * end of the process run in each case. A process without a terminal ignores SIGHUP, because nohup
+ * started it or may have: Node resets the signals that its parent ignores.
  */
 export async function processIo(): Promise<ProcessIo> {
   const interruption = new AbortController()
@@ -69,7 +71,8 @@ export async function processIo(): Promise<ProcessIo> {
   const onOutputError = (error: Error): void => output.abort(reasonOf(error))
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
-  process.on('SIGHUP', endAtOnce)
+  const hangUp = standardStreams.some((stream) => isatty(stream)) ? endAtOnce : ignore
+  process.on('SIGHUP', hangUp)
   process.on('SIGQUIT', endAtOnce)
   process.stdout.on('error', onOutputError)
   process.stderr.on('error', onOutputError)
@@ -87,14 +90,14 @@ export async function processIo(): Promise<ProcessIo> {
     stop: AbortSignal.any([interruption.signal, output.signal]),
     interrupted: interruption.signal,
     onHangUp: (listener) => {
-      process.off('SIGHUP', endAtOnce).on('SIGHUP', listener)
-      return () => process.off('SIGHUP', listener).on('SIGHUP', endAtOnce)
+      process.off('SIGHUP', hangUp).on('SIGHUP', listener)
+      return () => process.off('SIGHUP', listener).on('SIGHUP', hangUp)
     },
     ...(terminal === undefined ? {} : { terminal }),
     release: () => {
       process.off('SIGINT', onSignal)
       process.off('SIGTERM', onSignal)
-      process.off('SIGHUP', endAtOnce)
+      process.off('SIGHUP', hangUp)
       process.off('SIGQUIT', endAtOnce)
       // A command that was stopped may still wait for input, which would keep the process alive.
       if (isInputRead) process.stdin.destroy()
@@ -109,6 +112,13 @@ async function processTerminal(interrupt: () => void): Promise<Terminal | undefi
     return undefined
   const { ProcessTerminal } = await import('./terminal/process-terminal.ts')
   return new ProcessTerminal(interrupt)
+}
+
+/** The descriptors of stdin, stdout and stderr. */
+const standardStreams = [0, 1, 2]
+
+function ignore(): void {
+  // Without a terminal there is none that could have hung up.
 }
 
 /** A signal's own end of a process tells nobody. */

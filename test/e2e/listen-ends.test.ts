@@ -6,7 +6,6 @@ import { TestEndpoint } from '../support/endpoint.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 test.each([
-  { signals: ['SIGHUP'], code: 129 },
   { signals: ['SIGQUIT'], code: 131 },
   { signals: ['SIGINT', 'SIGTERM'], code: 130 },
 ] as const)('nothing of listen is left after $signals', async ({ signals, code }) => {
@@ -29,4 +28,12 @@ test.each([
   expect(await command.ended).toMatchObject({ code })
   await witness.disconnected()
   expect(await readdir(TMPDIR)).toEqual([])
+})
+
+test('listen outlives a terminal that it does not have, as under nohup', async () => {
+  const command = startBinary(['listen', '--port', '0', '--json'])
+  await command.stdout.record('ready')
+  command.signal('SIGHUP')
+  command.signal('SIGTERM')
+  expect(await command.ended).toMatchObject({ code: 0 })
 })

@@ -32,6 +32,7 @@ The command finds in its environment:
   EVROUTE_SECRET     what they are signed with: that of --secret, or a new one
   EVROUTE_ENDPOINT   with --serve: the service, as Segment's libraries take their host
   EVROUTE_WRITE_KEY  with --serve: the write key there
+Without --serve the last two are removed, so that nothing reaches another service.
 
 Its output is its own: all that evroute tells is on stderr. Signals are passed on to it, a second one
 ends it at once, and what it leaves running ends with it. It has no controlling

@@ -4,6 +4,7 @@ import type { Io } from '../io.ts'
 import { eventText } from '../listening/event-text.ts'
 import { countsText } from '../listening/counts-text.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
+import type { StageEnvironment } from './stage.ts'
 
 /** What `run` tells. */
 export interface RunViewOptions {
@@ -34,11 +35,9 @@ export class RunView {
   }
 
   /** Where the command finds what it runs beside; secrets are not shown. */
-  ready({ EVROUTE_URL, EVROUTE_ENDPOINT }: Readonly<Record<string, string>>): void {
+  ready({ EVROUTE_URL, EVROUTE_ENDPOINT }: StageEnvironment): void {
     if (this.#options.quiet) return
-    this.#tell(
-      `Receiver  ${EVROUTE_URL ?? ''}  ${this.#style.faint('EVROUTE_URL, EVROUTE_SECRET')}`,
-    )
+    this.#tell(`Receiver  ${EVROUTE_URL}  ${this.#style.faint('EVROUTE_URL, EVROUTE_SECRET')}`)
     if (EVROUTE_ENDPOINT === undefined) return
     const names = this.#style.faint('EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY')
     this.#tell(`Service   ${EVROUTE_ENDPOINT}  ${names}`)

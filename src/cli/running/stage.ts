@@ -12,12 +12,22 @@ export interface StageOptions {
   readonly respond: ReceiverOptions['respond']
 }
 
+/** Where the command sends its calls and webhooks. */
+export interface StageEnvironment {
+  readonly EVROUTE_URL: string
+  readonly EVROUTE_SECRET: string
+  /** With a service; undefined without one. */
+  readonly EVROUTE_ENDPOINT: string | undefined
+  /** With a service; undefined without one. */
+  readonly EVROUTE_WRITE_KEY: string | undefined
+}
+
 /** A receiver, and in front of it a service where there is to be one; both on free ports. */
 export class Stage implements AsyncDisposable {
   /** Receives the webhooks. */
   readonly receiver: Receiver
-  /** What the command finds in its environment. */
-  readonly environment: Readonly<Record<string, string>>
+  /** Variables of the command's environment; undefined where the outer one must not show through. */
+  readonly environment: StageEnvironment
   readonly #service: Service | undefined
 
   private constructor(parts: Pick<Stage, 'receiver' | 'environment'>, service?: Service) {
@@ -32,13 +42,17 @@ export class Stage implements AsyncDisposable {
     const { secret = runtime.newId(), respond, serve } = options
     const receiver = new Receiver({ secret, respond })
     const { url } = await receiver.start()
-    const environment = { EVROUTE_URL: url, EVROUTE_SECRET: secret }
-    if (!serve) return new Stage({ receiver, environment })
+    const sinks = { EVROUTE_URL: url, EVROUTE_SECRET: secret }
+    if (!serve) {
+      // A test must never post to a service that the surrounding shell happens to name.
+      const environment = { ...sinks, EVROUTE_ENDPOINT: undefined, EVROUTE_WRITE_KEY: undefined }
+      return new Stage({ receiver, environment })
+    }
     const writeKey = `wk_${runtime.newId()}`
     try {
       const service = await startLocalService({ url, secret, writeKey, runtime })
       const served = { EVROUTE_ENDPOINT: service.address.url, EVROUTE_WRITE_KEY: writeKey }
-      return new Stage({ receiver, environment: { ...environment, ...served } }, service)
+      return new Stage({ receiver, environment: { ...sinks, ...served } }, service)
     } catch (error) {
       await receiver.close()
       throw error

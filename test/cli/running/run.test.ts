@@ -130,6 +130,14 @@ describe('the environment of a command', () => {
     })
   })
 
+  test('names no other service than the one it runs beside', async () => {
+    const env = { EVROUTE_ENDPOINT: 'http://127.0.0.1:9', EVROUTE_WRITE_KEY: 'wk_other' }
+    const program = `
+      const { EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY } = process.env
+      process.exitCode = EVROUTE_ENDPOINT ?? EVROUTE_WRITE_KEY ? 1 : 0`
+    expect(await runModule([], program, { env })).toMatchObject({ code: 0 })
+  })
+
   test('has a receiver that tells it what has arrived', async () => {
     const program = `${sendSigned}
       await send({ event: 'Paid' })
