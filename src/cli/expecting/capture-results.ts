@@ -6,9 +6,10 @@ import {
   type ExpectationResult,
   type NumberedSubject,
 } from '../../match/index.ts'
-import { plainText } from '../../model/index.ts'
+import { plainText, shortText } from '../../model/index.ts'
 import type { Io } from '../io.ts'
 import { captureRowBytesMax, isListenRecord } from '../sending/captured-request.ts'
+import { formatCount } from '../output/numbers.ts'
 import { tellOfTerminalInput } from '../terminal-input.ts'
 import { readEventRecord } from './recorded-event.ts'
 
@@ -43,7 +44,7 @@ export async function captureResults(
       if (event === undefined) continue
       if (typeof event === 'string') {
         badRows += 1
-        io.stderr.write(`Line ${row.line} of ${plainText(path)} is not counted: ${event}\n`)
+        if (badRows <= badRowLinesMax) io.stderr.write(badRowLine(row, path, event))
         continue
       }
       if (event.seq <= after) continue
@@ -51,7 +52,21 @@ export async function captureResults(
       for (const tracker of trackers) tracker.observe(event)
     }
   }
+  if (badRows > badRowLinesMax) {
+    io.stderr.write(`... and ${formatCount(badRows - badRowLinesMax)} more\n`)
+  }
   return { results: (trackers ?? begin(0)).map(expectationResult), badRows }
+}
+
+/** Bad rows that have a line of their own; the rest is counted. */
+const badRowLinesMax = 10
+
+/** Parsers quote the row in their messages. */
+const problemCharactersMax = 120
+
+function badRowLine({ line }: Row, path: string, problem: string): string {
+  const shown = shortText(problem, problemCharactersMax)
+  return `Line ${line} of ${plainText(path)} is not counted: ${shown}\n`
 }
 
 /** The event that a row tells of, or what is wrong with it; undefined for other records of `listen`. */

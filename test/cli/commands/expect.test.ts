@@ -57,6 +57,16 @@ describe('expect --in', () => {
     })
   })
 
+  test('prints bad rows as plain text, and counts those beyond the first ten', async () => {
+    const file = join(await temporaryFolder(), 'capture.ndjson')
+    await writeFile(file, 'no \u001b[2J JSON\n'.repeat(1_012))
+    const { code, stderr } = await run(['expect', 'type:track', '--in', file])
+    expect(code).toBe(5)
+    expect(stderr).not.toContain('\u001b')
+    expect(stderr.match(/is not counted/g)).toHaveLength(10)
+    expect(stderr).toContain('\n... and 1,002 more\n')
+  })
+
   test('shows what is missing side by side, and ends with 5', async () => {
     const argv = ['expect', 'properties.revenue:>20', 'user:u_1 x1', '--in', await capture()]
     const { code, stderr } = await run(argv)
