@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { SettingError } from '../model/index.ts'
 
 /**
  * Signs a webhook as the specification has it: hex-encoded HMAC-SHA1 of the body's bytes, keyed with
@@ -32,13 +33,36 @@ export function checkSignature(
 /**
  * Whether a webhook was signed with the shared secret.
  *
- * @param rawBody - the bytes as they were received, before any parsing
- * @param header - the value of `X-Signature`
+ * @param rawBody - the bytes as they arrived, before any parsing
+ * @param header - the value of `X-Signature`; a list counts if it holds exactly one value
+ * @throws SettingError for a parsed body, or a secret that is missing or empty: no header makes it throw
  */
 export function verifySignature(
   rawBody: string | Uint8Array,
-  header: string | undefined,
+  header: string | readonly string[] | null | undefined,
   secret: string,
 ): boolean {
-  return checkSignature(rawBody, header, secret) === 'valid'
+  expectRawBody(rawBody)
+  expectSecret(secret)
+  const values = typeof header === 'string' ? [header] : (header ?? [])
+  return values.length === 1 && checkSignature(rawBody, values[0], secret) === 'valid'
+}
+
+/** Callers without types often pass what their framework parsed. */
+function expectRawBody(rawBody: unknown): void {
+  if (typeof rawBody === 'string' || rawBody instanceof Uint8Array) return
+  throw new SettingError(
+    'rawBody',
+    'Cannot verify a signature without the bytes that arrived: the body is parsed already',
+    "Keep the raw body, for example with express.raw({ type: '*/*' }) or await request.text().",
+  )
+}
+
+function expectSecret(secret: unknown): void {
+  if (typeof secret === 'string' && secret !== '') return
+  throw new SettingError(
+    'secret',
+    'Cannot verify a signature without the shared secret',
+    'Pass the secret of the destination; check that its environment variable is set.',
+  )
 }

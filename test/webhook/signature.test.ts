@@ -71,3 +71,30 @@ describe('checkSignature', () => {
     expect(verifySignature(body, header, secret)).toBe(expected === 'valid')
   })
 })
+
+describe('verifySignature, called without types', () => {
+  test.each([
+    ['a list of one header', [signature], true],
+    ['a list of two headers', [signature, signature], false],
+    ['an empty list', [], false],
+    ['null, as fetch has it', null, false],
+  ])('takes %s', (_, header, expected) => {
+    expect(verifySignature(body, header, secret)).toBe(expected)
+  })
+
+  test('says that a parsed body cannot be verified', () => {
+    const parsed = JSON.parse(body) as string
+    expect(() => verifySignature(parsed, signature, secret)).toThrow(
+      expect.objectContaining({
+        message: expect.stringContaining('the body is parsed already') as string,
+        hint: expect.stringContaining('express.raw') as string,
+      }) as Error,
+    )
+  })
+
+  test.each([undefined, ''])('says that the secret %j is none', (missing) => {
+    expect(() => verifySignature(body, signature, missing as string)).toThrow(
+      /without the shared secret/,
+    )
+  })
+})

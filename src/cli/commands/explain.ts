@@ -30,7 +30,7 @@ export const addExplainCommand: AddCommand = (program, { io, end }) => {
     .action(async (file: string) => {
       const flags = command.opts<SendingFlags>()
       // It is about webhooks, whatever service EVROUTE_ENDPOINT names.
-      const { to = [defaultUrl] } = flags
+      const { to = [io.env['EVROUTE_URL'] || defaultUrl] } = flags
       const options = await readSendingOptions({ ...flags, to, dryRun: true }, io)
       const changes = { type: undefined, timestamp: undefined, integrations: undefined }
       end(await transfer({ io, options, rows: fileRows(file, changes, io) }))

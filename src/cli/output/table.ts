@@ -83,7 +83,8 @@ function fit<Row>(
   for (let count = all.length; ; count -= 1) {
     const shown = all.slice(0, count)
     const wanted = shown.map(({ column, texts }) =>
-      Math.max(columnsOf(column.title), ...texts.map(columnsOf)),
+      // Not spread: a table can have more rows than a call can have arguments.
+      texts.reduce((widest, text) => Math.max(widest, columnsOf(text)), columnsOf(column.title)),
     )
     const room = columnsMax - gapWidth * (count - 1)
     const least = shown.map(({ column }, at) =>

@@ -214,7 +214,7 @@ export class Report implements Observer {
   planned(plan: Plan): void {
     this.#done++
     if (!this.#options.json) {
-      this.#stdout.write(planText(plan, this.#dataStyle))
+      if (!this.#options.quiet) this.#stdout.write(planText(plan, this.#dataStyle))
       return
     }
     const { messageId, type, decision, urls, body, signature } = plan

@@ -66,4 +66,11 @@ describe('explain', () => {
     expect(code).toBe(3)
     expect(stderr).toContain('line 1: track needs an event (no_event)')
   })
+
+  test('names the endpoint of EVROUTE_URL, and no service', async () => {
+    const env = { EVROUTE_URL: 'https://example.com/hook', EVROUTE_ENDPOINT: 'http://127.0.0.1:9' }
+    const stdin = '{"type":"track","userId":"u_1","event":"E"}'
+    const { stdout } = await run(['explain', '-'], { stdin, env })
+    expect(stdout).toContain('POST https://example.com/hook (')
+  })
 })

@@ -16,6 +16,13 @@ describe('send --dry-run', () => {
     expect(endpoint.connections).toBe(0)
   })
 
+  test('with --quiet prints the summary only', async () => {
+    const { code, stdout, stderr } = await run(['send', 'track', '-n', '-q', '--user-id', 'u_1'])
+    expect(code).toBe(0)
+    expect(stdout).toBe('')
+    expect(stderr).toContain('1 accepted = 1 routed')
+  })
+
   test('gives plans to a program: the bytes that would be sent, with their signature', async () => {
     const stdin =
       '{"type":"alias","userId":"u_1","previousId":"a_1"}\n{"type":"delete","userId":"u_1"}'

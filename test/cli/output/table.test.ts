@@ -31,6 +31,12 @@ describe('textTable', () => {
     ])
   })
 
+  test('has room for more rows than a call can have arguments', () => {
+    const many = Array.from({ length: 150_000 }, () => rows[1]!)
+    const text = textTable(many, tableColumns, { style: plainStyle, columns: 80 })
+    expect(text.split('\n')).toHaveLength(150_002)
+  })
+
   test('narrows what is widest, then leaves out what comes last, and keeps the first', () => {
     expect(linesAt(30)).toEqual([
       'key           count  name',
