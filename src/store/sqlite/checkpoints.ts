@@ -13,6 +13,9 @@ const [logHeaderBytes, pageHeaderBytes] = [32, 24]
 /** How long they are waited for, in milliseconds. */
 const patienceMs = 200
 
+/** The largest page that SQLite has: a file may lack its last one until a checkpoint. */
+const lastPageBytes = 65_536
+
 /** Pages in the log, and how many of them are in the file as well. */
 interface LogPages {
   readonly log: number
@@ -20,8 +23,8 @@ interface LogPages {
 }
 
 /**
- * Copies the write-ahead log into the file, now and then. SQLite would do so within a commit, where
- * nobody could tell its changes of the file from those of somebody else.
+ * Copies the write-ahead log into the file, now and then. SQLite would do so within a commit, and keep
+ * the caller waiting.
  */
 export class Checkpoints {
   readonly #database: Database
@@ -45,6 +48,14 @@ export class Checkpoints {
   logBytes(): number {
     const { log } = this.#pages()
     return log === 0 ? 0 : logHeaderBytes + log * (pageHeaderBytes + this.#pageBytes)
+  }
+
+  /**
+   * How long the file is at the least, in bytes: all pages of the database but those in the log. SQLite
+   * itself refuses to copy the log into a file that is shorter.
+   */
+  fileBytesMin(): number {
+    return pragma(this.#database, 'page_count') * this.#pageBytes - this.logBytes() - lastPageBytes
   }
 
   /** Copies if it is time to; says whether it tried. */

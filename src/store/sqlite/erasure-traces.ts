@@ -15,7 +15,7 @@ interface TracedFile {
   /** Where it is. */
   readonly path: string
   /** Watches over it. */
-  readonly guard: Pick<FileGuard, 'change'>
+  readonly guard: Pick<FileGuard, 'beforeBegin'>
   /** Bytes that are free on the disk of a file; what the system says by default. */
   readonly freeBytes?: (path: string) => number
 }
@@ -67,7 +67,8 @@ export class ErasureTraces {
   #alone(work: () => boolean): boolean {
     this.#database.exec(`PRAGMA busy_timeout = ${patienceMs}`)
     try {
-      return this.#file.guard.change(work)
+      this.#file.guard.beforeBegin()
+      return work()
     } catch (error) {
       if (isBusy(error)) return false
       throw error

@@ -1,9 +1,7 @@
 import { statSync, type BigIntStats } from 'node:fs'
-import { EvrouteError, messageOf } from '../../model/index.ts'
+import { EvrouteError } from '../../model/index.ts'
 import type { Checkpoints } from './checkpoints.ts'
-import { busyTimeoutMs, openDatabase } from './database.ts'
 import type { DeliveryLock } from './delivery-lock.ts'
-import { expectTables } from './schema.ts'
 import type { Guard } from './write-queue.ts'
 
 /** What a guard asks about a store. */
@@ -24,16 +22,19 @@ const contentLoss: Loss = {
 }
 
 /**
- * Notices when somebody removes, replaces or damages the files of an open store. SQLite does not: it
- * would go on writing where nobody will ever look, or beside another process that locked the store
- * anew. Once something was noticed, the store stays unusable.
+ * Notices when another program removes, replaces or truncates the files of an open store. SQLite does
+ * not: it would go on writing to a file without a name, or beside a process that locked the store anew.
+ * After that the store stays unusable.
+ *
+ * The guard reads no file. It compares identities and sizes, which takes microseconds however large the
+ * store is; SQLite reports a damaged page when it reads it.
  */
 export class FileGuard implements Guard {
   readonly #path: string
   readonly #checkpoints: Checkpoints
   readonly #lock: DeliveryLock
-  readonly #logStats: BigIntStats
   #mainStats: BigIntStats
+  #logStats: BigIntStats
   #failure: EvrouteError | undefined
 
   /** @param path - a store that is open, so that its files are there */
@@ -45,7 +46,7 @@ export class FileGuard implements Guard {
     this.#logStats = statSync(`${path}-wal`, { bigint: true })
   }
 
-  /** @throws EvrouteError `store_unusable` once something was noticed */
+  /** @throws EvrouteError `store_unusable` once the guard has noticed something */
   expectUnharmed(): void {
     if (this.#failure !== undefined) throw this.#failure
   }
@@ -62,48 +63,36 @@ export class FileGuard implements Guard {
 
   beforeBegin(): void {
     this.expectAlone()
-    // Twice, because another process may begin the log anew between the two looks at it.
-    if (this.#isLogWhole() || this.#isLogWhole()) return
-    throw this.#fail(`${this.#path}-wal was cut short while it was open`)
+    // A commit would make a log that was cut short as long as it was before.
+    this.#lookAtLog()
   }
 
-  async afterCommit(): Promise<void> {
+  afterCommit(): void {
     this.#lookAtLog()
-    const stats = this.#lookAtMain()
-    if (isUnchanged(stats, this.#mainStats)) return
-    // Somebody else wrote it, which a tool for SQLite may do; what counts is whether it is whole.
-    await this.#expectWhole()
+    const stats = this.#look(this.#path, this.#mainStats)
+    // VACUUM makes a file shorter too, and the database with it.
+    if (stats.size < this.#mainStats.size && stats.size < this.#checkpoints.fileBytesMin()) {
+      throw this.#fail(`${this.#path} was cut short while it was open`)
+    }
     this.#mainStats = stats
   }
 
   afterAnswer(): void {
     try {
-      if (this.#checkpoints.runWhenDue()) this.#mainStats = this.#lookAtMain()
+      this.#checkpoints.runWhenDue()
     } catch {
-      // Whoever comes next is told: a failure is kept, and the log is looked at before every transaction.
+      // The next transaction meets the same error, and reports it.
     }
   }
 
-  /** Does what changes the file itself and is no transaction, so that nobody else is taken for it. */
-  change<Result>(work: () => Result): Result {
-    this.beforeBegin()
-    try {
-      return work()
-    } finally {
-      this.#mainStats = this.#lookAtMain()
+  #lookAtLog(): void {
+    const path = `${this.#path}-wal`
+    const stats = this.#look(path, this.#logStats)
+    // A checkpoint can empty the log too, and SQLite knows about it.
+    if (stats.size < this.#logStats.size && stats.size < this.#checkpoints.logBytes()) {
+      throw this.#fail(`${path} was cut short while it was open`)
     }
-  }
-
-  #isLogWhole(): boolean {
-    return this.#checkpoints.logBytes() <= this.#lookAtLog().size
-  }
-
-  #lookAtMain(): BigIntStats {
-    return this.#look(this.#path, this.#mainStats)
-  }
-
-  #lookAtLog(): BigIntStats {
-    return this.#look(`${this.#path}-wal`, this.#logStats)
+    this.#logStats = stats
   }
 
   #look(path: string, known: BigIntStats, loss: Loss = contentLoss): BigIntStats {
@@ -117,14 +106,6 @@ export class FileGuard implements Guard {
     throw this.#fail(`${path} was replaced while it was open${effect}`, { hint })
   }
 
-  async #expectWhole(): Promise<void> {
-    const damage = await damageOf(this.#path)
-    if (damage === undefined) return
-    throw this.#fail(`${this.#path} was damaged while it was open: ${messageOf(damage)}`, {
-      cause: damage,
-    })
-  }
-
   #fail(what: string, details: { hint?: string; cause?: unknown } = {}): EvrouteError {
     const { hint = contentLoss.hint, cause } = details
     this.#failure ??= new EvrouteError({
@@ -134,26 +115,5 @@ export class FileGuard implements Guard {
       cause,
     })
     return this.#failure
-  }
-}
-
-function isUnchanged(stats: BigIntStats, known: BigIntStats): boolean {
-  return stats.size === known.size && stats.mtimeNs === known.mtimeNs
-}
-
-/** What a connection of its own finds wrong with a store; undefined when it finds nothing. */
-async function damageOf(path: string): Promise<unknown> {
-  try {
-    const database = await openDatabase(path, 'read')
-    try {
-      database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
-      expectTables(database, path)
-      const row = database.prepare('PRAGMA quick_check(1)').get() as { quick_check: string }
-      return row.quick_check === 'ok' ? undefined : row.quick_check
-    } finally {
-      database.close()
-    }
-  } catch (error) {
-    return error
   }
 }

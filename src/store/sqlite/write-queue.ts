@@ -25,7 +25,7 @@ export interface Guard {
   /** Called before every transaction. */
   beforeBegin(): void
   /** Called after every commit, before anybody is answered. */
-  afterCommit(): Promise<void>
+  afterCommit(): void
   /** Called once they have heard of it; throws nothing. */
   afterAnswer(): void
 }
@@ -79,7 +79,7 @@ export class WriteQueue {
     while (this.#jobs.length > 0) {
       const jobs = this.#jobs
       this.#jobs = []
-      await this.#doTogether(jobs)
+      this.#doTogether(jobs)
       // Whoever was answered hears of it first.
       await nextTurn()
       this.#guard?.afterAnswer()
@@ -87,7 +87,7 @@ export class WriteQueue {
     this.#running = undefined
   }
 
-  async #doTogether(jobs: readonly Job[]): Promise<void> {
+  #doTogether(jobs: readonly Job[]): void {
     try {
       this.#guard?.beforeBegin()
       this.#database.exec('BEGIN IMMEDIATE')
@@ -100,10 +100,10 @@ export class WriteQueue {
     } catch (error) {
       this.#rollBack(jobs)
       if (jobs.length === 1) refuse(jobs, error)
-      else for (const job of jobs) await this.#doTogether([job])
+      else for (const job of jobs) this.#doTogether([job])
       return
     }
-    await this.#answer(jobs)
+    this.#answer(jobs)
   }
 
   #commit(jobs: readonly Job[]): void {
@@ -113,9 +113,9 @@ export class WriteQueue {
     this.#companion.commit()
   }
 
-  async #answer(jobs: readonly Job[]): Promise<void> {
+  #answer(jobs: readonly Job[]): void {
     try {
-      await this.#guard?.afterCommit()
+      this.#guard?.afterCommit()
     } catch (error) {
       for (const { undo } of jobs) undo()
       refuse(jobs, error)

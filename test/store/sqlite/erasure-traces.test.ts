@@ -35,7 +35,7 @@ async function tracesOf(
   onTestFinished(() => database.close())
   database.exec('PRAGMA journal_mode = WAL; CREATE TABLE texts (text)')
   for (let row = 0; row < 100; row++) database.exec('INSERT INTO texts VALUES (zeroblob(4000))')
-  const guard = { change: <Result>(work: () => Result) => work() }
+  const guard = { beforeBegin: () => undefined }
   const traces = new ErasureTraces(watched(database, rewrite), { path, guard, freeBytes })
   return { path, traces, database }
 }
@@ -61,7 +61,7 @@ describe('traces of what was erased', () => {
     const path = await newPath()
     const database = await openDatabase(path)
     onTestFinished(() => database.close())
-    const guard = { change: <Result>(work: () => Result) => work() }
+    const guard = { beforeBegin: () => undefined }
     expect(new ErasureTraces(database, { path, guard }).rewrite()).toBe('done')
   })
 

@@ -106,7 +106,7 @@ test('who was answered hears of it before the guard goes on', async () => {
   const happened: string[] = []
   const guard = {
     beforeBegin: () => undefined,
-    afterCommit: () => Promise.resolve(),
+    afterCommit: () => undefined,
     afterAnswer: () => happened.push('the guard went on'),
   }
   const queue = new WriteQueue(database, { companion, guard })
@@ -123,7 +123,9 @@ test('what the guard throws after a commit is the answer, and the work counts as
   const undone: number[] = []
   const guard = {
     beforeBegin: () => undefined,
-    afterCommit: () => Promise.reject(new Error('the file is gone')),
+    afterCommit: () => {
+      throw new Error('the file is gone')
+    },
     afterAnswer: () => undone.push(-1),
   }
   const queue = new WriteQueue(database, { companion, guard })
