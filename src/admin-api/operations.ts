@@ -107,10 +107,16 @@ function destinationFields(destination: DestinationState): object {
     id,
     enabled,
     sources: sourceIds,
-    endpoints: endpoints.map(({ url, breaker, probeAtMs }) => ({
+    endpoints: endpoints.map(({ url, breaker, probeAtMs, faults }) => ({
       url,
       breaker,
       probeAt: isoOrNull(probeAtMs),
+      faults: faults.map(({ reason, failures, sinceMs, lastMs }) => ({
+        reason,
+        failures,
+        since: isoOrNull(sinceMs),
+        last: isoOrNull(lastMs),
+      })),
     })),
     deliveries,
     delivered,

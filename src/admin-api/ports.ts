@@ -6,7 +6,7 @@ import type {
   SyncListener,
   SyncOutcome,
 } from '../audience/index.ts'
-import type { BreakerState, DeliveryLog } from '../delivery/index.ts'
+import type { BreakerState, DeliveryLog, EndpointFault } from '../delivery/index.ts'
 import type { DeliveryLedger, EventType, RegulationType } from '../model/index.ts'
 import type { Regulation, RegulationReader } from '../privacy/index.ts'
 import type { Runtime } from '../runtime/index.ts'
@@ -68,6 +68,8 @@ export interface EndpointState {
   readonly breaker: BreakerState
   /** When it is probed, in milliseconds since 1970; null unless its breaker is open. */
   readonly probeAtMs: number | null
+  /** How it fails webhooks without a retry. */
+  readonly faults: readonly EndpointFault[]
 }
 
 /** Which archived events are sent again: those that meet every condition that is there. */

@@ -117,10 +117,6 @@ async function askEndpoint(
   if (outcome.kind === 'timeout') {
     log.warn('webhook timed out', { code: 'timeout', messageId, url: endpointName(url) })
   }
-  if (outcome.kind === 'address_refused') {
-    const { code, message } = outcome
-    log.warn('webhook refused', { code, reason: message, messageId, url: endpointName(url) })
-  }
   observer.request(record)
   ended(record)
   const retryAfter = outcome.kind === 'answered' ? outcome.retryAfter : undefined

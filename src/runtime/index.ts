@@ -1,5 +1,6 @@
 /** Clock, randomness, ids, log and observer: the bundle that every room is given; and what a text refers to. */
 export * from './clock.ts'
+export * from './coalescing-log.ts'
 export * from './log.ts'
 export * from './manual-clock.ts'
 export * from './observer.ts'

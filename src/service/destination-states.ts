@@ -1,5 +1,5 @@
 import type { DestinationState, EndpointState } from '../admin-api/index.ts'
-import type { DeliveryStore } from '../delivery/index.ts'
+import type { DeliveryStore, EndpointFaults } from '../delivery/index.ts'
 import type { Destination } from '../model/index.ts'
 
 /** What is known of destinations beside their settings. */
@@ -9,14 +9,16 @@ export interface DestinationKnowledge {
   /** How an endpoint stands. */
   readonly breakers: {
     /** The state of the breaker of one. */
-    endpoint(destinationId: string, url: string): EndpointState
+    endpoint(destinationId: string, url: string): Omit<EndpointState, 'faults'>
   }
+  /** Knows which endpoints fail webhooks for good. */
+  readonly faults: Pick<EndpointFaults, 'of'>
 }
 
 /** How destinations stand, with their books. */
 export function destinationStates(
   destinations: readonly Destination[],
-  { store, breakers }: DestinationKnowledge,
+  { store, breakers, faults }: DestinationKnowledge,
 ): Promise<readonly DestinationState[]> {
   return Promise.all(
     destinations.map(async ({ id, enabled, sourceIds, endpoints }) => {
@@ -26,7 +28,10 @@ export function destinationStates(
         id,
         enabled,
         sourceIds,
-        endpoints: endpoints.map(({ url }) => breakers.endpoint(id, url)),
+        endpoints: endpoints.map(({ url }) => ({
+          ...breakers.endpoint(id, url),
+          faults: faults.of(id, url),
+        })),
         ledger: { deliveries, delivered, failed, expired, pending },
       }
     }),

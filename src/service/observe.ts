@@ -1,4 +1,5 @@
 import type { Metrics } from '../admin-api/index.ts'
+import type { EndpointFaults } from '../delivery/index.ts'
 import { endpointName, type EndpointChange } from '../model/index.ts'
 import type { PendingCount } from '../pipeline/index.ts'
 import type { Runtime } from '../runtime/index.ts'
@@ -7,6 +8,8 @@ import type { Runtime } from '../runtime/index.ts'
 export interface ServiceObservers {
   /** Counts it. */
   readonly metrics: Metrics
+  /** Notes which endpoints fail webhooks for good. */
+  readonly faults: EndpointFaults
   /** Knows how much waits. */
   readonly pending: PendingCount
 }
@@ -14,12 +17,13 @@ export interface ServiceObservers {
 /** A runtime whose observer keeps metrics and the log of a service up to date. */
 export function observedRuntime(given: Runtime, observers: ServiceObservers): Runtime {
   const { observer } = given
-  const { metrics, pending } = observers
+  const { metrics, faults, pending } = observers
   return {
     ...given,
     observer: {
       request: (record) => {
         metrics.request(record)
+        faults.note(record)
         observer.request(record)
       },
       settled: (delivery) => {

@@ -1,9 +1,10 @@
 import type { RequestListener } from 'node:http'
 import { adminApp, healthHandler, Metrics, queueStates } from '../admin-api/index.ts'
+import { EndpointFaults } from '../delivery/index.ts'
 import { AddressGuard, type Listening } from '../http/index.ts'
 import type { IntakeBatch, IntakeOutcome } from '../intake/index.ts'
 import { messageOf } from '../model/index.ts'
-import { createRuntime, type Runtime, type Timer } from '../runtime/index.ts'
+import { CoalescingLog, createRuntime, type Runtime, type Timer } from '../runtime/index.ts'
 import type { Store } from '../store/index.ts'
 import { closedTrackingPort, SourceDirectory, trackingApp } from '../tracking-api/index.ts'
 import { ArchiveReplay } from './archive-replay.ts'
@@ -32,8 +33,11 @@ const pendingLookMs = 500
 export class Service implements AsyncDisposable {
   readonly #store: Store
   readonly #runtime: Runtime
+  /** An outage or a fault repeats the same lines thousands of times. */
+  readonly #log: CoalescingLog
   readonly #pipeline: Pipeline
   readonly #metrics: Metrics
+  readonly #faults: EndpointFaults
   readonly #pending = new PendingCount()
   readonly #archives: Archives
   readonly #replay: ArchiveReplay
@@ -54,12 +58,15 @@ export class Service implements AsyncDisposable {
 
   private constructor(store: Store, options: ServiceOptions) {
     const { configuration, failed, role = 'all' } = options
-    const given = options.runtime ?? createRuntime()
+    const ambient = options.runtime ?? createRuntime()
+    this.#log = new CoalescingLog(ambient.log, ambient.clock)
+    const given = { ...ambient, log: this.#log }
     this.#store = store
     this.#role = role
     this.#configuration = configuration
     this.#archives = new Archives(given.clock.nowMs())
     this.#readiness = new Readiness({ store, runtime: given })
+    this.#faults = new EndpointFaults(given)
     this.#metrics = new Metrics({
       queues: () =>
         queueStates(
@@ -69,7 +76,8 @@ export class Service implements AsyncDisposable {
       tables: store.tableRows,
       runtime: given,
     })
-    this.#runtime = observedRuntime(given, { metrics: this.#metrics, pending: this.#pending })
+    const observers = { metrics: this.#metrics, faults: this.#faults, pending: this.#pending }
+    this.#runtime = observedRuntime(given, observers)
     const { destinations, retention } = configuration
     this.#guard = guardOf(configuration)
     this.#pipeline = new Pipeline({
@@ -113,7 +121,7 @@ export class Service implements AsyncDisposable {
       archived: () => Promise.allSettled(this.#accepting),
       endReplays: () => this.#replay.end(),
     })
-    this.#metrics.configured(this.#configuration.destinations)
+    this.#watchEndpoints()
   }
 
   /**
@@ -172,7 +180,7 @@ export class Service implements AsyncDisposable {
     if (isAbout(changes, /^retention\./)) this.#pipeline.replaceRetention(configuration.retention)
     if (isAbout(changes, /^(destinations|network)\.|^retention\.messageIds$/)) {
       this.#pipeline.replaceDestinations(configuration.destinations, this.#guard)
-      this.#metrics.configured(this.#configuration.destinations)
+      this.#watchEndpoints()
     }
     return changes
   }
@@ -221,6 +229,12 @@ export class Service implements AsyncDisposable {
     await this.#regulations.start()
   }
 
+  #watchEndpoints(): void {
+    const { destinations } = this.#configuration
+    this.#metrics.configured(destinations)
+    this.#faults.configure(destinations)
+  }
+
   #newTracking(): RequestListener {
     if (this.#role === 'deliver') return closedTrackingPort(this.#runtime.clock)
     return trackingApp({
@@ -250,7 +264,8 @@ export class Service implements AsyncDisposable {
       },
       ledger: () => this.#store.ledger(),
       destinations: () => {
-        const knowledge = { store: this.#store, breakers: this.#metrics.breakers }
+        const { breakers } = this.#metrics
+        const knowledge = { store: this.#store, breakers, faults: this.#faults }
         return destinationStates(this.#configuration.destinations, knowledge)
       },
       replay: (request, signal) => this.#replay.run(request, signal),
@@ -326,6 +341,8 @@ export class Service implements AsyncDisposable {
     await this.#pending.look(this.#store).catch(() => undefined)
     await this.#pipeline.close()
     await Promise.allSettled(this.#accepting)
+    this.#faults.close()
+    this.#log.close()
   }
 }
 

@@ -108,6 +108,27 @@ describe('the metrics', () => {
     ])
   })
 
+  test('count failed requests by destination and reason, as many reasons as are bounded', async () => {
+    const { metrics } = createMetrics()
+    metrics.request(request)
+    metrics.request({ ...request, outcome: 'retry', error: 'timeout' })
+    metrics.request({ ...request, outcome: 'final', error: 'CERT_HAS_EXPIRED' })
+    metrics.request({ ...request, outcome: 'final', error: 'CERT_HAS_EXPIRED' })
+    for (let status = 400; status < 450; status++) {
+      const outcome = { outcome: 'final', error: `status_${status}` } as const
+      metrics.request({ ...request, ...outcome, destinationId: 'mail' })
+    }
+    const lines = await linesOf(metrics, 'evroute_webhook_failures_total')
+    expect(lines.slice(0, 2)).toEqual([
+      'evroute_webhook_failures_total{destination="crm",reason="timeout"} 1',
+      'evroute_webhook_failures_total{destination="crm",reason="CERT_HAS_EXPIRED"} 2',
+    ])
+    expect(lines).toHaveLength(2 + 33)
+    expect(lines.at(-1)).toBe(
+      'evroute_webhook_failures_total{destination="mail",reason="other"} 18',
+    )
+  })
+
   test('measure from acceptance to the answer, of what was delivered', async () => {
     const { metrics } = createMetrics()
     metrics.settled(settled)
@@ -175,7 +196,7 @@ describe('the metrics', () => {
     const text = await metrics.text()
     expect(text).not.toContain('evroute_webhook_requests_total{')
     const names = [...text.matchAll(/^# TYPE (evroute_\w+) (\w+)$/gm)]
-    expect(names).toHaveLength(13)
+    expect(names).toHaveLength(14)
     for (const [, name = '', type = ''] of names) {
       expect(text).toMatch(new RegExp(`^# HELP ${name} [A-Z].*\\.$`, 'm'))
       expect(name.endsWith('_total')).toBe(type === 'counter')

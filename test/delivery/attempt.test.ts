@@ -245,36 +245,25 @@ describe('a request', () => {
     ])
   })
 
-  test('to a refused address is logged with the rule that refuses it', async () => {
-    const { told, settlement } = await round([addressRefused])
+  test('to a refused address fails with the rule that refuses it', async () => {
+    const { settlement } = await round([addressRefused])
     expect(settlement).toMatchObject({ kind: 'failed', reason: 'private_address' })
-    expect(told.warnings).toEqual([
-      {
-        message: 'webhook refused',
-        code: 'private_address',
-        reason: 'Cannot send to 10.0.0.5: it is a private address',
-        messageId: 'm_1',
-        url: urlOf('a'),
-      },
-    ])
   })
 
   test('is logged without what its URL may have that is secret, and recorded with it', async () => {
     const url = 'https://example.com/a?token=no-secret'
-    for (const outcome of [{ kind: 'timeout' }, addressRefused] as const) {
-      const { runtime, warnings, requests } = recordingRuntime(new ManualClock(startMs))
-      const { ended } = attempt(leased(), {
-        runtime,
-        destination: destinationOf(1),
-        endpoints: [{ url, headers: {} }],
-        post: () => Promise.resolve(outcome),
-        policy: defaultRetryPolicy,
-        ended: () => undefined,
-      })
-      await ended
-      expect(warnings).toMatchObject([{ url: 'https://example.com/a' }])
-      expect(requests).toMatchObject([{ url }])
-    }
+    const { runtime, warnings, requests } = recordingRuntime(new ManualClock(startMs))
+    const { ended } = attempt(leased(), {
+      runtime,
+      destination: destinationOf(1),
+      endpoints: [{ url, headers: {} }],
+      post: () => Promise.resolve({ kind: 'timeout' }),
+      policy: defaultRetryPolicy,
+      ended: () => undefined,
+    })
+    await ended
+    expect(warnings).toMatchObject([{ url: 'https://example.com/a' }])
+    expect(requests).toMatchObject([{ url }])
   })
 
   test('holds the clock until it ends', async () => {

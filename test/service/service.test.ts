@@ -123,7 +123,7 @@ describe('a service', () => {
   test('fails what leads to an address that is not allowed any more, and names the rule', async () => {
     const endpoint = await TestEndpoint.start()
     const document = documentFor(endpoint)
-    const { service, folder, track, settled } = await startService(document)
+    const { service, folder, track, settled, warnings } = await startService(document)
     // Made by hand: what is read from a file is refused there.
     const configuration = await configurationOf(document, folder)
     service.reconfigure({ ...configuration, network: { allow: [] } })
@@ -132,6 +132,7 @@ describe('a service', () => {
       .poll(() => settled)
       .toMatchObject([{ messageId: 'm_1', state: 'failed', reason: 'loopback_address' }])
     expect(endpoint.connections).toBe(0)
+    expect(warnings).toMatchObject([{ url: endpoint.url, reason: 'loopback_address' }])
   })
 
   test('shows how its destinations stand, with an open breaker', async () => {
@@ -141,7 +142,7 @@ describe('a service', () => {
       documentFor(endpoint),
       clock,
     )
-    const closed = { url: endpoint.url, breaker: 'closed', probeAt: null }
+    const closed = { url: endpoint.url, breaker: 'closed', probeAt: null, faults: [] }
     const state = (await admin('/v1/destinations')).body
     expect(state).toMatchObject({ destinations: [{ id: 'crm', endpoints: [closed] }] })
     for (let index = 0; index < 10; index++) await track(`m_${index}`)

@@ -44,7 +44,7 @@ export class BreakerBoard {
   }
 
   /** How an endpoint of a destination stands. */
-  endpoint(destinationId: string, url: string): EndpointState {
+  endpoint(destinationId: string, url: string): Omit<EndpointState, 'faults'> {
     const change = this.#changes.get(destinationId)?.get(url)
     return { url, breaker: change?.state ?? 'closed', probeAtMs: change?.probeAtMs ?? null }
   }

@@ -28,6 +28,9 @@ const latencyBucketsSeconds = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 14_400,
 ]
 
+/** Reasons of failed requests that are told apart per destination; the rest is `other`. */
+const reasonsMax = 32
+
 /** Every outcome of a call that was accepted; what else becomes of one is that it is rejected. */
 const acceptedOutcomes: readonly string[] = [
   'routed',
@@ -48,6 +51,8 @@ export class Metrics implements Observer {
   readonly #counters = countersIn(this.#registry)
   readonly #gauges = gaugesIn(this.#registry)
   readonly #latency: Histogram<'destination'>
+  /** Reasons of failed requests by destination. An endpoint chooses its answers. */
+  readonly #reasons = new Map<string, Set<string>>()
 
   constructor(options: MetricsOptions) {
     this.#options = options
@@ -88,8 +93,9 @@ export class Metrics implements Observer {
     this.#counters.refused.inc({ code })
   }
 
-  request({ destinationId: destination, outcome }: RequestRecord): void {
+  request({ destinationId: destination, outcome, error }: RequestRecord): void {
     this.#counters.requests.inc({ destination, outcome })
+    if (error !== null) this.#counters.failures.inc(this.#failureLabels(destination, error))
   }
 
   settled({ destinationId: destination, state, acceptedAtMs }: SettledDelivery): void {
@@ -136,6 +142,13 @@ export class Metrics implements Observer {
     return Registry.merge([this.#registry, processMetrics()]).metrics()
   }
 
+  #failureLabels(destination: string, error: string): { destination: string; reason: string } {
+    const reasons = this.#reasons.get(destination) ?? new Set()
+    const reason = reasons.has(error) || reasons.size < reasonsMax ? error : 'other'
+    this.#reasons.set(destination, reasons.add(reason))
+    return { destination, reason }
+  }
+
   async #measured<State>(
     what: string,
     measure: (() => Promise<readonly State[]>) | undefined,
@@ -177,6 +190,11 @@ function countersIn(registry: Registry) {
       'evroute_webhook_requests_total',
       'Requests to endpoints, by outcome: success, retry or final.',
       ['destination', 'outcome'],
+    ),
+    failures: counter(
+      'evroute_webhook_failures_total',
+      'Requests to endpoints that failed, by reason: the status, or the code of the error.',
+      ['destination', 'reason'],
     ),
     opened: counter(
       'evroute_webhook_connections_opened_total',

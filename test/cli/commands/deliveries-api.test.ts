@@ -93,7 +93,8 @@ describe('deliveries --api', () => {
 
   test('says of what is parked which endpoint is down, and when it is asked again', async () => {
     const probeAtMs = nowMs + hourMs
-    const endpoint = { url: 'http://127.0.0.1:4100/', breaker: 'open', probeAtMs } as const
+    const url = 'http://127.0.0.1:4100/'
+    const endpoint = { url, breaker: 'open', probeAtMs, faults: [] } as const
     const crm = {
       id: 'crm',
       enabled: true,
@@ -101,17 +102,17 @@ describe('deliveries --api', () => {
       endpoints: [endpoint],
       ledger: emptyLedger,
     }
-    const { url } = await startAdmin({
+    const admin = await startAdmin({
       samples: [{}, delivered],
       options: { destinations: () => Promise.resolve([crm]) },
     })
-    const parked = { urls: ['http://127.0.0.1:4100/'], until: formatTimestamp(probeAtMs) }
+    const parked = { urls: [url], until: formatTimestamp(probeAtMs) }
     const text = /parked: http:\/\/127\.0\.0\.1:4100\/ is down, asked again at /
-    expect((await overApi(url, ['deliveries'])).stdout).toMatch(text)
-    expect((await overApi(url, ['deliveries', 'show', 'crm/1'])).stdout).toMatch(text)
-    const listed = await overApi(url, ['deliveries', '--json'])
+    expect((await overApi(admin.url, ['deliveries'])).stdout).toMatch(text)
+    expect((await overApi(admin.url, ['deliveries', 'show', 'crm/1'])).stdout).toMatch(text)
+    const listed = await overApi(admin.url, ['deliveries', '--json'])
     expect(listed.records.map((each) => each['parked'])).toEqual([undefined, parked])
-    const shown = await overApi(url, ['deliveries', 'show', 'crm/1', '--json'])
+    const shown = await overApi(admin.url, ['deliveries', 'show', 'crm/1', '--json'])
     expect(shown.records).toMatchObject([{ kind: 'story', delivery: { id: 'crm/1', parked } }])
   })
 

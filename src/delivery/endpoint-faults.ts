@@ -1,0 +1,144 @@
+import { endpointName, type Destination, type RequestRecord } from '../model/index.ts'
+import type { Runtime, Timer } from '../runtime/index.ts'
+
+/** An endpoint fails webhooks in a way that no retry can mend, and did so again and again. */
+export interface EndpointFault {
+  /** Why: `status_<n>`, the code of a certificate error, or what a refused address is. */
+  readonly reason: string
+  /** Requests that failed this way since it began. */
+  readonly failures: number
+  /** When the first of them failed, in milliseconds since 1970. */
+  readonly sinceMs: number
+  /** When the last of them failed. */
+  readonly lastMs: number
+}
+
+/** How often faults are looked at for their end. */
+const lookMs = 30_000
+/** A fault is over after this time without a failure, if the endpoint took a webhook since. */
+const quietMs = 60_000
+/** Without such a webhook, nothing may have been sent at all. */
+const silentMs = 5 * 60_000
+/** Reasons that are told apart per endpoint; the rest is `other`. */
+const reasonsMax = 16
+
+interface Lasting {
+  readonly destinationId: string
+  readonly url: string
+  readonly reason: string
+  readonly sinceMs: number
+  failures: number
+  lastMs: number
+  /** Whether the endpoint took a webhook after the last failure. */
+  tookSince: boolean
+}
+
+/**
+ * Notes the final failures of endpoints: untrusted certificates, refused addresses and answers such as
+ * 404. They leave the breaker closed, and their deliveries end as failed. The log names each endpoint
+ * and reason once when a fault begins, and with a count when it is over.
+ */
+export class EndpointFaults {
+  readonly #runtime: Pick<Runtime, 'clock' | 'log'>
+  /** By destination, URL and reason. Every configured endpoint has an entry. */
+  #faults: ReadonlyMap<string, Map<string, Map<string, Lasting>>> = new Map()
+  #look: Timer | undefined
+
+  constructor(runtime: Pick<Runtime, 'clock' | 'log'>) {
+    this.#runtime = runtime
+  }
+
+  /** Names all endpoints there are now; the faults of others end. */
+  configure(destinations: readonly Pick<Destination, 'id' | 'endpoints'>[]): void {
+    const before = this.#faults
+    const now = new Map(
+      destinations.map(({ id, endpoints }) => [
+        id,
+        new Map(
+          endpoints.map(({ url }) => [url, before.get(id)?.get(url) ?? new Map<string, Lasting>()]),
+        ),
+      ]),
+    )
+    this.#end(({ destinationId, url }) => now.get(destinationId)?.has(url) !== true)
+    this.#faults = now
+  }
+
+  /** A request ended. */
+  note(record: RequestRecord): void {
+    const faults = this.#faults.get(record.destinationId)?.get(record.url)
+    if (faults === undefined) return
+    if (record.outcome === 'final') this.#failed(record, faults)
+    else if (record.outcome === 'success') {
+      for (const fault of faults.values()) fault.tookSince = true
+    }
+  }
+
+  /** The faults of an endpoint that last, in the order in which they began. */
+  of(destinationId: string, url: string): readonly EndpointFault[] {
+    const faults = this.#faults.get(destinationId)?.get(url)?.values() ?? []
+    return Array.from(faults, ({ reason, failures, sinceMs, lastMs }) => ({
+      reason,
+      failures,
+      sinceMs,
+      lastMs,
+    }))
+  }
+
+  /** Writes the counts of all faults that last to the log, and notes nothing more. Idempotent. */
+  close(): void {
+    this.#end(() => true, 'webhooks to an endpoint failed and were not retried')
+    this.#look?.cancel()
+    this.#faults = new Map()
+  }
+
+  #failed(record: RequestRecord, faults: Map<string, Lasting>): void {
+    const { clock, log } = this.#runtime
+    const { destinationId, url, messageId, error } = record
+    const nowMs = clock.nowMs()
+    const named = error ?? 'other'
+    const reason = faults.has(named) || faults.size < reasonsMax ? named : 'other'
+    const known = faults.get(reason)
+    if (known !== undefined) {
+      known.failures++
+      known.lastMs = nowMs
+      known.tookSince = false
+      return
+    }
+    const times = { sinceMs: nowMs, lastMs: nowMs }
+    faults.set(reason, { destinationId, url, reason, failures: 1, ...times, tookSince: false })
+    const fields = { destinationId, url: endpointName(url), reason, messageId }
+    log.warn('webhooks to an endpoint fail and are not retried', fields)
+    this.#look ??= clock.schedule(lookMs, () => this.#lookAgain())
+  }
+
+  #lookAgain(): void {
+    const { clock } = this.#runtime
+    const nowMs = clock.nowMs()
+    const areLeft = this.#end(
+      ({ lastMs, tookSince }) => nowMs - lastMs >= (tookSince ? quietMs : silentMs),
+    )
+    this.#look = areLeft ? clock.schedule(lookMs, () => this.#lookAgain()) : undefined
+  }
+
+  /** @returns whether any fault is left */
+  #end(
+    isOver: (fault: Lasting) => boolean,
+    message = 'webhooks to an endpoint no longer fail this way',
+  ): boolean {
+    let areLeft = false
+    for (const endpoints of this.#faults.values()) {
+      for (const faults of endpoints.values()) {
+        for (const [key, fault] of faults) {
+          if (isOver(fault)) {
+            faults.delete(key)
+            const { destinationId, url, reason, failures } = fault
+            const fields = { destinationId, url: endpointName(url), reason, failures }
+            this.#runtime.log.info(message, fields)
+          }
+        }
+        areLeft ||= faults.size > 0
+      }
+    }
+    return areLeft
+  }
+}

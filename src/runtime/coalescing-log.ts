@@ -1,0 +1,106 @@
+import type { Clock, Timer } from './clock.ts'
+import type { Log, LogFields, LogLine } from './log.ts'
+
+/** How often a kind of line is written while it repeats. */
+const intervalMs = 60_000
+
+/** Kinds that are told apart. Beyond that, all lines with one message are one kind. */
+const kindsMax = 1_000
+
+/** Fields that differ from one occurrence to the next; every other field tells kinds apart. */
+const occurrenceFields: ReadonlySet<string> = new Set(['messageId', 'error', 'others'])
+
+/** A line that was written, and its repetitions since. */
+interface Kind {
+  readonly write: LogLine
+  readonly message: string
+  fields: LogFields | undefined
+  repeated: number
+  /** Whether nothing of the kind came since the last look. */
+  isQuiet: boolean
+}
+
+/**
+ * Writes the first line of a kind at once, then one line a minute with the number of repetitions.
+ * Lines are of one kind if their level, message and fields agree, whatever their messageId and error.
+ * An outage fails thousands of requests in the same way; the log stays readable.
+ */
+export class CoalescingLog implements Log {
+  readonly debug: LogLine
+  readonly info: LogLine
+  readonly warn: LogLine
+  readonly #clock: Clock
+  /** The kind that came last is at the end, so that a minute's lines keep their order. */
+  readonly #kinds = new Map<string, Kind>()
+  #look: Timer | undefined
+  #isClosed = false
+
+  /** @param log - gets the lines that are written */
+  constructor(log: Log, clock: Clock) {
+    this.#clock = clock
+    this.debug = (message, fields) =>
+      this.#add({ level: 'debug', write: log.debug, message }, fields)
+    this.info = (message, fields) => this.#add({ level: 'info', write: log.info, message }, fields)
+    this.warn = (message, fields) => this.#add({ level: 'warn', write: log.warn, message }, fields)
+  }
+
+  /** Writes the repetitions that are still to be told. Later lines are written as they come. Idempotent. */
+  close(): void {
+    this.#isClosed = true
+    this.#look?.cancel()
+    for (const kind of this.#kinds.values()) tellRepeated(kind)
+    this.#kinds.clear()
+  }
+
+  #add(line: Line, fields: LogFields | undefined): void {
+    const { write, message } = line
+    if (this.#isClosed) {
+      write(message, fields)
+      return
+    }
+    const key = this.#keyOf(line, fields)
+    const known = this.#kinds.get(key)
+    this.#kinds.delete(key)
+    if (known === undefined) {
+      this.#kinds.set(key, { write, message, fields, repeated: 0, isQuiet: false })
+      write(message, fields)
+    } else {
+      this.#kinds.set(key, known)
+      known.fields = fields
+      known.repeated++
+      known.isQuiet = false
+    }
+    this.#look ??= this.#clock.schedule(intervalMs, () => this.#tell())
+  }
+
+  #keyOf({ level, message }: Line, fields: LogFields = {}): string {
+    const rest = Object.entries(fields).filter(([name]) => !occurrenceFields.has(name))
+    const key = JSON.stringify([level, message, rest])
+    const isFull = this.#kinds.size >= kindsMax && !this.#kinds.has(key)
+    return isFull ? JSON.stringify([level, message]) : key
+  }
+
+  #tell(): void {
+    for (const [key, kind] of this.#kinds) {
+      // A whole interval without one: the next one is written at once again.
+      if (kind.isQuiet) this.#kinds.delete(key)
+      tellRepeated(kind)
+      kind.isQuiet = true
+    }
+    const isIdle = this.#kinds.size === 0
+    this.#look = isIdle ? undefined : this.#clock.schedule(intervalMs, () => this.#tell())
+  }
+}
+
+/** A line as it arrives, without its fields. */
+interface Line {
+  readonly level: keyof Log
+  readonly write: LogLine
+  readonly message: string
+}
+
+function tellRepeated(kind: Kind): void {
+  const { write, message, fields, repeated } = kind
+  if (repeated > 0) write(message, { ...fields, repeated })
+  kind.repeated = 0
+}

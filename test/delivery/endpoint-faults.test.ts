@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest'
+import { EndpointFaults } from '../../src/delivery/index.ts'
+import type { RequestRecord } from '../../src/model/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
+
+const url = 'https://u:p@example.com/hook?key=no-secret'
+const shown = { destinationId: 'crm', url: 'https://example.com/hook' }
+const begins = 'webhooks to an endpoint fail and are not retried'
+const ends = 'webhooks to an endpoint no longer fail this way'
+const minuteMs = 60_000
+
+function createFaults() {
+  const clock = new ManualClock(startMs)
+  const { runtime, warnings, infos } = recordingRuntime(clock)
+  const faults = new EndpointFaults(runtime)
+  const crm = { id: 'crm', endpoints: [{ url, headers: {} }] }
+  faults.configure([crm])
+  const ended = (outcome: RequestRecord['outcome'], error: string | null = null): void =>
+    faults.note({
+      destinationId: 'crm',
+      deliveryId: 1,
+      messageId: 'm_1',
+      url,
+      lane: 'first',
+      attempt: 1,
+      atMs: clock.nowMs(),
+      outcome,
+      status: null,
+      error,
+      durationMs: 1,
+      excerpt: '',
+    })
+  return { clock, warnings, infos, faults, crm, ended }
+}
+
+describe('the faults of endpoints', () => {
+  test('are told once for each reason while they last, and are known meanwhile', async () => {
+    const { clock, warnings, infos, faults, ended } = createFaults()
+    for (let second = 0; second < 12; second++) {
+      ended('final', 'DEPTH_ZERO_SELF_SIGNED_CERT')
+      await clock.advance(1_000)
+    }
+    ended('final', 'status_404')
+    expect(warnings).toEqual([
+      { message: begins, ...shown, reason: 'DEPTH_ZERO_SELF_SIGNED_CERT', messageId: 'm_1' },
+      { message: begins, ...shown, reason: 'status_404', messageId: 'm_1' },
+    ])
+    expect(faults.of('crm', url)).toEqual([
+      {
+        reason: 'DEPTH_ZERO_SELF_SIGNED_CERT',
+        failures: 12,
+        sinceMs: startMs,
+        lastMs: startMs + 11_000,
+      },
+      { reason: 'status_404', failures: 1, sinceMs: startMs + 12_000, lastMs: startMs + 12_000 },
+    ])
+    expect(infos).toEqual([])
+  })
+
+  test('end a minute after the endpoint took a webhook again, with their count', async () => {
+    const { clock, infos, faults, ended } = createFaults()
+    for (let failure = 0; failure < 3; failure++) ended('final', 'status_404')
+    await clock.advance(2 * minuteMs)
+    expect(infos).toEqual([])
+    ended('success')
+    await clock.advance(minuteMs)
+    expect(infos).toEqual([{ message: ends, ...shown, reason: 'status_404', failures: 3 }])
+    expect(faults.of('crm', url)).toEqual([])
+    expect(clock.nextDueMs()).toBeUndefined()
+  })
+
+  test('last while the endpoint refuses some webhooks and takes others', async () => {
+    const { clock, warnings, infos, faults, ended } = createFaults()
+    for (let second = 0; second < 300; second++) {
+      ended('success')
+      if (second % 30 === 0) ended('final', 'status_400')
+      await clock.advance(1_000)
+    }
+    expect({ warnings: warnings.length, infos: infos.length }).toEqual({ warnings: 1, infos: 0 })
+    expect(faults.of('crm', url)).toMatchObject([{ reason: 'status_400', failures: 10 }])
+  })
+
+  test('end after five minutes without a failure, though nothing was taken', async () => {
+    const { clock, infos, ended } = createFaults()
+    ended('final', 'private_address')
+    ended('retry', 'timeout')
+    await clock.advance(4.5 * minuteMs)
+    expect(infos).toEqual([])
+    await clock.advance(minuteMs)
+    expect(infos).toEqual([{ message: ends, ...shown, reason: 'private_address', failures: 1 }])
+  })
+
+  test('end with their endpoint, and stay with one that stays', () => {
+    const { infos, faults, crm, ended } = createFaults()
+    ended('final', 'status_404')
+    faults.configure([{ id: 'mail', endpoints: [] }, crm])
+    expect(faults.of('crm', url)).toHaveLength(1)
+    faults.configure([{ ...crm, endpoints: [] }])
+    expect(infos).toMatchObject([{ message: ends, failures: 1 }])
+    ended('final', 'status_404')
+    expect(faults.of('crm', url)).toEqual([])
+  })
+
+  test('are bounded, whatever an endpoint answers', () => {
+    const { warnings, faults, ended } = createFaults()
+    for (let status = 400; status < 500; status++) ended('final', `status_${status}`)
+    expect(faults.of('crm', url)).toHaveLength(17)
+    expect(faults.of('crm', url).at(-1)).toMatchObject({ reason: 'other', failures: 84 })
+    expect(warnings).toHaveLength(17)
+  })
+
+  test('are told with their counts when the service closes', () => {
+    const { clock, infos, faults, ended } = createFaults()
+    ended('final', 'status_404')
+    ended('final', 'status_404')
+    faults.close()
+    faults.close()
+    expect(infos).toEqual([
+      {
+        message: 'webhooks to an endpoint failed and were not retried',
+        ...shown,
+        reason: 'status_404',
+        failures: 2,
+      },
+    ])
+    expect(clock.nextDueMs()).toBeUndefined()
+  })
+})

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest'
+import { CoalescingLog, lineLog, ManualClock } from '../../src/runtime/index.ts'
+
+const minuteMs = 60_000
+
+function createLog() {
+  const lines: string[] = []
+  const clock = new ManualClock(0)
+  const log = new CoalescingLog(
+    lineLog((line) => lines.push(line.trimEnd())),
+    clock,
+  )
+  return { lines, clock, log }
+}
+
+describe('a coalescing log', () => {
+  test('writes the first line at once, and then one a minute with the number of repetitions', async () => {
+    const { lines, clock, log } = createLog()
+    const timedOut = (messageId: string): void => {
+      log.warn('webhook timed out', { code: 'timeout', messageId, url: 'http://a.example' })
+    }
+    timedOut('m_1')
+    expect(lines).toEqual([
+      'warn webhook timed out code=timeout messageId=m_1 url=http://a.example',
+    ])
+    for (let second = 2; second <= 150; second++) {
+      await clock.advance(1_000)
+      timedOut(`m_${second}`)
+    }
+    log.close()
+    expect(lines.slice(1)).toEqual([
+      'warn webhook timed out code=timeout messageId=m_60 url=http://a.example repeated=59',
+      'warn webhook timed out code=timeout messageId=m_120 url=http://a.example repeated=60',
+      'warn webhook timed out code=timeout messageId=m_150 url=http://a.example repeated=30',
+    ])
+  })
+
+  test('tells lines apart by level, message and fields, but not by what differs each time', () => {
+    const { lines, log } = createLog()
+    log.warn('an endpoint is down', { url: 'http://a.example', error: 'timeout' })
+    log.warn('an endpoint is down', { url: 'http://a.example', error: 'ECONNRESET' })
+    log.warn('an endpoint is down', { url: 'http://b.example', error: 'timeout' })
+    log.info('an endpoint is down', { url: 'http://a.example' })
+    log.warn('an endpoint is well', { url: 'http://a.example' })
+    expect(lines).toHaveLength(4)
+  })
+
+  test('writes a line at once again after a minute without one', async () => {
+    const { lines, clock, log } = createLog()
+    log.warn('the store cannot be read')
+    await clock.advance(2 * minuteMs)
+    log.warn('the store cannot be read')
+    expect(lines).toEqual(['warn the store cannot be read', 'warn the store cannot be read'])
+  })
+
+  test('does not schedule anything while it has nothing to count', async () => {
+    const { clock, log } = createLog()
+    log.info('serving')
+    await clock.advance(2 * minuteMs)
+    expect(clock.nextDueMs()).toBeUndefined()
+  })
+
+  test('keeps the order in which kinds came last', async () => {
+    const { lines, clock, log } = createLog()
+    const down = (): void => log.warn('an endpoint is down')
+    const well = (): void => log.info('an endpoint is well again')
+    for (const tell of [down, well, down, well, down]) tell()
+    await clock.advance(minuteMs)
+    expect(lines.slice(2)).toEqual([
+      'info an endpoint is well again repeated=1',
+      'warn an endpoint is down repeated=2',
+    ])
+  })
+
+  test('is bounded: beyond 1,000 kinds, lines with one message are one kind', () => {
+    const { lines, log } = createLog()
+    for (let index = 0; index < 3_000; index++) {
+      log.warn('events could not be stored', { sourceId: `s_${index}` })
+    }
+    expect(lines).toHaveLength(1_001)
+    log.close()
+    expect(lines.slice(1_001)).toEqual([
+      'warn events could not be stored sourceId=s_2999 repeated=1999',
+    ])
+  })
+
+  test('tells what it counted when it is closed, once, and then holds nothing back', () => {
+    const { lines, clock, log } = createLog()
+    for (let round = 0; round < 3; round++) log.debug('circuit breaker')
+    log.close()
+    log.close()
+    log.debug('circuit breaker')
+    log.debug('circuit breaker')
+    expect(lines).toEqual([
+      'debug circuit breaker',
+      'debug circuit breaker repeated=2',
+      'debug circuit breaker',
+      'debug circuit breaker',
+    ])
+    expect(clock.nextDueMs()).toBeUndefined()
+  })
+})

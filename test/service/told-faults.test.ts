@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { makeCertificate } from '../support/certificates.ts'
+import { TestEndpoint } from '../support/endpoint.ts'
+import { documentFor, manualClock, startService } from './running-service.ts'
+
+test('deliveries that fail on a certificate are told in the log, a metric and by destinations', async () => {
+  const endpoint = await TestEndpoint.start(200, await makeCertificate())
+  const service = await startService(documentFor(endpoint))
+  const { track, settled, admin, ready, warnings } = service
+  for (let index = 0; index < 12; index++) await track(`m_${index}`)
+  await expect.poll(() => settled).toHaveLength(12)
+  const reason = 'DEPTH_ZERO_SELF_SIGNED_CERT'
+  expect(warnings).toMatchObject([{ destinationId: 'crm', url: endpoint.url, reason }])
+  expect((await admin('/metrics')).body).toContain(
+    `evroute_webhook_failures_total{destination="crm",reason="${reason}"} 12\n`,
+  )
+  expect((await admin('/v1/destinations')).body).toMatchObject({
+    destinations: [{ endpoints: [{ breaker: 'closed', faults: [{ reason, failures: 12 }] }] }],
+  })
+  expect(await ready()).toMatchObject({ status: 200 })
+  await service.service.close()
+  expect(service.infos).toMatchObject([{ url: endpoint.url, reason, failures: 12 }])
+})
+
+test('an endpoint that is gone after a deployment is told once, and when it takes webhooks again', async () => {
+  let status = 404
+  const endpoint = await TestEndpoint.start(() => status)
+  const clock = manualClock()
+  const { track, settled, warnings, infos } = await startService(documentFor(endpoint), clock)
+  for (let index = 0; index < 5; index++) await track(`m_${index}`)
+  await expect.poll(() => settled).toHaveLength(5)
+  expect(warnings).toMatchObject([{ reason: 'status_404', messageId: 'm_0' }])
+  status = 200
+  await track('m_5')
+  await expect.poll(() => settled).toHaveLength(6)
+  await clock.advance(90_000)
+  expect(infos).toMatchObject([{ url: endpoint.url, reason: 'status_404', failures: 5 }])
+  expect(warnings).toHaveLength(1)
+})
+
+test('what repeats is one line a minute with a count', async () => {
+  const endpoint = await TestEndpoint.start()
+  const clock = manualClock()
+  const { service, track, warnings } = await startService(documentFor(endpoint), clock)
+  for (let index = 0; index < 20; index++) {
+    await track(`m_${index}`, undefined, { timestamp: 'yesterday' })
+  }
+  expect(warnings).toMatchObject([{ messageId: 'm_0' }])
+  await service.close()
+  expect(warnings).toMatchObject([{ messageId: 'm_0' }, { messageId: 'm_19', repeated: 19 }])
+})
