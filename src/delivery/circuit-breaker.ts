@@ -1,3 +1,5 @@
+import type { Lane } from '../model/index.ts'
+
 /** When an endpoint is left alone, and for how long. */
 export interface BreakerPolicy {
   /** Failures in a row that open the breaker. */
@@ -12,9 +14,14 @@ export interface BreakerPolicy {
   readonly openMs: number
   /** It never stays open longer. */
   readonly openMsMax: number
+  /** After an early probe failed, the next one waits this long. */
+  readonly earlyProbeEveryMs: number
 }
 
-/** 10 failures in a row, or 70 % of at least 10 requests in 30 s; open 30 s, doubled up to 5 min. */
+/**
+ * 10 failures in a row, or 70 % of at least 10 requests in 30 s; open 30 s, doubled up to 5 min. Retries
+ * by hand probe every 10 s.
+ */
 export const defaultBreakerPolicy: BreakerPolicy = Object.freeze({
   consecutiveFailures: 10,
   failureRate: 0.7,
@@ -22,6 +29,7 @@ export const defaultBreakerPolicy: BreakerPolicy = Object.freeze({
   windowMs: 30_000,
   openMs: 30_000,
   openMsMax: 5 * 60 * 1_000,
+  earlyProbeEveryMs: 10_000,
 })
 
 /**
@@ -46,7 +54,7 @@ export type BreakerChange =
       /** When a probe may go, in milliseconds since 1970. */
       readonly probeAtMs: number
     }
-  /** The probe succeeded, or a request that went past the breaker. */
+  /** The probe succeeded. */
   | { readonly kind: 'recovering' }
   /** The endpoint gets all its concurrency again. */
   | { readonly kind: 'closed' }
@@ -56,12 +64,15 @@ interface OpenPhase {
   readonly probeAtMs: number
   /** The probe is never further away than this, whatever the clock does. */
   readonly waitMs: number
+  /** When a retry by hand may probe it sooner. */
+  readonly earlyProbeAtMs: number
 }
 
 type Phase =
   | OpenPhase
   | { readonly kind: 'closed'; readonly tally: Tally }
-  | { readonly kind: 'half-open' }
+  /** A probe that starts early does not change when the next one is due: it goes back to `open`. */
+  | { readonly kind: 'half-open'; readonly early: OpenPhase | undefined }
   | { readonly kind: 'recovering'; readonly tally: Tally; readonly limit: number }
 
 /**
@@ -73,8 +84,10 @@ type Phase =
  * their distance from one another and the newest counts as just ended.
  *
  * Requests that started before it opened count against the concurrency until they end, and for nothing
- * else: how they end is not looked at. Requests that go past it count for nothing but this: one that
- * succeeds while it is open does for the probe, because the endpoint has been shown to be well.
+ * else: how they end is not looked at.
+ *
+ * A retry by hand need not wait for the probe: it probes an open breaker early, alone, and at intervals,
+ * so that many of them are no way around it. If it fails, the breaker stays open as long as it would have.
  */
 export class CircuitBreaker {
   readonly #policy: BreakerPolicy
@@ -85,8 +98,6 @@ export class CircuitBreaker {
   #current = new Set<BreakerTicket>()
   /** Requests that started before it opened. */
   readonly #earlier = new Set<BreakerTicket>()
-  /** Requests past it that started since it last opened. */
-  readonly #passing = new Set<BreakerTicket>()
 
   /** @param concurrency - requests that the endpoint may have in flight; none for now where it is 0 */
   constructor(policy: BreakerPolicy, concurrency: number) {
@@ -109,14 +120,19 @@ export class CircuitBreaker {
     return this.#phase.kind
   }
 
-  /** When a probe may go, in the past when one is due; undefined unless it is `open`. */
-  probeAtMs(nowMs: number): number | undefined {
-    return this.#phase.kind === 'open' ? this.#seeTime(this.#phase, nowMs) : undefined
+  /**
+   * When a delivery of a lane may probe it, in the past when it may now. Undefined unless it is `open`:
+   * it counts as open while an early probe is under way, which others do not wait for.
+   */
+  probeAtMs(nowMs: number, lane: Lane): number | undefined {
+    const phase = this.#phase
+    if (phase.kind === 'half-open') return phase.early && probeTime(phase.early, lane)
+    return phase.kind === 'open' ? probeTime(this.#seeTime(phase, nowMs), lane) : undefined
   }
 
-  /** How many requests may start now, beside those that are in flight. */
-  freeSlots(nowMs: number): number {
-    const free = this.#limit(nowMs) - this.#current.size
+  /** How many requests of a lane may start now, beside those that are in flight. */
+  freeSlots(nowMs: number, lane: Lane): number {
+    const free = this.#limit(nowMs, lane) - this.#current.size
     const freeOfAll = this.#concurrency - this.#current.size - this.#earlier.size
     return Math.max(Math.min(free, freeOfAll), 0)
   }
@@ -126,22 +142,11 @@ export class CircuitBreaker {
    *
    * @returns what to `end` it with; undefined when no slot is free, and then it must not be sent
    */
-  start(nowMs: number): BreakerTicket | undefined {
-    if (this.freeSlots(nowMs) === 0) return undefined
-    if (this.#phase.kind === 'open') this.#phase = { kind: 'half-open' }
+  start(nowMs: number, lane: Lane): BreakerTicket | undefined {
+    if (this.freeSlots(nowMs, lane) === 0) return undefined
+    if (this.#phase.kind === 'open') this.#phase = this.#probe(this.#phase, nowMs)
     const ticket = Symbol('request')
     this.#current.add(ticket)
-    return ticket
-  }
-
-  /**
-   * A request starts that is sent whatever the breaker says.
-   *
-   * @returns what to `end` it with
-   */
-  pass(): BreakerTicket {
-    const ticket = Symbol('request')
-    this.#passing.add(ticket)
     return ticket
   }
 
@@ -153,9 +158,6 @@ export class CircuitBreaker {
    */
   end(ticket: BreakerTicket, health: EndpointHealth, nowMs: number): BreakerChange | undefined {
     this.#earlier.delete(ticket)
-    if (this.#passing.delete(ticket)) {
-      return health === 'success' && this.state === 'open' ? this.#succeeded(nowMs) : undefined
-    }
     if (!this.#current.delete(ticket)) return undefined
     switch (health) {
       case 'success':
@@ -163,20 +165,21 @@ export class CircuitBreaker {
       case 'failure':
         return this.#failed(nowMs)
       case 'neutral':
-        // The probe told nothing, so nothing is to be waited for.
         if (this.#phase.kind === 'half-open') {
-          this.#phase = { kind: 'open', probeAtMs: nowMs, waitMs: 0 }
+          // The probe told nothing, so the next one need not wait.
+          const dueNow = { probeAtMs: nowMs, waitMs: 0, earlyProbeAtMs: nowMs }
+          this.#phase = this.#phase.early ?? { kind: 'open', ...dueNow }
         }
         return undefined
     }
   }
 
-  #limit(nowMs: number): number {
+  #limit(nowMs: number, lane: Lane): number {
     switch (this.#phase.kind) {
       case 'closed':
         return this.#concurrency
       case 'open':
-        return this.#seeTime(this.#phase, nowMs) <= nowMs ? 1 : 0
+        return probeTime(this.#seeTime(this.#phase, nowMs), lane) <= nowMs ? 1 : 0
       case 'half-open':
         return 1
       case 'recovering':
@@ -184,11 +187,17 @@ export class CircuitBreaker {
     }
   }
 
-  /** When a probe may go, after following a clock that was set back. */
-  #seeTime(phase: OpenPhase, nowMs: number): number {
+  /** Follows a clock that was set back. */
+  #seeTime(phase: OpenPhase, nowMs: number): OpenPhase {
     const probeAtMs = Math.min(phase.probeAtMs, nowMs + phase.waitMs)
-    this.#phase = { ...phase, probeAtMs }
-    return probeAtMs
+    const earlyProbeAtMs = Math.min(phase.earlyProbeAtMs, nowMs + this.#policy.earlyProbeEveryMs)
+    return (this.#phase = { ...phase, probeAtMs, earlyProbeAtMs })
+  }
+
+  #probe(phase: OpenPhase, nowMs: number): Phase {
+    const isEarly = phase.probeAtMs > nowMs
+    const earlyProbeAtMs = nowMs + this.#policy.earlyProbeEveryMs
+    return { kind: 'half-open', early: isEarly ? { ...phase, earlyProbeAtMs } : undefined }
   }
 
   #succeeded(nowMs: number): BreakerChange | undefined {
@@ -201,7 +210,6 @@ export class CircuitBreaker {
         phase.tally.count('success', nowMs)
         this.#recover(phase.tally, phase.limit + 1)
         return this.state === 'closed' ? { kind: 'closed' } : undefined
-      // What ended is the probe, or does for it.
       case 'open':
       case 'half-open':
         this.#recover(new Tally(this.#policy), 1)
@@ -220,9 +228,12 @@ export class CircuitBreaker {
         if (phase.tally.isBad()) return this.#open('reopened', nowMs)
         this.#phase = { ...phase, limit: Math.max(Math.floor(phase.limit / 2), 1) }
         return undefined
-      case 'open':
       case 'half-open':
-        return this.#open('reopened', nowMs)
+        if (phase.early === undefined) return this.#open('reopened', nowMs)
+        this.#phase = phase.early
+        return undefined
+      case 'open':
+        return undefined
     }
   }
 
@@ -230,10 +241,9 @@ export class CircuitBreaker {
     const openMs = this.#nextOpenMs
     this.#nextOpenMs = Math.min(2 * openMs, this.#policy.openMsMax)
     const probeAtMs = nowMs + openMs
-    this.#phase = { kind: 'open', probeAtMs, waitMs: openMs }
+    this.#phase = { kind: 'open', probeAtMs, waitMs: openMs, earlyProbeAtMs: nowMs }
     for (const ticket of this.#current) this.#earlier.add(ticket)
     this.#current = new Set()
-    this.#passing.clear()
     return { kind, openMs, probeAtMs }
   }
 
@@ -251,6 +261,11 @@ export class CircuitBreaker {
   #firstOpenMs(): number {
     return Math.min(this.#policy.openMs, this.#policy.openMsMax)
   }
+}
+
+/** When a delivery of a lane may probe an open breaker. */
+function probeTime({ probeAtMs, earlyProbeAtMs }: OpenPhase, lane: Lane): number {
+  return lane === 'manual' ? Math.min(probeAtMs, earlyProbeAtMs) : probeAtMs
 }
 
 /** Requests that ended within a thirtieth of the window. */

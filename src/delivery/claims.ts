@@ -69,7 +69,7 @@ export class Claims {
       const taken = ofDestination.filter((delivery) => delivery.lane === lane)
       queue.take(lane, taken, deliveriesMax)
       if (queues.get(destinationId) === queue) came(destinationId)
-      else giveBack(queue.giveBack('all'))
+      else giveBack(queue.giveBack())
       if (taken.length < deliveriesMax) times.forget(destinationId, lane)
     }
   }
@@ -81,12 +81,11 @@ export class Claims {
     const startTimes: StartTime[] = []
     for (const queue of this.#waitedFor()) {
       const { id: destinationId } = queue.destination
-      const parkedUntilMs = queue.parkedUntilMs(nowMs) ?? 0
       for (const lane of lanes) {
         const dueAtMs = times.dueAtMs(destinationId, lane)
         if (dueAtMs === undefined) continue
-        const atMs = lane === 'manual' ? dueAtMs : Math.max(dueAtMs, parkedUntilMs)
-        startTimes.push({ atMs, rests: lane !== 'manual' && queue.rests(atMs, nowMs) })
+        const atMs = Math.max(dueAtMs, queue.parkedUntilMs(nowMs, lane) ?? 0)
+        startTimes.push({ atMs, rests: queue.rests(atMs, nowMs) })
       }
     }
     return startTimes
@@ -99,12 +98,10 @@ export class Claims {
     const claims: Claim[] = []
     for (const queue of this.#waitedFor()) {
       const { id: destinationId } = queue.destination
-      const isParked = queue.parkedUntilMs(nowMs) !== undefined
       for (const lane of lanes) {
-        if (isParked && lane !== 'manual') continue
         const dueByMs = lane === 'retry' ? nowMs : whenever
         const dueAtMs = times.dueAtMs(destinationId, lane)
-        const deliveriesMax = queue.room(lane)
+        const deliveriesMax = queue.room(lane, nowMs)
         if (dueAtMs === undefined || dueAtMs > dueByMs || deliveriesMax === 0) continue
         claims.push({ queue, share: { destinationId, lane, dueByMs, deliveriesMax } })
       }

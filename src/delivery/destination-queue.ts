@@ -24,14 +24,15 @@ export class DestinationQueue {
   #gates: readonly EndpointGate[] = []
   #concurrency: number
   #retryWindowMs: number
-  readonly #waiting: Readonly<Record<Lane, LeasedDelivery[]>> = { manual: [], first: [], retry: [] }
-  readonly #promised: Record<Lane, number> = { manual: 0, first: 0, retry: 0 }
+  readonly #waiting: Readonly<Record<Lane, LeasedDelivery[]>> = { first: [], manual: [], retry: [] }
+  readonly #promised: Record<Lane, number> = { first: 0, manual: 0, retry: 0 }
   /** How often in a row others went first while something waited there. */
-  readonly #passedOver: Record<Lane, number> = { manual: 0, first: 0, retry: 0 }
+  readonly #passedOver: Record<Lane, number> = { first: 0, manual: 0, retry: 0 }
   /** Since when it is known that nothing may be sent. */
   #mutedSinceMs: number | undefined
   #rounds = 0
-  #retryRounds = 0
+  /** Of these, rounds of deliveries that were tried before. */
+  #laterRounds = 0
 
   constructor(destination: Destination, policies: QueuePolicies) {
     this.#destination = destination
@@ -88,13 +89,23 @@ export class DestinationQueue {
   }
 
   /**
-   * How many more of a lane can be taken: twice what an endpoint takes at once are kept ready, so that
-   * it never waits for the store. Zero while half of them are still there, and where nothing may be sent.
+   * How many more of a lane can be taken. Zero while half of what is kept ready is still there, while the
+   * lane is parked, and where nothing may be sent.
    */
-  room(lane: Lane): number {
-    const concurrency = this.#concurrency
+  room(lane: Lane, nowMs: number): number {
+    const readyMax = this.#readyMax(lane, nowMs)
     const taken = this.#waiting[lane].length + this.#promised[lane]
-    return taken > concurrency ? 0 : 2 * concurrency - taken
+    return taken > readyMax / 2 ? 0 : readyMax - taken
+  }
+
+  /**
+   * How many of a lane are kept ready: twice what an endpoint takes at once, so that it never waits for
+   * the store; a single retry by hand while it only does for a probe.
+   */
+  #readyMax(lane: Lane, nowMs: number): number {
+    if (this.parkedUntilMs(nowMs, lane) !== undefined) return 0
+    const isProbe = lane === 'manual' && this.parkedUntilMs(nowMs, 'first') !== undefined
+    return isProbe ? Math.min(this.#concurrency, 1) : 2 * this.#concurrency
   }
 
   /** Keeps room for deliveries that are on their way, until {@link take}. */
@@ -109,30 +120,30 @@ export class DestinationQueue {
   }
 
   /**
-   * Lets go of what cannot start for now, so that others see that it waits: of all where nothing may be
-   * sent, of all but what a person wants retried while every endpoint is left alone, and of what is more
-   * than it would take now: it had a greater part of the concurrency before, and its leases might end
-   * before its turn comes.
+   * Lets go of what is more than it would take now, so that others see that it waits: its leases might
+   * end before its turn comes.
    */
   giveBackIdle(nowMs: number): readonly LeasedDelivery[] {
-    if (this.#concurrency === 0) return this.giveBack('all')
-    if (this.parkedUntilMs(nowMs) !== undefined) return this.giveBack('parked')
-    return lanes.flatMap((lane) => this.#waiting[lane].splice(2 * this.#concurrency))
+    return lanes.flatMap((lane) => this.#waiting[lane].splice(this.#readyMax(lane, nowMs)))
   }
 
-  /** Lets go of what has not started, but for what a person wants retried unless `all`. */
-  giveBack(which: 'parked' | 'all'): readonly LeasedDelivery[] {
-    const given = which === 'all' ? lanes : lanes.filter((lane) => lane !== 'manual')
-    return given.flatMap((lane) => this.#waiting[lane].splice(0))
+  /** Lets go of all that has not started. */
+  giveBack(): readonly LeasedDelivery[] {
+    return lanes.flatMap((lane) => this.#waiting[lane].splice(0))
   }
 
   /**
-   * When an endpoint is asked again, in milliseconds since 1970, while the breakers of all of them are
-   * open; undefined while one can be asked, or its answer is awaited.
+   * When an endpoint may be asked for a delivery of a lane, in milliseconds since 1970, while all of them
+   * are left alone; undefined while one can be asked, or its answer is awaited.
    */
-  parkedUntilMs(nowMs: number): number | undefined {
-    const times = this.#gates.map((gate) => gate.parkedUntilMs(nowMs))
-    return earliest(times)
+  parkedUntilMs(nowMs: number, lane: Lane): number | undefined {
+    let parkedUntilMs = Infinity
+    for (const gate of this.#gates) {
+      const untilMs = gate.parkedUntilMs(nowMs, lane)
+      if (untilMs === undefined) return undefined
+      parkedUntilMs = Math.min(parkedUntilMs, untilMs)
+    }
+    return parkedUntilMs
   }
 
   /**
@@ -140,7 +151,7 @@ export class DestinationQueue {
    * left alone, and were not well for a whole retry window. Undefined while there is hope.
    */
   hopelessSinceMs(nowMs: number): number | undefined {
-    if (this.parkedUntilMs(nowMs) === undefined) return undefined
+    if (this.parkedUntilMs(nowMs, 'first') === undefined) return undefined
     const windowStartMs = nowMs - this.#retryWindowMs
     const isHopeless = this.#gates.every(({ downSinceMs = nowMs }) => downSinceMs <= windowStartMs)
     return isHopeless ? windowStartMs : undefined
@@ -169,7 +180,7 @@ export class DestinationQueue {
   /** A round that {@link next} gave out is settled. */
   end({ lane }: LeasedDelivery): void {
     this.#rounds--
-    if (lane === 'retry') this.#retryRounds--
+    if (lane !== 'first') this.#laterRounds--
   }
 
   #nextOf(lane: Lane, nowMs: number): Start | undefined {
@@ -191,7 +202,7 @@ export class DestinationQueue {
 
   #begin(lane: Lane): void {
     this.#rounds++
-    if (lane === 'retry') this.#retryRounds++
+    if (lane !== 'first') this.#laterRounds++
     for (const other of lanes) {
       const isPassedOver = other !== lane && this.#waiting[other].length > 0
       this.#passedOver[other] = isPassedOver ? this.#passedOver[other] + 1 : 0
@@ -199,15 +210,15 @@ export class DestinationQueue {
   }
 
   /**
-   * First tries go before retries, and what a person wants before both. Whoever was passed over long
-   * enough has a turn, so that nobody starves; and retries leave some places free, which are long in
-   * use where an endpoint does not answer.
+   * First tries go before retries by hand, and those before other retries. A lane that was passed over
+   * long enough goes first, so that none starves. Retries of both kinds leave some slots free: where an
+   * endpoint does not answer they are long in use.
    */
   #laneOrder(): readonly Lane[] {
     const concurrency = this.#concurrency
     const keptRounds = Math.min(keptRoundsMax, Math.floor(concurrency / 2))
-    const isFree = this.#retryRounds < concurrency - keptRounds
-    const open = isFree ? lanes : lanesBeforeRetries
+    const isFree = this.#laterRounds < concurrency - keptRounds
+    const open = isFree ? lanes : firstLane
     const isLate = (lane: Lane): boolean => this.#passedOver[lane] >= passedOverMax
     if (!open.some(isLate)) return open
     return [...open.filter(isLate), ...open.filter((lane) => !isLate(lane))]
@@ -216,12 +227,11 @@ export class DestinationQueue {
   #startOf(delivery: LeasedDelivery, nowMs: number): Start | undefined {
     const gates = this.#gates.filter(({ endpoint }) => !isHeld(endpoint.url, delivery.holds, nowMs))
     if (gates.length === 0) return { kind: 'settled', settlement: this.#withoutEndpoint(delivery) }
-    // A person who retries wants to see it tried, whatever the breaker says.
     const accesses = gates.map((gate) => gate.access(nowMs, delivery.lane))
     if (accesses.includes('wait')) return undefined
     const asked = gates.filter((_, index) => accesses[index] === 'ask')
     if (asked.length > 0) return { kind: 'round', delivery, gates: asked }
-    const probeAtMs = earliest(gates.map((gate) => gate.parkedUntilMs(nowMs)))
+    const probeAtMs = earliest(gates.map((gate) => gate.parkedUntilMs(nowMs, delivery.lane)))
     if (probeAtMs === undefined || gates.length === this.#gates.length) return undefined
     return { kind: 'settled', settlement: this.#parked(delivery, { nowMs, probeAtMs }) }
   }
@@ -252,8 +262,8 @@ export class DestinationQueue {
 /** Why a delivery expires whose endpoints were left alone until its window was over. */
 export const breakerOpen = 'breaker_open'
 
-const lanesBeforeRetries = lanes.filter((lane) => lane !== 'retry')
-/** Rounds at once that retries leave to others. */
+const firstLane: readonly Lane[] = ['first']
+/** Rounds at once that retries leave to first tries. */
 const keptRoundsMax = 2
 /** How often in a row a lane is passed over before it goes first. */
 const passedOverMax = 4

@@ -206,7 +206,7 @@ export class Dispatcher {
     for (const [id, queue] of this.#queues) {
       if (ids.has(id)) continue
       this.#queues.delete(id)
-      this.#outbox.giveBack(queue.giveBack('all'))
+      this.#outbox.giveBack(queue.giveBack())
     }
     this.#times.watch([...ids])
     this.#rounds.configure(targets.map((target) => this.#roundTarget(target)))
@@ -242,9 +242,8 @@ export class Dispatcher {
     return [...counts].flatMap(([destinationId, count]) => {
       const queue = this.#queues.get(destinationId)
       if (queue === undefined || !this.#times.isEmpty(destinationId, 'first')) return []
-      if (queue.parkedUntilMs(nowMs) !== undefined) return []
       // No more than there are: the rest of the room is for those that are added meanwhile.
-      const deliveriesMax = Math.min(queue.room('first'), count)
+      const deliveriesMax = Math.min(queue.room('first', nowMs), count)
       return deliveriesMax > 0 ? [{ destinationId, deliveriesMax, queue }] : []
     })
   }
@@ -256,7 +255,7 @@ export class Dispatcher {
       queue.take('first', handedOver.get(destinationId) ?? [], deliveriesMax)
       // Whoever stopped, or let go of the destination meanwhile, has emptied the queue already.
       const isGone = this.#stopped || this.#queues.get(destinationId) !== queue
-      if (isGone) this.#outbox.giveBack(queue.giveBack('all'))
+      if (isGone) this.#outbox.giveBack(queue.giveBack())
     }
     for (const [destinationId, count] of counts) {
       const { length: taken } = handedOver.get(destinationId) ?? []
@@ -323,7 +322,7 @@ export class Dispatcher {
   }
 
   #giveBackAll(): void {
-    for (const queue of this.#queues.values()) this.#outbox.giveBack(queue.giveBack('all'))
+    for (const queue of this.#queues.values()) this.#outbox.giveBack(queue.giveBack())
   }
 
   /** Sets the alarm for the next delivery that can start, or finds that there is none at all. */

@@ -16,7 +16,7 @@ import {
  */
 export type Access = 'ask' | 'wait' | 'leave_out'
 
-/** A request under way through a gate; without a ticket the breaker takes no notice of it. */
+/** A request under way through a gate. */
 export interface Passage {
   /** Stands for the request at the breaker; undefined where that had no slot free. */
   readonly ticket: BreakerTicket | undefined
@@ -28,14 +28,11 @@ export class EndpointGate {
   readonly endpoint: Endpoint
   readonly #policy: BreakerPolicy
   readonly #breaker: CircuitBreaker
-  #concurrency: number
-  #inFlight = 0
   #downSinceMs: number | undefined
 
   /** @param concurrency - requests that the endpoint may have in flight; none for now where it is 0 */
   constructor(endpoint: Endpoint, concurrency: number, policy: BreakerPolicy) {
     this.endpoint = endpoint
-    this.#concurrency = concurrency
     this.#policy = policy
     this.#breaker = new CircuitBreaker(policy, concurrency)
   }
@@ -53,21 +50,21 @@ export class EndpointGate {
    * more than that, nothing starts until they are fewer.
    */
   resize(concurrency: number): void {
-    this.#concurrency = concurrency
     this.#breaker.resize(concurrency)
   }
 
-  /** Whether a delivery of a lane may ask it; a manual retry may, whatever the breaker says. */
+  /** Whether a delivery of a lane may ask it. */
   access(nowMs: number, lane: Lane): Access {
-    const isFull = this.#inFlight >= this.#concurrency
-    if (lane === 'manual') return isFull ? 'wait' : 'ask'
-    if (!isFull && this.#breaker.freeSlots(nowMs) > 0) return 'ask'
+    if (this.#breaker.freeSlots(nowMs, lane) > 0) return 'ask'
     return this.#breaker.state === 'closed' ? 'wait' : 'leave_out'
   }
 
-  /** When it is probed, in milliseconds since 1970; undefined unless it is left alone until then. */
-  parkedUntilMs(nowMs: number): number | undefined {
-    const probeAtMs = this.#breaker.probeAtMs(nowMs)
+  /**
+   * When a delivery of a lane may probe it, in milliseconds since 1970; undefined unless it is left alone
+   * until then.
+   */
+  parkedUntilMs(nowMs: number, lane: Lane): number | undefined {
+    const probeAtMs = this.#breaker.probeAtMs(nowMs, lane)
     return probeAtMs !== undefined && probeAtMs > nowMs ? probeAtMs : undefined
   }
 
@@ -78,13 +75,11 @@ export class EndpointGate {
 
   /** A request starts. */
   begin(nowMs: number, lane: Lane): Passage {
-    this.#inFlight++
-    return { ticket: lane === 'manual' ? this.#breaker.pass() : this.#breaker.start(nowMs) }
+    return { ticket: this.#breaker.start(nowMs, lane) }
   }
 
   /** The request ended; tells what that changed at the breaker. */
   end(passage: Passage, outcome: RequestOutcome, nowMs: number): BreakerChange | undefined {
-    this.#inFlight--
     if (passage.ticket === undefined) return undefined
     const change = this.#breaker.end(passage.ticket, healthOf(outcome), nowMs)
     if (change?.kind === 'opened') this.#downSinceMs = nowMs

@@ -53,7 +53,7 @@ export class GivingUp {
   async #claimHopeless(queue: DestinationQueue): Promise<readonly LeasedDelivery[]> {
     const { store, clock, times, outbox } = this.#options
     if (queue.hopelessSinceMs(clock.nowMs()) === undefined) return []
-    outbox.giveBack(queue.giveBack('parked'))
+    outbox.giveBack(queue.giveBack())
     await outbox.written()
     const nowMs = clock.nowMs()
     const sinceMs = queue.hopelessSinceMs(nowMs)

@@ -13,7 +13,7 @@ export type DeliveryState = 'pending' | 'leased' | 'delivered' | 'failed' | 'exp
 export type Lane = 'first' | 'retry' | 'manual'
 
 /** All lanes, in the order in which they have their turn. */
-export const lanes: readonly Lane[] = Object.freeze(['manual', 'first', 'retry'] as const)
+export const lanes: readonly Lane[] = Object.freeze(['first', 'manual', 'retry'] as const)
 
 /** How one request ended: `final` means that asking again cannot help. */
 export type RequestVerdict = 'success' | 'retry' | 'final'

@@ -7,13 +7,14 @@ import {
   type BreakerTicket,
   type EndpointHealth,
 } from '../../src/delivery/circuit-breaker.ts'
+import type { Lane } from '../../src/model/index.ts'
 
 /** Easy to open, so that short sequences come far. */
 const policy = { ...defaultBreakerPolicy, consecutiveFailures: 3, requestsMin: 4 }
 
 type Step =
-  | { readonly kind: 'start' | 'start_past' }
-  | { readonly kind: 'end' | 'end_past'; readonly pick: number; readonly health: EndpointHealth }
+  | { readonly kind: 'start'; readonly lane: Lane }
+  | { readonly kind: 'end'; readonly pick: number; readonly health: EndpointHealth }
   | { readonly kind: 'pass'; readonly durationMs: number }
   | { readonly kind: 'wait' }
   | { readonly kind: 'resize'; readonly concurrency: number }
@@ -24,9 +25,9 @@ class Driver {
   concurrency: number
   nowMs: number = Date.UTC(2026, 0, 2)
   readonly #inFlight: BreakerTicket[] = []
-  /** Requests that went past the breaker. */
-  readonly #past: BreakerTicket[] = []
   #probe: BreakerTicket | undefined
+  /** Whether the probe did not wait for its time. */
+  #isEarly = false
 
   constructor(concurrency: number) {
     this.concurrency = concurrency
@@ -36,16 +37,10 @@ class Driver {
   take(step: Step): void {
     switch (step.kind) {
       case 'start':
-        this.start()
-        break
-      case 'start_past':
-        this.#past.push(this.breaker.pass())
+        this.start(step.lane)
         break
       case 'end':
         this.#endOne(step.pick, step.health)
-        break
-      case 'end_past':
-        this.#endPast(step.pick, step.health)
         break
       case 'pass':
         this.nowMs += step.durationMs
@@ -67,16 +62,18 @@ class Driver {
     expect(this.breaker.state).toBe(state)
   }
 
-  start(): boolean {
-    const free = this.breaker.freeSlots(this.nowMs)
+  start(lane: Lane = 'first'): boolean {
+    const free = this.breaker.freeSlots(this.nowMs, lane)
     const isProbe = this.breaker.state === 'open'
-    const ticket = this.breaker.start(this.nowMs)
+    const isEarly = this.breaker.probeAtMs(this.nowMs, 'first')! > this.nowMs
+    const ticket = this.breaker.start(this.nowMs, lane)
     expect(ticket !== undefined).toBe(free > 0)
     if (ticket === undefined) return false
     this.#inFlight.push(ticket)
     if (isProbe) {
       expect(this.#probe).toBeUndefined()
       this.#probe = ticket
+      this.#isEarly = isEarly
     }
     return true
   }
@@ -88,62 +85,43 @@ class Driver {
     return this.breaker.end(ticket, health, this.nowMs)
   }
 
-  /** A request past the breaker does not change it but by showing that the endpoint is well. */
-  #endPast(pick: number, health: EndpointHealth): void {
-    const [ticket] = this.#past.splice(pick % Math.max(this.#past.length, 1), 1)
-    if (ticket === undefined) return
-    const { state } = this.breaker
-    const change = this.breaker.end(ticket, health, this.nowMs)
-    if (change === undefined) {
-      expect(this.breaker.state).toBe(state)
-    } else {
-      expect({ state, health }).toEqual({ state: 'open', health: 'success' })
-      expect(change.kind).toBe(this.concurrency === 1 ? 'closed' : 'recovering')
-    }
-  }
-
   endAll(health: EndpointHealth): readonly BreakerChange[] {
     const changes = this.#inFlight.map(() => undefined).map(() => this.#endOne(0, health))
     return changes.filter((change) => change !== undefined)
   }
 
   waitForProbe(): void {
-    this.nowMs = Math.max(this.breaker.probeAtMs(this.nowMs) ?? this.nowMs, this.nowMs)
+    this.nowMs = Math.max(this.breaker.probeAtMs(this.nowMs, 'first') ?? this.nowMs, this.nowMs)
   }
 
   check(): void {
     const { state } = this.breaker
-    const free = this.breaker.freeSlots(this.nowMs)
+    const free = this.breaker.freeSlots(this.nowMs, 'first')
     expect(Number.isInteger(free)).toBe(true)
     expect(free).toBeGreaterThanOrEqual(0)
     // Made smaller, it may have more under way than it lets through now.
     const freeMax = Math.max(this.concurrency - this.#inFlight.length, 0)
     expect(free).toBeLessThanOrEqual(freeMax)
     expect(state === 'half-open').toBe(this.#probe !== undefined)
-    const probeAtMs = this.breaker.probeAtMs(this.nowMs)
-    expect(probeAtMs !== undefined).toBe(state === 'open')
-    if (probeAtMs === undefined) return
+    const probeAtMs = this.breaker.probeAtMs(this.nowMs, 'first')
+    expect(probeAtMs !== undefined).toBe(
+      state === 'open' || (state === 'half-open' && this.#isEarly),
+    )
+    if (probeAtMs === undefined || state !== 'open') return
     expect(probeAtMs).toBeLessThanOrEqual(this.nowMs + policy.openMsMax)
     expect(free).toBe(probeAtMs <= this.nowMs ? Math.min(freeMax, 1) : 0)
+    expect(this.breaker.freeSlots(this.nowMs, 'manual')).toBeGreaterThanOrEqual(free)
   }
 }
 
 const ends = fc.constantFrom<EndpointHealth>('success', 'failure', 'failure', 'neutral')
+const someLane = fc.constantFrom<Lane>('first', 'first', 'manual')
 const steps = fc.array(
   fc.oneof(
-    { weight: 6, arbitrary: fc.constant<Step>({ kind: 'start' }) },
+    { weight: 6, arbitrary: fc.record({ kind: fc.constant('start' as const), lane: someLane }) },
     {
       weight: 6,
       arbitrary: fc.record({ kind: fc.constant('end' as const), pick: fc.nat(9), health: ends }),
-    },
-    { weight: 1, arbitrary: fc.constant<Step>({ kind: 'start_past' }) },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        kind: fc.constant('end_past' as const),
-        pick: fc.nat(3),
-        health: ends,
-      }),
     },
     {
       weight: 2,
@@ -189,7 +167,7 @@ test('an endpoint that is well again gets its whole concurrency after as many re
       driver.endAll('success')
     }
     expect(driver.breaker.state).toBe('closed')
-    expect(driver.breaker.freeSlots(driver.nowMs)).toBe(driver.concurrency)
+    expect(driver.breaker.freeSlots(driver.nowMs, 'first')).toBe(driver.concurrency)
   })
   fc.assert(property)
 })
@@ -205,7 +183,7 @@ test('an endpoint that fails everything gets one request each time that it was l
       driver.endAll('failure')
       expect(++asked).toBeLessThanOrEqual(policy.consecutiveFailures)
     }
-    let blockedUntilMs = driver.breaker.probeAtMs(driver.nowMs) ?? 0
+    let blockedUntilMs = driver.breaker.probeAtMs(driver.nowMs, 'first') ?? 0
     let leastOpenMs = Math.min(policy.openMs, policy.openMsMax)
     for (const pauseMs of pausesMs) {
       driver.nowMs += pauseMs

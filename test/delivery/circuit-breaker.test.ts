@@ -22,7 +22,7 @@ beforeEach(() => {
 })
 
 function start(): BreakerTicket {
-  const ticket = breaker.start(nowMs)
+  const ticket = breaker.start(nowMs, 'first')
   expect(ticket).toBeDefined()
   return ticket!
 }
@@ -48,7 +48,7 @@ function askEach(ends: string): readonly (BreakerChange | undefined)[] {
 const failures = (count: number): string => 'F'.repeat(count)
 
 function waitForProbe(): void {
-  nowMs = breaker.probeAtMs(nowMs)!
+  nowMs = breaker.probeAtMs(nowMs, 'first')!
 }
 
 /** Opens it and lets its probe succeed. */
@@ -61,6 +61,7 @@ function beginRecovery(): void {
 test('the policy is the documented one and cannot be changed', () => {
   expect(defaultBreakerPolicy).toEqual({
     consecutiveFailures: 10,
+    earlyProbeEveryMs: 10_000,
     failureRate: 0.7,
     requestsMin: 10,
     windowMs: 30_000,
@@ -73,20 +74,20 @@ test('the policy is the documented one and cannot be changed', () => {
 describe('a closed breaker', () => {
   test('lets as many requests go at once as the concurrency says', () => {
     expect(breaker.state).toBe('closed')
-    expect(breaker.probeAtMs(nowMs)).toBeUndefined()
-    expect(breaker.freeSlots(nowMs)).toBe(10)
+    expect(breaker.probeAtMs(nowMs, 'first')).toBeUndefined()
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(10)
     const tickets = startMany(10)
-    expect(breaker.freeSlots(nowMs)).toBe(0)
-    expect(breaker.start(nowMs)).toBeUndefined()
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(0)
+    expect(breaker.start(nowMs, 'first')).toBeUndefined()
     end(tickets[0]!, 'neutral')
-    expect(breaker.freeSlots(nowMs)).toBe(1)
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(1)
   })
 
   test('takes the end of a request once', () => {
     const [first] = startMany(2)
     end(first!, 'success')
     end(first!, 'success')
-    expect(breaker.freeSlots(nowMs)).toBe(9)
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(9)
   })
 
   test('opens with the tenth failure in a row, and says so', () => {
@@ -94,7 +95,7 @@ describe('a closed breaker', () => {
     expect(changes.slice(0, 9)).toEqual(Array(9).fill(undefined))
     expect(changes[9]).toEqual({ kind: 'opened', openMs: 30_000, probeAtMs: nowMs + 30_000 })
     expect(breaker.state).toBe('open')
-    expect(breaker.probeAtMs(nowMs)).toBe(nowMs + 30_000)
+    expect(breaker.probeAtMs(nowMs, 'first')).toBe(nowMs + 30_000)
   })
 
   test('opens after failures in a row however far apart they are', () => {
@@ -157,18 +158,18 @@ describe('an open breaker', () => {
   test('lets nothing go until its time is over, then one probe', () => {
     askEach(failures(10))
     nowMs = startMs + 29_999
-    expect(breaker.freeSlots(nowMs)).toBe(0)
-    expect(breaker.start(nowMs)).toBeUndefined()
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(0)
+    expect(breaker.start(nowMs, 'first')).toBeUndefined()
     expect(breaker.state).toBe('open')
     nowMs++
-    expect(breaker.freeSlots(nowMs)).toBe(1)
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(1)
     expect(breaker.state).toBe('open')
     start()
     expect(breaker.state).toBe('half-open')
-    expect(breaker.probeAtMs(nowMs)).toBeUndefined()
-    expect(breaker.freeSlots(nowMs)).toBe(0)
+    expect(breaker.probeAtMs(nowMs, 'first')).toBeUndefined()
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(0)
     nowMs += hourMs
-    expect(breaker.start(nowMs)).toBeUndefined()
+    expect(breaker.start(nowMs, 'first')).toBeUndefined()
   })
 
   test('doubles its time with every probe that fails, up to the maximum', () => {
@@ -195,7 +196,7 @@ describe('an open breaker', () => {
     const probe = start()
     nowMs += 5_000
     end(probe, 'failure')
-    expect(breaker.probeAtMs(nowMs)).toBe(nowMs + 60_000)
+    expect(breaker.probeAtMs(nowMs, 'first')).toBe(nowMs + 60_000)
   })
 
   test('lets the next probe go at once when one told nothing, and adds nothing to its time', () => {
@@ -203,10 +204,10 @@ describe('an open breaker', () => {
     waitForProbe()
     expect(ask('neutral')).toBeUndefined()
     expect(breaker.state).toBe('open')
-    expect(breaker.freeSlots(nowMs)).toBe(1)
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(1)
     // Not even a clock that is set back takes that away.
     nowMs -= hourMs
-    expect(breaker.freeSlots(nowMs)).toBe(1)
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(1)
     expect(ask('failure')).toMatchObject({ kind: 'reopened', openMs: 60_000 })
   })
 
@@ -217,20 +218,20 @@ describe('an open breaker', () => {
       for (let failed = 0; failed < 10; failed++) ask('failure')
       expect(end(first!, health)).toBeUndefined()
       expect(breaker.state).toBe('open')
-      expect(breaker.probeAtMs(nowMs)).toBe(nowMs + 30_000)
+      expect(breaker.probeAtMs(nowMs, 'first')).toBe(nowMs + 30_000)
       waitForProbe()
       const probe = start()
       expect(end(second!, health)).toBeUndefined()
       expect(breaker.state).toBe('half-open')
       expect(end(probe, 'success')).toEqual({ kind: 'recovering' })
       expect(end(third!, health)).toBeUndefined()
-      expect(breaker.freeSlots(nowMs)).toBe(1)
+      expect(breaker.freeSlots(nowMs, 'first')).toBe(1)
       askEach('S'.repeat(9))
       expect(breaker.state).toBe('closed')
       askEach(failures(9))
       expect(end(fourth!, health)).toBeUndefined()
       expect(breaker.state).toBe('closed')
-      expect(breaker.freeSlots(nowMs)).toBe(10)
+      expect(breaker.freeSlots(nowMs, 'first')).toBe(10)
     },
   )
 
@@ -239,11 +240,11 @@ describe('an open breaker', () => {
     const tickets = startMany(3)
     end(tickets[0]!, 'failure')
     waitForProbe()
-    expect(breaker.freeSlots(nowMs)).toBe(1)
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(1)
     askEach('SS')
-    expect(breaker.freeSlots(nowMs)).toBe(1)
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(1)
     end(tickets[1]!, 'success')
-    expect(breaker.freeSlots(nowMs)).toBe(2)
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(2)
   })
 })
 
@@ -253,10 +254,10 @@ describe('a recovering breaker', () => {
     waitForProbe()
     expect(ask('success')).toEqual({ kind: 'recovering' })
     expect(breaker.state).toBe('recovering')
-    expect(breaker.probeAtMs(nowMs)).toBeUndefined()
-    expect(breaker.freeSlots(nowMs)).toBe(1)
+    expect(breaker.probeAtMs(nowMs, 'first')).toBeUndefined()
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(1)
     start()
-    expect(breaker.freeSlots(nowMs)).toBe(0)
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(0)
   })
 
   test.each([
@@ -270,7 +271,7 @@ describe('a recovering breaker', () => {
     beginRecovery()
     askEach(ends)
     expect(breaker.state).toBe('recovering')
-    expect(breaker.freeSlots(nowMs)).toBe(limit)
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(limit)
   })
 
   test('lets nothing go while more are in flight than a failure left room for', () => {
@@ -278,12 +279,12 @@ describe('a recovering breaker', () => {
     askEach('SSSS')
     const tickets = startMany(5)
     end(tickets[0]!, 'failure')
-    expect(breaker.freeSlots(nowMs)).toBe(0)
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(0)
     end(tickets[1]!, 'neutral')
     end(tickets[2]!, 'neutral')
-    expect(breaker.freeSlots(nowMs)).toBe(0)
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(0)
     end(tickets[3]!, 'neutral')
-    expect(breaker.freeSlots(nowMs)).toBe(1)
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(1)
   })
 
   test('closes when it lets the whole concurrency go, and says so', () => {
@@ -292,7 +293,7 @@ describe('a recovering breaker', () => {
     expect(changes.slice(0, 8)).toEqual(Array(8).fill(undefined))
     expect(changes[8]).toEqual({ kind: 'closed' })
     expect(breaker.state).toBe('closed')
-    expect(breaker.freeSlots(nowMs)).toBe(10)
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(10)
   })
 
   test('has nothing to do where the concurrency is one', () => {
@@ -349,17 +350,17 @@ describe('a clock that is set back', () => {
   test('makes an open breaker wait at most its whole time again', () => {
     askEach(failures(10))
     nowMs -= hourMs
-    expect(breaker.freeSlots(nowMs)).toBe(0)
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(0)
     nowMs += 30_000
-    expect(breaker.freeSlots(nowMs)).toBe(1)
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(1)
   })
 
   test('leaves the time alone where it makes it no longer than it was', () => {
     askEach(failures(10))
     nowMs += 20_000
-    breaker.freeSlots(nowMs)
+    breaker.freeSlots(nowMs, 'first')
     nowMs -= 10_000
-    expect(breaker.probeAtMs(nowMs)).toBe(startMs + 30_000)
+    expect(breaker.probeAtMs(nowMs, 'first')).toBe(startMs + 30_000)
   })
 
   test('measures a doubled time by itself', () => {
@@ -367,7 +368,7 @@ describe('a clock that is set back', () => {
     waitForProbe()
     ask('failure')
     nowMs -= hourMs
-    expect(breaker.probeAtMs(nowMs)).toBe(nowMs + 60_000)
+    expect(breaker.probeAtMs(nowMs, 'first')).toBe(nowMs + 60_000)
   })
 
   test('keeps what was counted no longer than the window from then on', () => {

@@ -5,7 +5,7 @@ import type { Lane } from '../../src/model/index.ts'
 import { startMs } from '../support/recording-runtime.ts'
 import { answered, destinationOf, leased, urlOf } from './samples.ts'
 
-const { consecutiveFailures, openMs } = defaultBreakerPolicy
+const { consecutiveFailures, earlyProbeEveryMs, openMs } = defaultBreakerPolicy
 const hourMs = 60 * 60 * 1_000
 const retryWindowMs = 4 * hourMs
 
@@ -74,21 +74,19 @@ function open(queue: DestinationQueue, endpoint = 0): void {
 }
 
 describe('the order of lanes', () => {
-  test.each([1, 2, 5, 10])('takes what a person wants first (concurrency %i)', (concurrency) => {
-    const queue = queueOf(concurrency)
-    fill(queue, 'retry', 3)
-    fill(queue, 'first', 3)
-    fill(queue, 'manual', 3)
-    expect(lanesInTurn(queue, 4)).toEqual(['manual', 'manual', 'manual', 'first'])
-  })
-
-  test.each([1, 2, 5, 10])(
-    'takes first tries before retries, but every fifth time (concurrency %i)',
-    (concurrency) => {
+  test.each(
+    ([1, 2, 5, 10] as const).flatMap((concurrency) => [
+      { concurrency, before: 'first', after: 'manual' } as const,
+      { concurrency, before: 'first', after: 'retry' } as const,
+      { concurrency, before: 'manual', after: 'retry' } as const,
+    ]),
+  )(
+    'takes $before before $after, but every fifth time (concurrency $concurrency)',
+    ({ concurrency, before, after }) => {
       const queue = queueOf(concurrency)
-      fill(queue, 'retry', 20)
-      fill(queue, 'first', 20)
-      const turn = ['first', 'first', 'first', 'first', 'retry']
+      fill(queue, after, 20)
+      fill(queue, before, 20)
+      const turn = [before, before, before, before, after]
       expect(lanesInTurn(queue, 15)).toEqual([...turn, ...turn, ...turn])
     },
   )
@@ -97,8 +95,8 @@ describe('the order of lanes', () => {
     const queue = queueOf(1)
     for (const lane of ['manual', 'first', 'retry'] as const) fill(queue, lane, 20)
     const lanes = lanesInTurn(queue, 18)
-    expect(lanes.filter((lane) => lane === 'manual')).toHaveLength(12)
-    expect(lanes.filter((lane) => lane === 'first')).toHaveLength(3)
+    expect(lanes.filter((lane) => lane === 'first')).toHaveLength(12)
+    expect(lanes.filter((lane) => lane === 'manual')).toHaveLength(3)
     expect(lanes.filter((lane) => lane === 'retry')).toHaveLength(3)
   })
 
@@ -115,14 +113,16 @@ describe('the order of lanes', () => {
     { concurrency: 2, retries: 1 },
     { concurrency: 5, retries: 3 },
     { concurrency: 10, retries: 8 },
-  ])('keeps places for first tries: $retries retries of $concurrency', (expected) => {
+  ])('keeps slots for first tries: $retries retries of $concurrency', (expected) => {
     const { concurrency, retries } = expected
-    const queue = queueOf(concurrency)
-    fill(queue, 'retry', 30)
-    expect(lanesAtOnce(queue)).toEqual({ retry: retries })
-    fill(queue, 'first', 30)
-    const first = concurrency - retries
-    expect(lanesAtOnce(queue)).toEqual(first > 0 ? { first } : {})
+    for (const lane of ['manual', 'retry'] as const) {
+      const queue = queueOf(concurrency)
+      fill(queue, lane, 30)
+      expect(lanesAtOnce(queue)).toEqual({ [lane]: retries })
+      fill(queue, 'first', 30)
+      const first = concurrency - retries
+      expect(lanesAtOnce(queue)).toEqual(first > 0 ? { first } : {})
+    }
   })
 
   test.each([1, 2, 5, 10])('gives all places to first tries alone (concurrency %i)', (all) => {
@@ -152,37 +152,46 @@ describe('the order of lanes', () => {
 describe('room', () => {
   test.each(['manual', 'first', 'retry'] as const)('is twice the concurrency (%s)', (lane) => {
     const queue = queueOf(3)
-    expect(queue.room(lane)).toBe(6)
+    expect(queue.room(lane, startMs)).toBe(6)
     fill(queue, lane, 3)
-    expect(queue.room(lane)).toBe(3)
+    expect(queue.room(lane, startMs)).toBe(3)
     fill(queue, lane, 1)
-    expect(queue.room(lane)).toBe(0)
+    expect(queue.room(lane, startMs)).toBe(0)
   })
 
   test('is kept for what is promised, until it comes', () => {
     const queue = queueOf(3)
     queue.promise('first', 2)
-    expect(queue.room('first')).toBe(4)
-    expect(queue.room('retry')).toBe(6)
+    expect(queue.room('first', startMs)).toBe(4)
+    expect(queue.room('retry', startMs)).toBe(6)
     expect(queue.isEmpty).toBe(false)
     queue.promise('first', 2)
-    expect(queue.room('first')).toBe(0)
+    expect(queue.room('first', startMs)).toBe(0)
     queue.take('first', [], 4)
-    expect(queue.room('first')).toBe(6)
+    expect(queue.room('first', startMs)).toBe(6)
     expect(queue.isEmpty).toBe(true)
   })
 })
 
 describe('what has not started', () => {
-  test('is given back: all of it, or what may not start while it is parked', () => {
+  test('is given back, all of it', () => {
     const queue = queueOf()
     const retries = fill(queue, 'retry', 2)
     const first = fill(queue, 'first', 2)
     const manual = fill(queue, 'manual', 2)
-    expect(queue.giveBack('parked')).toEqual([...first, ...retries])
-    expect(queue.giveBack('parked')).toEqual([])
-    expect(queue.giveBack('all')).toEqual(manual)
+    expect(queue.giveBack()).toEqual([...first, ...manual, ...retries])
     expect(queue.isEmpty).toBe(true)
+  })
+
+  test('is given back while it is parked, but for one retry by hand that probes', () => {
+    const queue = queueOf()
+    open(queue)
+    const retries = fill(queue, 'retry', 2)
+    const first = fill(queue, 'first', 2)
+    const [probing, ...others] = fill(queue, 'manual', 3)
+    expect(queue.giveBackIdle(startMs)).toEqual([...first, ...others, ...retries])
+    expect(queue.giveBackIdle(startMs)).toEqual([])
+    expect(queue.giveBack()).toEqual([probing])
   })
 
   test('is given back where it is more than a smaller part of the concurrency takes', () => {
@@ -200,7 +209,7 @@ describe('a destination whose endpoints are all left alone', () => {
   test('is parked until the first of them is probed, and starts nothing', () => {
     const queue = queueOf(10, 2)
     open(queue, 0)
-    expect(queue.parkedUntilMs(startMs)).toBeUndefined()
+    expect(queue.parkedUntilMs(startMs, 'first')).toBeUndefined()
     // From then on the second one is asked alone.
     for (let asked = 0; asked < consecutiveFailures; asked++) {
       fill(queue, 'first')
@@ -210,22 +219,30 @@ describe('a destination whose endpoints are all left alone', () => {
     }
     fill(queue, 'first')
     fill(queue, 'retry')
-    expect(queue.parkedUntilMs(startMs + 1)).toBe(startMs + openMs)
+    expect(queue.parkedUntilMs(startMs + 1, 'first')).toBe(startMs + openMs)
     expect(queue.next(startMs + 1)).toBeUndefined()
-    expect(queue.parkedUntilMs(startMs + openMs)).toBeUndefined()
+    expect(queue.parkedUntilMs(startMs + openMs, 'first')).toBeUndefined()
     expect(begin(queue, startMs + openMs).asked).toEqual([urlOf('a')])
     // While the probe is awaited, nothing else starts, and nothing needs to be given back.
     expect(queue.next(startMs + openMs)).toBeUndefined()
-    expect(queue.parkedUntilMs(startMs + openMs)).toBeUndefined()
+    expect(queue.parkedUntilMs(startMs + openMs, 'first')).toBeUndefined()
   })
 
-  test('starts what a person wants all the same', () => {
+  test('is probed by a retry by hand at once, and by the next one 10 s later', () => {
     const queue = queueOf()
     open(queue)
-    fill(queue, 'first')
-    fill(queue, 'manual')
-    expect(begin(queue).delivery.lane).toBe('manual')
+    expect(queue.room('manual', startMs)).toBe(1)
+    fill(queue, 'first', 5)
+    fill(queue, 'manual', 5)
+    const probe = begin(queue)
+    expect(probe.delivery.lane).toBe('manual')
     expect(queue.next(startMs)).toBeUndefined()
+    probe.end(503)
+    expect(queue.next(startMs)).toBeUndefined()
+    expect(queue.room('manual', startMs)).toBe(0)
+    expect(queue.parkedUntilMs(startMs, 'manual')).toBe(startMs + earlyProbeEveryMs)
+    expect(queue.parkedUntilMs(startMs, 'first')).toBe(startMs + openMs)
+    expect(begin(queue, startMs + earlyProbeEveryMs).delivery.lane).toBe('manual')
   })
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { defaultBreakerPolicy, type DispatchTarget } from '../../src/delivery/index.ts'
-import { ManualClock } from '../../src/runtime/index.ts'
+import { ManualClock, sleep } from '../../src/runtime/index.ts'
 import { checkDestination } from '../../src/webhook/index.ts'
 import { gate } from '../support/gate.ts'
 import { startMs } from '../support/recording-runtime.ts'
@@ -15,7 +15,7 @@ import {
 } from './dispatching.ts'
 import { answered, urlOf } from './samples.ts'
 
-const { openMs, openMsMax } = defaultBreakerPolicy
+const { earlyProbeEveryMs, openMs, openMsMax } = defaultBreakerPolicy
 const hourMs = 60 * 60 * 1_000
 const crmUrl = 'https://example.com/crm'
 
@@ -219,8 +219,8 @@ describe('a second endpoint that is well', () => {
 })
 
 describe('a retry by hand', () => {
-  test('passes an open breaker, and opens the way for the others when it succeeds', async () => {
-    const { dispatcher, store, sender, state, endpoints, requests } = changing(503)
+  test('probes an open breaker, and opens the way for the others when it succeeds', async () => {
+    const { dispatcher, store, sender, state, endpoints, requests, clock } = changing(503)
     await dispatcher.add(eventsTo('crm', 200))
     await quiet()
     const retry = async (messageId: string): Promise<void> => {
@@ -234,9 +234,43 @@ describe('a retry by hand', () => {
     expect(endpoints).toMatchObject([{ state: 'open' }])
     state.status = 200
     await retry('e_2')
-    // What waits for the schedule of its retries goes on waiting for that.
-    expect(await store.ledger()).toMatchObject({ delivered: 191, pending: 9 })
+    expect(sender.bodies).toHaveLength(11)
+    await clock.advance(earlyProbeEveryMs)
+    for (let wait = 0; wait < 10; wait++) await quiet()
+    expect(await store.ledger()).toMatchObject({ delivered: 200, pending: 0 })
     expect(endpoints).toMatchObject([{ state: 'open' }, { state: 'closed' }])
+  })
+
+  test('of many deliveries is no way around an open breaker: one probes every 10 s', async () => {
+    const { dispatcher, store, clock, requests } = changing(503, 10)
+    await dispatcher.add(eventsTo('crm', 500))
+    await quiet()
+    const opening = requests.length
+    await store.retry({ nowMs: startMs, filter: {}, limit: 500 })
+    dispatcher.wake()
+    await clock.advance(openMs - 1)
+    const probedAfterMs = requests.slice(opening).map(({ atMs }) => atMs - startMs)
+    expect(probedAfterMs).toEqual([0, earlyProbeEveryMs, 2 * earlyProbeEveryMs])
+  })
+
+  test('of many deliveries goes after first tries, four to one', async () => {
+    const { dispatcher, store, sender, requests, clock } = changing(404, 10)
+    await dispatcher.add(eventsTo('crm', 400))
+    for (let wait = 0; wait < 10; wait++) await quiet()
+    const before = requests.length
+    await store.retry({ nowMs: startMs, filter: { states: ['failed'] }, limit: 400 })
+    sender.answer = async () => {
+      await sleep(clock, 5)
+      return answered(200)
+    }
+    await dispatcher.add(eventsTo('crm', 400, 'live'))
+    dispatcher.wake()
+    await clock.advance(60_000)
+    const lanes = requests.slice(before).map(({ lane }) => lane)
+    expect(lanes).toHaveLength(800)
+    const untilLastLive = lanes.slice(0, lanes.lastIndexOf('first'))
+    const manual = untilLastLive.filter((lane) => lane === 'manual')
+    expect(manual.length).toBeLessThan(untilLastLive.length * 0.25)
   })
 })
 

@@ -5,7 +5,7 @@ import type { RequestOutcome } from '../../src/webhook/index.ts'
 import { startMs } from '../support/recording-runtime.ts'
 import { addressRefused, answered, certificateRefused, destinationOf } from './samples.ts'
 
-const { consecutiveFailures, openMs } = defaultBreakerPolicy
+const { consecutiveFailures, earlyProbeEveryMs, openMs } = defaultBreakerPolicy
 
 function gateOf(concurrency = 10): EndpointGate {
   return new EndpointGate(destinationOf(1).endpoints[0]!, concurrency, defaultBreakerPolicy)
@@ -33,15 +33,7 @@ describe('an endpoint that is well', () => {
     expect(gate.access(startMs, lane)).toBe('wait')
     gate.end(first, answered(200), startMs)
     expect(gate.access(startMs, lane)).toBe('ask')
-    expect(gate.parkedUntilMs(startMs)).toBeUndefined()
-  })
-
-  test('stays as well as it was when manual retries fail', () => {
-    const gate = gateOf()
-    for (let asked = 0; asked < 2 * consecutiveFailures; asked++) {
-      expect(gate.end(gate.begin(startMs, 'manual'), answered(503), startMs)).toBeUndefined()
-    }
-    expect(gate.access(startMs, 'first')).toBe('ask')
+    expect(gate.parkedUntilMs(startMs, 'first')).toBeUndefined()
   })
 
   test('counts all lanes together', () => {
@@ -57,71 +49,71 @@ describe('an endpoint whose breaker is open', () => {
   test('is left out until it is probed, by one at a time', () => {
     const gate = opened()
     expect(gate.access(startMs, 'first')).toBe('leave_out')
-    expect(gate.parkedUntilMs(startMs)).toBe(startMs + openMs)
+    expect(gate.parkedUntilMs(startMs, 'first')).toBe(startMs + openMs)
     const probeAtMs = startMs + openMs
-    expect(gate.parkedUntilMs(probeAtMs)).toBeUndefined()
+    expect(gate.parkedUntilMs(probeAtMs, 'first')).toBeUndefined()
     expect(gate.access(probeAtMs, 'first')).toBe('ask')
     const probe = gate.begin(probeAtMs, 'first')
     expect(gate.access(probeAtMs, 'first')).toBe('leave_out')
-    expect(gate.parkedUntilMs(probeAtMs)).toBeUndefined()
+    expect(gate.parkedUntilMs(probeAtMs, 'first')).toBeUndefined()
     expect(gate.end(probe, answered(200), probeAtMs)).toEqual({ kind: 'recovering' })
     expect(gate.access(probeAtMs, 'first')).toBe('ask')
   })
 
-  test('is asked for a manual retry, which counts in flight', () => {
-    const gate = opened(1)
-    expect(gate.access(startMs, 'manual')).toBe('ask')
-    const passage = gate.begin(startMs, 'manual')
-    expect(gate.access(startMs, 'manual')).toBe('wait')
-    expect(gate.end(passage, answered(503), startMs)).toBeUndefined()
-    expect(gate.access(startMs, 'first')).toBe('leave_out')
-    expect(gate.access(startMs, 'manual')).toBe('ask')
-  })
-
-  test('need not wait for a probe once a manual retry succeeded', () => {
+  test('is probed early by one retry by hand', () => {
     const gate = opened(2)
-    const passage = gate.begin(startMs, 'manual')
-    expect(gate.end(passage, answered(200), startMs)).toEqual({ kind: 'recovering' })
-    expect(gate.parkedUntilMs(startMs)).toBeUndefined()
+    expect(gate.access(startMs, 'manual')).toBe('ask')
+    const probe = gate.begin(startMs, 'manual')
+    expect(gate.access(startMs, 'manual')).toBe('leave_out')
+    expect(gate.access(startMs, 'first')).toBe('leave_out')
+    expect(gate.parkedUntilMs(startMs, 'first')).toBe(startMs + openMs)
+    expect(gate.end(probe, answered(200), startMs)).toEqual({ kind: 'recovering' })
+    expect(gate.parkedUntilMs(startMs, 'first')).toBeUndefined()
     expect(gate.downSinceMs).toBe(startMs)
     ask(gate, answered(200), 1)
     expect(gate.downSinceMs).toBeUndefined()
   })
 
-  test('stays as ill as it was when manual retries fail', () => {
+  test.each([
+    { name: 'fails', outcome: answered(503) },
+    { name: 'tells nothing', outcome: certificateRefused },
+  ])('is left alone as long as before when an early probe $name', ({ outcome }) => {
     const gate = opened()
-    for (let asked = 0; asked < 2 * consecutiveFailures; asked++) {
-      gate.end(gate.begin(startMs, 'manual'), answered(503), startMs)
-      gate.end(gate.begin(startMs, 'manual'), certificateRefused, startMs)
-    }
-    expect(gate.parkedUntilMs(startMs)).toBe(startMs + openMs)
+    expect(gate.end(gate.begin(startMs, 'manual'), outcome, startMs)).toBeUndefined()
+    expect(gate.parkedUntilMs(startMs, 'first')).toBe(startMs + openMs)
+    expect(gate.parkedUntilMs(startMs, 'manual')).toBe(startMs + earlyProbeEveryMs)
+    expect(gate.end(gate.begin(startMs + openMs, 'first'), answered(503), startMs)).toMatchObject({
+      openMs: 2 * openMs,
+    })
   })
 
-  test('is not closed by a manual retry from before it opened', () => {
+  test('takes a retry by hand for the probe that is due', () => {
+    const gate = opened()
+    const probeAtMs = startMs + openMs
+    const probe = gate.begin(probeAtMs, 'manual')
+    expect(gate.access(probeAtMs, 'first')).toBe('leave_out')
+    expect(gate.end(probe, answered(503), probeAtMs)).toMatchObject({ kind: 'reopened' })
+  })
+
+  test('is probed early again at once when the probe that was due failed', () => {
+    const gate = opened()
+    gate.end(gate.begin(startMs + openMs, 'first'), answered(503), startMs + openMs)
+    expect(gate.access(startMs + openMs, 'manual')).toBe('ask')
+  })
+
+  test('is not closed by a retry by hand from before it opened', () => {
     const gate = gateOf()
     const passage = gate.begin(startMs, 'manual')
     ask(gate, answered(503))
     expect(gate.end(passage, answered(200), startMs)).toBeUndefined()
-    expect(gate.parkedUntilMs(startMs)).toBe(startMs + openMs)
+    expect(gate.parkedUntilMs(startMs, 'first')).toBe(startMs + openMs)
   })
 
-  test('is probed as ever while a manual retry is under way', () => {
+  test('follows a clock that is set back: an early probe waits no longer than it would', () => {
     const gate = opened()
-    const probeAtMs = startMs + openMs
-    const passage = gate.begin(probeAtMs, 'manual')
-    expect(gate.access(probeAtMs, 'first')).toBe('ask')
-    const probe = gate.begin(probeAtMs, 'first')
-    // The probe decides.
-    expect(gate.end(passage, answered(200), probeAtMs)).toBeUndefined()
-    expect(gate.end(probe, answered(503), probeAtMs)).toMatchObject({ kind: 'reopened' })
-  })
-
-  test('is not probed while a manual retry takes all of its concurrency', () => {
-    const gate = opened(1)
-    const passage = gate.begin(startMs, 'manual')
-    expect(gate.access(startMs + openMs, 'first')).toBe('leave_out')
-    gate.end(passage, answered(503), startMs + openMs)
-    expect(gate.access(startMs + openMs, 'first')).toBe('ask')
+    gate.end(gate.begin(startMs, 'manual'), answered(503), startMs)
+    const earlierMs = startMs - 1_000_000
+    expect(gate.parkedUntilMs(earlierMs, 'manual')).toBe(earlierMs + earlyProbeEveryMs)
   })
 })
 
@@ -169,16 +161,14 @@ describe('what counts as a failure', () => {
   })
 })
 
-test('requests that started before it opened keep their place until they end', () => {
+test('requests that started before it opened keep their slot until they end', () => {
   const gate = gateOf(2)
   const hanging: Passage = gate.begin(startMs, 'first')
   ask(gate, answered(503))
-  const hanging2: Passage = gate.begin(startMs, 'manual')
+  gate.resize(1)
   const probeAtMs = startMs + openMs
   expect(gate.access(probeAtMs, 'first')).toBe('leave_out')
   expect(gate.end(hanging, answered(200), probeAtMs)).toBeUndefined()
-  expect(gate.access(probeAtMs, 'first')).toBe('ask')
-  gate.end(hanging2, { kind: 'timeout' }, probeAtMs)
   expect(gate.access(probeAtMs, 'first')).toBe('ask')
 })
 
@@ -217,7 +207,7 @@ describe('a gate whose concurrency changes', () => {
     const gate = opened()
     gate.resize(0)
     expect(gate.access(startMs + openMs, 'first')).not.toBe('ask')
-    expect(gate.access(startMs + openMs, 'manual')).toBe('wait')
+    expect(gate.access(startMs + openMs, 'manual')).not.toBe('ask')
     gate.resize(1)
     expect(gate.access(startMs + openMs, 'first')).toBe('ask')
   })

@@ -114,7 +114,7 @@ describe('the turns of destinations', () => {
     const { rounds, targets, take, sent } = roundsOf(9, ['a', 'b'])
     take('a', 2)
     take('b', 1)
-    targets[0]?.queue.giveBack('all')
+    targets[0]?.queue.giveBack()
     rounds.startAll()
     expect(sent()).toEqual(['b'])
     expect(rounds.ready).toEqual([])

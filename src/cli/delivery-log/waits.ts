@@ -52,7 +52,7 @@ export function waitsAt(
 
 function waitFor(
   { endpoints }: DestinationStanding,
-  { lane, holds }: LoggedDelivery,
+  { holds }: LoggedDelivery,
   nowMs: number,
 ): Wait {
   const held = new Set(
@@ -61,8 +61,7 @@ function waitFor(
   const left = endpoints.filter(({ url }) => !held.has(url))
   const probeTimesMs = left.flatMap(({ probeAtMs }) => probeAtMs ?? [])
   const isDown = left.length > 0 && probeTimesMs.length === left.length
-  // A retry by hand is sent whatever the breakers say.
-  if (!isDown || lane === 'manual') return { kind: 'in_turn' }
+  if (!isDown) return { kind: 'in_turn' }
   return { kind: 'parked', urls: left.map(({ url }) => url), untilMs: Math.min(...probeTimesMs) }
 }
 

@@ -42,7 +42,7 @@ describe('waitsAt', () => {
       'a retry by hand',
       { ...due, lane: 'manual' },
       [standing([nowMs + minute])],
-      { kind: 'in_turn' },
+      parkedAt(nowMs + minute, a),
     ],
     [
       'an endpoint that is left alone for good',
