@@ -200,7 +200,7 @@ export class PostgresDatabases {
 function emptySql(schema: string): string {
   return `DO $$ DECLARE name regclass; BEGIN
     FOR name IN SELECT oid FROM pg_class WHERE relnamespace = '${schema}'::regnamespace
-      AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'evroute_migrations'
+      AND relkind IN ('r', 'p') AND NOT relispartition AND relname NOT IN ('evroute_migrations', 'evroute_steps')
     LOOP EXECUTE 'DELETE FROM ' || name; END LOOP; END $$`
 }
 

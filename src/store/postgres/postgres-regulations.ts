@@ -9,6 +9,7 @@ import type {
 } from '../../privacy/index.ts'
 import type { Database } from './database.ts'
 import type { DeliveryQueue } from './delivery-queue.ts'
+import type { OnlineSteps } from './online-steps.ts'
 import { ErasureSteps, noteVacuumed } from './erasure-steps.ts'
 import { deliveriesOf, reserveIds } from './regulation-notifications.ts'
 import { RegulationRows } from './regulation-rows.ts'
@@ -38,12 +39,17 @@ const erasedTables = [
 export class PostgresRegulations implements RegulationStore {
   readonly #database: Database
   readonly #queue: DeliveryQueue
+  readonly #onlineSteps: OnlineSteps
   readonly #rows: RegulationRows
   readonly #steps = new ErasureSteps()
 
-  constructor(database: Database, queue: DeliveryQueue) {
+  constructor(
+    database: Database,
+    parts: { readonly queue: DeliveryQueue; readonly onlineSteps: OnlineSteps },
+  ) {
     this.#database = database
-    this.#queue = queue
+    this.#queue = parts.queue
+    this.#onlineSteps = parts.onlineSteps
     this.#rows = new RegulationRows(database)
   }
 
@@ -58,6 +64,8 @@ export class PostgresRegulations implements RegulationStore {
   }
 
   async erase({ id, nowMs, rowsMax }: EraseRequest): Promise<EraseResult> {
+    // Until then, requests are there that cannot be found through their deliveries.
+    if (!this.#onlineSteps.isComplete) return 'waiting'
     let rowsLeft = rowsMax
     while (rowsLeft > 0) {
       const request = { id, nowMs, rowsMax: rowsLeft, own: this.#queue.own() }

@@ -28,6 +28,7 @@ import { Hints } from './hints.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { expectWhole } from './moves.ts'
+import { OnlineSteps } from './online-steps.ts'
 import { PostgresAudiences } from './postgres-audiences.ts'
 import { PostgresRegulations } from './postgres-regulations.ts'
 import { PostgresSharedRegulations } from './regulation-archives.ts'
@@ -89,6 +90,7 @@ export class PostgresStore implements Store {
   readonly tableRows: () => Promise<readonly TableRows[]>
   readonly #databases: Databases
   readonly #hints: Hints
+  readonly #onlineSteps: OnlineSteps
   readonly #clock: ServerClock
   readonly #queue: DeliveryQueue
   readonly #reader: LogReader
@@ -96,20 +98,21 @@ export class PostgresStore implements Store {
 
   private constructor(
     databases: Databases,
-    hints: Hints,
+    { hints, onlineSteps }: { readonly hints: Hints; readonly onlineSteps: OnlineSteps },
     queue: { holder: number; leaseMs: number; clock: ServerClock },
   ) {
     const { any: database, delivering, beats } = databases
     const partitions = new RequestPartitions(delivering)
     this.#databases = databases
     this.#hints = hints
+    this.#onlineSteps = onlineSteps
     this.#clock = queue.clock
     const announce = (): void => hints.announce()
     this.#queue = new DeliveryQueue({ database, delivering, partitions, announce, ...queue })
     this.#reader = new LogReader(database)
     this.#writer = new LogWriter(database, partitions)
     this.audiences = new PostgresAudiences(database, this.#queue)
-    this.regulations = new PostgresRegulations(database, this.#queue)
+    this.regulations = new PostgresRegulations(database, { queue: this.#queue, onlineSteps })
     this.sharedRegulations = new PostgresSharedRegulations(database)
     this.processes = new PostgresProcesses(beats, queue.clock)
     this.tableRows = () => tableRows(database)
@@ -131,13 +134,14 @@ export class PostgresStore implements Store {
       await migrate(database)
       await expectWhole(database)
       const holder = await newHolder(database)
+      const onlineSteps = await OnlineSteps.begin(database, url)
       const hints = new Hints(database, { url, holder, onHint })
       const databases = {
         any: database,
         delivering: new Database(url, connections.delivering),
         beats: new Database(url, connections.beats),
       }
-      return new PostgresStore(databases, hints, { holder, leaseMs, clock })
+      return new PostgresStore(databases, { hints, onlineSteps }, { holder, leaseMs, clock })
     } catch (error) {
       await database.close()
       throw error
@@ -194,7 +198,7 @@ export class PostgresStore implements Store {
   async close(): Promise<void> {
     const { any: database, delivering, beats } = this.#databases
     await Promise.all([database, delivering, beats].map((each) => each.close()))
-    await this.#hints.close()
+    await Promise.all([this.#hints.close(), this.#onlineSteps.close()])
   }
 }
 

@@ -7,15 +7,16 @@ import { processTables } from './delivering-processes.ts'
 import { moveTables } from './move-tables.ts'
 import { archiveTables } from './regulation-archives.ts'
 import { regulationTables } from './regulation-tables.ts'
+import { requestsOfDeliveries } from './requests-of-deliveries.ts'
+import type { OnlineWork, Step } from './step.ts'
 import { isLockTimeout } from './store-error.ts'
 
 /** What whoever changes tables locks first, as an advisory lock: `evroute` in ASCII. */
 export const schemaLock = '28559206516094053'
 
 /**
- * The steps from an empty schema to the tables of today; `evroute_migrations` has those it has been
- * through. A step that was released is never changed. The tables are in the schema that a session finds
- * first: its search_path decides.
+ * The steps that every program must know, from an empty schema on. A step that was released is never
+ * changed. The tables are in the schema that a session finds first: its search_path decides.
  *
  * - `messages`: the text of a webhook, once however many deliveries of its event have it, with how
  *   many those are
@@ -30,7 +31,7 @@ export const schemaLock = '28559206516094053'
  * - `holders`: counts the processes that have given leases out
  * - `processes`: which of them send where, and until when they were heard of
  */
-const migrations: readonly (readonly string[])[] = [
+const firstSteps: readonly (readonly string[])[] = [
   [
     `CREATE TABLE evroute_messages (
       id bigint PRIMARY KEY,
@@ -129,8 +130,18 @@ const migrations: readonly (readonly string[])[] = [
   archiveTables,
 ]
 
-interface VersionRow {
-  readonly version: number
+/** All steps, in the order in which a store goes through them; a new one comes last. */
+const steps: readonly Step[] = [
+  ...firstSteps.map((changes): Step => ({ kind: 'contract', changes })),
+  requestsOfDeliveries,
+]
+
+/** How far a store has come. */
+interface StoreVersion {
+  /** How many steps it has been through. */
+  readonly steps: number
+  /** How many of them a program must know to use it. */
+  readonly usableFrom: number
 }
 
 /** A step waits so long for who uses a table: behind it wait all who come later. */
@@ -147,10 +158,13 @@ const stepTriesMax = 200
  * that come at once one does it, and the others wait. Processes that use the database are held up for
  * some seconds at a time, however long somebody holds its tables.
  *
- * @throws EvrouteError `store_unusable` for tables of a newer evroute
+ * `evroute_migrations` has the steps that a program must know to use the store, `evroute_steps` those
+ * that only added something. A program that knows fewer of the latter goes on, and leaves them alone.
+ *
+ * @throws EvrouteError `store_unusable` for tables that only a newer evroute can use
  */
 export async function migrate(database: Database): Promise<void> {
-  if ((await storeVersion(database)) === migrations.length) return
+  if ((await storeVersion(database)).steps >= steps.length) return
   for (let tries = 1; ; tries++) {
     try {
       await database.transaction(goThroughSteps)
@@ -165,26 +179,57 @@ export async function migrate(database: Database): Promise<void> {
 async function goThroughSteps(session: Session): Promise<void> {
   await run(session, `SELECT pg_advisory_xact_lock(${schemaLock})`)
   await run(session, `SET LOCAL lock_timeout = ${stepLockTimeoutMs}`)
-  // First: a session that looked for the table before would not see the one of another meanwhile.
+  // First: a session that looked for the tables before would not see those of another meanwhile.
   await run(session, 'CREATE TABLE IF NOT EXISTS evroute_migrations (version integer PRIMARY KEY)')
-  const version = await storeVersion(session)
-  for (const [index, statements] of migrations.entries()) {
-    if (index < version) continue
-    for (const statement of statements) await run(session, statement)
-    await run(session, `INSERT INTO evroute_migrations (version) VALUES (${index + 1})`)
+  await run(
+    session,
+    `CREATE TABLE IF NOT EXISTS evroute_steps (step integer PRIMARY KEY, is_complete boolean NOT NULL)`,
+  )
+  const { steps: done } = await storeVersion(session)
+  for (const [index, step] of steps.entries()) {
+    if (index >= done) await goThroughStep(session, { step, number: index + 1, isNew: done === 0 })
   }
+}
+
+/** In a new store, which has no rows, nothing takes long. */
+async function goThroughStep(
+  session: Session,
+  { step, number, isNew }: { readonly step: Step; readonly number: number; readonly isNew: boolean },
+): Promise<void> {
+  const { kind, changes, online } = step
+  const indexes = isNew ? (online?.indexes ?? []) : []
+  const built = indexes.map(({ name, on }) => `CREATE INDEX ${name} ${on}`)
+  for (const statement of [...changes, ...built]) await run(session, statement)
+  const isComplete = isNew || online === undefined
+  const note =
+    kind === 'contract'
+      ? `INSERT INTO evroute_migrations (version) VALUES (${number})`
+      : `INSERT INTO evroute_steps (step, is_complete) VALUES (${number}, ${isComplete})`
+  await run(session, note)
+}
+
+/** What is still to be done beside those who use a store, by the number of its step. */
+export async function unfinishedWork(session: Session): Promise<ReadonlyMap<number, OnlineWork>> {
+  const sql = 'SELECT step FROM evroute_steps WHERE NOT is_complete ORDER BY step'
+  const rows = await session.rows<{ readonly step: number }>({ sql, values: [] })
+  return new Map(
+    rows.flatMap(({ step }) => {
+      const online = steps[step - 1]?.online
+      return online === undefined ? [] : [[step, online] as const]
+    }),
+  )
 }
 
 /**
  * Makes sure that a database has the tables of today, and changes nothing.
  *
  * @throws MissingStoreError for tables that are missing; EvrouteError `store_unusable` for those of an
- * older or a newer evroute
+ * older evroute, or those that only a newer one can use
  */
 export async function expectTables(database: Database): Promise<void> {
-  const version = await storeVersion(database)
-  if (version === migrations.length) return
-  if (version === 0) {
+  const { steps: done } = await storeVersion(database)
+  if (done >= steps.length) return
+  if (done === 0) {
     throw new MissingStoreError({
       message: `Cannot use the store ${database.name}: the database holds no store yet`,
       hint: 'Deliver from it once, which makes the store, or name another database.',
@@ -197,21 +242,32 @@ export async function expectTables(database: Database): Promise<void> {
   })
 }
 
-/** How many steps a database has been through, which has to be one that texts of all kinds can be in. */
-async function storeVersion(session: Session): Promise<number> {
-  const [found] = await session.rows<{ readonly exists: boolean; readonly encoding: string }>({
-    sql: `SELECT to_regclass('evroute_migrations') IS NOT NULL AS exists,
+/**
+ * How far a database has come. It has to be one that texts of all kinds can be in.
+ *
+ * @throws EvrouteError `store_unusable` where it is not, or a newer evroute is needed
+ */
+async function storeVersion(session: Session): Promise<StoreVersion> {
+  const [found] = await session.rows<{
+    readonly is_store: boolean
+    readonly has_steps: boolean
+    readonly encoding: string
+  }>({
+    sql: `SELECT to_regclass('evroute_migrations') IS NOT NULL AS is_store,
+      to_regclass('evroute_steps') IS NOT NULL AS has_steps,
       current_setting('server_encoding') AS encoding`,
     values: [],
   })
   if (found !== undefined && found.encoding !== 'UTF8') throw encodingError(session, found.encoding)
-  if (found?.exists !== true) return 0
-  const [row] = await session.rows<VersionRow>({
-    sql: 'SELECT coalesce(max(version), 0) AS version FROM evroute_migrations',
+  if (found?.is_store !== true) return { steps: 0, usableFrom: 0 }
+  const expanded = found.has_steps ? '(SELECT max(step) FROM evroute_steps)' : '0'
+  const [row] = await session.rows<{ readonly usable_from: number; readonly steps: number }>({
+    sql: `SELECT coalesce(max(version), 0) AS usable_from,
+      greatest(max(version), ${expanded}, 0) AS steps FROM evroute_migrations`,
     values: [],
   })
-  const version = row?.version ?? 0
-  if (version <= migrations.length) return version
+  const version = { steps: row?.steps ?? 0, usableFrom: row?.usable_from ?? 0 }
+  if (version.usableFrom <= steps.length) return version
   throw new EvrouteError({
     code: 'store_unusable',
     message: `Cannot use the store ${session.name}: a newer version of evroute made it`,

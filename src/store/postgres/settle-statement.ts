@@ -54,26 +54,37 @@ const settled = `
       first_attempt_at, holds)
   WHERE delivery.destination_id = given.destination_id AND delivery.id = given.id
     AND delivery.lease_holder = $2::bigint AND delivery.lease = given.lease
-  RETURNING delivery.destination_id, delivery.state`
+  RETURNING delivery.destination_id, delivery.id, delivery.state, delivery.is_erased`
 
 /**
- * What is logged of a delivery that is purged already is found by nobody and goes with its day. An
- * answer that comes late, when its delivery is erased already, is not kept either.
+ * The deliveries of requests that come without a settlement that counts, as where a lease was lost. They
+ * are locked, so that none is purged or erased before its requests are written.
  */
+const late = `
+  SELECT delivery.destination_id, delivery.id, delivery.is_erased
+  FROM (SELECT DISTINCT destination_id, delivery_id FROM request
+    WHERE (destination_id, delivery_id) NOT IN (SELECT destination_id, id FROM settled)) missing
+  JOIN evroute_deliveries delivery
+    ON delivery.destination_id = missing.destination_id AND delivery.id = missing.delivery_id
+  FOR KEY SHARE OF delivery`
+
+/** Nothing is kept of a delivery that is purged, and no answer of one that is erased. */
 const logged = `
   INSERT INTO evroute_requests (written_at, destination_id, delivery_id, at, duration, attempt, status,
     lane, outcome, url, error, excerpt)
-  SELECT $1, destination_id, delivery_id, at, duration, attempt, status, lane, outcome, url, error,
-    CASE WHEN coalesce((SELECT is_erased FROM evroute_deliveries delivery
-      WHERE delivery.destination_id = request.destination_id AND id = delivery_id), false)
-      THEN '' ELSE excerpt END
-  FROM unnest($14::text[], $15::bigint[], $16::bigint[], $17::float8[], $18::int[], $19::int[],
-      $20::text[], $21::text[], $22::text[], $23::text[], $24::text[])
-    AS request (destination_id, delivery_id, at, duration, attempt, status, lane, outcome, url, error,
-      excerpt)`
+  SELECT $1, request.destination_id, delivery_id, at, duration, attempt, status, lane, outcome, url, error,
+    CASE WHEN known.is_erased THEN '' ELSE excerpt END
+  FROM request JOIN (
+    SELECT destination_id, id, is_erased FROM settled UNION ALL SELECT * FROM late) known
+    ON known.destination_id = request.destination_id AND known.id = request.delivery_id`
 
 const sql = `
-  WITH settled AS (${settled}), logged AS (${logged}), counted AS (${counted})
+  WITH settled AS (${settled}), request AS MATERIALIZED (
+    SELECT * FROM unnest($14::text[], $15::bigint[], $16::bigint[], $17::float8[], $18::int[], $19::int[],
+        $20::text[], $21::text[], $22::text[], $23::text[], $24::text[])
+      AS request (destination_id, delivery_id, at, duration, attempt, status, lane, outcome, url, error,
+        excerpt)
+  ), late AS MATERIALIZED (${late}), logged AS (${logged}), counted AS (${counted})
   SELECT FROM settled LIMIT 0`
 
 /** Ends leases and writes requests to the log. */

@@ -13,13 +13,23 @@ import {
   stream,
 } from '../../conformance/regulation-store-under-test.ts'
 import { delivered, nowMs, requestOf } from '../../conformance/store-under-test.ts'
+import { findInPostgres } from '../../support/find-text.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const databases = new PostgresDatabases()
 
-regulationStoreSuite('PostgresStore', async () => PostgresStore.open(await databases.emptiedUrl()))
+let suiteUrl = ''
+
+regulationStoreSuite(
+  'PostgresStore',
+  async () => {
+    suiteUrl = await databases.emptiedUrl()
+    return PostgresStore.open(suiteUrl)
+  },
+  (text) => findInPostgres(databases, suiteUrl, text),
+)
 
 async function opened(url: string): Promise<RegulationsUnderTest> {
   const tested = new RegulationsUnderTest(() => PostgresStore.open(url))

@@ -8,10 +8,20 @@ import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { regulationStoreSuite } from '../../conformance/regulation-store.ts'
 import { eventAbout } from '../../conformance/regulation-store-under-test.ts'
 import { delivered, nowMs } from '../../conformance/store-under-test.ts'
+import { findInSqlite } from '../../support/find-text.ts'
 import { firstTables } from './first-tables.ts'
 import { claim, newPath } from './store-calls.ts'
 
-regulationStoreSuite('SqliteStore', async () => SqliteStore.open(await newPath()))
+let suitePath = ''
+
+regulationStoreSuite(
+  'SqliteStore',
+  async () => {
+    suitePath = await newPath()
+    return SqliteStore.open(suitePath)
+  },
+  (text) => findInSqlite(suitePath, text),
+)
 
 describe('regulations in a file', () => {
   let path = ''

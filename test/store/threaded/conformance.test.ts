@@ -3,13 +3,17 @@ import { ThreadedStore } from '../../../src/store/threaded/threaded-store.ts'
 import { audienceStoreSuite } from '../../conformance/audience-store.ts'
 import { deliveryStoreSuite } from '../../conformance/delivery-store.ts'
 import { regulationStoreSuite } from '../../conformance/regulation-store.ts'
+import { findInSqlite } from '../../support/find-text.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { startSharedThread } from './shared-threads.ts'
 
+let path = ''
+
 async function open(): Promise<ThreadedStore> {
-  return ThreadedStore.open(join(await temporaryFolder(), 'store.db'), startSharedThread)
+  path = join(await temporaryFolder(), 'store.db')
+  return ThreadedStore.open(path, startSharedThread)
 }
 
 deliveryStoreSuite('ThreadedStore', open, { modelRuns: 20 })
 audienceStoreSuite('ThreadedStore', open)
-regulationStoreSuite('ThreadedStore', open)
+regulationStoreSuite('ThreadedStore', open, (text) => findInSqlite(path, text))

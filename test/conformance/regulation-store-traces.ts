@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest'
+import type { LeasedDelivery } from '../../src/delivery/index.ts'
+import type { RequestRecord } from '../../src/model/index.ts'
+import {
+  eventAbout,
+  type EventDetails,
+  type RegulationsUnderTest,
+} from './regulation-store-under-test.ts'
+import { delivered, ended, nowMs, requestOf, retried } from './store-under-test.ts'
+
+/** Says in which columns of its tables a store has a text, but for those that name users of regulations. */
+export type FindText = (text: string) => Promise<readonly string[]>
+
+const userId = 'user-8f1e'
+
+/** What `erase` leaves behind in the tables: nothing. */
+export function tracesSuite(tested: RegulationsUnderTest, find: FindText): void {
+  /** An answer that repeats what it was sent. */
+  function echo(delivery: LeasedDelivery, details: Partial<RequestRecord> = {}): RequestRecord {
+    return requestOf(delivery, { excerpt: `no user ${userId}`, ...details })
+  }
+
+  const success = { outcome: 'success', status: 200, error: null } as const
+
+  function lease(details: EventDetails = {}): Promise<LeasedDelivery> {
+    return tested.leaseAbout(userId, { messageId: `${userId} ${leased++}`, ...details })
+  }
+  let leased = 0
+
+  async function deliver(delivery: LeasedDelivery): Promise<LeasedDelivery> {
+    await tested.log([echo(delivery)], retried(delivery))
+    const again = await tested.claimOne('crm', { lane: 'retry' })
+    await tested.log([echo(again, success)], delivered(again))
+    return again
+  }
+
+  async function erase(): Promise<void> {
+    const id = await tested.create('DELETE_INTERNAL', [userId])
+    expect(await tested.erase(id)).toBe('nothing')
+  }
+
+  const all = { deliveredBeforeMs: nowMs + 1, failedBeforeMs: nowMs + 1 }
+
+  describe('no column of any table names a user who was erased', () => {
+    test('whose deliveries are there, in every state', async () => {
+      await deliver(await lease())
+      for (const kind of ['failed', 'expired'] as const) {
+        const delivery = await lease()
+        await tested.log([echo(delivery, { outcome: 'final' })], ended(kind, delivery))
+      }
+      await tested.add([eventAbout('other', { type: 'alias', previousId: userId, to: ['ads'] })])
+      const waiting = await lease()
+      await tested.log([echo(waiting)], retried(waiting, nowMs + 60_000))
+      expect(await find(userId)).not.toEqual([])
+      await erase()
+      expect(await find(userId)).toEqual([])
+    })
+
+    test('whose deliveries were purged before', async () => {
+      await deliver(await lease())
+      const failed = await lease()
+      await tested.log([echo(failed, { outcome: 'final', status: 404 })], ended('failed', failed))
+      await tested.purge(all)
+      expect(await tested.list()).toEqual([])
+      await erase()
+      expect(await find(userId)).toEqual([])
+    })
+
+    test('whose requests are logged after their deliveries were purged or erased', async () => {
+      const purged = [await deliver(await lease()), await lease()]
+      await tested.settle(ended('failed', purged[1]!))
+      await tested.purge(all)
+      const erased = await deliver(await lease())
+      await tested.log(purged.flatMap((each) => [echo(each), echo(each, success)]))
+      await erase()
+      await tested.log([...purged, erased].flatMap((each) => [echo(each), echo(each, success)]))
+      expect(await find(userId)).toEqual([])
+      expect((await tested.story(erased)).requests).toHaveLength(4)
+    })
+  })
+}

@@ -1,0 +1,51 @@
+import { openDatabase } from '../../src/store/sqlite/database.ts'
+import type { PostgresDatabases } from './postgres.ts'
+
+/** Tables that say whom regulations are about. */
+const namingTables = ['regulation_users', 'suppressions']
+
+/** Which columns of the tables that a URL leads to hold a text. */
+export async function findInPostgres(
+  databases: PostgresDatabases,
+  url: string,
+  text: string,
+): Promise<readonly string[]> {
+  const [, schema = ''] = /search_path%3D(\w+)/.exec(url) ?? []
+  const columns = await databases.query(`
+    SELECT table_name || '.' || column_name AS name, format(
+      'SELECT FROM %I.%I WHERE position(''${text}'' IN %s) > 0 LIMIT 1', table_schema, table_name,
+      CASE data_type WHEN 'bytea' THEN format('encode(%I, ''escape'')', column_name)
+        ELSE format('%I::text', column_name) END) AS search
+    FROM information_schema.columns WHERE table_schema = '${schema}'`)
+  const found: string[] = []
+  for (const { name, search } of columns) {
+    const rows = await databases.query(String(search))
+    if (rows.length > 0) found.push(String(name).replace('evroute_', ''))
+  }
+  return withoutNaming(found)
+}
+
+/** Which columns of the tables of a file hold a text. */
+export async function findInSqlite(path: string, text: string): Promise<readonly string[]> {
+  const database = await openDatabase(path, 'read')
+  try {
+    const columns = database
+      .prepare(
+        `SELECT t.name AS "table", c.name AS "column" FROM sqlite_schema t, pragma_table_info(t.name) c
+        WHERE t.type = 'table'`,
+      )
+      .all() as { readonly table: string; readonly column: string }[]
+    const found = columns.filter(({ table, column }) =>
+      database
+        .prepare(`SELECT 1 FROM "${table}" WHERE instr(CAST("${column}" AS TEXT), ?) LIMIT 1`)
+        .get(text),
+    )
+    return withoutNaming(found.map(({ table, column }) => `${table}.${column}`))
+  } finally {
+    database.close()
+  }
+}
+
+function withoutNaming(columns: readonly string[]): readonly string[] {
+  return columns.filter((name) => !namingTables.some((table) => name.startsWith(`${table}.`)))
+}
