@@ -88,7 +88,8 @@ export class OnlineSteps {
     }
     const session = {
       name: '',
-      rows: async <Row>({ sql }: { readonly sql: string }) => (await client.query(sql)).rows as Row[],
+      rows: async <Row>({ sql }: { readonly sql: string }) =>
+        (await client.query(sql)).rows as Row[],
     }
     for (const [step, work] of await unfinishedWork(session)) {
       await doWork(client, work)

@@ -194,7 +194,11 @@ async function goThroughSteps(session: Session): Promise<void> {
 /** In a new store, which has no rows, nothing takes long. */
 async function goThroughStep(
   session: Session,
-  { step, number, isNew }: { readonly step: Step; readonly number: number; readonly isNew: boolean },
+  {
+    step,
+    number,
+    isNew,
+  }: { readonly step: Step; readonly number: number; readonly isNew: boolean },
 ): Promise<void> {
   const { kind, changes, online } = step
   const indexes = isNew ? (online?.indexes ?? []) : []

@@ -191,7 +191,9 @@ describe('what moves', () => {
       WHERE table_schema = current_schema() AND table_name NOT LIKE '%\\_%\\_%'`,
     )
     const own = ['lease_holder', 'lease', 'leased_until', 'sync']
-    const others = ['evroute_moves', 'evroute_migrations', 'evroute_processes', 'evroute_archives']
+    const others = ['moves', 'migrations', 'steps', 'processes', 'archives'].map(
+      (name) => `evroute_${name}`,
+    )
     for (const { kind, name } of rows) {
       if (own.includes(String(name)) || others.includes(String(kind))) continue
       const names = rowKinds.find((each) => each.table === kind)?.columns.map((each) => each.name)

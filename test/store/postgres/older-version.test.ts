@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs'
+import { Client } from 'pg'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
+import { PostgresLog } from '../../../src/store/postgres/postgres-log.ts'
+import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import { delivered, event, messageIds, StoreUnderTest } from '../../conformance/store-under-test.ts'
+import { findInPostgres } from '../../support/find-text.ts'
+import { PostgresDatabases } from '../../support/postgres.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+const databases = new PostgresDatabases()
+
+/** A statement of the recording, with its values and how many rows it found or changed. */
+interface RecordedCall {
+  readonly statement: number
+  readonly values: readonly unknown[]
+  readonly rows?: number | readonly number[] | null
+}
+
+interface RecordedLine {
+  readonly statement?: { readonly name?: string; readonly text: string }
+  readonly before?: RecordedCall
+  readonly after?: RecordedCall
+}
+
+/**
+ * All that a process of the tables' version 5 said to its database: making the tables, taking events in,
+ * delivering and purging; then, `after`, the same and a regulation, and a second process that starts.
+ */
+const lines = readFileSync(new URL('version-5.ndjson', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as RecordedLine)
+const statements = lines.flatMap(({ statement }) => statement ?? [])
+
+/** Says what the process said, and expects the database to answer as it did. */
+async function replay(client: Client, part: 'before' | 'after'): Promise<void> {
+  for (const call of lines.flatMap((line) => line[part] ?? [])) {
+    const { name, text } = statements[call.statement]!
+    const named = name === undefined ? {} : { name }
+    const result: unknown = await client.query({ ...named, text, values: [...call.values] })
+    const counts = (each: unknown): number | null => (each as { rowCount: number | null }).rowCount
+    const rows = Array.isArray(result) ? result.map(counts) : counts(result)
+    expect([text, rows]).toEqual([text, call.rows])
+  }
+}
+
+async function connected(url: string): Promise<Client> {
+  const client = new Client({ connectionString: sessionUrl(url, { isReadOnly: false }) })
+  await client.connect()
+  onTestFinished(() => client.end())
+  return client
+}
+
+async function opened(url: string): Promise<StoreUnderTest> {
+  const store = await PostgresStore.open(url)
+  onTestFinished(() => store.close())
+  const tested = new StoreUnderTest(() => Promise.resolve(store))
+  await tested.begin()
+  return tested
+}
+
+async function isComplete(client: Client): Promise<boolean> {
+  const { rows } = await client.query('SELECT FROM evroute_steps WHERE NOT is_complete')
+  return rows.length === 0
+}
+
+describe('a process of the version before', () => {
+  test('goes on beside one of this version, and another can be started', async () => {
+    const url = await databases.newUrl()
+    const older = await connected(url)
+    await replay(older, 'before')
+    expect(await findInPostgres(databases, url, 'no user m_1')).not.toEqual([])
+    const tested = await opened(url)
+    await replay(older, 'after')
+    const { rows } = await older.query('SELECT max(version) AS version FROM evroute_migrations')
+    // What it asks for when it starts.
+    expect(rows).toEqual([{ version: 5 }])
+    await tested.expectBalance()
+    await vi.waitUntil(() => isComplete(older), 60_000)
+    // What it purged before and since is gone with its requests.
+    for (const gone of ['m_1', 'm_3', 'm_4']) {
+      expect(await findInPostgres(databases, url, `no user ${gone}`)).toEqual([])
+    }
+    expect((await tested.list({ messageId: 'm_2', destinationId: 'crm' }))[0]).toMatchObject({
+      lane: 'manual',
+      manualRetries: 1,
+    })
+    const claimed = await tested.claim('crm')
+    expect(messageIds(claimed)).toEqual(['m_7'])
+    await tested.settle(...claimed.map(delivered))
+    await tested.expectBalance()
+  })
+})
+
+describe('a store that a newer version has added something to', () => {
+  test('can be used and looked into', async () => {
+    const url = await databases.newUrl()
+    const first = await opened(url)
+    const client = await connected(url)
+    await client.query('INSERT INTO evroute_steps VALUES (99, true), (100, false)')
+    const tested = await opened(url)
+    expect(await tested.outcomes([event('m_1', 'crm')])).toEqual(['routed'])
+    const log = await PostgresLog.open(url, { write: true })
+    expect(await log.list({ filter: {}, limit: 9 })).toEqual(await first.list())
+    await log.close()
+  })
+})
