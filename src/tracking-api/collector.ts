@@ -57,8 +57,8 @@ export class Collector {
   }
 
   /**
-   * Answers a request with calls. One from a client that its headers show not to be known, or that
-   * comes while the queue is full, is refused before its document is read. Never rejects.
+   * Answers a request with calls. Its document is not read if its headers have a write key that is
+   * unknown, disabled or over its rate, or while the queue is full. Never rejects.
    *
    * @returns undefined when the client left: nothing of what it sent is taken
    */
@@ -66,6 +66,8 @@ export class Collector {
     const headerKey = headerWriteKey(request.headers)
     const early = headerKey === undefined ? undefined : this.admit(headerKey)
     if (early?.kind === 'refused') return this.refused(early)
+    const waitMs = early === undefined ? 0 : this.#rateLimits.waitMs(early.source)
+    if (waitMs > 0) return this.#refusedByRate(waitMs, early?.source)
     if (this.#options.isFull()) return this.#refusedAsFull(early?.source)
     const document = await request.readDocument()
     if (document.kind === 'cut_off') return undefined
@@ -90,6 +92,11 @@ export class Collector {
     return refusalAnswer(refusal)
   }
 
+  #refusedByRate(waitMs: number, source: TrackingSource | undefined): Answer {
+    const refusal = refuse('rate_limited', 'The source sends more than its rate', waitMs)
+    return this.refused({ ...refusal, source })
+  }
+
   #refusedAsFull(source: TrackingSource | undefined): Answer {
     const refusal = refuse('queue_full', 'Too many events wait to be delivered', queueFullWaitMs)
     return this.refused({ ...refusal, source })
@@ -106,10 +113,7 @@ export class Collector {
     const read = readCalls(document.value, expected)
     if (read.kind === 'refused') return this.refused({ ...read, source })
     const waitMs = this.#rateLimits.take(source, read.calls.length)
-    if (waitMs > 0) {
-      const refusal = refuse('rate_limited', 'The source sends more than its rate', waitMs)
-      return this.refused({ ...refusal, source })
-    }
+    if (waitMs > 0) return this.#refusedByRate(waitMs, source)
     const { calls, checkedTypes, sent, tooLarge } = prepareCalls(read, {
       bodyBytes: document.bytes,
       client,

@@ -17,8 +17,8 @@ export interface TrackingSource {
 /** What the tracking API is made of. */
 export interface TrackingApiOptions {
   /**
-   * The source of a write key. It is asked at every request, so that a change takes effect at once,
-   * and compares in constant time: `SourceDirectory` does.
+   * Finds the source of a write key. It is asked at every request, so that a change takes effect at
+   * once, and must not tell by its time how close a key is: `SourceDirectory` does not.
    */
   readonly sourceOf: (writeKey: string) => TrackingSource | undefined
   /** Takes calls in; rejects when they cannot be stored, and then none of them is acknowledged. */

@@ -20,6 +20,13 @@ export class RateLimits {
     return waitMs
   }
 
+  /** How long a source must wait before it sends anything, in milliseconds; 0 when it need not. */
+  waitMs({ id, eventsPerSecond: perSecond }: TrackingSource): number {
+    if (perSecond === undefined) return 0
+    const request = { nowMs: this.#clock.nowMs(), count: 0, perSecond }
+    return takeTokens(this.#buckets.get(id), request).waitMs
+  }
+
   /** Gives back what was taken for calls that could not be stored: they will come again. */
   giveBack({ id }: TrackingSource, count: number): void {
     const bucket = this.#buckets.get(id)

@@ -38,3 +38,28 @@ test('nothing of a request is held while its calls are stored', async () => {
   stored.open()
   expect((await answering)?.status).toBe(200)
 })
+
+test('reads no document of a source that is over its rate and shows its key in a header', async () => {
+  let documents = 0
+  const collector = new Collector({
+    sourceOf: () => ({ id: 'website', enabled: true, eventsPerSecond: 1 }),
+    accept: () => Promise.resolve([{ kind: 'accepted', index: 0, outcome: 'routed' }]),
+    isFull: () => false,
+    runtime: createRuntime({ clock: new ManualClock(0), log: silentLog }),
+  })
+  const request: TrackingRequest = {
+    expected: { kind: 'call', type: 'track' },
+    headers: { 'x-write-key': 'wk_example' },
+    query: new URLSearchParams(),
+    client: { ip: '203.0.113.7', userAgent: 'Example/1.0', isBrowser: false },
+    readDocument: () => {
+      documents++
+      const value = { type: 'track', userId: 'user-1', event: 'Ping' }
+      return Promise.resolve({ kind: 'document', value, bytes: 100 })
+    },
+  }
+  const statuses = []
+  for (let round = 0; round < 3; round++) statuses.push((await collector.collect(request))?.status)
+  expect(statuses).toEqual([200, 429, 429])
+  expect(documents).toBe(1)
+})
