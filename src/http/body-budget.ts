@@ -1,49 +1,50 @@
-/** Bytes that bodies may hold in memory together, so that no number of connections can fill it. */
+import { FairBudget } from './fair-budget.ts'
+
+/** Bytes that bodies may hold in memory together, shared fairly among clients. */
 export class BodyBudget {
-  readonly #bytesMax: number
-  #bytes = 0
+  readonly #budget: FairBudget
 
   constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax
+    this.#budget = new FairBudget(bytesMax)
   }
 
   /** Bytes that are held now. */
   get bytes(): number {
-    return this.#bytes
+    return this.#budget.held
   }
 
-  /** Begins the share of one body. */
-  share(): BodyShare {
-    return new BodyShare((bytes) => this.#take(bytes))
-  }
-
-  #take(bytes: number): boolean {
-    if (this.#bytes + bytes > this.#bytesMax) return false
-    this.#bytes += bytes
-    return true
+  /**
+   * Begins the share of one body.
+   *
+   * @param client - whose bodies share what one client may hold
+   */
+  share(client: string): BodyShare {
+    return new BodyShare(this.#budget, client)
   }
 }
 
 /** What one body holds of a budget, until it is given back. */
 export class BodyShare {
-  readonly #takeOfBudget: (bytes: number) => boolean
+  readonly #budget: FairBudget
+  readonly #client: string
   #bytes = 0
 
-  /** @param takeOfBudget - takes so many bytes, or gives them back where they are negative */
-  constructor(takeOfBudget: (bytes: number) => boolean) {
-    this.#takeOfBudget = takeOfBudget
+  constructor(budget: FairBudget, client: string) {
+    this.#budget = budget
+    this.#client = client
   }
 
-  /** Takes more bytes; false when the budget has not so many. */
+  /** Takes more bytes; false if too few are left for this client. */
   take(bytes: number): boolean {
-    if (!this.#takeOfBudget(bytes)) return false
+    if (!this.#budget.take(this.#client, bytes)) return false
     this.#bytes += bytes
     return true
   }
 
   /** Gives everything back. */
   release(): void {
-    this.#takeOfBudget(-this.#bytes)
+    if (this.#bytes === 0) return
+    this.#budget.giveBack(this.#client, this.#bytes)
     this.#bytes = 0
   }
 }

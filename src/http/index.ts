@@ -4,6 +4,8 @@ export * from './address-ranges.ts'
 export * from './answer.ts'
 export * from './answer-handler.ts'
 export * from './body-budget.ts'
+export * from './client-network.ts'
+export { inTurn } from './connection-limits.ts'
 export * from './foreign-request.ts'
 export * from './ip-address.ts'
 export { endLingering, lingerMs } from './linger.ts'
@@ -11,6 +13,7 @@ export * from './listen.ts'
 export * from './passed-on-headers.ts'
 export {
   bodyDeadlineMs,
+  bodyPace,
   discardBody,
   isArriving,
   readBody,

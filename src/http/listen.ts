@@ -8,6 +8,7 @@ import {
 import type { AddressInfo } from 'node:net'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
+import { boundUnreadAnswers, limitConnections } from './connection-limits.ts'
 import { lingerOver } from './linger.ts'
 import { answerFaults, requireHost, type AnswerFault } from './request-fault.ts'
 
@@ -29,6 +30,10 @@ export interface ConnectionLimits {
   readonly keepAliveTimeoutMs: number
   /** Bytes that a request's line and headers may have. */
   readonly headersBytesMax: number
+  /** Connections at once; one client gets at most as many as are still free. */
+  readonly connectionsMax: number
+  /** How long a client may take to read an answer that the system's buffers cannot hold. */
+  readonly answerReadTimeoutMs: number
 }
 
 /** The limits of every port that has no others. */
@@ -41,6 +46,8 @@ export const defaultConnectionLimits: ConnectionLimits = Object.freeze({
   keepAliveTimeoutMs: 75_000,
   // Twice what node takes: browsers send all cookies of a site, and pixels their call, in the head.
   headersBytesMax: 32 * 1024,
+  connectionsMax: 10_000,
+  answerReadTimeoutMs: 10_000,
 })
 
 /** How a server deals with its connections. */
@@ -108,13 +115,13 @@ function serverOf(handler: RequestListener, { answerFault, ...given }: ListenOpt
     maxHeaderSize: limits.headersBytesMax,
     // Node would look every 30 s only, so that a timeout could last that much longer.
     connectionsCheckingInterval: Math.ceil(limits.headersTimeoutMs / 4),
+    requireHostHeader: answerFault === undefined,
   }
-  if (answerFault === undefined) return createServer(options, handler)
-  const server = createServer(
-    { ...options, requireHostHeader: false },
-    requireHost(handler, answerFault),
-  )
-  answerFaults(server, answerFault)
+  const answering = answerFault === undefined ? handler : requireHost(handler, answerFault)
+  const server = createServer(options, answering)
+  if (answerFault !== undefined) answerFaults(server, answerFault)
+  limitConnections(server, limits.connectionsMax)
+  boundUnreadAnswers(server, limits.answerReadTimeoutMs)
   return server
 }
 

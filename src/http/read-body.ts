@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Clock } from '../runtime/index.ts'
+import type { Clock, Timer } from '../runtime/index.ts'
 import { BodyBudget, type BodyShare } from './body-budget.ts'
 
 /** How much of a request's body is kept, and the clock of its deadline. */
@@ -8,6 +8,8 @@ export interface BodyLimits {
   readonly bytesMax: number
   /** Measures the deadline; held while the body is read. */
   readonly clock: Clock
+  /** A body that comes more slowly is given up before its deadline; any pace will do by default. */
+  readonly pace?: Consumption['pace']
 }
 
 /** The same of a body that is read beside others. */
@@ -25,7 +27,7 @@ export type BodyReading =
   | { readonly kind: 'complete'; readonly bytes: Buffer }
   /** It passed the limit, however it ended; `isRead`: the rest came too, and was thrown away. */
   | { readonly kind: 'too_large'; readonly bytes: Buffer; readonly isRead: boolean }
-  /** It took longer than the deadline. */
+  /** It took longer than the deadline, or came more slowly than {@link bodyPace}. */
   | { readonly kind: 'too_slow'; readonly bytes: Buffer }
   /** The connection ended or broke before the body did. */
   | { readonly kind: 'cut_off'; readonly bytes: Buffer }
@@ -35,6 +37,12 @@ export type SharedBodyReading = BodyReading | { readonly kind: 'no_room'; readon
 
 /** How long a client may take over its body. */
 export const bodyDeadlineMs = 30_000
+
+/** A body that brings fewer bytes in this time is given up if it holds memory beside others. */
+export const bodyPace: Consumption['pace'] & object = Object.freeze({
+  everyMs: 5_000,
+  bytesMin: 5 * 1_024,
+})
 
 /**
  * How much of a body is read for every byte that may be kept. What is over the limit is thrown away:
@@ -47,13 +55,13 @@ export function readBody(request: IncomingMessage, limits: BodyLimits): Promise<
   return readInto(new KeptBytes(limits.bytesMax), request, limits)
 }
 
-/** The same for one of many bodies, which may hold only so much together. Never rejects. */
+/** The same for one of many bodies, which share a budget and have to keep {@link bodyPace}. Never rejects. */
 export async function readSharedBody(
   request: IncomingMessage,
   limits: SharedBodyLimits,
 ): Promise<SharedBodyReading> {
   const kept = new KeptBytes(limits.bytesMax, limits.share)
-  const reading = await readInto(kept, request, limits)
+  const reading = await readInto(kept, request, { pace: bodyPace, ...limits })
   if (kept.hasRoom || reading.kind === 'too_large' || reading.kind === 'cut_off') return reading
   return { kind: 'no_room', isRead: reading.kind === 'complete' }
 }
@@ -67,12 +75,12 @@ export function discardBody(
 }
 
 /** The share of a body of which nothing is kept. */
-const nothing = new BodyBudget(0).share()
+const nothing = new BodyBudget(0).share('')
 
 async function readInto(
   kept: KeptBytes,
   request: IncomingMessage,
-  { bytesMax, clock }: BodyLimits,
+  { bytesMax, ...limits }: BodyLimits,
 ): Promise<BodyReading> {
   let bytesSeen = 0
   const take = (chunk: Buffer): boolean => {
@@ -80,7 +88,7 @@ async function readInto(
     bytesSeen += chunk.length
     return bytesSeen <= readFactor * bytesMax
   }
-  const end = await consume(request, { take, timeoutMs: bodyDeadlineMs, clock })
+  const end = await consume(request, { take, timeoutMs: bodyDeadlineMs, ...limits })
   const bytes = kept.bytes()
   if (bytesSeen > bytesMax) return { kind: 'too_large', bytes, isRead: end === 'ended' }
   switch (end) {
@@ -157,6 +165,8 @@ export interface Consumption {
   readonly take: (chunk: Buffer) => boolean
   /** After it the reading ends too, in milliseconds. */
   readonly timeoutMs: number
+  /** Fewer bytes in this time end the reading as well; no minimum by default. */
+  readonly pace?: { readonly everyMs: number; readonly bytesMin: number } | undefined
   /** Measures the time; held meanwhile. */
   readonly clock: Clock
 }
@@ -168,7 +178,7 @@ export interface Consumption {
  */
 export function consume(
   request: IncomingMessage,
-  { take, timeoutMs, clock }: Consumption,
+  { take, timeoutMs, clock, pace = { everyMs: timeoutMs, bytesMin: 0 } }: Consumption,
 ): Promise<'ended' | 'stopped' | 'cut_off'> {
   // An end that was emitted before does not come again.
   if (request.readableEnded) return Promise.resolve('ended')
@@ -176,9 +186,11 @@ export function consume(
   // Its own listeners: `finished` with a signal is much of the work of a small request. None for errors:
   // a request emits them only to those who listen, and is closed after each.
   return new Promise((resolve) => {
+    let bytesOfPace = 0
+    let timer: Timer | undefined
     const settle = (end: 'ended' | 'stopped' | 'cut_off'): void => {
       request.off('data', onData).off('end', onEnd).off('close', onClose)
-      timer.cancel()
+      timer?.cancel()
       release()
       resolve(end)
     }
@@ -187,13 +199,21 @@ export function consume(
       request.pause()
       settle('stopped')
     }
+    const keepPace = (leftMs: number): void => {
+      timer = clock.schedule(Math.min(pace.everyMs, leftMs), () => {
+        if (bytesOfPace < pace.bytesMin || leftMs <= pace.everyMs) return stop()
+        bytesOfPace = 0
+        keepPace(leftMs - pace.everyMs)
+      })
+    }
     const onData = (chunk: Buffer): void => {
+      bytesOfPace += chunk.length
       if (!take(chunk)) stop()
     }
     const onEnd = (): void => settle('ended')
     const onClose = (): void => settle('cut_off')
-    const timer = clock.schedule(timeoutMs, stop)
     const release = clock.hold()
+    keepPace(timeoutMs)
     request.on('data', onData).on('end', onEnd).on('close', onClose)
     // It was paused if it was read before.
     request.resume()

@@ -1,6 +1,6 @@
 import { IncomingMessage, ServerResponse, type RequestListener } from 'node:http'
 import express, { type Express, type Request, type Response } from 'express'
-import { BodyBudget } from '../http/index.ts'
+import { BodyBudget, clientNetwork, inTurn } from '../http/index.ts'
 import { messageOf, type CallType } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import {
@@ -22,8 +22,9 @@ import type { Expected } from './read-calls.ts'
 import { RequestBody } from './request-body.ts'
 
 /**
- * Bytes of bodies that are held together while they are read and stored; a body for which there is no
- * room is refused with `queue_full`. As many as 128 of the largest, or 32,000 of 2 KB.
+ * Bytes of bodies that are held together while they are read, inflated and stored. A body for which
+ * there is no room is refused with `queue_full`. One client may hold as much as is still free: alone
+ * 64 of the largest, or 16,000 of 2 KB.
  */
 const bodiesBytesMax = 64 * 1024 * 1024
 
@@ -49,6 +50,8 @@ type Decide = (
 interface Reading {
   readonly clock: Clock
   readonly budget: BodyBudget
+  /** Who sent a request, for limits per client. */
+  readonly networkOf: (request: IncomingMessage) => string
 }
 
 /** What a path answers, and to which methods. */
@@ -70,7 +73,14 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
   app.disable('x-powered-by')
   app.set('trust proxy', options.trustedProxies ?? 0)
   const originOf = leavePrototypes(app)
-  const reading: Reading = { clock, budget: new BodyBudget(bodiesBytesMax) }
+  // Without proxies the socket knows the client, which takes less time than asking express.
+  const addressOf = (request: IncomingMessage): string | undefined =>
+    options.trustedProxies ? originOf(request).ip : request.socket.remoteAddress
+  const reading: Reading = {
+    clock,
+    budget: new BodyBudget(bodiesBytesMax),
+    networkOf: (request) => clientNetwork(addressOf(request)),
+  }
   addRoutes(app, { collector, originOf, reading })
   const refusalOf = (error: unknown): Refusal => {
     // Only paths are decoded, so that what cannot be is a path at which there is nothing.
@@ -80,7 +90,7 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
     log.warn('a request could not be handled', { error: messageOf(error) })
     return refuse('store_unavailable', 'The request could not be handled; nothing was taken')
   }
-  return (request, response) => {
+  return inTurn((request, response) => {
     app(request as Request, response as Response, (error?: unknown) => {
       const refused = (): Answer => {
         const answered = collector.refused(refusalOf(error))
@@ -88,7 +98,7 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
       }
       void answer(request, response, { ...reading, decide: refused })
     })
-  }
+  })
 }
 
 /** What express makes of the headers of a request and of its proxies. */
@@ -117,12 +127,11 @@ interface RouteParts {
 
 /** Under `/v1` and without it, in one router: a second one is more work for every request. */
 function addRoutes(app: Express, { collector, originOf, reading }: RouteParts): void {
-  const { clock, budget } = reading
   for (const { paths, method, decide } of trackingRoutes(collector, originOf)) {
     const methods = method === 'get' ? ['GET', 'HEAD', 'OPTIONS'] : ['POST', 'OPTIONS']
     const route = app.route(paths.flatMap((path) => [`/v1${path}`, path]))
     route[method]((request, response) =>
-      answer(request, response, { clock, budget, decide: (body) => decide(request, body) }),
+      answer(request, response, { ...reading, decide: (body) => decide(request, body) }),
     )
     route.options((request, response) => {
       const allowed = withHeaders(success(), preflightHeaders(request.headers, methods))
@@ -187,9 +196,9 @@ interface Answering extends Reading {
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { clock, budget, decide }: Answering,
+  { clock, budget, networkOf, decide }: Answering,
 ): Promise<void> {
-  const body = new RequestBody(request, { clock, share: budget.share() })
+  const body = new RequestBody(request, { clock, share: budget.share(networkOf(request)) })
   try {
     const decided = await decide(body)
     const rest = await body.end()

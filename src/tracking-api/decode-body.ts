@@ -1,7 +1,9 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
+import type { BodyShare } from '../http/index.ts'
 import { limits, shortText, systemCode } from '../model/index.ts'
 import { refuse, type Refusal } from './answer.ts'
+import { Turns } from './turns.ts'
 
 /** A body that is JSON. */
 export interface Document {
@@ -19,20 +21,27 @@ const gzipOverheadBytes = 4_096
 /** Bytes that the body of a request may have as it comes over the wire. */
 export const wireBytesMax: number = limits.intakeBatchBytesMax + gzipOverheadBytes
 
+/** A few bodies are inflated at once: more would wait for the same threads, each with its room taken. */
+const inflating = new Turns(4)
+
+/** How long a client is asked to wait while bodies take all the room there is. */
+const crowdedWaitMs = 5_000
+
 const inflateGzip = promisify(gunzip)
 const gzipMagic = Buffer.of(0x1f, 0x8b)
 
 /**
- * Makes JSON of a body: inflates it where its header or its first bytes say gzip, and never further
- * than a batch may be long. What is not UTF-8 is replaced, so that one bad byte does not cost a batch.
+ * Makes JSON of a body. Inflates it if its header or its first bytes say gzip, never further than a
+ * batch may be long, and out of the same budget as bodies. Bytes that are not UTF-8 are replaced, so
+ * that one bad byte does not cost a batch.
  */
 export async function decodeBody(
   wire: Buffer,
-  contentEncoding: string | undefined,
+  { contentEncoding, share }: { contentEncoding: string | undefined; share: BodyShare },
 ): Promise<Document | Refusal> {
   const isGzip =
     /\bgzip\b/i.test(contentEncoding ?? '') || wire.subarray(0, gzipMagic.length).equals(gzipMagic)
-  const bytes = isGzip ? await inflated(wire) : wire
+  const bytes = isGzip ? await inflating.take(() => inflated(wire, share)) : wire
   if (!Buffer.isBuffer(bytes)) return bytes
   if (bytes.length > limits.intakeBatchBytesMax) return batchTooLarge()
   try {
@@ -52,15 +61,21 @@ function encodingHint(contentEncoding = ''): string {
     : `: its Content-Encoding is ${encoding}, and only gzip is read`
 }
 
+/** Refuses a body that there is no room for. */
+export function crowded(): Refusal {
+  return refuse('queue_full', 'Too many requests arrive at once', crowdedWaitMs)
+}
+
 /** Refuses a batch for its size. */
 export function batchTooLarge(): Refusal {
   const message = `Exceeds the payload limit: a batch may have ${limits.intakeBatchBytesMax} bytes`
   return refuse('batch_too_large', message)
 }
 
-async function inflated(bytes: Buffer): Promise<Buffer | Refusal> {
+async function inflated(wire: Buffer, share: BodyShare): Promise<Buffer | Refusal> {
   try {
-    return await inflateGzip(bytes, { maxOutputLength: limits.intakeBatchBytesMax })
+    const bytes = await inflateGzip(wire, { maxOutputLength: limits.intakeBatchBytesMax })
+    return share.take(bytes.length) ? bytes : crowded()
   } catch (error) {
     if (systemCode(error) === 'ERR_BUFFER_TOO_LARGE') return batchTooLarge()
     return refuse('invalid_gzip', 'The body is not valid gzip')

@@ -8,7 +8,7 @@ import {
 } from '../http/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import { refuse, type Refusal } from './answer.ts'
-import { batchTooLarge, decodeBody, wireBytesMax, type Document } from './decode-body.ts'
+import { batchTooLarge, crowded, decodeBody, wireBytesMax, type Document } from './decode-body.ts'
 
 /** What a body is read with. */
 export interface BodyMeans {
@@ -17,9 +17,6 @@ export interface BodyMeans {
   /** What it may hold beside others. */
   readonly share: BodyShare
 }
-
-/** How long a client is asked to wait while too many bodies are being read. */
-const crowdedWaitMs = 5_000
 
 /** The body of one request: nothing of it is kept unless its document is wanted. */
 export class RequestBody {
@@ -39,11 +36,14 @@ export class RequestBody {
     this.#reading = body
     switch (body.kind) {
       case 'complete':
-        return decodeBody(body.bytes, this.#request.headers['content-encoding'])
+        return decodeBody(body.bytes, {
+          contentEncoding: this.#request.headers['content-encoding'],
+          share,
+        })
       case 'too_large':
         return batchTooLarge()
       case 'no_room':
-        return refuse('queue_full', 'Too many requests arrive at once', crowdedWaitMs)
+        return crowded()
       case 'too_slow':
         return refuse('body_too_slow', 'The body did not come in time')
       case 'cut_off':

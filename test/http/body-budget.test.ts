@@ -1,20 +1,21 @@
 import { expect, test } from 'vitest'
 import { BodyBudget } from '../../src/http/index.ts'
 
-test('bodies hold no more together than the budget has, and give it back', () => {
+test('a client holds as much as is still free, and gives it back', () => {
   const budget = new BodyBudget(100)
-  const [one, other] = [budget.share(), budget.share()]
-  expect([one.take(60), other.take(41), other.take(30), one.take(11)]).toEqual([
-    true,
-    false,
-    true,
-    false,
-  ])
-  expect(budget.bytes).toBe(90)
+  const [one, same] = [budget.share('a'), budget.share('a')]
+  expect([one.take(40), same.take(11), same.take(10)]).toEqual([true, false, true])
+  expect(budget.bytes).toBe(50)
   one.release()
   one.release()
-  expect(budget.bytes).toBe(30)
-  expect([other.take(70), one.take(1)]).toEqual([true, false])
-  other.release()
+  expect(budget.bytes).toBe(10)
+  same.release()
   expect(budget.bytes).toBe(0)
+})
+
+test('a client that takes all it can leaves room for each that comes later', () => {
+  const budget = new BodyBudget(64_000)
+  const clients = ['a', 'b', 'c', 'd']
+  for (const client of clients) while (budget.share(client).take(1_000));
+  expect(budget.share('e').take(1_000)).toBe(true)
 })

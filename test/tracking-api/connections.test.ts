@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { bodyDeadlineMs, lingerMs } from '../../src/http/index.ts'
+import { bodyPace, lingerMs } from '../../src/http/index.ts'
 import { trackingFaultAnswer } from '../../src/tracking-api/index.ts'
 import { WatchedClock, writeBlanks } from '../http/raw-client.ts'
 import { refusal } from './situations.ts'
@@ -33,14 +33,14 @@ test('reads a body that comes in chunks, with gzip in them', async () => {
 
 test('refuses a body that is too slow, and closes', async () => {
   const clock = new WatchedClock(0)
-  const begun = clock.scheduled(bodyDeadlineMs)
+  const begun = clock.scheduled(bodyPace.everyMs)
   const lingers = clock.scheduled(lingerMs)
   const { port, webhooks } = await startApi({ clock })
   const socket = await dial(port)
   const answer = readAll(socket)
   socket.write(head(['Content-Length: 100']) + batch.slice(0, 50))
   await begun
-  await clock.advance(bodyDeadlineMs)
+  await clock.advance(bodyPace.everyMs)
   await lingers
   await clock.advance(lingerMs)
   const text = await answer
@@ -113,7 +113,7 @@ describe('bodies that do not end', () => {
     return Promise.all(Array.from({ length: count }, open))
   }
 
-  test('hold 64 MB together: who then sends much is told to come again', async () => {
+  test('of one client hold half of the budget: more is told to come again', async () => {
     const { url, port } = await startApi()
     const sockets: Socket[] = []
     const body = batch + ' '.repeat(400_000)
@@ -164,7 +164,7 @@ test('takes nothing of a request that was cut off', async () => {
   const clock = new WatchedClock(0)
   const { url, port, webhooks, refused } = await startApi({ clock })
   for (const headers of [['Content-Length: 1000'], ['Transfer-Encoding: chunked']]) {
-    const begun = clock.scheduled(bodyDeadlineMs)
+    const begun = clock.scheduled(bodyPace.everyMs)
     const socket = await dial(port)
     socket.write(head(headers) + batch)
     await begun
