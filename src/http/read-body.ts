@@ -201,9 +201,10 @@ export function consume(
     }
     const keepPace = (leftMs: number): void => {
       timer = clock.schedule(Math.min(pace.everyMs, leftMs), () => {
-        if (bytesOfPace < pace.bytesMin || leftMs <= pace.everyMs) return stop()
+        const isOver = bytesOfPace < pace.bytesMin || leftMs <= pace.everyMs
         bytesOfPace = 0
-        keepPace(leftMs - pace.everyMs)
+        if (isOver) stop()
+        else keepPace(leftMs - pace.everyMs)
       })
     }
     const onData = (chunk: Buffer): void => {

@@ -63,11 +63,8 @@ export class Collector {
    * @returns undefined when the client left: nothing of what it sent is taken
    */
   async collect(request: TrackingRequest): Promise<Answer | undefined> {
-    const headerKey = headerWriteKey(request.headers)
-    const early = headerKey === undefined ? undefined : this.admit(headerKey)
+    const early = this.#earlyAdmission(request.headers)
     if (early?.kind === 'refused') return this.refused(early)
-    const waitMs = early === undefined ? 0 : this.#rateLimits.waitMs(early.source)
-    if (waitMs > 0) return this.#refusedByRate(waitMs, early?.source)
     if (this.#options.isFull()) return this.#refusedAsFull(early?.source)
     const document = await request.readDocument()
     if (document.kind === 'cut_off') return undefined
@@ -75,6 +72,15 @@ export class Collector {
     const admission = early ?? this.admit(bodyWriteKey(document.value, request.query))
     if (admission.kind === 'refused') return this.refused(admission)
     return this.#collectFrom(admission.source, document, request)
+  }
+
+  /** What the headers alone decide; undefined if they have no write key. */
+  #earlyAdmission(headers: IncomingHttpHeaders): Admission | undefined {
+    const writeKey = headerWriteKey(headers)
+    if (writeKey === undefined) return undefined
+    const admission = this.admit(writeKey)
+    const waitMs = admission.kind === 'admitted' ? this.#rateLimits.waitMs(admission.source) : 0
+    return waitMs > 0 ? { ...overRate(waitMs), source: admission.source } : admission
   }
 
   /** The source of a write key, if it may send. */
@@ -90,11 +96,6 @@ export class Collector {
   refused(refusal: SourceRefusal): Answer {
     this.#observer.refused({ sourceId: refusal.source?.id ?? null, code: refusal.code })
     return refusalAnswer(refusal)
-  }
-
-  #refusedByRate(waitMs: number, source: TrackingSource | undefined): Answer {
-    const refusal = refuse('rate_limited', 'The source sends more than its rate', waitMs)
-    return this.refused({ ...refusal, source })
   }
 
   #refusedAsFull(source: TrackingSource | undefined): Answer {
@@ -113,7 +114,7 @@ export class Collector {
     const read = readCalls(document.value, expected)
     if (read.kind === 'refused') return this.refused({ ...read, source })
     const waitMs = this.#rateLimits.take(source, read.calls.length)
-    if (waitMs > 0) return this.#refusedByRate(waitMs, source)
+    if (waitMs > 0) return this.refused({ ...overRate(waitMs), source })
     const { calls, checkedTypes, sent, tooLarge } = prepareCalls(read, {
       bodyBytes: document.bytes,
       client,
@@ -159,4 +160,8 @@ export class Collector {
       return undefined
     }
   }
+}
+
+function overRate(waitMs: number): Refusal {
+  return refuse('rate_limited', 'The source sends more than its rate', waitMs)
 }

@@ -6,9 +6,9 @@ import { gate } from '../support/gate.ts'
 import { dial, readAll } from './raw-client.ts'
 
 async function start(handler: RequestListener, options: ListenOptions = {}): Promise<number> {
-  const { port, close } = await listen(handler, { host: '127.0.0.1', port: 0 }, options)
-  onTestFinished(() => close(0))
-  return port
+  const listening = await listen(handler, { host: '127.0.0.1', port: 0 }, options)
+  onTestFinished(() => listening.close(0))
+  return listening.port
 }
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
