@@ -12,7 +12,6 @@ import type { AddressGuard } from '../http/index.ts'
 import { Intake } from '../intake/index.ts'
 import type { DeliveryLedger, Destination } from '../model/index.ts'
 import { systemClock, type Runtime, type Timer } from '../runtime/index.ts'
-import { MemoryStore } from '../store/index.ts'
 import type { PendingCount } from './pending-count.ts'
 import { ProcessShares } from './process-shares.ts'
 import {
@@ -28,8 +27,13 @@ export interface PipelineOptions {
   readonly destinations: readonly SendingDestination[]
   /** Clock, randomness, ids, log and observer. */
   readonly runtime: Runtime
-  /** Where deliveries wait; in memory by default. It is closed with the pipeline. */
-  readonly store?: DeliveryStore
+  /** Where deliveries wait. It is closed with the pipeline. */
+  readonly store: DeliveryStore
+  /**
+   * Whether nothing outlives the pipeline in the store, and nobody else uses it: then what endpoints that
+   * are down never take is given up, so that there is an end. False by default.
+   */
+  readonly isStoreOwn?: boolean
   /**
    * The processes that deliver from that store, where there can be others: what endpoints may have in
    * flight is shared among them. Nothing is sent before the first answer.
@@ -45,7 +49,7 @@ export interface PipelineOptions {
   readonly guard?: AddressGuard
   /** How long the store remembers what is settled; {@link defaultRetention} by default. */
   readonly retention?: RetentionPolicy
-  /** Whether a given store is made to forget what is older, as by default, or others see to that. */
+  /** Whether the store is made to forget what is older, as by default, or others see to that. */
   readonly purges?: boolean
   /** Is told of connections to endpoints. */
   readonly connection?: ConnectionListener
@@ -75,29 +79,28 @@ export class Pipeline {
 
   constructor(options: PipelineOptions) {
     this.#options = options
-    this.#store = options.store ?? new MemoryStore()
+    this.#store = options.store
     this.#retentionPolicy = options.retention ?? defaultRetention
     this.#retention = this.#newRetention()
+    const { clock } = options.runtime
     const shares = this.#newShares(options.processes)
     this.#shares = shares
     const concurrencyOf =
       shares && ((destination: Destination) => shares.concurrencyOf(destination))
-    this.#targets = new Targets({ ...options, concurrencyOf })
-    const { store, failed, outlastsOutages = false } = options
+    this.#targets = new Targets({ ...options, clock, concurrencyOf })
+    const { isStoreOwn = false, failed, outlastsOutages = false } = options
     this.#dispatcher = new Dispatcher({
       store: this.#store,
       targets: this.#targets.configure(this.#sending(options)).targets,
       runtime: options.runtime,
       dedupeWindowMs: this.#retentionPolicy.messageIdsMs,
-      // In a store of our own nobody would find them later.
-      keepsParked: store !== undefined,
+      keepsParked: !isStoreOwn,
       outlastsOutages,
       maySend: () => shares?.maySend ?? true,
       ...(failed === undefined ? {} : { failed }),
     })
     this.#intake = this.#newIntake(options.destinations)
-    // A store that was made for this pipeline ends with it, and nobody else sees it.
-    if (store !== undefined) {
+    if (!isStoreOwn) {
       if (this.#purges) this.#retention.start()
       this.#lookAgain()
     }
@@ -153,8 +156,8 @@ export class Pipeline {
   }
 
   /**
-   * Resolves once every delivery came to its end, or the pipeline was stopped. In a given store,
-   * deliveries whose endpoints were down for a whole retry window stay and are not waited for.
+   * Resolves once every delivery came to its end, or the pipeline was stopped. Unless the store is
+   * its own, deliveries whose endpoints were down for a whole retry window stay and are not waited for.
    */
   idle(): Promise<void> {
     return this.#dispatcher.idle()

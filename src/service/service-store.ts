@@ -1,5 +1,5 @@
 import { SettingError } from '../model/index.ts'
-import { MemoryStore, openStore, type OpenStoreOptions, type Store } from '../store/index.ts'
+import { openStore, type OpenStoreOptions, type Store } from '../store/index.ts'
 import type { ServiceOptions } from './service-options.ts'
 
 /**
@@ -13,7 +13,8 @@ export async function openServiceStore(
   { configuration, role = 'all' }: ServiceOptions,
   options: OpenStoreOptions,
 ): Promise<Store> {
-  const store = await opened(configuration.store, options)
+  const bounds = { pendingMax: Infinity }
+  const store = await openStore(configuration.store, { ...options, ownThread: true, bounds })
   if (role === 'all' || store.processes !== undefined) return store
   await store.close()
   throw new SettingError(
@@ -21,9 +22,4 @@ export async function openServiceStore(
     `Cannot run with the role ${role}: no other process can use the store`,
     'Set store to a postgres:// URL, or leave the role out.',
   )
-}
-
-async function opened(url: string, options: OpenStoreOptions): Promise<Store> {
-  if (url === 'memory:') return new MemoryStore({ pendingMax: Infinity, untriedMax: Infinity })
-  return openStore(url, { ...options, ownThread: true })
 }

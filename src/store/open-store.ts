@@ -1,7 +1,7 @@
 import { SettingError } from '../model/index.ts'
-import { MemoryStore } from './memory/memory-store.ts'
 import { isPostgresUrl } from './postgres/connection-url.ts'
 import { fileOf, refusalOf } from './sqlite/file-url.ts'
+import type { MemoryBoundsOptions } from './sqlite/memory-bounds.ts'
 import { quotedUrl, serverUrlRefusal } from './store-url.ts'
 import type { Store, StoreLog } from './store.ts'
 import type { UrlRefusal } from './url-refusal.ts'
@@ -18,6 +18,8 @@ export interface OpenStoreOptions {
    * to start, and keeps nobody waiting. False by default.
    */
   readonly ownThread?: boolean | undefined
+  /** Bounds of a store in memory other than those by default. */
+  readonly bounds?: MemoryBoundsOptions | undefined
 }
 
 /**
@@ -27,7 +29,10 @@ export interface OpenStoreOptions {
  * @throws SettingError for any other URL; EvrouteError `store_in_use` or `store_unusable`
  */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
-  if (url === 'memory:') return new MemoryStore()
+  if (url === 'memory:') {
+    const { SqliteStore } = await import('./sqlite/sqlite-store.ts')
+    return SqliteStore.openInMemory(options.bounds)
+  }
   expectUsable('open', url, serverUrlRefusal(url))
   if (isPostgresUrl(url)) {
     const { PostgresStore } = await import('./postgres/postgres-store.ts')

@@ -10,7 +10,7 @@ import {
 } from '../../src/admin-api/index.ts'
 import { listen, type ConnectionLimits } from '../../src/http/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
-import { MemoryStore } from '../../src/store/index.ts'
+import { MemoryStore } from '../support/memory-store.ts'
 import { addSamples, nowMs, type Sample } from '../cli/delivery-log/stores.ts'
 import { recordingRuntime } from '../support/recording-runtime.ts'
 

@@ -5,7 +5,7 @@ import {
   type NewAudience,
   type SyncOutcome,
 } from '../../src/audience/index.ts'
-import { MemoryStore } from '../../src/store/memory/memory-store.ts'
+import { MemoryStore } from '../support/memory-store.ts'
 import {
   deliver,
   listening,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { previewRemoval, removeAudience, type RemovalOutcome } from '../../src/audience/index.ts'
-import { MemoryStore } from '../../src/store/memory/memory-store.ts'
+import { MemoryStore } from '../support/memory-store.ts'
 import {
   deliver,
   listening,

@@ -6,7 +6,7 @@ import {
   type TakeRequest,
 } from '../../src/audience/index.ts'
 import { SettingError } from '../../src/model/index.ts'
-import { MemoryStore } from '../../src/store/memory/memory-store.ts'
+import { MemoryStore } from '../support/memory-store.ts'
 import { gate } from '../support/gate.ts'
 import {
   deliver,

@@ -92,7 +92,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
 /** A store with one dispatcher after the other. */
 class World {
   readonly clock = new ManualClock(startMs)
-  readonly store = new HookedStore({ pendingMax: 1_000_000, settledMax: 1_000_000 })
+  readonly store = new HookedStore({ endedMax: 1_000_000 })
   readonly told = recordingRuntime(this.clock)
   readonly endpoints: Endpoints
   routed = 0

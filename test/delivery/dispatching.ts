@@ -14,7 +14,7 @@ import {
 } from '../../src/delivery/index.ts'
 import type { Endpoint, Lane } from '../../src/model/index.ts'
 import { ManualClock, type Clock } from '../../src/runtime/index.ts'
-import { MemoryStore } from '../../src/store/index.ts'
+import { MemoryStore } from '../support/memory-store.ts'
 import {
   checkDestination,
   type OutgoingWebhook,

@@ -13,10 +13,10 @@ const concurrency = 10
 const healthyEvents = (destinations - badOnes) * eventsEach
 const minuteMs = 60_000
 
-/** Room for all events at once: what waits for bad ones must not keep others out here. */
+/** Keeps almost nothing that has ended. */
 class RoomyStore extends HookedStore {
   constructor() {
-    super({ pendingMax: 1_000_000, settledMax: 1 })
+    super({ endedMax: 1 })
   }
 }
 

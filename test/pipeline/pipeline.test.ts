@@ -5,6 +5,7 @@ import { Pipeline, type PipelineOptions } from '../../src/pipeline/index.ts'
 import { checkDestination, signBody, type DestinationSettings } from '../../src/webhook/index.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { gate } from '../support/gate.ts'
+import { MemoryStore } from '../support/memory-store.ts'
 import { runSource } from '../support/run-source.ts'
 import { recordingRuntime, startMs, type RecordingRuntime } from '../support/recording-runtime.ts'
 
@@ -32,7 +33,8 @@ function start(
   options: Partial<PipelineOptions> = {},
 ): Started {
   const told = recordingRuntime(new VirtualClock(startMs))
-  const pipeline = new Pipeline({ destinations, runtime: told.runtime, ...options })
+  const ownStore = { store: new MemoryStore(), isStoreOwn: true }
+  const pipeline = new Pipeline({ destinations, runtime: told.runtime, ...ownStore, ...options })
   onTestFinished(() => pipeline.close())
   return {
     ...told,

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createRuntime, silentObserver } from '../../src/runtime/index.ts'
 import { Pipeline } from '../../src/pipeline/index.ts'
+import { openStore } from '../../src/store/index.ts'
 import { checkDestination } from '../../src/webhook/index.ts'
 
 // Sends one call to the URL of the command line, stops after the first attempt with an hour to
@@ -13,6 +14,8 @@ const destination = checkDestination({
 const attempts = new EventTarget()
 const pipeline = new Pipeline({
   destinations: [destination],
+  store: await openStore('memory:'),
+  isStoreOwn: true,
   runtime: createRuntime({
     observer: {
       ...silentObserver,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { MemoryStore, openDeliveryLog, openStore } from '../../src/store/index.ts'
+import { openDeliveryLog, openStore } from '../../src/store/index.ts'
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { ThreadedStore } from '../../src/store/threaded/threaded-store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -27,7 +27,9 @@ const refusal = (why: string, hint: string) => ({
 
 describe('openStore', () => {
   test('opens memory', async () => {
-    expect(await openStore('memory:')).toBeInstanceOf(MemoryStore)
+    const store = await openStore('memory:', { ownThread: true })
+    expect(store).toBeInstanceOf(SqliteStore)
+    await store.close()
   })
 
   test.each([

@@ -5,7 +5,7 @@ import { listen } from '../../src/http/index.ts'
 import { Intake, type IntakeBatch } from '../../src/intake/index.ts'
 import type { Destination, JsonObject } from '../../src/model/index.ts'
 import { createRuntime, lineLog, ManualClock, type Clock } from '../../src/runtime/index.ts'
-import { MemoryStore } from '../../src/store/index.ts'
+import { MemoryStore } from '../support/memory-store.ts'
 import {
   SourceDirectory,
   trackingApp,
@@ -85,11 +85,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   let ids = 0
   const log = lineLog((line) => logged.push(line))
   const runtime = createRuntime({ clock, log, newId: () => `id-${++ids}` })
-  const store = new MemoryStore({
-    pendingMax: Infinity,
-    pendingBytesMax: Infinity,
-    untriedMax: Infinity,
-  })
+  const store = new MemoryStore({ bytesMax: Infinity })
   onTestFinished(() => store.close())
   const intake = new Intake({
     add: async (events) => {

@@ -2,6 +2,7 @@ import type { RequestRecord, SettledDelivery } from '../../model/index.ts'
 import { Receiver, type Scenario } from '../../receiver/index.ts'
 import { createRuntime, systemClock, VirtualClock, type LogLine } from '../../runtime/index.ts'
 import { Pipeline } from '../../pipeline/index.ts'
+import { openStore } from '../../store/index.ts'
 import { checkDestination } from '../../webhook/index.ts'
 import { sampleCall } from '../sending/sample-calls.ts'
 
@@ -53,6 +54,8 @@ export async function runScenario(
         concurrency: 1,
       }),
     ],
+    store: await openStore('memory:'),
+    isStoreOwn: true,
     runtime: createRuntime({
       clock: new VirtualClock(systemClock.nowMs()),
       log: { debug: () => undefined, info: () => undefined, warn },

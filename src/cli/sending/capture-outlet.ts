@@ -1,11 +1,15 @@
 import type { JsonObject } from '../../model/index.ts'
 import { Pipeline } from '../../pipeline/index.ts'
+import { openStore, type Store } from '../../store/index.ts'
 import type { OfferResult, RowPlace } from './call-queue.ts'
 import { readCapturedRequest } from './captured-request.ts'
 import { capturedText, composeCaptured, readCapturedText } from './compose-captured.ts'
 import { stopGraceMs, type Outlet, type OutletLedger, type OutletParts } from './outlet.ts'
 import type { CapturedTarget } from './sending-options.ts'
 import { TimeShift } from './time-shift.ts'
+
+/** What a way out for captured requests is made of. */
+type CaptureOutletParts = OutletParts & { readonly target: CapturedTarget }
 
 /** Sends captured requests again: past client and router, which would make new webhooks of them. */
 export class CaptureOutlet implements Outlet {
@@ -14,7 +18,7 @@ export class CaptureOutlet implements Outlet {
   readonly #shift: TimeShift | undefined
   #taken = 0
 
-  constructor(parts: OutletParts & { readonly target: CapturedTarget }) {
+  private constructor(parts: CaptureOutletParts, store: Store) {
     const { options, runtime, target } = parts
     const { destination, newSecret, shiftBy } = target
     this.#destinationId = destination.id
@@ -31,10 +35,21 @@ export class CaptureOutlet implements Outlet {
           },
         },
       ],
+      store,
+      isStoreOwn: true,
       runtime,
       retryWindowMs: options.retryForMs,
       deadlineMs: options.timeoutMs,
     })
+  }
+
+  /**
+   * Opens a store in memory.
+   *
+   * @throws EvrouteError `store_unusable`
+   */
+  static async open(parts: CaptureOutletParts): Promise<CaptureOutlet> {
+    return new CaptureOutlet(parts, await openStore('memory:', { bounds: { endedMax: 0 } }))
   }
 
   async offer(row: JsonObject, place: RowPlace): Promise<OfferResult> {

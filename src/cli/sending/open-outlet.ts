@@ -18,7 +18,7 @@ export async function openOutlet(
       return new CapturePlanOutlet({ ...parts, target, planned })
     }
     const { CaptureOutlet } = await import('./capture-outlet.ts')
-    return new CaptureOutlet({ ...parts, target })
+    return CaptureOutlet.open({ ...parts, target })
   }
   if (dryRun) {
     return new DryOutlet({ ...parts, target, planned })

@@ -1,7 +1,6 @@
 import { Client, createInProcessTransport, type RejectedCall } from '../../client/index.ts'
 import { defaultRetention } from '../../delivery/index.ts'
 import {
-  emptyLedger,
   isRejectionCode,
   ledgerSince,
   type DeliveryLedger,
@@ -25,9 +24,9 @@ const commandRetention = Object.freeze({
 /** What a way out to webhooks is made of. */
 type WebhookOutletParts = OutletParts & { readonly destination: Destination }
 
-/** The store of a run, and its books when the run began; one in memory begins with none. */
+/** The store of a run, and its books when the run began. */
 interface OpenedStore {
-  readonly store?: Store
+  readonly store: Store
   readonly begin: DeliveryLedger
   readonly hasFailedBefore: boolean
 }
@@ -43,10 +42,7 @@ export class WebhookOutlet implements Outlet {
   readonly #calls: CallQueue
   #failure: { readonly error: unknown } | undefined
 
-  private constructor(
-    parts: WebhookOutletParts,
-    { begin, hasFailedBefore, ...opened }: OpenedStore,
-  ) {
+  private constructor(parts: WebhookOutletParts, { store, begin, hasFailedBefore }: OpenedStore) {
     const { options, runtime, listener } = parts
     collectEarly()
     this.storeName = options.store === undefined ? undefined : storeName(options.store)
@@ -56,12 +52,13 @@ export class WebhookOutlet implements Outlet {
     this.hasFailedBefore = hasFailedBefore
     this.#pipeline = new Pipeline({
       destinations: [parts.destination],
-      ...opened,
-      processes: opened.store?.processes,
+      store,
+      isStoreOwn: options.store === undefined,
+      processes: store.processes,
       runtime,
       retention: commandRetention,
       // A store that several processes share is a service's, which says how long it remembers.
-      purges: opened.store?.processes === undefined,
+      purges: store.processes === undefined,
       retryWindowMs: options.retryForMs,
       deadlineMs: options.timeoutMs,
     })
@@ -82,10 +79,8 @@ export class WebhookOutlet implements Outlet {
    * @throws EvrouteError `store_in_use` or `store_unusable`; SettingError for a URL that names no store
    */
   static async open(parts: WebhookOutletParts): Promise<WebhookOutlet> {
-    const url = parts.options.store
-    if (url === undefined)
-      return new WebhookOutlet(parts, { begin: emptyLedger, hasFailedBefore: false })
-    const store = await openStore(url, { ownThread: true })
+    const url = parts.options.store ?? 'memory:'
+    const store = await openStore(url, { ownThread: true, bounds: { endedMax: 0 } })
     try {
       const destinationId = parts.destination.id
       const begin = await store.ledger({ destinationId })

@@ -9,21 +9,21 @@ import type {
   TakeOutcome,
   TakeRequest,
 } from '../../audience/index.ts'
+import type { ListedMembers, Sync } from '../audience-syncs.ts'
 import { isOfSources } from '../source-scope.ts'
-import type { SuppressedUsers } from '../suppressed-event.ts'
 import { identityOf } from './audience-identity.ts'
 import { audienceOf, type AudienceRow, type AudienceRows } from './audience-rows.ts'
 import type { AudienceStatements } from './audience-statements.ts'
-import type { ListedMembers, Sync } from './audience-syncs.ts'
 import type { DeliveryQueue } from './delivery-queue.ts'
 import { fromStored, toStored } from './stored-text.ts'
+import type { Suppressions } from './suppressions.ts'
 
 /** What audiences are changed with. */
 interface ChangeParts {
   readonly rows: AudienceRows
   readonly statements: AudienceStatements
   readonly queue: DeliveryQueue
-  readonly suppressions: SuppressedUsers
+  readonly suppressions: Pick<Suppressions, 'has'>
 }
 
 /** The audience of a sync, or the one that has its key. */
@@ -154,14 +154,14 @@ class ListPart {
   readonly #audience: AudienceRow
   readonly #sourceId: string
   readonly #statements: AudienceStatements
-  readonly #suppressions: SuppressedUsers
+  readonly #suppressions: Pick<Suppressions, 'has'>
   readonly #listedBefore: ListedMembers
 
   constructor(
     audience: AudienceRow,
     parts: {
       readonly statements: AudienceStatements
-      readonly suppressions: SuppressedUsers
+      readonly suppressions: Pick<Suppressions, 'has'>
       readonly listedBefore: ListedMembers
     },
   ) {

@@ -68,6 +68,15 @@ export class Counts implements Companion {
     return this.#idsGiven + this.#idsTaken
   }
 
+  /** How much figures change in the transaction at hand, over all destinations together. */
+  changeOf(...names: readonly (StoreCount | DeliveryCount)[]): number {
+    let sum = 0
+    for (const changes of this.#changes.values()) {
+      for (const name of names) sum += changes.get(name) ?? 0
+    }
+    return sum
+  }
+
   save(): void {
     if (this.#idsTaken > 0) this.add('ids', this.#idsTaken)
     for (const [destinationId, changes] of this.#changes) {

@@ -63,6 +63,17 @@ export async function openDatabase(path: string, access: Access = 'create'): Pro
   return new DatabaseSync(`${pathToFileURL(path).href}?mode=${uriModes[access]}`)
 }
 
+/**
+ * Opens a database in memory.
+ *
+ * @throws EvrouteError `store_unusable` for a SQLite that is too old
+ */
+export async function openMemory(): Promise<Database> {
+  const { DatabaseSync } = await (binding ??= loadBinding())
+  refuseOldVersion(DatabaseSync)
+  return new DatabaseSync(':memory:')
+}
+
 /** Asks a database in memory: a file that somebody has locked would not answer. */
 function refuseOldVersion(DatabaseSync: Binding['DatabaseSync']): void {
   const database = new DatabaseSync(':memory:')

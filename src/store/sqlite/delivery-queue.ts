@@ -11,7 +11,6 @@ import type {
   Share,
 } from '../../delivery/index.ts'
 import { lanes } from '../../model/index.ts'
-import { isSuppressed } from '../suppressed-event.ts'
 import { untriedDelivery } from '../untried-delivery.ts'
 import type { Counts } from './counts.ts'
 import type { Leases } from './leases.ts'
@@ -140,7 +139,7 @@ export class DeliveryQueue {
   /** Remembers events, and tells what becomes of each. */
   #outcomesOf({ events, ...moments }: AddRequest): readonly AddOutcome[] {
     // First: of who is suppressed not even the messageId is kept.
-    const isDropped = events.map((event) => isSuppressed(this.#suppressions, event))
+    const isDropped = events.map((event) => this.#suppressions.drops(event))
     const kept = events.filter((_, place) => isDropped[place] === false)
     const areNew = this.#seen.remember(kept, moments).values()
     this.#counts.add('accepted', events.length)

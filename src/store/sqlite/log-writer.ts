@@ -53,9 +53,9 @@ export class LogWriter {
   readonly #waitingBefore
   readonly #abandon
   readonly #forgetRequests
-  readonly #forgetDelivery
-  readonly #forgetBody
-  readonly #useBodyLess
+  readonly #forgetDeliveries
+  readonly #forgetBodies
+  readonly #useBodiesLess
   readonly #forgetSeen
 
   /** Without leases it does not know what another process has given out, and gives nothing up. */
@@ -83,12 +83,17 @@ export class LogWriter {
     this.#abandon = database.prepare(`
       UPDATE deliveries SET state = 'expired', reason = 'abandoned', settled_at = ?
       WHERE id = ?`)
-    this.#forgetRequests = database.prepare('DELETE FROM requests WHERE delivery_id = ?')
-    this.#forgetDelivery = database.prepare('DELETE FROM deliveries WHERE id = ?')
-    this.#forgetBody = database.prepare('DELETE FROM messages WHERE id = ? AND deliveries <= 1')
-    this.#useBodyLess = database.prepare(
-      'UPDATE messages SET deliveries = deliveries - 1 WHERE id = ?',
-    )
+    const asked = '(SELECT value FROM json_each(?))'
+    this.#forgetRequests = database.prepare(`DELETE FROM requests WHERE delivery_id IN ${asked}`)
+    this.#forgetDeliveries = database.prepare(`DELETE FROM deliveries WHERE id IN ${asked}`)
+    const gone = 'SELECT value AS id, count(*) AS uses FROM json_each(?) GROUP BY value'
+    this.#forgetBodies = database.prepare(`
+      DELETE FROM messages WHERE id IN (
+        SELECT messages.id FROM (${gone}) AS gone CROSS JOIN messages ON messages.id = gone.id
+        WHERE deliveries <= uses)`)
+    this.#useBodiesLess = database.prepare(`
+      UPDATE messages SET deliveries = deliveries - uses FROM (${gone}) AS gone
+      WHERE messages.id = gone.id`)
     this.#forgetSeen = database.prepare(`
       DELETE FROM seen WHERE (source_id, message_id) IN (
         SELECT source_id, message_id FROM seen WHERE seen_at < ? ORDER BY seen_at LIMIT ?)`)
@@ -121,6 +126,12 @@ export class LogWriter {
     return { rows: delivered + failed + abandoned + seen, abandoned }
   }
 
+  /** Forgets deliveries that have ended, the oldest first, and delivered ones before the others. */
+  forgetEnded(count: number): void {
+    const delivered = this.#purgeDelivered(Number.MAX_SAFE_INTEGER, count)
+    if (delivered < count) this.#purgeFailed(Number.MAX_SAFE_INTEGER, count - delivered)
+  }
+
   #toRetry(destinationId: string, { nowMs, filter, limit }: RetryRequest): readonly RetriedRow[] {
     const ofDestination = fromStored(destinationId)
     const leasedIds = this.#leases?.idsOf(ofDestination) ?? noIds
@@ -140,7 +151,7 @@ export class LogWriter {
 
   #purgeDelivered(beforeMs: number, rowsMax: number): number {
     const rows = this.#deliveredBefore.all(beforeMs, rowsMax) as EndedRow[]
-    for (const row of rows) this.#forget(row, 'delivered')
+    this.#forget(rows, 'delivered')
     return rows.length
   }
 
@@ -149,21 +160,24 @@ export class LogWriter {
     for (const destinationId of this.#destinationIds.of({})) {
       for (const state of ['failed', 'expired'] as const) {
         const rows = this.#failedBefore.all(destinationId, state, beforeMs, left) as EndedRow[]
-        for (const row of rows) this.#forget(row, state)
+        this.#forget(rows, state)
         left -= rows.length
       }
     }
     return rowsMax - left
   }
 
-  #forget(
-    { id, destination_id: destinationId, body_id: bodyId }: EndedRow,
-    state: keyof EndedCounts,
-  ): void {
-    this.#forgetRequests.run(id)
-    this.#forgetDelivery.run(id)
-    if (this.#forgetBody.run(bodyId).changes === 0) this.#useBodyLess.run(bodyId)
-    this.#counts.addFor(fromStored(destinationId), `purged_${state}`, 1)
+  #forget(rows: readonly EndedRow[], state: keyof EndedCounts): void {
+    if (rows.length === 0) return
+    const ids = JSON.stringify(rows.map(({ id }) => id))
+    const bodyIds = rows.map(({ body_id: bodyId }) => bodyId)
+    this.#forgetRequests.run(ids)
+    this.#forgetDeliveries.run(ids)
+    const { changes } = this.#forgetBodies.run(JSON.stringify(bodyIds))
+    if (Number(changes) < new Set(bodyIds).size) this.#useBodiesLess.run(JSON.stringify(bodyIds))
+    for (const { destination_id: destinationId } of rows) {
+      this.#counts.addFor(fromStored(destinationId), `purged_${state}`, 1)
+    }
   }
 
   #abandonOld({ nowMs, abandonedBeforeMs, rowsMax }: PurgeRequest): number {

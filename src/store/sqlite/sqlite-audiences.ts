@@ -13,7 +13,7 @@ import type {
 } from '../../audience/index.ts'
 import type { AudienceChanges } from './audience-changes.ts'
 import type { AudienceRows } from './audience-rows.ts'
-import { Syncs, type Sync } from './audience-syncs.ts'
+import { Syncs, type Sync } from '../audience-syncs.ts'
 import type { Work } from './work.ts'
 
 const superseded = Object.freeze({ kind: 'superseded' as const })

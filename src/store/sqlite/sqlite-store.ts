@@ -21,7 +21,7 @@ import { AudienceRows } from './audience-rows.ts'
 import { AudienceStatements } from './audience-statements.ts'
 import { Counts } from './counts.ts'
 import { Checkpoints } from './checkpoints.ts'
-import { busyTimeoutMs, openDatabase, type Database } from './database.ts'
+import { busyTimeoutMs, openDatabase, openMemory, type Database } from './database.ts'
 import { DeliveryLock } from './delivery-lock.ts'
 import { DeliveryQueue } from './delivery-queue.ts'
 import { ErasureSteps } from './erasure-steps.ts'
@@ -31,6 +31,7 @@ import { FileGuard } from './file-guard.ts'
 import { Leases } from './leases.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
+import { MemoryBounds, type MemoryBoundsOptions } from './memory-bounds.ts'
 import { beginChanges } from './moves.ts'
 import { realPathOf } from './real-path.ts'
 import { RegulationRows } from './regulation-rows.ts'
@@ -48,6 +49,18 @@ import { WriteQueue } from './write-queue.ts'
 /** `PRAGMA synchronous` at which a commit is on the disk before it returns. */
 const synchronousFull = 2
 
+/** What only a store in a file needs. */
+interface StoreFile {
+  readonly lock: DeliveryLock
+  readonly guard: FileGuard
+  readonly checkpoints: Checkpoints
+}
+
+/** Where a store is: in a file that was locked, or in memory within bounds. */
+type StorePlace =
+  | { readonly kind: 'file'; readonly path: string; readonly lock: DeliveryLock }
+  | { readonly kind: 'memory'; readonly bounds: MemoryBoundsOptions }
+
 /**
  * Keeps deliveries in a file: what `add` has answered for survives the end of the process and of the
  * machine.
@@ -60,9 +73,8 @@ export class SqliteStore implements Store {
   readonly regulations: SqliteRegulations
   readonly #path: string
   readonly #database: Database
-  readonly #lock: DeliveryLock
-  readonly #guard: FileGuard
-  readonly #checkpoints: Checkpoints
+  readonly #file: StoreFile | undefined
+  readonly #bounds: MemoryBounds | undefined
   readonly #counts: Counts
   readonly #queue: DeliveryQueue
   readonly #reader: LogReader
@@ -72,12 +84,10 @@ export class SqliteStore implements Store {
   readonly #leases = new Leases()
   #closed: Promise<void> | undefined
 
-  private constructor(path: string, database: Database, lock: DeliveryLock) {
-    this.#path = path
+  private constructor(database: Database, place: StorePlace) {
+    this.#path = place.kind === 'file' ? place.path : 'memory:'
     this.#database = database
-    this.#lock = lock
-    this.#checkpoints = new Checkpoints(database)
-    this.#guard = new FileGuard(path, { checkpoints: this.#checkpoints, lock })
+    this.#file = place.kind === 'file' ? fileOf(database, place) : undefined
     const counts = new Counts(database)
     const statements = new Statements(database)
     this.#counts = counts
@@ -88,7 +98,11 @@ export class SqliteStore implements Store {
     this.#reader = new LogReader(database, counts)
     this.#writer = new LogWriter(database, { counts, leases })
     this.#sample = new Sample(database)
-    this.#writes = new WriteQueue(database, { companion: counts, guard: this.#guard })
+    if (place.kind === 'memory') {
+      this.#bounds = new MemoryBounds(database, { counts, writer: this.#writer }, place.bounds)
+    }
+    const guard = this.#file?.guard
+    this.#writes = new WriteQueue(database, { companion: this.#bounds ?? counts, guard })
     const work = {
       write: <Result>(task: () => Result) => this.#write(task),
       read: <Result>(task: () => Result) => this.#read(task),
@@ -108,7 +122,8 @@ export class SqliteStore implements Store {
       rows: new RegulationRows(database),
       writer: new RegulationWriter(database, counts),
       steps: new ErasureSteps(database, { counts, leases, audiences: changes }),
-      traces: new ErasureTraces(database, { path, guard: this.#guard }),
+      // In memory nobody can find them.
+      traces: guard && new ErasureTraces(database, { path: this.#path, guard }),
     })
   }
 
@@ -139,7 +154,7 @@ export class SqliteStore implements Store {
       // A file that may only be read shows it at the first write.
       database.exec("DELETE FROM counts WHERE name = ''")
       beginChanges(database, path)
-      return new SqliteStore(path, database, lock)
+      return new SqliteStore(database, { kind: 'file', path, lock })
     } catch (error) {
       database?.close()
       lock?.release()
@@ -147,7 +162,23 @@ export class SqliteStore implements Store {
     }
   }
 
-  async add(batch: AddRequest): Promise<AddResult> {
+  /**
+   * Opens a store in memory, which is gone when it is closed.
+   *
+   * @throws EvrouteError `store_unusable` where SQLite is too old
+   */
+  static async openInMemory(bounds: MemoryBoundsOptions = {}): Promise<SqliteStore> {
+    const database = await openMemory()
+    migrate(database, 'memory:')
+    return new SqliteStore(database, { kind: 'memory', bounds })
+  }
+
+  add(batch: AddRequest): Promise<AddResult> {
+    if (this.#bounds === undefined) return this.#add(batch)
+    return this.#bounds.enter(batch.events, () => this.#add(batch))
+  }
+
+  #add(batch: AddRequest): Promise<AddResult> {
     let leased: readonly LeasedDelivery[] = []
     const add = (): AddResult => {
       const added = this.#queue.add(batch)
@@ -162,7 +193,7 @@ export class SqliteStore implements Store {
 
   claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]> {
     return this.#read(() => {
-      this.#guard.expectAlone()
+      this.#file?.guard.expectAlone()
       return this.#queue.claim(request.shares)
     })
   }
@@ -171,7 +202,8 @@ export class SqliteStore implements Store {
     // Only the leases they were given out with: settling twice changes nothing.
     const settlements = batch.settlements.filter(({ delivery }) => this.#leases.beginEnd(delivery))
     try {
-      await this.#write(() => this.#queue.settle({ ...batch, settlements }))
+      const requests = this.#bounds?.keepsLog === false ? [] : batch.requests
+      await this.#write(() => this.#queue.settle({ ...batch, settlements, requests }))
     } catch (error) {
       for (const { delivery } of settlements) this.#leases.goOn(delivery)
       throw error
@@ -219,10 +251,11 @@ export class SqliteStore implements Store {
   }
 
   async #close(): Promise<void> {
+    this.#bounds?.close()
     await this.#writes.idle()
-    this.#checkpoints.finish()
+    this.#file?.checkpoints.finish()
     this.#database.close()
-    this.#lock.release()
+    this.#file?.lock.release()
   }
 
   async #write<Result>(work: () => Result, undo?: () => void): Promise<Result> {
@@ -251,6 +284,11 @@ export class SqliteStore implements Store {
    */
   #expectUsable(): void {
     if (this.#closed !== undefined) throw closedError()
-    this.#guard.expectUnharmed()
+    this.#file?.guard.expectUnharmed()
   }
+}
+
+function fileOf(database: Database, { path, lock }: StorePlace & { kind: 'file' }): StoreFile {
+  const checkpoints = new Checkpoints(database)
+  return { lock, checkpoints, guard: new FileGuard(path, { checkpoints, lock }) }
 }

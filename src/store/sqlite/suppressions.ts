@@ -1,3 +1,4 @@
+import type { NewEvent } from '../../delivery/index.ts'
 import { isOfSource } from '../source-scope.ts'
 import type { Database } from './database.ts'
 import { fromStored, toStored } from './stored-text.ts'
@@ -44,6 +45,12 @@ export class Suppressions {
     for (const userId of userIds) {
       for (const sourceId of stored) this.#add.run(toStored(userId), sourceId)
     }
+  }
+
+  /** Tells whether an event is dropped because of the users that it is about. */
+  drops({ sourceId, type, userId, previousId }: NewEvent): boolean {
+    if (type === 'delete') return false
+    return [userId, previousId].some((id) => typeof id === 'string' && this.has(sourceId, id))
   }
 
   /** Accepts the calls of users again that were dropped from some sources; null lifts everything. */

@@ -43,7 +43,7 @@ export class WriteQueue {
   #jobs: Job[] = []
   #running: Promise<void> | undefined
 
-  constructor(database: Database, parts: { companion: Companion; guard?: Guard }) {
+  constructor(database: Database, parts: { companion: Companion; guard?: Guard | undefined }) {
     this.#database = database
     this.#companion = parts.companion
     this.#guard = parts.guard

@@ -4,6 +4,7 @@ import { Receiver, scenarioNamed, scenarios } from '../../../src/receiver/index.
 import { VirtualClock } from '../../../src/runtime/index.ts'
 import { Pipeline } from '../../../src/pipeline/index.ts'
 import { checkDestination } from '../../../src/webhook/index.ts'
+import { MemoryStore } from '../../support/memory-store.ts'
 import { recordingRuntime, startMs } from '../../support/recording-runtime.ts'
 
 const shortDeadlineMs = 150
@@ -23,6 +24,8 @@ describe('the specification’s table of errors', () => {
       })
       const pipeline = new Pipeline({
         destinations: [destination],
+        store: new MemoryStore(),
+        isStoreOwn: true,
         runtime: told.runtime,
         deadlineMs: shortDeadlineMs,
       })

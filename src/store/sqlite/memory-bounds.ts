@@ -1,0 +1,146 @@
+import type { NewEvent } from '../../delivery/index.ts'
+import type { Counts } from './counts.ts'
+import type { Database, Statement } from './database.ts'
+import type { LogWriter } from './log-writer.ts'
+import { pragma } from './schema.ts'
+import type { Companion } from './write-queue.ts'
+
+/** The bounds of a store in memory. */
+export interface MemoryBoundsOptions {
+  /** Pending deliveries from which on `add` waits; 10,000 by default. */
+  readonly pendingMax?: number
+  /** Bytes that all rows take from which on `add` waits while anything is pending; 128 MB by default. */
+  readonly bytesMax?: number
+  /** messageIds that deduplication remembers; 100,000 by default. */
+  readonly messageIdsMax?: number
+  /** Deliveries that the log keeps once they have ended; 1,000 by default. With 0 there is no log of requests. */
+  readonly endedMax?: number
+}
+
+const defaults = {
+  pendingMax: 10_000,
+  bytesMax: 128 * 1024 * 1024,
+  messageIdsMax: 100_000,
+  endedMax: 1_000,
+}
+
+/** messageIds beyond the bound that are forgotten together: counting those that are there takes a millisecond. */
+const messageIdsSlack = 1_000
+
+/** An addition that waits for room. */
+interface Waiting {
+  readonly deliveries: number
+  readonly enter: () => void
+}
+
+/**
+ * Keeps the memory of a store flat, however many events pass: forgets what ended first within the
+ * transaction that ends more, and makes `add` wait for room, first come, first served.
+ */
+export class MemoryBounds implements Companion {
+  readonly #bounds: Required<MemoryBoundsOptions>
+  readonly #counts: Counts
+  readonly #writer: LogWriter
+  readonly #forgetMessageIds: Statement
+  readonly #pageBytes: number
+  readonly #pages: Statement
+  readonly #freePages: Statement
+  readonly #waiting: Waiting[] = []
+  #pending = 0
+  /** Deliveries of batches that are being added. */
+  #adding = 0
+  #ended = 0
+  /** Upper bound: purged ones are counted still. */
+  #messageIds = 0
+  #isClosed = false
+
+  constructor(
+    database: Database,
+    parts: { readonly counts: Counts; readonly writer: LogWriter },
+    options: MemoryBoundsOptions,
+  ) {
+    this.#bounds = { ...defaults, ...options }
+    this.#counts = parts.counts
+    this.#writer = parts.writer
+    this.#forgetMessageIds = database.prepare(`
+      DELETE FROM seen WHERE (source_id, message_id) IN (
+        SELECT source_id, message_id FROM seen ORDER BY seen_at
+        LIMIT max(0, (SELECT count(*) FROM seen) - ?))`)
+    this.#pageBytes = pragma(database, 'page_size')
+    this.#pages = database.prepare('PRAGMA page_count')
+    this.#freePages = database.prepare('PRAGMA freelist_count')
+  }
+
+  /** Whether requests are worth writing: the log keeps the deliveries that they belong to. */
+  get keepsLog(): boolean {
+    return this.#bounds.endedMax > 0
+  }
+
+  /** Adds events as soon as there is room, or once the store is closed. */
+  async enter<Result>(events: readonly NewEvent[], add: () => Promise<Result>): Promise<Result> {
+    const deliveries = events.reduce((sum, event) => sum + event.deliveries.length, 0)
+    const entered = new Promise<void>((enter) => this.#waiting.push({ deliveries, enter }))
+    this.#letIn()
+    await entered
+    try {
+      return await add()
+    } finally {
+      this.#adding -= deliveries
+      this.#letIn()
+    }
+  }
+
+  save(): void {
+    const excess = this.#ended + this.#endedNow() - this.#bounds.endedMax
+    if (excess > 0) this.#writer.forgetEnded(excess)
+    this.#messageIds += this.#counts.changeOf('routed', 'filtered')
+    if (this.#messageIds > this.#bounds.messageIdsMax + messageIdsSlack) {
+      this.#forgetMessageIds.run(this.#bounds.messageIdsMax)
+      this.#messageIds = this.#bounds.messageIdsMax
+    }
+    this.#counts.save()
+  }
+
+  commit(): void {
+    this.#ended += this.#endedNow()
+    this.#pending += this.#counts.changeOf('pending')
+    this.#counts.commit()
+    this.#letIn()
+  }
+
+  discard(): void {
+    this.#counts.discard()
+  }
+
+  /** Makes nobody wait any more. */
+  close(): void {
+    this.#isClosed = true
+    this.#letIn()
+  }
+
+  #endedNow(): number {
+    const ended = this.#counts.changeOf('delivered', 'failed', 'expired')
+    return ended - this.#counts.changeOf('purged_delivered', 'purged_failed', 'purged_expired')
+  }
+
+  #letIn(): void {
+    while (this.#isClosed || !this.#isFull()) {
+      const next = this.#waiting.shift()
+      if (next === undefined) return
+      this.#adding += next.deliveries
+      next.enter()
+    }
+  }
+
+  #isFull(): boolean {
+    const { pendingMax, bytesMax } = this.#bounds
+    const pending = this.#pending + this.#adding
+    return pending >= pendingMax || (pending > 0 && this.#bytes() >= bytesMax)
+  }
+
+  #bytes(): number {
+    const { page_count: pages } = this.#pages.get() as { readonly page_count: number }
+    const { freelist_count: free } = this.#freePages.get() as { readonly freelist_count: number }
+    return (pages - free) * this.#pageBytes
+  }
+}
