@@ -24,7 +24,7 @@ export interface IdRange {
 const columns =
   'destination_id, id, source_id, message_id, type, user_id, previous_id, body_id, state'
 
-/** Goes through deliveries by their ids, which no index of users could do without costing every call. */
+/** Goes through deliveries by their ids: one walk finds those of every user of a regulation. */
 export class ErasureWalk {
   readonly #rows
   readonly #one

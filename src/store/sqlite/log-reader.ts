@@ -1,4 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type {
+  DeliveryFilter,
   DeliveryKey,
   DeliveryStory,
   ListRequest,
@@ -10,6 +12,7 @@ import type { Lane, RequestRecord, RequestVerdict } from '../../model/index.ts'
 import type { Counts } from './counts.ts'
 import type { Database } from './database.ts'
 import { conditionsOf, loggedColumns, loggedDelivery, type LoggedRow } from './delivery-rows.ts'
+import { bucketShift } from './lookup-indexes.ts'
 import { fromStored, fromStoredOrNull, toStored } from './stored-text.ts'
 
 interface RequestRow {
@@ -27,17 +30,31 @@ interface RequestRow {
 interface CountedRow {
   readonly state: LoggedState
   readonly deliveries: number
-  readonly without_body: number
 }
 
-/** Answers questions about the deliveries in a file. */
+/** The ids of a bucket that are asked about. */
+interface BucketPart {
+  readonly bucket: number
+  readonly first: number
+  readonly last: number
+}
+
+/** Buckets after which others get a turn in this thread: about 20 ms where every row is read. */
+const bucketsAtOnce = 8
+
+/**
+ * Answers questions about the deliveries in a file. What may take long goes from bucket to bucket, each
+ * in a transaction of its own: a long one would keep the write-ahead log from beginning anew.
+ */
 export class LogReader {
   readonly #database: Database
   readonly #counts: Counts
   readonly #delivery
   readonly #body
   readonly #requests
+  readonly #ids
   readonly #counted
+  readonly #withoutBody
 
   constructor(database: Database, counts: Counts) {
     this.#database = database
@@ -49,18 +66,41 @@ export class LogReader {
     this.#requests = database.prepare(`
       SELECT attempt, lane, url, at, duration, outcome, status, error, excerpt FROM requests
       WHERE delivery_id = ? ORDER BY at, id`)
+    this.#ids = database.prepare(`
+      SELECT (SELECT min(id) FROM deliveries) AS first, (SELECT max(id) FROM deliveries) AS last`)
+    // Each part counts the entries of an index, twenty times as fast as the rows.
     this.#counted = database.prepare(`
-      SELECT state, count(*) AS deliveries, sum(messages.id IS NULL) AS without_body
-      FROM deliveries LEFT JOIN messages ON messages.id = body_id GROUP BY state`)
+      SELECT 'pending' AS state, count(*) AS deliveries
+        FROM deliveries INDEXED BY deliveries_waiting WHERE state = 'pending'
+      UNION ALL
+      SELECT 'delivered', count(*)
+        FROM deliveries INDEXED BY deliveries_delivered WHERE state = 'delivered'
+      UNION ALL
+      SELECT 'failed', count(*) FROM deliveries INDEXED BY deliveries_failed
+        WHERE (state = 'failed' OR state = 'expired') AND state = 'failed'
+      UNION ALL
+      SELECT 'expired', count(*) FROM deliveries INDEXED BY deliveries_failed
+        WHERE (state = 'failed' OR state = 'expired') AND state = 'expired'`)
+    this.#withoutBody = database.prepare(`
+      SELECT count(*) AS deliveries FROM deliveries LEFT JOIN messages ON messages.id = body_id
+      WHERE deliveries.id BETWEEN ? AND ? AND messages.id IS NULL`)
   }
 
   /** Deliveries that a filter names, those with the greatest ids first. */
-  list(request: ListRequest): readonly LoggedDelivery[] {
-    const { filter, limit, beforeId = Number.MAX_SAFE_INTEGER } = request
+  async list({ filter, limit, beforeId }: ListRequest): Promise<readonly LoggedDelivery[]> {
     const { sql, values } = conditionsOf(filter)
+    const index = indexFor(filter)
+    const [source, inBucket] =
+      index === undefined ? ['', ''] : [`INDEXED BY ${index}`, `id >> ${bucketShift} = ? AND`]
     const statement = this.#database.prepare(`
-      SELECT ${loggedColumns} FROM deliveries WHERE id < ? ${sql} ORDER BY id DESC LIMIT ?`)
-    const rows = statement.all(beforeId, ...values, limit) as LoggedRow[]
+      SELECT ${loggedColumns} FROM deliveries ${source}
+      WHERE ${inBucket} id BETWEEN ? AND ? ${sql} ORDER BY id DESC LIMIT ?`)
+    const rows: LoggedRow[] = []
+    for await (const { bucket, first, last } of this.#buckets(filter.id, beforeId)) {
+      const range = index === undefined ? [first, last] : [bucket, first, last]
+      rows.push(...(statement.all(...range, ...values, limit - rows.length) as LoggedRow[]))
+      if (rows.length >= limit) break
+    }
     return rows.map(loggedDelivery)
   }
 
@@ -78,20 +118,49 @@ export class LogReader {
     }
   }
 
-  /** The books beside what is there, at one moment. */
-  audit(): StoreAudit {
+  /** The books beside what is there at the same moment, and what lacks its text soon after. */
+  async audit(): Promise<StoreAudit> {
+    const figures = this.#figures()
+    let withoutBody = 0
+    for await (const { first, last } of this.#buckets()) {
+      const row = this.#withoutBody.get(first, last) as { readonly deliveries: number }
+      withoutBody += row.deliveries
+    }
+    return { ...figures, withoutBody }
+  }
+
+  #figures(): Omit<StoreAudit, 'withoutBody'> {
     this.#database.exec('BEGIN')
     try {
       const counted = { pending: 0, delivered: 0, failed: 0, expired: 0 }
       const rows = this.#counted.all() as readonly CountedRow[]
       for (const { state, deliveries } of rows) counted[state] = deliveries
-      const withoutBody = rows.reduce((sum, { without_body: count }) => sum + count, 0)
-      const [ledger, purged] = [this.#counts.ledger(), this.#counts.purged()]
-      return { ledger, counted, purged, withoutBody }
+      return { ledger: this.#counts.ledger(), counted, purged: this.#counts.purged() }
     } finally {
       this.#database.exec('COMMIT')
     }
   }
+
+  /** The ids that are there, bucket by bucket from the last one down. */
+  async *#buckets(id?: number, beforeId = Infinity): AsyncGenerator<BucketPart> {
+    const ids = this.#ids.get() as Readonly<Record<'first' | 'last', number | null>>
+    const first = Math.max(ids.first ?? 1, id ?? 1)
+    let last = Math.min(ids.last ?? 0, id ?? Infinity, beforeId - 1)
+    for (let count = 1; first <= last; count++) {
+      const bucket = Math.floor(last / 2 ** bucketShift)
+      const begin = bucket * 2 ** bucketShift
+      yield { bucket, first: Math.max(first, begin), last }
+      last = begin - 1
+      if (count % bucketsAtOnce === 0) await nextTurn()
+    }
+  }
+}
+
+/** The index that finds the deliveries of a bucket; undefined where their ids or their destination does. */
+function indexFor({ id, messageId, userId }: DeliveryFilter): string | undefined {
+  if (id !== undefined) return undefined
+  if (messageId !== undefined) return 'deliveries_by_message'
+  return userId === undefined ? undefined : 'deliveries_by_user'
 }
 
 function requestRecord(row: RequestRow, delivery: LoggedDelivery): RequestRecord {

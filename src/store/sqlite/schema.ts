@@ -2,6 +2,7 @@ import { EvrouteError } from '../../model/index.ts'
 import { audienceTables } from './audience-tables.ts'
 import { rollBack, type Database } from './database.ts'
 import { firstTables } from './first-tables.ts'
+import { lookupIndexes } from './lookup-indexes.ts'
 import { moveTables } from './move-tables.ts'
 import { numberedTables } from './numbered-tables.ts'
 import { regulationTables } from './regulation-tables.ts'
@@ -19,6 +20,7 @@ const migrations: readonly string[] = [
   audienceTables,
   moveTables,
   numberedTables,
+  lookupIndexes,
 ]
 
 /**

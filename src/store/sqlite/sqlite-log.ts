@@ -170,6 +170,7 @@ export class SqliteLog implements StoreLog {
       try {
         return await this.#watch(work)
       } catch (error) {
+        if (this.#closed !== undefined) throw closedError()
         if (!isBusy(error) || waitedMs() > patienceMs) throw storeError(this.#path, error)
       }
       await sleep(systemClock, 1)

@@ -268,12 +268,13 @@ export class SqliteStore implements Store {
     }
   }
 
-  async #read<Result>(work: () => Result): Promise<Result> {
+  async #read<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     await Promise.resolve()
     this.#expectUsable()
     try {
-      return work()
+      return await work()
     } catch (error) {
+      if (this.#closed !== undefined) throw closedError()
       throw storeError(this.#path, error)
     }
   }
