@@ -152,8 +152,9 @@ describe('the files of a store', () => {
     await store.regulations.create({ regulation, notifications, nowMs: nowMs + 1_000 })
 
     expect(await erase(store, 'r_1')).toBe('waiting')
-    // The regulation itself, what is suppressed, two notifications and the text that they share.
-    expect(occurrences(path, erasedIds)).toEqual(erasedIds.map(() => [5, 0]))
+    // The regulation itself, what is suppressed, two notifications, each in the table and in the index of
+    // users, and the text that they share.
+    expect(occurrences(path, erasedIds)).toEqual(erasedIds.map(() => [7, 0]))
 
     await deliverNotifications(store)
     expect(await erase(store, 'r_1')).toBe('nothing')
