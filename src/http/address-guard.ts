@@ -1,13 +1,11 @@
-import { ADDRCONFIG, type LookupAddress } from 'node:dns'
-import { lookup } from 'node:dns/promises'
+import type { LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { AddressRefusedError, SettingError } from '../model/index.ts'
 import { ruleOf, type AddressKind } from './address-ranges.ts'
 import { isInBlock, parseAddress, parseBlock, type AddressBlock } from './ip-address.ts'
-
-/** Asks for all addresses of a name; rejects when it has none. */
-export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>
+import { isLocalName, nameError } from './name-source.ts'
+import { lookupBy, systemNames, type ResolveName } from './names.ts'
 
 /** What a guard lets through, and how it looks names up. */
 export interface AddressGuardOptions {
@@ -17,7 +15,7 @@ export interface AddressGuardOptions {
    * name, and no name below it, resolves to. Nothing by default.
    */
   readonly allow?: readonly string[]
-  /** The system's resolver by default. */
+  /** {@link systemNames} by default. */
   readonly resolveName?: ResolveName
 }
 
@@ -42,7 +40,7 @@ export class AddressGuard {
   readonly #resolveName: ResolveName
 
   /** @throws SettingError naming the entry of `network.allow` that cannot be read */
-  constructor({ allow = [], resolveName = resolveBySystem }: AddressGuardOptions = {}) {
+  constructor({ allow = [], resolveName = systemNames.resolve }: AddressGuardOptions = {}) {
     const entries = allow.map((text, index) => readEntry(text, `network.allow[${index}]`))
     this.#allowedBlocks = entries.filter((entry) => typeof entry !== 'string')
     this.#allowedNames = new Set(entries.filter((entry) => typeof entry === 'string'))
@@ -80,7 +78,7 @@ export class AddressGuard {
     if (family !== 0) return [{ address: name, family }]
     // With its final dot, which keeps the resolver from trying it in the machine's own domains.
     const addresses = await this.#resolveName(host)
-    if (addresses.length === 0) throw notFound(name)
+    if (addresses.length === 0) throw nameError(name, 'ENOTFOUND')
     if (this.#allowedNames.has(name)) return addresses
     for (const { address } of addresses) {
       const found = this.#addressRefusal(address, `its address ${address}`, name)
@@ -93,17 +91,7 @@ export class AddressGuard {
    * {@link resolve} in the form that connections take. Node does not call it for a host that is an
    * address: ask {@link refusalOf} as well.
    */
-  readonly lookup: LookupFunction = (host, { all }, callback) => {
-    // What the callback throws belongs to whoever connects; here nobody could catch it.
-    this.resolve(host).then(
-      (addresses) =>
-        queueMicrotask(() => {
-          if (all === true) callback(null, [...addresses])
-          else callback(null, addresses[0]?.address ?? '', addresses[0]?.family)
-        }),
-      (error: unknown) => queueMicrotask(() => callback(error as NodeJS.ErrnoException, '')),
-    )
-  }
+  readonly lookup: LookupFunction = lookupBy((host) => this.resolve(host))
 
   #addressRefusal(text: string, subject: string, host = text): AddressRefusal | undefined {
     const address = parseAddress(text)
@@ -125,11 +113,6 @@ export class AddressGuard {
   }
 }
 
-/** As the system's resolver says it. */
-function notFound(name: string): Error {
-  return Object.assign(new Error(`${name} has no address`), { code: 'ENOTFOUND', hostname: name })
-}
-
 function refusalText(host: string, reason: string): string {
   return `Cannot send to ${host}: ${reason}. List it in network.allow if that is meant`
 }
@@ -140,11 +123,6 @@ function bareHost(host: string): string {
     .replace(/^\[(.*)\]$/, '$1')
     .replace(/\.+$/, '')
     .toLowerCase()
-}
-
-/** Names that never leave the machine (RFC 6761, section 6.3), whatever a resolver makes of them. */
-function isLocalName(name: string): boolean {
-  return name === 'localhost' || name.endsWith('.localhost')
 }
 
 function readEntry(text: string, setting: string): AddressBlock | string {
@@ -163,9 +141,4 @@ function readName(text: string): string | undefined {
   if (!/^[\p{L}\p{M}\p{N}_.-]+$/u.test(text)) return undefined
   const name = bareHost(domainToASCII(text))
   return name === '' || parseAddress(name) !== undefined ? undefined : name
-}
-
-/** As Node's own connections ask: for the families that the machine has. */
-function resolveBySystem(name: string): Promise<readonly LookupAddress[]> {
-  return lookup(name, { all: true, hints: ADDRCONFIG })
 }

@@ -10,6 +10,8 @@ export * from './foreign-request.ts'
 export * from './ip-address.ts'
 export { endLingering, lingerMs } from './linger.ts'
 export * from './listen.ts'
+export { NameSource, type NameAnswer, type NameSourceOptions } from './name-source.ts'
+export * from './names.ts'
 export * from './passed-on-headers.ts'
 export {
   bodyDeadlineMs,

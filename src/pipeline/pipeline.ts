@@ -82,12 +82,11 @@ export class Pipeline {
     this.#store = options.store
     this.#retentionPolicy = options.retention ?? defaultRetention
     this.#retention = this.#newRetention()
-    const { clock } = options.runtime
     const shares = this.#newShares(options.processes)
     this.#shares = shares
     const concurrencyOf =
       shares && ((destination: Destination) => shares.concurrencyOf(destination))
-    this.#targets = new Targets({ ...options, clock, concurrencyOf })
+    this.#targets = new Targets({ ...options, concurrencyOf })
     const { isStoreOwn = false, failed, outlastsOutages = false } = options
     this.#dispatcher = new Dispatcher({
       store: this.#store,

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { defaultRetryPolicy, type DispatchTarget } from '../delivery/index.ts'
 import type { AddressGuard } from '../http/index.ts'
 import type { Destination } from '../model/index.ts'
-import type { Clock } from '../runtime/index.ts'
+import type { Runtime } from '../runtime/index.ts'
 import {
   WebhookSender,
   type ComposeRequest,
@@ -30,8 +30,8 @@ export type ConnectionListener = (use: {
 
 /** What all targets have in common. */
 export interface TargetsOptions {
-  /** Tells senders the time. */
-  readonly clock: Clock
+  /** Time and chance, for senders. */
+  readonly runtime: Pick<Runtime, 'clock' | 'random'>
   /** From a delivery's first attempt to the last moment another may start; 4 h by default. */
   readonly retryWindowMs?: number | undefined
   /** Time an endpoint has to answer; 5 s by default and at the most. */
@@ -120,12 +120,13 @@ export class Targets {
   }
 
   #newTarget(destination: SendingDestination, guard: AddressGuard | undefined): Target {
-    const { clock, retryWindowMs, deadlineMs, connection } = this.#options
+    const { runtime, retryWindowMs, deadlineMs, connection } = this.#options
     const { id: destinationId, standardWebhooks, compose, retryForMs } = destination
     const sender = new WebhookSender({
       destination,
       guard,
-      clock,
+      clock: runtime.clock,
+      random: runtime.random,
       standardWebhooks,
       compose,
       onConnection: connection && ((kind) => connection({ destinationId, kind })),

@@ -7,17 +7,20 @@ import type { Configuration, ConfigurationProblem } from './configuration/index.
 export interface NameSurroundings {
   /** Is told what does not speak against the configuration, and what was found too late. */
   readonly log: Log
-  /** The system's resolver by default. */
+  /** The names of this process by default. */
   readonly resolveName?: AddressGuardOptions['resolveName']
 }
 
-/** Nobody waits longer for a resolver than so much of real time. */
+/** How long DNS may delay the reading of a configuration, in real time. */
 const waitMs = 1_000
+/** Destinations that are looked at together. The check leaves room for the look-ups of connections. */
+const lookingMax = 100
 
 /**
  * Looks up the names of all endpoints that are sent to. One that leads to an address which is refused
  * is a problem of the configuration; one without an address may get one, and is told to the log. So is
- * what a slow resolver answers later: each connection is checked again when it is made.
+ * an answer that comes late. Names that are left then are not looked up: each connection is checked
+ * again when it is made.
  *
  * @returns what is wrong, as far as it is known in time
  */
@@ -36,12 +39,16 @@ export async function checkEndpointNames(
     if (kind === 'refused' && !isLate) problems.push({ path, message, hint: undefined })
     else log.warn('an endpoint cannot be reached by its name', { setting: path, reason: message })
   }
-  const looking = destinations.map(async (destination, index) => {
-    if (!destination.enabled) return
-    const findings = await checkNames(destination, guard)
-    for (const finding of findings) note(`destinations[${index}]`, finding)
-  })
-  await atMost(waitMs, Promise.all(looking))
+  const waiting = destinations.entries()
+  const look = async (): Promise<void> => {
+    for (const [index, destination] of waiting) {
+      if (!destination.enabled) continue
+      const findings = await checkNames(destination, guard)
+      for (const finding of findings) note(`destinations[${index}]`, finding)
+      if (isLate) return
+    }
+  }
+  await atMost(waitMs, Promise.all(Array.from({ length: lookingMax }, look)))
   isLate = true
   return problems
 }

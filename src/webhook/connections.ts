@@ -1,7 +1,15 @@
 import type { Socket } from 'node:net'
 import { buildConnector, errors, Pool, type Dispatcher } from 'undici'
-import { AnswerHandler, type AddressGuard, type Answer, type AnswerLimits } from '../http/index.ts'
-import { AddressRefusedError } from '../model/index.ts'
+import {
+  AnswerHandler,
+  lookupBy,
+  systemNames,
+  type AddressGuard,
+  type Answer,
+  type AnswerLimits,
+} from '../http/index.ts'
+import { AddressRefusedError, systemCode } from '../model/index.ts'
+import type { Clock } from '../runtime/index.ts'
 import type { Deadline } from './deadline.ts'
 
 /**
@@ -9,6 +17,11 @@ import type { Deadline } from './deadline.ts'
  * headers fit. Ends what is no part of a body and goes on for ever, such as a status line.
  */
 const receivedBytesMax = 1024 * 1024
+
+/** After a minute at most a name is looked up again, so that traffic follows it to another address. */
+const connectionAgeMsMax = 60_000
+/** Connections of one endpoint differ in age by up to this part, so that they are not all opened at once. */
+const ageSpread = 0.25
 
 /**
  * Makes a socket and returns it before it is connected, which undici's own type does not tell; undefined
@@ -34,6 +47,10 @@ export interface ConnectionsOptions {
   readonly answerLimits: AnswerLimits
   /** Is told of every request that got a connection, once it has ended, which kind it was. */
   readonly onConnection: ((kind: ConnectionKind) => void) | undefined
+  /** Tells how old connections are. */
+  readonly clock: Clock
+  /** Spreads the ages that they reach. */
+  readonly random: () => number
 }
 
 /** Makes a request, at the moment at which it can be sent. */
@@ -54,10 +71,10 @@ export class Connections {
   #closed = false
 
   constructor(options: ConnectionsOptions) {
-    const { origin, connectionsMax, guard } = options
+    const { connectionsMax, guard } = options
     const connect = connector(guard)
     this.#options = options
-    this.#all = Array.from({ length: connectionsMax }, () => new Connection(origin, connect))
+    this.#all = Array.from({ length: connectionsMax }, () => new Connection(options, connect))
     this.#idle = [...this.#all]
   }
 
@@ -69,6 +86,7 @@ export class Connections {
     const connection = this.#idle.pop() ?? (await this.#nextIdle(deadline))
     deadline.whenOver(() => void connection.end())
     try {
+      if (connection.isSpent) await connection.end()
       if (this.#closed) throw new errors.ClientClosedError()
       return await this.#requestOver(connection, make)
     } finally {
@@ -90,10 +108,19 @@ export class Connections {
       // Left alone, a connection that is cut off amid an answer would be made anew for nobody.
       if (!answer.isWhole) await connection.end()
       return answer
+    } catch (error) {
+      if (leadsNowhere(error)) this.#retire()
+      throw error
     } finally {
       const { kind } = connection
       if (kind !== undefined) onConnection?.(kind)
     }
+  }
+
+  /** Those to the addresses that the name had before: none is used again. */
+  #retire(): void {
+    for (const connection of this.#all) connection.retire()
+    for (const connection of this.#idle) if (connection.isSpent) void connection.end()
   }
 
   #nextIdle(deadline: Deadline): Promise<Connection> {
@@ -125,17 +152,19 @@ export class Connections {
 
 /** One connection to an origin: made when a request needs it, kept for the next one. */
 export class Connection {
-  readonly #origin: string
+  readonly #options: Pick<ConnectionsOptions, 'origin' | 'clock' | 'random'>
   readonly #connect: Connect
   #pool: Pool | undefined
   #socket: Socket | undefined
   #kind: ConnectionKind | undefined
   #closing: Promise<void> | undefined
+  /** From when to when it is used, in milliseconds since 1970; undefined unless it is open. */
+  #life: { readonly startMs: number; readonly endMs: number } | undefined
   /** What the socket had received before the request that is under way. */
   #receivedBytesBefore = 0
 
-  constructor(origin: string, connect: Connect) {
-    this.#origin = origin
+  constructor(options: Pick<ConnectionsOptions, 'origin' | 'clock' | 'random'>, connect: Connect) {
+    this.#options = options
     this.#connect = connect
   }
 
@@ -144,14 +173,27 @@ export class Connection {
     return this.#kind
   }
 
+  /** Whether it is open and must not be used for another request: it is too old, retired, or closing. */
+  get isSpent(): boolean {
+    if (this.#life === undefined) return this.#closing !== undefined
+    const nowMs = this.#options.clock.nowMs()
+    return nowMs >= this.#life.endMs || nowMs < this.#life.startMs
+  }
+
+  /** No other request goes over it, once the one under way has ended. */
+  retire(): void {
+    if (this.#life !== undefined) this.#life = { startMs: Infinity, endMs: 0 }
+  }
+
   /** Sends a request, the only one at the time, and resolves with its answer. */
   request(options: Dispatcher.DispatchOptions, limits: AnswerLimits): Promise<Answer> {
     // Unless there is none to reuse: then one is opened before anything is sent.
     this.#kind = 'reused'
     // A pool of one, where a bare client would do: before it uses a connection again it lets bytes
     // arrive that nobody asked for, so that they are not taken for the answer.
-    const pool = (this.#pool ??= new Pool(this.#origin, {
+    const pool = (this.#pool ??= new Pool(this.#options.origin, {
       connections: 1,
+      keepAliveMaxTimeout: connectionAgeMsMax,
       // The deadline is exact; the pool's own timers are coarse and would come after it.
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -178,6 +220,7 @@ export class Connection {
     const [pool, socket] = [this.#pool, this.#socket]
     this.#pool = undefined
     this.#socket = undefined
+    this.#life = undefined
     // The pool forgets a socket that is not connected yet, but does not end it.
     const destroyed = pool?.destroy()
     socket?.destroy()
@@ -197,6 +240,9 @@ export class Connection {
   }
 
   #welcome(socket: Socket): void {
+    const { clock, random } = this.#options
+    const startMs = clock.nowMs()
+    this.#life = { startMs, endMs: startMs + connectionAgeMsMax * (1 - ageSpread * random()) }
     this.#kind = 'opened'
     socket.on('readable', () => this.#limit(socket))
   }
@@ -208,14 +254,19 @@ export class Connection {
   }
 }
 
+/** Whether the name of an origin leads to no address any more, or to one that is refused. */
+function leadsNowhere(error: unknown): boolean {
+  return error instanceof AddressRefusedError || systemCode(error) === 'ENOTFOUND'
+}
+
 function connector(guard: AddressGuard | undefined): Connect {
   const connect = buildConnector({
     // Said outright, so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment changes nothing.
     rejectUnauthorized: true,
     // None of its own, which is coarse: the deadline of the request ends a connect too.
     timeout: 0,
-    // Every connection is made to the very addresses that were checked for it.
-    ...(guard === undefined ? {} : { lookup: guard.lookup }),
+    // Never Node's own, and with a guard to the very addresses that were checked for this connection.
+    lookup: guard?.lookup ?? lookupBy(systemNames.resolve),
   }) as (...parameters: Parameters<Connect>) => Socket
   if (guard === undefined) return connect
   return (target, callback) => {

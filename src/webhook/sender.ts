@@ -37,8 +37,10 @@ export interface SenderOptions {
   readonly standardWebhooks?: StandardWebhooksSigning | undefined
   /** Makes the requests; by default the webhook's text with the headers of the destination. */
   readonly compose?: ComposeRequest | undefined
-  /** Tells the time that Standard Webhooks signs; the system's by default. */
+  /** Tells the time that Standard Webhooks signs, and how old connections are; the system's by default. */
   readonly clock?: Clock
+  /** Spreads the ages that connections reach; all reach the same by default. */
+  readonly random?: () => number
   /** Is told of every request that got a connection, once it is answered or given up, which kind it was. */
   readonly onConnection?: ((kind: ConnectionKind) => void) | undefined
 }
@@ -59,6 +61,7 @@ export class WebhookSender {
   readonly #standardWebhooks: StandardWebhooksSigning | undefined
   readonly #compose: ComposeRequest
   readonly #clock: Clock
+  readonly #random: () => number
   readonly #onConnection: ((kind: ConnectionKind) => void) | undefined
   /** By origin. */
   readonly #connections = new Map<string, Connections>()
@@ -76,6 +79,7 @@ export class WebhookSender {
     this.#standardWebhooks = options.standardWebhooks
     this.#compose = options.compose ?? this.#signed.bind(this)
     this.#clock = clock
+    this.#random = options.random ?? (() => 0)
     this.#onConnection = options.onConnection
   }
 
@@ -147,6 +151,8 @@ export class WebhookSender {
       guard: this.#guard,
       answerLimits,
       onConnection: this.#onConnection,
+      clock: this.#clock,
+      random: this.#random,
     })
     this.#connections.set(origin, connections)
     return connections

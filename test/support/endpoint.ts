@@ -55,7 +55,7 @@ export interface ReceivedRequest {
 
 const dripIntervalMs = 10
 
-/** A real server on a free port of 127.0.0.1 that follows a plan and keeps what it receives. */
+/** A real server, on a free port of 127.0.0.1 unless told otherwise, that follows a plan and keeps what it receives. */
 export class TestEndpoint {
   /** Address without a path. */
   readonly origin: string
@@ -73,17 +73,22 @@ export class TestEndpoint {
     this.#server = server
     this.#plan = plan
     const scheme = 'setSecureContext' in server ? 'https' : 'http'
-    this.origin = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { address, port } = server.address() as AddressInfo
+    this.origin = `${scheme}://${address}:${port}`
     server.on('connection', (socket: Socket) => this.#welcome(socket))
     server.on('request', (request, response) => void this.#serve(request, response))
   }
 
   /** Starts one that listens until the test ends. */
-  static async start(plan: Plan = 200, certificate?: Certificate, port = 0): Promise<TestEndpoint> {
+  static async start(
+    plan: Plan = 200,
+    certificate?: Certificate,
+    { port = 0, address = '127.0.0.1' } = {},
+  ): Promise<TestEndpoint> {
     const server = certificate === undefined ? createServer() : secureServer(certificate)
     // Only the other side ends a connection that is idle.
     server.keepAliveTimeout = 60_000
-    server.listen(port, '127.0.0.1')
+    server.listen(port, address)
     await once(server, 'listening')
     const endpoint = new TestEndpoint(server, plan)
     onTestFinished(() => endpoint.close())

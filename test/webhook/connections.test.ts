@@ -1,13 +1,16 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { AddressGuard, type Answer } from '../../src/http/index.ts'
+import { AddressGuard, Names, NameSource, type Answer } from '../../src/http/index.ts'
 import { Connections } from '../../src/webhook/connections.ts'
 import { Deadline } from '../../src/webhook/deadline.ts'
+import { ManualClock, systemClock } from '../../src/runtime/index.ts'
 import type { ConnectionKind } from '../../src/webhook/index.ts'
 import { makeCertificate } from '../support/certificates.ts'
 import { TestEndpoint, unreachableUrl } from '../support/endpoint.ts'
+import { DnsServer } from '../support/dns-server.ts'
 import { gate } from '../support/gate.ts'
+import { startMs } from '../support/recording-runtime.ts'
 import { fullBacklogPort } from './full-backlog.ts'
 import { postTo, type SendingSettings } from './post-to.ts'
 
@@ -114,7 +117,7 @@ describe('a request that got no connection is not told of', () => {
     await post()
     await post()
     expect(kinds).toEqual([])
-    await TestEndpoint.start(200, undefined, Number(new URL(url).port))
+    await TestEndpoint.start(200, undefined, { port: Number(new URL(url).port) })
     await post()
     expect(kinds).toEqual(['opened'])
   })
@@ -160,6 +163,8 @@ describe('a request that got no connection is not told of', () => {
       guard: undefined,
       answerLimits: { readBytesMax: 1_024, keptBytesMax: 1_024 },
       onConnection: (kind) => void kinds.push(kind),
+      clock: systemClock,
+      random: () => 0,
     })
     const request = (deadline: Deadline): Promise<Answer> =>
       connections.request(() => ({ method: 'POST', path: '/', body: '{}' }), deadline)
@@ -171,5 +176,92 @@ describe('a request that got no connection is not told of', () => {
     await held
     far.cancel()
     expect(kinds).toEqual(['opened'])
+  })
+})
+
+describe('a connection is used for a minute at most', () => {
+  test('and opened anew by the next request', async () => {
+    const clock = new ManualClock(startMs)
+    const endpoint = await TestEndpoint.start()
+    const { post, kinds } = posting(endpoint.url, { clock })
+    await post()
+    await clock.advance(59_999)
+    await post()
+    expect(kinds).toEqual(['opened', 'reused'])
+    await clock.advance(1)
+    await post()
+    await post()
+    expect(kinds).toEqual(['opened', 'reused', 'opened', 'reused'])
+  })
+
+  test('or for up to a quarter less, by chance', async () => {
+    const clock = new ManualClock(startMs)
+    const endpoint = await TestEndpoint.start()
+    const { post, kinds } = posting(endpoint.url, { clock, random: () => 0.5 })
+    await post()
+    await clock.advance(60_000 * (1 - 0.125) - 1)
+    await post()
+    await clock.advance(1)
+    await post()
+    expect(kinds).toEqual(['opened', 'reused', 'opened'])
+  })
+
+  test('but is never closed under a request', async () => {
+    const clock = new ManualClock(startMs)
+    const { opened, open } = gate()
+    const endpoint = await TestEndpoint.start([{ status: 200, after: opened }, 200])
+    const { post, kinds } = posting(endpoint.url, { clock })
+    const outcome = post()
+    await endpoint.received(1)
+    await clock.advance(3_600_000)
+    open()
+    expect(await outcome).toMatchObject({ kind: 'answered', status: 200 })
+    await post()
+    expect(kinds).toEqual(['opened', 'opened'])
+  })
+})
+
+describe('a name that moves', () => {
+  /** Two endpoints on one port of different addresses, the first of which the name leads to. */
+  async function movingEndpoint() {
+    const before = await TestEndpoint.start()
+    const port = Number(new URL(before.origin).port)
+    const after = await TestEndpoint.start(200, undefined, { port, address: '127.0.0.2' })
+    const server = await DnsServer.start({ 'hooks.example': ['127.0.0.1'] })
+    onTestFinished(() => server.close())
+    server.ttl = 5
+    const clock = new ManualClock(startMs)
+    const source = new NameSource({ servers: [server.address], resolverPath: '/nowhere' })
+    const { resolve: resolveName } = new Names({ source, clock })
+    const guard = new AddressGuard({ allow: ['127.0.0.0/8'], resolveName })
+    const url = `http://hooks.example:${port}/hook`
+    return { before, after, server, clock, guard, url }
+  }
+
+  test('is followed within a minute, although no connection fails', async () => {
+    const { before, after, server, clock, guard, url } = await movingEndpoint()
+    const { post } = posting(url, { clock, guard })
+    await post()
+    server.names.set('hooks.example', ['127.0.0.2'])
+    for (let second = 1; second <= 60; second++) {
+      await clock.advance(1_000)
+      await post()
+    }
+    expect([before.requests.length, after.requests.length]).toEqual([60, 1])
+  })
+
+  test('or ends takes its other connections along, those under way once they are idle', async () => {
+    const { before, server, clock, guard, url } = await movingEndpoint()
+    const { post } = posting(url, { clock, guard, concurrency: 2 })
+    await post()
+    await clock.advance(50_000)
+    await Promise.all([post(), post()])
+    expect(before.connections).toBe(2)
+    server.names.delete('hooks.example')
+    await clock.advance(10_000)
+    const outcomes = await Promise.all([post(), post()])
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['answered', 'connection_failed'])
+    expect(await post()).toMatchObject({ kind: 'connection_failed', code: 'ENOTFOUND' })
+    await before.disconnected()
   })
 })

@@ -137,7 +137,7 @@ describe('--store', () => {
     expect(pending).toBeGreaterThan(0)
     expect(pending! + expired!).toBe(40)
 
-    const endpoint = await TestEndpoint.start(200, undefined, Number(port))
+    const endpoint = await TestEndpoint.start(200, undefined, { port: Number(port) })
     const { records } = await run(replayTo(url))
     expect(records.at(-1)).toMatchObject({ duplicate: 40, deliveries: pending, delivered: pending })
     expect(endpoint.requests).toHaveLength(pending!)

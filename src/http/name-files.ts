@@ -1,0 +1,57 @@
+import type { LookupAddress } from 'node:dns'
+import { isIP } from 'node:net'
+
+/** The addresses of a hosts file by name, in lower case and in the order of the file. */
+export function parseHosts(text: string): ReadonlyMap<string, readonly LookupAddress[]> {
+  const hosts = new Map<string, LookupAddress[]>()
+  for (const line of text.split('\n')) {
+    const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/)
+    const family = isIP(address)
+    // An address with a zone is link-local: a URL cannot name its interface.
+    if (family === 0 || address.includes('%')) continue
+    for (const name of names.map((each) => each.toLowerCase())) {
+      const known = hosts.get(name)
+      if (known === undefined) hosts.set(name, [{ address, family }])
+      else known.push({ address, family })
+    }
+  }
+  return hosts
+}
+
+/** How the machine completes names. */
+export interface SearchList {
+  /** The domains that are tried behind a name. */
+  readonly domains: readonly string[]
+  /** A name with fewer dots is tried in the domains first. */
+  readonly dotsMin: number
+}
+
+/** Reads the search list of a `resolv.conf`; of several `search` and `domain` lines the last one counts. */
+export function parseSearchList(text: string): SearchList {
+  let domains: readonly string[] = []
+  let dotsMin = 1
+  for (const line of text.split('\n')) {
+    const [keyword, ...words] = line
+      .replace(/[#;].*/, '')
+      .trim()
+      .split(/\s+/)
+    if (keyword === 'search' || keyword === 'domain') {
+      domains = words.map((word) => word.replace(/\.+$/, '')).filter((word) => word !== '')
+    }
+    if (keyword !== 'options') continue
+    const found = words.map((word) => /^ndots:(\d+)$/.exec(word)?.[1]).findLast(Boolean)
+    if (found !== undefined) dotsMin = Math.min(Number(found), dotsMinMax)
+  }
+  return { domains, dotsMin }
+}
+
+/** The full names that a name can stand for, the likeliest first. A final dot makes a name full. */
+export function fullNames(name: string, { domains, dotsMin }: SearchList): readonly string[] {
+  if (name.endsWith('.')) return [name]
+  const completed = domains.map((domain) => `${name}.${domain}`)
+  const dots = name.split('.').length - 1
+  return dots < dotsMin ? [...completed, name] : [name, ...completed]
+}
+
+/** As in glibc. */
+const dotsMinMax = 15

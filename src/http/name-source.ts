@@ -1,0 +1,208 @@
+import { ADDRCONFIG, type LookupAddress } from 'node:dns'
+import { lookup, Resolver } from 'node:dns/promises'
+import { closeSync, openSync } from 'node:fs'
+import { devNull, networkInterfaces } from 'node:os'
+import { systemCode } from '../model/index.ts'
+import { systemClock, type Clock, type Timer } from '../runtime/index.ts'
+import { FollowedFile } from './followed-file.ts'
+import { fullNames, parseHosts, parseSearchList } from './name-files.ts'
+import { Turns } from './turns.ts'
+
+const hostsFile =
+  process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts'
+/** Half of Node's threads: the rest is for files. */
+const systemLookupsMax = 2
+/** A lost packet is sent again after about this long, then after twice as long each. */
+const firstTimeoutMs = 1_000
+const tries = 4
+/** A family whose server does not answer may not delay the other one longer than this. */
+const secondFamilyMs = 1_000
+
+/** What a name leads to, one address at least. */
+export interface NameAnswer {
+  /** Its addresses, those of IPv4 first. */
+  readonly addresses: readonly LookupAddress[]
+  /** How long they hold. */
+  readonly ttlMs: number
+}
+
+/** Where names are found, where that is not what the system says. */
+export interface NameSourceOptions {
+  /** DNS servers such as `127.0.0.1:5353`; those of the system by default. */
+  readonly servers?: readonly string[]
+  /** The hosts file. */
+  readonly hostsPath?: string
+  /** The file with the search list. */
+  readonly resolverPath?: string
+  /** The resolver of the system, which blocks a thread of Node's pool. */
+  readonly systemLookup?: (name: string) => Promise<readonly LookupAddress[]>
+  /** Times the wait for the second family. */
+  readonly clock?: Clock
+}
+
+/**
+ * Finds the addresses of names: in the hosts file, in DNS, and at last with the system's resolver.
+ *
+ * Node's own `dns.lookup` blocks one of four threads for as long as a name's DNS servers do not answer;
+ * four bad names would hold up all others, and files too. DNS needs no thread here. The system is asked
+ * only about names that DNS does not have, such as those of mDNS, and about two at a time.
+ */
+export class NameSource {
+  readonly #options: NameSourceOptions
+  readonly #clock: Clock
+  readonly #hosts: FollowedFile<ReturnType<typeof parseHosts>>
+  readonly #searchList: FollowedFile<ReturnType<typeof parseSearchList>>
+  readonly #systemTurns: Turns
+
+  constructor(options: NameSourceOptions = {}) {
+    const {
+      clock = systemClock,
+      hostsPath = hostsFile,
+      resolverPath = '/etc/resolv.conf',
+    } = options
+    this.#options = options
+    this.#clock = clock
+    this.#hosts = new FollowedFile(hostsPath, parseHosts)
+    this.#searchList = new FollowedFile(resolverPath, parseSearchList)
+    this.#systemTurns = new Turns({ turnsMax: systemLookupsMax, clock })
+  }
+
+  /**
+   * Looks a name up.
+   *
+   * @throws an error with the code `ENOTFOUND` for a name without addresses, `EAI_AGAIN` when no server
+   *   answers, or what the system calls its own shortage, such as `EMFILE`
+   */
+  async find(name: string, signal: AbortSignal): Promise<NameAnswer> {
+    try {
+      return await this.#find(name, signal)
+    } catch (error) {
+      // Without a free descriptor every resolver says that the name does not exist.
+      closeSync(openSync(devNull, 'r'))
+      throw error
+    }
+  }
+
+  async #find(name: string, signal: AbortSignal): Promise<NameAnswer> {
+    const families = ownFamilies()
+    const bareName = name.replace(/\.+$/, '')
+    const local = this.#hosts.content.get(bareName) ?? loopbackOf(bareName)
+    if (local !== undefined) return { addresses: usable(local, families), ttlMs: 0 }
+    for (const fullName of fullNames(name, this.#searchList.content)) {
+      const answer = await this.#askServers(fullName, families, signal)
+      if (answer !== undefined) return answer
+    }
+    if (name.endsWith('.')) throw nameError(name, 'ENOTFOUND')
+    return { addresses: await this.#askSystem(name, signal), ttlMs: 0 }
+  }
+
+  /** Undefined for a name that has no address there. */
+  async #askServers(
+    name: string,
+    families: readonly number[],
+    signal: AbortSignal,
+  ): Promise<NameAnswer | undefined> {
+    signal.throwIfAborted()
+    // A new one for each name: it reads the servers of this moment, and it can be cancelled alone.
+    const resolver = new Resolver({ timeout: firstTimeoutMs, tries })
+    if (this.#options.servers !== undefined) resolver.setServers(this.#options.servers)
+    const cancel = (): void => resolver.cancel()
+    signal.addEventListener('abort', cancel, { once: true })
+    let grace: Timer | undefined
+    const found = families.map(async (family) => {
+      const records =
+        family === 4
+          ? await resolver.resolve4(name, { ttl: true })
+          : await resolver.resolve6(name, { ttl: true })
+      grace ??= this.#clock.schedule(secondFamilyMs, cancel)
+      return records.map(({ address, ttl }) => ({ address, family, ttl }))
+    })
+    const results = await Promise.allSettled(found)
+    grace?.cancel()
+    signal.removeEventListener('abort', cancel)
+    return answerOf(name, results)
+  }
+
+  async #askSystem(name: string, signal: AbortSignal): Promise<readonly LookupAddress[]> {
+    signal.throwIfAborted()
+    const { systemLookup = lookUpBySystem } = this.#options
+    const controller = new AbortController()
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => {
+        controller.abort()
+        reject(nameError(name, 'EAI_AGAIN'))
+      })
+    })
+    const lookUp = async (): Promise<readonly LookupAddress[]> => {
+      try {
+        await this.#systemTurns.take(controller)
+        return await systemLookup(name)
+      } finally {
+        // Only now: a thread that is blocked stays so, whether or not its answer is awaited.
+        this.#systemTurns.end(controller)
+      }
+    }
+    return Promise.race([lookUp(), aborted])
+  }
+}
+
+/** An error as the system's resolver throws it. */
+export function nameError(name: string, code: 'ENOTFOUND' | 'EAI_AGAIN'): Error {
+  const reason = code === 'ENOTFOUND' ? 'it has no address' : 'no DNS server answered in time'
+  return Object.assign(new Error(`Cannot resolve ${name}: ${reason}`), { code, hostname: name })
+}
+
+/** Names that never leave the machine (RFC 6761, section 6.3), whatever a resolver makes of them. */
+export function isLocalName(name: string): boolean {
+  return name === 'localhost' || name.endsWith('.localhost')
+}
+
+type Found = LookupAddress & { readonly ttl: number }
+
+function answerOf(
+  name: string,
+  results: readonly PromiseSettledResult<readonly Found[]>[],
+): NameAnswer | undefined {
+  const found = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
+  if (found.length > 0) {
+    const addresses = found.map(({ address, family }) => ({ address, family }))
+    return { addresses, ttlMs: 1_000 * Math.min(...found.map(({ ttl }) => ttl)) }
+  }
+  const codes = results.map((result) =>
+    result.status === 'rejected' ? systemCode(result.reason) : undefined,
+  )
+  // Any other answer says that these servers do not know the name.
+  if (codes.some((code) => code === 'ETIMEOUT' || code === 'ECANCELLED')) {
+    throw nameError(name, 'EAI_AGAIN')
+  }
+  return undefined
+}
+
+/** The families that the machine has addresses of beside its loopback, as `getaddrinfo` decides it. */
+function ownFamilies(): readonly number[] {
+  const outer = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ internal }) => !internal)
+  const own = [4, 6].filter((family) => outer.some((each) => each.family === `IPv${family}`))
+  return own.length > 0 ? own : [4, 6]
+}
+
+function usable(
+  addresses: readonly LookupAddress[],
+  families: readonly number[],
+): readonly LookupAddress[] {
+  const reached = addresses.filter(({ family }) => families.includes(family))
+  return reached.length > 0 ? reached : addresses
+}
+
+function loopbackOf(name: string): readonly LookupAddress[] | undefined {
+  if (!isLocalName(name)) return undefined
+  return [
+    { address: '127.0.0.1', family: 4 },
+    { address: '::1', family: 6 },
+  ]
+}
+
+function lookUpBySystem(name: string): Promise<readonly LookupAddress[]> {
+  return lookup(name, { all: true, hints: ADDRCONFIG })
+}

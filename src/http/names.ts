@@ -1,0 +1,174 @@
+import type { LookupAddress } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import { systemCode } from '../model/index.ts'
+import { systemClock, type Clock } from '../runtime/index.ts'
+import { NameSource, nameError, type NameAnswer } from './name-source.ts'
+import { Turns } from './turns.ts'
+
+/** Shorter than the deadline of a request, so that its error names DNS. */
+const deadlineMs = 4_000
+/** What DNS says of an answer's age counts within these. */
+const ttlMsMin = 1_000
+const ttlMsMax = 30_000
+const notFoundMs = 5_000
+const noAnswerMs = 1_000
+/** Addresses of before: how long they serve at most, how long until a server is asked again, how long it has. */
+const staleMsMax = 60 * 60 * 1_000
+const staleAgainMs = 5_000
+const staleWaitMs = 1_000
+/** Each takes one descriptor or two. */
+const lookUpsMax = 200
+const lookUpSafeMs = 500
+/** Names that are remembered; 5,000 destinations have fewer. */
+const namesMax = 10_000
+
+/** Asks for all addresses of a name; rejects when it has none. */
+export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>
+
+/** What names are looked up with. */
+export interface NamesOptions {
+  /** Where they are found; what the system knows by default. */
+  readonly source?: Pick<NameSource, 'find'>
+  /** Tells how old an answer is; the system's by default. */
+  readonly clock?: Clock
+}
+
+/** What is known of a name until a moment in milliseconds since 1970. */
+type Known = { readonly untilMs: number } & (
+  | {
+      readonly kind: 'found'
+      readonly addresses: readonly LookupAddress[]
+      /** When a server said so last. */
+      readonly saidAtMs: number
+    }
+  | { readonly kind: 'failed'; readonly error: Error }
+)
+
+/**
+ * Looks names up, each once at a time, and remembers answers and failures for a while.
+ *
+ * A name that gets no answer fails after {@link deadlineMs}, or gives way when others wait. While no
+ * server answers, the addresses of before are used for up to an hour; a server that says that the name
+ * does not exist ends that.
+ */
+export class Names {
+  readonly #source: Pick<NameSource, 'find'>
+  readonly #clock: Clock
+  readonly #turns: Turns
+  /** The one that was learned last is at the end. */
+  readonly #known = new Map<string, Known>()
+  readonly #asking = new Map<string, Promise<Known>>()
+
+  constructor({ source = new NameSource(), clock = systemClock }: NamesOptions = {}) {
+    this.#source = source
+    this.#clock = clock
+    this.#turns = new Turns({ turnsMax: lookUpsMax, safeMs: lookUpSafeMs, clock })
+  }
+
+  /**
+   * Resolves with all addresses of a name.
+   *
+   * @throws an error with the code `ENOTFOUND` for a name without addresses, `EAI_AGAIN` when no server
+   *   answers, or what the system calls its own shortage, such as `EMFILE`
+   */
+  readonly resolve: ResolveName = async (name) => {
+    const remembered = this.#known.get(name)
+    const known = this.#holds(remembered)
+      ? remembered
+      : await (this.#asking.get(name) ?? this.#ask(name, remembered))
+    if (known.kind === 'failed') throw known.error
+    return known.addresses
+  }
+
+  /** Whether it still holds; a clock that was set back does not make it hold longer. */
+  #holds(known: Known | undefined): known is Known {
+    if (known === undefined) return false
+    const leftMs = known.untilMs - this.#clock.nowMs()
+    return leftMs > 0 && leftMs <= ttlMsMax
+  }
+
+  #ask(name: string, remembered: Known | undefined): Promise<Known> {
+    const answered = this.#find(name).then(
+      (answer) => this.#found(answer),
+      (error: unknown) => this.#failed(error as Error, remembered),
+    )
+    const learned = answered.then((known) => this.#keep(name, known))
+    const stale = this.#stale(remembered)
+    const asking = stale === undefined ? learned : this.#orAfterAWhile(learned, stale)
+    this.#asking.set(name, asking)
+    return asking
+  }
+
+  async #find(name: string): Promise<NameAnswer> {
+    const controller = new AbortController()
+    const { signal } = controller
+    const timer = this.#clock.schedule(deadlineMs, () => controller.abort())
+    try {
+      await this.#turns.take(controller)
+      return await this.#source.find(name, signal)
+    } catch (error) {
+      throw signal.aborted ? nameError(name, 'EAI_AGAIN') : error
+    } finally {
+      timer.cancel()
+      this.#turns.end(controller)
+    }
+  }
+
+  #found({ addresses, ttlMs }: NameAnswer): Known {
+    const nowMs = this.#clock.nowMs()
+    const heldMs = Math.min(Math.max(ttlMs, ttlMsMin), ttlMsMax)
+    return { kind: 'found', addresses, saidAtMs: nowMs, untilMs: nowMs + heldMs }
+  }
+
+  #failed(error: Error, remembered: Known | undefined): Known {
+    const nowMs = this.#clock.nowMs()
+    if (systemCode(error) === 'ENOTFOUND') {
+      return { kind: 'failed', error, untilMs: nowMs + notFoundMs }
+    }
+    const failed: Known = { kind: 'failed', error, untilMs: nowMs + noAnswerMs }
+    return this.#stale(remembered) ?? failed
+  }
+
+  /** The addresses of before, to be used while no server answers. */
+  #stale(remembered: Known | undefined): Known | undefined {
+    const nowMs = this.#clock.nowMs()
+    if (remembered?.kind !== 'found' || nowMs - remembered.saidAtMs > staleMsMax) return undefined
+    return { ...remembered, untilMs: nowMs + staleAgainMs }
+  }
+
+  #orAfterAWhile(learned: Promise<Known>, stale: Known): Promise<Known> {
+    return new Promise((resolve) => {
+      const timer = this.#clock.schedule(staleWaitMs, () => resolve(stale))
+      void learned.then((known) => {
+        timer.cancel()
+        resolve(known)
+      })
+    })
+  }
+
+  #keep(name: string, known: Known): Known {
+    this.#asking.delete(name)
+    this.#known.delete(name)
+    this.#known.set(name, known)
+    if (this.#known.size > namesMax) this.#known.delete(this.#known.keys().next().value ?? '')
+    return known
+  }
+}
+
+/** The names of this process: what one destination learns serves all others. */
+export const systemNames = new Names()
+
+/** Makes the function that Node's connections look names up with. */
+export function lookupBy(resolve: ResolveName): LookupFunction {
+  return (host, { all }, callback) => {
+    // What the callback throws belongs to the connection; here it would be lost.
+    resolve(host).then(
+      (addresses) =>
+        queueMicrotask(() => {
+          if (all === true) callback(null, [...addresses])
+          else callback(null, addresses[0]?.address ?? '', addresses[0]?.family)
+        }),
+      (error: unknown) => queueMicrotask(() => callback(error as NodeJS.ErrnoException, '')),
+    )
+  }
+}

@@ -1,0 +1,170 @@
+import type { LookupAddress } from 'node:dns'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { NameSource, type NameSourceOptions } from '../../src/http/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { DnsServer, type NameRecord } from '../support/dns-server.ts'
+import { gate } from '../support/gate.ts'
+import { startMs } from '../support/recording-runtime.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const notFound = Object.assign(new Error('not found'), { code: 'ENOTFOUND' })
+
+interface Surroundings extends NameSourceOptions {
+  readonly names?: Readonly<Record<string, NameRecord>>
+  readonly hosts?: string
+  readonly resolverFile?: string
+}
+
+/** A source with a DNS server and files of its own; the system's resolver knows no name. */
+async function sourceWith({ names, hosts = '', resolverFile = '', ...options }: Surroundings) {
+  const folder = await temporaryFolder()
+  const server = await DnsServer.start(names)
+  onTestFinished(() => server.close())
+  const hostsPath = join(folder, 'hosts')
+  const resolverPath = join(folder, 'resolv.conf')
+  await writeFile(hostsPath, hosts)
+  await writeFile(resolverPath, resolverFile)
+  const source = new NameSource({
+    servers: [server.address],
+    hostsPath,
+    resolverPath,
+    systemLookup: () => Promise.reject(notFound),
+    ...options,
+  })
+  const find = async (name: string, signal = new AbortController().signal) =>
+    (await source.find(name, signal)).addresses.map(({ address }) => address)
+  return { find, server, source, hostsPath }
+}
+
+const addressesOf = (...addresses: readonly string[]): readonly LookupAddress[] =>
+  addresses.map((address) => ({ address, family: 4 }))
+
+describe('a name in DNS', () => {
+  test('leads to its addresses, those of IPv4 first', async () => {
+    const names = { 'hooks.example': ['2a00::1', '192.0.2.7', '192.0.2.8'] }
+    const { source, server } = await sourceWith({ names })
+    server.ttl = 17
+    const { addresses, ttlMs } = await source.find('hooks.example', new AbortController().signal)
+    expect(addresses.slice(0, 2)).toEqual(addressesOf('192.0.2.7', '192.0.2.8'))
+    const isAsked6 = server.questions.some(({ family }) => family === 6)
+    expect(addresses.slice(2)).toEqual(isAsked6 ? [{ address: '2a00::1', family: 6 }] : [])
+    expect(ttlMs).toBe(17_000)
+  })
+
+  test('that does not exist is not found', async () => {
+    const { find } = await sourceWith({})
+    await expect(find('missing.example')).rejects.toMatchObject({ code: 'ENOTFOUND' })
+  })
+
+  test('whose servers do not answer fails when it is aborted, and the system is not asked', async () => {
+    let lookups = 0
+    const systemLookup = () => {
+      lookups++
+      return Promise.resolve(addressesOf('192.0.2.9'))
+    }
+    const { find, server } = await sourceWith({ names: { 'dead.example': 'silent' }, systemLookup })
+    const controller = new AbortController()
+    const found = find('dead.example', controller.signal)
+    await server.received('dead.example')
+    controller.abort()
+    await expect(found).rejects.toMatchObject({ code: 'EAI_AGAIN' })
+    expect(lookups).toBe(0)
+  })
+})
+
+describe('the search list', () => {
+  const resolverFile = 'search a.example b.example\n'
+
+  test('completes a name without dots before it is tried as it is', async () => {
+    const names = { 'hooks.b.example': ['192.0.2.7'], hooks: ['192.0.2.8'] }
+    const { find, server } = await sourceWith({ names, resolverFile })
+    expect(await find('hooks')).toEqual(['192.0.2.7'])
+    expect(server.asked).toEqual(['hooks.a.example', 'hooks.b.example'])
+  })
+
+  test('is tried after a name with a dot, and never after a final one', async () => {
+    const names = { 'hooks.crm.a.example': ['192.0.2.7'] }
+    const { find, server } = await sourceWith({ names, resolverFile })
+    expect(await find('hooks.crm')).toEqual(['192.0.2.7'])
+    expect(server.asked).toEqual(['hooks.crm', 'hooks.crm.a.example'])
+    await expect(find('hooks.crm.')).rejects.toMatchObject({ code: 'ENOTFOUND' })
+  })
+})
+
+describe('the hosts file', () => {
+  test('goes before DNS, and is followed when it changes', async () => {
+    const names = { 'hooks.example': ['192.0.2.7'] }
+    const { find, server, hostsPath } = await sourceWith({
+      names,
+      hosts: '10.0.0.5 hooks.example\n',
+    })
+    expect(await find('hooks.example')).toEqual(['10.0.0.5'])
+    expect(await find('hooks.example.')).toEqual(['10.0.0.5'])
+    expect(server.asked).toEqual([])
+    await writeFile(hostsPath, '10.0.0.55 hooks.example\n')
+    expect(await find('hooks.example')).toEqual(['10.0.0.55'])
+    await writeFile(hostsPath, '')
+    expect(await find('hooks.example')).toEqual(['192.0.2.7'])
+  })
+
+  test('is not needed for the names of this machine, which are never asked for', async () => {
+    const { find, server } = await sourceWith({})
+    for (const name of ['localhost', 'crm.localhost', 'localhost.']) {
+      expect((await find(name))[0]).toBe('127.0.0.1')
+    }
+    expect(server.asked).toEqual([])
+  })
+
+  test('may be missing', async () => {
+    const names = { 'hooks.example': ['192.0.2.7'] }
+    const { find } = await sourceWith({ names, hostsPath: '/nowhere/hosts' })
+    expect(await find('hooks.example')).toEqual(['192.0.2.7'])
+  })
+})
+
+describe('the resolver of the system', () => {
+  test('is asked for what DNS does not have or cannot tell', async () => {
+    const systemLookup = (name: string) =>
+      Promise.resolve(addressesOf(name === 'printer.local' ? '192.0.2.9' : '192.0.2.10'))
+    const names = { 'single-label': 'server-failure' } as const
+    const { find } = await sourceWith({ names, systemLookup })
+    expect(await find('printer.local')).toEqual(['192.0.2.9'])
+    expect(await find('single-label')).toEqual(['192.0.2.10'])
+  })
+
+  test('is asked for two names at a time, however long they take', async () => {
+    const { opened, open } = gate()
+    const asked: string[] = []
+    const systemLookup = async (name: string) => {
+      asked.push(name)
+      await opened
+      return addressesOf('192.0.2.9')
+    }
+    const { find } = await sourceWith({ systemLookup })
+    const controller = new AbortController()
+    const stuck = ['a.local', 'b.local', 'c.local'].map((name) =>
+      find(name, controller.signal).catch((error: unknown) => error),
+    )
+    await expect.poll(() => asked.length).toBe(2)
+    controller.abort()
+    for (const error of await Promise.all(stuck)) expect(error).toMatchObject({ code: 'EAI_AGAIN' })
+    const next = find('d.local')
+    expect(asked).toHaveLength(2)
+    open()
+    expect(await next).toEqual(['192.0.2.9'])
+    expect(asked.at(-1)).toBe('d.local')
+    expect(asked).toHaveLength(3)
+  })
+})
+
+test('a family whose server does not answer does not keep the addresses of the other', async () => {
+  const clock = new ManualClock(startMs)
+  const { source, server } = await sourceWith({ names: { 'half.example': ['192.0.2.7'] }, clock })
+  server.ignoredFamily = 6
+  const found = source.find('half.example', new AbortController().signal)
+  while (clock.nextDueMs() === undefined) await new Promise((resolve) => setImmediate(resolve))
+  await clock.advance(1_000)
+  expect((await found).addresses).toEqual(addressesOf('192.0.2.7'))
+})

@@ -1,0 +1,179 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { AddressGuard, NameSource, Names, type NameAnswer } from '../../src/http/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { DnsServer, type NameRecord } from '../support/dns-server.ts'
+import { gate } from '../support/gate.ts'
+import { startMs } from '../support/recording-runtime.ts'
+
+const errorOf = (code: string): Error => Object.assign(new Error(code), { code })
+
+type Answer = NameAnswer | Error | 'never'
+
+/** An answer of one address. */
+const to = (address: string, ttlMs = 10_000): NameAnswer => ({
+  addresses: [{ address, family: 4 }],
+  ttlMs,
+})
+
+/** Names whose source gives these answers in turn, the last one from then on. */
+function namesFrom(...answers: readonly Answer[]) {
+  const clock = new ManualClock(startMs)
+  const asked: string[] = []
+  const find = (name: string, signal: AbortSignal): Promise<NameAnswer> => {
+    const answer = answers[Math.min(asked.length, answers.length - 1)] ?? 'never'
+    asked.push(name)
+    if (answer instanceof Error) return Promise.reject(answer)
+    if (answer !== 'never') return Promise.resolve(answer)
+    return new Promise((_, reject) =>
+      signal.addEventListener('abort', () => reject(errorOf('ECANCELLED'))),
+    )
+  }
+  const names = new Names({ source: { find }, clock })
+  const resolve = (name = 'hooks.example'): Promise<string> =>
+    names.resolve(name).then(
+      (addresses) => addresses.map(({ address }) => address).join(),
+      (error: unknown) => (error as { readonly code: string }).code,
+    )
+  return { resolve, clock, asked }
+}
+
+describe('a name is asked for', () => {
+  test('once at a time, whoever asks', async () => {
+    const { opened, open } = gate()
+    let questions = 0
+    const find = async (): Promise<NameAnswer> => {
+      questions++
+      await opened
+      return to('192.0.2.1')
+    }
+    const names = new Names({ source: { find } })
+    const all = Array.from({ length: 50 }, () => names.resolve('hooks.example'))
+    open()
+    for (const addresses of await Promise.all(all)) expect(addresses).toHaveLength(1)
+    expect(questions).toBe(1)
+  })
+
+  test('again when its answer does not hold any more', async () => {
+    const { resolve, clock, asked } = namesFrom(to('192.0.2.1', 10_000), to('192.0.2.2'))
+    expect([await resolve(), await resolve()]).toEqual(['192.0.2.1', '192.0.2.1'])
+    await clock.advance(9_999)
+    expect(await resolve()).toBe('192.0.2.1')
+    await clock.advance(1)
+    expect(await resolve()).toBe('192.0.2.2')
+    expect(asked).toHaveLength(2)
+  })
+
+  test.each([
+    [0, 1_000],
+    [86_400_000, 30_000],
+  ])('after a while whatever its age may be: %i ms count as %i', async (ttlMs, heldMs) => {
+    const { resolve, clock } = namesFrom(to('192.0.2.1', ttlMs), to('192.0.2.2'))
+    await resolve()
+    await clock.advance(heldMs - 1)
+    expect(await resolve()).toBe('192.0.2.1')
+    await clock.advance(1)
+    expect(await resolve()).toBe('192.0.2.2')
+  })
+
+  test.each([
+    ['ENOTFOUND', 5_000],
+    ['EAI_AGAIN', 1_000],
+  ])('again after a failure with %s, %i ms later', async (code, failedMs) => {
+    const { resolve, clock } = namesFrom(errorOf(code), to('192.0.2.1'))
+    expect(await resolve()).toBe(code)
+    await clock.advance(failedMs - 1)
+    expect(await resolve()).toBe(code)
+    await clock.advance(1)
+    expect(await resolve()).toBe('192.0.2.1')
+  })
+
+  test('again when the clock is set back', async () => {
+    const { asked, ...first } = namesFrom(to('192.0.2.1'))
+    await first.resolve()
+    const clockBack = first.clock as unknown as { nowMs(): number }
+    clockBack.nowMs = () => startMs - 3_600_000
+    await first.resolve()
+    expect(asked).toHaveLength(2)
+  })
+})
+
+describe('a name that gets no answer', () => {
+  test('fails after 4 s', async () => {
+    const { resolve, clock, asked } = namesFrom('never')
+    let result = ''
+    void resolve().then((code) => (result = code))
+    await clock.advance(3_999)
+    expect(result).toBe('')
+    await clock.advance(1)
+    expect(result).toBe('EAI_AGAIN')
+    expect(asked).toHaveLength(1)
+  })
+
+  test('keeps the addresses of before for an hour, and waits a second for new ones', async () => {
+    const { resolve, clock } = namesFrom(to('192.0.2.1'), 'never')
+    await resolve()
+    await clock.advance(10_000)
+    let result = ''
+    void resolve().then((addresses) => (result = addresses))
+    await clock.advance(999)
+    expect(result).toBe('')
+    await clock.advance(1)
+    expect(result).toBe('192.0.2.1')
+    await clock.advance(60 * 60 * 1_000)
+    const last = resolve()
+    await clock.advance(4_000)
+    expect(await last).toBe('EAI_AGAIN')
+  })
+
+  test('has no addresses any more once a server says that it does not exist', async () => {
+    const { resolve, clock } = namesFrom(
+      to('192.0.2.1'),
+      errorOf('ENOTFOUND'),
+      errorOf('EAI_AGAIN'),
+    )
+    await resolve()
+    await clock.advance(10_000)
+    expect(await resolve()).toBe('ENOTFOUND')
+    await clock.advance(5_000)
+    expect(await resolve()).toBe('EAI_AGAIN')
+  })
+})
+
+describe('names that are never answered', () => {
+  async function namesOf(records: Readonly<Record<string, NameRecord>>) {
+    const server = await DnsServer.start(records)
+    onTestFinished(() => server.close())
+    const source = new NameSource({
+      servers: [server.address],
+      hostsPath: '/nowhere/hosts',
+      resolverPath: '/nowhere/resolv.conf',
+      systemLookup: () => Promise.reject(errorOf('ENOTFOUND')),
+    })
+    return { names: new Names({ source }), server }
+  }
+
+  test('do not hold up the others, however many they are', async () => {
+    const dead = Array.from({ length: 300 }, (_, index) => `dead${index}.example`)
+    const { names, server } = await namesOf({
+      ...Object.fromEntries(dead.map((name) => [name, 'silent'] as const)),
+      'healthy.example': ['192.0.2.1'],
+    })
+    const answered: string[] = []
+    const resolve = async (name: string): Promise<void> => {
+      await names.resolve(name).catch(() => undefined)
+      answered.push(name)
+    }
+    dead.forEach((name) => void resolve(name))
+    await server.received('dead0.example')
+    await resolve('healthy.example')
+    // Only as many have given way as were needed for those that came before.
+    expect(answered.filter((name) => name.startsWith('dead')).length).toBeLessThanOrEqual(101)
+  })
+
+  test('are refused by a guard for any address that is not public, whoever found it', async () => {
+    const { names } = await namesOf({ 'mixed.example': ['93.184.215.14', '10.0.0.5'] })
+    const guard = new AddressGuard({ resolveName: names.resolve })
+    await expect(guard.resolve('mixed.example')).rejects.toMatchObject({ code: 'private_address' })
+    await expect(guard.resolve('mixed.example')).rejects.toMatchObject({ code: 'private_address' })
+  })
+})
