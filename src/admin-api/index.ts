@@ -4,6 +4,7 @@ export { adminApp, adminConnectionLimits } from './app.ts'
 export { healthHandler } from './health.ts'
 export { Metrics } from './metrics/metrics.ts'
 export { queueStates, type QueueState } from './metrics/queue-states.ts'
+export { StoreFiguresWatch, type StoreFigures } from './metrics/store-figures.ts'
 export type {
   AdminApiOptions,
   AudienceOperations,

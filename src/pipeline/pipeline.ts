@@ -13,7 +13,7 @@ import { Intake } from '../intake/index.ts'
 import type { DeliveryLedger, Destination } from '../model/index.ts'
 import { systemClock, type Runtime, type Timer } from '../runtime/index.ts'
 import type { PendingCount } from './pending-count.ts'
-import { ProcessShares } from './process-shares.ts'
+import { ProcessShares, type SendingHindrance } from './process-shares.ts'
 import {
   Targets,
   type ConnectionListener,
@@ -149,6 +149,16 @@ export class Pipeline {
     return this.#dispatcher.requests
   }
 
+  /** Why nothing may be sent for now; undefined while something may. */
+  get hindrance(): SendingHindrance | undefined {
+    return this.#shares?.hindrance
+  }
+
+  /** Whether this process is the first of those alive that use the store. */
+  get isFirst(): boolean {
+    return this.#shares?.isFirst ?? true
+  }
+
   /** Looks at once for what is in the store and nobody told of. */
   wake(): void {
     this.#dispatcher.wake()
@@ -204,8 +214,7 @@ export class Pipeline {
   }
 
   #newShares(processes: DeliveringProcesses | undefined): ProcessShares | undefined {
-    const { delivers = true } = this.#options
-    if (processes === undefined || !delivers) return undefined
+    if (processes === undefined) return undefined
     return new ProcessShares({
       processes,
       destinationIds: () => this.#targets.destinationIds,

@@ -3,6 +3,7 @@ import {
   isTemporary,
   placeHoldsMs,
   processBeatMs,
+  processGoneMs,
   shareOf,
   type DeliveringProcesses,
   type ProcessPlace,
@@ -10,11 +11,20 @@ import {
 import { messageOf, type Destination } from '../model/index.ts'
 import { stopwatch, type Clock, type Runtime, type Timer } from '../runtime/index.ts'
 
+/**
+ * Why a process sends nothing: others may still send what it is to send, the store does not answer, or
+ * its clock and the store's disagree.
+ */
+export type SendingHindrance = 'joining' | 'store' | 'clocks'
+
+/** The place of a process among all that use the store, whether they send or not. No destination has this id. */
+const storeWide = ''
+
 /** What the shares of a process are made of. */
 export interface ProcessSharesOptions {
   /** The processes that deliver from the same store. */
   readonly processes: DeliveringProcesses
-  /** The destinations that this one sends to now. */
+  /** The destinations that this one sends to now; none if it only takes events. */
   readonly destinationIds: () => readonly string[]
   /** Clock, ids and log. */
   readonly runtime: Pick<Runtime, 'clock' | 'newId' | 'log'>
@@ -56,6 +66,9 @@ export class ProcessShares {
   readonly #processId: string
   #answer: Answer | undefined
   #silence: keyof typeof silences | undefined
+  /** Whether the others have made room since it came, or came back. */
+  #hasJoined = false
+  #isFirst = false
   #beating: Promise<void> = Promise.resolve()
   #next: Timer | undefined
   #end: Timer | undefined
@@ -81,6 +94,21 @@ export class ProcessShares {
     return this.#answer !== undefined && this.#answer.elapsedMs() < placeHoldsMs
   }
 
+  /** Why nothing may be sent for now; undefined while something may. */
+  get hindrance(): SendingHindrance | undefined {
+    if (this.#answer === undefined) return this.#silence ?? 'joining'
+    if (!this.maySend) return 'store'
+    return this.#hasJoined ? undefined : 'joining'
+  }
+
+  /**
+   * Whether this process is the first of those that use the store, so that one of them speaks for it. It
+   * remains so until the store says otherwise.
+   */
+  get isFirst(): boolean {
+    return this.#isFirst
+  }
+
   /**
    * Goes from among the processes, so that others need not wait to take over; to be called once no
    * request is under way. Idempotent.
@@ -88,6 +116,10 @@ export class ProcessShares {
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
+  }
+
+  get #sends(): boolean {
+    return this.#options.destinationIds().length > 0
   }
 
   async #close(): Promise<void> {
@@ -123,15 +155,18 @@ export class ProcessShares {
 
   async #ask(elapsedMs: () => number): Promise<void> {
     const { processes, destinationIds, runtime, changed } = this.#options
-    const beat = { processId: this.#processId, destinationIds: destinationIds() }
+    const beat = { processId: this.#processId, destinationIds: [storeWide, ...destinationIds()] }
     const answered = await processes.beat(beat)
     const places = new Map(answered.map((place) => [place.destinationId, place]))
+    this.#isFirst = places.get(storeWide)?.rank === 0
+    // Destinations that are configured later are no reason to count as a newcomer again.
+    this.#hasJoined ||= answered.every(hasRoom)
     this.#answer = { places, elapsedMs }
     if (this.#closed !== undefined) return
     this.#end?.cancel()
     this.#end = runtime.clock.schedule(placeHoldsMs - elapsedMs(), () => this.#fallSilent('store'))
     if (this.#silence !== undefined && this.maySend) {
-      runtime.log.warn(silences[this.#silence].ends)
+      if (this.#sends) runtime.log.warn(silences[this.#silence].ends)
       this.#silence = undefined
     }
     changed()
@@ -150,13 +185,20 @@ export class ProcessShares {
     if (this.#closed !== undefined) return
     const { runtime, changed } = this.#options
     this.#end?.cancel()
-    if (this.#silence !== why) {
+    // A process that sends nothing anyway has nothing to tell.
+    if (this.#silence !== why && this.#sends) {
       runtime.log.warn(silences[why].begins, error && { error: error.message })
     }
     this.#silence = why
     this.#answer = undefined
+    this.#hasJoined = false
     changed()
   }
+}
+
+/** Whether a process may have its share of a destination: it is alone, or the others know of it. */
+function hasRoom({ processes, memberMs }: ProcessPlace): boolean {
+  return processes === 1 || memberMs >= processGoneMs
 }
 
 /**

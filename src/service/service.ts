@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http'
-import { adminApp, healthHandler, Metrics, queueStates } from '../admin-api/index.ts'
+import { adminApp, healthHandler, Metrics, queueStates, StoreFiguresWatch } from '../admin-api/index.ts'
 import { EndpointFaults } from '../delivery/index.ts'
 import { AddressGuard, type Listening } from '../http/index.ts'
 import type { IntakeBatch, IntakeOutcome } from '../intake/index.ts'
@@ -38,6 +38,7 @@ export class Service implements AsyncDisposable {
   readonly #pipeline: Pipeline
   readonly #metrics: Metrics
   readonly #faults: EndpointFaults
+  readonly #figures: StoreFiguresWatch
   readonly #pending = new PendingCount()
   readonly #archives: Archives
   readonly #replay: ArchiveReplay
@@ -65,17 +66,24 @@ export class Service implements AsyncDisposable {
     this.#role = role
     this.#configuration = configuration
     this.#archives = new Archives(given.clock.nowMs())
-    this.#readiness = new Readiness({ store, runtime: given })
+    this.#readiness = new Readiness({
+      store,
+      role,
+      hindrance: () => this.#pipeline.hindrance,
+      runtime: given,
+    })
     this.#faults = new EndpointFaults(given)
-    this.#metrics = new Metrics({
+    this.#figures = new StoreFiguresWatch({
       queues: () =>
         queueStates(
           store,
           this.#configuration.destinations.map(({ id }) => id),
         ),
       tables: store.tableRows,
+      isFirst: () => this.#pipeline.isFirst,
       runtime: given,
     })
+    this.#metrics = new Metrics({ figures: () => this.#figures.latest, runtime: given })
     const observers = { metrics: this.#metrics, faults: this.#faults, pending: this.#pending }
     this.#runtime = observedRuntime(given, observers)
     const { destinations, retention } = configuration
@@ -185,6 +193,11 @@ export class Service implements AsyncDisposable {
     return changes
   }
 
+  /** Answers `/readyz` with 503 from now on, so that clients go elsewhere; all else goes on. */
+  drain(): void {
+    this.#readiness.closing()
+  }
+
   /**
    * Accepts nothing more, gives requests under way `graceMs` of real time, those of sources and those
    * to endpoints at once; returns the rest to the store and closes it. Idempotent.
@@ -207,6 +220,7 @@ export class Service implements AsyncDisposable {
     await this.#regulations.register()
     await this.#pending.look(this.#store)
     this.#planLook()
+    void this.#figures.start()
     const health = healthHandler(() => this.#readiness.reasons(), log)
     const tracking = this.#newTracking()
     const listening = await listenFor(
@@ -283,11 +297,12 @@ export class Service implements AsyncDisposable {
     return this.#accepted(isArchived ? this.#takeAndKeep(batch) : this.#pipeline.intake.take(batch))
   }
 
-  async #accepted<Outcomes>(work: Promise<Outcomes>): Promise<Outcomes> {
+  async #accepted(work: Promise<readonly IntakeOutcome[]>): Promise<readonly IntakeOutcome[]> {
     this.#accepting.add(work)
     try {
       const outcomes = await work
-      this.#readiness.took()
+      // Rejected and filtered events say nothing about the store.
+      if (outcomes.some(isStored)) this.#readiness.took()
       return outcomes
     } catch (error) {
       this.#readiness.refused()
@@ -329,6 +344,7 @@ export class Service implements AsyncDisposable {
 
   async #close(graceMs: number): Promise<void> {
     this.#look?.cancel()
+    this.#figures.stop()
     this.#ending.abort(new Error('The service is closing'))
     await Promise.all([
       ...this.#listening.map((listening) => listening.close(graceMs)),
@@ -344,6 +360,10 @@ export class Service implements AsyncDisposable {
     this.#faults.close()
     this.#log.close()
   }
+}
+
+function isStored(outcome: IntakeOutcome): boolean {
+  return outcome.kind === 'accepted' && outcome.outcome !== 'filtered'
 }
 
 function isAbout(changes: readonly ConfigurationChange[], settings: RegExp): boolean {

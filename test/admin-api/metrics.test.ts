@@ -1,6 +1,6 @@
 import { createHook } from 'node:async_hooks'
 import { describe, expect, test } from 'vitest'
-import { Metrics, queueStates, type QueueState } from '../../src/admin-api/index.ts'
+import { Metrics, queueStates, type StoreFigures } from '../../src/admin-api/index.ts'
 import type { EndpointChange, RequestRecord, SettledDelivery } from '../../src/model/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { MemoryStore } from '../support/memory-store.ts'
@@ -8,9 +8,9 @@ import { addSamples, delivered, nowMs, retried } from '../cli/delivery-log/store
 import { recordingRuntime } from '../support/recording-runtime.ts'
 import { ask, startAdmin } from './support.ts'
 
-function createMetrics(queues: () => Promise<readonly QueueState[]> = () => Promise.resolve([])) {
-  const { runtime, warnings } = recordingRuntime(new ManualClock(nowMs))
-  return { metrics: new Metrics({ queues, runtime }), warnings }
+function createMetrics(figures: () => StoreFigures | undefined = () => undefined) {
+  const { runtime } = recordingRuntime(new ManualClock(nowMs))
+  return { metrics: new Metrics({ figures, runtime }) }
 }
 
 /** The lines of the metrics whose names begin like that, without their comments. */
@@ -148,13 +148,17 @@ describe('the metrics', () => {
     expect(lines).toContain(bucket('14400', 3))
   })
 
-  test('tell the depth and the age of queues as they are when they are read', async () => {
-    let queues: readonly QueueState[] = [
-      { destinationId: 'crm', pending: 7, oldestDueAtMs: nowMs - 90_500 },
-      { destinationId: 'mail', pending: 1, oldestDueAtMs: nowMs + 10_000 },
-      { destinationId: 'none', pending: 0, oldestDueAtMs: null },
-    ]
-    const { metrics } = createMetrics(() => Promise.resolve(queues))
+  test('tell the depth and the age of queues as the store told them last, and when that was', async () => {
+    let figures: StoreFigures | undefined = {
+      queues: [
+        { destinationId: 'crm', pending: 7, oldestDueAtMs: nowMs - 90_500 },
+        { destinationId: 'mail', pending: 1, oldestDueAtMs: nowMs + 10_000 },
+        { destinationId: 'none', pending: 0, oldestDueAtMs: null },
+      ],
+      tables: [{ table: 'evroute_deliveries', liveRows: 20, deadRows: 5 }],
+      measuredAtMs: nowMs - 3_000,
+    }
+    const { metrics } = createMetrics(() => figures)
     expect(await linesOf(metrics, 'evroute_queue_')).toEqual([
       'evroute_queue_deliveries{destination="crm"} 7',
       'evroute_queue_deliveries{destination="mail"} 1',
@@ -163,31 +167,15 @@ describe('the metrics', () => {
       'evroute_queue_age_seconds{destination="mail"} 0',
       'evroute_queue_age_seconds{destination="none"} 0',
     ])
-    queues = []
-    expect(await linesOf(metrics, 'evroute_queue_')).toEqual([])
-  })
-
-  test('tell the rows of tables where the store has some, those too that wait to be cleaned up', async () => {
-    const { runtime } = recordingRuntime(new ManualClock(nowMs))
-    const rows = { table: 'evroute_deliveries', liveRows: 20, deadRows: 5 }
-    const metrics = new Metrics({
-      queues: () => Promise.resolve([]),
-      tables: () => Promise.resolve([rows]),
-      runtime,
-    })
     expect(await linesOf(metrics, 'evroute_store_')).toEqual([
       'evroute_store_live_rows{table="evroute_deliveries"} 20',
       'evroute_store_dead_rows{table="evroute_deliveries"} 5',
+      'evroute_store_figures_age_seconds 3',
     ])
-    expect(await linesOf(createMetrics().metrics, 'evroute_store_')).toEqual([])
-  })
-
-  test('do without queues when the store cannot be asked', async () => {
-    const { metrics, warnings } = createMetrics(() => Promise.reject(new Error('it is gone')))
-    metrics.request(request)
+    // Another process tells of the store from now on.
+    figures = undefined
     expect(await linesOf(metrics, 'evroute_queue_')).toEqual([])
-    expect(await linesOf(metrics, 'evroute_webhook_requests_total{')).toHaveLength(1)
-    expect(warnings[0]).toMatchObject({ error: 'it is gone' })
+    expect(await linesOf(metrics, 'evroute_store_')).toEqual([])
   })
 
   test('have a name, a type and a text of their own each, and none is shared', async () => {
@@ -196,7 +184,7 @@ describe('the metrics', () => {
     const text = await metrics.text()
     expect(text).not.toContain('evroute_webhook_requests_total{')
     const names = [...text.matchAll(/^# TYPE (evroute_\w+) (\w+)$/gm)]
-    expect(names).toHaveLength(14)
+    expect(names).toHaveLength(15)
     for (const [, name = '', type = ''] of names) {
       expect(text).toMatch(new RegExp(`^# HELP ${name} [A-Z].*\\.$`, 'm'))
       expect(name.endsWith('_total')).toBe(type === 'counter')

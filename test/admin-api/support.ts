@@ -35,7 +35,9 @@ export async function startAdmin(settings: AdminSettings = {}) {
   const store = new MemoryStore()
   await addSamples(store, samples)
   const { runtime, infos, warnings } = recordingRuntime(clock)
-  const metrics = new Metrics({ queues: () => queueStates(store, ['crm', 'mail']), runtime })
+  const queues = await queueStates(store, ['crm', 'mail'])
+  const figures = { queues, tables: [], measuredAtMs: clock.nowMs() }
+  const metrics = new Metrics({ figures: () => figures, runtime })
   const app = adminApp({
     token,
     log: store,

@@ -166,6 +166,23 @@ describe('serve', () => {
     expect(endpoint.bodies[1]).toMatchObject({ messageId: 'm_1' })
   })
 
+  test('serves requests while it drains, though it is not ready, and ends at once on a second signal', async () => {
+    const endpoint = await TestEndpoint.start()
+    const { path, writeKey } = await initialised(endpoint.url)
+    const { service, url } = await serving(path, '--drain', '10m')
+    service.signal('SIGTERM')
+    const readiness = async () => (await fetch(`${url}/readyz`)).status
+    await expect.poll(readiness, { timeout: 20_000 }).toBe(503)
+    expect(await (await fetch(`${url}/readyz`)).json()).toEqual({
+      status: 'not_ready',
+      reasons: ['The service is closing'],
+    })
+    expect((await post(url, writeKey, 'm_1')).status).toBe(200)
+    await endpoint.received(1)
+    service.signal('SIGTERM')
+    expect(await service.ended).toMatchObject({ code: 130, signal: null })
+  })
+
   test('ends at once on a second signal', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const { path, writeKey } = await initialised(endpoint.url)

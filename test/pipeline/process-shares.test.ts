@@ -113,6 +113,49 @@ describe('processes that share a store', () => {
     expect([first.share(), second.share()]).toEqual([5, 5])
   })
 
+  test('a newcomer says that it is joining until it may send, and not again later', async () => {
+    const { clock, start } = world()
+    const [first, second] = [await start(), await start()]
+    expect([first.shares.hindrance, second.shares.hindrance]).toEqual([undefined, 'joining'])
+    await clock.advance(processGoneMs - 1)
+    expect(second.shares.hindrance).toBe('joining')
+    await clock.advance(1)
+    expect(second.shares.hindrance).toBeUndefined()
+    expect(second.share()).toBe(5)
+    first.state.destinationIds = second.state.destinationIds = ['crm', 'mail']
+    await clock.advance(processBeatMs)
+    expect([first.shares.hindrance, second.shares.hindrance]).toEqual([undefined, undefined])
+  })
+
+  test('one that the store does not answer says so, and joins anew when it was gone', async () => {
+    const { clock, start } = world()
+    const [first, second] = [await start(), await start()]
+    await clock.advance(2 * processGoneMs)
+    second.processes.before = () => Promise.reject(outage)
+    await clock.advance(placeHoldsMs + processBeatMs)
+    expect([first.shares.hindrance, second.shares.hindrance]).toEqual([undefined, 'store'])
+    await clock.advance(processGoneMs)
+    second.processes.before = () => Promise.resolve()
+    await clock.advance(processBeatMs)
+    expect(second.shares.hindrance).toBe('joining')
+  })
+
+  test('one of them is the first, whether it sends or not, until it goes', async () => {
+    const { clock, start } = world()
+    const [first, second] = [await start(), await start()]
+    first.state.destinationIds = []
+    await clock.advance(processGoneMs)
+    expect([first.shares.isFirst, second.shares.isFirst]).toEqual([true, false])
+    first.processes.before = () => Promise.reject(outage)
+    await clock.advance(2 * processBeatMs)
+    // It has nothing to send, and so nothing to tell of an outage.
+    expect(first.warnings).toEqual([])
+    expect(first.shares.isFirst).toBe(true)
+    await first.shares.close()
+    await clock.advance(processBeatMs)
+    expect(second.shares.isFirst).toBe(true)
+  })
+
   test('one that closes leaves its part to the others at once', async () => {
     const { clock, start } = world()
     const [first, second] = [await start(), await start()]

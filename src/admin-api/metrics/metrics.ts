@@ -1,26 +1,22 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { AddOutcome } from '../../delivery/index.ts'
-import {
-  messageOf,
-  type EndpointChange,
-  type RejectionCode,
-  type RequestRecord,
-  type SettledDelivery,
+import type {
+  EndpointChange,
+  RejectionCode,
+  RequestRecord,
+  SettledDelivery,
 } from '../../model/index.ts'
 import type { Observer, Runtime } from '../../runtime/index.ts'
-import type { TableRows } from '../../store/index.ts'
 import { BreakerBoard, breakerStates, type EndpointNames } from './breaker-board.ts'
 import { processMetrics } from './process-metrics.ts'
-import type { QueueState } from './queue-states.ts'
+import type { StoreFigures } from './store-figures.ts'
 
 /** What metrics are made of. */
 export interface MetricsOptions {
-  /** What waits for each destination; asked whenever the metrics are read. */
-  readonly queues: () => Promise<readonly QueueState[]>
-  /** The rows of the store's tables; asked with the queues, where the store can tell. */
-  readonly tables?: (() => Promise<readonly TableRows[]>) | undefined
-  /** Clock and log. */
-  readonly runtime: Pick<Runtime, 'clock' | 'log'>
+  /** What the store said last, if this process tells of it. */
+  readonly figures: () => StoreFigures | undefined
+  /** The clock. */
+  readonly runtime: Pick<Runtime, 'clock'>
 }
 
 /** From five milliseconds to four hours, the window of retries. */
@@ -116,24 +112,12 @@ export class Metrics implements Observer {
     this.#counters[kind].inc({ destination })
   }
 
-  /** All metrics, as Prometheus reads them. Without an answer of the store those of queues are left out. */
-  async text(): Promise<string> {
-    const queues = await this.#measured('queues', this.#options.queues)
-    const tables = await this.#measured('tables', this.#options.tables)
-    const nowMs = this.#options.runtime.clock.nowMs()
-    const { queueDepth, queueAge, liveRows, deadRows, breaker } = this.#gauges
-    // From here to the end nothing is awaited before the values are read: readers do not mix.
-    queueDepth.reset()
-    queueAge.reset()
+  /** All metrics, as Prometheus reads them. Never waits for the store. */
+  text(): Promise<string> {
+    const { breaker } = this.#gauges
+    // Nothing is awaited before the values are read, so that readers do not mix.
+    this.#setStoreFigures()
     breaker.reset()
-    for (const { destinationId: destination, pending, oldestDueAtMs } of queues) {
-      queueDepth.set({ destination }, pending)
-      queueAge.set({ destination }, Math.max(nowMs - (oldestDueAtMs ?? nowMs), 0) / 1_000)
-    }
-    for (const { table, ...rows } of tables) {
-      liveRows.set({ table }, rows.liveRows)
-      deadRows.set({ table }, rows.deadRows)
-    }
     for (const { destination, endpoint, state } of this.breakers.standings()) {
       for (const each of breakerStates) {
         breaker.set({ destination, endpoint, state: each }, each === state ? 1 : 0)
@@ -149,17 +133,24 @@ export class Metrics implements Observer {
     return { destination, reason }
   }
 
-  async #measured<State>(
-    what: string,
-    measure: (() => Promise<readonly State[]>) | undefined,
-  ): Promise<readonly State[]> {
-    try {
-      return (await measure?.()) ?? []
-    } catch (error) {
-      const { log } = this.#options.runtime
-      log.warn(`the ${what} could not be measured`, { error: messageOf(error) })
-      return []
+  #setStoreFigures(): void {
+    const { queueDepth, queueAge, liveRows, deadRows, figuresAge } = this.#gauges
+    for (const gauge of [queueDepth, queueAge, liveRows, deadRows]) gauge.reset()
+    // To reset a gauge without labels is to set it to 0.
+    figuresAge.remove({})
+    const figures = this.#options.figures()
+    if (figures === undefined) return
+    const nowMs = this.#options.runtime.clock.nowMs()
+    const secondsSince = (instantMs: number): number => Math.max(nowMs - instantMs, 0) / 1_000
+    for (const { destinationId: destination, pending, oldestDueAtMs } of figures.queues) {
+      queueDepth.set({ destination }, pending)
+      queueAge.set({ destination }, secondsSince(oldestDueAtMs ?? nowMs))
     }
+    for (const { table, ...rows } of figures.tables) {
+      liveRows.set({ table }, rows.liveRows)
+      deadRows.set({ table }, rows.deadRows)
+    }
+    figuresAge.set({}, secondsSince(figures.measuredAtMs))
   }
 }
 
@@ -226,6 +217,11 @@ function gaugesIn(registry: Registry) {
       'evroute_store_dead_rows',
       'Rows of a table in PostgreSQL that are gone and wait for autovacuum, by estimate.',
       ['table'],
+    ),
+    figuresAge: gauge(
+      'evroute_store_figures_age_seconds',
+      'How old the figures of the queues and of the store are. One process of those that share a store has them.',
+      [],
     ),
     breaker: gauge(
       'evroute_endpoint_breaker_state',

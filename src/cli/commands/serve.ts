@@ -7,12 +7,14 @@ import { durationFlagUpTo } from '../flags.ts'
 interface ServeFlags {
   readonly config: string
   readonly json?: boolean
+  readonly drain?: number
   readonly grace?: number
   readonly role: ServiceRole
 }
 
 const graceMsDefault = 5_000
 const graceMsMax = 60_000
+const drainMsMax = 10 * 60_000
 const roles: readonly ServiceRole[] = ['all', 'ingest', 'deliver']
 
 const examples = `
@@ -46,6 +48,11 @@ export const addServeCommand: AddCommand = (program, { io, end }) => {
       'time for requests under way at the end (default: 5s)',
       durationFlagUpTo(graceMsMax),
     )
+    .option(
+      '--drain <duration>',
+      'serve this long after a signal, with /readyz 503 (default: 0s)',
+      durationFlagUpTo(drainMsMax),
+    )
     .addOption(
       new Option('--role <role>', 'what this process does, where several share a store')
         .choices(roles)
@@ -58,10 +65,11 @@ export const addServeCommand: AddCommand = (program, { io, end }) => {
     const {
       config: path,
       json = false,
+      drain: drainMs = 0,
       grace: graceMs = graceMsDefault,
       role,
     } = command.opts<ServeFlags>()
     const { serve } = await import('../serving/serve.ts')
-    end(await serve({ path, json, graceMs, role }, io))
+    end(await serve({ path, json, drainMs, graceMs, role }, io))
   })
 }

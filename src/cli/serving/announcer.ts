@@ -11,7 +11,9 @@ export interface Announcer {
   readonly log: Log
   /** It accepts requests. */
   readonly serving: (address: ServiceAddress) => void
-  /** A signal asked it to end. */
+  /** A signal asked it to end: it still serves requests for this long, in milliseconds. */
+  readonly draining: (drainMs: number) => void
+  /** It closes its ports. */
   readonly ending: (work: ServiceWork) => void
   /** It has ended; what was not delivered is in that store. */
   readonly ended: (store: string, work: ServiceWork) => void
@@ -53,6 +55,10 @@ function forPerson({ path, graceMs }: AnnouncedService, write: (line: string) =>
       ]
       write(`${lines.join('\n')}\n`)
     },
+    draining: (drainMs) =>
+      write(
+        `Draining: /readyz answers 503, requests are served for ${formatDuration(drainMs)}; Ctrl-C again ends it at once\n`,
+      ),
     ending: ({ requests }) => {
       const underWay = `${formatCount(requests)} ${requests === 1 ? 'webhook is' : 'webhooks are'} under way`
       write(`Ending: ${underWay}, given ${grace}; Ctrl-C again ends it at once\n`)
@@ -74,6 +80,7 @@ function forProgram({ path, graceMs }: AnnouncedService, write: (line: string) =
   return {
     log,
     serving: ({ url, admin }) => log.info('serving', { file: path, url, admin }),
+    draining: (drainMs) => log.info('draining, ends at once with another signal', { drainMs }),
     ending: ({ requests }) =>
       log.info('ending, at once with another signal', { requests, graceMs }),
     ended: (store, { pending }) => log.info('ended', { store: storeName(store), pending }),

@@ -1,5 +1,5 @@
 import { messageOf, recordLine } from '../../model/index.ts'
-import { createRuntime, systemClock, type Log } from '../../runtime/index.ts'
+import { createRuntime, sleep, systemClock, type Log } from '../../runtime/index.ts'
 import {
   ConfigurationError,
   problemText,
@@ -22,6 +22,8 @@ export interface ServeOptions {
   readonly json: boolean
   /** Time that requests under way are given at the end, in milliseconds. */
   readonly graceMs: number
+  /** Time for which requests are still served at the end while `/readyz` answers 503, in milliseconds. */
+  readonly drainMs: number
   /** What the process does of all that a service does. */
   readonly role: ServiceRole
 }
@@ -69,12 +71,29 @@ async function run(
     announcer.serving(service.address)
     reloads.follow(service)
     await aborted(AbortSignal.any([io.interrupted, failed.signal]))
+    if (!failed.signal.aborted) await drain(service, { options, announcer, failed: failed.signal })
     if (!failed.signal.aborted) announcer.ending(service.work)
   } finally {
     await service.close(failed.signal.aborted ? 0 : options.graceMs)
   }
   announcer.ended(configuration.store, service.work)
   failed.signal.throwIfAborted()
+}
+
+/** Gives load balancers time to send their requests elsewhere. */
+async function drain(
+  service: Service,
+  parts: {
+    readonly options: ServeOptions
+    readonly announcer: Announcer
+    readonly failed: AbortSignal
+  },
+): Promise<void> {
+  const { options, announcer, failed } = parts
+  if (options.drainMs === 0) return
+  announcer.draining(options.drainMs)
+  service.drain()
+  await sleep(systemClock, options.drainMs, failed)
 }
 
 function tellReady({ address }: Service, { json }: ServeOptions, io: Io): void {

@@ -34,6 +34,23 @@ describe('serve', () => {
     expect(stderr).toMatch(/^ {2}admin API {5}http:\/\/127\.0\.0\.1:\d+$/m)
   })
 
+  test('says that it drains before it ends', async () => {
+    const { path } = await configured()
+    const argv = ['serve', '--config', path, '--drain', '50ms']
+    const person = start(argv, { isTTY: true })
+    await person.stderr.matching(/Ctrl-C ends it/)
+    person.stop()
+    const { code, stderr } = await person.ended
+    expect(code).toBe(0)
+    expect(stderr).toMatch(
+      /\nDraining: \/readyz answers 503, requests are served for 50ms; Ctrl-C again ends it at once\nEnding: /,
+    )
+    const program = start([...argv, '--json'])
+    await program.stderr.matching(/"serving"/)
+    program.stop()
+    expect((await program.ended).stderr).toMatch(/"draining, .*"drainMs":50\}\n.*"ending, /)
+  })
+
   test('says what is under way when it is to end, and what stays in its store', async () => {
     const { path, endpoint } = await configured('hang')
     const command = start(['serve', '--config', path, '--grace', '100ms', '--json'])

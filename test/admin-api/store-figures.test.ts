@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { StoreFiguresWatch, type QueueState } from '../../src/admin-api/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
+
+const queues: readonly QueueState[] = [{ destinationId: 'crm', pending: 7, oldestDueAtMs: null }]
+
+function createWatch() {
+  const clock = new ManualClock(startMs)
+  const { runtime, warnings } = recordingRuntime(clock)
+  const store = { isFirst: true, asked: 0, answer: () => Promise.resolve(queues) }
+  const watch = new StoreFiguresWatch({
+    queues: () => {
+      store.asked++
+      return store.answer()
+    },
+    isFirst: () => store.isFirst,
+    runtime,
+  })
+  return { clock, warnings, store, watch }
+}
+
+test('a store is measured every five seconds, and what it said last stays when it does not answer', async () => {
+  const { clock, warnings, store, watch } = createWatch()
+  expect(watch.latest).toBeUndefined()
+  await watch.start()
+  expect(watch.latest).toEqual({ queues, tables: [], measuredAtMs: startMs })
+  await clock.advance(5_000)
+  const measured = { queues, tables: [], measuredAtMs: startMs + 5_000 }
+  expect(watch.latest).toEqual(measured)
+  store.answer = () => Promise.reject(new Error('it is gone'))
+  await clock.advance(5_000)
+  expect(watch.latest).toEqual(measured)
+  expect(warnings).toEqual([{ message: 'the store could not be measured', error: 'it is gone' }])
+  // One that hangs is asked no more until it answers.
+  store.answer = () => new Promise(() => undefined)
+  await clock.advance(60_000)
+  expect(store.asked).toBe(4)
+  expect(watch.latest).toEqual(measured)
+})
+
+test('a process that is not the first of those that share a store leaves it alone', async () => {
+  const { clock, store, watch } = createWatch()
+  store.isFirst = false
+  await watch.start()
+  expect({ asked: store.asked, latest: watch.latest }).toEqual({ asked: 0, latest: undefined })
+  store.isFirst = true
+  await clock.advance(5_000)
+  expect(watch.latest).toMatchObject({ queues })
+  store.isFirst = false
+  expect(watch.latest).toBeUndefined()
+})
+
+test('nothing is measured once it stops', async () => {
+  const { clock, store, watch } = createWatch()
+  await watch.start()
+  watch.stop()
+  await clock.advance(60_000)
+  expect(store.asked).toBe(1)
+  expect(clock.nextDueMs()).toBeUndefined()
+})

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest'
+import type { SendingHindrance } from '../../src/pipeline/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { Readiness } from '../../src/service/readiness.ts'
+import type { ServiceRole } from '../../src/service/service-options.ts'
+import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
+
+const silent = ['The store does not answer']
+const hangs = (): Promise<void> => new Promise(() => undefined)
+
+function createReadiness(role: ServiceRole = 'all') {
+  const clock = new ManualClock(startMs)
+  const { runtime } = recordingRuntime(clock)
+  const state = {
+    checks: 0,
+    check: () => Promise.resolve(),
+    hindrance: undefined as SendingHindrance | undefined,
+  }
+  const store = {
+    checkWritable: () => {
+      state.checks++
+      return state.check()
+    },
+  }
+  const readiness = new Readiness({ store, role, hindrance: () => state.hindrance, runtime })
+  /** The answer at that time from now. */
+  const reasonsAfter = async (durationMs: number): Promise<readonly string[] | undefined> => {
+    let reasons: readonly string[] | undefined
+    void readiness.reasons().then((told) => (reasons = told))
+    await clock.advance(durationMs)
+    return reasons
+  }
+  return { clock, state, readiness, reasonsAfter }
+}
+
+describe('readiness', () => {
+  test('is told within two seconds though the store hangs, which is asked once', async () => {
+    const { clock, state, readiness, reasonsAfter } = createReadiness()
+    state.check = hangs
+    expect(await reasonsAfter(1_499)).toBeUndefined()
+    expect(await reasonsAfter(1)).toEqual(silent)
+    await clock.advance(60_000)
+    expect(await readiness.reasons()).toEqual(silent)
+    expect(state.checks).toBe(1)
+    expect(clock.nextDueMs()).toBeUndefined()
+  })
+
+  test('comes back as soon as the store answers', async () => {
+    const { clock, state, readiness, reasonsAfter } = createReadiness()
+    let answer = (): void => undefined
+    state.check = () => new Promise((resolve) => (answer = resolve))
+    expect(await reasonsAfter(2_000)).toEqual(silent)
+    state.check = () => Promise.resolve()
+    answer()
+    await clock.advance(0)
+    expect(await readiness.reasons()).toEqual([])
+  })
+
+  test('needs no check while events are stored', async () => {
+    const { clock, state, readiness } = createReadiness()
+    state.check = hangs
+    readiness.took()
+    expect(await readiness.reasons()).toEqual([])
+    await clock.advance(999)
+    expect(await readiness.reasons()).toEqual([])
+    expect(state.checks).toBe(0)
+  })
+
+  test('trusts events that were stored while a check waits for its turn', async () => {
+    const { clock, state, readiness } = createReadiness()
+    state.check = hangs
+    const reasons = readiness.reasons()
+    await clock.advance(1_000)
+    readiness.took()
+    await clock.advance(500)
+    expect(await reasons).toEqual([])
+  })
+
+  test('writes once a second, however often it is asked', async () => {
+    const { clock, state, readiness } = createReadiness()
+    await Promise.all([readiness.reasons(), readiness.reasons()])
+    await clock.advance(999)
+    await readiness.reasons()
+    expect(state.checks).toBe(1)
+    await clock.advance(1)
+    await readiness.reasons()
+    expect(state.checks).toBe(2)
+  })
+
+  const joining = ['The process has joined others and may not send yet']
+  test.each([
+    ['all', joining],
+    ['deliver', joining],
+    ['ingest', []],
+  ] as const)('with the role %s waits for a share of what is sent: %j', async (role, reasons) => {
+    const { state, readiness } = createReadiness(role)
+    state.hindrance = 'joining'
+    expect(await readiness.reasons()).toEqual(reasons)
+    state.hindrance = undefined
+    expect(await readiness.reasons()).toEqual([])
+  })
+
+  test('says that the service is closing before all else', async () => {
+    const { state, readiness } = createReadiness()
+    state.check = hangs
+    readiness.closing()
+    expect(await readiness.reasons()).toEqual(['The service is closing'])
+  })
+})
