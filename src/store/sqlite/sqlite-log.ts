@@ -162,6 +162,11 @@ export class SqliteLog implements StoreLog {
     }
   }
 
+  #errorOf(error: unknown): EvrouteError {
+    // A question that the end of the log cut off.
+    return this.#closed === undefined ? storeError(this.#path, error) : closedError()
+  }
+
   async #use<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     await Promise.resolve()
     const waitedMs = stopwatch()
@@ -170,8 +175,7 @@ export class SqliteLog implements StoreLog {
       try {
         return await this.#watch(work)
       } catch (error) {
-        if (this.#closed !== undefined) throw closedError()
-        if (!isBusy(error) || waitedMs() > patienceMs) throw storeError(this.#path, error)
+        if (!isBusy(error) || waitedMs() > patienceMs) throw this.#errorOf(error)
       }
       await sleep(systemClock, 1)
     }
