@@ -1,6 +1,13 @@
-import { lanes, type Destination, type Endpoint, type Lane } from '../model/index.ts'
+import {
+  lanes,
+  type Destination,
+  type Endpoint,
+  type GivenUpReason,
+  type Lane,
+} from '../model/index.ts'
 import { EndpointGate } from './endpoint-gate.ts'
 import type { QueuePolicies } from './queue-policies.ts'
+import { isWindowOver } from './retry-policy.ts'
 import { isHeld } from './round.ts'
 import type { LeasedDelivery, Settlement } from './store-port.ts'
 
@@ -225,6 +232,14 @@ export class DestinationQueue {
   }
 
   #startOf(delivery: LeasedDelivery, nowMs: number): Start | undefined {
+    // Looked at as late as possible: breakers, leases and a suspended process all take time.
+    if (isWindowOver(delivery, this.#retryWindowMs, nowMs)) {
+      const { attempts } = delivery
+      return {
+        kind: 'settled',
+        settlement: { kind: 'expired', delivery, attempts, reason: windowOver },
+      }
+    }
     const gates = this.#gates.filter(({ endpoint }) => !isHeld(endpoint.url, delivery.holds, nowMs))
     if (gates.length === 0) return { kind: 'settled', settlement: this.#withoutEndpoint(delivery) }
     const accesses = gates.map((gate) => gate.access(nowMs, delivery.lane))
@@ -233,19 +248,8 @@ export class DestinationQueue {
     if (asked.length > 0) return { kind: 'round', delivery, gates: asked }
     const probeAtMs = earliest(gates.map((gate) => gate.parkedUntilMs(nowMs, delivery.lane)))
     if (probeAtMs === undefined || gates.length === this.#gates.length) return undefined
-    return { kind: 'settled', settlement: this.#parked(delivery, { nowMs, probeAtMs }) }
-  }
-
-  /** Others can be asked for other deliveries, but none of those that are left for this one. */
-  #parked(
-    delivery: LeasedDelivery,
-    { nowMs, probeAtMs }: { readonly nowMs: number; readonly probeAtMs: number },
-  ): Settlement {
-    const { attempts, firstAttemptAtMs } = delivery
-    const isOver = nowMs > (firstAttemptAtMs ?? nowMs) + this.#retryWindowMs
-    return isOver
-      ? { kind: 'expired', delivery, attempts, reason: breakerOpen }
-      : { kind: 'returned', delivery, dueAtMs: probeAtMs }
+    // Others can be asked for other deliveries, but none of those that are left for this one.
+    return { kind: 'settled', settlement: { kind: 'returned', delivery, dueAtMs: probeAtMs } }
   }
 
   /** Every endpoint is held: one of them may be asked later, or none ever. */
@@ -261,6 +265,8 @@ export class DestinationQueue {
 
 /** Why a delivery expires whose endpoints were left alone until its window was over. */
 export const breakerOpen = 'breaker_open'
+/** Why a delivery expires that waited until its window was over. */
+const windowOver: GivenUpReason = 'window_over'
 
 const firstLane: readonly Lane[] = ['first']
 /** Rounds at once that retries leave to first tries. */

@@ -1,4 +1,10 @@
-import type { DeliveryLedger, EventType, Lane, RequestRecord } from '../model/index.ts'
+import type {
+  DeliveryLedger,
+  EventType,
+  GivenUpDeliveries,
+  Lane,
+  RequestRecord,
+} from '../model/index.ts'
 import type { DeliveryKey } from './delivery-id.ts'
 import type { DeliveryProgress } from './store-port.ts'
 
@@ -93,7 +99,7 @@ export interface PurgeRequest {
   readonly deliveredBeforeMs: number
   /** Deliveries that failed or expired before it go. */
   readonly failedBeforeMs: number
-  /** Pending deliveries that are due since before it, and not given out, expire as `abandoned`. */
+  /** Deliveries that wait for an attempt since before it, and were not tried since, expire as `abandoned`. */
   readonly abandonedBeforeMs: number
   /** messageIds that were added before it are forgotten. */
   readonly messageIdsBeforeMs: number
@@ -105,8 +111,8 @@ export interface PurgeRequest {
 export interface PurgeResult {
   /** Rows that it dealt with; zero once nothing is left to purge. */
   readonly rows: number
-  /** Of those, deliveries that expired as `abandoned`. */
-  readonly abandoned: number
+  /** Of those, deliveries that expired; a destination and a reason may stand in it more than once. */
+  readonly expired: readonly GivenUpDeliveries[]
 }
 
 /** Deliveries that came to their end, by how. */
@@ -142,7 +148,10 @@ export interface DeliveryLog {
    * @returns how many it was: fewer than `limit` once none is left
    */
   retry(request: RetryRequest): Promise<number>
-  /** Forgets what is old; the ledger keeps its totals. */
+  /**
+   * Forgets what is old; the ledger keeps its totals. Deliveries whose retry window is over at `nowMs`
+   * expire as `window_over`. Leased deliveries are left alone.
+   */
   purge(request: PurgeRequest): Promise<PurgeResult>
   /** The books beside what is there, at one moment. */
   audit(): Promise<StoreAudit>

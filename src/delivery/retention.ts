@@ -7,18 +7,21 @@ import type { DeliveryLog } from './log-port.ts'
 export interface RetentionPolicy {
   /** Deliveries that were delivered, with their text and their requests. */
   readonly deliveredMs: number
-  /** Deliveries that failed or expired; and how long a delivery waits that nobody tries. */
+  /** Deliveries that failed or expired. */
   readonly failedMs: number
+  /** Deliveries that wait for their first attempt: then they expire. */
+  readonly untriedMs: number
   /** messageIds, for deduplication. */
   readonly messageIdsMs: number
 }
 
 const hourMs = 60 * 60 * 1_000
 
-/** A day for what was delivered and for messageIds, 30 days for what was not. */
+/** A day for what was delivered and for messageIds, 30 days for everything else. */
 export const defaultRetention: RetentionPolicy = Object.freeze({
   deliveredMs: 24 * hourMs,
   failedMs: 30 * 24 * hourMs,
+  untriedMs: 30 * 24 * hourMs,
   messageIdsMs: 24 * hourMs,
 })
 
@@ -37,8 +40,9 @@ const everyMs = 60_000
 const rowsAtOnceMax = 200
 
 /**
- * Lets a store forget what is old: now and every minute, a few rows at a time with everybody else's
- * turn in between. A purge that fails is tried again with the next.
+ * Purges a store, now and every minute: deletes what is old and expires deliveries whose time is over. It
+ * takes a few rows at a time and lets others use the store in between. A purge that fails is repeated with
+ * the next one.
  */
 export class Retention {
   readonly #store: Pick<DeliveryLog, 'purge'>
@@ -70,23 +74,25 @@ export class Retention {
   }
 
   async #purge(): Promise<void> {
-    const { deliveredMs, failedMs, messageIdsMs } = this.#policy
-    const { clock, log } = this.#runtime
+    const { deliveredMs, failedMs, untriedMs, messageIdsMs } = this.#policy
+    const { clock, log, observer } = this.#runtime
     const nowMs = clock.nowMs()
     const request = {
       nowMs,
       deliveredBeforeMs: nowMs - deliveredMs,
       failedBeforeMs: nowMs - failedMs,
-      abandonedBeforeMs: nowMs - failedMs,
+      abandonedBeforeMs: nowMs - untriedMs,
       messageIdsBeforeMs: nowMs - messageIdsMs,
       rowsMax: rowsAtOnceMax,
     }
     const release = clock.hold()
+    const counts = { window_over: 0, abandoned: 0 }
     try {
       for (let rows = 1; rows > 0 && !this.#stopped;) {
         const result = await this.#store.purge(request)
-        if (result.abandoned > 0) {
-          log.warn('deliveries expired that nobody tried', { deliveries: result.abandoned })
+        for (const expired of result.expired) {
+          counts[expired.reason] += expired.deliveries
+          observer.gaveUp?.(expired)
         }
         rows = result.rows
         await nextTurn()
@@ -95,6 +101,20 @@ export class Retention {
       log.warn('old deliveries cannot be purged', { error: messageOf(error) })
     } finally {
       release()
+      this.#tell(counts)
+    }
+  }
+
+  /** One line per reason, however many rows it took. */
+  #tell(counts: Readonly<Record<'window_over' | 'abandoned', number>>): void {
+    const { log } = this.#runtime
+    if (counts.window_over > 0) {
+      log.warn('deliveries expired: their retry window is over', { deliveries: counts.window_over })
+    }
+    if (counts.abandoned > 0) {
+      log.warn('deliveries expired: they waited too long for their first attempt', {
+        deliveries: counts.abandoned,
+      })
     }
   }
 }

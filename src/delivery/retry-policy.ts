@@ -31,6 +31,15 @@ export interface FailedRound {
   readonly endedAtMs: number
 }
 
+/** Whether a delivery's retry window is over: no further round may start. */
+export function isWindowOver(
+  { firstAttemptAtMs }: { readonly firstAttemptAtMs: number | null },
+  windowMs: number,
+  nowMs: number,
+): boolean {
+  return firstAttemptAtMs !== null && nowMs > firstAttemptAtMs + windowMs
+}
+
 /**
  * When the schedule has the next round start, whether that is within the window or not.
  *

@@ -63,6 +63,30 @@ export interface EndpointChange {
   readonly error: string | null
 }
 
+/**
+ * Why deliveries end without another attempt. The first two expire, the others fail.
+ *
+ * - `window_over`: their retry window ended while they waited
+ * - `abandoned`: they waited too long for their first attempt
+ */
+export type GivenUpReason = 'window_over' | 'abandoned'
+
+/** How deliveries end that are given up. */
+export const givenUpStates: Readonly<Record<GivenUpReason, 'failed' | 'expired'>> = Object.freeze({
+  window_over: 'expired',
+  abandoned: 'expired',
+})
+
+/** Deliveries of one destination that the store ended. */
+export interface GivenUpDeliveries {
+  /** The destination's id. */
+  readonly destinationId: string
+  /** Why they ended. */
+  readonly reason: GivenUpReason
+  /** How many they are. */
+  readonly deliveries: number
+}
+
 /** A delivery that came to its end. */
 export interface SettledDelivery {
   /** The event. */

@@ -1,4 +1,9 @@
-import type { EndpointChange, RequestRecord, SettledDelivery } from '../model/index.ts'
+import type {
+  EndpointChange,
+  GivenUpDeliveries,
+  RequestRecord,
+  SettledDelivery,
+} from '../model/index.ts'
 
 /** Is told what happens to deliveries, as it happens. It must not throw. */
 export interface Observer {
@@ -6,6 +11,8 @@ export interface Observer {
   request(record: RequestRecord): void
   /** A delivery came to its end. */
   settled(delivery: SettledDelivery): void
+  /** The store ended deliveries that no process held. Metrics need it, single runs do not. */
+  gaveUp?(deliveries: GivenUpDeliveries): void
   /** The circuit breaker of an endpoint opened, opened again after a probe, or closed. */
   endpoint(change: EndpointChange): void
 }

@@ -31,6 +31,10 @@ export function observedRuntime(given: Runtime, observers: ServiceObservers): Ru
         metrics.settled(delivery)
         observer.settled(delivery)
       },
+      gaveUp: (deliveries) => {
+        metrics.gaveUp(deliveries)
+        observer.gaveUp?.(deliveries)
+      },
       endpoint: (change) => {
         logEndpoint(change, { metrics, log: given.log })
         metrics.endpoint(change)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { EndedCounts, LeasedDelivery } from '../../src/delivery/index.ts'
+import type { EndedCounts, LeasedDelivery, PurgeResult } from '../../src/delivery/index.ts'
 import {
   delivered,
   ended,
@@ -20,6 +20,7 @@ type EndState = keyof EndedCounts
 export function purgeSuite(tested: StoreUnderTest): void {
   describe('purge', () => {
     forgets(tested)
+    expires(tested)
     abandons(tested)
     forgetsMessageIds(tested)
     isBounded(tested)
@@ -46,7 +47,7 @@ function forgets(tested: StoreUnderTest): void {
   test('does nothing where nothing is old', async () => {
     expect(await tested.purge({ deliveredBeforeMs: nowMs, messageIdsBeforeMs: nowMs })).toEqual({
       rows: 0,
-      abandoned: 0,
+      expired: [],
     })
     await settleEach(tested, [
       ['delivered', nowMs],
@@ -60,7 +61,7 @@ function forgets(tested: StoreUnderTest): void {
       abandonedBeforeMs: nowMs,
       messageIdsBeforeMs: nowMs,
     })
-    expect(result).toEqual({ rows: 0, abandoned: 0 })
+    expect(result).toEqual({ rows: 0, expired: [] })
     expect(await tested.list()).toHaveLength(4)
   })
 
@@ -79,7 +80,7 @@ function forgets(tested: StoreUnderTest): void {
     const before = await tested.store.ledger()
     const result = await tested.purge(moment)
     expect(result.rows).toBeGreaterThan(0)
-    expect(result.abandoned).toBe(0)
+    expect(result.expired).toEqual([])
     expect(messageIds(await tested.list())).toEqual(left)
     for (const delivery of leased) {
       const story = await tested.store.story(delivery)
@@ -89,7 +90,7 @@ function forgets(tested: StoreUnderTest): void {
     }
     expect(await tested.store.ledger()).toEqual(before)
     await tested.expectBalance()
-    expect(await tested.purge(moment)).toEqual({ rows: 0, abandoned: 0 })
+    expect(await tested.purge(moment)).toEqual({ rows: 0, expired: [] })
   })
 
   test('forgets nothing that is pending, however old its rounds are', async () => {
@@ -153,8 +154,82 @@ function forgets(tested: StoreUnderTest): void {
   })
 }
 
+/** How many deliveries a purge let expire, by destination and reason. */
+function countsOf({ expired }: PurgeResult): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const { destinationId, reason, deliveries } of expired) {
+    const name = `${destinationId} ${reason}`
+    counts[name] = (counts[name] ?? 0) + deliveries
+  }
+  return counts
+}
+
+function totalOf({ expired }: PurgeResult): number {
+  return expired.reduce((sum, { deliveries }) => sum + deliveries, 0)
+}
+
+function expires(tested: StoreUnderTest): void {
+  /** Leases a delivery for each destination and plans a retry whose window ends at a moment. */
+  const retryUntil = async (expiresAtMs: number, ...destinationIds: readonly string[]) => {
+    await tested.add([event(`until_${expiresAtMs}`, ...destinationIds)])
+    for (const destinationId of destinationIds) {
+      const delivery = await tested.claimOne(destinationId)
+      await tested.settle({ ...retried(delivery, nowMs + dayMs), expiresAtMs })
+    }
+  }
+
+  test('expires what waits although its retry window is over, whatever destination it is for', async () => {
+    await retryUntil(nowMs - 1, 'crm', 'mail')
+    await retryUntil(nowMs, 'crm')
+    await tested.failOne('by_hand')
+    await tested.retry({ messageId: 'by_hand' })
+    await tested.add([event('untried', 'crm')])
+    const result = await tested.purge({})
+    expect(countsOf(result)).toEqual({ 'crm window_over': 1, 'mail window_over': 1 })
+    expect(result.rows).toBe(2)
+    const expired = await tested.list({ states: ['expired'] })
+    expect(expired).toHaveLength(2)
+    for (const delivery of expired) {
+      expect(delivery).toMatchObject({ reason: 'window_over', settledAtMs: nowMs, attempts: 1 })
+    }
+    const dueByMs = nowMs + dayMs
+    const left = messageIds(await tested.claim('crm', { lane: 'retry', dueByMs }))
+    expect(left).toEqual([`until_${nowMs}`])
+    expect(await tested.claim('mail', { lane: 'retry', dueByMs })).toEqual([])
+    expect(await tested.nextDue('mail')).toEqual([])
+    expect(await tested.store.ledger()).toMatchObject({ pending: 3, expired: 2 })
+  })
+
+  test('leaves alone what is being sent though its retry window is over', async () => {
+    await retryUntil(nowMs - 1, 'crm')
+    const delivery = await tested.claimOne('crm', { lane: 'retry', dueByMs: nowMs + dayMs })
+    expect(await tested.purge({})).toEqual({ rows: 0, expired: [] })
+    await tested.settle(delivered(delivery))
+    expect(await tested.store.ledger()).toMatchObject({ delivered: 1, expired: 0 })
+  })
+
+  test('what expired with its window begins a new one when it is retried by hand', async () => {
+    await retryUntil(nowMs - 1, 'crm')
+    await tested.purge({})
+    expect(await tested.retry()).toBe(1)
+    expect(await tested.purge({ nowMs: nowMs + dayMs })).toEqual({ rows: 0, expired: [] })
+    const delivery = await tested.claimOne('crm', { lane: 'manual' })
+    expect(delivery).toMatchObject({ attempts: 1, windowAttempts: 0, firstAttemptAtMs: null })
+  })
+
+  test('expires no more at once than it is told to', async () => {
+    for (const messageId of ['m_1', 'm_2', 'm_3']) {
+      const delivery = await tested.leaseOne(messageId)
+      await tested.settle({ ...retried(delivery, nowMs + dayMs), expiresAtMs: nowMs - 1 })
+    }
+    expect(totalOf(await tested.purge({ rowsMax: 2 }))).toBe(2)
+    expect(totalOf(await tested.purge({ rowsMax: 2 }))).toBe(1)
+    expect(totalOf(await tested.purge({ rowsMax: 2 }))).toBe(0)
+  })
+}
+
 function abandons(tested: StoreUnderTest): void {
-  test('lets expire what is due since before a moment, in every lane', async () => {
+  test('expires what was due before a moment and not tried since, in every lane', async () => {
     await tested.failOne('manual')
     await tested.retry()
     await tested.settle(retried(await tested.leaseOne('retry'), nowMs - 1))
@@ -163,18 +238,20 @@ function abandons(tested: StoreUnderTest): void {
     await tested.add([event('young', 'crm')], { atMs: nowMs + 1 })
     const atMs = nowMs + 3
     const result = await tested.purge({ nowMs: atMs, abandonedBeforeMs: nowMs + 1 })
-    expect(result.abandoned).toBe(4)
-    expect(result.rows).toBeGreaterThanOrEqual(4)
+    expect(countsOf(result)).toEqual({ 'crm abandoned': 2, 'unknown abandoned': 1 })
+    expect(result.rows).toBeGreaterThanOrEqual(3)
     const expired = await tested.list({ states: ['expired'] })
-    expect(messageIds(expired).toSorted()).toEqual(['first', 'first', 'manual', 'retry'])
+    expect(messageIds(expired).toSorted()).toEqual(['first', 'first', 'manual'])
     for (const delivery of expired) {
       expect(delivery).toMatchObject({ reason: 'abandoned', settledAtMs: atMs, dueAtMs: null })
     }
-    expect(await tested.store.ledger()).toMatchObject({ pending: 2, expired: 4, failed: 0 })
-    expect(messageIds(await tested.list({ states: ['pending'] }))).toEqual(['young', 'later'])
+    expect(await tested.store.ledger()).toMatchObject({ pending: 3, expired: 3, failed: 0 })
+    const pending = messageIds(await tested.list({ states: ['pending'] }))
+    expect(pending).toEqual(['young', 'later', 'retry'])
     const dueByMs = nowMs + dayMs
     expect(messageIds(await tested.claim('crm', { dueByMs }))).toEqual(['young'])
-    expect(messageIds(await tested.claim('crm', { lane: 'retry', dueByMs }))).toEqual(['later'])
+    const retries = await tested.claim('crm', { lane: 'retry', dueByMs })
+    expect(messageIds(retries)).toEqual(['retry', 'later'])
     expect(await tested.claim('crm', { lane: 'manual', dueByMs })).toEqual([])
     expect(await tested.claim('unknown', { dueByMs })).toEqual([])
   })
@@ -185,7 +262,7 @@ function abandons(tested: StoreUnderTest): void {
     const claimed = await tested.claimOne('crm')
     expect(await tested.purge({ abandonedBeforeMs: nowMs + dayMs })).toEqual({
       rows: 0,
-      abandoned: 0,
+      expired: [],
     })
     await tested.settle(delivered(leased[0]!), delivered(claimed))
     expect(await tested.store.ledger()).toMatchObject({ delivered: 2, expired: 0, pending: 0 })
@@ -220,7 +297,7 @@ function forgetsMessageIds(tested: StoreUnderTest): void {
   test('counts from the moment at which a messageId was last new', async () => {
     await tested.add([event('m_1')])
     await tested.add([event('m_1')], { atMs: nowMs + 9, seenSinceMs: nowMs + 1 })
-    expect(await tested.purge({ messageIdsBeforeMs: nowMs + 9 })).toEqual({ rows: 0, abandoned: 0 })
+    expect(await tested.purge({ messageIdsBeforeMs: nowMs + 9 })).toEqual({ rows: 0, expired: [] })
     expect(await tested.outcomes([event('m_1')])).toEqual(['duplicate'])
   })
 }
@@ -248,9 +325,10 @@ function isBounded(tested: StoreUnderTest): void {
       for (const state of ['delivered', 'failed', 'expired'] as const) {
         expect(after[state] - before[state]).toBeLessThanOrEqual(2)
       }
-      expect(result.abandoned).toBeLessThanOrEqual(2)
+      const expired = totalOf(result)
+      expect(expired).toBeLessThanOrEqual(2)
       await tested.expectBalance()
-      abandoned += result.abandoned
+      abandoned += expired
       if (result.rows === 0) break
       expect(rounds).toBeLessThan(50)
     }

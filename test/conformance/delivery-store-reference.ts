@@ -121,7 +121,7 @@ export class Reference {
     return chosen.length
   }
 
-  purge(request: PurgeRequest): { readonly abandoned: number; readonly anything: boolean } {
+  purge(request: PurgeRequest): { readonly expired: number; readonly anything: boolean } {
     const old = this.deliveries.filter(({ state, settledAtMs }) => {
       const delivered = state === 'delivered'
       const beforeMs = delivered ? request.deliveredBeforeMs : request.failedBeforeMs
@@ -129,18 +129,20 @@ export class Reference {
     })
     this.#purged.push(...old)
     this.deliveries = this.deliveries.filter((known) => !old.includes(known))
-    const abandoned = this.deliveries.filter(
-      ({ state, dueAtMs }) => state === 'waiting' && dueAtMs < request.abandonedBeforeMs,
-    )
-    for (const known of abandoned) {
-      Object.assign(known, { state: 'expired', reason: 'abandoned', settledAtMs: request.nowMs })
+    const waiting = this.deliveries.filter(({ state }) => state === 'waiting')
+    const { nowMs: settledAtMs, abandonedBeforeMs } = request
+    let expired = 0
+    for (const known of waiting) {
+      const { expiresAtMs, dueAtMs } = known
+      const isTried = expiresAtMs !== null
+      if (isTried ? expiresAtMs >= settledAtMs : dueAtMs >= abandonedBeforeMs) continue
+      const reason = isTried ? 'window_over' : 'abandoned'
+      Object.assign(known, { state: 'expired', reason, settledAtMs })
+      expired++
     }
     const keys = this.#seen.filter(({ atMs }) => atMs < request.messageIdsBeforeMs)
     this.#seen = this.#seen.filter((key) => !keys.includes(key))
-    return {
-      abandoned: abandoned.length,
-      anything: old.length + abandoned.length + keys.length > 0,
-    }
+    return { expired, anything: old.length + expired + keys.length > 0 }
   }
 
   /** Deliveries that a filter names, the latest first. */

@@ -300,7 +300,7 @@ describe('a delivery that only an endpoint with an open breaker is left for', ()
     queue.take('retry', [delivery], 0)
     expect(queue.next(startMs)).toEqual({
       kind: 'settled',
-      settlement: { kind: 'expired', delivery, attempts: 2, reason: 'breaker_open' },
+      settlement: { kind: 'expired', delivery, attempts: 2, reason: 'window_over' },
     })
   })
 
@@ -312,6 +312,18 @@ describe('a delivery that only an endpoint with an open breaker is left for', ()
     const probeAtMs = startMs + openMs
     expect(begin(queue, probeAtMs).asked).toEqual([urlOf('a')])
     expect(queue.next(probeAtMs)).toBeUndefined()
+  })
+})
+
+test('a delivery expires instead of being tried once its window is over', () => {
+  const queue = queueOf(10)
+  const firstAttemptAtMs = startMs - retryWindowMs
+  const late = leased({ id: 1, lane: 'retry', attempts: 3, firstAttemptAtMs })
+  queue.take('retry', [late, { ...late, id: 2 }], 0)
+  expect(begin(queue, startMs)).toMatchObject({ delivery: { id: 1 } })
+  expect(queue.next(startMs + 1)).toMatchObject({
+    kind: 'settled',
+    settlement: { kind: 'expired', delivery: { id: 2 }, attempts: 3, reason: 'window_over' },
   })
 })
 

@@ -88,7 +88,8 @@ test('a retry that is due only after a whole window is not waited for where it w
   await store.settle({ nowMs, settlements: [{ ...retry, progress }], requests: [] })
   expect(await isSettled(dispatcher.idle())).toBe(true)
   await clock.advance(60 * minuteMs)
-  expect(sender.bodies).toHaveLength(1)
+  expect(sender.bodies).toEqual([])
+  expect(await store.ledger()).toMatchObject({ expired: 1, pending: 0 })
 })
 
 test('once the store cannot be written nothing more is taken in, and it is said', async () => {

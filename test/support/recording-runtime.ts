@@ -1,4 +1,9 @@
-import type { EndpointChange, RequestRecord, SettledDelivery } from '../../src/model/index.ts'
+import type {
+  EndpointChange,
+  GivenUpDeliveries,
+  RequestRecord,
+  SettledDelivery,
+} from '../../src/model/index.ts'
 import { createRuntime, type Clock, type LogFields, type Runtime } from '../../src/runtime/index.ts'
 
 /** 2026-01-02T03:04:05.678Z, where clocks that do not run start. */
@@ -11,6 +16,8 @@ export interface RecordingRuntime {
   readonly requests: readonly RequestRecord[]
   /** What the observer was told of deliveries, in order. */
   readonly settled: readonly SettledDelivery[]
+  /** What the observer was told of deliveries that the store ended, in order. */
+  readonly gaveUp: readonly GivenUpDeliveries[]
   /** What the observer was told of endpoints, in order. */
   readonly endpoints: readonly EndpointChange[]
   /** What the log was told that was wanted, in order. */
@@ -23,6 +30,7 @@ export interface RecordingRuntime {
 export function recordingRuntime(clock: Clock): RecordingRuntime {
   const requests: RequestRecord[] = []
   const settled: SettledDelivery[] = []
+  const gaveUp: GivenUpDeliveries[] = []
   const endpoints: EndpointChange[] = []
   const infos: (LogFields & { readonly message: string })[] = []
   const warnings: (LogFields & { readonly message: string })[] = []
@@ -39,8 +47,9 @@ export function recordingRuntime(clock: Clock): RecordingRuntime {
     observer: {
       request: (record) => requests.push(record),
       settled: (delivery) => settled.push(delivery),
+      gaveUp: (deliveries) => gaveUp.push(deliveries),
       endpoint: (change) => endpoints.push(change),
     },
   })
-  return { runtime, requests, settled, endpoints, infos, warnings }
+  return { runtime, requests, settled, gaveUp, endpoints, infos, warnings }
 }

@@ -1,10 +1,12 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { AddOutcome } from '../../delivery/index.ts'
-import type {
-  EndpointChange,
-  RejectionCode,
-  RequestRecord,
-  SettledDelivery,
+import {
+  givenUpStates,
+  type EndpointChange,
+  type GivenUpDeliveries,
+  type RejectionCode,
+  type RequestRecord,
+  type SettledDelivery,
 } from '../../model/index.ts'
 import type { Observer, Runtime } from '../../runtime/index.ts'
 import { BreakerBoard, breakerStates, type EndpointNames } from './breaker-board.ts'
@@ -102,6 +104,11 @@ export class Metrics implements Observer {
     this.#latency.observe({ destination }, Math.max(latencyMs, 0) / 1_000)
   }
 
+  gaveUp({ destinationId: destination, reason, deliveries }: GivenUpDeliveries): void {
+    this.#counters.settled.inc({ destination, state: givenUpStates[reason] }, deliveries)
+    this.#counters.gaveUp.inc({ destination, reason }, deliveries)
+  }
+
   endpoint(change: EndpointChange): void {
     this.breakers.change(change)
   }
@@ -176,6 +183,11 @@ function countersIn(registry: Registry) {
       'evroute_deliveries_settled_total',
       'Deliveries that came to their end, by state: delivered, failed or expired.',
       ['destination', 'state'],
+    ),
+    gaveUp: counter(
+      'evroute_deliveries_given_up_total',
+      'Deliveries that ended while they waited, by reason: window_over or abandoned.',
+      ['destination', 'reason'],
     ),
     requests: counter(
       'evroute_webhook_requests_total',

@@ -75,7 +75,8 @@ function failureText({ reason }: LoggedDelivery): string {
 function expiryText({ reason }: LoggedDelivery): string {
   const causes = causesOf(reason)
   const named = `(${causes.join(', ')})`
-  if (causes.includes('abandoned')) return `nobody tried it for too long ${named}`
+  if (causes.includes('abandoned')) return `it waited too long for its first attempt ${named}`
+  if (causes.includes('window_over')) return `its retry window ended while it waited ${named}`
   if (causes.includes('breaker_open')) {
     return `it was parked until its retry window ended, because no endpoint answered ${named}`
   }

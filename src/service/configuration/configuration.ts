@@ -92,6 +92,7 @@ export function configurationOf(document: ConfigurationDocument): Configuration 
     retention: {
       deliveredMs: durationMsOf(retention.delivered),
       failedMs: durationMsOf(retention.failed),
+      untriedMs: durationMsOf(retention.untried),
       messageIdsMs: durationMsOf(retention.messageIds),
     },
     limits: { pendingDeliveries: limits.pendingDeliveries },

@@ -15,6 +15,7 @@ export interface ConfigurationDocument {
   readonly retention: {
     readonly delivered: string
     readonly failed: string
+    readonly untried: string
     readonly messageIds: string
   }
   readonly limits: { readonly pendingDeliveries: number; readonly eventsPerSecond: number | null }
@@ -255,6 +256,9 @@ const documentSchema = section(
     retention: section({
       delivered: retentionTime().default('24h').describe('Deliveries that were delivered.'),
       failed: retentionTime().default('30d').describe('Deliveries that failed or expired.'),
+      untried: retentionTime()
+        .default('30d')
+        .describe('How long a delivery waits for its first attempt; then it expires.'),
       messageIds: retentionTime().default('24h').describe('messageIds, for deduplication.'),
     })
       .prefault({})

@@ -1,6 +1,6 @@
 import type { EndedCounts, PurgeRequest, PurgeResult, RetryRequest } from '../../delivery/index.ts'
-import { lanes } from '../../model/index.ts'
-import { toStored } from '../stored-text.ts'
+import type { GivenUpDeliveries } from '../../model/index.ts'
+import { fromStored, toStored } from '../stored-text.ts'
 import { allDestinations, countChanges } from './counts.ts'
 import type { Database, Query, SqlValue } from './database.ts'
 import { conditionsOf } from './delivery-rows.ts'
@@ -8,6 +8,10 @@ import type { RequestPartitions } from './request-partitions.ts'
 
 interface CountRow {
   readonly count: number
+}
+
+interface GivenUpRow extends CountRow {
+  readonly destination_id: string
 }
 
 /** What a retry by hand takes from: ranges of an index, so that it need not read what is delivered. */
@@ -65,20 +69,11 @@ const purgeEndedSql = `
   ), counted AS (${purgedCounts})
   SELECT count(*) FROM gone`
 
-const abandonSql = `
-  WITH picked AS MATERIALIZED (
-    SELECT old.destination_id, old.id
-    FROM (${allDestinations}) destination CROSS JOIN unnest($1::text[]) AS waiting (lane)
-    CROSS JOIN LATERAL (
-      SELECT destination_id, id FROM evroute_deliveries
-      WHERE destination_id = destination.destination_id AND lane = waiting.lane
-        AND state = 'pending' AND due_at < $2 AND (leased_until IS NULL OR leased_until <= $4)
-      ORDER BY due_at, id LIMIT $3
-      FOR UPDATE SKIP LOCKED) old
-    LIMIT $3
-  ), given_up AS (
+/** Ends what was picked, as expired. */
+const giveUp = `
+  given_up AS (
     UPDATE evroute_deliveries delivery
-    SET state = 'expired', reason = 'abandoned', settled_at = $4,
+    SET state = 'expired', reason = $1, settled_at = $2,
       lease_holder = NULL, lease = NULL, leased_until = NULL
     FROM picked
     WHERE delivery.destination_id = picked.destination_id AND delivery.id = picked.id
@@ -88,7 +83,30 @@ const abandonSql = `
     `SELECT destination_id, -count(*) AS pending, count(*) AS expired
      FROM given_up GROUP BY destination_id`,
   )})
-  SELECT count(*) FROM given_up`
+  SELECT destination_id, count(*) FROM given_up GROUP BY destination_id`
+
+const isNotLeased = '(leased_until IS NULL OR leased_until <= $2)'
+
+const expireSql = `
+  WITH picked AS MATERIALIZED (
+    SELECT destination_id, id FROM evroute_deliveries
+    WHERE state = 'pending' AND expires_at < $2 AND ${isNotLeased}
+    ORDER BY expires_at LIMIT $3
+    FOR UPDATE SKIP LOCKED
+  ), ${giveUp}`
+
+const abandonSql = `
+  WITH picked AS MATERIALIZED (
+    SELECT old.destination_id, old.id
+    FROM (${allDestinations}) destination CROSS JOIN unnest('{manual,first}'::text[]) AS waiting (lane)
+    CROSS JOIN LATERAL (
+      SELECT destination_id, id FROM evroute_deliveries
+      WHERE destination_id = destination.destination_id AND lane = waiting.lane
+        AND state = 'pending' AND due_at < $4 AND ${isNotLeased}
+      ORDER BY due_at, id LIMIT $3
+      FOR UPDATE SKIP LOCKED) old
+    LIMIT $3
+  ), ${giveUp}`
 
 const forgetSeenSql = `
   WITH gone AS (
@@ -146,25 +164,47 @@ export class LogWriter {
     const delivered = await purgeEnded(['delivered'], deliveredBeforeMs)
     const failed = await purgeEnded(['failed', 'expired'], failedBeforeMs)
     const { abandonedBeforeMs, messageIdsBeforeMs } = request
-    const abandoned = await this.#count({
+    const overdue = await this.#giveUp('window_over', {
+      name: 'expire',
+      sql: expireSql,
+      values: [nowMs, rowsMax],
+    })
+    const abandoned = await this.#giveUp('abandoned', {
       name: 'abandon',
       sql: abandonSql,
-      values: [lanes, abandonedBeforeMs, rowsMax, nowMs],
+      values: [nowMs, rowsMax - countOf(overdue), abandonedBeforeMs],
     })
+    const expired = [...overdue, ...abandoned]
     const seen = await this.#count({
       name: 'forget_seen',
       sql: forgetSeenSql,
       values: [messageIdsBeforeMs, rowsMax],
     })
-    const rows = delivered + failed + abandoned + seen
+    const rows = delivered + failed + countOf(expired) + seen
     if (rows === 0) await this.#partitions.drop(request)
-    return { rows, abandoned }
+    return { rows, expired }
+  }
+
+  async #giveUp(
+    reason: GivenUpDeliveries['reason'],
+    { values, ...query }: Query,
+  ): Promise<readonly GivenUpDeliveries[]> {
+    const rows = await this.#database.rows<GivenUpRow>({ ...query, values: [reason, ...values] })
+    return rows.map(({ destination_id: destinationId, count: deliveries }) => ({
+      destinationId: fromStored(destinationId),
+      reason,
+      deliveries,
+    }))
   }
 
   async #count(query: Query): Promise<number> {
     const [row] = await this.#database.rows<CountRow>(query)
     return row?.count ?? 0
   }
+}
+
+function countOf(expired: readonly GivenUpDeliveries[]): number {
+  return expired.reduce((sum, { deliveries }) => sum + deliveries, 0)
 }
 
 /** Locks deliveries of a range, as many as the ranges before it have left over. */

@@ -7,6 +7,7 @@ import { processTables } from './delivering-processes.ts'
 import { moveTables } from './move-tables.ts'
 import { archiveTables } from './regulation-archives.ts'
 import { regulationTables } from './regulation-tables.ts'
+import { expiringDeliveries } from './expiring-deliveries.ts'
 import { requestsOfDeliveries } from './requests-of-deliveries.ts'
 import type { OnlineWork, Step } from './step.ts'
 import { isLockTimeout } from './store-error.ts'
@@ -134,6 +135,7 @@ const firstSteps: readonly (readonly string[])[] = [
 const steps: readonly Step[] = [
   ...firstSteps.map((changes): Step => ({ kind: 'contract', changes })),
   requestsOfDeliveries,
+  expiringDeliveries,
 ]
 
 /** How far a store has come. */

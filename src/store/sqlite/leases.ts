@@ -38,6 +38,11 @@ export class Leases {
     this.#byDestination.get(delivery.destinationId)?.delete(delivery.id)
   }
 
+  /** How many deliveries are given out. */
+  get size(): number {
+    return [...this.#byDestination.values()].reduce((sum, { size }) => sum + size, 0)
+  }
+
   /** The ids of a destination's deliveries that are given out. */
   idsOf(destinationId: string): Pick<ReadonlySet<number>, 'has' | 'size'> {
     return this.#byDestination.get(destinationId) ?? noIds

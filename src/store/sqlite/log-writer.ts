@@ -5,7 +5,7 @@ import type {
   PurgeResult,
   RetryRequest,
 } from '../../delivery/index.ts'
-import { lanes } from '../../model/index.ts'
+import type { GivenUpDeliveries, GivenUpReason, Lane } from '../../model/index.ts'
 import { erasedReason } from '../erased-reason.ts'
 import type { Counts } from './counts.ts'
 import type { Database } from './database.ts'
@@ -17,6 +17,11 @@ interface EndedRow {
   readonly id: number
   readonly destination_id: string
   readonly body_id: number
+}
+
+interface WaitingRow {
+  readonly id: number
+  readonly destination_id: string
 }
 
 interface RetriedRow {
@@ -51,7 +56,8 @@ export class LogWriter {
   readonly #deliveredBefore
   readonly #failedBefore
   readonly #waitingBefore
-  readonly #abandon
+  readonly #expiredBefore
+  readonly #giveUp
   readonly #forgetRequests
   readonly #forgetDeliveries
   readonly #forgetBodies
@@ -80,9 +86,11 @@ export class LogWriter {
       SELECT id FROM deliveries
       WHERE destination_id = ? AND lane = ? AND state = 'pending' AND due_at < ?
       ORDER BY due_at LIMIT ?`)
-    this.#abandon = database.prepare(`
-      UPDATE deliveries SET state = 'expired', reason = 'abandoned', settled_at = ?
-      WHERE id = ?`)
+    this.#expiredBefore = database.prepare(`
+      SELECT id, destination_id FROM deliveries
+      WHERE state = 'pending' AND expires_at < ? ORDER BY expires_at LIMIT ?`)
+    this.#giveUp = database.prepare(`
+      UPDATE deliveries SET state = 'expired', reason = ?, settled_at = ? WHERE id = ?`)
     const asked = '(SELECT value FROM json_each(?))'
     this.#forgetRequests = database.prepare(`DELETE FROM requests WHERE delivery_id IN ${asked}`)
     this.#forgetDeliveries = database.prepare(`DELETE FROM deliveries WHERE id IN ${asked}`)
@@ -121,9 +129,12 @@ export class LogWriter {
     const { deliveredBeforeMs, failedBeforeMs, messageIdsBeforeMs, rowsMax } = request
     const delivered = this.#purgeDelivered(deliveredBeforeMs, rowsMax)
     const failed = this.#purgeFailed(failedBeforeMs, rowsMax)
-    const abandoned = this.#abandonOld(request)
+    const overdue = this.#expireOld(request)
+    const left = rowsMax - countOf(overdue)
+    const abandoned = left > 0 ? this.#abandonOld({ ...request, rowsMax: left }) : []
     const seen = Number(this.#forgetSeen.run(messageIdsBeforeMs, rowsMax).changes)
-    return { rows: delivered + failed + abandoned + seen, abandoned }
+    const expired = [...overdue, ...abandoned]
+    return { rows: delivered + failed + countOf(expired) + seen, expired }
   }
 
   /** Forgets deliveries that have ended, the oldest first, and delivered ones before the others. */
@@ -180,25 +191,69 @@ export class LogWriter {
     }
   }
 
-  #abandonOld({ nowMs, abandonedBeforeMs, rowsMax }: PurgeRequest): number {
-    if (this.#leases === undefined) return 0
+  /** Ends what waits although its retry window is over, whatever destination it is for. */
+  #expireOld({ nowMs, rowsMax }: PurgeRequest): readonly GivenUpDeliveries[] {
+    const leases = this.#leases
+    if (leases === undefined) return []
+    const found = this.#expiredBefore.all(nowMs, rowsMax + leases.size) as WaitingRow[]
+    const idsOf = new Map<string, number[]>()
+    const isFree = (row: WaitingRow): boolean => !leases.idsOf(destinationOf(row)).has(row.id)
+    for (const row of found.filter(isFree).slice(0, rowsMax)) {
+      const ids = idsOf.get(row.destination_id)
+      if (ids === undefined) idsOf.set(row.destination_id, [row.id])
+      else ids.push(row.id)
+    }
+    return Array.from(idsOf, ([destinationId, ids]) =>
+      this.#giveUpAll(ids, { destinationId, reason: 'window_over', nowMs }),
+    )
+  }
+
+  /** Ends what waits for too long for its first attempt. */
+  #abandonOld({ nowMs, abandonedBeforeMs, rowsMax }: PurgeRequest): readonly GivenUpDeliveries[] {
+    if (this.#leases === undefined) return []
+    const abandoned: GivenUpDeliveries[] = []
     let left = rowsMax
     for (const destinationId of this.#destinationIds.of({})) {
       const leasedIds = this.#leases.idsOf(fromStored(destinationId))
-      for (const lane of lanes) {
+      for (const lane of untriedLanes) {
         const found = this.#waitingBefore.all(
           destinationId,
           lane,
           abandonedBeforeMs,
           left + leasedIds.size,
         ) as { readonly id: number }[]
-        const rows = found.filter(({ id }) => !leasedIds.has(id)).slice(0, left)
-        for (const { id } of rows) this.#abandon.run(nowMs, id)
-        this.#counts.addFor(fromStored(destinationId), 'expired', rows.length)
-        this.#counts.addFor(fromStored(destinationId), 'pending', -rows.length)
-        left -= rows.length
+        const ids = found
+          .map(({ id }) => id)
+          .filter((id) => !leasedIds.has(id))
+          .slice(0, left)
+        if (ids.length === 0) continue
+        abandoned.push(this.#giveUpAll(ids, { destinationId, reason: 'abandoned', nowMs }))
+        left -= ids.length
       }
     }
-    return rowsMax - left
+    return abandoned
   }
+
+  #giveUpAll(
+    ids: readonly number[],
+    end: { readonly destinationId: string; readonly reason: GivenUpReason; readonly nowMs: number },
+  ): GivenUpDeliveries {
+    const destinationId = fromStored(end.destinationId)
+    const { length: deliveries } = ids
+    for (const id of ids) this.#giveUp.run(end.reason, end.nowMs, id)
+    this.#counts.addFor(destinationId, 'expired', deliveries)
+    this.#counts.addFor(destinationId, 'pending', -deliveries)
+    return { destinationId, reason: end.reason, deliveries }
+  }
+}
+
+/** The lanes of what was not tried in its window. */
+const untriedLanes: readonly Lane[] = ['manual', 'first']
+
+function countOf(expired: readonly GivenUpDeliveries[]): number {
+  return expired.reduce((sum, { deliveries }) => sum + deliveries, 0)
+}
+
+function destinationOf(row: WaitingRow): string {
+  return fromStored(row.destination_id)
 }

@@ -2,6 +2,7 @@ import { EvrouteError } from '../../model/index.ts'
 import { audienceTables } from './audience-tables.ts'
 import { rollBack, type Database } from './database.ts'
 import { firstTables } from './first-tables.ts'
+import { expiryIndex } from './expiry-index.ts'
 import { lookupIndexes } from './lookup-indexes.ts'
 import { moveTables } from './move-tables.ts'
 import { numberedTables } from './numbered-tables.ts'
@@ -21,6 +22,7 @@ const migrations: readonly string[] = [
   moveTables,
   numberedTables,
   lookupIndexes,
+  expiryIndex,
 ]
 
 /**

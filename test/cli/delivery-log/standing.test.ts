@@ -60,7 +60,11 @@ describe('standingText', () => {
     ],
     [
       { ...ended, state: 'expired', reason: 'abandoned' },
-      'expired at 10:28:00 (2m ago): nobody tried it for too long (abandoned)',
+      'expired at 10:28:00 (2m ago): it waited too long for its first attempt (abandoned)',
+    ],
+    [
+      { ...ended, state: 'expired', reason: 'window_over' },
+      'expired at 10:28:00 (2m ago): its retry window ended while it waited (window_over)',
     ],
     [
       { ...ended, state: 'expired', reason: 'breaker_open, ECONNREFUSED' },

@@ -19,6 +19,7 @@ test('every setting in force is listed once, with its origin', async () => {
     ['network.allow', ['10.0.0.0/8', '127.0.0.1'], 'file'],
     ['retention.delivered', '24h', 'default'],
     ['retention.failed', '30d', 'default'],
+    ['retention.untried', '30d', 'default'],
     ['retention.messageIds', '24h', 'default'],
     ['limits.pendingDeliveries', 1_000_000, 'default'],
     ['limits.eventsPerSecond', null, 'default'],

@@ -74,7 +74,7 @@ describe('two processes', () => {
     expect(messageIds(await other.claim('crm'))).toEqual(['m_2'])
     expect(await other.nextDue('crm')).toEqual([])
     expect(await other.retry()).toBe(0)
-    expect(await other.purge({ abandonedBeforeMs: nowMs + 1 })).toEqual({ rows: 0, abandoned: 0 })
+    expect(await other.purge({ abandonedBeforeMs: nowMs + 1 })).toEqual({ rows: 0, expired: [] })
     expect(await other.retry({}, { atMs: afterLeaseMs })).toBe(1)
   })
 

@@ -82,6 +82,7 @@ test('nothing but the figures of the audit goes through all deliveries or reques
 test.each([
   ["WHERE state = 'delivered' AND settled_at < ?", 'INDEX deliveries_delivered (settled_at<?)'],
   ["(state = 'failed' OR state = 'expired') AND settled_at < ?", 'INDEX deliveries_failed'],
+  ['AND expires_at < ? ORDER BY expires_at', 'INDEX deliveries_expiring (expires_at<?)'],
   [
     'id BETWEEN ? AND ? AND destination_id = ? ORDER BY id DESC',
     'INDEX deliveries_listed (destination_id=? AND id>? AND id<?)',

@@ -131,7 +131,7 @@ describe('SqliteLog', () => {
       await store.settle({ nowMs, settlements: [delivered(delivery!)], requests: [] })
       const [deliveredBeforeMs, abandonedBeforeMs] = [nowMs + 1, nowMs + 1]
       const old = { ...nothingOld, deliveredBeforeMs, abandonedBeforeMs }
-      expect(await log.purge(old)).toEqual({ rows: 1, abandoned: 0 })
+      expect(await log.purge(old)).toEqual({ rows: 1, expired: [] })
     })
   })
 

@@ -1,0 +1,19 @@
+import type { Step } from './step.ts'
+
+/**
+ * The step that lets a purge find the deliveries whose retry window is over. Those that were never tried
+ * are not in the index, so that adding a delivery does not write to it.
+ */
+export const expiringDeliveries: Step = {
+  kind: 'expand',
+  changes: [],
+  online: {
+    indexes: [
+      {
+        name: 'evroute_deliveries_expiring',
+        on: `ON evroute_deliveries (expires_at) WHERE state = 'pending' AND expires_at IS NOT NULL`,
+      },
+    ],
+    statements: [],
+  },
+}

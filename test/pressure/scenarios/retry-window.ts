@@ -1,0 +1,89 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { defaultRetention, Retention } from '../../../src/delivery/index.ts'
+import { ManualClock, stopwatch } from '../../../src/runtime/index.ts'
+import { openStore, type Store } from '../../../src/store/index.ts'
+import { claimAll, eventTo } from '../../delivery/dispatching.ts'
+import { recordingRuntime, startMs } from '../../support/recording-runtime.ts'
+import { longOutage } from '../long-outage.ts'
+import type { PressureFinding, PressureScenario } from '../scenario.ts'
+
+const processes = ['keeps running', 'restarts', 'stops'] as const
+const destinations = 1_000
+const deliveriesEach = 100
+
+/** An endpoint that is down for 12 hours, and 100,000 deliveries whose windows end at once. */
+export const scenario: PressureScenario = {
+  title: 'an endpoint is down for 12 hours; 100,000 retry windows end at once',
+  run: async () => {
+    const findings: PressureFinding[] = []
+    for (const process of processes) {
+      const outage = await inFolder((folder) => longOutage({ deliveries: 400, process, folder }))
+      const { latestRoundMs, windowMs, deliveredTried, ledger } = outage
+      findings.push({
+        must: `the process ${process}: no round later than 4 h after the first`,
+        measured: `${(latestRoundMs / 3_600_000).toFixed(1)} h, ${deliveredTried} of 400 delivered late`,
+        holds: latestRoundMs <= windowMs && deliveredTried === 0 && ledger.pending === 0,
+      })
+    }
+    return [...findings, await inFolder(expireAtOnce)]
+  },
+}
+
+/** Lets the windows of many destinations end at once. */
+async function expireAtOnce(folder: string): Promise<PressureFinding> {
+  const store = await openStore(`sqlite:${join(folder, 'many.db')}`)
+  await fill(store)
+  const { runtime, gaveUp } = recordingRuntime(new ManualClock(startMs + 5 * 60 * 60 * 1_000))
+  const elapsedMs = stopwatch()
+  const retention = new Retention({ store, runtime, policy: defaultRetention })
+  let longestAddMs = 0
+  retention.start()
+  const isOver = (): boolean => gaveUp.reduce((sum, each) => sum + each.deliveries, 0) >= total
+  for (let added = 0; !isOver(); added++) {
+    const addMs = stopwatch()
+    const events = [eventTo('live', `live_${added}`)]
+    await store.add({ nowMs: startMs, seenSinceMs: 0, events, handOver: [] })
+    longestAddMs = Math.max(longestAddMs, addMs())
+  }
+  const rate = total / (elapsedMs() / 1_000)
+  await retention.stop()
+  await store.close()
+  return {
+    must: 'at least 2,000 expire per second, and no add waits a second meanwhile',
+    measured: `${rate.toFixed(0)}/s, the slowest add ${longestAddMs.toFixed(0)} ms`,
+    holds: rate >= 2_000 && longestAddMs < 1_000,
+  }
+}
+
+const total = destinations * deliveriesEach
+
+async function fill(store: Store): Promise<void> {
+  const expiresAtMs = startMs + 4 * 60 * 60 * 1_000
+  for (let index = 0; index < destinations; index++) {
+    const destinationId = `d_${index}`
+    const events = Array.from({ length: deliveriesEach }, (_, number) =>
+      eventTo(destinationId, `m_${index}_${number}`),
+    )
+    await store.add({ nowMs: startMs, seenSinceMs: 0, events, handOver: [] })
+    const leased = await claimAll(store, { destinationId, lane: 'first', dueByMs: startMs })
+    const settlements = leased.map((delivery) => ({
+      kind: 'retry' as const,
+      delivery,
+      dueAtMs: startMs + 10_000,
+      expiresAtMs,
+      progress: { attempts: 1, windowAttempts: 1, firstAttemptAtMs: startMs, holds: [] },
+    }))
+    await store.settle({ nowMs: startMs, settlements, requests: [] })
+  }
+}
+
+async function inFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), 'evroute-pressure-'))
+  try {
+    return await work(folder)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
