@@ -1,6 +1,7 @@
 import { lanes } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import type { DestinationQueue } from './destination-queue.ts'
+import type { Prefetch } from './prefetch.ts'
 import type { DeliveryStore, LeasedDelivery, Share } from './store-port.ts'
 import type { WaitingTimes } from './waiting-times.ts'
 
@@ -14,6 +15,10 @@ export interface ClaimsOptions {
   readonly queues: ReadonlyMap<string, DestinationQueue>
   /** What is known of those that wait. */
   readonly times: WaitingTimes
+  /** Bounds what is leased over all destinations. */
+  readonly prefetch: Prefetch
+  /** Whether no request could start now, whatever was ready. */
+  readonly isBusy: () => boolean
   /** Is told of a destination for which something came. */
   readonly came: (destinationId: string) => void
   /** Takes what came for a destination that went meanwhile. */
@@ -47,12 +52,16 @@ export class Claims {
 
   /** Claims once; false when there is nothing to claim. */
   async claim(): Promise<boolean> {
-    const { store, clock } = this.#options
+    const { store, clock, times } = this.#options
     const claims = this.#due()
     if (claims.length === 0) return false
-    for (const { queue, share } of claims) queue.promise(share.lane, share.deliveriesMax)
+    for (const { queue, share } of claims) {
+      queue.promise(share.lane, share.deliveriesMax)
+      times.claim(share.destinationId, share.lane)
+      times.serve(share.destinationId)
+    }
     const shares = claims.map(({ share }) => share)
-    let claimed: ReadonlyMap<string, readonly LeasedDelivery[]> = new Map()
+    let claimed: ReadonlyMap<string, readonly LeasedDelivery[]> | undefined
     try {
       claimed = byDestination(await store.claim({ nowMs: clock.nowMs(), shares }))
     } finally {
@@ -61,17 +70,34 @@ export class Claims {
     return true
   }
 
-  #take(claims: readonly Claim[], claimed: ReadonlyMap<string, readonly LeasedDelivery[]>): void {
-    const { queues, times, came, giveBack } = this.#options
+  /** Whether all that may be leased is: there is nothing to claim until some of it starts. */
+  get isHeldBack(): boolean {
+    const { prefetch, isBusy } = this.#options
+    return prefetch.claimRoom === 0 || (prefetch.isShort && isBusy())
+  }
+
+  /** Takes what was claimed; undefined where the store gave no answer. */
+  #take(
+    claims: readonly Claim[],
+    claimed: ReadonlyMap<string, readonly LeasedDelivery[]> | undefined,
+  ): void {
+    const { queues, came, giveBack } = this.#options
     for (const { queue, share } of claims) {
       const { destinationId, lane, deliveriesMax } = share
-      const ofDestination = claimed.get(destinationId) ?? []
+      const ofDestination = claimed?.get(destinationId) ?? []
       const taken = ofDestination.filter((delivery) => delivery.lane === lane)
       queue.take(lane, taken, deliveriesMax)
       if (queues.get(destinationId) === queue) came(destinationId)
       else giveBack(queue.giveBack())
-      if (taken.length < deliveriesMax) times.forget(destinationId, lane)
+      if (taken.length < deliveriesMax) this.#learn(share, claimed !== undefined)
     }
+  }
+
+  /** What was due by any moment and has not come is not there. */
+  #learn({ destinationId, lane, dueByMs }: Share, isAnswered: boolean): void {
+    const { times } = this.#options
+    if (isAnswered && dueByMs === whenever) times.empty(destinationId, lane)
+    else times.forget(destinationId, lane)
   }
 
   /** When the first delivery of each lane can start, where the store is known to have one. */
@@ -91,20 +117,29 @@ export class Claims {
     return startTimes
   }
 
-  /** What to claim: of every lane that has something due, as much as there is room for. */
+  /**
+   * What to claim: of every lane that has something due as much as there is room for, beginning with the
+   * destinations that were not served for longest.
+   */
   #due(): readonly Claim[] {
-    const { clock, times } = this.#options
+    if (this.isHeldBack) return []
+    const { clock, times, queues, prefetch } = this.#options
     const nowMs = clock.nowMs()
+    const part = prefetch.partOf(times.waitedFor.size)
+    let { claimRoom: room } = prefetch
     const claims: Claim[] = []
-    for (const queue of this.#waitedFor()) {
-      const { id: destinationId } = queue.destination
+    for (const destinationId of times.waitedFor) {
+      const queue = queues.get(destinationId)
+      if (queue === undefined) continue
       for (const lane of lanes) {
         const dueByMs = lane === 'retry' ? nowMs : whenever
         const dueAtMs = times.dueAtMs(destinationId, lane)
-        const deliveriesMax = queue.room(lane, nowMs)
+        const deliveriesMax = Math.min(queue.room(lane, nowMs, part), room)
         if (dueAtMs === undefined || dueAtMs > dueByMs || deliveriesMax === 0) continue
         claims.push({ queue, share: { destinationId, lane, dueByMs, deliveriesMax } })
+        room -= deliveriesMax
       }
+      if (room === 0) break
     }
     return claims
   }

@@ -6,6 +6,7 @@ import {
   type Lane,
 } from '../model/index.ts'
 import { EndpointGate } from './endpoint-gate.ts'
+import { Prefetch } from './prefetch.ts'
 import type { QueuePolicies } from './queue-policies.ts'
 import { isWindowOver } from './retry-policy.ts'
 import { isHeld } from './round.ts'
@@ -37,11 +38,18 @@ export class DestinationQueue {
   readonly #passedOver: Record<Lane, number> = { first: 0, manual: 0, retry: 0 }
   /** Since when it is known that nothing may be sent. */
   #mutedSinceMs: number | undefined
+  readonly #prefetch: Prefetch
   #rounds = 0
   /** Of these, rounds of deliveries that were tried before. */
   #laterRounds = 0
 
-  constructor(destination: Destination, policies: QueuePolicies) {
+  /** @param prefetch - counts what is leased over all destinations */
+  constructor(
+    destination: Destination,
+    policies: QueuePolicies,
+    prefetch: Prefetch = new Prefetch(Infinity),
+  ) {
+    this.#prefetch = prefetch
     this.#destination = destination
     this.#concurrency = policies.concurrency
     this.#retryWindowMs = policies.retryWindowMs
@@ -98,9 +106,11 @@ export class DestinationQueue {
   /**
    * How many more of a lane can be taken. Zero while half of what is kept ready is still there, while the
    * lane is parked, and where nothing may be sent.
+   *
+   * @param most - deliveries of a lane that may be ready; unbounded by default
    */
-  room(lane: Lane, nowMs: number): number {
-    const readyMax = this.#readyMax(lane, nowMs)
+  room(lane: Lane, nowMs: number, most: number = Infinity): number {
+    const readyMax = Math.min(this.#readyMax(lane, nowMs), most)
     const taken = this.#waiting[lane].length + this.#promised[lane]
     return taken > readyMax / 2 ? 0 : readyMax - taken
   }
@@ -118,12 +128,14 @@ export class DestinationQueue {
   /** Keeps room for deliveries that are on their way, until {@link take}. */
   promise(lane: Lane, count: number): void {
     this.#promised[lane] += count
+    this.#prefetch.add(count)
   }
 
   /** Takes leased deliveries of one lane; `promised` is the room that was kept for them. */
   take(lane: Lane, deliveries: readonly LeasedDelivery[], promised: number): void {
     this.#promised[lane] -= promised
     this.#waiting[lane].push(...deliveries)
+    this.#prefetch.add(deliveries.length - promised)
   }
 
   /**
@@ -131,12 +143,18 @@ export class DestinationQueue {
    * end before its turn comes.
    */
   giveBackIdle(nowMs: number): readonly LeasedDelivery[] {
-    return lanes.flatMap((lane) => this.#waiting[lane].splice(this.#readyMax(lane, nowMs)))
+    return this.#letGo((lane) => this.#readyMax(lane, nowMs))
   }
 
   /** Lets go of all that has not started. */
   giveBack(): readonly LeasedDelivery[] {
-    return lanes.flatMap((lane) => this.#waiting[lane].splice(0))
+    return this.#letGo(() => 0)
+  }
+
+  #letGo(keptOf: (lane: Lane) => number): readonly LeasedDelivery[] {
+    const deliveries = lanes.flatMap((lane) => this.#waiting[lane].splice(keptOf(lane)))
+    this.#prefetch.add(-deliveries.length)
+    return deliveries
   }
 
   /**
@@ -201,6 +219,7 @@ export class DestinationQueue {
       const start = delivery === undefined ? undefined : this.#startOf(delivery, nowMs)
       if (start === undefined) continue
       waiting.splice(place, 1)
+      this.#prefetch.add(-1)
       if (start.kind === 'round') this.#begin(lane)
       return start
     }

@@ -5,9 +5,12 @@ import { byDestination, Claims } from './claims.ts'
 import { DestinationQueue } from './destination-queue.ts'
 import type { DispatcherChange, DispatcherOptions, DispatchTarget } from './dispatcher-options.ts'
 import { GivingUp } from './giving-up.ts'
+import { deliveryCounts, HandOvers, type DeliveryCounts, type KeptRoom } from './hand-over.ts'
 import { IdleWaits } from './idle-waits.ts'
+import { Looks } from './looks.ts'
 import { Outage, type OutageOptions } from './outage.ts'
 import { Outbox } from './outbox.ts'
+import { Prefetch } from './prefetch.ts'
 import { queuePolicies } from './queue-policies.ts'
 import { defaultRetryPolicy } from './retry-policy.ts'
 import { Rounds, type RoundTarget } from './rounds.ts'
@@ -17,15 +20,18 @@ import type {
   AddOutcome,
   AddResult,
   DeliveryStore,
+  DueTime,
   LeasedDelivery,
   NewEvent,
-  Room,
   Settlement,
 } from './store-port.ts'
 import { WaitingTimes } from './waiting-times.ts'
 
 const dedupeWindowMsDefault = 24 * 60 * 60 * 1_000
 const requestsMaxDefault = 512
+
+/** So much is kept ready that every request that ends is followed by another while the store answers. */
+const prefetchPerRequest = 3
 
 /**
  * Takes deliveries in, keeps a few of every destination leased and ready, sends them as fast as their
@@ -44,7 +50,10 @@ export class Dispatcher {
   readonly #keepsParked: boolean
   readonly #queues = new Map<string, DestinationQueue>()
   readonly #times: WaitingTimes
+  readonly #looks: Looks
+  readonly #prefetch: Prefetch
   readonly #claims: Claims
+  readonly #handOvers: HandOvers
   readonly #outbox: Outbox
   readonly #rounds: Rounds
   readonly #givingUp: GivingUp
@@ -53,18 +62,20 @@ export class Dispatcher {
   #dedupeWindowMs: number
   #timer: Timer | undefined
   #run: Promise<void> | undefined
+  #asking: Promise<void> | undefined
   #woken = false
   #stopped = false
   #failure: { readonly error: unknown } | undefined
 
   constructor(options: DispatcherOptions) {
-    const { store, runtime, targets } = options
+    const { store, runtime, targets, requestsMax = requestsMaxDefault } = options
     this.#store = store
     this.#runtime = runtime
     this.#failed = options.failed ?? (() => undefined)
     this.#keepsParked = options.keepsParked ?? false
     this.#dedupeWindowMs = options.dedupeWindowMs ?? dedupeWindowMsDefault
     this.#times = new WaitingTimes([])
+    this.#prefetch = new Prefetch(prefetchPerRequest * requestsMax)
     const { clock } = runtime
     const goOn = (): void => this.#goOn()
     const failed = (error: unknown): void => this.fail(error)
@@ -81,15 +92,19 @@ export class Dispatcher {
     })
     const common = { store, clock, times: this.#times }
     this.#givingUp = new GivingUp({ ...common, outbox: this.#outbox })
+    this.#looks = new Looks(common)
+    const kept = { queues: this.#queues, prefetch: this.#prefetch }
+    this.#handOvers = new HandOvers({ ...common, ...kept })
     this.#claims = new Claims({
       ...common,
-      queues: this.#queues,
+      ...kept,
+      isBusy: () => this.#rounds.isBusy,
       came: (destinationId) => this.#rounds.lineUp(destinationId),
       giveBack: (deliveries) => this.#outbox.giveBack(deliveries),
     })
     this.#rounds = new Rounds({
       runtime,
-      requestsMax: options.requestsMax ?? requestsMaxDefault,
+      requestsMax,
       maySend: options.maySend ?? (() => true),
       outbox: this.#outbox,
       ended: goOn,
@@ -125,7 +140,7 @@ export class Dispatcher {
     if (this.#failure !== undefined) throw this.#failure.error
     const nowMs = this.#runtime.clock.nowMs()
     const counts = deliveryCounts(events)
-    const handOver = this.#roomFor(counts)
+    const handOver = this.#stopped ? [] : this.#handOvers.roomFor(counts)
     const seenSinceMs = nowMs - this.#dedupeWindowMs
     const adding = this.#store.add({ nowMs, seenSinceMs, events, handOver })
     for (const { queue, deliveriesMax } of handOver) queue.promise('first', deliveriesMax)
@@ -146,9 +161,13 @@ export class Dispatcher {
     }
   }
 
-  /** Says that somebody else may have changed what is in the store. */
-  wake(): void {
-    this.#times.forgetAll()
+  /**
+   * Learns what another process has left in the store, or that it may have left anything: then the store is
+   * asked about all destinations, in a tenth of the time at most.
+   */
+  wake(dueTimes?: readonly DueTime[]): void {
+    if (dueTimes === undefined) this.#looks.lookAtAll()
+    else for (const due of dueTimes) this.#times.add(due.destinationId, due.lane, due.dueAtMs)
     this.#goOn()
   }
 
@@ -169,7 +188,8 @@ export class Dispatcher {
     if (this.#failure !== undefined) throw this.#failure.error
     if (this.#stopped) return
     const ended = this.#idleWaits.wait()
-    this.wake()
+    this.#times.askAgain()
+    this.#goOn()
     await ended
   }
 
@@ -179,8 +199,9 @@ export class Dispatcher {
     this.#rounds.stop()
     this.#timer?.cancel()
     this.#outage?.cut()
-    // A claim that is under way may still lease deliveries.
     await this.#run
+    // A claim that is under way may still lease deliveries.
+    await this.#asking
     this.#giveBackAll()
     await this.#rounds.ended()
     this.#outbox.waitNoMore()
@@ -220,7 +241,7 @@ export class Dispatcher {
   }: DispatchTarget): RoundTarget {
     const { id } = destination
     const policies = queuePolicies(retryPolicy, concurrency)
-    const queue = this.#queues.get(id) ?? new DestinationQueue(destination, policies)
+    const queue = this.#queues.get(id) ?? new DestinationQueue(destination, policies, this.#prefetch)
     for (const { url } of queue.configure(destination, policies)) {
       const change = {
         destinationId: id,
@@ -233,19 +254,6 @@ export class Dispatcher {
     }
     this.#queues.set(id, queue)
     return { queue, sender, retryPolicy }
-  }
-
-  /** What can be handed over: only where nothing that came before waits in the store. */
-  #roomFor(counts: DeliveryCounts): readonly KeptRoom[] {
-    if (this.#stopped) return []
-    const nowMs = this.#runtime.clock.nowMs()
-    return [...counts].flatMap(([destinationId, count]) => {
-      const queue = this.#queues.get(destinationId)
-      if (queue === undefined || !this.#times.isEmpty(destinationId, 'first')) return []
-      // No more than there are: the rest of the room is for those that are added meanwhile.
-      const deliveriesMax = Math.min(queue.room('first', nowMs), count)
-      return deliveriesMax > 0 ? [{ destinationId, deliveriesMax, queue }] : []
-    })
   }
 
   #takeOver(leased: readonly LeasedDelivery[], { counts, handOver }: Addition): void {
@@ -270,50 +278,56 @@ export class Dispatcher {
     if (!this.#stopped) this.#run ??= this.#workWhileWoken()
   }
 
+  /** Starts what may start, whatever the store is being asked. */
   async #workWhileWoken(): Promise<void> {
     const release = this.#runtime.clock.hold()
     while (this.#woken && !this.#stopped) {
       // By then whatever ended in this turn of the event loop has been noted: one look at all
-      // destinations is enough for it. And nobody is kept waiting, whatever the store answers.
+      // destinations is enough for it.
       await nextTurn()
       this.#woken = false
-      await this.#workOrWait()
+      this.#rounds.startAll()
+      this.#giveBackIdle()
+      this.#asking ??= this.#askWhileNeeded()
     }
     release()
     this.#run = undefined
+    this.#plan()
   }
 
-  async #workOrWait(): Promise<void> {
+  async #askWhileNeeded(): Promise<void> {
+    const release = this.#runtime.clock.hold()
+    while (!this.#stopped && (await this.#askOrWait())) {
+      this.#goOn()
+      // Nobody is kept waiting, however soon the store answers.
+      await nextTurn()
+    }
+    release()
+    this.#asking = undefined
+    this.#plan()
+  }
+
+  async #askOrWait(): Promise<boolean> {
     try {
-      await this.#work()
+      return await this.#ask()
     } catch (error) {
       if (this.#outage === undefined || !isTemporary(error)) {
         this.fail(error)
-        return
+        return false
       }
       await this.#outage.wait(error)
-      this.#times.forgetAll()
-      this.#woken = true
+      this.#times.askAgain()
+      return true
     }
   }
 
-  async #work(): Promise<void> {
-    this.#rounds.startAll()
-    if (!this.#keepsParked && (await this.#givingUp.giveUp())) this.#woken = true
-    this.#giveBackIdle()
-    if (await this.#claims.claim()) {
-      this.#outage?.end()
-      this.#woken = true
-      return
-    }
-    const unknown = this.#times.ask()
-    if (unknown.length > 0) {
-      this.#times.learn(unknown, await this.#store.nextDue({ destinationIds: unknown }))
-      this.#woken = true
-      return
-    }
-    this.#outage?.end()
-    this.#plan()
+  /** Asks the store for what there is room for, and when more is due; false when nothing is to be asked. */
+  async #ask(): Promise<boolean> {
+    const gaveUp = !this.#keepsParked && (await this.#givingUp.giveUp())
+    const hasClaimed = await this.#claims.claim()
+    const hasLooked = await this.#looks.ask()
+    if (hasClaimed || !hasLooked) this.#outage?.end()
+    return gaveUp || hasClaimed || hasLooked
   }
 
   #giveBackIdle(): void {
@@ -328,13 +342,15 @@ export class Dispatcher {
   /** Sets the alarm for the next delivery that can start, or finds that there is none at all. */
   #plan(): void {
     this.#timer?.cancel()
-    if (this.#stopped || this.#woken) return
+    // Whatever is under way comes back here. What is held back waits for a request that ends.
+    if (this.#stopped || this.#woken || this.#asking !== undefined) return
+    if (this.#run !== undefined || this.#claims.isHeldBack) return
     const nowMs = this.#runtime.clock.nowMs()
     const startTimes = this.#claims.startTimes()
     // What is due already waits for room, and a request that ends makes it.
     const alarmAtMs = startTimes.reduce(
       (earliest, { atMs }) => (atMs > nowMs ? Math.min(earliest, atMs) : earliest),
-      Infinity,
+      this.#looks.nextAtMs ?? Infinity,
     )
     if (alarmAtMs < Infinity) {
       this.#timer = this.#runtime.clock.schedule(alarmAtMs - nowMs, () => this.#goOn())
@@ -358,26 +374,8 @@ export class Dispatcher {
   }
 }
 
-/** Room for what is on its way, and the queue that keeps it. */
-interface KeptRoom extends Room {
-  readonly queue: DestinationQueue
-}
-
-/** Deliveries for each destination. */
-type DeliveryCounts = ReadonlyMap<string, number>
-
 /** What is known of events while the store takes them. */
 interface Addition {
   readonly counts: DeliveryCounts
   readonly handOver: readonly KeptRoom[]
-}
-
-function deliveryCounts(events: readonly NewEvent[]): DeliveryCounts {
-  const counts = new Map<string, number>()
-  for (const { deliveries } of events) {
-    for (const { destinationId } of deliveries) {
-      counts.set(destinationId, (counts.get(destinationId) ?? 0) + 1)
-    }
-  }
-  return counts
 }

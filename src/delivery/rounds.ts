@@ -80,6 +80,11 @@ export class Rounds {
     return this.#requests
   }
 
+  /** Whether nothing may start now, whatever is ready. */
+  get isBusy(): boolean {
+    return this.#isFull()
+  }
+
   /** The queues that something is ready in; perhaps not any more. */
   get ready(): readonly DestinationQueue[] {
     return Array.from(this.#ready, ({ queue }) => queue)

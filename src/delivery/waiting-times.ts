@@ -1,112 +1,155 @@
 import { lanes, type Lane } from '../model/index.ts'
 import type { DueTime } from './store-port.ts'
 
-/**
- * When the first delivery of a lane is due: a moment in milliseconds since 1970, `none` when nothing
- * waits there, `unknown` until the store is asked, `asked` while it is.
- */
-type Waiting = number | 'none' | 'unknown' | 'asked'
+/** What is known of a lane. */
+interface Knowledge {
+  /** When its first delivery is due, in milliseconds since 1970; Infinity where none is known to wait. */
+  dueAtMs: number
+  /** Whether `dueAtMs` says all there is; otherwise the store must be asked. */
+  isWhole: boolean
+  /** While the store is asked: the due time of what came since, Infinity for nothing. */
+  cameMs: number | undefined
+}
 
 /**
- * What a dispatcher knows of the deliveries that wait in the store, so that it asks for those only that
- * are there. Not to know is always safe: it costs a question.
+ * What a dispatcher knows of the deliveries that wait in the store, so that it claims only where there is
+ * something. Every answer counts: what came while the store was asked is merged with it.
+ *
+ * A due time that is too early is safe, because it costs a claim. One that is missing is found when the store
+ * is asked again.
  */
 export class WaitingTimes {
-  #waiting: ReadonlyMap<string, Record<Lane, Waiting>> = new Map()
-  /** Destinations with a lane that the store must be asked about. */
-  readonly #unknown = new Set<string>()
-  /** Destinations with a lane in which something is known to wait. */
+  #lanes: ReadonlyMap<string, Readonly<Record<Lane, Knowledge>>> = new Map()
+  /** Destinations that the store must be asked about. */
+  readonly #toAsk = new Set<string>()
+  /** Destinations with a lane in which something is known to wait, the one served last at the end. */
   readonly #waitedFor = new Set<string>()
 
   constructor(destinationIds: readonly string[]) {
     this.watch(destinationIds)
   }
 
-  /** These are the destinations from now on; of new ones nothing is known. */
+  /** Watches these destinations from now on. Nothing is known of new ones. */
   watch(destinationIds: readonly string[]): void {
-    const before = this.#waiting
-    const unknown = { manual: 'unknown', first: 'unknown', retry: 'unknown' } as const
-    this.#waiting = new Map(destinationIds.map((id) => [id, before.get(id) ?? { ...unknown }]))
-    this.#unknown.clear()
-    this.#waitedFor.clear()
-    for (const [id, known] of this.#waiting) this.#sort(id, known)
+    const before = this.#lanes
+    this.#lanes = new Map(destinationIds.map((id) => [id, before.get(id) ?? nothingKnown()]))
+    for (const id of destinationIds) if (!before.has(id)) this.#toAsk.add(id)
+    for (const id of [...this.#toAsk, ...this.#waitedFor]) {
+      if (this.#lanes.has(id)) continue
+      this.#toAsk.delete(id)
+      this.#waitedFor.delete(id)
+    }
   }
 
-  /** The destinations for which something is known to wait, whenever it is due. */
-  get waitedFor(): Iterable<string> {
+  /** All destinations. */
+  get destinationIds(): Iterable<string> {
+    return this.#lanes.keys()
+  }
+
+  /** The destinations for which something is known to wait; those that were not served for longest first. */
+  get waitedFor(): ReadonlySet<string> {
     return this.#waitedFor
   }
 
-  /** When a lane's first delivery is due; undefined when nothing waits or nothing is known. */
+  /** When a lane's first delivery is due; undefined when none is known to wait. */
   dueAtMs(destinationId: string, lane: Lane): number | undefined {
-    const waiting = this.#waiting.get(destinationId)?.[lane]
-    return typeof waiting === 'number' ? waiting : undefined
+    const dueAtMs = this.#lanes.get(destinationId)?.[lane].dueAtMs ?? Infinity
+    return dueAtMs === Infinity ? undefined : dueAtMs
   }
 
   /** Whether it is known that nothing waits in a lane. */
   isEmpty(destinationId: string, lane: Lane): boolean {
-    return this.#waiting.get(destinationId)?.[lane] === 'none'
+    const known = this.#lanes.get(destinationId)?.[lane]
+    return known?.isWhole === true && known.dueAtMs === Infinity
   }
 
-  /** A delivery is due at a moment: earlier, perhaps, than what was known of. */
+  /** Learns of a delivery that waits: it may be due before all others. */
   add(destinationId: string, lane: Lane, dueAtMs: number): void {
-    const known = this.#waiting.get(destinationId)
+    const known = this.#lanes.get(destinationId)?.[lane]
     if (known === undefined) return
-    const waiting = known[lane]
-    if (typeof waiting === 'number') known[lane] = Math.min(waiting, dueAtMs)
-    else known[lane] = waiting === 'none' ? dueAtMs : 'unknown'
-    this.#sort(destinationId, known)
+    known.dueAtMs = Math.min(known.dueAtMs, dueAtMs)
+    if (known.cameMs !== undefined) known.cameMs = Math.min(known.cameMs, dueAtMs)
+    this.#sort(destinationId)
   }
 
-  /** Nothing is known of a lane any more. */
+  /** Lets other destinations go first: something is being claimed for this one. */
+  serve(destinationId: string): void {
+    if (this.#waitedFor.delete(destinationId)) this.#waitedFor.add(destinationId)
+  }
+
+  /** Notes that a lane is being claimed from. */
+  claim(destinationId: string, lane: Lane): void {
+    const known = this.#lanes.get(destinationId)?.[lane]
+    if (known !== undefined) known.cameMs = Infinity
+  }
+
+  /** Learns that a claim left nothing in a lane but what came since. */
+  empty(destinationId: string, lane: Lane): void {
+    this.#answer(destinationId, lane, Infinity)
+  }
+
+  /** Learns that the next due time of a lane is not known: the store must be asked. */
   forget(destinationId: string, lane: Lane): void {
-    const known = this.#waiting.get(destinationId)
+    this.#answer(destinationId, lane, Infinity)
+    const known = this.#lanes.get(destinationId)?.[lane]
     if (known === undefined) return
-    known[lane] = 'unknown'
-    this.#sort(destinationId, known)
+    known.isWhole = false
+    this.#toAsk.add(destinationId)
   }
 
-  /** Nothing is known any more. */
-  forgetAll(): void {
-    for (const [destinationId, known] of this.#waiting) {
-      for (const lane of lanes) known[lane] = 'unknown'
-      this.#sort(destinationId, known)
+  /** Has the store asked about all destinations again. What is known stays known until it answers. */
+  askAgain(): void {
+    for (const id of this.#lanes.keys()) this.#toAsk.add(id)
+  }
+
+  /** Destinations that the store must be asked about. */
+  get toAsk(): ReadonlySet<string> {
+    return this.#toAsk
+  }
+
+  /** Notes that the store is being asked about destinations. */
+  ask(destinationIds: readonly string[]): void {
+    for (const id of destinationIds) {
+      this.#toAsk.delete(id)
+      for (const lane of lanes) this.claim(id, lane)
     }
   }
 
-  /** The destinations that the store must be asked about: it is being asked from now on. */
-  ask(): readonly string[] {
-    const asked = [...this.#unknown]
-    for (const destinationId of asked) {
-      const known = this.#waiting.get(destinationId)
-      if (known === undefined) continue
-      for (const lane of lanes) if (known[lane] === 'unknown') known[lane] = 'asked'
-    }
-    this.#unknown.clear()
-    return asked
-  }
-
-  /** The store's answer. What has changed since it was asked stays unknown. */
+  /** Learns the store's answer: a lane that it does not name is empty. */
   learn(destinationIds: readonly string[], dueTimes: readonly DueTime[]): void {
-    for (const { destinationId, lane, dueAtMs } of dueTimes) {
-      const known = this.#waiting.get(destinationId)
-      if (known?.[lane] === 'asked') known[lane] = dueAtMs
-    }
+    const answers = new Map(dueTimes.map((due) => [keyOf(due), due.dueAtMs]))
     for (const destinationId of destinationIds) {
-      const known = this.#waiting.get(destinationId)
-      if (known === undefined) continue
-      for (const lane of lanes) if (known[lane] === 'asked') known[lane] = 'none'
-      this.#sort(destinationId, known)
+      for (const lane of lanes) {
+        this.#answer(destinationId, lane, answers.get(keyOf({ destinationId, lane })) ?? Infinity)
+      }
     }
   }
 
-  /** Finds out where a destination belongs, so that nobody has to look at all of them. */
-  #sort(destinationId: string, known: Readonly<Record<Lane, Waiting>>): void {
-    const isUnknown = lanes.some((lane) => known[lane] === 'unknown')
-    const isWaitedFor = lanes.some((lane) => typeof known[lane] === 'number')
-    if (isUnknown) this.#unknown.add(destinationId)
-    else this.#unknown.delete(destinationId)
-    if (isWaitedFor) this.#waitedFor.add(destinationId)
-    else this.#waitedFor.delete(destinationId)
+  #answer(destinationId: string, lane: Lane, dueAtMs: number): void {
+    const known = this.#lanes.get(destinationId)?.[lane]
+    if (known === undefined) return
+    known.dueAtMs = Math.min(dueAtMs, known.cameMs ?? Infinity)
+    known.isWhole = true
+    known.cameMs = undefined
+    this.#sort(destinationId)
   }
+
+  /** Keeps the set of those that wait, so that nobody has to look at all destinations. */
+  #sort(destinationId: string): void {
+    const known = this.#lanes.get(destinationId)
+    if (known !== undefined && lanes.some((lane) => known[lane].dueAtMs < Infinity)) {
+      this.#waitedFor.add(destinationId)
+    } else {
+      this.#waitedFor.delete(destinationId)
+    }
+  }
+}
+
+function nothingKnown(): Readonly<Record<Lane, Knowledge>> {
+  const nothing = (): Knowledge => ({ dueAtMs: Infinity, isWhole: false, cameMs: undefined })
+  return { manual: nothing(), first: nothing(), retry: nothing() }
+}
+
+function keyOf({ destinationId, lane }: Pick<DueTime, 'destinationId' | 'lane'>): string {
+  return `${lane} ${destinationId}`
 }

