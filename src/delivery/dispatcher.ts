@@ -241,7 +241,8 @@ export class Dispatcher {
   }: DispatchTarget): RoundTarget {
     const { id } = destination
     const policies = queuePolicies(retryPolicy, concurrency)
-    const queue = this.#queues.get(id) ?? new DestinationQueue(destination, policies, this.#prefetch)
+    const queue =
+      this.#queues.get(id) ?? new DestinationQueue(destination, policies, this.#prefetch)
     for (const { url } of queue.configure(destination, policies)) {
       const change = {
         destinationId: id,

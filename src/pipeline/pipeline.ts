@@ -5,6 +5,7 @@ import {
   type AddOutcome,
   type DeliveringProcesses,
   type DeliveryStore,
+  type DueTime,
   type NewEvent,
   type RetentionPolicy,
 } from '../delivery/index.ts'
@@ -159,9 +160,9 @@ export class Pipeline {
     return this.#shares?.isFirst ?? true
   }
 
-  /** Looks at once for what is in the store and nobody told of. */
-  wake(): void {
-    this.#dispatcher.wake()
+  /** Learns what somebody else has left in the store, or that it may have left anything. */
+  wake(dueTimes?: readonly DueTime[]): void {
+    this.#dispatcher.wake(dueTimes)
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { adminApp, healthHandler, Metrics, queueStates, StoreFiguresWatch } from '../admin-api/index.ts'
-import { EndpointFaults } from '../delivery/index.ts'
+import { EndpointFaults, type DueTime } from '../delivery/index.ts'
 import { AddressGuard, type Listening } from '../http/index.ts'
 import type { IntakeBatch, IntakeOutcome } from '../intake/index.ts'
 import { messageOf } from '../model/index.ts'
@@ -139,8 +139,8 @@ export class Service implements AsyncDisposable {
    */
   static async start(options: ServiceOptions): Promise<Service> {
     let service: Service | undefined
-    const onHint = (): void => {
-      if (service !== undefined) service.#pipeline.wake()
+    const onHint = (dueTimes?: readonly DueTime[]): void => {
+      if (service !== undefined) service.#pipeline.wake(dueTimes)
     }
     const store = await openServiceStore(options, { onHint })
     try {

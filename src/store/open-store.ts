@@ -1,3 +1,4 @@
+import type { DueTime } from '../delivery/index.ts'
 import { SettingError } from '../model/index.ts'
 import { isPostgresUrl } from './postgres/connection-url.ts'
 import { fileOf, refusalOf } from './sqlite/file-url.ts'
@@ -9,10 +10,10 @@ import type { UrlRefusal } from './url-refusal.ts'
 /** How a store is opened. */
 export interface OpenStoreOptions {
   /**
-   * Is told that another process may have left something to claim; only where several deliver from one
-   * store. It can be missed: whoever needs to know looks from time to time.
+   * Learns what another process has left to claim, or that it may have left anything; only where several
+   * deliver from one store. A hint can be lost, so look from time to time.
    */
-  readonly onHint?: (() => void) | undefined
+  readonly onHint?: ((dueTimes?: readonly DueTime[]) => void) | undefined
   /**
    * Whether the engine of a file works in a thread of its own, for whoever delivers a lot: it takes longer
    * to start, and keeps nobody waiting. False by default.

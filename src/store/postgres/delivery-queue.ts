@@ -5,6 +5,7 @@ import type {
   ClaimRequest,
   DueTime,
   LeasedDelivery,
+  Settlement,
   SettleRequest,
 } from '../../delivery/index.ts'
 import { stopwatch, systemClock } from '../../runtime/index.ts'
@@ -36,8 +37,8 @@ export interface DeliveryQueueParts {
   readonly holder: number
   /** How long a lease lasts, in milliseconds. */
   readonly leaseMs: number
-  /** Is told when there is more that others could claim. */
-  readonly announce: () => void
+  /** Is told what others could claim, or that it could be anything. */
+  readonly announce: (dueTimes?: readonly DueTime[]) => void
 }
 
 /** Takes deliveries in, gives them out and settles them. */
@@ -67,9 +68,8 @@ export class DeliveryQueue {
       .sort((a, b) => a.id - b.id)
       .map((row) => handedOver(row, batch.nowMs))
     this.#leases.begin(lease.number, leased)
-    const routed = batch.events.filter((_, place) => outcomes[place] === 'routed')
-    const added = routed.reduce((sum, { deliveries }) => sum + deliveries.length, 0)
-    if (added > leased.length) this.#parts.announce()
+    const left = leftOf(batch, { outcomes, leased })
+    if (left.length > 0) this.#parts.announce(left)
     return { outcomes, leased }
   }
 
@@ -135,7 +135,8 @@ export class DeliveryQueue {
       throw error
     }
     for (const { settlement } of numbered) this.#leases.end(settlement.delivery)
-    if (numbered.some(({ settlement }) => settlement.kind === 'returned')) this.#parts.announce()
+    const returned = numbered.flatMap(({ settlement }) => dueAgain(settlement))
+    if (returned.length > 0) this.#parts.announce(returned)
   }
 
   /** A connection that is lost takes the answer with it, and not always what was given out. */
@@ -176,6 +177,28 @@ function outcomesOf({ events }: AddRequest, rows: readonly AddedRow[]): readonly
     if (kind === undefined) return 'duplicate'
     return deliveries.length === 0 ? 'filtered' : 'routed'
   })
+}
+
+/** The first deliveries of a batch that were not handed over, one for each destination. */
+function leftOf({ events, nowMs }: AddRequest, added: AddResult): readonly DueTime[] {
+  const counts = new Map<string, number>()
+  const count = (destinationId: string, by: number): void => {
+    counts.set(destinationId, (counts.get(destinationId) ?? 0) + by)
+  }
+  for (const [place, { deliveries }] of events.entries()) {
+    if (added.outcomes[place] !== 'routed') continue
+    for (const { destinationId } of deliveries) count(destinationId, 1)
+  }
+  for (const { destinationId } of added.leased) count(destinationId, -1)
+  const left = [...counts].filter(([, deliveries]) => deliveries > 0)
+  return left.map(([destinationId]) => ({ destinationId, lane: 'first', dueAtMs: nowMs }))
+}
+
+/** What others could claim once a lease has ended: nothing but what was given back. */
+function dueAgain(settlement: Settlement): readonly DueTime[] {
+  if (settlement.kind !== 'returned') return []
+  const { delivery, dueAtMs } = settlement
+  return [{ destinationId: delivery.destinationId, lane: delivery.lane, dueAtMs }]
 }
 
 function handedOver(

@@ -1,3 +1,5 @@
+import type { DueTime, RetryRequest } from '../../delivery/index.ts'
+import type { Lane } from '../../model/index.ts'
 import { systemClock, type Timer } from '../../runtime/index.ts'
 import { ClosingClient } from './closing-client.ts'
 import { sessionUrl } from './connection-url.ts'
@@ -17,13 +19,28 @@ export interface HintsOptions {
   readonly url: string
   /** The number of this process: what it tells is no news to itself. */
   readonly holder: number
-  /** Is told that others may have changed what can be claimed. */
-  readonly onHint: (() => void) | undefined
+  /** Learns what others have left to claim, or that they may have left anything. */
+  readonly onHint: ((dueTimes?: readonly DueTime[]) => void) | undefined
+}
+
+/** The payload of a notification has to be shorter than 8,000 bytes. */
+const payloadBytesMax = 7_999
+
+/** Beyond so many lanes, others are told to look at everything. */
+const lanesMax = 5_000
+
+/** A lane in a notification: the destination, the lane, and when it is due. */
+type ToldLane = readonly [destinationId: string, lane: Lane, dueAtMs: number]
+
+/** What is told: without `due`, anything may have changed. */
+interface Hint {
+  readonly holder: number
+  readonly due?: readonly ToldLane[]
 }
 
 /**
- * Tells the other processes on a database that there is something to claim, and hears of it. Only
- * hints: one that is lost is made up for by whoever looks from time to time.
+ * Tells the other processes on a database which lanes have something to claim, and when it is due, and hears of
+ * it. A hint that is lost is made up for by looking at all destinations from time to time.
  *
  * A hint is a transaction of its own, after the one that it tells of: those that notify commit one
  * after the other, and none should do so with the disk to wait for.
@@ -35,7 +52,8 @@ export class Hints {
   #timer: Timer | undefined
   #delayMs = reconnectMs.first
   #telling = false
-  #tellAgain = false
+  /** What is told next; `everything` when it is too much to name. */
+  #next: Map<string, ToldLane> | 'everything' = new Map()
   #closed = false
 
   constructor(database: Database, options: HintsOptions) {
@@ -44,10 +62,11 @@ export class Hints {
     if (options.onHint !== undefined) void this.#listen()
   }
 
-  /** Tells the others; what is to be told meanwhile is told once, afterwards. */
-  announce(): void {
-    if (this.#telling) this.#tellAgain = true
-    else void this.#tell()
+  /** Tells the others what can be claimed, anything by default; what comes meanwhile is told afterwards. */
+  announce(dueTimes?: readonly DueTime[]): void {
+    if (dueTimes === undefined) this.#next = 'everything'
+    else for (const due of dueTimes) this.#note(due)
+    if (!this.#telling) void this.#tell()
   }
 
   /** Hears nothing more. */
@@ -57,14 +76,24 @@ export class Hints {
     await this.#client?.end()
   }
 
+  #note({ destinationId, lane, dueAtMs }: DueTime): void {
+    if (this.#next === 'everything') return
+    const key = `${lane} ${destinationId}`
+    const [, , knownMs = Infinity] = this.#next.get(key) ?? []
+    this.#next.set(key, [destinationId, lane, Math.min(dueAtMs, knownMs)])
+    if (this.#next.size > lanesMax) this.#next = 'everything'
+  }
+
   async #tell(): Promise<void> {
     this.#telling = true
-    const values = [channel, String(this.#options.holder)]
-    await this.#database.rows({ sql: 'SELECT pg_notify($1, $2)', values }).catch(() => undefined)
+    while (this.#next === 'everything' || this.#next.size > 0) {
+      const due = this.#next === 'everything' ? undefined : [...this.#next.values()]
+      this.#next = new Map()
+      const sql = 'SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload'
+      const values = [channel, payloadsOf(this.#options.holder, due)]
+      await this.#database.rows({ sql, values }).catch(() => undefined)
+    }
     this.#telling = false
-    if (!this.#tellAgain) return
-    this.#tellAgain = false
-    void this.#tell()
   }
 
   async #listen(): Promise<void> {
@@ -89,8 +118,15 @@ export class Hints {
     }
   }
 
-  #hear(holder: string | undefined): void {
-    if (!this.#closed && holder !== String(this.#options.holder)) this.#options.onHint?.()
+  #hear(payload: string | undefined): void {
+    const { holder, due } = hintOf(payload)
+    if (this.#closed || holder === this.#options.holder) return
+    const dueTimes = due?.map(([destinationId, lane, dueAtMs]) => ({
+      destinationId,
+      lane,
+      dueAtMs,
+    }))
+    this.#options.onHint?.(dueTimes)
   }
 
   /** None where a file that the URL names cannot be read, as while certificates are replaced. */
@@ -113,5 +149,43 @@ export class Hints {
     this.#client = undefined
     this.#timer = systemClock.schedule(this.#delayMs, () => void this.#listen())
     this.#delayMs = Math.min(this.#delayMs * 2, reconnectMs.greatest)
+  }
+}
+
+/** What a retry by hand has left to claim: one lane where its filter names a destination. */
+export function retriedLanes({ filter, nowMs }: RetryRequest): readonly DueTime[] | undefined {
+  const { destinationId } = filter
+  if (destinationId === undefined) return undefined
+  return [{ destinationId, lane: 'manual', dueAtMs: nowMs }]
+}
+
+/** Divides lanes among payloads; one that is too long for any makes it everything. */
+function payloadsOf(holder: number, due: readonly ToldLane[] | undefined): readonly string[] {
+  const everything = JSON.stringify({ holder } satisfies Hint)
+  if (due === undefined) return [everything]
+  const lanes = due.map((lane) => JSON.stringify(lane))
+  const emptyBytes = Buffer.byteLength(JSON.stringify({ holder, due: [] } satisfies Hint))
+  const payloads: string[][] = []
+  let bytes = Infinity
+  for (const lane of lanes) {
+    const laneBytes = Buffer.byteLength(lane) + 1
+    if (emptyBytes + laneBytes > payloadBytesMax) return [everything]
+    if (bytes + laneBytes > payloadBytesMax) {
+      payloads.push([])
+      bytes = emptyBytes
+    }
+    payloads.at(-1)?.push(lane)
+    bytes += laneBytes
+  }
+  return payloads.map((some) => `{"holder":${holder},"due":[${some.join(',')}]}`)
+}
+
+/** Reads a notification; the last version told its holder alone. */
+function hintOf(payload = ''): Partial<Hint> {
+  try {
+    const hint = JSON.parse(payload) as Hint | number
+    return typeof hint === 'number' ? { holder: hint } : hint
+  } catch {
+    return {}
   }
 }

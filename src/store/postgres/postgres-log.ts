@@ -14,7 +14,7 @@ import type { RegulationReader, SharedRegulations } from '../../privacy/index.ts
 import type { StoreLog } from '../store.ts'
 import { AudienceRows } from './audience-rows.ts'
 import { Database } from './database.ts'
-import { Hints } from './hints.ts'
+import { Hints, retriedLanes } from './hints.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { expectWhole } from './moves.ts'
@@ -86,7 +86,7 @@ export class PostgresLog implements StoreLog {
   async retry(request: RetryRequest): Promise<number> {
     this.#expectWritable()
     const count = await this.#writer.retry(request)
-    if (count > 0) this.#hints.announce()
+    if (count > 0) this.#hints.announce(retriedLanes(request))
     return count
   }
 

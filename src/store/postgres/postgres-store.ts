@@ -24,7 +24,7 @@ import { readLedger } from './counts.ts'
 import { Database } from './database.ts'
 import { PostgresProcesses } from './delivering-processes.ts'
 import { DeliveryQueue } from './delivery-queue.ts'
-import { Hints } from './hints.ts'
+import { Hints, retriedLanes } from './hints.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { expectWhole } from './moves.ts'
@@ -44,8 +44,8 @@ export interface PostgresStoreOptions {
   readonly leaseMs?: number
   /** The clock that times come from, to compare it with the server's; the system's by default. */
   readonly clock?: Pick<Clock, 'nowMs'>
-  /** Is told that another process has left something to claim, or that this may have been missed. */
-  readonly onHint?: (() => void) | undefined
+  /** Learns what another process has left to claim, or that it may have left anything. */
+  readonly onHint?: ((dueTimes?: readonly DueTime[]) => void) | undefined
 }
 
 const leaseMsDefault = 60_000
@@ -107,7 +107,7 @@ export class PostgresStore implements Store {
     this.#hints = hints
     this.#onlineSteps = onlineSteps
     this.#clock = queue.clock
-    const announce = (): void => hints.announce()
+    const announce = hints.announce.bind(hints)
     this.#queue = new DeliveryQueue({ database, delivering, partitions, announce, ...queue })
     this.#reader = new LogReader(database)
     this.#writer = new LogWriter(database, partitions)
@@ -183,7 +183,7 @@ export class PostgresStore implements Store {
   async retry(request: RetryRequest): Promise<number> {
     const retry = (): Promise<number> => this.#writer.retry(request)
     const count = await this.#clock.inAgreement(this.#databases.any, retry)
-    if (count > 0) this.#hints.announce()
+    if (count > 0) this.#hints.announce(retriedLanes(request))
     return count
   }
 

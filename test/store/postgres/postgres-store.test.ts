@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { LeasedDelivery } from '../../../src/delivery/index.ts'
+import type { DueTime, LeasedDelivery } from '../../../src/delivery/index.ts'
 import type { Lane } from '../../../src/model/index.ts'
 import { PostgresLog } from '../../../src/store/postgres/postgres-log.ts'
 import {
@@ -133,29 +133,59 @@ describe('two processes', () => {
     await one.expectBalance()
   })
 
-  test('of which one tells the other what it leaves to claim', async () => {
-    const url = await databases.newUrl()
-    const heard: (() => void)[] = []
-    const hint = (): Promise<void> => new Promise((resolve) => heard.push(resolve))
-    const onHint = (): void => heard.splice(0).forEach((resolve) => resolve())
-    const listening = hint()
+  /** What a process hears of others, from the moment on at which it listens. */
+  async function hearing(url: string) {
+    const hints: (readonly DueTime[] | undefined)[] = []
+    let heard: (() => void) | undefined
+    const onHint = (dueTimes?: readonly DueTime[]): void => {
+      hints.push(dueTimes)
+      heard?.()
+    }
+    const next = async (): Promise<readonly DueTime[] | undefined> => {
+      if (hints.length === 0) await new Promise<void>((resolve) => (heard = resolve))
+      return hints.shift()
+    }
     const one = await openAt(url, { onHint })
-    await listening
-    const other = await openAt(url)
+    // Anything may have been told before it listened.
+    expect(await next()).toBeUndefined()
+    return { one, next }
+  }
 
-    const added = hint()
-    await other.add(events(2, 'crm'))
-    await added
-    const givenBack = hint()
+  test('of which one tells the other what it leaves to claim, and since when', async () => {
+    const url = await databases.newUrl()
+    const { one, next } = await hearing(url)
+    const other = await openAt(url)
+    await other.add([event('m_1', 'crm', 'odd\0"\ud800'), event('m_2', 'crm')], {
+      handOver: [{ destinationId: 'odd\0"\ud800', deliveriesMax: 1 }],
+    })
+    const due = { destinationId: 'crm', lane: 'first', dueAtMs: nowMs }
+    expect(await next()).toEqual([due])
     const [delivery] = await other.claim('crm', { deliveriesMax: 1 })
-    await other.settle(returned(delivery!))
-    await givenBack
-    await one.settle(...(await one.claim('crm')).map((each) => ended('failed', each)))
+    await other.settle(returned(delivery!, nowMs + 7))
+    expect(await next()).toEqual([{ ...due, dueAtMs: nowMs + 7 }])
+    const claimed = await one.claim('crm', { dueByMs: nowMs + 7 })
+    await one.settle(...claimed.map((each) => ended('failed', each)))
     const log = await PostgresLog.open(url, { write: true })
-    const retried = hint()
+    await log.retry({ nowMs, filter: { destinationId: 'crm' }, limit: 1 })
+    expect(await next()).toEqual([{ ...due, lane: 'manual' }])
     await log.retry({ nowMs, filter: {}, limit: 9 })
-    await retried
+    expect(await next()).toBeUndefined()
     await log.close()
+  })
+
+  test('of which one tells the other of many destinations at once, or of all', async () => {
+    const url = await databases.newUrl()
+    const { next } = await hearing(url)
+    const other = await openAt(url)
+    const ids = Array.from({ length: 600 }, (_, index) => `destination ${index} 漢字`)
+    await other.add([event('m_1', ...ids)])
+    const told: string[] = []
+    while (told.length < ids.length) {
+      told.push(...((await next()) ?? []).map(({ destinationId }) => destinationId))
+    }
+    expect(told).toEqual(ids)
+    await other.add([event('m_2', 'x'.repeat(8_000))])
+    expect(await next()).toBeUndefined()
   })
 })
 

@@ -150,7 +150,7 @@ describe('while the file of an authority is not there', () => {
     const database = databaseAt(server.url())
     const url = front.url({ sslrootcert })
     const heard = new Promise<void>((resolve) => {
-      const hints = new Hints(database, { url, holder: 1, onHint: resolve })
+      const hints = new Hints(database, { url, holder: 1, onHint: () => resolve() })
       onTestFinished(async () => {
         await hints.close()
         await database.close()
