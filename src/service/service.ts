@@ -1,5 +1,11 @@
 import type { RequestListener } from 'node:http'
-import { adminApp, healthHandler, Metrics, queueStates, StoreFiguresWatch } from '../admin-api/index.ts'
+import {
+  adminApp,
+  healthHandler,
+  Metrics,
+  queueStates,
+  StoreFiguresWatch,
+} from '../admin-api/index.ts'
 import { EndpointFaults, type DueTime } from '../delivery/index.ts'
 import { AddressGuard, type Listening } from '../http/index.ts'
 import type { IntakeBatch, IntakeOutcome } from '../intake/index.ts'
