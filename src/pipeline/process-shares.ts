@@ -197,7 +197,8 @@ export class ProcessShares {
 }
 
 /** Whether a process may have its share of a destination: it is alone, or the others know of it. */
-function hasRoom({ processes, memberMs }: ProcessPlace): boolean {
+function hasRoom({ destinationId, processes, memberMs }: ProcessPlace): boolean {
+  if (destinationId === storeWide) return true
   return processes === 1 || memberMs >= processGoneMs
 }
 

@@ -31,7 +31,7 @@ export class PostgresLine {
     await once(listener, 'listening')
     onTestFinished(() => {
       listener.close()
-      for (const client of line.#clients) client.destroy()
+      line.hangUp()
     })
     return line
   }
@@ -49,6 +49,11 @@ export class PostgresLine {
   /** Carries nothing more on the connections that are open, and ends none of them. */
   fallSilent(): void {
     for (const client of this.#clients) this.#silent.add(client)
+  }
+
+  /** Ends the connections that are open. */
+  hangUp(): void {
+    for (const client of this.#clients) client.destroy()
   }
 
   #carry(client: Socket): void {
