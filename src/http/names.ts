@@ -156,7 +156,7 @@ export class Names {
 }
 
 /** The names of this process: what one destination learns serves all others. */
-export const systemNames = new Names()
+export const systemNames: Names = new Names()
 
 /** Makes the function that Node's connections look names up with. */
 export function lookupBy(resolve: ResolveName): LookupFunction {
