@@ -1,5 +1,5 @@
 import { lanes } from '../model/index.ts'
-import type { Clock } from '../runtime/index.ts'
+import { elapsedTime, type Clock } from '../runtime/index.ts'
 import type { DestinationQueue } from './destination-queue.ts'
 import type { Prefetch } from './prefetch.ts'
 import type { DeliveryStore, LeasedDelivery, Share } from './store-port.ts'
@@ -52,7 +52,7 @@ export class Claims {
 
   /** Claims once; false when there is nothing to claim. */
   async claim(): Promise<boolean> {
-    const { store, clock, times } = this.#options
+    const { store, clock, times, prefetch } = this.#options
     const claims = this.#due()
     if (claims.length === 0) return false
     for (const { queue, share } of claims) {
@@ -61,9 +61,13 @@ export class Claims {
       times.serve(share.destinationId)
     }
     const shares = claims.map(({ share }) => share)
+    const nowMs = clock.nowMs()
+    const start = { atMs: nowMs, elapsedMs: elapsedTime(clock) }
     let claimed: ReadonlyMap<string, readonly LeasedDelivery[]> | undefined
     try {
-      claimed = byDestination(await store.claim({ nowMs: clock.nowMs(), shares }))
+      const deliveries = await store.claim({ nowMs, shares })
+      prefetch.begin(deliveries, start)
+      claimed = byDestination(deliveries)
     } finally {
       this.#take(claims, claimed)
     }

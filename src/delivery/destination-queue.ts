@@ -146,6 +146,18 @@ export class DestinationQueue {
     return this.#letGo((lane) => this.#readyMax(lane, nowMs))
   }
 
+  /** Lets go of what has waited for so long that nothing starts on its leases any more. */
+  giveBackWorn(): readonly LeasedDelivery[] {
+    // The oldest leases stand first.
+    return lanes.flatMap((lane) => {
+      const waiting = this.#waiting[lane]
+      const usable = waiting.findIndex((delivery) => !this.#prefetch.isWorn(delivery))
+      const worn = waiting.splice(0, usable < 0 ? waiting.length : usable)
+      this.#prefetch.add(-worn.length)
+      return worn
+    })
+  }
+
   /** Lets go of all that has not started. */
   giveBack(): readonly LeasedDelivery[] {
     return this.#letGo(() => 0)
@@ -251,6 +263,12 @@ export class DestinationQueue {
   }
 
   #startOf(delivery: LeasedDelivery, nowMs: number): Start | undefined {
+    if (this.#prefetch.isWorn(delivery)) {
+      return {
+        kind: 'settled',
+        settlement: { kind: 'returned', delivery, dueAtMs: delivery.dueAtMs },
+      }
+    }
     // Looked at as late as possible: breakers, leases and a suspended process all take time.
     if (isWindowOver(delivery, this.#retryWindowMs, nowMs)) {
       const { attempts } = delivery

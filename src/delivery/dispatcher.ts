@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messageOf } from '../model/index.ts'
-import type { Runtime, Timer } from '../runtime/index.ts'
+import { elapsedTime, type Runtime, type Timer } from '../runtime/index.ts'
 import { byDestination, Claims } from './claims.ts'
 import { DestinationQueue } from './destination-queue.ts'
 import type { DispatcherChange, DispatcherOptions, DispatchTarget } from './dispatcher-options.ts'
@@ -10,7 +10,7 @@ import { IdleWaits } from './idle-waits.ts'
 import { Looks } from './looks.ts'
 import { Outage, type OutageOptions } from './outage.ts'
 import { Outbox } from './outbox.ts'
-import { Prefetch } from './prefetch.ts'
+import { Prefetch, type LeaseStart } from './prefetch.ts'
 import { queuePolicies } from './queue-policies.ts'
 import { defaultRetryPolicy } from './retry-policy.ts'
 import { Rounds, type RoundTarget } from './rounds.ts'
@@ -29,6 +29,9 @@ import { WaitingTimes } from './waiting-times.ts'
 
 const dedupeWindowMsDefault = 24 * 60 * 60 * 1_000
 const requestsMaxDefault = 512
+
+/** How often leases are looked at that may have waited for too long. */
+const wornEveryMs = 1_000
 
 /** So much is kept ready that every request that ends is followed by another while the store answers. */
 const prefetchPerRequest = 3
@@ -63,6 +66,7 @@ export class Dispatcher {
   #timer: Timer | undefined
   #run: Promise<void> | undefined
   #asking: Promise<void> | undefined
+  #wornAtMs = 0
   #woken = false
   #stopped = false
   #failure: { readonly error: unknown } | undefined
@@ -142,10 +146,11 @@ export class Dispatcher {
     const counts = deliveryCounts(events)
     const handOver = this.#stopped ? [] : this.#handOvers.roomFor(counts)
     const seenSinceMs = nowMs - this.#dedupeWindowMs
+    const start = { atMs: nowMs, elapsedMs: elapsedTime(this.#runtime.clock) }
     const adding = this.#store.add({ nowMs, seenSinceMs, events, handOver })
     for (const { queue, deliveriesMax } of handOver) queue.promise('first', deliveriesMax)
     // Not awaited here, which would hold the events until then.
-    return this.#added(adding, { counts, handOver })
+    return this.#added(adding, { counts, handOver, start })
   }
 
   async #added(adding: Promise<AddResult>, addition: Addition): Promise<readonly AddOutcome[]> {
@@ -153,6 +158,7 @@ export class Dispatcher {
     try {
       const added = await adding
       leased = added.leased
+      this.#prefetch.begin(leased, addition.start)
       return added.outcomes
     } finally {
       this.#takeOver(leased, addition)
@@ -333,7 +339,12 @@ export class Dispatcher {
 
   #giveBackIdle(): void {
     const nowMs = this.#runtime.clock.nowMs()
-    for (const queue of this.#rounds.ready) this.#outbox.giveBack(queue.giveBackIdle(nowMs))
+    const { ready } = this.#rounds
+    for (const queue of ready) this.#outbox.giveBack(queue.giveBackIdle(nowMs))
+    // However many turns of the event loop there are: leases last for much longer.
+    if (nowMs >= this.#wornAtMs && nowMs < this.#wornAtMs + wornEveryMs) return
+    this.#wornAtMs = nowMs
+    for (const queue of ready) this.#outbox.giveBack(queue.giveBackWorn())
   }
 
   #giveBackAll(): void {
@@ -379,4 +390,5 @@ export class Dispatcher {
 interface Addition {
   readonly counts: DeliveryCounts
   readonly handOver: readonly KeptRoom[]
+  readonly start: LeaseStart
 }

@@ -11,7 +11,7 @@ export interface OutboxOptions {
   readonly store: Pick<DeliveryStore, 'settle'>
   /** Tells the time of a settlement, and stands still while one is written. */
   readonly clock: Clock
-  /** Is told of every settlement once it is written. */
+  /** Is told of every settlement that took effect, once it is written. */
   readonly settled: (settlement: Settlement) => void
   /** Is told whenever nothing is left to write. */
   readonly drained: () => void
@@ -133,15 +133,16 @@ export class Outbox {
     this.#settlements = []
     this.#requests = []
     this.#waiters = { now: [...this.#waiters.now, ...this.#waiters.next], next: [] }
+    let effective: readonly Settlement[]
     try {
-      await store.settle({ nowMs: clock.nowMs(), settlements, requests })
+      effective = await store.settle({ nowMs: clock.nowMs(), settlements, requests })
     } catch (error) {
       this.#settlements = [...settlements, ...this.#settlements]
       this.#requests = [...requests, ...this.#requests]
       throw error
     }
     this.#unwritten -= settlements.length
-    for (const settlement of settlements) settled(settlement)
+    for (const settlement of effective) settled(settlement)
     this.#answer(this.#waiters.now.splice(0))
   }
 

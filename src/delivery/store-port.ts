@@ -66,6 +66,11 @@ export interface LeasedDelivery extends DeliveryProgress {
   readonly lane: Lane
   /** Since when it is due, in milliseconds since 1970. */
   readonly dueAtMs: number
+  /**
+   * When others may lease it, in milliseconds since 1970; absent where leases do not end by time. A lease
+   * lasts so long that a request fits in its last third, however much clocks differ.
+   */
+  readonly leasedUntilMs?: number
 }
 
 /** How a leased delivery ends its lease. */
@@ -175,10 +180,14 @@ export interface DeliveryStore extends DeliveryLog {
   /** Leases deliveries that are due, oldest due first within a lane, then lowest id. */
   claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]>
   /**
-   * Ends leases and writes requests to the log, together. Settling a lease that has ended already
-   * changes nothing; a request is written whatever became of its delivery.
+   * Ends leases and writes requests to the log, together. Settling a lease that was settled changes nothing.
+   * A lease that ended by time can be settled until another process leases the delivery; `delivered` also
+   * counts after that, as long as nobody has settled the delivery. A request is written whatever became of
+   * its delivery.
+   *
+   * @returns the settlements that took effect
    */
-  settle(batch: SettleRequest): Promise<void>
+  settle(batch: SettleRequest): Promise<readonly Settlement[]>
   /**
    * Writes something that nobody needs, so that who asks knows that there is room for more.
    *

@@ -9,7 +9,7 @@ import {
   type ProcessPlace,
 } from '../delivery/index.ts'
 import { messageOf, type Destination } from '../model/index.ts'
-import { stopwatch, type Clock, type Runtime, type Timer } from '../runtime/index.ts'
+import { elapsedTime, type Runtime, type Timer } from '../runtime/index.ts'
 
 /**
  * Why a process sends nothing: others may still send what it is to send, the store does not answer, or
@@ -139,7 +139,7 @@ export class ProcessShares {
   async #beat(): Promise<void> {
     const { clock } = this.#options.runtime
     const sentAtMs = clock.nowMs()
-    const elapsedMs = timeSince(clock)
+    const elapsedMs = elapsedTime(clock)
     const release = clock.hold()
     try {
       await this.#ask(elapsedMs)
@@ -200,14 +200,4 @@ export class ProcessShares {
 function hasRoom({ destinationId, processes, memberMs }: ProcessPlace): boolean {
   if (destinationId === storeWide) return true
   return processes === 1 || memberMs >= processGoneMs
-}
-
-/**
- * The time since now, by the clock or by what this process has lived through, whichever is more: a clock
- * can be set back, and a machine that sleeps does not count.
- */
-function timeSince(clock: Clock): () => number {
-  const startMs = clock.nowMs()
-  const livedMs = stopwatch()
-  return () => Math.max(clock.nowMs() - startMs, livedMs())
 }

@@ -55,7 +55,8 @@ function ends(tested: StoreUnderTest): void {
     await tested.add([event('m_1', 'crm'), event('m_2', 'crm'), event('m_3', 'mail')])
     const [first, second] = await tested.claim('crm')
     const third = await tested.claimOne('mail')
-    await tested.settle(delivered(first!), returned(second!), ended('failed', third))
+    const settlements = [delivered(first!), returned(second!), ended('failed', third)]
+    expect(new Set(await tested.settle(...settlements))).toEqual(new Set(settlements))
     expect(await tested.store.ledger()).toMatchObject({ delivered: 1, failed: 1, pending: 1 })
     await tested.settle()
     expect(await tested.store.ledger()).toMatchObject({ delivered: 1, failed: 1, pending: 1 })
@@ -181,9 +182,9 @@ function knowsLeases(tested: StoreUnderTest): void {
   test('twice changes nothing', async () => {
     const delivery = await tested.leaseOne()
     await tested.settle(delivered(delivery))
-    await tested.settle(ended('failed', delivery))
-    await tested.settle(retried(delivery))
-    await tested.settle(returned(delivery))
+    for (const again of [ended('failed', delivery), retried(delivery), returned(delivery)]) {
+      expect(await tested.settle(again)).toEqual([])
+    }
     expect(await tested.store.ledger()).toMatchObject({ delivered: 1, failed: 0, pending: 0 })
     expect(await tested.claim('crm')).toEqual([])
     expect(await tested.claim('crm', { lane: 'retry' })).toEqual([])

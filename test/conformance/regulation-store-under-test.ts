@@ -102,7 +102,7 @@ export class RegulationsUnderTest extends StoreUnderTest {
   }
 
   /** Lets a delivery wait for a retry, with an answer in the log. */
-  putOff(delivery: LeasedDelivery, dueAtMs: number = nowMs): Promise<void> {
+  putOff(delivery: LeasedDelivery, dueAtMs: number = nowMs): Promise<unknown> {
     return this.log([requestOf(delivery)], retried(delivery, dueAtMs))
   }
 }

@@ -186,17 +186,20 @@ export class StoreUnderTest {
   }
 
   /** Ends leases. */
-  settle(...settlements: readonly Settlement[]): Promise<void> {
+  settle(...settlements: readonly Settlement[]): Promise<readonly Settlement[]> {
     return this.settleAt(nowMs, ...settlements)
   }
 
   /** Ends leases at a moment. */
-  settleAt(atMs: number, ...settlements: readonly Settlement[]): Promise<void> {
+  settleAt(atMs: number, ...settlements: readonly Settlement[]): Promise<readonly Settlement[]> {
     return this.store.settle({ nowMs: atMs, settlements, requests: [] })
   }
 
   /** Writes requests to the log, and ends leases. */
-  log(requests: readonly RequestRecord[], ...settlements: readonly Settlement[]): Promise<void> {
+  log(
+    requests: readonly RequestRecord[],
+    ...settlements: readonly Settlement[]
+  ): Promise<readonly Settlement[]> {
     return this.store.settle({ nowMs, settlements, requests })
   }
 

@@ -55,9 +55,10 @@ export function withoutReturn(store: DeliveryStore, path: string): DeliveryStore
       return given
     },
     settle: async (batch) => {
-      await store.settle(batch)
+      const effective = await store.settle(batch)
       const deliveries = batch.settlements.map(({ delivery }) => delivery)
       note('ended', deliveries)
+      return effective
     },
     checkWritable: () => store.checkWritable(),
     nextDue: (request) => store.nextDue(request),

@@ -10,6 +10,7 @@ import {
   type DueTime,
   type LeasedDelivery,
   type NewEvent,
+  type Settlement,
   type SettleRequest,
 } from '../../src/delivery/index.ts'
 import type { Endpoint, Lane } from '../../src/model/index.ts'
@@ -89,7 +90,7 @@ export class HookedStore extends MemoryStore {
     return this.#between('claim', () => super.claim(request))
   }
 
-  override settle(batch: SettleRequest): Promise<void> {
+  override settle(batch: SettleRequest): Promise<readonly Settlement[]> {
     return this.#between('settle', () => super.settle(batch))
   }
 

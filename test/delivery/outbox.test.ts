@@ -39,7 +39,7 @@ function outboxOf(write: (batch: SettleRequest) => Promise<void>) {
     store: {
       settle: (batch) => {
         batches.push(batch)
-        return write(batch)
+        return write(batch).then(() => batch.settlements)
       },
     },
     clock: {

@@ -23,7 +23,7 @@ import { leasedDelivery } from './delivery-rows.ts'
 import { Leases } from './leases.ts'
 import type { Lease } from './lease.ts'
 import type { RequestPartitions } from './request-partitions.ts'
-import { settleQuery } from './settle-statement.ts'
+import { settleQuery, type SettledRow } from './settle-statement.ts'
 
 /** What a queue is made of. */
 export interface DeliveryQueueParts {
@@ -66,7 +66,7 @@ export class DeliveryQueue {
         return kind !== 'leased' || delivery === undefined ? [] : [{ id, ...delivery }]
       })
       .sort((a, b) => a.id - b.id)
-      .map((row) => handedOver(row, batch.nowMs))
+      .map((row) => handedOver(row, { atMs: batch.nowMs, untilMs: lease.untilMs }))
     this.#leases.begin(lease.number, leased)
     const left = leftOf(batch, { outcomes, leased })
     if (left.length > 0) this.#parts.announce(left)
@@ -100,7 +100,7 @@ export class DeliveryQueue {
     const lease = this.#newLease(nowMs)
     const query = claimQuery(shares, { nowMs, lease, own: this.own() })
     const rows = await this.#given(lease, this.#parts.delivering.rows<ClaimedRow>(query))
-    const leased = rows.map(leasedDelivery)
+    const leased = rows.map((row) => leasedDelivery(row, lease.untilMs))
     this.#leases.begin(lease.number, leased)
     return leased
   }
@@ -117,26 +117,29 @@ export class DeliveryQueue {
     }))
   }
 
-  /** Ends leases that have not ended, and writes requests. */
-  async settle({ nowMs, settlements, requests }: SettleRequest): Promise<void> {
+  /** Ends leases that were not settled, and writes requests; the settlements that took effect. */
+  async settle({ nowMs, settlements, requests }: SettleRequest): Promise<readonly Settlement[]> {
     this.#noteTime(nowMs)
     const { delivering, partitions, holder } = this.#parts
     const numbered = settlements.flatMap((settlement) => {
       const number = this.#leases.beginEnd(settlement.delivery)
       return number === undefined ? [] : [{ settlement, number }]
     })
-    if (numbered.length + requests.length === 0) return
+    if (numbered.length + requests.length === 0) return []
     const query = settleQuery({ nowMs, holder, settlements: numbered, requests })
-    const settle = (): Promise<unknown> => delivering.rows(query)
+    const settle = (): Promise<readonly SettledRow[]> => delivering.rows<SettledRow>(query)
+    let rows: readonly SettledRow[]
     try {
-      await (requests.length === 0 ? settle() : partitions.insert(nowMs, settle))
+      rows = await (requests.length === 0 ? settle() : partitions.insert(nowMs, settle))
     } catch (error) {
       for (const { settlement } of numbered) this.#leases.goOn(settlement.delivery)
       throw error
     }
     for (const { settlement } of numbered) this.#leases.end(settlement.delivery)
-    const returned = numbered.flatMap(({ settlement }) => dueAgain(settlement))
+    const effective = query.settlementsOf(rows)
+    const returned = effective.flatMap(dueAgain)
     if (returned.length > 0) this.#parts.announce(returned)
+    return effective
   }
 
   /** A connection that is lost takes the answer with it, and not always what was given out. */
@@ -203,10 +206,10 @@ function dueAgain(settlement: Settlement): readonly DueTime[] {
 
 function handedOver(
   { id, event, destinationId, body }: BatchDelivery & { readonly id: number },
-  nowMs: number,
+  { atMs, untilMs }: { readonly atMs: number; readonly untilMs: number },
 ): LeasedDelivery {
   const { messageId, type } = event
-  const moments = { acceptedAtMs: nowMs, dueAtMs: nowMs }
+  const moments = { acceptedAtMs: atMs, dueAtMs: atMs, leasedUntilMs: untilMs }
   return { id, destinationId, messageId, type, body, ...moments, ...untried }
 }
 

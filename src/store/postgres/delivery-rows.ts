@@ -60,7 +60,7 @@ export function loggedDelivery(row: LoggedRow): LoggedDelivery {
 }
 
 /** A delivery as it is given out. */
-export function leasedDelivery(row: ClaimedRow): LeasedDelivery {
+export function leasedDelivery(row: ClaimedRow, leasedUntilMs: number): LeasedDelivery {
   return {
     id: row.id,
     destinationId: fromStored(row.destination_id),
@@ -70,6 +70,7 @@ export function leasedDelivery(row: ClaimedRow): LeasedDelivery {
     acceptedAtMs: row.accepted_at,
     lane: row.lane,
     dueAtMs: row.due_at,
+    leasedUntilMs,
     ...progressOf(row),
   }
 }

@@ -13,6 +13,7 @@ import type {
   PurgeRequest,
   PurgeResult,
   RetryRequest,
+  Settlement,
   SettleRequest,
   StoreAudit,
 } from '../../delivery/index.ts'
@@ -156,7 +157,7 @@ export class PostgresStore implements Store {
     return this.#clock.inAgreement(this.#databases.delivering, () => this.#queue.claim(request))
   }
 
-  settle(batch: SettleRequest): Promise<void> {
+  settle(batch: SettleRequest): Promise<readonly Settlement[]> {
     return this.#queue.settle(batch)
   }
 

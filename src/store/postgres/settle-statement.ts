@@ -10,6 +10,16 @@ export interface NumberedSettlement {
   readonly number: number
 }
 
+/** The settlements that took effect, by their places. */
+export interface SettledRow {
+  readonly places: readonly number[] | null
+}
+
+/** A statement, and what the places in its answer mean. */
+export interface SettleQuery extends Query {
+  readonly settlementsOf: (rows: readonly SettledRow[]) => readonly Settlement[]
+}
+
 /** What a settlement changes of a row; null where the row keeps what it has, or has nothing. */
 interface Change {
   readonly attempts?: number
@@ -31,8 +41,11 @@ const counted = countChanges(
 )
 
 /**
- * Only leases that this process still holds: whoever came later has another number. What has a lease is
- * pending; to ask for that as well would tempt the planner to look through all that waits.
+ * Only leases that this process still holds: another process that came later has another number. What has a
+ * lease is pending; to ask for that as well would tempt the planner to look through all that waits. A delivery
+ * that was delivered on a lease that another process has by now counts too, unless somebody has settled it
+ * since, which would have changed its state or counted a round: its receiver has it. The time it was accepted
+ * tells it from one that got its id after a backup was restored.
  */
 const settled = `
   UPDATE evroute_deliveries delivery SET
@@ -49,12 +62,16 @@ const settled = `
     holds = coalesce(given.holds, delivery.holds),
     lease_holder = NULL, lease = NULL, leased_until = NULL
   FROM unnest($3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::int[], $8::text[], $9::bigint[],
-      $10::bigint[], $11::int[], $12::bigint[], $13::text[])
+      $10::bigint[], $11::int[], $12::bigint[], $13::text[], $25::int[], $26::bigint[])
+      WITH ORDINALITY
     AS given (destination_id, id, lease, kind, attempts, reason, due_at, expires_at, window_attempts,
-      first_attempt_at, holds)
+      first_attempt_at, holds, attempts_before, accepted_at, place)
   WHERE delivery.destination_id = given.destination_id AND delivery.id = given.id
-    AND delivery.lease_holder = $2::bigint AND delivery.lease = given.lease
-  RETURNING delivery.destination_id, delivery.id, delivery.state, delivery.is_erased`
+    AND ((delivery.lease_holder = $2::bigint AND delivery.lease = given.lease)
+      OR (given.kind = 'delivered' AND delivery.state = 'pending'
+        AND delivery.attempts = given.attempts_before
+        AND delivery.accepted_at = given.accepted_at))
+  RETURNING delivery.destination_id, delivery.id, delivery.state, delivery.is_erased, given.place`
 
 /**
  * The deliveries of requests that come without a settlement that counts, as where a lease was lost. They
@@ -85,7 +102,7 @@ const sql = `
       AS request (destination_id, delivery_id, at, duration, attempt, status, lane, outcome, url, error,
         excerpt)
   ), late AS MATERIALIZED (${late}), logged AS (${logged}), counted AS (${counted})
-  SELECT FROM settled LIMIT 0`
+  SELECT array_agg(place::int) AS places FROM settled`
 
 /** Ends leases and writes requests to the log. */
 export function settleQuery(batch: {
@@ -93,7 +110,7 @@ export function settleQuery(batch: {
   readonly holder: number
   readonly settlements: readonly NumberedSettlement[]
   readonly requests: readonly RequestRecord[]
-}): Query {
+}): SettleQuery {
   const { nowMs, holder, requests } = batch
   const settlements = batch.settlements.toSorted(inOneOrder)
   const changes = settlements.map(({ settlement }) => changeOf(settlement))
@@ -112,8 +129,12 @@ export function settleQuery(batch: {
     changes.map(({ firstAttemptAtMs }) => firstAttemptAtMs ?? null),
     changes.map(({ holds }) => holds ?? null),
     ...requestValues(requests),
+    settlements.map(({ settlement }) => settlement.delivery.attempts),
+    settlements.map(({ settlement }) => settlement.delivery.acceptedAtMs),
   ]
-  return { name: 'settle', sql, values }
+  const settlementsOf: SettleQuery['settlementsOf'] = ([row]) =>
+    (row?.places ?? []).flatMap((place) => settlements[place - 1]?.settlement ?? [])
+  return { name: 'settle', sql, values, settlementsOf }
 }
 
 /** Rows are locked in the order in which they are given. */

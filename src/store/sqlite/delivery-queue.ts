@@ -23,7 +23,7 @@ type Ending = Extract<Settlement, { readonly attempts: number }>
 
 /** An end of several deliveries of one destination. */
 interface SharedEnd extends DeliveryEnd {
-  readonly ids: number[]
+  readonly endings: Ending[]
 }
 
 /** A delivery that is written, and its text. */
@@ -96,10 +96,15 @@ export class DeliveryQueue {
     )
   }
 
-  /** Writes settlements whose leases have not ended, and requests. */
-  settle(batch: SettleRequest): void {
+  /**
+   * Writes settlements whose leases have not ended, and requests.
+   *
+   * @returns those that took effect: another process may have ended a delivery
+   */
+  settle(batch: SettleRequest): readonly Settlement[] {
     this.#statements.addRequests(batch.requests)
     const endings: Ending[] = []
+    const effective: Settlement[] = []
     for (const settlement of batch.settlements) {
       switch (settlement.kind) {
         case 'delivered':
@@ -108,14 +113,16 @@ export class DeliveryQueue {
           endings.push(settlement)
           break
         case 'retry':
-          this.#statements.retry(settlement)
+          if (this.#statements.retry(settlement)) effective.push(settlement)
           break
         case 'returned':
           this.#statements.giveBack(settlement.delivery, settlement.dueAtMs)
+          effective.push(settlement)
           break
       }
     }
-    for (const { ids, ...end } of endsOf(endings)) this.#end(ids, end, batch.nowMs)
+    for (const end of endsOf(endings)) effective.push(...this.#end(end, batch.nowMs))
+    return effective
   }
 
   #claimShare(share: Share): readonly LeasedDelivery[] {
@@ -184,11 +191,15 @@ export class DeliveryQueue {
       .find(({ id }) => !leasedIds.has(id))?.due_at
   }
 
-  #end(ids: readonly number[], end: DeliveryEnd, nowMs: number): void {
+  #end({ endings, ...end }: SharedEnd, nowMs: number): readonly Ending[] {
     // Only what the file calls pending: another process may have ended it.
+    const ids = endings.map(({ delivery }) => delivery.id)
     const ended = this.#statements.end(ids, end, nowMs)
     this.#counts.addFor(end.destinationId, end.state, ended)
     this.#counts.addFor(end.destinationId, 'pending', -ended)
+    if (ended === ids.length) return endings
+    const endedIds = this.#statements.endedOf(ids, end, nowMs)
+    return endings.filter(({ delivery }) => endedIds.has(delivery.id))
   }
 }
 
@@ -218,15 +229,15 @@ function endsOf(endings: readonly Ending[]): readonly SharedEnd[] {
   const byDestination = new Map<string, SharedEnd[]>()
   for (const ending of endings) {
     const { delivery, kind: state, attempts } = ending
-    const { destinationId, id } = delivery
+    const { destinationId } = delivery
     const reason = ending.kind === 'delivered' ? null : ending.reason
     const ends = byDestination.get(destinationId) ?? []
     if (ends.length === 0) byDestination.set(destinationId, ends)
     const same = ends.find(
       (end) => end.state === state && end.attempts === attempts && end.reason === reason,
     )
-    if (same === undefined) ends.push({ destinationId, state, attempts, reason, ids: [id] })
-    else same.ids.push(id)
+    if (same === undefined) ends.push({ destinationId, state, attempts, reason, endings: [ending] })
+    else same.endings.push(ending)
   }
   return [...byDestination.values()].flat()
 }

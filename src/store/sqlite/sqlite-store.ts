@@ -11,6 +11,7 @@ import type {
   PurgeRequest,
   PurgeResult,
   RetryRequest,
+  Settlement,
   SettleRequest,
   StoreAudit,
 } from '../../delivery/index.ts'
@@ -198,18 +199,21 @@ export class SqliteStore implements Store {
     })
   }
 
-  async settle(batch: SettleRequest): Promise<void> {
+  async settle(batch: SettleRequest): Promise<readonly Settlement[]> {
     // Only the leases they were given out with: settling twice changes nothing.
     const settlements = batch.settlements.filter(({ delivery }) => this.#leases.beginEnd(delivery))
     try {
       const requests = this.#bounds?.keepsLog === false ? [] : batch.requests
-      await this.#write(() => this.#queue.settle({ ...batch, settlements, requests }))
+      const settle = (): readonly Settlement[] =>
+        this.#queue.settle({ ...batch, settlements, requests })
+      const effective = await this.#write(settle)
+      // Not before the commit: until then the file says that they are due.
+      for (const { delivery } of settlements) this.#leases.end(delivery)
+      return effective
     } catch (error) {
       for (const { delivery } of settlements) this.#leases.goOn(delivery)
       throw error
     }
-    // Not before the commit: until then the file says that they are due.
-    for (const { delivery } of settlements) this.#leases.end(delivery)
   }
 
   async checkWritable(): Promise<void> {

@@ -77,6 +77,7 @@ export class Statements {
   readonly #waitingWithText
   readonly #leased
   readonly #end
+  readonly #endedOf
   readonly #retry
   readonly #countRounds
   readonly #giveBack
@@ -119,6 +120,9 @@ export class Statements {
         UPDATE OR FAIL deliveries SET state = ?, attempts = ?, reason = ?, settled_at = ?
         WHERE id IN (${ids}) AND state = 'pending'`,
     )
+    this.#endedOf = database.prepare(`
+      SELECT id FROM json_each(?) AS asked CROSS JOIN deliveries ON deliveries.id = asked.value
+      WHERE state = ? AND attempts = ? AND settled_at = ?`)
     this.#retry = database.prepare(`
       UPDATE deliveries SET lane = 'retry', due_at = ?, expires_at = ?, attempts = ?,
         window_attempts = ?, first_attempt_at = ?, holds = ?
@@ -236,13 +240,26 @@ export class Statements {
     return this.#end.run(ids, first)
   }
 
-  /** Writes when a delivery is tried again; one that somebody made due meanwhile stays due. */
-  retry({ delivery, dueAtMs, expiresAtMs, progress }: Settlement & { kind: 'retry' }): void {
+  /** The ids of those deliveries that came to an end at a moment. */
+  endedOf(
+    ids: readonly number[],
+    { state, attempts }: DeliveryEnd,
+    nowMs: number,
+  ): ReadonlySet<number> {
+    const rows = this.#endedOf.all(JSON.stringify(ids), state, attempts, nowMs)
+    return new Set((rows as readonly { readonly id: number }[]).map(({ id }) => id))
+  }
+
+  /**
+   * Writes when a delivery is tried again; one that somebody made due meanwhile stays due. False when
+   * somebody has ended it.
+   */
+  retry({ delivery, dueAtMs, expiresAtMs, progress }: Settlement & { kind: 'retry' }): boolean {
     const { attempts, windowAttempts, firstAttemptAtMs, holds } = progress
     const { id, lane } = delivery
     const next = [dueAtMs, expiresAtMs, attempts, windowAttempts, firstAttemptAtMs]
     const { changes } = this.#retry.run(...next, JSON.stringify(holds), id, lane)
-    if (changes === 0) this.#countRounds.run(attempts, id)
+    return Number(changes) > 0 || Number(this.#countRounds.run(attempts, id).changes) > 0
   }
 
   /** Writes when a delivery is due again whose round was not made. */

@@ -35,7 +35,10 @@ export class NumberedLeases implements NumberedQueue {
     return { firstLease: this.#number(deliveries), deliveries }
   }
 
-  async settle({ settlements: endings, ...batch }: NumberedSettleRequest): Promise<void> {
+  async settle({
+    settlements: endings,
+    ...batch
+  }: NumberedSettleRequest): Promise<readonly number[]> {
     const taken = new Map<number, Settlement>()
     for (const ending of endings) {
       const { lease } = ending
@@ -45,7 +48,9 @@ export class NumberedLeases implements NumberedQueue {
       this.#deliveries.delete(lease)
     }
     try {
-      await this.#store.settle({ ...batch, settlements: [...taken.values()] })
+      const settlements = [...taken.values()]
+      const effective = new Set(await this.#store.settle({ ...batch, settlements }))
+      return [...taken].flatMap(([lease, settlement]) => (effective.has(settlement) ? [lease] : []))
     } catch (error) {
       for (const [lease, { delivery }] of taken) this.#deliveries.set(lease, delivery)
       throw error

@@ -64,8 +64,8 @@ export interface NumberedQueue {
   add(batch: AddRequest): Promise<NumberedAddition>
   /** As `claim` of the DeliveryStore. */
   claim(request: ClaimRequest): Promise<NumberedDeliveries>
-  /** As `settle` of the DeliveryStore. */
-  settle(batch: NumberedSettleRequest): Promise<void>
+  /** As `settle` of the DeliveryStore; the leases whose settlements took effect. */
+  settle(batch: NumberedSettleRequest): Promise<readonly number[]>
 }
 
 /** A request of a sync whose events are made by the thread that asks. */

@@ -12,6 +12,7 @@ import type {
   PurgeRequest,
   PurgeResult,
   RetryRequest,
+  Settlement,
   SettleRequest,
   StoreAudit,
 } from '../../delivery/index.ts'
@@ -75,21 +76,22 @@ export class ThreadedStore implements Store {
     return deliveries
   }
 
-  async settle({ settlements, ...batch }: SettleRequest): Promise<void> {
-    const ending = new Map<LeasedDelivery, number>()
+  async settle({ settlements, ...batch }: SettleRequest): Promise<readonly Settlement[]> {
+    const ending = new Map<number, Settlement>()
     const endings: NumberedSettlement[] = []
     for (const settlement of settlements) {
       const { delivery } = settlement
       const lease = this.#leases.get(delivery)
       if (lease === undefined) continue
       this.#leases.delete(delivery)
-      ending.set(delivery, lease)
+      ending.set(lease, settlement)
       endings.push(numbered(settlement, lease))
     }
     try {
-      await this.#calls.ask('queue', 'settle', { ...batch, settlements: endings })
+      const effective = await this.#calls.ask('queue', 'settle', { ...batch, settlements: endings })
+      return effective.flatMap((lease) => ending.get(lease) ?? [])
     } catch (error) {
-      for (const [delivery, lease] of ending) this.#leases.set(delivery, lease)
+      for (const [lease, { delivery }] of ending) this.#leases.set(delivery, lease)
       throw error
     }
   }

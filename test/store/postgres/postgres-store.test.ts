@@ -196,15 +196,43 @@ describe('a lease', () => {
     await one.settle(retried(await one.claimOne('crm'), nowMs))
     const before = await one.claimOne('crm', { lane: 'retry' })
     expect(await claimAt(other, afterLeaseMs - 1, 'retry')).toEqual([])
-    expect(await claimAt(other, afterLeaseMs, 'retry')).toEqual([before])
+    const leasedUntilMs = afterLeaseMs + leaseMs
+    expect(await claimAt(other, afterLeaseMs, 'retry')).toEqual([{ ...before, leasedUntilMs }])
   })
 
-  test('that ended is nothing to settle any more', async () => {
+  test('says until when it lasts', async () => {
+    const [one] = await openTwo()
+    const { leased } = await one.add([event('m_1', 'crm')], {
+      handOver: [{ destinationId: 'crm', deliveriesMax: 1 }],
+    })
+    await one.add([event('m_2', 'crm')], { atMs: nowMs - 5 })
+    const claimed = await one.claim('crm')
+    const ends = [...leased, ...claimed].map(({ leasedUntilMs }) => leasedUntilMs)
+    expect(ends).toEqual([afterLeaseMs, afterLeaseMs])
+  })
+
+  test('that another process has since counts where the delivery was delivered', async () => {
     const [one, other] = await openTwo()
     await one.add(events(3, 'crm'))
     const before = await one.claim('crm')
     const after = await claimAt(other, afterLeaseMs)
-    await one.settle(delivered(before[0]!), retried(before[1]!), returned(before[2]!))
+    await other.settle(retried(after[1]!), ended('failed', after[2]!))
+    const late = before.map(delivered)
+    expect(await one.settle(...late)).toEqual([late[0]])
+    expect(await one.store.ledger()).toMatchObject({ delivered: 1, failed: 1, pending: 1 })
+    const second = [delivered(after[0]!)]
+    expect(await other.settle(...second)).toEqual([])
+    expect(await one.store.ledger()).toMatchObject({ delivered: 1, failed: 1, pending: 1 })
+    await one.expectBalance()
+  })
+
+  test('that ended is nothing to settle any more but as delivered', async () => {
+    const [one, other] = await openTwo()
+    await one.add(events(3, 'crm'))
+    const before = await one.claim('crm')
+    const after = await claimAt(other, afterLeaseMs)
+    const late = [ended('failed', before[0]!), retried(before[1]!), returned(before[2]!)]
+    expect(await one.settle(...late)).toEqual([])
     expect(await one.store.ledger()).toMatchObject({ delivered: 0, pending: 3 })
     expect(await one.list()).toMatchObject([
       { lane: 'first' },
@@ -227,7 +255,7 @@ describe('a lease', () => {
     const delivery = await one.leaseOne()
     expect(await claimAt(one, afterLeaseMs)).toEqual([])
     expect(await one.nextDue('crm')).toEqual([])
-    expect(await claimAt(other, afterLeaseMs)).toEqual([delivery])
+    expect(await claimAt(other, afterLeaseMs)).toMatchObject([{ id: delivery.id }])
   })
 
   test('of a process that died is told as due once it has ended', async () => {
@@ -251,8 +279,8 @@ describe('a lease', () => {
     const other = await openAt(url)
     expect(await claimAt(other, nowMs)).toEqual([])
     const [after] = await claimAt(other, afterLeaseMs)
-    await one.settle(delivered(before))
-    expect(await one.store.ledger()).toMatchObject({ delivered: 0, pending: 1 })
+    expect(await one.settle(ended('failed', before))).toEqual([])
+    expect(await one.store.ledger()).toMatchObject({ failed: 0, pending: 1 })
     await other.settle(delivered(after!))
     expect(await one.store.ledger()).toMatchObject({ delivered: 1, pending: 0 })
   })

@@ -48,7 +48,7 @@ async function opened(): Promise<Opened> {
 function log(
   { tested, delivery }: { readonly tested: StoreUnderTest; readonly delivery: LeasedDelivery },
   atMs: number,
-): Promise<void> {
+): Promise<unknown> {
   return tested.store.settle({ nowMs: atMs, settlements: [], requests: [requestOf(delivery)] })
 }
 

@@ -46,7 +46,7 @@ const damaged = (why: string) => ({
   hint: 'Put a backup in its place, or name another file.',
 })
 
-function settle(store: SqliteStore, deliveries: readonly LeasedDelivery[]): Promise<void> {
+function settle(store: SqliteStore, deliveries: readonly LeasedDelivery[]): Promise<unknown> {
   const settlements = deliveries.map((delivery) => delivered(delivery))
   return store.settle({ nowMs, settlements, requests: deliveries.map((each) => requestOf(each)) })
 }
