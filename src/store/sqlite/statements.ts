@@ -121,7 +121,7 @@ export class Statements {
         WHERE id IN (${ids}) AND state = 'pending'`,
     )
     this.#endedOf = database.prepare(`
-      SELECT id FROM json_each(?) AS asked CROSS JOIN deliveries ON deliveries.id = asked.value
+      SELECT deliveries.id FROM json_each(?) AS asked CROSS JOIN deliveries ON deliveries.id = asked.value
       WHERE state = ? AND attempts = ? AND settled_at = ?`)
     this.#retry = database.prepare(`
       UPDATE deliveries SET lane = 'retry', due_at = ?, expires_at = ?, attempts = ?,

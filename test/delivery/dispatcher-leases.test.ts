@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest'
+import type { AddRequest, ClaimRequest, LeasedDelivery } from '../../src/delivery/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { gate, type Gate } from '../support/gate.ts'
+import { startMs } from '../support/recording-runtime.ts'
+import { dispatching, eventsTo, HookedStore, quiet, ScriptedSender, target } from './dispatching.ts'
+import { answered } from './samples.ts'
+
+const leaseMs = 60_000
+
+/** A store whose leases end by time, and when each began. */
+class LapsingStore extends HookedStore {
+  readonly leasedAtMs = new Map<string, number>()
+
+  override async add(batch: AddRequest) {
+    const added = await super.add(batch)
+    this.#lease(added.leased, batch.nowMs)
+    return added
+  }
+
+  override async claim(request: ClaimRequest) {
+    const claimed = await super.claim(request)
+    this.#lease(claimed, request.nowMs)
+    return claimed
+  }
+
+  #lease(deliveries: readonly LeasedDelivery[], atMs: number): void {
+    for (const delivery of deliveries) {
+      this.leasedAtMs.set(delivery.body, atMs)
+      Object.assign(delivery, { leasedUntilMs: atMs + leaseMs })
+    }
+  }
+}
+
+/** An endpoint that takes one request at a time, which ends when the test says so. */
+function slow() {
+  const clock = new ManualClock(startMs)
+  const store = new LapsingStore()
+  const gates: Gate[] = []
+  const agesMs: number[] = []
+  const sender = new ScriptedSender(async (_, { body }) => {
+    agesMs.push(clock.nowMs() - store.leasedAtMs.get(body)!)
+    const one = gate()
+    gates.push(one)
+    await one.opened
+    return answered(200)
+  })
+  const all = dispatching([target('crm', sender, 1)], clock, { store })
+  return { ...all, clock, store, sender, agesMs, end: () => gates.shift()?.open() }
+}
+
+describe('a lease that ends by time', () => {
+  test.each(['handed over', 'claimed'] as const)(
+    'is given back at two thirds where nothing has started on it (%s)',
+    async (how) => {
+      const { dispatcher, add, clock, store, end } = slow()
+      await dispatcher.idle()
+      if (how === 'claimed') await add('crm', 2)
+      else await dispatcher.add(eventsTo('crm', 2))
+      dispatcher.wake()
+      await quiet()
+      clock.jump((leaseMs * 2) / 3 - 1)
+      dispatcher.wake()
+      await quiet()
+      expect(store.counts.settle).toBe(0)
+      clock.jump(1)
+      dispatcher.wake()
+      await quiet()
+      expect(store.counts.settle).toBe(1)
+      end()
+      await quiet()
+      end()
+      await dispatcher.idle()
+      expect(await store.ledger()).toMatchObject({ delivered: 2 })
+    },
+  )
+
+  test('is too old to send on for a process that stood still', async () => {
+    const { dispatcher, add, clock, store, sender, agesMs, end } = slow()
+    await add('crm', 6)
+    dispatcher.wake()
+    await quiet()
+    for (let request = 1; request <= 6; request++) {
+      // As with SIGSTOP: no timer and no turn of the event loop comes before the answer.
+      clock.jump(leaseMs)
+      end()
+      await quiet()
+      expect(sender.bodies).toHaveLength(Math.min(request + 1, 6))
+    }
+    expect(Math.max(...agesMs)).toBe(0)
+    await dispatcher.idle()
+    expect(await store.ledger()).toMatchObject({ delivered: 6, pending: 0 })
+  })
+
+  test('does not come to life again where the clock is set back', async () => {
+    const { dispatcher, add, clock, agesMs, end } = slow()
+    await add('crm', 2)
+    dispatcher.wake()
+    await quiet()
+    clock.jump(leaseMs)
+    dispatcher.wake()
+    await quiet()
+    clock.jump(-3_600_000)
+    end()
+    await quiet()
+    expect(agesMs).toHaveLength(2)
+    expect(agesMs[1]).toBeLessThan((leaseMs * 2) / 3)
+    end()
+    await dispatcher.idle()
+  })
+})
+
+test('only settlements that took effect are told', async () => {
+  const store = new HookedStore()
+  const sender = new ScriptedSender(() => answered(200))
+  const clock = new ManualClock(startMs)
+  const { dispatcher, add, settled } = dispatching([target('crm', sender)], clock, { store })
+  await add('crm', 3)
+  const settle = store.settle.bind(store)
+  store.settle = async (batch) => {
+    const effective = await settle(batch)
+    return effective.filter(({ delivery }) => delivery.messageId !== 'm_2')
+  }
+  await dispatcher.idle()
+  expect(settled.map(({ messageId }) => messageId)).toEqual(['m_1', 'm_3'])
+})
