@@ -67,6 +67,9 @@ export interface Answer {
   readonly body: string | Buffer
 }
 
+/** How long a client is asked to wait while nothing can be stored, or too much waits to be. */
+export const tryLaterMs = 5_000
+
 /** Makes a refusal. */
 export function refuse(code: RefusalCode, message: string, retryAfterMs?: number): Refusal {
   const refusal: Refusal = { kind: 'refused', code, message }

@@ -8,6 +8,7 @@ import {
   send,
   sendLingering,
   success,
+  tryLaterMs,
   withHeaders,
   type Answer,
   type Refusal,
@@ -88,7 +89,8 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
       return refuse('not_found', 'There is nothing at this path')
     }
     log.warn('a request could not be handled', { error: messageOf(error) })
-    return refuse('store_unavailable', 'The request could not be handled; nothing was taken')
+    const message = 'The request could not be handled; nothing was taken'
+    return refuse('store_unavailable', message, tryLaterMs)
   }
   return inTurn((request, response) => {
     app(request as Request, response as Response, (error?: unknown) => {

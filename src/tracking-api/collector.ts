@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { IntakeOutcome } from '../intake/index.ts'
 import { messageOf } from '../model/index.ts'
-import { refusalAnswer, refuse, taken, type Answer, type Refusal } from './answer.ts'
+import { refusalAnswer, refuse, taken, tryLaterMs, type Answer, type Refusal } from './answer.ts'
 import type { ClientConnection } from './client-context.ts'
 import type { Document } from './decode-body.ts'
 import type { TrackingApiOptions, TrackingObserver, TrackingSource } from './ports.ts'
@@ -38,9 +38,6 @@ interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
 /** A source that may send, or why it may not. */
 export type Admission =
   { readonly kind: 'admitted'; readonly source: TrackingSource } | SourceRefusal
-
-/** How long a client is asked to wait while too much waits to be delivered. */
-const queueFullWaitMs = 5_000
 
 const silentObserver: TrackingObserver = { calls: () => undefined, refused: () => undefined }
 
@@ -99,7 +96,7 @@ export class Collector {
   }
 
   #refusedAsFull(source: TrackingSource | undefined): Answer {
-    const refusal = refuse('queue_full', 'Too many events wait to be delivered', queueFullWaitMs)
+    const refusal = refuse('queue_full', 'Too many events wait to be delivered', tryLaterMs)
     return this.refused({ ...refusal, source })
   }
 
@@ -136,7 +133,7 @@ export class Collector {
     if (results === undefined) {
       this.#rateLimits.giveBack(source, calls.sent.length + calls.tooLarge.length)
       const message = 'The events cannot be stored now: send them again'
-      const refusal = refuse('store_unavailable', message)
+      const refusal = refuse('store_unavailable', message, tryLaterMs)
       return this.refused({ ...refusal, source })
     }
     const outcome = tally(calls, results)

@@ -354,5 +354,6 @@ export const refused: readonly Situation[] = [
     document: { batch: [track] },
     status: 503,
     answer: refusal('store_unavailable', 'The events cannot be stored now: send them again'),
+    answerHeaders: { 'retry-after': '5' },
   },
 ]

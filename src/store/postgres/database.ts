@@ -6,6 +6,7 @@ import {
   type QueryConfig,
   type QueryResult,
 } from 'pg'
+import { stopwatch } from '../../runtime/index.ts'
 import { ClosingClient } from './closing-client.ts'
 import { readableUrl, sessionUrl } from './connection-url.ts'
 import { closedError, isConflict, storeError } from './store-error.ts'
@@ -39,7 +40,10 @@ export interface DatabaseOptions {
   readonly connectionsMax: number
   /** Whether nothing may be written. */
   readonly isReadOnly: boolean
-  /** What takes longer has failed, and its connection is replaced; in milliseconds, 45,000 by default. */
+  /**
+   * Time for a statement, and for a connection to become free before it, in milliseconds; 45,000 by
+   * default. What takes longer has failed, and its connection is replaced.
+   */
   readonly answerTimeoutMs?: number
 }
 
@@ -175,8 +179,15 @@ export class Database implements Session {
     }
   }
 
+  /** A statement has the time that is left once there is a connection for it. */
   #repeat(query: Query): Promise<QueryResult> {
-    return repeated(() => this.#pool.query(configOf(query)))
+    const elapsedMs = stopwatch()
+    return repeated(() =>
+      this.#lend((client) => {
+        const leftMs = Math.max(1, Math.ceil(this.#answerTimeoutMs - elapsedMs()))
+        return client.query({ ...configOf(query), query_timeout: leftMs } as QueryConfig)
+      }),
+    )
   }
 
   #change<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {

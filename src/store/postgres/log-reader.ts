@@ -1,4 +1,5 @@
 import type {
+  DeliveryFilter,
   DeliveryKey,
   DeliveryStory,
   ListRequest,
@@ -8,7 +9,8 @@ import type {
 import type { Lane, RequestRecord, RequestVerdict } from '../../model/index.ts'
 import { fromStored, fromStoredOrNull, toStored } from '../stored-text.ts'
 import { allDestinations, ledgerOf, ledgerSums, purgedSums } from './counts.ts'
-import type { Database } from './database.ts'
+import type { Database, Query, SqlValue } from './database.ts'
+import { isOfUser } from './look-up-indexes.ts'
 import { conditionsOf, loggedColumns, loggedDelivery, type LoggedRow } from './delivery-rows.ts'
 
 interface RequestRow {
@@ -46,6 +48,8 @@ const auditSql = `
 /** Answers questions about the deliveries in a database. */
 export class LogReader {
   readonly #database: Database
+  #auditing: Promise<unknown> = Promise.resolve()
+  #nextAudit: Promise<StoreAudit> | undefined
 
   constructor(database: Database) {
     this.#database = database
@@ -53,19 +57,7 @@ export class LogReader {
 
   /** Deliveries that a filter names, those with the greatest ids first. */
   async list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
-    const { filter, limit, beforeId = Number.MAX_SAFE_INTEGER } = request
-    const conditions = conditionsOf(filter, 3)
-    const values = [limit, beforeId, ...conditions.values]
-    const isNamed = filter.destinationId !== undefined
-    if (isNamed) values.push(toStored(filter.destinationId))
-    const destinations = isNamed ? `SELECT $${values.length} AS destination_id` : allDestinations
-    const sql = `
-      SELECT listed.* FROM (${destinations}) destination CROSS JOIN LATERAL (
-        SELECT ${loggedColumns} FROM evroute_deliveries delivery
-        WHERE delivery.destination_id = destination.destination_id AND delivery.id < $2 ${conditions.sql}
-        ORDER BY delivery.id DESC LIMIT $1) listed
-      ORDER BY listed.id DESC LIMIT $1`
-    const rows = await this.#database.rows<LoggedRow>({ sql, values })
+    const rows = await this.#database.rows<LoggedRow>(listQuery(request))
     return rows.map(loggedDelivery)
   }
 
@@ -89,8 +81,21 @@ export class LogReader {
     }
   }
 
-  /** The books beside what is there, at one moment. It reads every delivery. */
-  async audit(): Promise<StoreAudit> {
+  /**
+   * The books beside what is there, at one moment. It reads every delivery, so that there is one at a
+   * time: those who ask meanwhile share the next one.
+   */
+  audit(): Promise<StoreAudit> {
+    this.#nextAudit ??= this.#auditing.then(() => {
+      this.#nextAudit = undefined
+      const audit = this.#audit()
+      this.#auditing = audit.catch(() => undefined)
+      return audit
+    })
+    return this.#nextAudit
+  }
+
+  async #audit(): Promise<StoreAudit> {
     const [rows = []] = await this.#database.script([auditSql], { isLong: true })
     const row = rows[0] as Readonly<Record<string, number>>
     const of = (prefix: string) => ({
@@ -105,6 +110,44 @@ export class LogReader {
       withoutBody: row['without_body'] ?? 0,
     }
   }
+}
+
+/** The statement that lists deliveries. */
+export function listQuery({
+  filter,
+  limit,
+  beforeId = Number.MAX_SAFE_INTEGER,
+}: ListRequest): Query {
+  const conditions = conditionsOf(filter, 3)
+  const values = [limit, beforeId, ...conditions.values]
+  const { destinationId } = filter
+  const named = destinationId === undefined ? undefined : `$${values.push(toStored(destinationId))}`
+  const lookedUp = lookedUpBy(filter, values)
+  if (lookedUp !== undefined) {
+    // Apart, so that no other index is taken for a better one.
+    const sql = `
+      SELECT delivery.* FROM (SELECT ${loggedColumns} FROM evroute_deliveries delivery
+        WHERE ${lookedUp} AND id < $2 ORDER BY id DESC OFFSET 0) delivery
+      WHERE destination_id = ${named ?? 'destination_id'} ${conditions.sql}
+      ORDER BY id DESC LIMIT $1`
+    return { sql, values }
+  }
+  const destinations = named === undefined ? allDestinations : `SELECT ${named} AS destination_id`
+  const sql = `
+    SELECT listed.* FROM (${destinations}) destination CROSS JOIN LATERAL (
+      SELECT ${loggedColumns} FROM evroute_deliveries delivery
+      WHERE delivery.destination_id = destination.destination_id AND delivery.id < $2 ${conditions.sql}
+      ORDER BY delivery.id DESC LIMIT $1) listed
+    ORDER BY listed.id DESC LIMIT $1`
+  return { sql, values }
+}
+
+/** Condition for the index that finds what a filter names; undefined where there is none. */
+function lookedUpBy({ messageId, userId }: DeliveryFilter, values: SqlValue[]): string | undefined {
+  const wanted = messageId ?? userId
+  if (wanted === undefined) return undefined
+  const place = `$${values.push(toStored(wanted))}::text`
+  return messageId === undefined ? isOfUser(place) : `message_id = ${place}`
 }
 
 function requestRecord(row: RequestRow, delivery: LoggedDelivery): RequestRecord {

@@ -42,10 +42,13 @@ export class PostgresAudiences implements AudienceStore {
   readonly #syncs = new Syncs()
   #lastBegin: Promise<unknown> = Promise.resolve()
 
-  constructor(database: Database, queue: DeliveryQueue) {
+  constructor(
+    database: Database,
+    { queue, reading }: { readonly queue: DeliveryQueue; readonly reading: Database },
+  ) {
     this.#database = database
     this.#queue = queue
-    this.#rows = new AudienceRows(database)
+    this.#rows = new AudienceRows(reading)
     this.#changes = new AudienceChanges(queue)
   }
 

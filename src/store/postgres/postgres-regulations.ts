@@ -45,12 +45,16 @@ export class PostgresRegulations implements RegulationStore {
 
   constructor(
     database: Database,
-    parts: { readonly queue: DeliveryQueue; readonly onlineSteps: OnlineSteps },
+    parts: {
+      readonly queue: DeliveryQueue
+      readonly reading: Database
+      readonly onlineSteps: OnlineSteps
+    },
   ) {
     this.#database = database
     this.#queue = parts.queue
     this.#onlineSteps = parts.onlineSteps
-    this.#rows = new RegulationRows(database)
+    this.#rows = new RegulationRows(parts.reading)
   }
 
   async create(request: CreateRegulationRequest): Promise<void> {

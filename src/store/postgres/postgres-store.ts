@@ -52,13 +52,18 @@ export interface PostgresStoreOptions {
 const leaseMsDefault = 60_000
 
 /**
- * The connections of a process, each made when it is needed; with `onHint` there is one more. However many
- * calls come, or wait for a lock, what delivers has connections that they cannot take.
+ * The connections of a process, each made when it is needed; with `onHint` there is one more. None of
+ * these groups can take the connections of another: questions keep nobody from adding events, and
+ * neither keeps anybody from delivering.
  */
 const connections = Object.freeze({
-  /** What writes calls, is read, or takes long. */
-  any: { connectionsMax: 7, isReadOnly: false },
-  /** What gives deliveries out, and settles them: a few statements, one after the other. */
+  /** Writes events. A client that waits for longer is told that they were not stored. */
+  adding: { connectionsMax: 4, isReadOnly: false, answerTimeoutMs: 5_000 },
+  /** Answers questions; the audit, which takes long, has one of them at a time. */
+  reading: { connectionsMax: 3, isReadOnly: true, answerTimeoutMs: 10_000 },
+  /** Changes audiences, erases, purges, retries by hand. */
+  working: { connectionsMax: 3, isReadOnly: false },
+  /** Gives deliveries out, and settles them: a few statements, one after the other. */
   delivering: { connectionsMax: 2, isReadOnly: false, answerTimeoutMs: 15_000 },
   /** Beats: a connection that has fallen silent is replaced before others may take over. */
   beats: { connectionsMax: 1, isReadOnly: false, answerTimeoutMs: 3_000 },
@@ -102,21 +107,31 @@ export class PostgresStore implements Store {
     { hints, onlineSteps }: { readonly hints: Hints; readonly onlineSteps: OnlineSteps },
     queue: { holder: number; leaseMs: number; clock: ServerClock },
   ) {
-    const { any: database, delivering, beats } = databases
+    const { adding, reading, working, delivering, beats } = databases
     const partitions = new RequestPartitions(delivering)
     this.#databases = databases
     this.#hints = hints
     this.#onlineSteps = onlineSteps
     this.#clock = queue.clock
     const announce = hints.announce.bind(hints)
-    this.#queue = new DeliveryQueue({ database, delivering, partitions, announce, ...queue })
-    this.#reader = new LogReader(database)
-    this.#writer = new LogWriter(database, partitions)
-    this.audiences = new PostgresAudiences(database, this.#queue)
-    this.regulations = new PostgresRegulations(database, { queue: this.#queue, onlineSteps })
-    this.sharedRegulations = new PostgresSharedRegulations(database)
+    this.#queue = new DeliveryQueue({
+      database: adding,
+      delivering,
+      partitions,
+      announce,
+      ...queue,
+    })
+    this.#reader = new LogReader(reading)
+    this.#writer = new LogWriter(working, partitions)
+    this.audiences = new PostgresAudiences(working, { queue: this.#queue, reading })
+    this.regulations = new PostgresRegulations(working, {
+      queue: this.#queue,
+      reading,
+      onlineSteps,
+    })
+    this.sharedRegulations = new PostgresSharedRegulations(working)
     this.processes = new PostgresProcesses(beats, queue.clock)
-    this.tableRows = () => tableRows(database)
+    this.tableRows = () => tableRows(reading)
   }
 
   /**
@@ -128,7 +143,7 @@ export class PostgresStore implements Store {
    */
   static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
     const { leaseMs = leaseMsDefault, onHint } = options
-    const database = new Database(url, connections.any)
+    const database = new Database(url, connections.working)
     try {
       const clock = new ServerClock(database.name, options.clock)
       await clock.ask(database)
@@ -136,12 +151,14 @@ export class PostgresStore implements Store {
       await expectWhole(database)
       const holder = await newHolder(database)
       const onlineSteps = await OnlineSteps.begin(database, url)
-      const hints = new Hints(database, { url, holder, onHint })
       const databases = {
-        any: database,
+        adding: new Database(url, connections.adding),
+        reading: new Database(url, connections.reading),
+        working: database,
         delivering: new Database(url, connections.delivering),
         beats: new Database(url, connections.beats),
       }
+      const hints = new Hints(databases.adding, { url, holder, onHint })
       return new PostgresStore(databases, { hints, onlineSteps }, { holder, leaseMs, clock })
     } catch (error) {
       await database.close()
@@ -150,7 +167,7 @@ export class PostgresStore implements Store {
   }
 
   add(batch: AddRequest): Promise<AddResult> {
-    return this.#clock.inAgreement(this.#databases.any, () => this.#queue.add(batch))
+    return this.#clock.inAgreement(this.#databases.adding, () => this.#queue.add(batch))
   }
 
   claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]> {
@@ -162,7 +179,7 @@ export class PostgresStore implements Store {
   }
 
   checkWritable(): Promise<void> {
-    return writeSample(this.#databases.any)
+    return writeSample(this.#databases.working)
   }
 
   nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]> {
@@ -170,7 +187,7 @@ export class PostgresStore implements Store {
   }
 
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
-    return readLedger(this.#databases.any, request?.destinationId)
+    return readLedger(this.#databases.reading, request?.destinationId)
   }
 
   list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
@@ -183,13 +200,13 @@ export class PostgresStore implements Store {
 
   async retry(request: RetryRequest): Promise<number> {
     const retry = (): Promise<number> => this.#writer.retry(request)
-    const count = await this.#clock.inAgreement(this.#databases.any, retry)
+    const count = await this.#clock.inAgreement(this.#databases.working, retry)
     if (count > 0) this.#hints.announce(retriedLanes(request))
     return count
   }
 
   purge(request: PurgeRequest): Promise<PurgeResult> {
-    return this.#clock.inAgreement(this.#databases.any, () => this.#writer.purge(request))
+    return this.#clock.inAgreement(this.#databases.working, () => this.#writer.purge(request))
   }
 
   audit(): Promise<StoreAudit> {
@@ -197,8 +214,7 @@ export class PostgresStore implements Store {
   }
 
   async close(): Promise<void> {
-    const { any: database, delivering, beats } = this.#databases
-    await Promise.all([database, delivering, beats].map((each) => each.close()))
+    await Promise.all(Object.values(this.#databases).map((each) => each.close()))
     await Promise.all([this.#hints.close(), this.#onlineSteps.close()])
   }
 }

@@ -4,6 +4,7 @@ import { MissingStoreError } from '../missing-store.ts'
 import { audienceTables } from './audience-tables.ts'
 import type { Database, Session } from './database.ts'
 import { processTables } from './delivering-processes.ts'
+import { lookUpIndexes } from './look-up-indexes.ts'
 import { moveTables } from './move-tables.ts'
 import { archiveTables } from './regulation-archives.ts'
 import { regulationTables } from './regulation-tables.ts'
@@ -136,6 +137,7 @@ const steps: readonly Step[] = [
   ...firstSteps.map((changes): Step => ({ kind: 'contract', changes })),
   requestsOfDeliveries,
   expiringDeliveries,
+  lookUpIndexes,
 ]
 
 /** How far a store has come. */

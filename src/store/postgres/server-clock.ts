@@ -8,6 +8,9 @@ const differenceMaxMs = 5_000
 /** For so long it is known what the server's clock says without asking it again. */
 const knownForMs = 10_000
 
+/** From then on it is asked in the background, so that what goes by time seldom has to wait for it. */
+const askAgainAfterMs = 5_000
+
 /** What the server's clock has said. */
 interface Reading {
   readonly serverMs: number
@@ -27,6 +30,7 @@ export class ServerClock {
   readonly #storeName: string
   readonly #clock: Pick<Clock, 'nowMs'>
   #reading: Reading | undefined
+  readonly #asking = new Map<Session, Promise<void>>()
 
   /**
    * @param storeName - how people may know the store
@@ -45,15 +49,25 @@ export class ServerClock {
    * the server cannot be asked
    */
   inAgreement<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
-    return this.#isKnown() && this.#difference().isSmall ? work() : this.ask(session).then(work)
+    const ageMs = this.#reading?.sinceAskedMs() ?? Infinity
+    if (ageMs >= knownForMs || !this.#difference().isSmall) return this.ask(session).then(work)
+    if (ageMs >= askAgainAfterMs) this.ask(session).catch(() => undefined)
+    return work()
   }
 
   /**
-   * Asks the server.
+   * Asks the server. Those who ask the same session at once share the answer.
    *
    * @throws what {@link ServerClock.inAgreement} does
    */
-  async ask(session: Session): Promise<void> {
+  ask(session: Session): Promise<void> {
+    const asking =
+      this.#asking.get(session) ?? this.#ask(session).finally(() => this.#asking.delete(session))
+    this.#asking.set(session, asking)
+    return asking
+  }
+
+  async #ask(session: Session): Promise<void> {
     const sinceAskedMs = stopwatch()
     const sql = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now'
     const [row] = await session.rows<{ readonly now: number }>({ sql, values: [] })
@@ -75,10 +89,6 @@ export class ServerClock {
       message: `Cannot use the store ${this.#storeName}: the clock of this machine says ${own}, that of the server ${server}`,
       hint: 'Set the one that is wrong, and let NTP keep both: they may differ by 5 s at the most.',
     })
-  }
-
-  #isKnown(): boolean {
-    return this.#reading !== undefined && this.#reading.sinceAskedMs() < knownForMs
   }
 
   #difference(): { readonly isSmall: boolean; readonly ownMs: number; readonly latestMs: number } {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { StoreAudit } from '../../../src/delivery/index.ts'
 import { Database, type Session } from '../../../src/store/postgres/database.ts'
 import { Hints } from '../../../src/store/postgres/hints.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
@@ -110,6 +111,67 @@ test('calls that wait for a lock leave connections to what delivers', async () =
     await tested.settle(returned(leased[0]!))
   })
   await Promise.all(adding)
+})
+
+/** Takes a table away from everybody until some work is done. */
+async function withLocked(table: string, work: () => Promise<void>): Promise<void> {
+  await databaseAt(server.url()).change(async (session) => {
+    const sql = `LOCK TABLE lost_${schemas}.${table} IN ACCESS EXCLUSIVE MODE`
+    await session.rows({ sql, values: [] })
+    await work()
+  })
+}
+
+async function someWait(count: number): Promise<void> {
+  const waiting = 'SELECT FROM pg_locks WHERE NOT granted'
+  await vi.waitUntil(async () => (await say(waiting)).length >= count, 60_000)
+}
+
+test('questions leave connections to those who add events', async () => {
+  const { tested } = await opened(await newUrl())
+  const delivery = await tested.leaseOne('m_1')
+  const stories: Promise<unknown>[] = []
+  await withLocked('evroute_requests', async () => {
+    for (let place = 0; place < 40; place++) stories.push(tested.story(delivery))
+    await someWait(1)
+    expect(await tested.outcomes([event('m_2', 'crm')])).toEqual(['routed'])
+  })
+  await Promise.all(stories)
+})
+
+test('those who ask for an audit while one goes on share the next', async () => {
+  const { tested } = await opened(await newUrl())
+  const audits: Promise<StoreAudit>[] = []
+  await withLocked('evroute_messages', async () => {
+    audits.push(tested.store.audit())
+    await someWait(1)
+    for (let place = 0; place < 20; place++) audits.push(tested.store.audit())
+    // It needs a connection beside the one of the audit.
+    expect(await tested.list()).toEqual([])
+  })
+  const [first, second, ...others] = await Promise.all(audits)
+  expect(second).not.toBe(first)
+  for (const other of others) expect(other).toBe(second)
+})
+
+describe('an add that waits for a server that has fallen silent', () => {
+  test('fails in time, however many wait with it', { timeout: 25_000 }, async () => {
+    const line = await PostgresLine.to(server)
+    const { tested } = await opened(line.through(await newUrl()))
+    await tested.add([event('m_0', 'crm')])
+    line.fallSilent()
+    line.isMute = true
+    const adds = Array.from({ length: 200 }, (_, place) => tested.outcomes([event(`m_${place}`)]))
+    for (const result of await Promise.allSettled(adds)) {
+      expect(result).toMatchObject({
+        status: 'rejected',
+        reason: { code: 'store_unusable', isTemporary: true },
+      })
+    }
+    line.isMute = false
+    expect(await tested.outcomes([event('m_1000', 'crm')])).toEqual(['routed'])
+    expect(line.open).toBeLessThan(20)
+  })
 })
 
 describe('a server that has fallen silent is not waited for', () => {

@@ -4,7 +4,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
 import { PostgresLog } from '../../../src/store/postgres/postgres-log.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
-import { delivered, event, messageIds, StoreUnderTest } from '../../conformance/store-under-test.ts'
+import { RegulationsUnderTest } from '../../conformance/regulation-store-under-test.ts'
+import { delivered, event, messageIds } from '../../conformance/store-under-test.ts'
 import { findInPostgres } from '../../support/find-text.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 
@@ -54,11 +55,10 @@ async function connected(url: string): Promise<Client> {
   return client
 }
 
-async function opened(url: string): Promise<StoreUnderTest> {
-  const store = await PostgresStore.open(url)
-  onTestFinished(() => store.close())
-  const tested = new StoreUnderTest(() => Promise.resolve(store))
+async function opened(url: string): Promise<RegulationsUnderTest> {
+  const tested = new RegulationsUnderTest(() => PostgresStore.open(url))
   await tested.begin()
+  onTestFinished(() => tested.all.close())
   return tested
 }
 
@@ -92,6 +92,43 @@ describe('a process of the version before', () => {
     expect(messageIds(claimed)).toEqual(['m_7'])
     await tested.settle(...claimed.map(delivered))
     await tested.expectBalance()
+  })
+})
+
+describe('indexes on tables that are full', () => {
+  test('are built beside those who use them; no erasure ends before', async () => {
+    const url = await databases.newUrl()
+    const older = await connected(url)
+    await replay(older, 'before')
+    const dump = await connected(url)
+    // The building waits for it, and nobody else does.
+    await dump.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM evroute_seen')
+    const tested = await opened(url)
+    expect(await tested.outcomes([event('n_1', 'crm')])).toEqual(['routed'])
+    await tested.create('DELETE_INTERNAL', ['u_2'], { id: 'r_2' })
+    expect(await tested.erase('r_2')).toBe('waiting')
+    expect(await isComplete(older)).toBe(false)
+    await dump.query('COMMIT')
+    await vi.waitUntil(() => isComplete(older), 60_000)
+    await vi.waitUntil(async () => (await tested.erase('r_2')) === 'nothing', 60_000)
+    expect(await findInPostgres(databases, url, 'no user m_2')).toEqual([])
+  })
+
+  test('are built anew where that was interrupted', async () => {
+    const url = await databases.newUrl()
+    const older = await connected(url)
+    await replay(older, 'before')
+    const name = 'evroute_deliveries_of_message'
+    await older.query(`CREATE INDEX ${name} ON evroute_deliveries (message_id)`)
+    await older.query(
+      `UPDATE pg_index SET indisvalid = false WHERE indexrelid = '${name}'::regclass`,
+    )
+    await opened(url)
+    await vi.waitUntil(() => isComplete(older), 60_000)
+    const { rows } = await older.query(`
+      SELECT amname, indisvalid FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+      JOIN pg_am ON pg_am.oid = relam WHERE indexrelid = '${name}'::regclass`)
+    expect(rows).toEqual([{ amname: 'hash', indisvalid: true }])
   })
 })
 

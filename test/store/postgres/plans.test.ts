@@ -1,9 +1,10 @@
 import { Client } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { LeasedDelivery, Share } from '../../../src/delivery/index.ts'
+import type { DeliveryFilter, LeasedDelivery, Share } from '../../../src/delivery/index.ts'
 import { claimQuery, nextDueQuery } from '../../../src/store/postgres/claim-statement.ts'
 import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
 import type { Query } from '../../../src/store/postgres/database.ts'
+import { listQuery } from '../../../src/store/postgres/log-reader.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { settleQuery } from '../../../src/store/postgres/settle-statement.ts'
 import { nowMs } from '../../conformance/store-under-test.ts'
@@ -49,59 +50,93 @@ function rowsRead(steps: readonly PlanStep[]): number {
   }, 0)
 }
 
-test.each([
+const analysed = [
   ['that were analysed', 'ANALYZE'],
   ['that were analysed when nothing waited', 'nothing waits'],
   ['of which the planner knows nothing', 'never'],
-])('claims and settlements read no more than they take of tables %s', async (_name, analysed) => {
+] as const
+
+/** The tables of a store with 30,000 deliveries: a third each due for crm, parked for down, delivered to crm. */
+async function filled(how: (typeof analysed)[number][1]): Promise<Client> {
   const url = await databases.newUrl()
   const store = await PostgresStore.open(url)
   await store.close()
   const client = new Client({ connectionString: sessionUrl(url, { isReadOnly: false }) })
   await client.connect()
   onTestFinished(() => client.end())
-  // A third each: due for crm, parked for down, delivered to crm.
   await client.query(`
     INSERT INTO evroute_messages SELECT number, 1, 'x' FROM generate_series(1, 30000) AS number;
     INSERT INTO evroute_deliveries (destination_id, id, body_id, accepted_at, due_at, attempts,
-      window_attempts, manual_retries, source_id, message_id, type, state, lane, holds, settled_at)
+      window_attempts, manual_retries, source_id, message_id, user_id, type, state, lane, holds, settled_at)
     SELECT CASE number % 3 WHEN 1 THEN 'down' ELSE 'crm' END, number, number, ${nowMs}, ${nowMs}, 0,
-      0, 0, 'website', 'm_' || number, 'track', CASE number % 3 WHEN 2 THEN 'delivered' ELSE 'pending' END,
+      0, 0, 'website', 'm_' || number,
+      CASE number % 2 WHEN 0 THEN 'busy' ELSE 'u_' || number END, 'track', CASE number % 3 WHEN 2 THEN 'delivered' ELSE 'pending' END,
       'first', '[]', CASE number % 3 WHEN 2 THEN ${nowMs} END
     FROM generate_series(1, 30000) AS number`)
-  if (analysed === 'ANALYZE') await client.query('ANALYZE')
-  if (analysed === 'nothing waits') {
+  if (how === 'ANALYZE') await client.query('ANALYZE')
+  if (how === 'nothing waits') {
     await client.query(`
       UPDATE evroute_deliveries SET state = 'delivered';
       ANALYZE evroute_deliveries;
       UPDATE evroute_deliveries SET state = 'pending' WHERE id % 3 <> 2`)
   }
-  const own = { holder: 1, numbers: [], lost: [] }
-  const share = (destinationId: string, deliveriesMax: number): Share => {
-    return { destinationId, deliveriesMax, lane: 'first', dueByMs: nowMs }
+  return client
+}
+
+test.each(analysed)('look-ups read no more than they find of tables %s', async (_name, how) => {
+  const client = await filled(how)
+  const reads = (filter: DeliveryFilter): Promise<readonly PlanStep[]> =>
+    readsOf(client, listQuery({ filter, limit: 10 }))
+  const ofUser = 'evroute_deliveries_of_user'
+  for (const [filter, index, rows] of [
+    [{ messageId: 'm_7' }, 'evroute_deliveries_of_message', 1],
+    [
+      { messageId: 'm_7', destinationId: 'down', states: ['pending'] },
+      'evroute_deliveries_of_message',
+      1,
+    ],
+    [{ userId: 'u_7' }, ofUser, 1],
+    [{ userId: 'busy' }, ofUser, 10],
+    // Every third of theirs is for another destination.
+    [{ userId: 'busy', destinationId: 'crm' }, ofUser, 15],
+  ] as const) {
+    const steps = await reads(filter)
+    expect([filter, steps.map((step) => step['Index Name'])]).toEqual([filter, [index]])
+    expect(rowsRead(steps)).toBeLessThanOrEqual(rows)
   }
-  for (const deliveriesMax of [1, 10, 500]) {
-    const lease = { holder: 1, number: 1, untilMs: nowMs + 60_000 }
-    const shares = [share('crm', deliveriesMax)]
-    const reads = await readsOf(client, claimQuery(shares, { nowMs, lease, own }))
-    expect(reads.map((step) => step['Node Type'])).toEqual(['Index Scan', 'Index Scan'])
-    // Once to find them, once to lease them.
-    expect(rowsRead(reads)).toBe(2 * deliveriesMax)
-  }
-  const leased = await client.query<{ readonly destination_id: string; readonly id: number }>(`
+})
+
+test.each(analysed)(
+  'claims and settlements read no more than they take of tables %s',
+  async (_name, how) => {
+    const client = await filled(how)
+    const own = { holder: 1, numbers: [], lost: [] }
+    const share = (destinationId: string, deliveriesMax: number): Share => {
+      return { destinationId, deliveriesMax, lane: 'first', dueByMs: nowMs }
+    }
+    for (const deliveriesMax of [1, 10, 500]) {
+      const lease = { holder: 1, number: 1, untilMs: nowMs + 60_000 }
+      const shares = [share('crm', deliveriesMax)]
+      const reads = await readsOf(client, claimQuery(shares, { nowMs, lease, own }))
+      expect(reads.map((step) => step['Node Type'])).toEqual(['Index Scan', 'Index Scan'])
+      // Once to find them, once to lease them.
+      expect(rowsRead(reads)).toBe(2 * deliveriesMax)
+    }
+    const leased = await client.query<{ readonly destination_id: string; readonly id: number }>(`
     UPDATE evroute_deliveries SET lease_holder = 1, lease = 1, leased_until = 1
     WHERE destination_id = 'crm' AND id BETWEEN 29001 AND 29300 AND state = 'pending'
     RETURNING destination_id, id::int`)
-  const settlements = leased.rows.map(({ destination_id: destinationId, id }) => {
-    const delivery = { destinationId, id } as LeasedDelivery
-    return { settlement: { kind: 'delivered', delivery, attempts: 1 } as const, number: 1 }
-  })
-  const ends = await readsOf(client, settleQuery({ nowMs, holder: 1, settlements, requests: [] }))
-  // Once to settle them, once for each request that is logged.
-  const key = 'evroute_deliveries_pkey'
-  expect(ends.map((step) => step['Index Name'])).toEqual([key, key])
-  expect(rowsRead(ends)).toBe(settlements.length)
-  const looks = await readsOf(client, nextDueQuery(['crm', 'down'], { nowMs, own }))
-  expect(looks.map((step) => step['Index Name'])).toEqual(['evroute_deliveries_waiting'])
-  expect(rowsRead(looks)).toBeLessThanOrEqual(6)
-})
+    const settlements = leased.rows.map(({ destination_id: destinationId, id }) => {
+      const delivery = { destinationId, id } as LeasedDelivery
+      return { settlement: { kind: 'delivered', delivery, attempts: 1 } as const, number: 1 }
+    })
+    const ends = await readsOf(client, settleQuery({ nowMs, holder: 1, settlements, requests: [] }))
+    // Once to settle them, once for each request that is logged.
+    const key = 'evroute_deliveries_pkey'
+    expect(ends.map((step) => step['Index Name'])).toEqual([key, key])
+    expect(rowsRead(ends)).toBe(settlements.length)
+    const looks = await readsOf(client, nextDueQuery(['crm', 'down'], { nowMs, own }))
+    expect(looks.map((step) => step['Index Name'])).toEqual(['evroute_deliveries_waiting'])
+    expect(rowsRead(looks)).toBeLessThanOrEqual(6)
+  },
+)
