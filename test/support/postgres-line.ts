@@ -7,7 +7,7 @@ import type { PostgresServer } from './postgres.ts'
 
 const socketName = '.s.PGSQL.5432'
 
-/** Carries connections to a server, for as long as a test lasts, and can lose what it answers. */
+/** Carries connections to a server, and can lose what it answers. */
 export class PostgresLine {
   /** Ends each connection with the next answer. */
   losesAnswers = false
@@ -17,23 +17,32 @@ export class PostgresLine {
   readonly #folder: string
   readonly #clients = new Set<Socket>()
   readonly #silent = new Set<Socket>()
+  readonly #listener = createServer({ allowHalfOpen: true }, (client) => this.#carry(client))
 
   private constructor(server: PostgresServer, folder: string) {
     this.#server = server
     this.#folder = folder
   }
 
-  /** Opens a line to a server. */
+  /** Opens a line to a server until the test ends. */
   static async to(server: PostgresServer): Promise<PostgresLine> {
-    const line = new PostgresLine(server, await temporaryFolder())
-    const listener = createServer({ allowHalfOpen: true }, (client) => line.#carry(client))
-    listener.listen(join(line.#folder, socketName))
-    await once(listener, 'listening')
-    onTestFinished(() => {
-      listener.close()
-      line.hangUp()
-    })
+    const line = await PostgresLine.open(server, await temporaryFolder())
+    onTestFinished(() => line.close())
     return line
+  }
+
+  /** Opens a line to a server, with its socket in a folder. */
+  static async open(server: PostgresServer, folder: string): Promise<PostgresLine> {
+    const line = new PostgresLine(server, folder)
+    line.#listener.listen(join(folder, socketName))
+    await once(line.#listener, 'listening')
+    return line
+  }
+
+  /** Takes no connections any more, and ends those that are open. */
+  close(): void {
+    this.#listener.close()
+    this.hangUp()
   }
 
   /** Connections that are open. */

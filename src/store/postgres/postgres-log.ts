@@ -52,7 +52,7 @@ export class PostgresLog implements StoreLog {
     this.#writer = new LogWriter(database, new RequestPartitions(database))
     this.audiences = new AudienceRows(database)
     this.regulations = new RegulationRows(database)
-    this.sharedRegulations = new PostgresSharedRegulations(database)
+    this.sharedRegulations = new PostgresSharedRegulations(database, database)
   }
 
   /**

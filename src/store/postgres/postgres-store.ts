@@ -58,7 +58,7 @@ const leaseMsDefault = 60_000
  */
 const connections = Object.freeze({
   /** Writes events. A client that waits for longer is told that they were not stored. */
-  adding: { connectionsMax: 4, isReadOnly: false, answerTimeoutMs: 5_000 },
+  adding: { connectionsMax: 6, isReadOnly: false, answerTimeoutMs: 5_000 },
   /** Answers questions; the audit, which takes long, has one of them at a time. */
   reading: { connectionsMax: 3, isReadOnly: true, answerTimeoutMs: 10_000 },
   /** Changes audiences, erases, purges, retries by hand. */
@@ -129,7 +129,7 @@ export class PostgresStore implements Store {
       reading,
       onlineSteps,
     })
-    this.sharedRegulations = new PostgresSharedRegulations(working)
+    this.sharedRegulations = new PostgresSharedRegulations(working, reading)
     this.processes = new PostgresProcesses(beats, queue.clock)
     this.tableRows = () => tableRows(reading)
   }

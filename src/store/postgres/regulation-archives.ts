@@ -60,9 +60,12 @@ const awaitedSql = `
 /** What processes that share a database know of each other's archives and regulations. */
 export class PostgresSharedRegulations implements SharedRegulations {
   readonly #database: Database
+  readonly #reading: Database
 
-  constructor(database: Database) {
+  /** @param reading - connections for questions */
+  constructor(database: Database, reading: Database) {
     this.#database = database
+    this.#reading = reading
   }
 
   async register({ archives }: { readonly archives: readonly KeptArchive[] }): Promise<void> {
@@ -84,7 +87,7 @@ export class PostgresSharedRegulations implements SharedRegulations {
   }): Promise<readonly UnfinishedRegulation[]> {
     const values = [archiveIds.map(toStored)]
     const query = { name: 'unfinished_regulations', sql: unfinishedSql, values }
-    const rows = await this.#database.rows<UnfinishedRegulation>(query)
+    const rows = await this.#reading.rows<UnfinishedRegulation>(query)
     return rows.map(({ id, ...left }) => ({ id: fromStored(id), ...left }))
   }
 

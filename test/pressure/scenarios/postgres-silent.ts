@@ -1,0 +1,41 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PostgresServer } from '../../support/postgres.ts'
+import type { PressureScenario } from '../scenario.ts'
+import { silentDatabase } from '../silent-database.ts'
+
+const requests = 2_000
+
+/** A database that hangs: the connections stay, and nothing comes back on them. */
+export const scenario: PressureScenario = {
+  title: `the database falls silent while ${requests} requests come`,
+  run: async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'evroute-pressure-'))
+    const server = await PostgresServer.start()
+    try {
+      const silent = await silentDatabase({ requests, server, folder })
+      const { statuses, slowestMs, statusAfter, connections } = silent
+      return [
+        {
+          must: 'every request is answered 503 with Retry-After',
+          measured: JSON.stringify(statuses),
+          holds: statuses['503+'] === requests,
+        },
+        {
+          must: 'within 6 s',
+          measured: `the slowest after ${(slowestMs / 1_000).toFixed(1)} s`,
+          holds: slowestMs < 6_000,
+        },
+        {
+          must: 'the next one is answered 200 once the database is back; at most 40 connections',
+          measured: `${statusAfter}, ${connections} connections`,
+          holds: statusAfter === 200 && connections <= 40,
+        },
+      ]
+    } finally {
+      await server.end()
+      await rm(folder, { recursive: true })
+    }
+  },
+}

@@ -1,0 +1,68 @@
+import { request } from 'undici'
+import { createRuntime, silentLog, stopwatch, systemClock } from '../../src/runtime/index.ts'
+import { createService } from '../../src/service/create-service.ts'
+import type { PostgresServer } from '../support/postgres.ts'
+import { PostgresLine } from '../support/postgres-line.ts'
+
+/** What clients of a service are answered while its database is silent, and once it is back. */
+export interface SilentDatabase {
+  /** How many requests were answered, by status; with `+` where the answer has `Retry-After`. */
+  readonly statuses: Readonly<Record<string, number>>
+  /** The longest that one of them took. */
+  readonly slowestMs: number
+  /** The status of the first request that is sent after the database is back. */
+  readonly statusAfter: number
+  /** Connections to the database at the end. */
+  readonly connections: number
+}
+
+const writeKey = 'wk_example'
+
+/** Runs a service whose database stops answering, without ending a connection, while requests come. */
+export async function silentDatabase({
+  requests,
+  server,
+  folder,
+}: {
+  readonly requests: number
+  readonly server: PostgresServer
+  readonly folder: string
+}): Promise<SilentDatabase> {
+  const line = await PostgresLine.open(server, folder)
+  const service = await createService({
+    configuration: {
+      listen: { port: 0 },
+      store: line.through(server.url()),
+      sources: [{ id: 'website', writeKeys: [writeKey] }],
+    },
+    runtime: createRuntime({ clock: systemClock, log: silentLog }),
+  })
+  let slowestMs = 0
+  const post = async (messageId: string): Promise<string> => {
+    const elapsedMs = stopwatch()
+    const response = await request(`${service.address.url}/v1/track`, {
+      method: 'POST',
+      headers: { 'x-write-key': writeKey },
+      body: JSON.stringify({ userId: 'u_1', event: 'Order Completed', messageId }),
+    })
+    await response.body.dump()
+    slowestMs = Math.max(slowestMs, elapsedMs())
+    return `${response.statusCode}${response.headers['retry-after'] === undefined ? '' : '+'}`
+  }
+  try {
+    const before = await post('m_before')
+    if (before !== '200') throw new Error(`The service answers ${before}`)
+    line.fallSilent()
+    line.isMute = true
+    const posts = Array.from({ length: requests }, (_, place) => post(`m_${place}`))
+    const statuses: Record<string, number> = {}
+    for (const status of await Promise.all(posts)) statuses[status] = (statuses[status] ?? 0) + 1
+    const slowestSilentMs = slowestMs
+    line.isMute = false
+    const statusAfter = Number.parseInt(await post('m_after'), 10)
+    return { statuses, slowestMs: slowestSilentMs, statusAfter, connections: line.open }
+  } finally {
+    await service.close()
+    line.close()
+  }
+}
