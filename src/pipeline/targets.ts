@@ -78,23 +78,25 @@ export class Targets {
    * @returns the targets, and the senders that none of them needs any more, to be {@link close}d
    */
   configure({ destinations, guard }: Sending): ConfiguredTargets {
-    const before = this.#targets
+    const before = new Map(this.#targets.map((target) => [target.destination.id, target]))
     this.#targets = destinations.map((destination) => {
-      const same = before.find(
-        (target) => target.guard === guard && isDeepStrictEqual(target.destination, destination),
-      )
-      return same ?? this.#newTarget(destination, guard)
+      const last = before.get(destination.id)
+      const isSame = last?.guard === guard && isDeepStrictEqual(last?.destination, destination)
+      if (last === undefined || !isSame) return this.#newTarget(destination, guard)
+      before.delete(destination.id)
+      return last
     })
     for (const { sender } of this.#targets) this.#senders.add(sender)
-    const retired = before.filter((target) => !this.#targets.includes(target))
-    return { targets: this.#shared(), retired: retired.map(({ sender }) => sender) }
+    this.#concurrency = this.#shares()
+    return { targets: this.#shared(), retired: Array.from(before.values(), ({ sender }) => sender) }
   }
 
   /** The targets with the concurrency of today; undefined where it is that of the last time. */
   share(): readonly DispatchTarget[] | undefined {
-    const before = this.#concurrency
-    const targets = this.#shared()
-    return isDeepStrictEqual(this.#concurrency, before) ? undefined : targets
+    const shares = this.#shares()
+    if (shares.every((share, index) => share === this.#concurrency[index])) return undefined
+    this.#concurrency = shares
+    return this.#shared()
   }
 
   /** The destinations that are sent to. */
@@ -108,11 +110,14 @@ export class Targets {
     await Promise.all(senders.map((sender) => sender.close()))
   }
 
-  #shared(): readonly DispatchTarget[] {
+  #shares(): readonly number[] {
     const { concurrencyOf } = this.#options
-    this.#concurrency = this.#targets.map(
+    return this.#targets.map(
       ({ destination }) => concurrencyOf?.(destination) ?? destination.concurrency,
     )
+  }
+
+  #shared(): readonly DispatchTarget[] {
     return this.#targets.map((target, index) => {
       const concurrency = this.#concurrency[index]
       return concurrency === undefined ? target : { ...target, concurrency }

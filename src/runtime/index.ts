@@ -1,4 +1,5 @@
 /** Clock, randomness, ids, log and observer: the bundle that every room is given; and what a text refers to. */
+export * from './breather.ts'
 export * from './clock.ts'
 export * from './coalescing-log.ts'
 export * from './log.ts'

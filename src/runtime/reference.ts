@@ -42,6 +42,11 @@ export async function readReference(
   return text.startsWith('@') ? readNamedFile(text.slice(1), sources) : { kind: 'itself' }
 }
 
+/** Whether a text refers to something else. */
+export function isReference(text: string): boolean {
+  return text.startsWith('env:') || text.startsWith('@')
+}
+
 function readVariable(name: string, { env }: ReferenceSources): ReferencedValue {
   const value = env?.[name]
   if (value !== undefined && value !== '') return { kind: 'read', value }

@@ -53,6 +53,15 @@ interface Way {
   readonly path: string
 }
 
+/** With undici, which takes longer to load than all else: a process that sends nothing does without. */
+const importConnections = () => import('./connections.ts')
+let loading: ReturnType<typeof importConnections> | undefined
+
+function loadConnections(): ReturnType<typeof importConnections> {
+  loading ??= importConnections()
+  return loading
+}
+
 /** Sends webhooks to the endpoints of one destination over connections of its own. */
 export class WebhookSender {
   readonly #destination: Destination
@@ -67,8 +76,6 @@ export class WebhookSender {
   readonly #connections = new Map<string, Connections>()
   /** By the URL of the endpoint. */
   readonly #ways = new Map<string, Way>()
-  /** With undici behind it, which takes longer to load than all else: who sends nothing does without. */
-  readonly #loading = import('./connections.ts')
   #closed = false
 
   constructor(options: SenderOptions) {
@@ -81,6 +88,8 @@ export class WebhookSender {
     this.#clock = clock
     this.#random = options.random ?? (() => 0)
     this.#onConnection = options.onConnection
+    // Ahead of the first request.
+    void loadConnections()
   }
 
   /**
@@ -140,7 +149,7 @@ export class WebhookSender {
 
   /** With a connection for every request that the destination's endpoints may have in flight there. */
   async #connectionsTo(origin: string): Promise<Connections> {
-    const { Connections } = await this.#loading
+    const { Connections } = await loadConnections()
     const known = this.#connections.get(origin)
     if (known !== undefined) return known
     const { endpoints, concurrency } = this.#destination

@@ -40,34 +40,33 @@ export function changesBetween(
   return [...names].flatMap((name) => changesOf(name, oldParts.get(name), newParts.get(name)))
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
-function partsOf(configuration: Configuration): ReadonlyMap<string, Fields> {
+function partsOf(configuration: Configuration): ReadonlyMap<string, object> {
   const { listen, admin, store, network, retention, limits, sources, destinations } = configuration
-  return new Map<string, Fields>([
+  return new Map<string, object>([
     ['listen', listen],
-    ...(admin === undefined ? [] : [['admin', { ...admin }] as const]),
+    ...(admin === undefined ? [] : [['admin', admin] as const]),
     ['', { store }],
     ['network', network],
-    ['retention', { ...retention }],
+    ['retention', retention],
     ['limits', limits],
-    ...sources.map((source) => [`sources.${source.id}`, { ...source }] as const),
-    ...destinations.map(
-      (destination) => [`destinations.${destination.id}`, { ...destination }] as const,
-    ),
+    ...sources.map((source) => [`sources.${source.id}`, source] as const),
+    ...destinations.map((destination) => [`destinations.${destination.id}`, destination] as const),
   ])
 }
 
 function changesOf(
   name: string,
-  before: Fields | undefined,
-  after: Fields | undefined,
+  before: object | undefined,
+  after: object | undefined,
 ): readonly ConfigurationChange[] {
   if (before === undefined) return [change(name, 'added')]
   if (after === undefined) return [change(name, 'removed')]
-  return Object.keys(after)
-    .filter((field) => !isDeepStrictEqual(before[field], after[field]))
-    .map((field) => namesInFile[field] ?? field)
+  // Most parts do not change, and to compare them whole is faster.
+  if (isDeepStrictEqual(before, after)) return []
+  const fieldsBefore = new Map<string, unknown>(Object.entries(before))
+  return Object.entries(after)
+    .filter(([field, value]) => !isDeepStrictEqual(fieldsBefore.get(field), value))
+    .map(([field]) => namesInFile[field] ?? field)
     .map((field) => change(name === '' ? field : `${name}.${field}`, 'changed'))
 }
 

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { RetentionPolicy } from '../../delivery/index.ts'
 import { parseDuration, type Destination } from '../../model/index.ts'
+import type { Breather } from '../../runtime/index.ts'
 import { checkDestination } from '../../webhook/index.ts'
 import type { ConfigurationDocument, DestinationDocument, SourceDocument } from './document.ts'
 
@@ -82,8 +83,16 @@ export function locate(document: ConfigurationDocument, folder: string): Configu
 }
 
 /** The configuration that a document without problems stands for. */
-export function configurationOf(document: ConfigurationDocument): Configuration {
-  const { listen, admin, store, network, retention, limits, sources, destinations } = document
+export async function configurationOf(
+  document: ConfigurationDocument,
+  breather: Breather,
+): Promise<Configuration> {
+  const configured: ConfiguredDestination[] = []
+  for (const destination of document.destinations) {
+    await breather.breathe()
+    configured.push(deepFreeze(destinationOf(destination)))
+  }
+  const { listen, admin, store, network, retention, limits, sources } = document
   return deepFreeze({
     listen,
     admin: admin ?? undefined,
@@ -97,7 +106,7 @@ export function configurationOf(document: ConfigurationDocument): Configuration 
     },
     limits: { pendingDeliveries: limits.pendingDeliveries },
     sources: sources.map((source) => sourceOf(source, limits.eventsPerSecond)),
-    destinations: destinations.map(destinationOf),
+    destinations: configured,
   })
 }
 
@@ -140,7 +149,7 @@ function durationMsOf(text: string): number {
 }
 
 function deepFreeze<Value>(value: Value): Value {
-  if (typeof value === 'object' && value !== null) {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     for (const inner of Object.values(value)) deepFreeze(inner)
     Object.freeze(value)
   }

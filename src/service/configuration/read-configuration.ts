@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path'
 import { EvrouteError, messageOf, systemCode } from '../../model/index.ts'
-import { unreadableReason } from '../../runtime/index.ts'
+import { Breather, unreadableReason } from '../../runtime/index.ts'
 import type { Configuration } from './configuration.ts'
 import { findJsonError } from './json-error.ts'
 import { formatPath, type ConfigurationProblem, type PlacedProblem } from './problem.ts'
@@ -74,23 +74,29 @@ async function checkGiven(given: unknown, sources: SecretSources): Promise<Confi
     import('./references.ts'),
     import('./configuration.ts'),
   ])
+  const breather = new Breather()
   const resolved = await resolveSecrets(given, sources)
+  await breather.breathe()
   const checked = checkDocument(resolved.document, isKeptFromProblems)
   const problems = [
     ...resolved.problems,
     ...(checked.kind === 'invalid' ? checked.problems : []),
-    ...checkReferences(resolved.document),
+    ...(await checkReferences(resolved.document, breather)),
   ]
   if (checked.kind === 'invalid' || problems.length > 0) {
     return { kind: 'invalid', problems: presentable(problems) }
   }
   const effective = locate(checked.document, sources.folder)
-  const settings = effectiveSettings({ effective, given, secretOrigins: resolved.origins })
+  const configuration = await configurationOf(effective, breather)
   return {
     kind: 'valid',
-    configuration: configurationOf(effective),
-    // Editors need it; the service does not.
-    settings: settings.filter((setting) => setting.path !== '$schema'),
+    configuration,
+    // Only when asked for: to list those of 5,000 destinations takes as long as all the rest.
+    get settings() {
+      const settings = effectiveSettings({ effective, given, secretOrigins: resolved.origins })
+      // Editors need it; the service does not.
+      return settings.filter((setting) => setting.path !== '$schema')
+    },
   }
 }
 

@@ -1,5 +1,6 @@
 import { AddressGuard } from '../../http/index.ts'
 import { isJsonObject, SettingError, type JsonObject } from '../../model/index.ts'
+import type { Breather } from '../../runtime/index.ts'
 import { serverUrlRefusal } from '../../store/index.ts'
 import { checkDestination, type EndpointSettings } from '../../webhook/index.ts'
 import { defaultPorts } from './document.ts'
@@ -11,10 +12,23 @@ import { type DocumentPath, type PlacedProblem } from './problem.ts'
  *
  * @param document - with its secrets read; what has the wrong type is passed over
  */
-export function checkReferences(document: unknown): readonly PlacedProblem[] {
+export async function checkReferences(
+  document: unknown,
+  breather: Breather,
+): Promise<readonly PlacedProblem[]> {
   const sources = objectsAt(document, ['sources'])
   const destinations = objectsAt(document, ['destinations'])
+  const sourceIds = idsOf(document, sources)
   const { guard, problems } = checkNetwork(document)
+  const ofDestinations: PlacedProblem[] = []
+  for (const destination of destinations) {
+    await breather.breathe()
+    ofDestinations.push(
+      ...checkSources(destination, sourceIds),
+      ...checkEndpoints(destination, guard),
+      ...checkStandardWebhooks(destination),
+    )
+  }
   return [
     ...problems,
     ...checkAdmin(document),
@@ -31,11 +45,7 @@ export function checkReferences(document: unknown): readonly PlacedProblem[] {
       destinations.flatMap((destination) => textsAt(destination, 'id')),
       'another destination has this id',
     ),
-    ...destinations.flatMap((destination) => [
-      ...checkSources(destination, idsOf(document, sources)),
-      ...checkEndpoints(destination, guard),
-      ...checkStandardWebhooks(destination),
-    ]),
+    ...ofDestinations,
   ]
 }
 

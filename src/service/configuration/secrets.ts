@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { isJsonObject } from '../../model/index.ts'
-import { readReference, type ReferenceSources } from '../../runtime/index.ts'
+import { isReference, readReference, type ReferenceSources } from '../../runtime/index.ts'
 import { formatPath, type DocumentPath, type PlacedProblem } from './problem.ts'
 
 /** Where the value of a setting comes from. */
@@ -73,21 +73,17 @@ export async function resolveSecrets(
 ): Promise<ResolvedDocument> {
   const origins = new Map<string, SettingOrigin>()
   const problems: PlacedProblem[] = []
-  return { document: await visit(document, []), origins, problems }
-
-  async function visit(value: unknown, path: DocumentPath): Promise<unknown> {
-    if (typeof value === 'string') {
-      return isSecretPlace(path) || isStoreUrl(path) ? read(value, path) : value
+  const reading: Promise<readonly [place: string, text: string]>[] = []
+  replaceTexts(document, [], (text, path) => {
+    if (isReference(text)) {
+      reading.push(read(text, path).then((value) => [formatPath(path), value]))
     }
-    if (Array.isArray(value)) {
-      return Promise.all(value.map((element, index) => visit(element, [...path, index])))
-    }
-    if (!isJsonObject(value)) return value
-    const entries = Object.entries(value).map(
-      async ([key, inner]) => [key, await visit(inner, [...path, key])] as const,
-    )
-    return Object.fromEntries(await Promise.all(entries))
-  }
+    return text
+  })
+  if (reading.length === 0) return { document, origins, problems }
+  const texts = new Map(await Promise.all(reading))
+  const resolved = replaceTexts(document, [], (text, path) => texts.get(formatPath(path)) ?? text)
+  return { document: resolved, origins, problems }
 
   async function read(text: string, path: DocumentPath): Promise<string> {
     const referenced = await readReference(text, {
@@ -109,6 +105,27 @@ export async function resolveSecrets(
         return referenced.value
     }
   }
+}
+
+/** Copies a document with other texts in the places where a secret, or the URL of a store, may stand. */
+function replaceTexts(
+  value: unknown,
+  path: DocumentPath,
+  replace: (text: string, path: DocumentPath) => string,
+): unknown {
+  if (typeof value === 'string') {
+    return isSecretPlace(path) || isStoreUrl(path) ? replace(value, path) : value
+  }
+  if (Array.isArray(value)) {
+    return value.map((element, index) => replaceTexts(element, [...path, index], replace))
+  }
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      replaceTexts(inner, [...path, key], replace),
+    ]),
+  )
 }
 
 function hintFor(source: 'variable' | 'file', { env }: SecretSources): string {

@@ -1,0 +1,91 @@
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { AddressGuard, Names, NameSource } from '../../../src/http/index.ts'
+import { Pipeline } from '../../../src/pipeline/index.ts'
+import { createRuntime, stopwatch } from '../../../src/runtime/index.ts'
+import { openStore } from '../../../src/store/index.ts'
+import { checkDestination } from '../../../src/webhook/index.ts'
+import { DnsServer } from '../../support/dns-server.ts'
+import type { PressureScenario } from '../scenario.ts'
+
+const deadCount = 40
+const eventsPerSecond = 10
+const seconds = 15
+
+/** Every request to the healthy destination needs a new connection, and so a name. */
+export const scenario: PressureScenario = {
+  title: `${deadCount} destinations whose names are never answered, beside one that is healthy`,
+  run: async () => {
+    const quietMs = await latenciesMs(0)
+    const underPressureMs = await latenciesMs(deadCount)
+    const expected = eventsPerSecond * seconds
+    const [quietP99, p99] = [percentile(quietMs, 0.99), percentile(underPressureMs, 0.99)]
+    return [
+      {
+        must: 'every event reaches the healthy destination',
+        measured: `${underPressureMs.length} of ${expected}`,
+        holds: underPressureMs.length === expected,
+      },
+      {
+        must: 'its p99 is at most 1 s, where one look-up gives way to another',
+        measured: `${Math.round(p99)} ms, ${Math.round(quietP99)} ms without the others`,
+        holds: p99 <= 1_000,
+      },
+    ]
+  },
+}
+
+async function latenciesMs(deadDestinations: number): Promise<readonly number[]> {
+  const elapsedMs = stopwatch()
+  const latencies: number[] = []
+  const server = createServer((request, response) => {
+    let text = ''
+    request.on('data', (chunk: Buffer) => (text += chunk.toString()))
+    request.on('end', () => {
+      const { properties } = JSON.parse(text) as { properties: { sentAtMs: number } }
+      latencies.push(elapsedMs() - properties.sentAtMs)
+      response.writeHead(200, { connection: 'close' }).end()
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const deadNames = Array.from({ length: deadDestinations }, (_, index) => `dead${index}.example`)
+  const dns = await DnsServer.start({ 'healthy.example': ['127.0.0.1'] })
+  for (const name of deadNames) dns.names.set(name, 'silent')
+  dns.ttl = 0
+  const { resolve: resolveName } = new Names({
+    source: new NameSource({ servers: [dns.address], resolverPath: '/nowhere' }),
+  })
+  const destinations = ['healthy.example', ...deadNames].map((name) =>
+    checkDestination({
+      id: name,
+      sourceIds: ['website'],
+      endpoints: [{ url: `http://${name}:${port}/` }],
+    }),
+  )
+  const guard = new AddressGuard({ allow: ['127.0.0.0/8'], resolveName })
+  const store = await openStore('memory:')
+  const pipeline = new Pipeline({ store, destinations, guard, runtime: createRuntime() })
+  try {
+    for (let count = 0; count < eventsPerSecond * seconds; count++) {
+      const properties = { sentAtMs: elapsedMs() }
+      const call = { type: 'track', userId: 'u_1', event: 'Ping', properties }
+      await pipeline.intake.accept({ sourceId: 'website', calls: [call] })
+      await delay(1_000 / eventsPerSecond)
+    }
+    await delay(2_000)
+  } finally {
+    await pipeline.close()
+    server.closeAllConnections()
+    server.close()
+    await dns.close()
+  }
+  return latencies
+}
+
+function percentile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((one, other) => one - other)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Infinity
+}
