@@ -85,8 +85,10 @@ export class WebhookOutlet implements Outlet {
       const destinationId = parts.destination.id
       const begin = await store.ledger({ destinationId })
       const filter = { destinationId, states: ['failed', 'expired'] as const }
-      const failed = await store.list({ filter, limit: 1 })
-      return new WebhookOutlet(parts, { store, begin, hasFailedBefore: failed.length > 0 })
+      // The books also count what was purged since.
+      const hasFailedBefore =
+        begin.failed + begin.expired > 0 && (await store.list({ filter, limit: 1 })).length > 0
+      return new WebhookOutlet(parts, { store, begin, hasFailedBefore })
     } catch (error) {
       await store.close()
       throw error

@@ -1,7 +1,9 @@
 import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads'
 import type { MembershipChange, SyncRequest } from '../../audience/index.ts'
 import type { NewEvent } from '../../delivery/index.ts'
-import type { Store } from '../store.ts'
+import { SqliteLog } from '../sqlite/sqlite-log.ts'
+import { SqliteStore } from '../sqlite/sqlite-store.ts'
+import type { Store, StoreLog } from '../store.ts'
 import { Gathering } from './gathering.ts'
 import { NumberedLeases } from './numbered-leases.ts'
 import {
@@ -21,17 +23,12 @@ type Method = (argument: unknown) => Promise<unknown>
 type MakeEvents = (maker: number, changes: readonly MembershipChange[]) => readonly NewEvent[]
 
 /**
- * Opens a store and does what another thread asks of it, until that closes it. Nothing is listened
- * to once the store is closed, or could not be opened, so that the thread ends.
+ * Opens a store and does what another thread asks of it, until that closes it. Stops listening once the
+ * store is closed, or could not be opened, so that the thread ends.
  *
  * @param port - where the other thread asks
- * @param open - opens the store
  */
-export async function answerCalls(
-  port: MessagePort,
-  settings: ThreadSettings,
-  open: () => Promise<Store>,
-): Promise<void> {
+export async function answerCalls(port: MessagePort, settings: ThreadSettings): Promise<void> {
   const answers = new Gathering<ThreadAnswer>({
     send: (some) => port.postMessage(some),
     // Once all promises are settled that a commit settles, and before the next one begins.
@@ -45,9 +42,9 @@ export async function answerCalls(
       tell({ kind: 'failed', call, error: thrownError(error) })
     }
   }
-  let store: Store | undefined
+  let store: Store | StoreLog | undefined
   await answer(openingCall, async () => {
-    store = await open()
+    store = await open(settings)
   })
   const end = (): void => {
     answers.sendNow()
@@ -75,7 +72,12 @@ export async function answerCalls(
   port.on('message', (requests: readonly ThreadRequest[]) => requests.forEach(take))
 }
 
-function partsOf(store: Store, makeEvents: MakeEvents): ThreadParts {
+function open({ path, access }: ThreadSettings): Promise<Store | StoreLog> {
+  return access === 'read' ? SqliteLog.open(path, { write: false }) : SqliteStore.open(path)
+}
+
+function partsOf(store: Store | StoreLog, makeEvents: MakeEvents): Partial<ThreadParts> {
+  if (!('add' in store)) return { questions: store }
   const { audiences, regulations } = store
   const local = <Request extends SyncRequest>(request: Remote<Request>): Request => {
     const eventsOf: Request['eventsOf'] = (changes) => makeEvents(request.maker, changes)
@@ -83,7 +85,7 @@ function partsOf(store: Store, makeEvents: MakeEvents): ThreadParts {
   }
   return {
     queue: new NumberedLeases(store),
-    log: store,
+    store,
     audiences: {
       begin: (request) => audiences.begin(request),
       take: (request) => audiences.take(local(request)),

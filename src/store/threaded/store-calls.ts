@@ -9,6 +9,7 @@ import {
   type ThreadAnswer,
   type ThreadParts,
   type ThreadRequest,
+  type ThreadSettings,
 } from './thread-messages.ts'
 import { errorOf } from './thrown-error.ts'
 
@@ -18,8 +19,15 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-type Argument<Method> = Method extends (argument: infer Given) => unknown ? Given : never
-type Answer<Method> = Method extends (argument: never) => Promise<infer Given> ? Given : never
+/** The file that a thread opens, and what for. */
+type StoreAccess = Pick<ThreadSettings, 'path' | 'access'>
+
+/** What a method takes. */
+export type Argument<Method> = Method extends (argument: infer Given) => unknown ? Given : never
+/** What a method resolves with. */
+export type Answer<Method> = Method extends (argument: never) => Promise<infer Given>
+  ? Given
+  : never
 
 /**
  * What the thread of a store is asked, and what it answers. Calls are made in the order in which they
@@ -40,9 +48,9 @@ export class StoreCalls {
   #failure: StoreUnusableError | undefined
   #closed: Promise<void> | undefined
 
-  private constructor(path: string, start: StartThread) {
+  private constructor({ path, access }: StoreAccess, start: StartThread) {
     this.#path = path
-    this.#thread = start({ path, ...this.makers.settings })
+    this.#thread = start({ path, access, ...this.makers.settings })
     this.#ended = this.#listen()
   }
 
@@ -51,8 +59,8 @@ export class StoreCalls {
    *
    * @throws EvrouteError as the engine does
    */
-  static async open(path: string, start: StartThread): Promise<StoreCalls> {
-    const calls = new StoreCalls(path, start)
+  static async open(file: StoreAccess, start: StartThread): Promise<StoreCalls> {
+    const calls = new StoreCalls(file, start)
     try {
       await calls.#answerTo(openingCall)
       return calls
@@ -83,14 +91,19 @@ export class StoreCalls {
     this.#requests.sendNow()
   }
 
-  /** Waits for what is under way, and for the end of the thread. */
-  close(): Promise<void> {
-    this.#closed ??= this.#close()
+  /**
+   * Takes no more calls, and waits for those under way and for the end of the thread.
+   *
+   * @param before - what the thread waits for before it closes the file
+   */
+  close(before?: Promise<void>): Promise<void> {
+    this.#closed ??= this.#close(before)
     return this.#closed
   }
 
-  async #close(): Promise<void> {
+  async #close(before: Promise<void> | undefined): Promise<void> {
     try {
+      await before
       if (this.#failure === undefined) await this.#send((call) => ({ kind: 'close', call }))
     } finally {
       await this.#end()

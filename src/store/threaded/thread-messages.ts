@@ -10,6 +10,7 @@ import type {
   AddOutcome,
   AddRequest,
   ClaimRequest,
+  DeliveryLog,
   DeliveryStore,
   LeasedDelivery,
   NewEvent,
@@ -23,6 +24,8 @@ import type { ThrownError } from './thrown-error.ts'
 export interface ThreadSettings {
   /** The file. */
   readonly path: string
+  /** Whether the thread delivers from the file, or reads it beside the one that does. */
+  readonly access: 'deliver' | 'read'
   /** Where events come that the thread waits for. */
   readonly events: MessagePort
   /** One number that is no longer zero once they are there. */
@@ -82,12 +85,16 @@ export interface RemoteAudiences extends Omit<AudienceStore, 'take' | 'release'>
   release(request: Remote<ReleaseRequest>): ReturnType<AudienceStore['release']>
 }
 
-/** What a thread can be asked, by part and method. */
+/** What may take long to answer. */
+export type Questions = Pick<DeliveryLog, 'list' | 'story' | 'audit'>
+
+/** What a thread can be asked, by part and method: one that reads only `questions`, the other all else. */
 export interface ThreadParts {
   readonly queue: NumberedQueue
-  readonly log: Omit<DeliveryStore, keyof NumberedQueue | 'close'>
+  readonly store: Omit<DeliveryStore, keyof NumberedQueue | keyof Questions | 'close'>
   readonly audiences: RemoteAudiences
   readonly regulations: RegulationStore
+  readonly questions: Questions
 }
 
 /** What a thread is told: to do something, or to do no more. */

@@ -21,6 +21,7 @@ import type { RegulationStore } from '../../privacy/index.ts'
 import type { Store } from '../store.ts'
 import { handedOver } from './handed-over.ts'
 import { numbered } from './numbered-settlement.ts'
+import { ReadingThread } from './reading-thread.ts'
 import { startThread, type StartThread } from './start-thread.ts'
 import { StoreCalls } from './store-calls.ts'
 import type { NumberedAddition, NumberedSettlement } from './thread-messages.ts'
@@ -30,17 +31,20 @@ const largeFrom = 16
 
 /**
  * A store whose engine works in a thread of its own, so that neither its statements nor its waits for
- * the disk keep this thread from what else there is to do.
+ * the disk keep this thread from what else there is to do. Questions about deliveries have another
+ * thread, so that they keep nobody from adding and settling.
  */
 export class ThreadedStore implements Store {
   readonly audiences: AudienceStore
   readonly regulations: RegulationStore
   readonly #calls: StoreCalls
+  readonly #reading: ReadingThread
   /** The numbers of those that have not ended. */
   readonly #leases = new Map<LeasedDelivery, number>()
 
-  private constructor(calls: StoreCalls) {
+  private constructor(calls: StoreCalls, reading: ReadingThread) {
     this.#calls = calls
+    this.#reading = reading
     this.audiences = audiencesOf(calls)
     this.regulations = regulationsOf(calls)
   }
@@ -53,7 +57,8 @@ export class ThreadedStore implements Store {
    * @throws EvrouteError as SqliteStore does
    */
   static async open(path: string, start: StartThread = startThread): Promise<ThreadedStore> {
-    return new ThreadedStore(await StoreCalls.open(path, start))
+    const calls = await StoreCalls.open({ path, access: 'deliver' }, start)
+    return new ThreadedStore(calls, new ReadingThread(path, start))
   }
 
   /** Holds nothing of a batch that the thread has, unless some of it is to be handed over. */
@@ -97,39 +102,40 @@ export class ThreadedStore implements Store {
   }
 
   checkWritable(): Promise<void> {
-    return this.#calls.ask('log', 'checkWritable', undefined)
+    return this.#calls.ask('store', 'checkWritable', undefined)
   }
 
   nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]> {
-    return this.#calls.ask('log', 'nextDue', request)
+    return this.#calls.ask('store', 'nextDue', request)
   }
 
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
-    return this.#calls.ask('log', 'ledger', request)
+    return this.#calls.ask('store', 'ledger', request)
   }
 
   list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
-    return this.#calls.ask('log', 'list', request)
+    return this.#reading.ask('list', request)
   }
 
   story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
-    return this.#calls.ask('log', 'story', key)
+    return this.#reading.ask('story', key)
   }
 
   retry(request: RetryRequest): Promise<number> {
-    return this.#calls.ask('log', 'retry', request)
+    return this.#calls.ask('store', 'retry', request)
   }
 
   purge(request: PurgeRequest): Promise<PurgeResult> {
-    return this.#calls.ask('log', 'purge', request)
+    return this.#calls.ask('store', 'purge', request)
   }
 
   audit(): Promise<StoreAudit> {
-    return this.#calls.ask('log', 'audit', undefined)
+    return this.#reading.ask('audit', undefined)
   }
 
   close(): Promise<void> {
-    return this.#calls.close()
+    // SQLite empties the log only for the last connection.
+    return this.#calls.close(this.#reading.close())
   }
 
   #number(deliveries: readonly LeasedDelivery[], firstLease: number): void {

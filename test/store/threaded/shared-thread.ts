@@ -1,9 +1,8 @@
 // The program of a thread that several stores work in, one after the other.
 import { parentPort } from 'node:worker_threads'
-import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { answerCalls } from '../../../src/store/threaded/answer-calls.ts'
 import type { SharedThreadRequest } from './shared-threads.ts'
 
 parentPort?.on('message', ({ port, settings }: SharedThreadRequest) => {
-  void answerCalls(port, settings, () => SqliteStore.open(settings.path))
+  void answerCalls(port, settings)
 })

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -181,6 +182,53 @@ describe('a store in a thread of its own', () => {
     const others = [store.list({ filter: {}, limit: 1 }), store.list({ filter: {}, limit: 1 })]
     await expect(refused).rejects.toThrow('could not be cloned')
     expect(await Promise.all(others)).toEqual([[], []])
+  })
+})
+
+describe('questions about deliveries', () => {
+  test('are answered while the thread that commits stands still', async () => {
+    const store = await ThreadedStore.open(path)
+    onTestFinished(() => store.close())
+    await store.add(batchOf('m_1'))
+    const other = await openDatabase(path)
+    other.exec('BEGIN IMMEDIATE')
+    const added = store.add(batchOf('m_2'))
+    const [delivery] = await store.list({ filter: {}, limit: 10 })
+    expect(await store.story(delivery!)).toMatchObject({ messageId: 'm_1' })
+    expect(await store.audit()).toMatchObject({ ledger: { accepted: 1 }, counted: { pending: 1 } })
+    other.exec('COMMIT')
+    other.close()
+    expect(await added).toMatchObject({ outcomes: ['routed'] })
+    expect(await store.audit()).toMatchObject({ counted: { pending: 2 } })
+  })
+
+  test('have a thread that starts with the first, and ends with the store', async () => {
+    const threads: Worker[] = []
+    const store = await ThreadedStore.open(path, (settings) => {
+      threads.push(startThread(settings))
+      return threads.at(-1)!
+    })
+    await store.add(batchOf('m_1'))
+    expect(threads).toHaveLength(1)
+    await Promise.all([store.audit(), store.list({ filter: {}, limit: 1 })])
+    await store.audit()
+    expect(threads).toHaveLength(2)
+    await store.close()
+    expect(threads.map(({ threadId }) => threadId)).toEqual([-1, -1])
+    expect(existsSync(`${path}-wal`)).toBe(false)
+    await expect(store.audit()).rejects.toMatchObject({ code: 'store_closed' })
+  })
+
+  test('are asked again of a new thread where one could not start', async () => {
+    let isRefused = true
+    const store = await ThreadedStore.open(path, (settings) => {
+      if (settings.access === 'read' && isRefused) throw new Error('no more threads')
+      return startSharedThread(settings)
+    })
+    onTestFinished(() => store.close())
+    await expect(store.audit()).rejects.toThrow('no more threads')
+    isRefused = false
+    expect(await store.audit()).toMatchObject({ ledger: { accepted: 0 } })
   })
 })
 
