@@ -1,6 +1,6 @@
 import type { DeliveryFilter, LoggedDelivery, LoggedState } from '../../delivery/index.ts'
 import type { EventType, Lane } from '../../model/index.ts'
-import type { Database, SqlValue, Statement } from './database.ts'
+import type { SqlValue } from './database.ts'
 import { progressOf } from './statements.ts'
 import { fromStored, fromStoredOrNull, toStored } from './stored-text.ts'
 
@@ -76,28 +76,6 @@ export function conditionsOf(filter: DeliveryFilter): Conditions {
   return {
     sql: present.map(({ sql }) => `AND ${sql}`).join(' '),
     values: present.flatMap(({ values }) => values),
-  }
-}
-
-/** Finds every destination that has deliveries, in as many steps as there are destinations. */
-export class DestinationIds {
-  readonly #all: Statement
-
-  constructor(database: Database) {
-    this.#all = database.prepare(`
-      WITH RECURSIVE destinations (id) AS (
-        SELECT min(destination_id) FROM deliveries
-        UNION ALL
-        SELECT (SELECT min(destination_id) FROM deliveries WHERE destination_id > destinations.id)
-        FROM destinations WHERE id IS NOT NULL)
-      SELECT id FROM destinations WHERE id IS NOT NULL`)
-  }
-
-  /** Those that a filter names, as they are stored. */
-  of({ destinationId }: DeliveryFilter): readonly string[] {
-    if (destinationId !== undefined) return [toStored(destinationId)]
-    const rows = this.#all.all() as readonly { readonly id: string }[]
-    return rows.map(({ id }) => id)
   }
 }
 

@@ -5,11 +5,11 @@ import type {
   PurgeResult,
   RetryRequest,
 } from '../../delivery/index.ts'
-import type { GivenUpDeliveries, GivenUpReason, Lane } from '../../model/index.ts'
+import type { GivenUpDeliveries, GivenUpReason } from '../../model/index.ts'
 import { erasedReason } from '../erased-reason.ts'
 import type { Counts } from './counts.ts'
-import type { Database } from './database.ts'
-import { conditionsOf, DestinationIds } from './delivery-rows.ts'
+import type { Database, Statement } from './database.ts'
+import { conditionsOf } from './delivery-rows.ts'
 import type { Leases } from './leases.ts'
 import { fromStored } from './stored-text.ts'
 
@@ -17,6 +17,7 @@ interface EndedRow {
   readonly id: number
   readonly destination_id: string
   readonly body_id: number
+  readonly state: keyof EndedCounts
 }
 
 interface WaitingRow {
@@ -24,38 +25,50 @@ interface WaitingRow {
   readonly destination_id: string
 }
 
-interface RetriedRow {
-  readonly id: number
+interface RetriedRow extends WaitingRow {
   readonly state: LoggedState
 }
 
+/** Why deliveries are given up, and when. */
+interface GivingUpEnd {
+  readonly reason: GivenUpReason
+  readonly nowMs: number
+}
+
+/** A range of an index that a retry by hand takes from, up to a moment: none has what is delivered. */
+interface RetriedRange {
+  readonly index: string
+  readonly range: string
+}
+
 const isSettled = 'settled_at <= ?'
-const waits = "state = 'pending' AND coalesce(first_attempt_at, 0) <= ?"
+const waits = "lane = 'retry' AND state = 'pending' AND coalesce(first_attempt_at, 0) <= ?"
 
 const isKept = `reason IS NOT '${erasedReason}'`
 
-/**
- * What a retry by hand takes from, up to a moment: ranges of an index, so that it need not read what is
- * delivered.
- */
-const retried = [
+const retriedOfOne: readonly RetriedRange[] = [
   { index: 'deliveries_failed', range: `state = 'failed' AND ${isSettled} AND ${isKept}` },
   { index: 'deliveries_failed', range: `state = 'expired' AND ${isSettled} AND ${isKept}` },
-  { index: 'deliveries_waiting', range: `lane = 'retry' AND ${waits}` },
+  { index: 'deliveries_waiting', range: waits },
 ]
 
-const noIds: ReadonlySet<number> = new Set()
+const retriedOfAll: readonly RetriedRange[] = [
+  {
+    index: 'deliveries_ended',
+    range: `(state = 'failed' OR state = 'expired') AND ${isSettled} AND ${isKept}`,
+  },
+  { index: 'deliveries_expiring', range: `expires_at IS NOT NULL AND ${waits}` },
+]
 
 /** Retries by hand and forgets what is old; whoever calls it begins and ends transactions. */
 export class LogWriter {
   readonly #database: Database
   readonly #counts: Counts
   readonly #leases: Leases | undefined
-  readonly #destinationIds: DestinationIds
   readonly #retryOne
   readonly #deliveredBefore
   readonly #failedBefore
-  readonly #waitingBefore
+  readonly #untriedBefore
   readonly #expiredBefore
   readonly #giveUp
   readonly #forgetRequests
@@ -69,26 +82,25 @@ export class LogWriter {
     this.#database = database
     this.#counts = parts.counts
     this.#leases = parts.leases
-    this.#destinationIds = new DestinationIds(database)
     this.#retryOne = database.prepare(`
       UPDATE deliveries SET state = 'pending', lane = 'manual', due_at = ?, window_attempts = 0,
         first_attempt_at = NULL, expires_at = NULL, holds = '[]', reason = NULL, settled_at = NULL,
         manual_retries = manual_retries + 1
       WHERE id = ?`)
-    this.#deliveredBefore = database.prepare(`
-      SELECT id, destination_id, body_id FROM deliveries
-      WHERE state = 'delivered' AND settled_at < ? ORDER BY settled_at LIMIT ?`)
+    const ended = 'SELECT id, destination_id, body_id, state FROM deliveries'
+    this.#deliveredBefore = database.prepare(
+      `${ended} WHERE state = 'delivered' AND settled_at < ? ORDER BY settled_at LIMIT ?`,
+    )
     this.#failedBefore = database.prepare(`
-      SELECT id, destination_id, body_id FROM deliveries
-      WHERE destination_id = ? AND state = ? AND (state = 'failed' OR state = 'expired')
-        AND settled_at < ? ORDER BY settled_at LIMIT ?`)
-    this.#waitingBefore = database.prepare(`
-      SELECT id FROM deliveries
-      WHERE destination_id = ? AND lane = ? AND state = 'pending' AND due_at < ?
-      ORDER BY due_at LIMIT ?`)
-    this.#expiredBefore = database.prepare(`
-      SELECT id, destination_id FROM deliveries
-      WHERE state = 'pending' AND expires_at < ? ORDER BY expires_at LIMIT ?`)
+      ${ended} WHERE (state = 'failed' OR state = 'expired') AND settled_at < ?
+      ORDER BY settled_at LIMIT ?`)
+    const waiting = "SELECT id, destination_id FROM deliveries WHERE state = 'pending'"
+    this.#untriedBefore = database.prepare(
+      `${waiting} AND expires_at IS NULL AND due_at < ? ORDER BY due_at LIMIT ?`,
+    )
+    this.#expiredBefore = database.prepare(
+      `${waiting} AND expires_at < ? ORDER BY expires_at LIMIT ?`,
+    )
     this.#giveUp = database.prepare(`
       UPDATE deliveries SET state = 'expired', reason = ?, settled_at = ? WHERE id = ?`)
     const asked = '(SELECT value FROM json_each(?))'
@@ -109,76 +121,72 @@ export class LogWriter {
 
   /** Makes deliveries due at once, and says how many. */
   retry(request: RetryRequest): number {
-    const { nowMs, filter, limit } = request
-    let left = limit
-    for (const destinationId of this.#destinationIds.of(filter)) {
-      if (left <= 0) break
-      const rows = this.#toRetry(destinationId, { ...request, limit: left })
-      for (const { id, state } of rows) {
-        this.#retryOne.run(nowMs, id)
-        this.#counts.addFor(fromStored(destinationId), 'pending', 1)
-        this.#counts.addFor(fromStored(destinationId), state, -1)
-      }
-      left -= rows.length
+    const rows = this.#toRetry(request)
+    for (const { id, destination_id: destinationId, state } of rows) {
+      this.#retryOne.run(request.nowMs, id)
+      this.#counts.addFor(fromStored(destinationId), 'pending', 1)
+      this.#counts.addFor(fromStored(destinationId), state, -1)
     }
-    return limit - left
+    return rows.length
   }
 
   /** Forgets what is old, so many rows of each kind at the most. */
   purge(request: PurgeRequest): PurgeResult {
     const { deliveredBeforeMs, failedBeforeMs, messageIdsBeforeMs, rowsMax } = request
-    const delivered = this.#purgeDelivered(deliveredBeforeMs, rowsMax)
-    const failed = this.#purgeFailed(failedBeforeMs, rowsMax)
+    const ended =
+      this.#forgetOld(this.#deliveredBefore, deliveredBeforeMs, rowsMax) +
+      this.#forgetOld(this.#failedBefore, failedBeforeMs, rowsMax)
     const overdue = this.#expireOld(request)
     const left = rowsMax - countOf(overdue)
     const abandoned = left > 0 ? this.#abandonOld({ ...request, rowsMax: left }) : []
     const seen = Number(this.#forgetSeen.run(messageIdsBeforeMs, rowsMax).changes)
     const expired = [...overdue, ...abandoned]
-    return { rows: delivered + failed + countOf(expired) + seen, expired }
+    return { rows: ended + countOf(expired) + seen, expired }
   }
 
   /** Forgets deliveries that have ended, the oldest first, and delivered ones before the others. */
   forgetEnded(count: number): void {
-    const delivered = this.#purgeDelivered(Number.MAX_SAFE_INTEGER, count)
-    if (delivered < count) this.#purgeFailed(Number.MAX_SAFE_INTEGER, count - delivered)
+    const delivered = this.#forgetOld(this.#deliveredBefore, Number.MAX_SAFE_INTEGER, count)
+    if (delivered === count) return
+    this.#forgetOld(this.#failedBefore, Number.MAX_SAFE_INTEGER, count - delivered)
   }
 
-  #toRetry(destinationId: string, { nowMs, filter, limit }: RetryRequest): readonly RetriedRow[] {
-    const ofDestination = fromStored(destinationId)
-    const leasedIds = this.#leases?.idsOf(ofDestination) ?? noIds
-    const { sql, values } = conditionsOf({ ...filter, destinationId: ofDestination })
+  #toRetry({ nowMs, filter, limit }: RetryRequest): readonly RetriedRow[] {
+    const { sql, values } = conditionsOf(filter)
     const rows: RetriedRow[] = []
-    for (const { index, range } of retried) {
+    for (const { index, range } of filter.destinationId === undefined
+      ? retriedOfAll
+      : retriedOfOne) {
       // Where an id is asked for, nothing is faster than the table's own key.
       const source = filter.id === undefined ? `deliveries INDEXED BY ${index}` : 'deliveries'
       const statement = this.#database.prepare(`
-        SELECT id, state FROM ${source} WHERE ${range} ${sql} LIMIT ?`)
-      const rowsMax = limit - rows.length + leasedIds.size
-      const found = statement.all(nowMs, ...values, rowsMax) as RetriedRow[]
-      rows.push(...found.filter(({ id }) => !leasedIds.has(id)).slice(0, limit - rows.length))
+        SELECT id, destination_id, state FROM ${source} WHERE ${range} ${sql} LIMIT ?`)
+      const left = limit - rows.length
+      const found = statement.all(nowMs, ...values, left + this.#leased) as RetriedRow[]
+      rows.push(...this.#free(found, left))
     }
     return rows
   }
 
-  #purgeDelivered(beforeMs: number, rowsMax: number): number {
-    const rows = this.#deliveredBefore.all(beforeMs, rowsMax) as EndedRow[]
-    this.#forget(rows, 'delivered')
+  /** How many deliveries are leased. */
+  get #leased(): number {
+    return this.#leases?.size ?? 0
+  }
+
+  /** Those that are not leased, up to a number. */
+  #free<Row extends WaitingRow>(rows: readonly Row[], rowsMax: number): readonly Row[] {
+    const isLeased = ({ id, destination_id: destinationId }: Row): boolean =>
+      this.#leases?.idsOf(fromStored(destinationId)).has(id) === true
+    return rows.filter((row) => !isLeased(row)).slice(0, rowsMax)
+  }
+
+  #forgetOld(statement: Statement, beforeMs: number, rowsMax: number): number {
+    const rows = statement.all(beforeMs, rowsMax) as EndedRow[]
+    this.#forget(rows)
     return rows.length
   }
 
-  #purgeFailed(beforeMs: number, rowsMax: number): number {
-    let left = rowsMax
-    for (const destinationId of this.#destinationIds.of({})) {
-      for (const state of ['failed', 'expired'] as const) {
-        const rows = this.#failedBefore.all(destinationId, state, beforeMs, left) as EndedRow[]
-        this.#forget(rows, state)
-        left -= rows.length
-      }
-    }
-    return rowsMax - left
-  }
-
-  #forget(rows: readonly EndedRow[], state: keyof EndedCounts): void {
+  #forget(rows: readonly EndedRow[]): void {
     if (rows.length === 0) return
     const ids = JSON.stringify(rows.map(({ id }) => id))
     const bodyIds = rows.map(({ body_id: bodyId }) => bodyId)
@@ -186,57 +194,44 @@ export class LogWriter {
     this.#forgetDeliveries.run(ids)
     const { changes } = this.#forgetBodies.run(JSON.stringify(bodyIds))
     if (Number(changes) < new Set(bodyIds).size) this.#useBodiesLess.run(JSON.stringify(bodyIds))
-    for (const { destination_id: destinationId } of rows) {
+    for (const { destination_id: destinationId, state } of rows) {
       this.#counts.addFor(fromStored(destinationId), `purged_${state}`, 1)
     }
   }
 
-  /** Ends what waits although its retry window is over, whatever destination it is for. */
+  /** Ends what waits although its retry window is over. */
   #expireOld({ nowMs, rowsMax }: PurgeRequest): readonly GivenUpDeliveries[] {
-    const leases = this.#leases
-    if (leases === undefined) return []
-    const found = this.#expiredBefore.all(nowMs, rowsMax + leases.size) as WaitingRow[]
-    const idsOf = new Map<string, number[]>()
-    const isFree = (row: WaitingRow): boolean => !leases.idsOf(destinationOf(row)).has(row.id)
-    for (const row of found.filter(isFree).slice(0, rowsMax)) {
-      const ids = idsOf.get(row.destination_id)
-      if (ids === undefined) idsOf.set(row.destination_id, [row.id])
-      else ids.push(row.id)
-    }
-    return Array.from(idsOf, ([destinationId, ids]) =>
-      this.#giveUpAll(ids, { destinationId, reason: 'window_over', nowMs }),
-    )
+    const found = this.#expiredBefore.all(nowMs, rowsMax + this.#leased) as WaitingRow[]
+    return this.#giveUpFree(found, { reason: 'window_over', nowMs, rowsMax })
   }
 
   /** Ends what waits for too long for its first attempt. */
-  #abandonOld({ nowMs, abandonedBeforeMs, rowsMax }: PurgeRequest): readonly GivenUpDeliveries[] {
+  #abandonOld(request: PurgeRequest): readonly GivenUpDeliveries[] {
+    const { nowMs, abandonedBeforeMs, rowsMax } = request
+    const found = this.#untriedBefore.all(abandonedBeforeMs, rowsMax + this.#leased) as WaitingRow[]
+    return this.#giveUpFree(found, { reason: 'abandoned', nowMs, rowsMax })
+  }
+
+  #giveUpFree(
+    found: readonly WaitingRow[],
+    { rowsMax, ...end }: GivingUpEnd & { readonly rowsMax: number },
+  ): readonly GivenUpDeliveries[] {
+    // Without leases nobody here knows what is being sent.
     if (this.#leases === undefined) return []
-    const abandoned: GivenUpDeliveries[] = []
-    let left = rowsMax
-    for (const destinationId of this.#destinationIds.of({})) {
-      const leasedIds = this.#leases.idsOf(fromStored(destinationId))
-      for (const lane of untriedLanes) {
-        const found = this.#waitingBefore.all(
-          destinationId,
-          lane,
-          abandonedBeforeMs,
-          left + leasedIds.size,
-        ) as { readonly id: number }[]
-        const ids = found
-          .map(({ id }) => id)
-          .filter((id) => !leasedIds.has(id))
-          .slice(0, left)
-        if (ids.length === 0) continue
-        abandoned.push(this.#giveUpAll(ids, { destinationId, reason: 'abandoned', nowMs }))
-        left -= ids.length
-      }
+    const idsOf = new Map<string, number[]>()
+    for (const { id, destination_id: destinationId } of this.#free(found, rowsMax)) {
+      const ids = idsOf.get(destinationId)
+      if (ids === undefined) idsOf.set(destinationId, [id])
+      else ids.push(id)
     }
-    return abandoned
+    return Array.from(idsOf, ([destinationId, ids]) =>
+      this.#giveUpAll(ids, { ...end, destinationId }),
+    )
   }
 
   #giveUpAll(
     ids: readonly number[],
-    end: { readonly destinationId: string; readonly reason: GivenUpReason; readonly nowMs: number },
+    end: GivingUpEnd & { readonly destinationId: string },
   ): GivenUpDeliveries {
     const destinationId = fromStored(end.destinationId)
     const { length: deliveries } = ids
@@ -247,13 +242,6 @@ export class LogWriter {
   }
 }
 
-/** The lanes of what was not tried in its window. */
-const untriedLanes: readonly Lane[] = ['manual', 'first']
-
 function countOf(expired: readonly GivenUpDeliveries[]): number {
   return expired.reduce((sum, { deliveries }) => sum + deliveries, 0)
-}
-
-function destinationOf(row: WaitingRow): string {
-  return fromStored(row.destination_id)
 }

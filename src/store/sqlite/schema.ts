@@ -6,6 +6,7 @@ import { expiryIndex } from './expiry-index.ts'
 import { lookupIndexes } from './lookup-indexes.ts'
 import { moveTables } from './move-tables.ts'
 import { numberedTables } from './numbered-tables.ts'
+import { purgeIndexes } from './purge-indexes.ts'
 import { regulationTables } from './regulation-tables.ts'
 
 /** Marks a file as ours, in the place that SQLite keeps for it: `evrt`. */
@@ -23,6 +24,7 @@ const migrations: readonly string[] = [
   numberedTables,
   lookupIndexes,
   expiryIndex,
+  purgeIndexes,
 ]
 
 /**

@@ -13,7 +13,7 @@ else process.stdout.write(JSON.stringify(await useStore()))
 /** A process cannot limit itself, but a shell can before it becomes one. */
 function limitFiles(): void {
   const node = [process.execPath, ...process.execArgv, fileURLToPath(import.meta.url)]
-  const script = 'ulimit -f 500 && exec "$@"'
+  const script = 'ulimit -f 800 && exec "$@"'
   spawnSync('sh', ['-c', script, 'sh', ...node, path, 'limited'], { stdio: 'inherit' })
 }
 

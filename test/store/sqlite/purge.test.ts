@@ -1,0 +1,52 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { openDatabase, type Database, type Statement } from '../../../src/store/sqlite/database.ts'
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { ended, event, nowMs } from '../../conformance/store-under-test.ts'
+import { newPath } from './store-calls.ts'
+
+/** Searches that a store makes when one delivery of each kind is old. */
+async function searchesOf(destinations: number): Promise<Readonly<Record<string, number>>> {
+  let searches = 0
+  const counting = (statement: Statement): Statement => ({
+    run: (...values) => statement.run(...values),
+    get: (...values) => statement.get(...values),
+    all: (...values) => {
+      searches++
+      return statement.all(...values)
+    },
+  })
+  const store = await SqliteStore.open(await newPath(), async (name): Promise<Database> => {
+    const database = await openDatabase(name)
+    return {
+      exec: (sql) => database.exec(sql),
+      prepare: (sql) => counting(database.prepare(sql)),
+      close: () => database.close(),
+    }
+  })
+  onTestFinished(() => store.close())
+  const destinationIds = Array.from({ length: destinations }, (_, index) => `hook-${index}`)
+  const handOver = destinationIds.map((destinationId) => ({ destinationId, deliveriesMax: 1 }))
+  const events = [event('m_1', ...destinationIds), event('m_2', ...destinationIds)]
+  const { leased } = await store.add({ nowMs, seenSinceMs: 0, events, handOver })
+  const settlements = leased.map((delivery) => ended('failed', delivery))
+  await store.settle({ nowMs, settlements, requests: [] })
+
+  searches = 0
+  await store.retry({ nowMs, filter: {}, limit: 1 })
+  const byRetry = searches
+  searches = 0
+  const moment = nowMs + 1
+  await store.purge({
+    nowMs: moment,
+    deliveredBeforeMs: moment,
+    failedBeforeMs: moment,
+    abandonedBeforeMs: moment,
+    messageIdsBeforeMs: moment,
+    rowsMax: 10,
+  })
+  return { byRetry, byPurge: searches }
+}
+
+test('a purge and a retry search once per kind, however many destinations there are', async () => {
+  expect(await searchesOf(200)).toEqual(await searchesOf(2))
+})
