@@ -1,0 +1,98 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createRuntime, sleep, stopwatch, systemClock } from '../../../src/runtime/index.ts'
+import { Service } from '../../../src/service/index.ts'
+import { readServiceConfiguration } from '../../../src/service/read-service-configuration.ts'
+import type { PressureFinding, PressureScenario } from '../scenario.ts'
+
+const endpointCount = 20
+const outageMs = 30_000
+/** How often an event is posted, which goes to all of the endpoints. */
+const postEveryMs = 100
+/** For each endpoint: it is down, its breaker opens and is probed, its webhooks time out or fail for good. */
+const linesPerEndpointMax = 8
+
+/** A server that refuses webhooks in one of three ways; none takes any. */
+async function endpointOf(index: number): Promise<Server> {
+  const server = createServer((_request, response) => {
+    if (index % 3 === 0) return
+    response.writeHead(index % 3 === 1 ? 503 : 404).end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}
+
+function urlOf(server: Server, index: number): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/${index}?key=no-secret`
+}
+
+async function configurationFor(endpoints: readonly Server[]) {
+  const { configuration } = await readServiceConfiguration(
+    {
+      listen: { port: 0 },
+      store: 'memory:',
+      network: { allow: ['127.0.0.0/8'] },
+      sources: [{ id: 'website', writeKeys: ['wk_example'] }],
+      destinations: endpoints.map((server, index) => ({
+        id: `d_${index}`,
+        type: 'Webhooks',
+        sources: ['website'],
+        endpoints: [{ url: urlOf(server, index) }],
+      })),
+    },
+    { env: {}, log: createRuntime().log },
+  )
+  return configuration
+}
+
+/** Posts events for as long as the outage lasts. */
+async function postTo(url: string): Promise<void> {
+  const elapsedMs = stopwatch()
+  while (elapsedMs() < outageMs) {
+    await fetch(`${url}/v1/track`, {
+      method: 'POST',
+      headers: { 'x-write-key': 'wk_example' },
+      body: JSON.stringify({ userId: 'u_1', event: 'Ping' }),
+    })
+    await sleep(systemClock, postEveryMs)
+  }
+}
+
+async function run(): Promise<readonly PressureFinding[]> {
+  const endpoints = await Promise.all(
+    Array.from({ length: endpointCount }, (_, i) => endpointOf(i)),
+  )
+  const seen = { lines: 0, occurrences: 0, requests: 0 }
+  const count = (_message: string, fields: { readonly [name: string]: unknown } = {}): void => {
+    const { repeated } = fields
+    seen.lines++
+    seen.occurrences += typeof repeated === 'number' ? repeated : 1
+  }
+  const observer = { request: () => seen.requests++, settled: () => 0, endpoint: () => 0 }
+  const service = await Service.start({
+    configuration: await configurationFor(endpoints),
+    runtime: createRuntime({ log: { debug: count, info: count, warn: count }, observer }),
+  })
+  try {
+    await postTo(service.address.url)
+  } finally {
+    await service.close()
+    for (const server of endpoints) server.close().closeAllConnections()
+  }
+  const linesMax = endpointCount * linesPerEndpointMax
+  return [
+    {
+      must: `the log has at most ${linesMax} lines`,
+      measured: `${seen.lines} lines for ${seen.occurrences} occurrences and ${seen.requests} requests`,
+      holds: seen.lines <= linesMax,
+    },
+  ]
+}
+
+/** 20 endpoints that are down while events come in. */
+export const scenario: PressureScenario = {
+  title: '20 endpoints hang, answer 503 or answer 404 for 30 s',
+  run,
+}
