@@ -1,15 +1,19 @@
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createRuntime, sleep, stopwatch, systemClock } from '../../../src/runtime/index.ts'
 import { Service } from '../../../src/service/index.ts'
 import { readServiceConfiguration } from '../../../src/service/read-service-configuration.ts'
+import { dropTable } from '../../support/drop-table.ts'
 import type { PressureFinding, PressureScenario } from '../scenario.ts'
 
 const endpointCount = 20
 const outageMs = 30_000
 /** How often an event is posted, which goes to all of the endpoints. */
-const postEveryMs = 100
+const postEveryMs = 20
 /** For each endpoint: it is down, its breaker opens and is probed, its webhooks time out or fail for good. */
 const linesPerEndpointMax = 8
 
@@ -28,11 +32,11 @@ function urlOf(server: Server, index: number): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/${index}?key=no-secret`
 }
 
-async function configurationFor(endpoints: readonly Server[]) {
+async function configurationFor(endpoints: readonly Server[], file: string) {
   const { configuration } = await readServiceConfiguration(
     {
       listen: { port: 0 },
-      store: 'memory:',
+      store: `sqlite:${file}`,
       network: { allow: ['127.0.0.0/8'] },
       sources: [{ id: 'website', writeKeys: ['wk_example'] }],
       destinations: endpoints.map((server, index) => ({
@@ -47,10 +51,10 @@ async function configurationFor(endpoints: readonly Server[]) {
   return configuration
 }
 
-/** Posts events for as long as the outage lasts. */
-async function postTo(url: string): Promise<void> {
+/** Posts events for a time. */
+async function postTo(url: string, durationMs: number): Promise<void> {
   const elapsedMs = stopwatch()
-  while (elapsedMs() < outageMs) {
+  while (elapsedMs() < durationMs) {
     await fetch(`${url}/v1/track`, {
       method: 'POST',
       headers: { 'x-write-key': 'wk_example' },
@@ -64,6 +68,8 @@ async function run(): Promise<readonly PressureFinding[]> {
   const endpoints = await Promise.all(
     Array.from({ length: endpointCount }, (_, i) => endpointOf(i)),
   )
+  const folder = await mkdtemp(join(tmpdir(), 'evroute-outage-'))
+  const file = join(folder, 'store.db')
   const seen = { lines: 0, occurrences: 0, requests: 0 }
   const count = (_message: string, fields: { readonly [name: string]: unknown } = {}): void => {
     const { repeated } = fields
@@ -72,14 +78,18 @@ async function run(): Promise<readonly PressureFinding[]> {
   }
   const observer = { request: () => seen.requests++, settled: () => 0, endpoint: () => 0 }
   const service = await Service.start({
-    configuration: await configurationFor(endpoints),
+    configuration: await configurationFor(endpoints, file),
     runtime: createRuntime({ log: { debug: count, info: count, warn: count }, observer }),
   })
   try {
-    await postTo(service.address.url)
+    await postTo(service.address.url, outageMs / 2)
+    // From here on the store takes no events either.
+    await dropTable(file, 'seen')
+    await postTo(service.address.url, outageMs / 2)
   } finally {
     await service.close()
     for (const server of endpoints) server.close().closeAllConnections()
+    await rm(folder, { recursive: true })
   }
   const linesMax = endpointCount * linesPerEndpointMax
   return [
@@ -91,8 +101,8 @@ async function run(): Promise<readonly PressureFinding[]> {
   ]
 }
 
-/** 20 endpoints that are down while events come in. */
+/** 20 endpoints that are down while events come in, and a store that fails then. */
 export const scenario: PressureScenario = {
-  title: '20 endpoints hang, answer 503 or answer 404 for 30 s',
+  title: '20 endpoints hang, answer 503 or 404 for 30 s; the store fails after 15',
   run,
 }
