@@ -1,5 +1,5 @@
 import { request } from 'undici'
-import { createRuntime, silentLog, stopwatch, systemClock } from '../../src/runtime/index.ts'
+import { createRuntime, silentLog, sleep, stopwatch, systemClock } from '../../src/runtime/index.ts'
 import { createService } from '../../src/service/create-service.ts'
 import type { PostgresServer } from '../support/postgres.ts'
 import { PostgresLine } from '../support/postgres-line.ts'
@@ -18,13 +18,19 @@ export interface SilentDatabase {
 
 const writeKey = 'wk_example'
 
-/** Runs a service whose database stops answering, without ending a connection, while requests come. */
+/** How often requests come. */
+const perSecond = 100
+
+/**
+ * Runs a service whose database stops answering, without ending a connection, while requests come for
+ * some seconds.
+ */
 export async function silentDatabase({
-  requests,
+  seconds,
   server,
   folder,
 }: {
-  readonly requests: number
+  readonly seconds: number
   readonly server: PostgresServer
   readonly folder: string
 }): Promise<SilentDatabase> {
@@ -54,7 +60,11 @@ export async function silentDatabase({
     if (before !== '200') throw new Error(`The service answers ${before}`)
     line.fallSilent()
     line.isMute = true
-    const posts = Array.from({ length: requests }, (_, place) => post(`m_${place}`))
+    const posts: Promise<string>[] = []
+    for (let place = 0; place < seconds * perSecond; place++) {
+      posts.push(post(`m_${place}`))
+      await sleep(systemClock, 1_000 / perSecond)
+    }
     const statuses: Record<string, number> = {}
     for (const status of await Promise.all(posts)) statuses[status] = (statuses[status] ?? 0) + 1
     const slowestSilentMs = slowestMs

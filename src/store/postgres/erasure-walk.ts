@@ -43,7 +43,8 @@ const pendingSql = `
 
 /**
  * Some of the deliveries behind a place, all of one destination; none once the walk is over. It goes by
- * their key, which no index of users could do without costing every call.
+ * their key: a regulation may be about 5,000 users, and the index of users has no ids that an alias
+ * replaced.
  */
 export async function lookBehind(
   session: Session,

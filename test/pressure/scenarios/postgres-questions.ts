@@ -5,13 +5,13 @@ import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { PostgresServer } from '../../support/postgres.ts'
 import type { PressureFinding, PressureScenario } from '../scenario.ts'
 
-const deliveries = 1_000_000
+const deliveries = 500_000
 const lookUps = 14
 const adds = 300
 
-/** Many questions at once, and an audit, while events are added to a store with a million deliveries. */
+/** Many questions at once, and an audit, while events are added to a store with many deliveries. */
 export const scenario: PressureScenario = {
-  title: `${lookUps} look-ups at a time and an audit beside adds, ${deliveries} deliveries`,
+  title: `${lookUps} look-ups at a time and an audit beside adds, ${deliveries} deliveries stored`,
   run: async () => {
     const server = await PostgresServer.start(['fsync=on', 'autovacuum=off', 'max_wal_size=4GB'])
     const store = await PostgresStore.open(server.url())

@@ -5,22 +5,22 @@ import { PostgresServer } from '../../support/postgres.ts'
 import type { PressureScenario } from '../scenario.ts'
 import { silentDatabase } from '../silent-database.ts'
 
-const requests = 2_000
+const seconds = 15
 
 /** A database that hangs: the connections stay, and nothing comes back on them. */
 export const scenario: PressureScenario = {
-  title: `the database falls silent while ${requests} requests come`,
+  title: `the database falls silent while 100 requests come every second for ${seconds} s`,
   run: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'evroute-pressure-'))
     const server = await PostgresServer.start()
     try {
-      const silent = await silentDatabase({ requests, server, folder })
+      const silent = await silentDatabase({ seconds, server, folder })
       const { statuses, slowestMs, statusAfter, connections } = silent
       return [
         {
           must: 'every request is answered 503 with Retry-After',
           measured: JSON.stringify(statuses),
-          holds: statuses['503+'] === requests,
+          holds: Object.keys(statuses).join() === '503+',
         },
         {
           must: 'within 6 s',
