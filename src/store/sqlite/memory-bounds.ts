@@ -45,7 +45,7 @@ export class MemoryBounds implements Companion {
   readonly #pageBytes: number
   readonly #pages: Statement
   readonly #freePages: Statement
-  readonly #waiting: Waiting[] = []
+  readonly #waiting = new Set<Waiting>()
   #pending = 0
   /** Deliveries of batches that are being added. */
   #adding = 0
@@ -79,7 +79,7 @@ export class MemoryBounds implements Companion {
   /** Adds events as soon as there is room, or once the store is closed. */
   async enter<Result>(events: readonly NewEvent[], add: () => Promise<Result>): Promise<Result> {
     const deliveries = events.reduce((sum, event) => sum + event.deliveries.length, 0)
-    const entered = new Promise<void>((enter) => this.#waiting.push({ deliveries, enter }))
+    const entered = new Promise<void>((enter) => this.#waiting.add({ deliveries, enter }))
     this.#letIn()
     await entered
     try {
@@ -124,9 +124,9 @@ export class MemoryBounds implements Companion {
   }
 
   #letIn(): void {
-    while (this.#isClosed || !this.#isFull()) {
-      const next = this.#waiting.shift()
-      if (next === undefined) return
+    for (const next of this.#waiting) {
+      if (!this.#isClosed && this.#isFull()) return
+      this.#waiting.delete(next)
       this.#adding += next.deliveries
       next.enter()
     }
