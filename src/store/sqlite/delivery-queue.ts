@@ -34,6 +34,8 @@ interface NewDeliveryRow extends DeliveryRow {
 /** What a queue works with. */
 interface QueueParts {
   readonly statements: Statements
+  /** Writes the end of those deliveries that are pending, and says how many. */
+  readonly endRows: Statements['end']
   readonly seen: SeenMessages
   readonly counts: Counts
   readonly leases: Leases
@@ -43,6 +45,7 @@ interface QueueParts {
 /** Takes deliveries in, gives them out and settles them; whoever calls it begins and ends transactions. */
 export class DeliveryQueue {
   readonly #statements: Statements
+  readonly #endRows: Statements['end']
   readonly #seen: SeenMessages
   readonly #counts: Counts
   readonly #leases: Leases
@@ -50,6 +53,7 @@ export class DeliveryQueue {
 
   constructor(parts: QueueParts) {
     this.#statements = parts.statements
+    this.#endRows = parts.endRows
     this.#seen = parts.seen
     this.#counts = parts.counts
     this.#leases = parts.leases
@@ -194,7 +198,7 @@ export class DeliveryQueue {
   #end({ endings, ...end }: SharedEnd, nowMs: number): readonly Ending[] {
     // Only what the file calls pending: another process may have ended it.
     const ids = endings.map(({ delivery }) => delivery.id)
-    const ended = this.#statements.end(ids, end, nowMs)
+    const ended = this.#endRows(ids, end, nowMs)
     this.#counts.addFor(end.destinationId, end.state, ended)
     this.#counts.addFor(end.destinationId, 'pending', -ended)
     if (ended === ids.length) return endings

@@ -11,6 +11,7 @@ import type { Counts } from './counts.ts'
 import type { Database, Statement } from './database.ts'
 import { conditionsOf } from './delivery-rows.ts'
 import type { Leases } from './leases.ts'
+import type { DeliveryEnd } from './statements.ts'
 import { fromStored } from './stored-text.ts'
 
 interface EndedRow {
@@ -72,6 +73,7 @@ export class LogWriter {
   readonly #expiredBefore
   readonly #giveUp
   readonly #forgetRequests
+  readonly #takePending
   readonly #forgetDeliveries
   readonly #forgetBodies
   readonly #useBodiesLess
@@ -105,6 +107,8 @@ export class LogWriter {
       UPDATE deliveries SET state = 'expired', reason = ?, settled_at = ? WHERE id = ?`)
     const asked = '(SELECT value FROM json_each(?))'
     this.#forgetRequests = database.prepare(`DELETE FROM requests WHERE delivery_id IN ${asked}`)
+    this.#takePending = database.prepare(`
+      DELETE FROM deliveries WHERE id IN ${asked} AND state = 'pending' RETURNING body_id`)
     this.#forgetDeliveries = database.prepare(`DELETE FROM deliveries WHERE id IN ${asked}`)
     const gone = 'SELECT value AS id, count(*) AS uses FROM json_each(?) GROUP BY value'
     this.#forgetBodies = database.prepare(`
@@ -142,6 +146,14 @@ export class LogWriter {
     const seen = Number(this.#forgetSeen.run(messageIdsBeforeMs, rowsMax).changes)
     const expired = [...overdue, ...abandoned]
     return { rows: ended + countOf(expired) + seen, expired }
+  }
+
+  /** Ends pending deliveries and forgets them, where no requests are logged; says how many. */
+  endForgotten(ids: readonly number[], { destinationId, state }: DeliveryEnd): number {
+    const rows = this.#takePending.all(JSON.stringify(ids)) as Pick<EndedRow, 'body_id'>[]
+    this.#forgetBodiesOf(rows)
+    this.#counts.addFor(destinationId, `purged_${state}`, rows.length)
+    return rows.length
   }
 
   /** Forgets deliveries that have ended, the oldest first, and delivered ones before the others. */
@@ -186,14 +198,18 @@ export class LogWriter {
     return rows.length
   }
 
+  #forgetBodiesOf(rows: readonly Pick<EndedRow, 'body_id'>[]): void {
+    const bodyIds = rows.map(({ body_id: bodyId }) => bodyId)
+    const { changes } = this.#forgetBodies.run(JSON.stringify(bodyIds))
+    if (Number(changes) < new Set(bodyIds).size) this.#useBodiesLess.run(JSON.stringify(bodyIds))
+  }
+
   #forget(rows: readonly EndedRow[]): void {
     if (rows.length === 0) return
     const ids = JSON.stringify(rows.map(({ id }) => id))
-    const bodyIds = rows.map(({ body_id: bodyId }) => bodyId)
     this.#forgetRequests.run(ids)
     this.#forgetDeliveries.run(ids)
-    const { changes } = this.#forgetBodies.run(JSON.stringify(bodyIds))
-    if (Number(changes) < new Set(bodyIds).size) this.#useBodiesLess.run(JSON.stringify(bodyIds))
+    this.#forgetBodiesOf(rows)
     for (const { destination_id: destinationId, state } of rows) {
       this.#counts.addFor(fromStored(destinationId), `purged_${state}`, 1)
     }

@@ -95,13 +95,19 @@ export class SqliteStore implements Store {
     const suppressions = new Suppressions(database)
     const leases = this.#leases
     const seen = new SeenMessages(database)
-    this.#queue = new DeliveryQueue({ statements, seen, counts, leases, suppressions })
-    this.#reader = new LogReader(database, counts)
-    this.#writer = new LogWriter(database, { counts, leases })
-    this.#sample = new Sample(database)
+    const writer = new LogWriter(database, { counts, leases })
     if (place.kind === 'memory') {
-      this.#bounds = new MemoryBounds(database, { counts, writer: this.#writer }, place.bounds)
+      this.#bounds = new MemoryBounds(database, { counts, writer }, place.bounds)
     }
+    const endRows: Statements['end'] =
+      this.#bounds?.keepsLog === false
+        ? (ids, end) => writer.endForgotten(ids, end)
+        : (ids, end, nowMs) => statements.end(ids, end, nowMs)
+    const parts = { statements, endRows, seen, counts, leases, suppressions }
+    this.#queue = new DeliveryQueue(parts)
+    this.#reader = new LogReader(database, counts)
+    this.#writer = writer
+    this.#sample = new Sample(database)
     const guard = this.#file?.guard
     this.#writes = new WriteQueue(database, { companion: this.#bounds ?? counts, guard })
     const work = {
