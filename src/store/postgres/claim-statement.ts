@@ -1,6 +1,7 @@
 import type { Share } from '../../delivery/index.ts'
 import { lanes, type EventType, type Lane } from '../../model/index.ts'
 import { toStored } from '../stored-text.ts'
+import type { ClaimPlaces } from './claim-places.ts'
 import type { Query } from './database.ts'
 import type { Lease } from './lease.ts'
 
@@ -64,18 +65,18 @@ function isClaimable([now, holder, numbers, lost]: readonly [
 }
 
 /**
- * Takes a few rows of each share out of the index of what waits, oldest first, passing over what others
+ * Takes a few rows of each share out of the index of what waits, from its place on, oldest first, passing over what others
  * lock at this moment. The limit over all takes nothing away: it tells the planner how few they are.
  */
 const claimSql = `
   WITH picked AS MATERIALIZED (
     SELECT due.destination_id, due.id, share.place
-    FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
-      WITH ORDINALITY AS share (destination_id, lane, due_by, deliveries_max, place)
+    FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $12::bigint[])
+      WITH ORDINALITY AS share (destination_id, lane, due_by, deliveries_max, due_from, place)
     CROSS JOIN LATERAL (
       SELECT destination_id, id FROM evroute_deliveries
       WHERE destination_id = share.destination_id AND lane = share.lane AND state = 'pending'
-        AND due_at <= share.due_by AND ${isClaimable(['$6', '$7', '$8', '$11'])}
+        AND due_at BETWEEN share.due_from AND share.due_by AND ${isClaimable(['$6', '$7', '$8', '$11'])}
       ORDER BY due_at, id LIMIT share.deliveries_max
       FOR UPDATE SKIP LOCKED) due
     LIMIT $5
@@ -93,17 +94,22 @@ const claimSql = `
 
 const nextDueSql = `
   SELECT asked.destination_id, asked.lane, due.due_at
-  FROM (SELECT * FROM unnest($1::text[]) destination_id CROSS JOIN unnest($2::text[]) lane) asked
+  FROM unnest($1::text[], $2::text[], $7::bigint[]) AS asked (destination_id, lane, due_from)
   CROSS JOIN LATERAL (
     SELECT due_at FROM evroute_deliveries
     WHERE destination_id = asked.destination_id AND lane = asked.lane AND state = 'pending'
-      AND ${isClaimable(['$3', '$4', '$5', '$6'])}
+      AND due_at >= asked.due_from AND ${isClaimable(['$3', '$4', '$5', '$6'])}
     ORDER BY due_at, id LIMIT 1) due`
 
 /** Leases what is due. */
 export function claimQuery(
   shares: readonly Share[],
-  { nowMs, lease, own }: { nowMs: number; lease: Lease; own: OwnLeases },
+  {
+    nowMs,
+    lease,
+    own,
+    places,
+  }: { nowMs: number; lease: Lease; own: OwnLeases; places: ClaimPlaces },
 ): Query {
   const values = [
     shares.map(({ destinationId }) => toStored(destinationId)),
@@ -117,6 +123,7 @@ export function claimQuery(
     lease.number,
     lease.untilMs,
     own.lost,
+    shares.map((share) => places.claimFrom(share)),
   ]
   return { name: 'claim', sql: claimSql, values }
 }
@@ -124,8 +131,19 @@ export function claimQuery(
 /** Finds when each lane of some destinations can be claimed. */
 export function nextDueQuery(
   destinationIds: readonly string[],
-  { nowMs, own }: { nowMs: number; own: OwnLeases },
+  { nowMs, own, places }: { nowMs: number; own: OwnLeases; places: ClaimPlaces },
 ): Query {
-  const values = [destinationIds.map(toStored), lanes, nowMs, own.holder, own.numbers, own.lost]
+  const asked = destinationIds.flatMap((destinationId) =>
+    lanes.map((lane) => ({ destinationId, lane })),
+  )
+  const values = [
+    asked.map(({ destinationId }) => toStored(destinationId)),
+    asked.map(({ lane }) => lane),
+    nowMs,
+    own.holder,
+    own.numbers,
+    own.lost,
+    asked.map((lane) => places.lookFrom(lane)),
+  ]
   return { name: 'next_due', sql: nextDueSql, values }
 }

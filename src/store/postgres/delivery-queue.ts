@@ -10,6 +10,7 @@ import type {
 } from '../../delivery/index.ts'
 import { stopwatch, systemClock } from '../../runtime/index.ts'
 import { fromStored } from '../stored-text.ts'
+import { ClaimPlaces } from './claim-places.ts'
 import { addQuery, type AddedRow, type BatchDelivery } from './add-statement.ts'
 import {
   claimQuery,
@@ -45,6 +46,7 @@ export interface DeliveryQueueParts {
 export class DeliveryQueue {
   readonly #parts: DeliveryQueueParts
   readonly #leases = new Leases()
+  readonly #places = new ClaimPlaces()
   #toldMs: number = systemClock.nowMs()
   #sinceToldMs = stopwatch()
 
@@ -69,7 +71,8 @@ export class DeliveryQueue {
       .map((row) => handedOver(row, { atMs: batch.nowMs, untilMs: lease.untilMs }))
     this.#leases.begin(lease.number, leased)
     const left = leftOf(batch, { outcomes, leased })
-    if (left.length > 0) this.#parts.announce(left)
+    this.learn(left)
+    this.#announce(left)
     return { outcomes, leased }
   }
 
@@ -82,8 +85,15 @@ export class DeliveryQueue {
     await session.rows(addQuery(batch, this.#newLease(batch.nowMs)))
   }
 
+  /** Learns what can be claimed, or that it may be anything. */
+  learn(dueTimes?: readonly DueTime[]): void {
+    if (dueTimes === undefined) this.#places.clear()
+    else for (const due of dueTimes) this.#places.add(due)
+  }
+
   /** Tells others that there is more to claim. */
   announce(): void {
+    this.learn()
     this.#parts.announce()
   }
 
@@ -98,23 +108,27 @@ export class DeliveryQueue {
     this.#noteTime(nowMs)
     if (shares.length === 0) return []
     const lease = this.#newLease(nowMs)
-    const query = claimQuery(shares, { nowMs, lease, own: this.own() })
+    const query = claimQuery(shares, { nowMs, lease, own: this.own(), places: this.#places })
     const rows = await this.#given(lease, this.#parts.delivering.rows<ClaimedRow>(query))
     const leased = rows.map((row) => leasedDelivery(row, lease.untilMs))
     this.#leases.begin(lease.number, leased)
+    for (const delivery of leased) this.#places.passed(delivery)
     return leased
   }
 
   /** When each lane of some destinations can be claimed. */
   async nextDue(destinationIds: readonly string[]): Promise<readonly DueTime[]> {
     if (destinationIds.length === 0) return []
-    const query = nextDueQuery(destinationIds, { nowMs: this.#nowMs(), own: this.own() })
+    const own = { own: this.own(), places: this.#places }
+    const query = nextDueQuery(destinationIds, { nowMs: this.#nowMs(), ...own })
     const rows = await this.#parts.delivering.rows<DueRow>(query)
-    return rows.map((row) => ({
+    const dueTimes = rows.map((row) => ({
       destinationId: fromStored(row.destination_id),
       lane: row.lane,
       dueAtMs: row.due_at,
     }))
+    this.learn(dueTimes)
+    return dueTimes
   }
 
   /** Ends leases that were not settled, and writes requests; the settlements that took effect. */
@@ -137,9 +151,14 @@ export class DeliveryQueue {
     }
     for (const { settlement } of numbered) this.#leases.end(settlement.delivery)
     const effective = query.settlementsOf(rows)
-    const returned = effective.flatMap(dueAgain)
-    if (returned.length > 0) this.#parts.announce(returned)
+    this.learn(effective.flatMap(dueAgain))
+    // A retry is for this process, which knows of it.
+    this.#announce(effective.filter(({ kind }) => kind === 'returned').flatMap(dueAgain))
     return effective
+  }
+
+  #announce(dueTimes: readonly DueTime[]): void {
+    if (dueTimes.length > 0) this.#parts.announce(dueTimes)
   }
 
   /** A connection that is lost takes the answer with it, and not always what was given out. */
@@ -148,6 +167,7 @@ export class DeliveryQueue {
       return await answer
     } catch (error) {
       this.#leases.lose(lease)
+      this.#places.clear()
       throw error
     }
   }
@@ -197,11 +217,13 @@ function leftOf({ events, nowMs }: AddRequest, added: AddResult): readonly DueTi
   return left.map(([destinationId]) => ({ destinationId, lane: 'first', dueAtMs: nowMs }))
 }
 
-/** What others could claim once a lease has ended: nothing but what was given back. */
+/** What waits again once a lease has ended. */
 function dueAgain(settlement: Settlement): readonly DueTime[] {
-  if (settlement.kind !== 'returned') return []
-  const { delivery, dueAtMs } = settlement
-  return [{ destinationId: delivery.destinationId, lane: delivery.lane, dueAtMs }]
+  const { kind, delivery } = settlement
+  const { destinationId } = delivery
+  if (kind === 'retry') return [{ destinationId, lane: 'retry', dueAtMs: settlement.dueAtMs }]
+  if (kind !== 'returned') return []
+  return [{ destinationId, lane: delivery.lane, dueAtMs: settlement.dueAtMs }]
 }
 
 function handedOver(

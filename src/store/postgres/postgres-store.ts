@@ -144,6 +144,7 @@ export class PostgresStore implements Store {
   static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
     const { leaseMs = leaseMsDefault, onHint } = options
     const database = new Database(url, connections.working)
+    let store: PostgresStore | undefined
     try {
       const clock = new ServerClock(database.name, options.clock)
       await clock.ask(database)
@@ -151,6 +152,10 @@ export class PostgresStore implements Store {
       await expectWhole(database)
       const holder = await newHolder(database)
       const onlineSteps = await OnlineSteps.begin(database, url)
+      const heard = (dueTimes?: readonly DueTime[]): void => {
+        if (store !== undefined) store.#queue.learn(dueTimes)
+        onHint?.(dueTimes)
+      }
       const databases = {
         adding: new Database(url, connections.adding),
         reading: new Database(url, connections.reading),
@@ -158,8 +163,10 @@ export class PostgresStore implements Store {
         delivering: new Database(url, connections.delivering),
         beats: new Database(url, connections.beats),
       }
-      const hints = new Hints(databases.adding, { url, holder, onHint })
-      return new PostgresStore(databases, { hints, onlineSteps }, { holder, leaseMs, clock })
+      const hints = new Hints(databases.adding, { url, holder, onHint: onHint && heard })
+      const others = { hints, onlineSteps }
+      store = new PostgresStore(databases, others, { holder, leaseMs, clock })
+      return store
     } catch (error) {
       await database.close()
       throw error
@@ -201,7 +208,10 @@ export class PostgresStore implements Store {
   async retry(request: RetryRequest): Promise<number> {
     const retry = (): Promise<number> => this.#writer.retry(request)
     const count = await this.#clock.inAgreement(this.#databases.working, retry)
-    if (count > 0) this.#hints.announce(retriedLanes(request))
+    if (count > 0) {
+      this.#queue.learn(retriedLanes(request))
+      this.#hints.announce(retriedLanes(request))
+    }
     return count
   }
 

@@ -1,0 +1,65 @@
+import { Client } from 'pg'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { ClaimPlaces } from '../../../src/store/postgres/claim-places.ts'
+import { claimQuery, nextDueQuery } from '../../../src/store/postgres/claim-statement.ts'
+import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
+import type { Query } from '../../../src/store/postgres/database.ts'
+import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
+import { delivered, event, nowMs } from '../../conformance/store-under-test.ts'
+import { PostgresDatabases } from '../../support/postgres.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const databases = new PostgresDatabases()
+
+async function connected(url: string): Promise<Client> {
+  const client = new Client({ connectionString: sessionUrl(url, { isReadOnly: false }) })
+  await client.connect()
+  onTestFinished(() => client.end())
+  return client
+}
+
+/** How many pages a statement reads. */
+async function pagesRead(client: Client, { sql, values }: Query): Promise<number> {
+  await client.query('BEGIN')
+  const { rows } = await client.query<{
+    'QUERY PLAN': [{ Plan: { 'Shared Hit Blocks': number } }]
+  }>({
+    text: `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) ${sql}`,
+    values: [...values],
+  })
+  await client.query('ROLLBACK')
+  return rows[0]!['QUERY PLAN'][0].Plan['Shared Hit Blocks']
+}
+
+test('claims do not walk what was settled while an old snapshot is held', async () => {
+  const url = await databases.newUrl()
+  const store = await PostgresStore.open(url)
+  onTestFinished(() => store.close())
+  const dump = await connected(url)
+  await dump.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
+  await dump.query('SELECT count(*) FROM evroute_deliveries')
+  const share = { destinationId: 'crm', lane: 'first', dueByMs: nowMs + 9_999 } as const
+  for (let batch = 0; batch < 20; batch++) {
+    const atMs = nowMs + batch
+    const events = Array.from({ length: 200 }, (_, index) => event(`m_${batch}_${index}`, 'crm'))
+    await store.add({ nowMs: atMs, seenSinceMs: 0, events, handOver: [] })
+    const shares = [{ ...share, deliveriesMax: 200 }]
+    const claimed = await store.claim({ nowMs: atMs, shares })
+    expect(claimed).toHaveLength(200)
+    await store.settle({ nowMs: atMs, settlements: claimed.map(delivered), requests: [] })
+  }
+  const client = await connected(url)
+  const own = { holder: 1, numbers: [], lost: [] }
+  const lease = { holder: 1, number: 1, untilMs: nowMs + 60_000 }
+  const known = new ClaimPlaces()
+  known.claimFrom(share)
+  known.passed({ ...share, dueAtMs: nowMs + 19 })
+  const shares = [{ ...share, deliveriesMax: 20 }]
+  const claim = (places: ClaimPlaces) => claimQuery(shares, { nowMs, lease, own, places })
+  const look = (places: ClaimPlaces) => nextDueQuery(['crm'], { nowMs, own, places })
+  for (const query of [claim, look]) {
+    const whole = await pagesRead(client, query(new ClaimPlaces()))
+    expect(await pagesRead(client, query(known))).toBeLessThan(whole / 5)
+  }
+})
