@@ -1,4 +1,3 @@
-import { parseRetryAfter } from '../http/index.ts'
 import {
   endpointName,
   type Destination,
@@ -6,7 +5,13 @@ import {
   type RequestRecord,
 } from '../model/index.ts'
 import { stopwatch, type Runtime } from '../runtime/index.ts'
-import { judge, type OutgoingWebhook, type RequestOutcome } from '../webhook/index.ts'
+import {
+  isThrottled,
+  judge,
+  retryAfterMsOf,
+  type OutgoingWebhook,
+  type RequestOutcome,
+} from '../webhook/index.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import { settleRound, type EndpointResult, type Round } from './round.ts'
 import type { LeasedDelivery, Settlement } from './store-port.ts'
@@ -119,13 +124,12 @@ async function askEndpoint(
   }
   observer.request(record)
   ended(record)
-  const retryAfter = outcome.kind === 'answered' ? outcome.retryAfter : undefined
-  const interrupted = outcome.kind === 'interrupted'
   return {
     url,
     verdict,
     error,
-    retryAfterMs: parseRetryAfter(retryAfter, clock.nowMs()),
-    interrupted,
+    retryAfterMs: retryAfterMsOf(outcome, clock.nowMs()),
+    throttled: isThrottled(outcome),
+    interrupted: outcome.kind === 'interrupted',
   }
 }

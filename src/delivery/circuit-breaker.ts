@@ -38,8 +38,11 @@ export const defaultBreakerPolicy: BreakerPolicy = Object.freeze({
  */
 export type BreakerState = 'closed' | 'open' | 'half-open' | 'recovering'
 
-/** How a request ended: `neutral` says nothing about the endpoint, our own side cut it off. */
-export type EndpointHealth = 'success' | 'failure' | 'neutral'
+/**
+ * How a request ended: `throttled` shows that the endpoint is up but wants fewer requests; `neutral` says
+ * nothing about it, our own side cut it off.
+ */
+export type EndpointHealth = 'success' | 'failure' | 'throttled' | 'neutral'
 
 /** A request under way; stands for that request and no other. */
 export type BreakerTicket = symbol
@@ -54,7 +57,7 @@ export type BreakerChange =
       /** When a probe may go, in milliseconds since 1970. */
       readonly probeAtMs: number
     }
-  /** The probe succeeded. */
+  /** The probe was answered. */
   | { readonly kind: 'recovering' }
   /** The endpoint gets all its concurrency again. */
   | { readonly kind: 'closed' }
@@ -164,6 +167,9 @@ export class CircuitBreaker {
         return this.#succeeded(nowMs)
       case 'failure':
         return this.#failed(nowMs)
+      case 'throttled':
+        // How many it takes is for others to find out; that it is up is enough to end an outage.
+        return this.#phase.kind === 'half-open' ? this.#succeeded(nowMs) : undefined
       case 'neutral':
         if (this.#phase.kind === 'half-open') {
           // The probe told nothing, so the next one need not wait.

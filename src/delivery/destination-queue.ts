@@ -78,7 +78,7 @@ export class DestinationQueue {
     this.#gates = endpoints.map(
       (endpoint) =>
         before.find((gate) => gate.isFor(endpoint, breaker)) ??
-        new EndpointGate(endpoint, concurrency, breaker),
+        new EndpointGate(endpoint, policies),
     )
     for (const gate of this.#gates) gate.resize(concurrency)
     return endpoints.filter(({ url }, index) => {
@@ -117,12 +117,15 @@ export class DestinationQueue {
 
   /**
    * How many of a lane are kept ready: twice what an endpoint takes at once, so that it never waits for
-   * the store; a single retry by hand while it only does for a probe.
+   * the store, but not more than its pace lets start in a second; a single retry by hand while it only
+   * does for a probe.
    */
   #readyMax(lane: Lane, nowMs: number): number {
     if (this.parkedUntilMs(nowMs, lane) !== undefined) return 0
     const isProbe = lane === 'manual' && this.parkedUntilMs(nowMs, 'first') !== undefined
-    return isProbe ? Math.min(this.#concurrency, 1) : 2 * this.#concurrency
+    if (isProbe) return Math.min(this.#concurrency, 1)
+    const perSecond = Math.max(...this.#gates.map((gate) => gate.perSecond))
+    return Math.min(2 * this.#concurrency, Math.ceil(perSecond))
   }
 
   /** Keeps room for deliveries that are on their way, until {@link take}. */
@@ -181,6 +184,16 @@ export class DestinationQueue {
       parkedUntilMs = Math.min(parkedUntilMs, untilMs)
     }
     return parkedUntilMs
+  }
+
+  /**
+   * When something that is ready may start because the pace of an endpoint lets it, in milliseconds since
+   * 1970; undefined while no pace keeps it.
+   */
+  startsAtMs(nowMs: number): number | undefined {
+    if (!this.hasReady) return undefined
+    const timesMs = this.#gates.map((gate) => gate.freeAtMs(nowMs)).filter((atMs) => atMs > nowMs)
+    return timesMs.length > 0 ? Math.min(...timesMs) : undefined
   }
 
   /**

@@ -246,7 +246,7 @@ export class Dispatcher {
     concurrency = destination.concurrency,
   }: DispatchTarget): RoundTarget {
     const { id } = destination
-    const policies = queuePolicies(retryPolicy, concurrency)
+    const policies = queuePolicies(retryPolicy, concurrency, this.#runtime.random)
     const queue =
       this.#queues.get(id) ?? new DestinationQueue(destination, policies, this.#prefetch)
     for (const { url } of queue.configure(destination, policies)) {

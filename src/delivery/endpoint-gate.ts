@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Endpoint, Lane } from '../model/index.ts'
 import type { RequestOutcome } from '../webhook/index.ts'
-import { judge } from '../webhook/index.ts'
+import { isThrottled, judge, retryAfterMsOf } from '../webhook/index.ts'
 import {
   CircuitBreaker,
   type BreakerChange,
@@ -9,10 +9,12 @@ import {
   type BreakerTicket,
   type EndpointHealth,
 } from './circuit-breaker.ts'
+import { Pace } from './pace.ts'
+import type { QueuePolicies } from './queue-policies.ts'
 
 /**
  * Whether a round may ask an endpoint now. `wait`: it is well, but has all the requests that it may
- * have; `leave_out`: its breaker holds it back, and a round goes without it.
+ * have; `leave_out`: its breaker or its pace holds it back, and a round goes without it.
  */
 export type Access = 'ask' | 'wait' | 'leave_out'
 
@@ -20,21 +22,27 @@ export type Access = 'ask' | 'wait' | 'leave_out'
 export interface Passage {
   /** Stands for the request at the breaker; undefined where that had no slot free. */
   readonly ticket: BreakerTicket | undefined
+  /** Stands for it at the pace. */
+  readonly start: number
 }
 
-/** What every request to one endpoint goes through: its share of requests at once, and its breaker. */
+/** What a gate does beside what its endpoint says. */
+export type GatePolicies = Pick<QueuePolicies, 'breaker' | 'concurrency' | 'pace'>
+
+/** What every request to one endpoint goes through: its requests at once, its breaker and its pace. */
 export class EndpointGate {
   /** The endpoint. */
   readonly endpoint: Endpoint
   readonly #policy: BreakerPolicy
   readonly #breaker: CircuitBreaker
+  readonly #pace: Pace
   #downSinceMs: number | undefined
 
-  /** @param concurrency - requests that the endpoint may have in flight; none for now where it is 0 */
-  constructor(endpoint: Endpoint, concurrency: number, policy: BreakerPolicy) {
+  constructor(endpoint: Endpoint, { breaker, concurrency, pace }: GatePolicies) {
     this.endpoint = endpoint
-    this.#policy = policy
-    this.#breaker = new CircuitBreaker(policy, concurrency)
+    this.#policy = breaker
+    this.#breaker = new CircuitBreaker(breaker, concurrency)
+    this.#pace = new Pace(pace)
   }
 
   /**
@@ -55,35 +63,56 @@ export class EndpointGate {
 
   /** Whether a delivery of a lane may ask it. */
   access(nowMs: number, lane: Lane): Access {
+    if (this.#pace.freeAtMs(nowMs) > nowMs) return 'leave_out'
     if (this.#breaker.freeSlots(nowMs, lane) > 0) return 'ask'
     return this.#breaker.state === 'closed' ? 'wait' : 'leave_out'
   }
 
-  /**
-   * When a delivery of a lane may probe it, in milliseconds since 1970; undefined unless it is left alone
-   * until then.
-   */
-  parkedUntilMs(nowMs: number, lane: Lane): number | undefined {
-    const probeAtMs = this.#breaker.probeAtMs(nowMs, lane)
-    return probeAtMs !== undefined && probeAtMs > nowMs ? probeAtMs : undefined
+  /** When its pace lets the next request start, in milliseconds since 1970; in the past when it does. */
+  freeAtMs(nowMs: number): number {
+    return this.#pace.freeAtMs(nowMs)
   }
 
-  /** Since when it is not well, in milliseconds since 1970: until its breaker closes. */
+  /** Requests per second that its pace lets start. */
+  get perSecond(): number {
+    return this.#pace.perSecond
+  }
+
+  /**
+   * When a delivery of a lane may ask it, in milliseconds since 1970; undefined unless it is left alone
+   * until then: by its breaker, or because it said so with a 429.
+   */
+  parkedUntilMs(nowMs: number, lane: Lane): number | undefined {
+    const probeAtMs = this.#breaker.probeAtMs(nowMs, lane) ?? nowMs
+    const untilMs = Math.max(probeAtMs, this.#pace.heldUntilMs(nowMs) ?? nowMs)
+    return untilMs > nowMs ? untilMs : undefined
+  }
+
+  /**
+   * Since when it takes nothing, in milliseconds since 1970: from the failure that opened its breaker until
+   * that is closed again, and from a 429 to the next request that it takes.
+   */
   get downSinceMs(): number | undefined {
     return this.#downSinceMs
   }
 
   /** A request starts. */
   begin(nowMs: number, lane: Lane): Passage {
-    return { ticket: this.#breaker.start(nowMs, lane) }
+    return { ticket: this.#breaker.start(nowMs, lane), start: this.#pace.start(nowMs) }
   }
 
   /** The request ended; tells what that changed at the breaker. */
-  end(passage: Passage, outcome: RequestOutcome, nowMs: number): BreakerChange | undefined {
-    if (passage.ticket === undefined) return undefined
-    const change = this.#breaker.end(passage.ticket, healthOf(outcome), nowMs)
-    if (change?.kind === 'opened') this.#downSinceMs = nowMs
-    if (change?.kind === 'closed') this.#downSinceMs = undefined
+  end(
+    { ticket, start }: Passage,
+    outcome: RequestOutcome,
+    nowMs: number,
+  ): BreakerChange | undefined {
+    const health = healthOf(outcome)
+    const change = ticket === undefined ? undefined : this.#breaker.end(ticket, health, nowMs)
+    if (health === 'success') this.#pace.took(start, nowMs)
+    if (health === 'throttled') this.#pace.refused(start, nowMs, retryAfterMsOf(outcome, nowMs))
+    if (change?.kind === 'opened' || health === 'throttled') this.#downSinceMs ??= nowMs
+    if (health === 'success' && this.#breaker.state === 'closed') this.#downSinceMs = undefined
     return change
   }
 }
@@ -101,6 +130,7 @@ function healthOf(outcome: RequestOutcome): EndpointHealth {
     case 'answered':
     case 'timeout':
     case 'connection_failed':
+      if (isThrottled(outcome)) return 'throttled'
       return judge(outcome).verdict === 'retry' ? 'failure' : 'success'
   }
 }

@@ -1,4 +1,5 @@
 import { defaultBreakerPolicy, type BreakerPolicy } from './circuit-breaker.ts'
+import type { PaceOptions } from './pace.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 
 /** What a queue does beside what the settings of its destination say. */
@@ -7,6 +8,8 @@ export interface QueuePolicies {
   readonly concurrency: number
   /** When endpoints are left alone. */
   readonly breaker: BreakerPolicy
+  /** How endpoints are slowed down that answer 429. */
+  readonly pace: PaceOptions
   /** For how long a delivery is retried. */
   readonly retryWindowMs: number
 }
@@ -16,8 +19,9 @@ const openMsMin = 1_000
 
 /** Where deliveries are retried for a short time only, an endpoint is probed twice in it at least. */
 export function queuePolicies(
-  { windowMs: retryWindowMs }: RetryPolicy,
+  { windowMs: retryWindowMs, delayMsMax }: RetryPolicy,
   concurrency: number,
+  random: () => number,
 ): QueuePolicies {
   const { openMs, openMsMax } = defaultBreakerPolicy
   const longestMs = Math.max(retryWindowMs / 2, openMsMin)
@@ -26,5 +30,6 @@ export function queuePolicies(
     openMs: Math.min(openMs, longestMs),
     openMsMax: Math.min(openMsMax, longestMs),
   }
-  return { concurrency, breaker, retryWindowMs }
+  const pace = { holdMsMax: Math.min(delayMsMax, longestMs), random }
+  return { concurrency, breaker, pace, retryWindowMs }
 }

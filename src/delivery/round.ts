@@ -12,6 +12,8 @@ export interface EndpointResult {
   readonly error: string | null
   /** How long it wants to be left alone, in milliseconds; undefined when it does not say. */
   readonly retryAfterMs: number | undefined
+  /** Whether it asks for fewer requests, rather than fails. */
+  readonly throttled: boolean
   /** Whether our own side cut the request off. */
   readonly interrupted: boolean
 }
@@ -43,6 +45,9 @@ export function isHeld(url: string, holds: readonly EndpointHold[], nowMs: numbe
  * or after its own `Retry-After`, whichever is later. Those whose time comes later are held until then:
  * one that is ready must not wait for one that is not. The delivery expires only when no endpoint's
  * time is in the window.
+ *
+ * A 429 is no step of the schedule. The delivery is due again after its `Retry-After`, or at once: the
+ * pace of the endpoint decides when it starts, and before it those that came earlier.
  */
 export function settleRound(round: Round, policy: RetryPolicy, random: () => number): Settlement {
   const { delivery, urls, results, startedAtMs, endedAtMs } = round
@@ -59,13 +64,18 @@ export function settleRound(round: Round, policy: RetryPolicy, random: () => num
   const candidates = urls.filter((url) => !refused.has(url))
   if (candidates.length === 0) return { kind: 'failed', delivery, attempts, reason }
 
-  const windowAttempts = delivery.windowAttempts + 1
+  const hasFailed = results.some(({ verdict, throttled }) => verdict === 'retry' && !throttled)
+  const isStep = hasFailed || !results.some(({ throttled }) => throttled)
+  const windowAttempts = delivery.windowAttempts + (isStep ? 1 : 0)
   const firstAttemptAtMs = delivery.firstAttemptAtMs ?? startedAtMs
-  const scheduledAtMs = nextAttemptAtMs(policy, { attempts: windowAttempts, endedAtMs }, random)
-  const times = candidates.map((url) => ({
-    url,
-    atMs: Math.max(scheduledAtMs, leftAloneUntilMs(url, round)),
-  }))
+  const failed = { attempts: Math.max(windowAttempts, 1), endedAtMs }
+  const scheduledAtMs = nextAttemptAtMs(policy, failed, random)
+  const times = candidates.map((url) => {
+    const result = results.find((candidate) => candidate.url === url)
+    const leftAloneMs = Math.min(result?.retryAfterMs ?? 0, policy.delayMsMax)
+    const saidAtMs = result === undefined ? heldUntilMs(url, delivery) : endedAtMs + leftAloneMs
+    return { url, atMs: result?.throttled === true ? saidAtMs : Math.max(scheduledAtMs, saidAtMs) }
+  })
   const dueAtMs = Math.min(...times.map(({ atMs }) => atMs))
   const expiresAtMs = firstAttemptAtMs + policy.windowMs
   if (dueAtMs > expiresAtMs) return { kind: 'expired', delivery, attempts, reason }
@@ -84,11 +94,9 @@ function refusedUrls({ delivery, results }: Round): ReadonlySet<string> {
   return new Set([...before, ...now].map(({ url }) => url))
 }
 
-/** Until when an endpoint wants to be left alone: as it said now, or as it said before. */
-function leftAloneUntilMs(url: string, { delivery, results, endedAtMs }: Round): number {
-  const result = results.find((candidate) => candidate.url === url)
-  if (result !== undefined) return endedAtMs + (result.retryAfterMs ?? 0)
-  return delivery.holds.find((hold) => hold.url === url)?.untilMs ?? 0
+/** Until when an endpoint is held for a delivery, in milliseconds since 1970; 0 where it is not. */
+function heldUntilMs(url: string, { holds }: LeasedDelivery): number {
+  return holds.find((hold) => hold.url === url)?.untilMs ?? 0
 }
 
 /** What kept the endpoints from taking it, each cause once: `status_404` or `timeout, status_503`. */

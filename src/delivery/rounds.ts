@@ -1,5 +1,5 @@
 import { endpointName, type Endpoint, type Lane } from '../model/index.ts'
-import type { Runtime } from '../runtime/index.ts'
+import type { Runtime, Timer } from '../runtime/index.ts'
 import {
   judge,
   type OutgoingWebhook,
@@ -33,9 +33,9 @@ export interface RoundsOptions {
   readonly maySend: () => boolean
   /** Where settlements and requests go. */
   readonly outbox: Outbox
-  /** Is told that a request ended: there may be room for more. */
+  /** Is told that a request ended, or that a pace lets one start: there may be room for more. */
   readonly ended: () => void
-  /** Is told that a probe found an endpoint down still, and how. */
+  /** Is told that an endpoint still takes nothing, and why. */
   readonly stillDown: (queue: DestinationQueue, error: string) => void
   /** Is told of what nobody expected. */
   readonly failed: (error: unknown) => void
@@ -56,6 +56,7 @@ export class Rounds {
   #ready = new Set<RoundTarget>()
   readonly #running = new Set<Promise<void>>()
   #requests = 0
+  #pacedTimer: Timer | undefined
   /** Whether the bound over all was reached: what becomes free goes by turns. */
   #isShort = false
   #stopped = false
@@ -106,8 +107,21 @@ export class Rounds {
     this.lineUp(destinationId)
   }
 
-  /** Starts all that may start. */
+  /** Starts all that may start, and wakes the dispatcher when an endpoint's pace lets more start. */
   startAll(): void {
+    this.#startReady()
+    this.#pacedTimer?.cancel()
+    const { clock } = this.#options.runtime
+    const nowMs = clock.nowMs()
+    let wakesAtMs = Infinity
+    for (const { queue } of this.#ready) {
+      wakesAtMs = Math.min(wakesAtMs, queue.startsAtMs(nowMs) ?? Infinity)
+    }
+    if (this.#stopped || wakesAtMs === Infinity) return
+    this.#pacedTimer = clock.schedule(wakesAtMs - nowMs, () => this.#options.ended())
+  }
+
+  #startReady(): void {
     this.#isShort = false
     let idleTurns = 0
     // Whoever goes to the end of a set while it is gone over is come to again.
@@ -123,6 +137,7 @@ export class Rounds {
   /** Starts nothing more. */
   stop(): void {
     this.#stopped = true
+    this.#pacedTimer?.cancel()
   }
 
   /** Resolves once every request ended. */
@@ -200,6 +215,10 @@ export class Rounds {
       // The breaker of an endpoint that was configured anew says nothing about the one of today.
       const isOfToday = this.#targets.get(queue.destination.id)?.queue.has(gate) === true
       if (change !== undefined && isOfToday) this.#tell(change, { endpoint, outcome, queue })
+      const { verdict, error } = judge(outcome)
+      if (verdict === 'retry' && gate.downSinceMs !== undefined && isOfToday) {
+        this.#options.stillDown(queue, error ?? '')
+      }
     }
     // What waits for this very gate need not wait for anything else.
     this.start(queue.destination.id)
@@ -228,7 +247,6 @@ export class Rounds {
       error: isOpen ? error : null,
     })
     log.debug('circuit breaker', { destinationId, url: endpointName(url), change: change.kind })
-    if (change.kind === 'reopened') this.#options.stillDown(queue, error ?? '')
   }
 }
 

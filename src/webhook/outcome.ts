@@ -1,3 +1,4 @@
+import { parseRetryAfter } from '../http/index.ts'
 import { AddressRefusedError, messageOf, systemCode, type RequestVerdict } from '../model/index.ts'
 
 /** How one request to an endpoint ended. */
@@ -60,6 +61,16 @@ export function judge(outcome: RequestOutcome): Judgement {
     case 'connection_failed':
       return { verdict: 'retry', status: null, error: outcome.code }
   }
+}
+
+/** Whether the endpoint asks for fewer requests. It is up, and has not looked at the webhook. */
+export function isThrottled(outcome: RequestOutcome): boolean {
+  return outcome.kind === 'answered' && outcome.status === 429
+}
+
+/** How long an endpoint wants to be left alone, in milliseconds; undefined when it does not say. */
+export function retryAfterMsOf(outcome: RequestOutcome, nowMs: number): number | undefined {
+  return outcome.kind === 'answered' ? parseRetryAfter(outcome.retryAfter, nowMs) : undefined
 }
 
 function judgeStatus(status: number): Judgement {

@@ -188,8 +188,9 @@ describe('a round', () => {
 test.each([
   { name: 'seconds', outcomes: [answered(429, '120')], waitMs: 120_000 },
   { name: 'a date', outcomes: [answered(503, 'Fri, 02 Jan 2026 03:05:05 GMT')], waitMs: 59_322 },
-  { name: 'less than the schedule', outcomes: [answered(429, '3')], waitMs: 10_000 },
-  { name: 'nothing readable', outcomes: [answered(429, 'soon')], waitMs: 10_000 },
+  { name: 'less than the schedule', outcomes: [answered(503, '3')], waitMs: 10_000 },
+  { name: 'less than the schedule, with a 429', outcomes: [answered(429, '3')], waitMs: 3_000 },
+  { name: 'nothing readable', outcomes: [answered(503, 'soon')], waitMs: 10_000 },
   {
     name: 'nothing, where one of several goes by the schedule',
     outcomes: [answered(429, '60'), { kind: 'timeout' }],

@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { defaultBreakerPolicy, type LeasedDelivery } from '../../src/delivery/index.ts'
+import {
+  defaultBreakerPolicy,
+  defaultRetryPolicy,
+  type LeasedDelivery,
+} from '../../src/delivery/index.ts'
 import { DestinationQueue, type Start } from '../../src/delivery/destination-queue.ts'
+import { queuePolicies } from '../../src/delivery/queue-policies.ts'
 import type { Lane } from '../../src/model/index.ts'
 import { startMs } from '../support/recording-runtime.ts'
 import { answered, destinationOf, leased, urlOf } from './samples.ts'
@@ -12,7 +17,7 @@ const retryWindowMs = 4 * hourMs
 type RoundStart = Start & { readonly kind: 'round' }
 
 function queueOf(concurrency = 10, endpoints = 1): DestinationQueue {
-  const policies = { concurrency, breaker: defaultBreakerPolicy, retryWindowMs }
+  const policies = queuePolicies(defaultRetryPolicy, concurrency, () => 0)
   return new DestinationQueue(destinationOf(endpoints, concurrency), policies)
 }
 
@@ -198,8 +203,10 @@ describe('what has not started', () => {
     const queue = queueOf(10)
     const deliveries = fill(queue, 'first', 20)
     expect(queue.giveBackIdle(startMs)).toEqual([])
-    const policies = { concurrency: 3, breaker: defaultBreakerPolicy, retryWindowMs }
-    queue.configure(queue.destination, policies)
+    queue.configure(
+      queue.destination,
+      queuePolicies(defaultRetryPolicy, 3, () => 0),
+    )
     expect(queue.giveBackIdle(startMs)).toEqual(deliveries.slice(6))
     expect(lanesAtOnce(queue)).toEqual({ first: 3 })
   })

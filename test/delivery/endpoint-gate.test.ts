@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { defaultBreakerPolicy } from '../../src/delivery/index.ts'
+import { defaultBreakerPolicy, defaultRetryPolicy } from '../../src/delivery/index.ts'
 import { EndpointGate, type Passage } from '../../src/delivery/endpoint-gate.ts'
+import { queuePolicies } from '../../src/delivery/queue-policies.ts'
 import type { RequestOutcome } from '../../src/webhook/index.ts'
 import { startMs } from '../support/recording-runtime.ts'
 import { addressRefused, answered, certificateRefused, destinationOf } from './samples.ts'
@@ -8,7 +9,10 @@ import { addressRefused, answered, certificateRefused, destinationOf } from './s
 const { consecutiveFailures, earlyProbeEveryMs, openMs } = defaultBreakerPolicy
 
 function gateOf(concurrency = 10): EndpointGate {
-  return new EndpointGate(destinationOf(1).endpoints[0]!, concurrency, defaultBreakerPolicy)
+  return new EndpointGate(
+    destinationOf(1).endpoints[0]!,
+    queuePolicies(defaultRetryPolicy, concurrency, () => 0),
+  )
 }
 
 /** Makes that many requests, one after the other. */
@@ -120,7 +124,6 @@ describe('an endpoint whose breaker is open', () => {
 describe('what counts as a failure', () => {
   test.each([
     { name: 'a busy answer', outcome: answered(503), opens: true },
-    { name: 'too many requests', outcome: answered(429), opens: true },
     { name: 'no answer', outcome: { kind: 'timeout' }, opens: true },
     {
       name: 'no connection',
@@ -187,6 +190,61 @@ test('an endpoint is down from the failure that opens its breaker until it is cl
   expect(gate.downSinceMs).toBe(startMs)
   askAt(startMs + 3 * openMs, 200)
   expect(gate.downSinceMs).toBeUndefined()
+})
+
+describe('an endpoint that answers 429', () => {
+  test('is left alone for its Retry-After, by retries by hand as well', () => {
+    const gate = gateOf()
+    gate.end(gate.begin(startMs, 'first'), answered(429, '7'), startMs)
+    const untilMs = startMs + 7_000
+    expect(gate.access(untilMs - 1, 'manual')).toBe('leave_out')
+    expect(gate.parkedUntilMs(startMs, 'manual')).toBe(untilMs)
+    expect(gate.parkedUntilMs(untilMs, 'first')).toBeUndefined()
+    expect(gate.access(untilMs, 'first')).toBe('ask')
+  })
+
+  test('is left alone for an hour at most, jitter and all', () => {
+    const policies = queuePolicies(defaultRetryPolicy, 10, () => 1)
+    const gate = new EndpointGate(destinationOf(1).endpoints[0]!, policies)
+    gate.end(gate.begin(startMs, 'first'), answered(429, '86400'), startMs)
+    expect(gate.parkedUntilMs(startMs, 'first')).toBe(startMs + 60 * 60 * 1_000)
+  })
+
+  test('never opens its breaker', () => {
+    const gate = gateOf()
+    let nowMs = startMs
+    for (let asked = 0; asked < 5 * consecutiveFailures; asked++) {
+      expect(gate.end(gate.begin(nowMs, 'first'), answered(429), nowMs)).toBeUndefined()
+      nowMs = gate.parkedUntilMs(nowMs, 'first')!
+    }
+    expect(gate.access(nowMs, 'first')).toBe('ask')
+  })
+
+  test('does not break a row of failures', () => {
+    const gate = gateOf()
+    ask(gate, answered(503), consecutiveFailures - 1)
+    ask(gate, answered(429), 1)
+    expect(gate.end(gate.begin(startMs, 'first'), answered(503), startMs)).toMatchObject({
+      kind: 'opened',
+    })
+  })
+
+  test('is up: that ends its outage', () => {
+    const gate = opened()
+    const probeAtMs = startMs + openMs
+    const change = gate.end(gate.begin(probeAtMs, 'first'), answered(429), probeAtMs)
+    expect(change).toEqual({ kind: 'recovering' })
+    expect(gate.parkedUntilMs(probeAtMs, 'first')).toBe(probeAtMs + 1_000)
+  })
+
+  test('takes nothing from its first 429 to the next request that it takes', () => {
+    const gate = gateOf()
+    gate.end(gate.begin(startMs, 'first'), answered(429), startMs)
+    gate.end(gate.begin(startMs + 1_000, 'first'), answered(429), startMs + 1_000)
+    expect(gate.downSinceMs).toBe(startMs)
+    gate.end(gate.begin(startMs + 3_000, 'first'), answered(200), startMs + 3_000)
+    expect(gate.downSinceMs).toBeUndefined()
+  })
 })
 
 describe('a gate whose concurrency changes', () => {

@@ -15,26 +15,31 @@ import { leased, urlOf, urlsOf } from './samples.ts'
 const hourMs = 60 * 60 * 1_000
 const { windowMs } = defaultRetryPolicy
 
-/** How an endpoint ended; a number is a `Retry-After` in milliseconds, null stands for not asked. */
-type End = 'success' | 'retry' | 'final' | 'interrupted' | number | null
+/**
+ * How an endpoint ended; a number is a `Retry-After` in milliseconds of an answer 503, null stands for
+ * not asked.
+ */
+type End = 'success' | 'retry' | 'throttled' | 'final' | 'interrupted' | number | null
 
 function resultsOf(ends: readonly End[]): readonly EndpointResult[] {
   return ends.flatMap((end, index) => {
     if (end === null) return []
     const url = urlsOf(ends.length)[index]!
-    const rest = { retryAfterMs: undefined, interrupted: false }
+    const rest = { retryAfterMs: undefined, throttled: false, interrupted: false }
     if (typeof end === 'number') {
-      return { url, ...rest, verdict: 'retry', error: 'status_429', retryAfterMs: end }
+      return { url, ...rest, verdict: 'retry', error: 'status_503', retryAfterMs: end }
     }
     switch (end) {
       case 'success':
         return { url, ...rest, verdict: end, error: null }
       case 'retry':
         return { url, ...rest, verdict: end, error: 'status_503' }
+      case 'throttled':
+        return { url, ...rest, verdict: 'retry', error: 'status_429', throttled: true }
       case 'final':
         return { url, ...rest, verdict: end, error: 'status_404' }
       case 'interrupted':
-        return { url, verdict: 'retry', error: end, retryAfterMs: undefined, interrupted: true }
+        return { url, ...rest, verdict: 'retry', error: end, interrupted: true }
     }
   })
 }
@@ -125,7 +130,7 @@ describe('Retry-After', () => {
   test.each([
     { name: 'counts when it is longer than the schedule', ends: [120_000], waitMs: 120_000 },
     { name: 'does not when it is shorter', ends: [3_000], waitMs: 10_000 },
-    { name: 'may reach the end of the window', ends: [windowMs], waitMs: windowMs },
+    { name: 'counts for an hour at most', ends: [24 * hourMs], waitMs: hourMs },
     { name: 'of one that failed for good is nothing', ends: ['final', 'retry'], waitMs: 10_000 },
   ] as const)('$name', ({ ends, waitMs }) => {
     expect(settle(ends)).toMatchObject({ kind: 'retry', dueAtMs: startMs + waitMs })
@@ -170,6 +175,50 @@ describe('Retry-After', () => {
   })
 })
 
+describe('an answer 429', () => {
+  test('is no step of the schedule: the delivery is due at once', () => {
+    const delivery = tried([], { attempts: 8, windowAttempts: 3 })
+    expect(settle(['throttled'], delivery)).toMatchObject({
+      kind: 'retry',
+      dueAtMs: startMs,
+      progress: { attempts: 9, windowAttempts: 3, firstAttemptAtMs: delivery.firstAttemptAtMs },
+    })
+  })
+
+  test('counts for the window', () => {
+    expect(settle(['throttled'])).toMatchObject({
+      expiresAtMs: startMs + windowMs,
+      progress: { attempts: 1, windowAttempts: 0, firstAttemptAtMs: startMs },
+    })
+    const delivery = tried([], { firstAttemptAtMs: startMs - windowMs - 1 })
+    expect(settle(['throttled'], delivery)).toMatchObject({
+      kind: 'expired',
+      reason: 'status_429',
+    })
+  })
+
+  test.each([
+    { retryAfterMs: 3_000, waitMs: 3_000 },
+    { retryAfterMs: 24 * hourMs, waitMs: hourMs },
+  ])('waits $waitMs ms for Retry-After $retryAfterMs ms', ({ retryAfterMs, waitMs }) => {
+    const [result] = resultsOf(['throttled'])
+    const results = [{ ...result!, retryAfterMs }]
+    const moments = { startedAtMs: startMs, endedAtMs: startMs }
+    const round = { delivery: leased(), urls: urlsOf(1), results, ...moments }
+    expect(settleRound(round, defaultRetryPolicy, () => 0.5)).toMatchObject({
+      kind: 'retry',
+      dueAtMs: startMs + waitMs,
+    })
+  })
+
+  test('does not stop another endpoint from climbing the schedule', () => {
+    expect(settle(['throttled', 'retry'])).toMatchObject({
+      dueAtMs: startMs,
+      progress: { windowAttempts: 1, holds: [until('b', startMs + 10_000)] },
+    })
+  })
+})
+
 describe('the window', () => {
   /** A delivery whose window began so long ago, at whose age the schedule waits for 1 h. */
   const old = (ageMs: number): LeasedDelivery =>
@@ -189,20 +238,21 @@ describe('the window', () => {
       kind: 'expired',
       delivery,
       attempts: 10,
-      reason: 'status_503, status_404, status_429',
+      reason: 'status_503, status_404',
     })
   })
 
   test('expires when no endpoint may be asked again within it', () => {
-    const settlement = settle([windowMs + 1, windowMs + 2])
-    expect(settlement).toMatchObject({ kind: 'expired', attempts: 1, reason: 'status_429' })
+    const settlement = settle([hourMs, hourMs + 1], old(3 * hourMs + 1))
+    expect(settlement).toMatchObject({ kind: 'expired', attempts: 10, reason: 'status_503' })
   })
 
   test('does not expire while one of them may', () => {
-    expect(settle([windowMs + 1, 90_000])).toMatchObject({
+    const delivery = old(4 * hourMs - 90_000)
+    expect(settle([hourMs, 'throttled'], delivery)).toMatchObject({
       kind: 'retry',
-      dueAtMs: startMs + 90_000,
-      progress: { holds: [until('a', startMs + windowMs + 1)] },
+      dueAtMs: startMs,
+      progress: { holds: [until('a', startMs + hourMs)] },
     })
   })
 
@@ -278,7 +328,7 @@ test('whatever the ends: a retry is in the window, and asks one that may be aske
       for (const [index, one] of ends.entries()) {
         const asked = !isHeld(urls[index]!, progress.holds, dueAtMs)
         if (one === 'final') expect(asked).toBe(false)
-        if (typeof one === 'number') expect(asked).toBe(startMs + one <= dueAtMs)
+        if (typeof one === 'number') expect(asked).toBe(startMs + Math.min(one, hourMs) <= dueAtMs)
       }
     },
   )

@@ -38,7 +38,10 @@ function roundsOf(requestsMax: number, ids: readonly string[], concurrency = 10)
   })
   const targets = ids.map((id): RoundTarget => {
     const { destination } = target(id, sender, concurrency)
-    const queue = new DestinationQueue(destination, queuePolicies(defaultRetryPolicy, concurrency))
+    const queue = new DestinationQueue(
+      destination,
+      queuePolicies(defaultRetryPolicy, concurrency, () => 0),
+    )
     return { queue, sender, retryPolicy: defaultRetryPolicy }
   })
   rounds.configure(targets)

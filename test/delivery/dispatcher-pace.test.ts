@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest'
+import { ManualClock, sleep } from '../../src/runtime/index.ts'
+import { startMs } from '../support/recording-runtime.ts'
+import {
+  claimAll,
+  dispatching,
+  eventsTo,
+  type HookedStore,
+  quiet,
+  ScriptedSender,
+  target,
+} from './dispatching.ts'
+import { windowLimit, type EndpointModel } from './pace-simulation.ts'
+import { answered } from './samples.ts'
+
+const hourMs = 60 * 60 * 1_000
+
+/** A destination whose endpoint does as a model says, 10 ms after it was asked. */
+function limited(model: EndpointModel) {
+  const clock = new ManualClock(startMs)
+  const state = { model }
+  const sender = new ScriptedSender(async () => {
+    const outcome = state.model(clock.nowMs())
+    await sleep(clock, 10)
+    return outcome
+  })
+  return { ...dispatching([target('crm', sender)], clock), clock, sender, state }
+}
+
+/** How many deliveries somebody else could lease; nobody can after this. */
+async function countUnleased(store: HookedStore, clock: ManualClock): Promise<number> {
+  const share = { destinationId: 'crm', dueByMs: clock.nowMs() }
+  const first = await claimAll(store, { ...share, lane: 'first' })
+  const retry = await claimAll(store, { ...share, lane: 'retry' })
+  return first.length + retry.length
+}
+
+describe('an endpoint that takes 50/s and answers the rest 429', () => {
+  test('gets all of a burst in its time, and is never left alone for a failure', async () => {
+    const { dispatcher, store, clock, requests, endpoints } = limited(windowLimit(50, '1'))
+    await dispatcher.add(eventsTo('crm', 1_000))
+    await clock.advance(30_000)
+    expect(await store.ledger()).toMatchObject({ delivered: 1_000 })
+    const refused = requests.filter(({ status }) => status === 429)
+    expect(refused.length).toBeGreaterThan(0)
+    expect(refused.length).toBeLessThan(60)
+    expect(endpoints).toEqual([])
+  })
+
+  test('gets what it refused soon: that is no step of the schedule', async () => {
+    const { dispatcher, clock, requests } = limited(windowLimit(50, '1'))
+    await dispatcher.add(eventsTo('crm', 200))
+    await clock.advance(15_000)
+    const refused = requests.filter(({ status }) => status === 429)
+    for (const { messageId, atMs } of refused) {
+      const again = requests.find((one) => one.messageId === messageId && one.atMs > atMs)
+      expect(again!.atMs - atMs).toBeGreaterThanOrEqual(1_000)
+      expect(again!.atMs - atMs).toBeLessThan(8_000)
+    }
+  })
+
+  test('has no more leased than its pace lets start in a second', async () => {
+    const { dispatcher, store, clock } = limited(windowLimit(2, '1'))
+    await dispatcher.add(eventsTo('crm', 200))
+    await clock.advance(30_000)
+    const { delivered, pending } = await store.ledger()
+    expect(delivered).toBeGreaterThan(25)
+    expect(pending - (await countUnleased(store, clock))).toBeLessThanOrEqual(2 * 2 + 1)
+  })
+})
+
+describe('Retry-After', () => {
+  test('holds the whole endpoint: nothing is sent, claimed or used up meanwhile', async () => {
+    const { dispatcher, store, clock, sender } = limited(() => answered(429, '600'))
+    await dispatcher.add(eventsTo('crm', 100))
+    await clock.advance(1_000)
+    await quiet()
+    const asked = sender.bodies.length
+    expect(asked).toBeLessThanOrEqual(10)
+    const counts = { ...store.counts }
+    await clock.advance(598_000)
+    expect(sender.bodies).toHaveLength(asked)
+    expect(store.counts).toEqual(counts)
+    await clock.advance(2_000)
+    expect(await countUnleased(store, clock)).toBe(100)
+  })
+
+  test('of a day counts for an hour, and expires nothing on its first attempt', async () => {
+    const { dispatcher, store, clock, state } = limited(() => answered(429, '86400'))
+    await dispatcher.add(eventsTo('crm', 20))
+    await clock.advance(0.8 * hourMs)
+    expect(await store.ledger()).toMatchObject({ pending: 20, expired: 0 })
+    state.model = () => answered(200)
+    await clock.advance(0.2 * hourMs + 10_000)
+    expect(await store.ledger()).toMatchObject({ delivered: 20, pending: 0 })
+  })
+
+  test('of a day does not keep a delivery beyond its window', async () => {
+    const { dispatcher, store, clock, settled } = limited(() => answered(429, '86400'))
+    await dispatcher.add(eventsTo('crm', 1))
+    await clock.advance(5 * hourMs)
+    expect(await store.ledger()).toMatchObject({ expired: 1, pending: 0 })
+    expect(settled).toMatchObject([{ state: 'expired', reason: 'status_429' }])
+  })
+})

@@ -1,0 +1,190 @@
+import fc from 'fast-check'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { Pace } from '../../src/delivery/pace.ts'
+import { startMs } from '../support/recording-runtime.ts'
+
+const holdMsMax = 60 * 60 * 1_000
+
+let pace: Pace
+let nowMs: number
+
+beforeEach(() => {
+  pace = new Pace({ random: () => 0, holdMsMax })
+  nowMs = startMs
+})
+
+/** Starts requests as fast as the pace lets them, all of which are taken at once. */
+function takeFor(durationMs: number): number {
+  let taken = 0
+  for (const endMs = nowMs + durationMs; nowMs < endMs; nowMs++) {
+    while (pace.perSecond < Infinity && pace.freeAtMs(nowMs) <= nowMs) {
+      pace.took(pace.start(nowMs), nowMs)
+      taken++
+    }
+  }
+  return taken
+}
+
+/** That many requests per second are taken, evenly, for some seconds. */
+function take(perSecond: number, seconds = 1): void {
+  for (let taken = 0; taken < perSecond * seconds; taken++) {
+    pace.took(pace.start(nowMs), nowMs)
+    nowMs += 1_000 / perSecond
+  }
+  nowMs = Math.ceil(nowMs)
+}
+
+function refuse(retryAfterMs?: number): void {
+  pace.refused(pace.start(nowMs), nowMs, retryAfterMs)
+}
+
+function waitForHold(): void {
+  nowMs = pace.heldUntilMs(nowMs) ?? nowMs
+}
+
+test('without an answer 429 there is no limit', () => {
+  take(5_000)
+  expect(pace.perSecond).toBe(Infinity)
+  expect(pace.freeAtMs(nowMs)).toBeLessThanOrEqual(nowMs)
+})
+
+describe('a 429', () => {
+  test('cuts the rate to nine tenths of what was taken lately', () => {
+    take(50, 3)
+    refuse()
+    expect(pace.perSecond).toBe(45)
+  })
+
+  test('never leaves less than half of what was sent', () => {
+    const starts = Array.from({ length: 20 }, () => pace.start(nowMs))
+    pace.took(starts[0]!, nowMs)
+    pace.refused(starts[1]!, nowMs)
+    expect(pace.perSecond).toBe(10)
+  })
+
+  test('of a request that started before the cut changes nothing', () => {
+    take(50)
+    const starts = [pace.start(nowMs), pace.start(nowMs)] as const
+    pace.refused(starts[0], nowMs, 2_000)
+    const { perSecond } = pace
+    pace.refused(starts[1], nowMs + 500, 2_000)
+    expect(pace.perSecond).toBe(perSecond)
+    expect(pace.heldUntilMs(nowMs)).toBe(nowMs + 2_000)
+  })
+
+  test('tells nothing new about the rate until a request was taken', () => {
+    take(50)
+    refuse()
+    const { perSecond } = pace
+    for (let refused = 0; refused < 20; refused++) {
+      waitForHold()
+      refuse()
+    }
+    expect(pace.perSecond).toBe(perSecond)
+  })
+})
+
+describe('a hold', () => {
+  test('lasts a second, and twice as long each time that nothing is taken, up to 30 s', () => {
+    const durationsMs = Array.from({ length: 7 }, () => {
+      refuse()
+      const durationMs = pace.heldUntilMs(nowMs)! - nowMs
+      expect(pace.freeAtMs(nowMs)).toBe(nowMs + durationMs)
+      waitForHold()
+      return durationMs
+    })
+    expect(durationsMs).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
+    pace.took(pace.start(nowMs), nowMs)
+    refuse()
+    expect(pace.heldUntilMs(nowMs)).toBe(nowMs + 1_000)
+  })
+
+  test.each([
+    { random: 0, retryAfterMs: 7_000, durationMs: 7_000 },
+    { random: 1, retryAfterMs: 7_000, durationMs: 8_400 },
+    { random: 1, retryAfterMs: 24 * holdMsMax, durationMs: holdMsMax },
+  ])('is never shorter than its Retry-After, but for the longest: $durationMs', (given) => {
+    const { random, retryAfterMs, durationMs } = given
+    pace = new Pace({ random: () => random, holdMsMax })
+    refuse(retryAfterMs)
+    expect(pace.heldUntilMs(nowMs)).toBe(nowMs + durationMs)
+    expect(pace.heldUntilMs(nowMs + durationMs)).toBeUndefined()
+  })
+
+  test('does not last longer when the clock is set back', () => {
+    refuse(7_000)
+    expect(pace.heldUntilMs(nowMs - 1_000_000)).toBe(nowMs - 1_000_000 + 7_000)
+  })
+})
+
+describe('the rate', () => {
+  beforeEach(() => {
+    take(50)
+    refuse()
+    waitForHold()
+  })
+
+  test('is what starts, evenly, whatever waited before', () => {
+    nowMs += 60_000
+    const startsMs = Array.from({ length: 10 }, () => {
+      nowMs = Math.max(Math.ceil(pace.freeAtMs(nowMs)), nowMs)
+      pace.start(nowMs)
+      return nowMs
+    })
+    const gapsMs = startsMs.slice(1).map((atMs, index) => atMs - startsMs[index]!)
+    for (const gapMs of gapsMs) expect([22, 23]).toContain(gapMs)
+  })
+
+  test('stays below the last one for nine seconds, and has doubled after twelve', () => {
+    expect([45, 46]).toContain(takeFor(1_000))
+    takeFor(7_500)
+    expect(pace.perSecond).toBeGreaterThan(48)
+    expect(pace.perSecond).toBeLessThan(50)
+    takeFor(3_500)
+    expect(pace.perSecond).toBeGreaterThan(80)
+    expect(pace.perSecond).toBeLessThan(100)
+    takeFor(8_000)
+    expect(pace.perSecond).toBe(Infinity)
+  })
+
+  test('keeps while nothing is taken, however long', () => {
+    const { perSecond } = pace
+    nowMs += 24 * holdMsMax
+    for (let started = 0; started < 100; started++) pace.start((nowMs += 1_000))
+    expect(pace.perSecond).toBe(perSecond)
+  })
+
+  test('grows slowly while it is not the limit', () => {
+    take(5, 60)
+    expect(pace.perSecond).toBeLessThan(50)
+  })
+})
+
+test('whatever happens, it is a rate, and no start is further away than a hold or an interval', () => {
+  const step = fc.oneof(
+    fc.constant('start' as const),
+    fc.record({ took: fc.nat(20) }),
+    fc.record({ refused: fc.nat(20), retryAfterMs: fc.option(fc.nat(100 * holdMsMax)) }),
+    fc.record({ passedMs: fc.integer({ min: -100_000, max: 100_000 }) }),
+  )
+  const property = fc.property(fc.array(step, { size: 'max', maxLength: 200 }), (steps) => {
+    const one = new Pace({ random: () => 0.5, holdMsMax })
+    const starts: number[] = []
+    let atMs = startMs
+    for (const each of steps) {
+      if (each === 'start') starts.push(one.start(atMs))
+      else if ('passedMs' in each) atMs += each.passedMs
+      else {
+        const pick = 'took' in each ? each.took : each.refused
+        const [start] = starts.splice(pick % Math.max(starts.length, 1), 1)
+        if (start === undefined) continue
+        if ('took' in each) one.took(start, atMs)
+        else one.refused(start, atMs, each.retryAfterMs ?? undefined)
+      }
+      expect(one.perSecond).toBeGreaterThanOrEqual(0.1)
+      const farthestMs = Math.max(holdMsMax, 1_000 / one.perSecond + 20)
+      expect(one.freeAtMs(atMs)).toBeLessThanOrEqual(atMs + farthestMs)
+    }
+  })
+  fc.assert(property)
+})
