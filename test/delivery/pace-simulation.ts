@@ -79,8 +79,8 @@ export class Simulation {
   nowMs = startMs
   backlog: number
   /** Requests in each second since the start, by how the endpoint answered. */
-  readonly taken: number[] = []
-  readonly refused: number[] = []
+  readonly taken: (number | undefined)[] = []
+  readonly refused: (number | undefined)[] = []
   /** How often a breaker opened. */
   opened = 0
   readonly senders: readonly Sender[]
