@@ -78,7 +78,9 @@ export class OfflineService implements AsyncDisposable {
    * @throws EvrouteError `store_in_use` or `store_unusable`; SettingError for a URL that names no store
    */
   static async open(options: OfflineServiceOptions): Promise<OfflineService> {
-    const store = await openStore(options.storeUrl ?? options.configuration.store)
+    const store = await openStore(options.storeUrl ?? options.configuration.store, {
+      log: options.runtime.log,
+    })
     try {
       const service = new OfflineService(options, store, await store.ledger())
       await service.regulations.start()

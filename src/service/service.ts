@@ -148,7 +148,7 @@ export class Service implements AsyncDisposable {
     const onHint = (dueTimes?: readonly DueTime[]): void => {
       if (service !== undefined) service.#pipeline.wake(dueTimes)
     }
-    const store = await openServiceStore(options, { onHint })
+    const store = await openServiceStore(options, { onHint, log: options.runtime?.log })
     try {
       service = new Service(store, options)
       await service.#open()

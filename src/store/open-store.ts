@@ -1,10 +1,12 @@
 import type { DueTime } from '../delivery/index.ts'
 import { SettingError } from '../model/index.ts'
+import type { Log } from '../runtime/index.ts'
 import { isPostgresUrl } from './postgres/connection-url.ts'
 import { fileOf, refusalOf } from './sqlite/file-url.ts'
 import type { MemoryBoundsOptions } from './sqlite/memory-bounds.ts'
 import { quotedUrl, serverUrlRefusal } from './store-url.ts'
 import type { Store, StoreLog } from './store.ts'
+import { upgradeLines } from './upgrade.ts'
 import type { UrlRefusal } from './url-refusal.ts'
 
 /** How a store is opened. */
@@ -19,6 +21,8 @@ export interface OpenStoreOptions {
    * to start, and keeps nobody waiting. False by default.
    */
   readonly ownThread?: boolean | undefined
+  /** Hears how far the upgrade of a file has come that an earlier version made. */
+  readonly log?: Log | undefined
   /** Bounds of a store in memory other than those by default. */
   readonly bounds?: MemoryBoundsOptions | undefined
 }
@@ -44,13 +48,14 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
     url,
     refusalOf(url, 'it is neither memory:, sqlite:<file> nor postgres://...'),
   )
+  const onProgress = options.log === undefined ? undefined : upgradeLines(options.log)
   if (options.ownThread === true) {
     const { ThreadedStore } = await import('./threaded/threaded-store.ts')
-    return ThreadedStore.open(fileOf(url))
+    return ThreadedStore.open(fileOf(url), undefined, onProgress)
   }
   // Loaded only where it is asked for: it brings a binary along.
   const { SqliteStore } = await import('./sqlite/sqlite-store.ts')
-  return SqliteStore.open(fileOf(url))
+  return SqliteStore.open(fileOf(url), undefined, { onProgress })
 }
 
 /**

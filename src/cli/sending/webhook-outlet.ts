@@ -80,7 +80,11 @@ export class WebhookOutlet implements Outlet {
    */
   static async open(parts: WebhookOutletParts): Promise<WebhookOutlet> {
     const url = parts.options.store ?? 'memory:'
-    const store = await openStore(url, { ownThread: true, bounds: { endedMax: 0 } })
+    const store = await openStore(url, {
+      ownThread: true,
+      bounds: { endedMax: 0 },
+      log: parts.runtime.log,
+    })
     try {
       const destinationId = parts.destination.id
       const begin = await store.ledger({ destinationId })

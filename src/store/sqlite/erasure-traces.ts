@@ -1,8 +1,7 @@
-import { statfsSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { messageOf } from '../../model/index.ts'
 import type { HeldUpErasure } from '../../privacy/index.ts'
 import { busyTimeoutMs, type Database, type Statement } from './database.ts'
+import { freeBytesBeside, inMegabytes } from './disk-room.ts'
 import type { FileGuard } from './file-guard.ts'
 import { pragma } from './schema.ts'
 import { isBusy, isWithoutRoom } from './store-error.ts'
@@ -103,17 +102,4 @@ export class ErasureTraces {
       // It is begun anew by the next transactions, if not made shorter.
     }
   }
-}
-
-function freeBytesBeside(path: string): number {
-  try {
-    const { bavail, bsize } = statfsSync(dirname(path))
-    return bavail * bsize
-  } catch {
-    return Infinity
-  }
-}
-
-function inMegabytes(bytes: number): string {
-  return `${Math.ceil(bytes / 1e6)} MB`
 }

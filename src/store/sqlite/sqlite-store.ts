@@ -37,7 +37,7 @@ import { beginChanges } from './moves.ts'
 import { realPathOf } from './real-path.ts'
 import { RegulationRows } from './regulation-rows.ts'
 import { RegulationWriter } from './regulation-writer.ts'
-import { migrate, pragma } from './schema.ts'
+import { migrate, pragma, type UpgradeOptions } from './schema.ts'
 import { Statements } from './statements.ts'
 import { Sample } from './sample.ts'
 import { SeenMessages } from './seen-messages.ts'
@@ -139,11 +139,16 @@ export class SqliteStore implements Store {
    *
    * @param name - the file, or a symbolic link to it
    * @param open - opens the connection; {@link openDatabase} by default
+   * @param upgrade - hears of the upgrade of a file that an earlier version made
    * @throws EvrouteError `store_in_use` when another process delivers from it, `store_unusable` when
    * it is not a store, or of a newer version, has several names, was moved to another engine, or cannot
    * be opened
    */
-  static async open(name: string, open: typeof openDatabase = openDatabase): Promise<SqliteStore> {
+  static async open(
+    name: string,
+    open: typeof openDatabase = openDatabase,
+    upgrade: UpgradeOptions = {},
+  ): Promise<SqliteStore> {
     let path = name
     let lock: DeliveryLock | undefined
     let database: Database | undefined
@@ -157,7 +162,7 @@ export class SqliteStore implements Store {
       // What is deleted is overwritten, which costs nothing that could be measured.
       database.exec('PRAGMA synchronous = FULL; PRAGMA secure_delete = ON')
       if (pragma(database, 'synchronous') !== synchronousFull) throw new Error('it does not sync')
-      migrate(database, path)
+      migrate(database, path, upgrade)
       // A file that may only be read shows it at the first write.
       database.exec("DELETE FROM counts WHERE name = ''")
       beginChanges(database, path)

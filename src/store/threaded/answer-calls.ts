@@ -4,6 +4,7 @@ import type { NewEvent } from '../../delivery/index.ts'
 import { SqliteLog } from '../sqlite/sqlite-log.ts'
 import { SqliteStore } from '../sqlite/sqlite-store.ts'
 import type { Store, StoreLog } from '../store.ts'
+import type { UpgradeProgress } from '../upgrade.ts'
 import { Gathering } from './gathering.ts'
 import { NumberedLeases } from './numbered-leases.ts'
 import {
@@ -44,7 +45,7 @@ export async function answerCalls(port: MessagePort, settings: ThreadSettings): 
   }
   let store: Store | StoreLog | undefined
   await answer(openingCall, async () => {
-    store = await open(settings)
+    store = await open(settings, (progress) => port.postMessage([{ kind: 'upgrading', progress }]))
   })
   const end = (): void => {
     answers.sendNow()
@@ -72,8 +73,12 @@ export async function answerCalls(port: MessagePort, settings: ThreadSettings): 
   port.on('message', (requests: readonly ThreadRequest[]) => requests.forEach(take))
 }
 
-function open({ path, access }: ThreadSettings): Promise<Store | StoreLog> {
-  return access === 'read' ? SqliteLog.open(path, { write: false }) : SqliteStore.open(path)
+function open(
+  { path, access }: ThreadSettings,
+  onProgress: (progress: UpgradeProgress) => void,
+): Promise<Store | StoreLog> {
+  if (access === 'read') return SqliteLog.open(path, { write: false })
+  return SqliteStore.open(path, undefined, { onProgress })
 }
 
 function partsOf(store: Store | StoreLog, makeEvents: MakeEvents): Partial<ThreadParts> {

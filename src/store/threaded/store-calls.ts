@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messageOf, StoreUnusableError } from '../../model/index.ts'
 import { closedError } from '../sqlite/store-error.ts'
+import type { UpgradeProgress } from '../upgrade.ts'
 import { EventMakers } from './event-makers.ts'
 import { Gathering } from './gathering.ts'
 import type { StartThread, StoreThread } from './start-thread.ts'
@@ -19,8 +20,10 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** The file that a thread opens, and what for. */
-type StoreAccess = Pick<ThreadSettings, 'path' | 'access'>
+/** The file that a thread opens, what for, and who hears of its upgrade. */
+interface StoreAccess extends Pick<ThreadSettings, 'path' | 'access'> {
+  readonly onUpgrade?: ((progress: UpgradeProgress) => void) | undefined
+}
 
 /** What a method takes. */
 export type Argument<Method> = Method extends (argument: infer Given) => unknown ? Given : never
@@ -37,6 +40,7 @@ export class StoreCalls {
   /** Makes what the thread waits for. */
   readonly makers: EventMakers = new EventMakers()
   readonly #path: string
+  readonly #onUpgrade: StoreAccess['onUpgrade']
   readonly #thread: StoreThread
   readonly #ended: Promise<void>
   readonly #waiting = new Map<number, Waiting>()
@@ -48,8 +52,9 @@ export class StoreCalls {
   #failure: StoreUnusableError | undefined
   #closed: Promise<void> | undefined
 
-  private constructor({ path, access }: StoreAccess, start: StartThread) {
+  private constructor({ path, access, onUpgrade }: StoreAccess, start: StartThread) {
     this.#path = path
+    this.#onUpgrade = onUpgrade
     this.#thread = start({ path, access, ...this.makers.settings })
     this.#ended = this.#listen()
   }
@@ -166,6 +171,9 @@ export class StoreCalls {
         break
       case 'failed':
         this.#take(answer.call)?.reject(errorOf(answer.error))
+        break
+      case 'upgrading':
+        this.#onUpgrade?.(answer.progress)
         break
       case 'wanted':
         this.makers.make(answer.maker, answer.changes)

@@ -18,6 +18,7 @@ import type {
   Settlement,
 } from '../../delivery/index.ts'
 import type { RegulationStore } from '../../privacy/index.ts'
+import type { UpgradeProgress } from '../upgrade.ts'
 import type { ThrownError } from './thrown-error.ts'
 
 /** What a thread is started with. */
@@ -113,6 +114,8 @@ export type ThreadRequest =
 export type ThreadAnswer =
   | { readonly kind: 'done'; readonly call: number; readonly result: unknown }
   | { readonly kind: 'failed'; readonly call: number; readonly error: ThrownError }
+  /** It upgrades the file before it opens it. */
+  | { readonly kind: 'upgrading'; readonly progress: UpgradeProgress }
   /** It waits for events. */
   | {
       readonly kind: 'wanted'

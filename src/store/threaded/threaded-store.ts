@@ -19,6 +19,7 @@ import type {
 import type { DeliveryLedger } from '../../model/index.ts'
 import type { RegulationStore } from '../../privacy/index.ts'
 import type { Store } from '../store.ts'
+import type { UpgradeProgress } from '../upgrade.ts'
 import { handedOver } from './handed-over.ts'
 import { numbered } from './numbered-settlement.ts'
 import { ReadingThread } from './reading-thread.ts'
@@ -54,10 +55,15 @@ export class ThreadedStore implements Store {
    *
    * @param path - the file, or a symbolic link to it
    * @param start - starts the thread; {@link startThread} by default
+   * @param onUpgrade - hears how far the upgrade of a file has come that an earlier version made
    * @throws EvrouteError as SqliteStore does
    */
-  static async open(path: string, start: StartThread = startThread): Promise<ThreadedStore> {
-    const calls = await StoreCalls.open({ path, access: 'deliver' }, start)
+  static async open(
+    path: string,
+    start: StartThread = startThread,
+    onUpgrade?: (progress: UpgradeProgress) => void,
+  ): Promise<ThreadedStore> {
+    const calls = await StoreCalls.open({ path, access: 'deliver', onUpgrade }, start)
     return new ThreadedStore(calls, new ReadingThread(path, start))
   }
 
