@@ -6,6 +6,7 @@ import { PostgresLog } from '../../../src/store/postgres/postgres-log.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import {
   delivered,
+  ended,
   event,
   events,
   messageIds,
@@ -117,6 +118,8 @@ describe('a server that goes away', () => {
     const url = await newUrl()
     const line = await PostgresLine.to(server)
     const [tested, other] = [await opened(line.through(url)), await opened(url)]
+    // Connects, so that it is the answer which is lost.
+    await tested.add([event('m_0')])
     line.losesAnswers = true
     const room = { handOver: [{ destinationId: 'crm', deliveriesMax: 1 }] }
     await expect(tested.add(events(2, 'crm'), room)).rejects.toMatchObject({ isTemporary: true })
@@ -158,8 +161,8 @@ test('a settlement whose answer was lost changes nothing of the next lease', asy
   await expect(tested.settle(returned(before))).rejects.toMatchObject({ isTemporary: true })
   line.losesAnswers = false
   const after = await tested.claimOne('crm')
-  await tested.settle(delivered(before))
-  expect(await tested.store.ledger()).toMatchObject({ delivered: 0, pending: 1 })
+  await tested.settle(ended('failed', before))
+  expect(await tested.store.ledger()).toMatchObject({ failed: 0, pending: 1 })
   await tested.settle(delivered(after))
   expect(await tested.store.ledger()).toMatchObject({ delivered: 1, pending: 0 })
 })
