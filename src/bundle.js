@@ -5,27 +5,15 @@
 import { isAbsolute } from 'node:path'
 import { build } from 'rolldown'
 
-/** A module that gives what tinyqueue, an ES module, has as its default to those who require it. */
-const requiredTinyqueue = '\0tinyqueue'
-
 await build({
   input: {
     index: 'dist/cli/index.js',
     // A program of its own, which is looked for beside the file that starts it.
     'store-thread': 'dist/store/threaded/store-thread.js',
   },
-  // Packages stay packages: their mends reach people without us.
-  external: (id, importer) =>
-    isPackage(id) && (id !== 'tinyqueue' || importer === requiredTinyqueue),
+  // Packages stay packages, so that users get their patches without waiting for our release.
+  external: isPackage,
   platform: 'node',
-  plugins: [
-    {
-      name: 'required-tinyqueue',
-      resolveId: (id) => (id === 'tinyqueue' ? requiredTinyqueue : null),
-      load: (id) =>
-        id === requiredTinyqueue ? "module.exports = require('tinyqueue').default" : null,
-    },
-  ],
   output: {
     dir: 'dist/command',
     format: 'cjs',
