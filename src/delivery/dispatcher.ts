@@ -159,6 +159,7 @@ export class Dispatcher {
       const added = await adding
       leased = added.leased
       this.#prefetch.begin(leased, addition.start)
+      for (const refused of added.refused) this.#runtime.observer.gaveUp?.(refused)
       return added.outcomes
     } finally {
       this.#takeOver(leased, addition)

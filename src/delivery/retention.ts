@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { messageOf } from '../model/index.ts'
+import { messageOf, type GivenUpReason } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import type { DeliveryLog } from './log-port.ts'
 
@@ -86,12 +86,13 @@ export class Retention {
       rowsMax: rowsAtOnceMax,
     }
     const release = clock.hold()
-    const counts = { window_over: 0, abandoned: 0 }
+    const counts = new Map<GivenUpReason, number>()
     try {
       for (let rows = 1; rows > 0 && !this.#stopped;) {
         const result = await this.#store.purge(request)
         for (const expired of result.expired) {
-          counts[expired.reason] += expired.deliveries
+          const { reason, deliveries } = expired
+          counts.set(reason, (counts.get(reason) ?? 0) + deliveries)
           observer.gaveUp?.(expired)
         }
         rows = result.rows
@@ -106,15 +107,9 @@ export class Retention {
   }
 
   /** One line per reason, however many rows it took. */
-  #tell(counts: Readonly<Record<'window_over' | 'abandoned', number>>): void {
-    const { log } = this.#runtime
-    if (counts.window_over > 0) {
-      log.warn('deliveries expired: their retry window is over', { deliveries: counts.window_over })
-    }
-    if (counts.abandoned > 0) {
-      log.warn('deliveries expired: they waited too long for their first attempt', {
-        deliveries: counts.abandoned,
-      })
+  #tell(counts: ReadonlyMap<GivenUpReason, number>): void {
+    for (const [reason, deliveries] of counts) {
+      this.#runtime.log.warn('deliveries expired while they waited', { reason, deliveries })
     }
   }
 }

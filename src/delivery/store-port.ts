@@ -1,4 +1,10 @@
-import type { DeliveryLedger, EventType, Lane, RequestRecord } from '../model/index.ts'
+import type {
+  DeliveryLedger,
+  EventType,
+  GivenUpDeliveries,
+  Lane,
+  RequestRecord,
+} from '../model/index.ts'
 import type { DeliveryLog } from './log-port.ts'
 
 /** One webhook to be delivered to one destination. */
@@ -7,6 +13,11 @@ export interface NewDelivery {
   readonly destinationId: string
   /** The exact text to send. */
   readonly body: string
+  /**
+   * Fails it at once, as `backlog_full`, where that many deliveries of the destination are pending.
+   * Undefined for no bound.
+   */
+  readonly backlogMax?: number | undefined
 }
 
 /** An accepted event with the deliveries that routing made of it. */
@@ -141,6 +152,8 @@ export interface AddResult {
   readonly outcomes: readonly AddOutcome[]
   /** What was handed over. */
   readonly leased: readonly LeasedDelivery[]
+  /** Deliveries that failed because the backlog of their destination is full. */
+  readonly refused: readonly GivenUpDeliveries[]
 }
 
 /** Deliveries to lease. */

@@ -21,9 +21,14 @@ export interface EventPlan {
 export function planEvent(event: AnalyticsEvent, destinations: readonly Destination[]): EventPlan {
   const decisions = route(event, destinations)
   const deliveries: NewDelivery[] = []
-  for (const [index, { id, aliasKeys }] of destinations.entries()) {
+  for (const [index, { id, aliasKeys, backlogMax }] of destinations.entries()) {
     if (decisions[index]?.send !== true) continue
-    deliveries.push({ destinationId: id, body: buildWebhookBody(event, aliasKeys) })
+    const body = buildWebhookBody(event, aliasKeys)
+    // A deletion is not lost because much else waits.
+    const isBounded = backlogMax !== undefined && event.type !== 'delete'
+    deliveries.push(
+      isBounded ? { destinationId: id, body, backlogMax } : { destinationId: id, body },
+    )
   }
   return { decisions, deliveries }
 }

@@ -38,4 +38,6 @@ export interface Destination {
   readonly acceptsHistorical: boolean
   /** Requests in flight per endpoint at the most. */
   readonly concurrency: number
+  /** Deliveries that may be pending; a new one beyond fails at once. Undefined for any number. */
+  readonly backlogMax?: number | undefined
 }

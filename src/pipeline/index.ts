@@ -1,4 +1,4 @@
 /** From accepted calls to answered webhooks, in this process. */
-export * from './pending-count.ts'
+export * from './adding-bytes.ts'
 export * from './pipeline.ts'
 export type { SendingHindrance } from './process-shares.ts'

@@ -13,7 +13,7 @@ import type { AddressGuard } from '../http/index.ts'
 import { Intake } from '../intake/index.ts'
 import type { DeliveryLedger, Destination } from '../model/index.ts'
 import { systemClock, type Runtime, type Timer } from '../runtime/index.ts'
-import type { PendingCount } from './pending-count.ts'
+import type { AddingBytes } from './adding-bytes.ts'
 import { ProcessShares, type SendingHindrance } from './process-shares.ts'
 import {
   Targets,
@@ -54,8 +54,8 @@ export interface PipelineOptions {
   readonly purges?: boolean
   /** Is told of connections to endpoints. */
   readonly connection?: ConnectionListener
-  /** Counts what is added. */
-  readonly pending?: PendingCount
+  /** Counts what is being added. */
+  readonly adding?: AddingBytes
   /** Whether a store that cannot be used for now is waited for; by default that ends the work. */
   readonly outlastsOutages?: boolean
   /** Is told what made the store unusable: nothing is sent any more. */
@@ -140,9 +140,9 @@ export class Pipeline {
    * @throws whatever makes the store refuse them
    */
   add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
-    const { pending } = this.#options
-    if (pending === undefined) return this.#dispatcher.add(events)
-    return pending.add(events, (each) => this.#dispatcher.add(each))
+    const { adding } = this.#options
+    if (adding === undefined) return this.#dispatcher.add(events)
+    return adding.add(events, (each) => this.#dispatcher.add(each))
   }
 
   /** Requests to endpoints in flight. */

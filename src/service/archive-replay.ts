@@ -2,6 +2,7 @@ import type { ReplayCounts, ReplayOutcome, ReplayRequest } from '../admin-api/in
 import { callOfArchivedRow, readArchive, type ArchivePart } from '../archive/index.ts'
 import type { AddOutcome, NewEvent } from '../delivery/index.ts'
 import { Intake } from '../intake/index.ts'
+import type { Destination } from '../model/index.ts'
 import { sleep, type Runtime } from '../runtime/index.ts'
 import type { Configuration } from './configuration/index.ts'
 
@@ -11,8 +12,8 @@ export interface ArchiveReplayOptions {
   readonly configuration: () => Pick<Configuration, 'sources' | 'destinations'>
   /** Takes deliveries in. */
   readonly add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>
-  /** Whether so much waits that a replay would take the room of what sources send. */
-  readonly isFull: () => boolean
+  /** Whether so much waits for one of these that a replay would take the room of what sources send. */
+  readonly isFull: (destinations: readonly Destination[]) => Promise<boolean>
   /** Whether archives may have what a regulation wants erased: nothing of them is sent then. */
   readonly isHeld: () => boolean
   /** Looks for what other processes want erased of archives, which ends the replay that is under way. */
@@ -156,10 +157,11 @@ class ReplayRun {
   async send({ sources, destinations }: Choice, request: ReplayRequest): Promise<boolean> {
     for (const { id, archive } of sources) {
       if (archive === undefined) continue
-      const intake = this.#intake(id, destinations)
+      const connected = destinations.filter(({ sourceIds }) => sourceIds.includes(id))
+      const intake = this.#intake(id, connected)
       for await (const part of readArchive(archive.directory, id, request)) {
         this.#problems(part.path, part.problems)
-        if (!(await this.#hasRoom())) return false
+        if (!(await this.#hasRoom(connected))) return false
         await this.#options.look?.()
         if (this.#signal.aborted) return false
         await this.#sendPart(part, intake)
@@ -169,9 +171,11 @@ class ReplayRun {
   }
 
   /** Resolves once there is room, with true; with false as soon as the signal aborts. */
-  async #hasRoom(): Promise<boolean> {
+  async #hasRoom(destinations: ConfiguredDestinations): Promise<boolean> {
     const { isFull, runtime } = this.#options
-    while (!this.#signal.aborted && isFull()) await sleep(runtime.clock, roomLookMs, this.#signal)
+    while (!this.#signal.aborted && (await isFull(destinations))) {
+      await sleep(runtime.clock, roomLookMs, this.#signal)
+    }
     return !this.#signal.aborted
   }
 
@@ -203,9 +207,8 @@ class ReplayRun {
   }
 
   /** Each replay is a source of its own, so that its events are no duplicates of what they were. */
-  #intake(sourceId: string, destinations: ConfiguredDestinations): Intake {
+  #intake(sourceId: string, connected: ConfiguredDestinations): Intake {
     const { add, runtime } = this.#options
-    const connected = destinations.filter(({ sourceIds }) => sourceIds.includes(sourceId))
     const storedSourceId = `${sourceId}/replay-${runtime.newId()}`
     return new Intake({
       add: (events) => add(events.map((event) => ({ ...event, sourceId: storedSourceId }))),

@@ -15,6 +15,7 @@ import {
   type MembersRequest,
   type SyncMeans,
 } from '../audience/index.ts'
+import type { Destination } from '../model/index.ts'
 import { sleep, type Runtime } from '../runtime/index.ts'
 import { logRemoval, logSync } from './audience-log.ts'
 import { AudiencePreviews } from './audience-previews.ts'
@@ -30,8 +31,8 @@ export interface AudienceSyncsOptions {
   readonly configuration: () => Pick<Configuration, 'sources' | 'destinations' | 'retention'>
   /** Has whoever dispatches look for new deliveries. */
   readonly wake: () => void
-  /** Whether so much waits that a sync would take the room of what sources send. */
-  readonly isFull: () => boolean
+  /** Whether so much waits for one of these that a sync would take the room of what sources send. */
+  readonly isFull: (destinations: readonly Destination[]) => Promise<boolean>
   /** Clock, ids and log. */
   readonly runtime: Runtime
   /** Aborts when nothing is to be begun any more, and what is under way is to end. */
@@ -71,7 +72,12 @@ export class AudienceSyncs implements AudienceOperations {
     return this.#alone(audience.key, async () => {
       if (isDryRun) return this.#previews.sync(request, list)
       const rows = readList(list)
-      const outcome = await syncAudience({ ...this.#means(request), audience, rows, columns })
+      const outcome = await syncAudience({
+        ...this.#means(request, audience),
+        audience,
+        rows,
+        columns,
+      })
       logSync(outcome, this.#options.runtime.log)
       return outcome
     })
@@ -83,7 +89,7 @@ export class AudienceSyncs implements AudienceOperations {
     const { audience } = choice
     return this.#alone(audience.key, async () => {
       if (request.isDryRun) return this.#previews.remove(request)
-      const outcome = await removeAudience({ ...this.#means(request), audience })
+      const outcome = await removeAudience({ ...this.#means(request, audience), audience })
       logRemoval(outcome, this.#options.runtime.log)
       return outcome
     })
@@ -104,10 +110,14 @@ export class AudienceSyncs implements AudienceOperations {
     }
   }
 
-  #means({ listener, signal, drained }: AudienceRemoveRequest | AudienceSyncRequest): SyncMeans {
+  #means(
+    { listener, signal, drained }: AudienceRemoveRequest | AudienceSyncRequest,
+    { sourceId }: Pick<Audience, 'sourceId'>,
+  ): SyncMeans {
     const { store, runtime, ending, configuration, wake } = this.#options
     const { destinations, retention } = configuration()
     const anySignal = AbortSignal.any([signal, ending])
+    const connected = destinations.filter(({ sourceIds }) => sourceIds.includes(sourceId))
     return {
       store,
       destinations,
@@ -121,7 +131,7 @@ export class AudienceSyncs implements AudienceOperations {
       },
       hasRoom: async () => {
         await drained?.()
-        return this.#hasRoom(anySignal)
+        return this.#hasRoom(connected, anySignal)
       },
       dedupeWindowMs: retention.messageIdsMs,
       runtime,
@@ -130,9 +140,11 @@ export class AudienceSyncs implements AudienceOperations {
   }
 
   /** Resolves once there is room, with true; with false as soon as the signal aborts. */
-  async #hasRoom(signal: AbortSignal): Promise<boolean> {
+  async #hasRoom(destinations: readonly Destination[], signal: AbortSignal): Promise<boolean> {
     const { isFull, runtime } = this.#options
-    while (!signal.aborted && isFull()) await sleep(runtime.clock, roomLookMs, signal)
+    while (!signal.aborted && (await isFull(destinations))) {
+      await sleep(runtime.clock, roomLookMs, signal)
+    }
     return !signal.aborted
   }
 }

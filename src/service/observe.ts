@@ -1,7 +1,6 @@
 import type { Metrics } from '../admin-api/index.ts'
-import type { EndpointFaults } from '../delivery/index.ts'
+import type { EndpointFaults, FullBacklogs } from '../delivery/index.ts'
 import { endpointName, type EndpointChange } from '../model/index.ts'
-import type { PendingCount } from '../pipeline/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 
 /** Who is told what a service does, beside the observer it was given. */
@@ -10,14 +9,14 @@ export interface ServiceObservers {
   readonly metrics: Metrics
   /** Notes which endpoints fail webhooks for good. */
   readonly faults: EndpointFaults
-  /** Knows how much waits. */
-  readonly pending: PendingCount
+  /** Notes which destinations have a full backlog. */
+  readonly backlogs: FullBacklogs
 }
 
 /** A runtime whose observer keeps metrics and the log of a service up to date. */
 export function observedRuntime(given: Runtime, observers: ServiceObservers): Runtime {
   const { observer } = given
-  const { metrics, faults, pending } = observers
+  const { metrics, faults, backlogs } = observers
   return {
     ...given,
     observer: {
@@ -27,12 +26,12 @@ export function observedRuntime(given: Runtime, observers: ServiceObservers): Ru
         observer.request(record)
       },
       settled: (delivery) => {
-        pending.ended()
         metrics.settled(delivery)
         observer.settled(delivery)
       },
       gaveUp: (deliveries) => {
         metrics.gaveUp(deliveries)
+        if (deliveries.reason === 'backlog_full') backlogs.note(deliveries)
         observer.gaveUp?.(deliveries)
       },
       endpoint: (change) => {

@@ -58,7 +58,7 @@ export class OfflineService implements AsyncDisposable {
       ...common,
       store: store.audiences,
       // Whatever a sync makes waits in a file, and nobody else needs room in it.
-      isFull: () => false,
+      isFull: () => Promise.resolve(false),
       ending: this.#ending.signal,
     })
     this.regulations = new ServiceRegulations({

@@ -15,7 +15,7 @@ export interface ServiceAddress {
 export interface ServiceWork {
   /** Requests to endpoints that are under way. */
   readonly requests: number
-  /** Deliveries that wait, those of such requests among them; once it is closed, those that stay in the store. */
+  /** Deliveries that stay in the store; 0 until the service is closed. */
   readonly pending: number
 }
 

@@ -6,11 +6,11 @@ import {
   queueStates,
   StoreFiguresWatch,
 } from '../admin-api/index.ts'
-import { EndpointFaults, type DueTime } from '../delivery/index.ts'
+import { EndpointFaults, FullBacklogs, type DueTime } from '../delivery/index.ts'
 import { AddressGuard, type Listening } from '../http/index.ts'
 import type { IntakeBatch, IntakeOutcome } from '../intake/index.ts'
-import { messageOf } from '../model/index.ts'
-import { CoalescingLog, createRuntime, type Runtime, type Timer } from '../runtime/index.ts'
+import type { Destination } from '../model/index.ts'
+import { CoalescingLog, createRuntime, type Runtime } from '../runtime/index.ts'
 import type { Store } from '../store/index.ts'
 import { closedTrackingPort, SourceDirectory, trackingApp } from '../tracking-api/index.ts'
 import { ArchiveReplay } from './archive-replay.ts'
@@ -24,16 +24,13 @@ import {
 } from './configuration/index.ts'
 import { destinationStates } from './destination-states.ts'
 import { observedRuntime } from './observe.ts'
-import { PendingCount, Pipeline } from '../pipeline/index.ts'
+import { AddingBytes, Pipeline } from '../pipeline/index.ts'
 import { removeAbandonedPreviews } from './preview-store.ts'
 import { Readiness } from './readiness.ts'
 import type { ServiceAddress, ServiceOptions, ServiceRole, ServiceWork } from './service-options.ts'
 import { listenFor } from './service-ports.ts'
 import { ServiceRegulations } from './service-regulations.ts'
 import { openServiceStore } from './service-store.ts'
-
-/** How often the service asks the store how much waits. */
-const pendingLookMs = 500
 
 /** Receives calls from sources, routes them, and delivers them to destinations. */
 export class Service implements AsyncDisposable {
@@ -45,7 +42,8 @@ export class Service implements AsyncDisposable {
   readonly #metrics: Metrics
   readonly #faults: EndpointFaults
   readonly #figures: StoreFiguresWatch
-  readonly #pending = new PendingCount()
+  readonly #adding = new AddingBytes()
+  readonly #backlogs: FullBacklogs
   readonly #archives: Archives
   readonly #replay: ArchiveReplay
   readonly #audiences: AudienceSyncs
@@ -59,8 +57,8 @@ export class Service implements AsyncDisposable {
   #sources: SourceDirectory<ConfiguredSource>
   #admin: RequestListener | undefined
   #listening: readonly Listening[] = []
-  #look: Timer | undefined
-  #isStoreSilent = false
+  /** Deliveries that stay in the store. */
+  #pendingAtEnd = 0
   #closed: Promise<void> | undefined
 
   private constructor(store: Store, options: ServiceOptions) {
@@ -80,18 +78,14 @@ export class Service implements AsyncDisposable {
     })
     this.#faults = new EndpointFaults(given)
     this.#figures = new StoreFiguresWatch({
-      queues: () =>
-        queueStates(
-          store,
-          this.#configuration.destinations.map(({ id }) => id),
-        ),
+      queues: () => queueStates(store, destinationIdsOf(this.#configuration)),
       tables: store.tableRows,
       isFirst: () => this.#pipeline.isFirst,
       runtime: given,
     })
     this.#metrics = new Metrics({ figures: () => this.#figures.latest, runtime: given })
-    const observers = { metrics: this.#metrics, faults: this.#faults, pending: this.#pending }
-    this.#runtime = observedRuntime(given, observers)
+    this.#backlogs = new FullBacklogs(given)
+    this.#runtime = this.#observed(given)
     const { destinations, retention } = configuration
     this.#guard = guardOf(configuration)
     this.#pipeline = new Pipeline({
@@ -103,7 +97,7 @@ export class Service implements AsyncDisposable {
       retention,
       guard: this.#guard,
       connection: (use) => this.#metrics.connection(use),
-      pending: this.#pending,
+      adding: this.#adding,
       outlastsOutages: true,
       failed: (error) => {
         this.#readiness.failed()
@@ -113,8 +107,7 @@ export class Service implements AsyncDisposable {
     this.#sources = directoryOf(configuration)
     const common = {
       configuration: () => this.#configuration,
-      // Half of what may wait at the most: the rest is for what comes in meanwhile.
-      isFull: () => this.#pending.isFull(this.#configuration.limits.pendingDeliveries / 2),
+      isFull: this.#isHalfFull.bind(this),
       wake: () => this.#pipeline.wake(),
       runtime: this.#runtime,
       ending: this.#ending.signal,
@@ -167,7 +160,7 @@ export class Service implements AsyncDisposable {
 
   /** What is left to do. */
   get work(): ServiceWork {
-    return { requests: this.#pipeline.requests, pending: this.#pending.deliveries }
+    return { requests: this.#pipeline.requests, pending: this.#pendingAtEnd }
   }
 
   /**
@@ -219,13 +212,16 @@ export class Service implements AsyncDisposable {
     await this.close()
   }
 
+  #observed(given: Runtime): Runtime {
+    const observers = { metrics: this.#metrics, faults: this.#faults, backlogs: this.#backlogs }
+    return observedRuntime(given, observers)
+  }
+
   async #open(): Promise<void> {
     const { listen: address, admin } = this.#configuration
     const { log } = this.#runtime
     await removeAbandonedPreviews(this.#runtime.clock)
     await this.#regulations.register()
-    await this.#pending.look(this.#store)
-    this.#planLook()
     void this.#figures.start()
     const health = healthHandler(() => this.#readiness.reasons(), log)
     const tracking = this.#newTracking()
@@ -260,7 +256,7 @@ export class Service implements AsyncDisposable {
     return trackingApp({
       sourceOf: (writeKey) => this.#sources.find(writeKey),
       accept: (batch) => this.#accept(batch),
-      isFull: () => this.#pending.isFull(this.#configuration.limits.pendingDeliveries),
+      isFull: () => this.#adding.isFull,
       runtime: this.#runtime,
       observer: this.#metrics,
       trustedProxies: this.#configuration.listen.trustedProxies,
@@ -329,27 +325,21 @@ export class Service implements AsyncDisposable {
     return this.#configuration.sources.find(({ id }) => id === sourceId)
   }
 
-  #planLook(): void {
-    if (this.#closed !== undefined) return
-    this.#look = this.#runtime.clock.schedule(pendingLookMs, () => void this.#lookAgain())
-  }
-
-  async #lookAgain(): Promise<void> {
-    try {
-      await this.#pending.look(this.#store)
-      this.#isStoreSilent = false
-    } catch (error) {
-      // Said once, not twice a second.
-      if (!this.#isStoreSilent && this.#closed === undefined) {
-        this.#runtime.log.warn('the store cannot be read', { error: messageOf(error) })
-      }
-      this.#isStoreSilent = true
+  /**
+   * Whether one of some destinations has half of its backlog: what sends a lot by itself leaves the rest to
+   * what sources send.
+   */
+  async #isHalfFull(destinations: readonly Destination[]): Promise<boolean> {
+    if (this.#adding.isFull) return true
+    for (const { id: destinationId, enabled, backlogMax = Infinity } of destinations) {
+      if (!enabled) continue
+      const { pending } = await this.#store.ledger({ destinationId })
+      if (pending >= backlogMax / 2) return true
     }
-    this.#planLook()
+    return false
   }
 
   async #close(graceMs: number): Promise<void> {
-    this.#look?.cancel()
     this.#figures.stop()
     this.#ending.abort(new Error('The service is closing'))
     await Promise.all([
@@ -360,10 +350,12 @@ export class Service implements AsyncDisposable {
       this.#archives.close(graceMs),
     ])
     // For the last time, so that what stays is told exactly; a store that failed tells nothing.
-    await this.#pending.look(this.#store).catch(() => undefined)
+    const ledger = await this.#store.ledger().catch(() => undefined)
+    this.#pendingAtEnd = ledger?.pending ?? 0
     await this.#pipeline.close()
     await Promise.allSettled(this.#accepting)
     this.#faults.close()
+    this.#backlogs.close()
     this.#log.close()
   }
 }
@@ -378,6 +370,10 @@ function isAbout(changes: readonly ConfigurationChange[], settings: RegExp): boo
 
 function guardOf({ network }: Configuration): AddressGuard {
   return new AddressGuard({ allow: network.allow })
+}
+
+function destinationIdsOf({ destinations }: Configuration): readonly string[] {
+  return destinations.map(({ id }) => id)
 }
 
 function directoryOf({ sources }: Configuration): SourceDirectory<ConfiguredSource> {

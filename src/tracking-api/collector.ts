@@ -96,7 +96,11 @@ export class Collector {
   }
 
   #refusedAsFull(source: TrackingSource | undefined): Answer {
-    const refusal = refuse('queue_full', 'Too many events wait to be delivered', tryLaterMs)
+    const refusal = refuse(
+      'queue_full',
+      'The store is behind: too many events wait to be stored',
+      tryLaterMs,
+    )
     return this.refused({ ...refusal, source })
   }
 

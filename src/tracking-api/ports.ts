@@ -23,7 +23,7 @@ export interface TrackingApiOptions {
   readonly sourceOf: (writeKey: string) => TrackingSource | undefined
   /** Takes calls in; rejects when they cannot be stored, and then none of them is acknowledged. */
   readonly accept: (batch: IntakeBatch) => Promise<readonly IntakeOutcome[]>
-  /** Whether so much waits to be delivered that nothing more is taken. */
+  /** Whether so much waits to be stored that nothing more is taken. */
   readonly isFull: () => boolean
   /** Clock and log. */
   readonly runtime: Runtime

@@ -31,6 +31,8 @@ export interface DestinationSettings {
   readonly acceptsHistorical?: boolean
   /** Requests in flight per endpoint at the most; default 10. */
   readonly concurrency?: number
+  /** Deliveries that may be pending; a new one beyond fails at once. Any number by default. */
+  readonly backlogMax?: number | undefined
 }
 
 /** One URL and what is sent along with every request to it. */
@@ -92,6 +94,9 @@ export function checkDestination(settings: DestinationSettings, guard?: AddressG
     )
   }
   checkWholeNumber('concurrency', concurrency, [1, concurrencyMax])
+  if (settings.backlogMax !== undefined) {
+    checkWholeNumber('backlogMax', settings.backlogMax, [1, Number.MAX_SAFE_INTEGER])
+  }
   const checked = endpoints.map((endpoint, index) => checkEndpoint(endpoint, index, guard))
   refuseRepeats(checked)
   return Object.freeze({
@@ -103,6 +108,7 @@ export function checkDestination(settings: DestinationSettings, guard?: AddressG
     aliasKeys: settings.aliasKeys ?? 'spec',
     acceptsHistorical: settings.acceptsHistorical ?? true,
     concurrency,
+    backlogMax: settings.backlogMax,
   })
 }
 

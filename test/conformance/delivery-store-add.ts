@@ -17,6 +17,74 @@ export function addSuite(tested: StoreUnderTest): void {
     takesIn(tested)
     knowsAgain(tested)
     handsOver(tested)
+    keepsBounds(tested)
+  })
+}
+
+/** Events whose deliveries to some destinations are bounded by a backlog. */
+function bounded(
+  backlogMax: number,
+  [first, last]: readonly [number, number],
+  ...destinationIds: readonly string[]
+): readonly NewEvent[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => {
+    const added = event(`m_${first + index}`, ...destinationIds)
+    const deliveries = added.deliveries.map((delivery) => ({ ...delivery, backlogMax }))
+    return { ...added, deliveries }
+  })
+}
+
+function keepsBounds(tested: StoreUnderTest): void {
+  test('fails at once what exceeds the backlog of its destination, and nothing else', async () => {
+    const first = await tested.add(bounded(3, [1, 2], 'crm', 'mail'))
+    expect(first.refused).toEqual([])
+    const [sent] = await tested.claim('mail', { deliveriesMax: 1 })
+    await tested.settle(delivered(sent!))
+    const { outcomes, refused } = await tested.add(bounded(3, [3, 5], 'crm', 'mail'))
+    expect(outcomes).toEqual(['routed', 'routed', 'routed'])
+    expect(refused.toSorted((a, b) => a.deliveries - b.deliveries)).toEqual([
+      { destinationId: 'mail', reason: 'backlog_full', deliveries: 1 },
+      { destinationId: 'crm', reason: 'backlog_full', deliveries: 2 },
+    ])
+    expect(messageIds(await tested.list({ destinationId: 'crm', states: ['failed'] }))).toEqual([
+      'm_5',
+      'm_4',
+    ])
+    const [failed] = await tested.list({ destinationId: 'mail', states: ['failed'] })
+    expect(failed).toMatchObject({
+      ...{ messageId: 'm_5', reason: 'backlog_full', attempts: 0, settledAtMs: nowMs },
+      ...{ dueAtMs: null, lane: 'first' },
+    })
+    const ledger = { deliveries: 10, pending: 6, failed: 3, delivered: 1 }
+    expect(await tested.store.ledger()).toMatchObject(ledger)
+    expect(messageIds(await tested.claim('crm'))).toEqual(['m_1', 'm_2', 'm_3'])
+  })
+
+  test('hands over nothing that exceeds a backlog, and counts what is being sent', async () => {
+    const handOver = [{ destinationId: 'crm', deliveriesMax: 10 }]
+    const { leased } = await tested.add(bounded(2, [1, 3], 'crm'), { handOver })
+    expect(messageIds(leased)).toEqual(['m_1', 'm_2'])
+    expect((await tested.add(bounded(2, [4, 4], 'crm'), { handOver })).leased).toEqual([])
+    await tested.settle(...leased.map(delivered))
+    const later = await tested.add(bounded(2, [5, 5], 'crm'), { handOver })
+    expect(messageIds(later.leased)).toEqual(['m_5'])
+    expect(later.refused).toEqual([])
+  })
+
+  test('keeps what exceeded a backlog, so that it can be retried by hand', async () => {
+    await tested.add(bounded(1, [1, 2], 'crm'))
+    expect(await tested.retry({ messageId: 'm_2' })).toBe(1)
+    const delivery = await tested.claimOne('crm', { lane: 'manual' })
+    expect(delivery.body).toBe('{"to":"crm","messageId":"m_2"}')
+  })
+
+  test('does not count duplicates against a backlog, and takes deliveries without a bound', async () => {
+    await tested.add(bounded(2, [1, 1], 'crm'))
+    const again = await tested.add([...bounded(2, [1, 1], 'crm'), ...bounded(2, [2, 2], 'crm')])
+    expect(again.outcomes).toEqual(['duplicate', 'routed'])
+    expect(again.refused).toEqual([])
+    expect((await tested.add([event('m_3', 'crm')])).refused).toEqual([])
+    expect(await tested.store.ledger()).toMatchObject({ pending: 3, failed: 0 })
   })
 }
 
@@ -34,7 +102,7 @@ function takesIn(tested: StoreUnderTest): void {
 
   test('takes no events as well', async () => {
     const handOver = [{ destinationId: 'crm', deliveriesMax: 1 }]
-    expect(await tested.add([], { handOver })).toEqual({ outcomes: [], leased: [] })
+    expect(await tested.add([], { handOver })).toEqual({ outcomes: [], leased: [], refused: [] })
     expect(await tested.store.ledger()).toEqual(emptyLedger)
   })
 

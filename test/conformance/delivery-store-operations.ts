@@ -102,8 +102,9 @@ export class Add extends Operation {
     const events = this.#planned.map((planned, index) => this.#event(planned, reference, index))
     const batch = { events, seenSinceMs: nowMs - this.#windowMs, handOver: this.#handOver }
     const expected = reference.add(batch)
-    const { outcomes, leased } = await real.store.add({ nowMs, ...batch })
+    const { outcomes, leased, refused } = await real.store.add({ nowMs, ...batch })
     expect(outcomes).toEqual(expected.outcomes)
+    expect(refused.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(expected.refused)
     // The destinations of one event have no order among them.
     expect(leased.map(({ body }) => body).toSorted()).toEqual(expected.leased.toSorted())
     const eventOf = ({ body }: LeasedDelivery): string => body.split(' ')[0]!
@@ -119,6 +120,8 @@ export class Add extends Operation {
     const deliveries = destinations.map((destinationId) => ({
       destinationId,
       body: `${userId} to ${destinationId}`,
+      // One destination has a bound that is reached often.
+      ...(destinationId === destinationIds[1] ? { backlogMax: 4 } : {}),
     }))
     return { ...origin, userId, deliveries }
   }

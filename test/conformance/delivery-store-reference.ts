@@ -53,17 +53,21 @@ export class Reference {
   add(batch: Omit<AddRequest, 'nowMs'>): {
     readonly outcomes: readonly AddOutcome[]
     readonly leased: readonly string[]
+    readonly refused: number
   } {
     const earlier = this.deliveries.length
     const outcomes = batch.events.map((event) => this.#addOne(event, batch.seenSinceMs))
     this.#outcomes.push(...outcomes)
     const added = this.deliveries.slice(earlier)
     const handedOver = batch.handOver.flatMap(({ destinationId, deliveriesMax }) =>
-      added.filter((known) => known.destinationId === destinationId).slice(0, deliveriesMax),
+      added
+        .filter((known) => known.destinationId === destinationId && known.state === 'waiting')
+        .slice(0, deliveriesMax),
     )
     const leased = added.filter((known) => handedOver.includes(known))
     for (const known of leased) known.state = 'leased'
-    return { outcomes, leased: leased.map(({ body }) => body) }
+    const refused = added.filter(({ state }) => state === 'failed').length
+    return { outcomes, leased: leased.map(({ body }) => body), refused }
   }
 
   claim({ destinationId, lane, deliveriesMax, dueByMs }: Share): readonly string[] {
@@ -192,23 +196,29 @@ export class Reference {
     const key = JSON.stringify([sourceId, messageId])
     if (this.#seen.some((seen) => seen.key === key && seen.atMs >= seenSinceMs)) return 'duplicate'
     this.#seen = [...this.#seen.filter((seen) => seen.key !== key), { key, atMs: this.nowMs }]
-    for (const { body, destinationId } of deliveries) {
+    for (const { body, destinationId, backlogMax = Infinity } of deliveries) {
+      const isRefused = this.#pendingOf(destinationId) >= backlogMax
       const origin = { destinationId, body, sourceId, messageId, type, userId }
       this.deliveries.push({
         ...origin,
         acceptedAtMs: this.nowMs,
-        state: 'waiting',
+        state: isRefused ? 'failed' : 'waiting',
         lane: 'first',
         dueAtMs: this.nowMs,
         progress: noProgress,
         expiresAtMs: null,
-        settledAtMs: null,
-        reason: null,
+        settledAtMs: isRefused ? this.nowMs : null,
+        reason: isRefused ? 'backlog_full' : null,
         manualRetries: 0,
         requests: 0,
       })
     }
     return deliveries.length === 0 ? 'filtered' : 'routed'
+  }
+
+  #pendingOf(destinationId: string): number {
+    const ofDestination = this.deliveries.filter((known) => known.destinationId === destinationId)
+    return ofDestination.filter((known) => loggedState(known) === 'pending').length
   }
 
   /** What waits in a lane, in the order in which it is given out. */

@@ -52,7 +52,7 @@ describe('a fresh event', () => {
     const { opened, open } = gate()
     const store = new HookedStore()
     // Not async: the events would be held here.
-    store.add = () => opened.then(() => ({ outcomes: ['routed'], leased: [] }))
+    store.add = () => opened.then(() => ({ outcomes: ['routed'], leased: [], refused: [] }))
     const { dispatcher } = dispatching([target('crm', ok())], undefined, { store })
     const addOne = (): readonly [WeakRef<object>, Promise<readonly AddOutcome[]>] => {
       const event = eventTo('crm', 'm_1')

@@ -110,10 +110,10 @@ describe('serve', () => {
     const endpoint = await TestEndpoint.start()
     const { folder, path, document, writeKey } = await initialised(endpoint.url)
     const { service, url } = await serving(path)
-    await writeFile(path, JSON.stringify({ ...document, limits: { pendingDeliveries: 'many' } }))
+    await writeFile(path, JSON.stringify({ ...document, limits: { backlogMax: 'many' } }))
     service.signal('SIGHUP')
     await logged(service, 'the configuration is refused')
-    expect(service.stderr.text).toContain('limits.pendingDeliveries: Cannot use \\"many\\"')
+    expect(service.stderr.text).toContain('limits.backlogMax: Cannot use \\"many\\"')
     expect((await post(url, writeKey, 'm_1')).status).toBe(200)
 
     await writeFile(path, JSON.stringify(document))
@@ -198,7 +198,7 @@ describe('serve', () => {
 
   test('ends with 2 for a configuration that cannot be used, and names all that is wrong', async () => {
     const { path, document } = await initialised('http://10.0.0.5/hook')
-    await writeFile(path, JSON.stringify({ ...document, limits: { pendingDeliverys: 1 } }))
+    await writeFile(path, JSON.stringify({ ...document, limits: { backlogMaxx: 1 } }))
     const { code, records, stderr } = await runBinary(['serve', '--config', path, '--json'])
     expect(code).toBe(2)
     const { error } = JSON.parse(stderr) as { error: { code: string; problems: object } }
@@ -208,7 +208,7 @@ describe('serve', () => {
         path: 'destinations[0].endpoints[0].url',
         message: expect.stringContaining('network.allow') as string,
       },
-      { path: 'limits.pendingDeliverys', hint: 'Did you mean "pendingDeliveries"?' },
+      { path: 'limits.backlogMaxx', hint: 'Did you mean "backlogMax"?' },
     ]
     expect(error.problems).toMatchObject(problems)
     expect(records).toMatchObject(problems)

@@ -83,7 +83,7 @@ describe('a replay of archived events', () => {
   })
 
   test('leaves room for what sources send', async () => {
-    const limited = { limits: { pendingDeliveries: 8 } }
+    const limited = { limits: { backlogMax: 4 } }
     const { track, admin, clock } = await startArchiving(limited, 'hang')
     await track('m_1')
     await track('m_2')
@@ -166,7 +166,7 @@ describe('a replay of archived events', () => {
 
   test('is one at a time, and ends when whoever asked for it leaves', async () => {
     const { opened, open } = gate()
-    const limited = { limits: { pendingDeliveries: 8 } }
+    const limited = { limits: { backlogMax: 4 } }
     const plan = { status: 200, after: opened }
     const { service, track, admin, clock, infos } = await startArchiving(limited, plan)
     for (const messageId of ['m_1', 'm_2']) await track(messageId)
@@ -201,7 +201,7 @@ describe('a replay of archived events', () => {
 
   test('ends when users are deleted, and brings none of them back', async () => {
     const { opened, open } = gate()
-    const limited = { limits: { pendingDeliveries: 8 } }
+    const limited = { limits: { backlogMax: 4 } }
     const plan = { status: 200, after: opened }
     const { track, admin, infos, clock, crm } = await startArchiving(limited, plan)
     for (const messageId of ['m_1', 'm_2']) await track(messageId, undefined, { userId: 'u_gone' })
@@ -238,7 +238,7 @@ describe('a replay of archived events', () => {
     const replay = new ArchiveReplay({
       configuration: () => configuration,
       add: () => Promise.reject(new Error('There is nothing to add')),
-      isFull: () => false,
+      isFull: () => Promise.resolve(false),
       isHeld: () => isHeld,
       runtime: recordingRuntime(manualClock()).runtime,
       ending: new AbortController().signal,
@@ -264,7 +264,7 @@ describe('a replay of archived events', () => {
     const replay: ArchiveReplay = new ArchiveReplay({
       configuration: () => configuration,
       add: () => Promise.reject(new Error('It is added')),
-      isFull: () => false,
+      isFull: () => Promise.resolve(false),
       isHeld: () => false,
       look: () => {
         if (++looks === 2) void replay.end()

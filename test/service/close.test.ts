@@ -65,7 +65,7 @@ describe('a service that is closed', () => {
     const { service, track, admin } = await startService(
       documentFor(endpoint, {
         source: { archive: { directory } },
-        limits: { pendingDeliveries: 2 },
+        limits: { backlogMax: 2 },
       }),
       clock,
     )

@@ -108,7 +108,7 @@ describe('createService', () => {
   test.each<[string, unknown, string]>([
     ['nothing', undefined, 'Cannot be left out: it is an object'],
     ['null', null, 'Cannot use null: it is an object'],
-    ['a number that JSON does not have', { limits: { pendingDeliveries: 1n } }, 'Cannot write it'],
+    ['a number that JSON does not have', { limits: { backlogMax: 1n } }, 'Cannot write it'],
   ])('refuses %s as it does every other configuration', async (_name, configuration, message) => {
     const refused = createService({ configuration } as CreateServiceOptions)
     await expect(refused).rejects.toBeInstanceOf(ConfigurationError)
@@ -126,12 +126,12 @@ describe('createService', () => {
   })
 
   test('tells all that is wrong', async () => {
-    const wrong = { ...smallest, sources: [], limits: { pendingDeliveries: 0 } }
+    const wrong = { ...smallest, sources: [], limits: { backlogMax: 0 } }
     const refused = createService({ configuration: wrong })
     await expect(refused).rejects.toBeInstanceOf(ConfigurationError)
     await expect(refused).rejects.toMatchObject({
       code: 'invalid_setting',
-      problems: [{ path: 'limits.pendingDeliveries' }, { path: 'sources' }],
+      problems: [{ path: 'limits.backlogMax' }, { path: 'sources' }],
     })
     await expect(createService({ configuration: './nowhere.json' })).rejects.toMatchObject({
       code: 'cannot_read_file',

@@ -43,7 +43,7 @@ test('what one process takes another delivers, and neither does what is not its 
   const ingest = await start('ingest', document)
   const ids = Array.from({ length: 10 }, (_, index) => `m_${index}`)
   for (const id of ids.slice(0, 5)) expect(await ingest.track(id)).toMatchObject({ status: 200 })
-  expect(ingest.service.work).toEqual({ requests: 0, pending: 5 })
+  expect(ingest.service.work.requests).toBe(0)
 
   const deliver = await start('deliver', document)
   await endpoint.received(5)

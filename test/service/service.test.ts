@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto'
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../src/http/index.ts'
@@ -100,26 +99,6 @@ describe('a service', () => {
     expect(await running.track('m_2')).toMatchObject(refusedAs(503, 'store_unavailable'))
   })
 
-  test('says once that the store cannot be read', async () => {
-    const endpoint = await TestEndpoint.start()
-    const file = join(await temporaryFolder(), 'store.db')
-    const clock = manualClock()
-    const { track, warnings, ready } = await startService(
-      documentFor(endpoint, { store: `sqlite:${file}` }),
-      clock,
-    )
-    await rm(file)
-    expect(await track('m_1')).toMatchObject(refusedAs(503, 'store_unavailable'))
-    const silences = (): unknown[] =>
-      warnings.filter(({ message }) => message === 'the store cannot be read')
-    await clock.advance(5_000)
-    await expect.poll(silences).toHaveLength(1)
-    await clock.advance(5_000)
-    // It is asked after that look was.
-    expect(await ready()).toMatchObject({ status: 503 })
-    expect(silences()).toHaveLength(1)
-  })
-
   test('fails what leads to an address that is not allowed any more, and names the rule', async () => {
     const endpoint = await TestEndpoint.start()
     const document = documentFor(endpoint)
@@ -177,27 +156,31 @@ describe('a service', () => {
     expect(after.body).toMatch(/^evroute_endpoint_breaker_state\{.*state="open"\} 0$/m)
   })
 
-  test('takes no more than may wait, to the delivery, and more again once there is room', async () => {
-    const endpoint = await TestEndpoint.start('hang')
-    const limited = documentFor(endpoint, { limits: { pendingDeliveries: 3 } })
-    // The clock stands: the store is not asked between the calls.
-    const { track, reconfigure, admin } = await startService(limited, manualClock())
-    for (const id of ['m_1', 'm_2', 'm_2', 'm_3']) expect(await track(id)).toMatchObject(taken)
-    expect(await track('m_4')).toMatchObject(refusedAs(429, 'queue_full'))
-    expect(await admin('/v1/ledger')).toMatchObject({ body: { pending: 3 } })
-    await reconfigure(documentFor(endpoint, { limits: { pendingDeliveries: 4 } }))
-    expect(await track('m_4')).toMatchObject(taken)
-    expect(await track('m_5')).toMatchObject(refusedAs(429, 'queue_full'))
-  })
-
-  test('takes more at once when something was delivered', async () => {
-    const endpoint = await TestEndpoint.start()
-    const limited = documentFor(endpoint, { limits: { pendingDeliveries: 1 } })
-    const { track, settled } = await startService(limited, manualClock())
-    for (let count = 1; count <= 5; count++) {
-      expect(await track(`m_${count}`)).toMatchObject(taken)
-      await expect.poll(() => settled).toHaveLength(count)
-    }
+  test('lets a full backlog fail new deliveries of its destination, and others go on', async () => {
+    const dead = await TestEndpoint.start('hang')
+    const well = await TestEndpoint.start()
+    const document = documentFor(dead, { destination: { backlogMax: 2 } })
+    const { destinations } = document as { readonly destinations: readonly [object] }
+    const [crm] = destinations
+    const other = { ...crm, id: 'other', backlogMax: null, endpoints: [{ url: well.url }] }
+    const both = { ...document, destinations: [crm, other] }
+    const clock = manualClock()
+    const { track, admin, warnings, infos } = await startService(both, clock)
+    for (let count = 1; count <= 6; count++) expect(await track(`m_${count}`)).toMatchObject(taken)
+    await well.received(6)
+    const failed = { destination: 'crm', state: 'failed', reason: 'backlog_full' }
+    expect((await admin('/v1/deliveries?state=failed')).body).toMatchObject({
+      deliveries: [failed, failed, failed, failed],
+    })
+    const told = warnings.filter(({ message }) => message.includes('deliveries discard'))
+    expect(told).toMatchObject([{ destinationId: 'crm' }])
+    const { body: metrics } = await admin('/metrics')
+    const line = 'evroute_deliveries_given_up_total{destination="crm",reason="backlog_full"} 4'
+    expect(metrics).toContain(line)
+    await clock.advance(120_000)
+    const over = 'a destination has room for new deliveries'
+    const fields = { message: over, destinationId: 'crm', failed: 4 }
+    expect(infos.filter(({ message }) => message === over)).toEqual([fields])
   })
 
   test('sends at once what is retried by hand', async () => {
@@ -207,20 +190,6 @@ describe('a service', () => {
     await expect.poll(() => settled).toMatchObject([{ state: 'failed' }])
     await admin('/v1/deliveries/retry', { all: true })
     await expect.poll(() => settled).toMatchObject([{}, { state: 'delivered' }])
-  })
-
-  test('learns from the store what was retried by hand', async () => {
-    const endpoint = await TestEndpoint.start([404, 'hang'])
-    const limited = documentFor(endpoint, { limits: { pendingDeliveries: 1 } })
-    const clock = manualClock()
-    const { track, admin, settled } = await startService(limited, clock)
-    await track('m_1')
-    await expect.poll(() => settled).toMatchObject([{ state: 'failed' }])
-    expect((await admin('/v1/deliveries/retry', { all: true })).body).toMatchObject({
-      deliveries: 1,
-    })
-    await clock.advance(500)
-    expect(await track('m_2')).toMatchObject(refusedAs(429, 'queue_full'))
   })
 
   test('keeps more in memory than a store in memory does by itself', async () => {

@@ -345,7 +345,7 @@ export const refused: readonly Situation[] = [
     options: { isFull: () => true },
     document: { batch: [track] },
     status: 429,
-    answer: refusal('queue_full', 'Too many events wait to be delivered'),
+    answer: refusal('queue_full', 'The store is behind: too many events wait to be stored'),
     answerHeaders: { 'retry-after': '5' },
   },
   {

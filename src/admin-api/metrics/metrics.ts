@@ -186,7 +186,7 @@ function countersIn(registry: Registry) {
     ),
     gaveUp: counter(
       'evroute_deliveries_given_up_total',
-      'Deliveries that ended while they waited, by reason: window_over or abandoned.',
+      'Deliveries that ended without another attempt, by reason: window_over, abandoned, backlog_full or discarded.',
       ['destination', 'reason'],
     ),
     requests: counter(

@@ -21,6 +21,7 @@ const afterRestart = /^(listen\.|admin$|admin\.port$|store$)/
 const namesInFile: Readonly<Record<string, string>> = {
   deliveredMs: 'delivered',
   failedMs: 'failed',
+  untriedMs: 'untried',
   messageIdsMs: 'messageIds',
   retryForMs: 'retryFor',
   sourceIds: 'sources',
@@ -41,14 +42,13 @@ export function changesBetween(
 }
 
 function partsOf(configuration: Configuration): ReadonlyMap<string, object> {
-  const { listen, admin, store, network, retention, limits, sources, destinations } = configuration
+  const { listen, admin, store, network, retention, sources, destinations } = configuration
   return new Map<string, object>([
     ['listen', listen],
     ...(admin === undefined ? [] : [['admin', admin] as const]),
     ['', { store }],
     ['network', network],
     ['retention', retention],
-    ['limits', limits],
     ...sources.map((source) => [`sources.${source.id}`, source] as const),
     ...destinations.map((destination) => [`destinations.${destination.id}`, destination] as const),
   ])

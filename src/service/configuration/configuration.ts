@@ -27,11 +27,6 @@ export interface Configuration {
   }
   /** How long the store remembers. */
   readonly retention: RetentionPolicy
-  /** How much is taken in. */
-  readonly limits: {
-    /** Deliveries that may wait before calls are refused; the bound of a store in memory as well. */
-    readonly pendingDeliveries: number
-  }
   /** At least one; their ids are unique, and so are their write keys. */
   readonly sources: readonly ConfiguredSource[]
   /** Their ids are unique. */
@@ -90,7 +85,7 @@ export async function configurationOf(
   const configured: ConfiguredDestination[] = []
   for (const destination of document.destinations) {
     await breather.breathe()
-    configured.push(deepFreeze(destinationOf(destination)))
+    configured.push(deepFreeze(destinationOf(destination, document.limits.backlogMax)))
   }
   const { listen, admin, store, network, retention, limits, sources } = document
   return deepFreeze({
@@ -104,7 +99,6 @@ export async function configurationOf(
       untriedMs: durationMsOf(retention.untried),
       messageIdsMs: durationMsOf(retention.messageIds),
     },
-    limits: { pendingDeliveries: limits.pendingDeliveries },
     sources: sources.map((source) => sourceOf(source, limits.eventsPerSecond)),
     destinations: configured,
   })
@@ -121,13 +115,14 @@ function sourceOf(document: SourceDocument, eventsPerSecond: number | null): Con
   }
 }
 
-function destinationOf(document: DestinationDocument): ConfiguredDestination {
+function destinationOf(document: DestinationDocument, backlogMax: number): ConfiguredDestination {
   const { sources, sharedSecret, standardWebhooks, retryFor, ...same } = document
   return {
     ...checkDestination({
       ...same,
       sourceIds: sources,
       sharedSecret: sharedSecret ?? undefined,
+      backlogMax: same.backlogMax ?? backlogMax,
     }),
     standardWebhooks: signingOf(standardWebhooks, sharedSecret),
     retryForMs: durationMsOf(retryFor),

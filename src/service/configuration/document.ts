@@ -18,7 +18,7 @@ export interface ConfigurationDocument {
     readonly untried: string
     readonly messageIds: string
   }
-  readonly limits: { readonly pendingDeliveries: number; readonly eventsPerSecond: number | null }
+  readonly limits: { readonly backlogMax: number; readonly eventsPerSecond: number | null }
   readonly sources: readonly SourceDocument[]
   readonly destinations: readonly DestinationDocument[]
 }
@@ -47,6 +47,7 @@ export interface DestinationDocument {
   readonly aliasKeys: AliasKeys
   readonly acceptsHistorical: boolean
   readonly concurrency: number
+  readonly backlogMax: number | null
   readonly retryFor: string
 }
 
@@ -108,6 +109,7 @@ const writeKey = () =>
   )
 
 const retentionTime = () => duration('1m', '3650d')
+const backlog = () => wholeNumber(1, 1_000_000_000)
 const rate = () => wholeNumber(1, 1_000_000).nullable().default(null)
 
 /** Plain text keys by its UTF-8 bytes, `whsec_` by the bytes that its base64 stands for. */
@@ -201,6 +203,10 @@ const destination = section({
   concurrency: wholeNumber(1, 1_000)
     .default(10)
     .describe('Requests in flight per endpoint at the most.'),
+  backlogMax: backlog()
+    .nullable()
+    .default(null)
+    .describe('Deliveries that may wait for it; null for limits.backlogMax.'),
   retryFor: duration('0s', '4h')
     .default('4h')
     .describe('From the first attempt to the last moment another may start.'),
@@ -264,9 +270,11 @@ const documentSchema = section(
       .prefault({})
       .describe('How long the store remembers.'),
     limits: section({
-      pendingDeliveries: wholeNumber(1, 1_000_000_000)
+      backlogMax: backlog()
         .default(1_000_000)
-        .describe('Deliveries that may wait; above it the tracking API answers 429.'),
+        .describe(
+          'Deliveries that may wait for each destination; beyond it new ones fail at once.',
+        ),
       eventsPerSecond: rate().describe('Events that each source may send per second; null: any.'),
     })
       .prefault({})
@@ -347,6 +355,9 @@ function placeIssues(
 }
 
 function keyHint(key: string, known: readonly string[]): string {
+  if (key === 'pendingDeliveries') {
+    return 'Set backlogMax instead: it bounds what waits for each destination, and sources are not refused.'
+  }
   const meant = nearestName(key, known)
   return meant === undefined
     ? `The settings here are ${known.join(', ')}.`

@@ -1,4 +1,5 @@
 import type { AddRequest, NewEvent } from '../../delivery/index.ts'
+import { refusedReason } from '../refused-deliveries.ts'
 import { toStored, toStoredOrNull } from '../stored-text.ts'
 import { countChanges, wholeStore } from './counts.ts'
 import type { Query } from './database.ts'
@@ -7,11 +8,11 @@ import { holdGate, isSuppressed } from './suppressions.ts'
 
 /**
  * A row of the answer: an event that was not known, or was dropped because of whom it is about, by its
- * place in the batch; or a delivery that was handed over, by its place among the deliveries of the
- * batch.
+ * place in the batch; or a delivery that was handed over, or failed because the backlog of its destination
+ * is full, by its place among the deliveries of the batch.
  */
 export interface AddedRow {
-  readonly kind: 'fresh' | 'suppressed' | 'leased'
+  readonly kind: 'fresh' | 'suppressed' | 'leased' | 'refused'
   readonly place: number
   /** Of the delivery; 0 for an event. */
   readonly id: number
@@ -22,6 +23,7 @@ export interface BatchDelivery {
   readonly event: NewEvent
   readonly destinationId: string
   readonly body: string
+  readonly backlogMax?: number | undefined
 }
 
 /** A statement, and what the places in its answer mean. */
@@ -37,14 +39,16 @@ export interface BatchRows {
 }
 
 const counted = countChanges(
-  ['accepted', 'routed', 'filtered', 'duplicate', 'suppressed', 'deliveries', 'pending'],
+  ['accepted', 'routed', 'filtered', 'duplicate', 'suppressed', 'deliveries', 'pending', 'failed'],
   `SELECT ${wholeStore} AS destination_id, $17::bigint AS accepted,
      count(*) FILTER (WHERE is_routed) AS routed, count(*) FILTER (WHERE NOT is_routed) AS filtered,
      $17::bigint - count(*) - (SELECT count(*) FROM dropped) AS duplicate,
-     (SELECT count(*) FROM dropped) AS suppressed, 0 AS deliveries, 0 AS pending
+     (SELECT count(*) FROM dropped) AS suppressed, 0 AS deliveries, 0 AS pending, 0 AS failed
    FROM fresh
    UNION ALL
-   SELECT destination_id, 0, 0, 0, 0, 0, count(*), count(*) FROM delivery GROUP BY destination_id`,
+   SELECT destination_id, 0, 0, 0, 0, 0, count(*), count(*) FILTER (WHERE NOT is_refused),
+     count(*) FILTER (WHERE is_refused)
+   FROM delivery GROUP BY destination_id`,
 )
 
 const suppressed = `type <> 'delete' AND ${isSuppressed('event.source_id', ['event.user_id', 'event.previous_id'])}`
@@ -82,38 +86,52 @@ const sql = `
     SELECT body.id, given.uses, given.body
     FROM unnest($8::int[], $9::text[]) WITH ORDINALITY AS given (uses, body, place)
     JOIN body USING (place)
+  ), backlog AS MATERIALIZED (
+    SELECT destination_id, sum(pending) AS pending FROM evroute_counts
+    WHERE destination_id = ANY ($22::text[]) GROUP BY destination_id
   ), ordered AS (
     SELECT given.place, given.destination_id, body.id AS body_id,
-      row_number() OVER (PARTITION BY given.destination_id ORDER BY given.place)
-        <= coalesce(room.deliveries_max, 0) AS is_leased,
+      row_number() OVER same AS number, coalesce(room.deliveries_max, 0) AS leased_max,
+      coalesce(row_number() OVER same > given.backlog_max - coalesce(backlog.pending, 0), false)
+        AS is_refused,
       fresh.source_id, fresh.message_id, fresh.type, fresh.user_id, fresh.previous_id
-    FROM unnest($10::int[], $11::int[], $12::text[])
-      WITH ORDINALITY AS given (event_place, body_place, destination_id, place)
+    FROM unnest($10::int[], $11::int[], $12::text[], $23::bigint[])
+      WITH ORDINALITY AS given (event_place, body_place, destination_id, backlog_max, place)
     JOIN fresh ON fresh.place = given.event_place
     JOIN body ON body.place = given.body_place
     LEFT JOIN unnest($13::text[], $14::bigint[]) AS room (destination_id, deliveries_max)
       ON room.destination_id = given.destination_id
+    LEFT JOIN backlog ON backlog.destination_id = given.destination_id
+    WINDOW same AS (PARTITION BY given.destination_id ORDER BY given.place)
     ORDER BY given.place
   ), delivery AS MATERIALIZED (
-    SELECT nextval('evroute_delivery_ids') AS id, ordered.* FROM ordered
+    SELECT nextval('evroute_delivery_ids') AS id, ordered.*,
+      number <= leased_max AND NOT is_refused AS is_leased
+    FROM ordered
   ), added AS (
     INSERT INTO evroute_deliveries (destination_id, id, body_id, accepted_at, due_at, lease_holder, lease,
       leased_until, attempts, window_attempts, manual_retries, source_id, message_id, type, user_id,
-      previous_id, state, lane, holds)
+      previous_id, state, reason, settled_at, lane, holds)
     SELECT destination_id, id, body_id, $15, $15, CASE WHEN is_leased THEN $18::bigint END,
       CASE WHEN is_leased THEN $19::bigint END, CASE WHEN is_leased THEN $20::bigint END, 0, 0, 0,
-      source_id, message_id, type, user_id, previous_id, 'pending', 'first', '[]'
+      source_id, message_id, type, user_id, previous_id,
+      CASE WHEN is_refused THEN 'failed' ELSE 'pending' END,
+      CASE WHEN is_refused THEN '${refusedReason}' END, CASE WHEN is_refused THEN $15::bigint END,
+      'first', '[]'
     FROM delivery
   ), counted AS (${counted})
   SELECT 'fresh' AS kind, place, 0 AS id FROM fresh
   UNION ALL
   SELECT 'suppressed', place, 0 FROM dropped
   UNION ALL
-  SELECT 'leased', place::int, id FROM delivery WHERE is_leased`
+  SELECT CASE WHEN is_refused THEN 'refused' ELSE 'leased' END, place::int, id FROM delivery
+  WHERE is_leased OR is_refused`
 
 /** Takes a batch in; what there is room for is leased. */
 export function addQuery(batch: AddRequest, lease: Lease): AddQuery {
   const { events, bodies, deliveries } = rowsOf(batch.events)
+  const bounded = deliveries.filter(({ backlogMax }) => backlogMax !== undefined)
+  const boundedIds = new Set(bounded.map(({ destinationId }) => destinationId))
   const values = [
     events.map(({ place }) => place),
     events.map(({ event }) => toStored(event.sourceId)),
@@ -136,6 +154,8 @@ export function addQuery(batch: AddRequest, lease: Lease): AddQuery {
     lease.number,
     lease.untilMs,
     events.map(({ event }) => toStoredOrNull(event.previousId ?? null)),
+    [...boundedIds].map(toStored),
+    deliveries.map(({ backlogMax }) => backlogMax ?? null),
   ]
   return { name: 'add', sql, values, deliveries }
 }
@@ -154,11 +174,11 @@ export function rowsOf(events: readonly NewEvent[]): BatchRows {
 /** Destinations that get the same text share it. Places of texts and deliveries begin at 1, as in SQL. */
 function addDeliveries({ bodies, deliveries }: BatchRows, event: NewEvent, place: number): void {
   const places = new Map<string, number>()
-  for (const { destinationId, body } of event.deliveries) {
+  for (const { destinationId, body, backlogMax } of event.deliveries) {
     const bodyPlace = places.get(body) ?? bodies.push({ eventPlace: place, body, uses: 0 })
     places.set(body, bodyPlace)
     const row = bodies[bodyPlace - 1]
     if (row !== undefined) row.uses++
-    deliveries.push({ event, destinationId, body, eventPlace: place, bodyPlace })
+    deliveries.push({ event, destinationId, body, backlogMax, eventPlace: place, bodyPlace })
   }
 }

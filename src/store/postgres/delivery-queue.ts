@@ -9,6 +9,7 @@ import type {
   SettleRequest,
 } from '../../delivery/index.ts'
 import { stopwatch, systemClock } from '../../runtime/index.ts'
+import { countRefused } from '../refused-deliveries.ts'
 import { fromStored } from '../stored-text.ts'
 import { ClaimPlaces } from './claim-places.ts'
 import { addQuery, type AddedRow, type BatchDelivery } from './add-statement.ts'
@@ -57,7 +58,7 @@ export class DeliveryQueue {
   /** Writes events with their deliveries, and gives out what there is room for. */
   async add(batch: AddRequest): Promise<AddResult> {
     this.#noteTime(batch.nowMs)
-    if (batch.events.length === 0) return { outcomes: [], leased: [] }
+    if (batch.events.length === 0) return { outcomes: [], leased: [], refused: [] }
     const lease = this.#newLease(batch.nowMs)
     const query = addQuery(batch, lease)
     const rows = await this.#given(lease, this.#parts.database.rows<AddedRow>(query))
@@ -70,10 +71,16 @@ export class DeliveryQueue {
       .sort((a, b) => a.id - b.id)
       .map((row) => handedOver(row, { atMs: batch.nowMs, untilMs: lease.untilMs }))
     this.#leases.begin(lease.number, leased)
-    const left = leftOf(batch, { outcomes, leased })
+    const refused = countRefused(
+      rows
+        .filter(({ kind }) => kind === 'refused')
+        .map(({ place }) => query.deliveries[place - 1]?.destinationId ?? ''),
+    )
+    const added = { outcomes, leased, refused }
+    const left = leftOf(batch, added)
     this.learn(left)
     this.#announce(left)
-    return { outcomes, leased }
+    return added
   }
 
   /**
@@ -192,8 +199,8 @@ export class DeliveryQueue {
 }
 
 function outcomesOf({ events }: AddRequest, rows: readonly AddedRow[]): readonly AddOutcome[] {
-  const added = rows.filter(({ kind }) => kind !== 'leased')
-  const kinds = new Map(added.map(({ place, kind }) => [place, kind]))
+  const known = rows.filter(({ kind }) => kind === 'fresh' || kind === 'suppressed')
+  const kinds = new Map(known.map(({ place, kind }) => [place, kind]))
   return events.map(({ deliveries }, place): AddOutcome => {
     const kind = kinds.get(place)
     if (kind === 'suppressed') return kind
@@ -213,6 +220,7 @@ function leftOf({ events, nowMs }: AddRequest, added: AddResult): readonly DueTi
     for (const { destinationId } of deliveries) count(destinationId, 1)
   }
   for (const { destinationId } of added.leased) count(destinationId, -1)
+  for (const { destinationId, deliveries } of added.refused) count(destinationId, -deliveries)
   const left = [...counts].filter(([, deliveries]) => deliveries > 0)
   return left.map(([destinationId]) => ({ destinationId, lane: 'first', dueAtMs: nowMs }))
 }

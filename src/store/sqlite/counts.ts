@@ -35,6 +35,8 @@ export class Counts implements Companion {
   readonly #read: Statement
   readonly #write: Statement
   readonly #changes = new Map<string, Changes>()
+  /** What the file says, as far as the transaction at hand asked: another process may change it later. */
+  readonly #committedPending = new Map<string, number>()
   #idsGiven: number
   #idsTaken = 0
 
@@ -55,6 +57,17 @@ export class Counts implements Companion {
   /** Changes a figure of a destination within the transaction at hand. */
   addFor(destinationId: string, name: DeliveryCount, count: number): void {
     this.#change(toStored(destinationId), name, count)
+  }
+
+  /** Pending deliveries of a destination, within the transaction at hand. */
+  pendingOf(destinationId: string): number {
+    const stored = toStored(destinationId)
+    let committed = this.#committedPending.get(stored)
+    if (committed === undefined) {
+      committed = byName(this.#read.all(stored)).pending ?? 0
+      this.#committedPending.set(stored, committed)
+    }
+    return committed + (this.#changes.get(stored)?.get('pending') ?? 0)
   }
 
   /** An id that no delivery ever had, purged ones included. Only for the process that delivers. */
@@ -94,6 +107,7 @@ export class Counts implements Companion {
   discard(): void {
     this.#idsTaken = 0
     this.#changes.clear()
+    this.#committedPending.clear()
   }
 
   /** The books as they were committed: of the deliveries to one destination, or of all. */

@@ -10,7 +10,8 @@ import type {
   SettleRequest,
   Share,
 } from '../../delivery/index.ts'
-import { lanes } from '../../model/index.ts'
+import { lanes, type GivenUpDeliveries } from '../../model/index.ts'
+import { countRefused, refusedReason } from '../refused-deliveries.ts'
 import { untriedDelivery } from '../untried-delivery.ts'
 import type { Counts } from './counts.ts'
 import type { Leases } from './leases.ts'
@@ -29,6 +30,8 @@ interface SharedEnd extends DeliveryEnd {
 /** A delivery that is written, and its text. */
 interface NewDeliveryRow extends DeliveryRow {
   readonly body: string
+  /** Whether the backlog of its destination was full. */
+  readonly isRefused: boolean
 }
 
 /** What a queue works with. */
@@ -65,10 +68,14 @@ export class DeliveryQueue {
     const outcomes = this.#outcomesOf(batch)
     const routed = batch.events.filter((_, place) => outcomes[place] === 'routed')
     const rows = this.#addDeliveries(routed, batch.nowMs)
+    const refused = this.#refuse(
+      rows.filter(({ isRefused }) => isRefused),
+      batch.nowMs,
+    )
     const leased = handedOver(rows, batch)
     // Now, so that no claim can give them out as well.
     for (const delivery of leased) this.#leases.begin(delivery)
-    return { outcomes, leased }
+    return { outcomes, leased, refused }
   }
 
   /** Takes back what was given out by what failed in the end. */
@@ -170,22 +177,37 @@ export class DeliveryQueue {
     const rows: NewDeliveryRow[] = []
     for (const event of events) {
       const ofEvent: BodyRow[] = []
-      for (const { destinationId, body } of event.deliveries) {
+      for (const { destinationId, body, backlogMax } of event.deliveries) {
         let row = ofEvent.find((known) => known.body === body)
         if (row === undefined) {
           row = { id: ++lastBodyId, body, deliveries: 0 }
           ofEvent.push(row)
         }
         row.deliveries++
+        const isRefused =
+          backlogMax !== undefined && this.#counts.pendingOf(destinationId) >= backlogMax
         this.#counts.addFor(destinationId, 'deliveries', 1)
-        this.#counts.addFor(destinationId, 'pending', 1)
-        rows.push({ destinationId, id: this.#counts.takeId(), event, bodyId: row.id, body })
+        this.#counts.addFor(destinationId, isRefused ? 'failed' : 'pending', 1)
+        const id = this.#counts.takeId()
+        rows.push({ destinationId, id, event, bodyId: row.id, body, isRefused })
       }
       bodies.push(...ofEvent)
     }
     this.#statements.addBodies(bodies)
     this.#statements.addDeliveries(rows, nowMs)
     return rows
+  }
+
+  /** Writes down that deliveries have failed which were just added. */
+  #refuse(rows: readonly NewDeliveryRow[], nowMs: number): readonly GivenUpDeliveries[] {
+    const refused = countRefused(rows.map(({ destinationId }) => destinationId))
+    for (const { destinationId } of refused) {
+      const ofDestination = rows.filter((row) => row.destinationId === destinationId)
+      const ids = ofDestination.map(({ id }) => id)
+      const end = { destinationId, state: 'failed', attempts: 0, reason: refusedReason } as const
+      this.#statements.end(ids, end, nowMs)
+    }
+    return refused
   }
 
   #nextDueMs(lane: LaneOf): number | undefined {
@@ -221,7 +243,7 @@ function handedOver(
   const leased: LeasedDelivery[] = []
   for (const row of rows) {
     const room = rooms.get(row.destinationId) ?? 0
-    if (room <= 0) continue
+    if (room <= 0 || row.isRefused) continue
     rooms.set(row.destinationId, room - 1)
     leased.push(untriedDelivery(row, nowMs))
   }

@@ -25,9 +25,10 @@ export class NumberedLeases implements NumberedQueue {
   }
 
   async add(batch: AddRequest): Promise<NumberedAddition> {
-    const { outcomes, leased } = await this.#store.add(batch)
+    const { outcomes, leased, refused } = await this.#store.add(batch)
     const ids = leased.map(({ id }) => id)
-    return { outcomes, firstLease: this.#number(leased), places: placesOf(batch, leased), ids }
+    const places = placesOf(batch, leased)
+    return { outcomes, firstLease: this.#number(leased), places, ids, refused }
   }
 
   async claim(request: ClaimRequest): Promise<NumberedDeliveries> {

@@ -9,6 +9,7 @@ import type {
 import type {
   AddOutcome,
   AddRequest,
+  AddResult,
   ClaimRequest,
   DeliveryLog,
   DeliveryStore,
@@ -48,6 +49,7 @@ export interface NumberedAddition {
   readonly places: readonly number[]
   /** The ids that they got. */
   readonly ids: readonly number[]
+  readonly refused: AddResult['refused']
 }
 
 type Numbered<Ending> = Ending extends unknown

@@ -78,7 +78,7 @@ export class ThreadedStore implements Store {
     const addition = await answer
     const leased = handedOver(batch, addition)
     this.#number(leased, addition.firstLease)
-    return { outcomes: addition.outcomes, leased }
+    return { outcomes: addition.outcomes, leased, refused: addition.refused }
   }
 
   async claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]> {
@@ -152,8 +152,8 @@ export class ThreadedStore implements Store {
 }
 
 async function stored(answer: Promise<NumberedAddition>): Promise<AddResult> {
-  const { outcomes } = await answer
-  return { outcomes, leased: [] }
+  const { outcomes, refused } = await answer
+  return { outcomes, leased: [], refused }
 }
 
 function audiencesOf(calls: StoreCalls): AudienceStore {

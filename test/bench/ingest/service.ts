@@ -23,7 +23,7 @@ const { address } = await createService({
     sources: [{ id: 'website', writeKeys: [writeKey] }],
     destinations: isRouted ? [destination] : [],
     network: { allow: ['127.0.0.1'] },
-    limits: { pendingDeliveries: 1_000_000_000 },
+    limits: { backlogMax: 1_000_000_000 },
   },
   runtime: createRuntime({ log: silentLog }),
 })

@@ -28,7 +28,7 @@ describe('changes of a configuration', () => {
     [{}, { store: 'memory:' }, ['store changed after_restart']],
     [{}, { network: { allow: ['10.0.0.1'] } }, ['network.allow changed at_once']],
     [{}, { retention: { failed: '1d' } }, ['retention.failed changed at_once']],
-    [{}, { limits: { pendingDeliveries: 1 } }, ['limits.pendingDeliveries changed at_once']],
+    [{}, { limits: { backlogMax: 1 } }, ['destinations.crm.backlogMax changed at_once']],
     [{}, { limits: { eventsPerSecond: 1 } }, ['sources.website.eventsPerSecond changed at_once']],
     [{}, { source: { writeKeys: ['wk_new'] } }, ['sources.website.writeKeys changed at_once']],
     [{}, { source: { archive: { directory: 'a' } } }, ['sources.website.archive changed at_once']],

@@ -90,8 +90,13 @@ describe('what is wrong', () => {
     ],
     [
       'no queue',
-      documentWith({ limits: { pendingDeliveries: 0 } }),
-      'limits.pendingDeliveries: Cannot use 0: it is a whole number from 1 to 1000000000',
+      documentWith({ limits: { backlogMax: 0 } }),
+      'limits.backlogMax: Cannot use 0: it is a whole number from 1 to 1000000000',
+    ],
+    [
+      'the bound over all of earlier versions',
+      documentWith({ limits: { pendingDeliveries: 1 } }),
+      'limits.pendingDeliveries: Cannot use this key: there is no such setting',
     ],
     [
       'an id with a slash',

@@ -53,7 +53,6 @@ describe('a configuration', () => {
       store: `sqlite:${folder}/evroute.db`,
       network: { allow: [] },
       retention: defaultRetention,
-      limits: { pendingDeliveries: 1_000_000 },
       sources: [
         {
           id: 'website',
@@ -72,6 +71,7 @@ describe('a configuration', () => {
     const endpoints = [{ url: 'https://example.com/hook' }]
     expect(configuration.destinations[0]).toEqual({
       ...checkDestination({ id: 'crm', sourceIds: ['website'], endpoints }),
+      backlogMax: 1_000_000,
       standardWebhooks: undefined,
       retryForMs: limits.retryWindowMs,
     })
@@ -81,8 +81,8 @@ describe('a configuration', () => {
     const document = documentWith({
       listen: { host: '0.0.0.0', port: 0, trustedProxies: 1 },
       store: 'memory:',
-      retention: { delivered: '1h', failed: '7d', messageIds: '90m' },
-      limits: { pendingDeliveries: 5_000, eventsPerSecond: 100 },
+      retention: { delivered: '1h', failed: '7d', untried: '2d', messageIds: '90m' },
+      limits: { backlogMax: 5_000, eventsPerSecond: 100 },
       source: { enabled: false, eventsPerSecond: 7, archive: { directory: 'archive' } },
       destination: {
         enabled: false,
@@ -90,14 +90,19 @@ describe('a configuration', () => {
         aliasKeys: 'both',
         acceptsHistorical: false,
         concurrency: 3,
+        backlogMax: 50,
         retryFor: '30m',
       },
     })
     expect((await readValid(document)).configuration).toMatchObject({
       listen: { host: '0.0.0.0', port: 0, trustedProxies: 1 },
       store: 'memory:',
-      retention: { deliveredMs: 3_600_000, failedMs: 604_800_000, messageIdsMs: 5_400_000 },
-      limits: { pendingDeliveries: 5_000 },
+      retention: {
+        deliveredMs: 3_600_000,
+        failedMs: 604_800_000,
+        untriedMs: 172_800_000,
+        messageIdsMs: 5_400_000,
+      },
       sources: [
         { enabled: false, eventsPerSecond: 7, archive: { directory: `${folder}/archive` } },
       ],
@@ -108,6 +113,7 @@ describe('a configuration', () => {
           aliasKeys: 'both',
           acceptsHistorical: false,
           concurrency: 3,
+          backlogMax: 50,
           retryForMs: 1_800_000,
         },
       ],

@@ -21,7 +21,7 @@ test('every setting in force is listed once, with its origin', async () => {
     ['retention.failed', '30d', 'default'],
     ['retention.untried', '30d', 'default'],
     ['retention.messageIds', '24h', 'default'],
-    ['limits.pendingDeliveries', 1_000_000, 'default'],
+    ['limits.backlogMax', 1_000_000, 'default'],
     ['limits.eventsPerSecond', null, 'default'],
     ['sources[0].id', 'website', 'file'],
     ['sources[0].writeKeys[0]', '********', 'file'],
@@ -39,6 +39,7 @@ test('every setting in force is listed once, with its origin', async () => {
     ['destinations[0].aliasKeys', 'spec', 'default'],
     ['destinations[0].acceptsHistorical', true, 'default'],
     ['destinations[0].concurrency', 10, 'default'],
+    ['destinations[0].backlogMax', null, 'default'],
     ['destinations[0].retryFor', '4h', 'default'],
   ])
 })

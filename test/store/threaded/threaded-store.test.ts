@@ -86,7 +86,7 @@ describe('a store in a thread of its own', () => {
     expect(await countSurvivors([added])).toBe(0)
     other.exec('ROLLBACK')
     other.close()
-    expect(await adding).toEqual({ outcomes: ['routed'], leased: [] })
+    expect(await adding).toEqual({ outcomes: ['routed'], leased: [], refused: [] })
   })
 
   test('does not keep this thread waiting: who locks the file can let go of it', async () => {

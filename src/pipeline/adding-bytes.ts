@@ -1,0 +1,43 @@
+import type { AddOutcome, NewEvent } from '../delivery/index.ts'
+
+/** Bytes of webhooks, more or less, that may wait for the store to take them. */
+const bytesMax = 16 * 1024 * 1024
+
+/** Knows how much waits for the store to take it. */
+export class AddingBytes {
+  #bytes = 0
+
+  /** Whether the store is so far behind that nothing more should be taken. */
+  get isFull(): boolean {
+    return this.#bytes >= bytesMax
+  }
+
+  /** Counts events while they are added; holds none of them meanwhile. */
+  async add(
+    events: readonly NewEvent[],
+    add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>,
+  ): Promise<readonly AddOutcome[]> {
+    const bytes = bytesOf(events)
+    const adding = add(events)
+    this.#bytes += bytes
+    // Don't await here: the async frame would keep the events alive.
+    return this.#counted(adding, bytes)
+  }
+
+  async #counted(
+    adding: Promise<readonly AddOutcome[]>,
+    bytes: number,
+  ): Promise<readonly AddOutcome[]> {
+    try {
+      return await adding
+    } finally {
+      this.#bytes -= bytes
+    }
+  }
+}
+
+function bytesOf(events: readonly NewEvent[]): number {
+  let bytes = 0
+  for (const { deliveries } of events) for (const { body } of deliveries) bytes += body.length
+  return bytes
+}
