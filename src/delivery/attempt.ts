@@ -6,6 +6,7 @@ import {
 } from '../model/index.ts'
 import { stopwatch, type Runtime } from '../runtime/index.ts'
 import {
+  isOurs,
   isThrottled,
   judge,
   retryAfterMsOf,
@@ -130,6 +131,6 @@ async function askEndpoint(
     error,
     retryAfterMs: retryAfterMsOf(outcome, clock.nowMs()),
     throttled: isThrottled(outcome),
-    interrupted: outcome.kind === 'interrupted',
+    interrupted: isOurs(outcome),
   }
 }

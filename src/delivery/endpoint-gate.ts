@@ -124,6 +124,7 @@ export class EndpointGate {
 function healthOf(outcome: RequestOutcome): EndpointHealth {
   switch (outcome.kind) {
     case 'interrupted':
+    case 'shortage':
     case 'certificate_refused':
     case 'address_refused':
       return 'neutral'

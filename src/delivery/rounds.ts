@@ -12,6 +12,7 @@ import type { DestinationQueue, Start } from './destination-queue.ts'
 import type { EndpointGate } from './endpoint-gate.ts'
 import type { Outbox } from './outbox.ts'
 import type { RetryPolicy } from './retry-policy.ts'
+import { Shortage } from './shortage.ts'
 
 /** A destination's queue and what sends to it. */
 export interface RoundTarget {
@@ -55,6 +56,7 @@ export class Rounds {
   /** Those that something is ready for, in the order of their turns; perhaps not any more. */
   #ready = new Set<RoundTarget>()
   readonly #running = new Set<Promise<void>>()
+  readonly #shortage: Shortage
   #requests = 0
   #pacedTimer: Timer | undefined
   /** Whether the bound over all was reached: what becomes free goes by turns. */
@@ -63,6 +65,8 @@ export class Rounds {
 
   constructor(options: RoundsOptions) {
     this.#options = options
+    const { runtime, ended } = options
+    this.#shortage = new Shortage({ clock: runtime.clock, log: runtime.log, resumed: ended })
   }
 
   /** Rounds go there from now on; those under way go on as they began. */
@@ -138,6 +142,7 @@ export class Rounds {
   stop(): void {
     this.#stopped = true
     this.#pacedTimer?.cancel()
+    this.#shortage.stop()
   }
 
   /** Resolves once every request ended. */
@@ -153,6 +158,7 @@ export class Rounds {
   #isFull(): boolean {
     const { outbox, requestsMax, maySend } = this.#options
     if (this.#stopped || !maySend()) return true
+    if (this.#requests >= this.#shortage.requestsMax) return true
     return this.#requests >= requestsMax || outbox.unwritten >= requestsMax
   }
 
@@ -162,6 +168,7 @@ export class Rounds {
   }
 
   #startOne(target: RoundTarget): boolean {
+    if (this.#shortage.isPaused(target.queue)) return false
     const start = target.queue.next(this.#options.runtime.clock.nowMs())
     if (start === undefined) return false
     if (start.kind === 'settled') this.#options.outbox.settle(start.settlement)
@@ -203,12 +210,14 @@ export class Rounds {
     { endpoint, webhook, lane, gates }: Request,
     { queue, sender }: RoundTarget,
   ): Promise<RequestOutcome> {
-    const { clock } = this.#options.runtime
+    const { runtime, requestsMax } = this.#options
+    const { clock } = runtime
     const gate = gates.find((candidate) => candidate.endpoint === endpoint)
     const passage = gate?.begin(clock.nowMs(), lane)
     this.#requests++
     const outcome = await sender.post(endpoint, webhook)
     this.#isShort ||= this.#isFull()
+    this.#shortage.ended(outcome, queue, { requests: this.#requests, requestsMax })
     this.#requests--
     if (gate !== undefined && passage !== undefined) {
       const change = gate.end(passage, outcome, clock.nowMs())

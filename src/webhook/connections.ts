@@ -11,6 +11,7 @@ import {
 import { AddressRefusedError, systemCode } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
 import type { Deadline } from './deadline.ts'
+import { isShortage } from './outcome.ts'
 
 /**
  * How much may arrive for one request, whatever it is: a body in chunks of a byte and the longest
@@ -84,6 +85,7 @@ export class Connections {
    */
   async request(make: MakeRequest, deadline: Deadline): Promise<Answer> {
     const connection = this.#idle.pop() ?? (await this.#nextIdle(deadline))
+    unused.delete(connection)
     deadline.whenOver(() => void connection.end())
     try {
       if (connection.isSpent) await connection.end()
@@ -98,6 +100,7 @@ export class Connections {
   /** Ends them all. Who waits for one gets it, and the error that it is closed. */
   async close(): Promise<void> {
     this.#closed = true
+    for (const connection of this.#all) unused.delete(connection)
     await Promise.all(this.#all.map((connection) => connection.end()))
   }
 
@@ -110,6 +113,7 @@ export class Connections {
       return answer
     } catch (error) {
       if (leadsNowhere(error)) this.#retire()
+      if (isShortage(error)) closeUnused()
       throw error
     } finally {
       const { kind } = connection
@@ -143,6 +147,7 @@ export class Connections {
     const [lend] = this.#waiters
     if (lend === undefined) {
       this.#idle.push(connection)
+      if (connection.isOpen) unused.add(connection)
       return
     }
     this.#waiters.delete(lend)
@@ -171,6 +176,11 @@ export class Connection {
   /** What the last request went over, as far as it is known; undefined when it got no connection. */
   get kind(): ConnectionKind | undefined {
     return this.#kind
+  }
+
+  /** Whether it was opened and not ended since; the other side may have closed it meanwhile. */
+  get isOpen(): boolean {
+    return this.#life !== undefined
   }
 
   /** Whether it is open and must not be used for another request: it is too old, retired, or closing. */
@@ -252,6 +262,15 @@ export class Connection {
       socket.destroy(new errors.ResponseExceededMaxSizeError())
     }
   }
+}
+
+/** Connections of this process that are open and without a request. */
+const unused = new Set<Connection>()
+
+/** Connections that nobody uses hold what others lack: descriptors and ports are the process's. */
+function closeUnused(): void {
+  for (const connection of unused) void connection.end()
+  unused.clear()
 }
 
 /** Whether the name of an origin leads to no address any more, or to one that is refused. */

@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net'
 import { parseRetryAfter } from '../http/index.ts'
 import { AddressRefusedError, messageOf, systemCode, type RequestVerdict } from '../model/index.ts'
 
@@ -21,6 +22,8 @@ export type RequestOutcome =
   | { readonly kind: 'address_refused'; readonly code: string; readonly message: string }
   /** Name resolution, connection or protocol failed. */
   | { readonly kind: 'connection_failed'; readonly code: string; readonly message: string }
+  /** Our own machine lacks something, such as a free descriptor: says nothing about the endpoint. */
+  | { readonly kind: 'shortage'; readonly code: string; readonly message: string }
   /** Cut off by our own side, which closed the sender: says nothing about the endpoint. */
   | { readonly kind: 'interrupted' }
 
@@ -59,6 +62,7 @@ export function judge(outcome: RequestOutcome): Judgement {
     case 'address_refused':
       return { verdict: 'final', status: null, error: outcome.code }
     case 'connection_failed':
+    case 'shortage':
       return { verdict: 'retry', status: null, error: outcome.code }
   }
 }
@@ -71,6 +75,11 @@ export function isThrottled(outcome: RequestOutcome): boolean {
 /** How long an endpoint wants to be left alone, in milliseconds; undefined when it does not say. */
 export function retryAfterMsOf(outcome: RequestOutcome, nowMs: number): number | undefined {
   return outcome.kind === 'answered' ? parseRetryAfter(outcome.retryAfter, nowMs) : undefined
+}
+
+/** Whether a request did not reach the endpoint through a fault of ours: it is no attempt. */
+export function isOurs({ kind }: RequestOutcome): boolean {
+  return kind === 'interrupted' || kind === 'shortage'
 }
 
 function judgeStatus(status: number): Judgement {
@@ -119,13 +128,40 @@ const malformedAnswerCodes = new Set([
 /** What it says when it closes a connection because of an answer that it does not expect. */
 const refusals = new Set(['bad response', 'bad upgrade'])
 
-/** Tells a refused address and a refused certificate from every other failure to get an answer. */
+/** What the system calls its own want of descriptors, memory or local ports. */
+const shortageCodes = new Set([
+  'EMFILE',
+  'ENFILE',
+  'ENOMEM',
+  'ENOBUFS',
+  'EADDRNOTAVAIL',
+  'EAI_MEMORY',
+])
+
+/** Tells our own shortages, refused addresses and refused certificates from other failures. */
 export function failureOutcome(error: unknown): RequestOutcome {
   const code = failureCode(error)
   const message = messageOf(error)
   if (error instanceof AddressRefusedError) return { kind: 'address_refused', code, message }
+  if (isShortage(error)) return { kind: 'shortage', code, message }
   if (certificateCodes.has(code)) return { kind: 'certificate_refused', code, message }
   return { kind: 'connection_failed', code, message }
+}
+
+/**
+ * Whether our own machine lacks something. Where several addresses were tried, that must have been the
+ * reason for all of them.
+ */
+export function isShortage(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isShortage)
+  const code = systemCode(error) ?? ''
+  // On a machine without IPv6 this says that the address cannot be reached, not that ports are used up.
+  const isUnreachable = code === 'EADDRNOTAVAIL' && isIPv6(addressOf(error))
+  return shortageCodes.has(code) && !isUnreachable
+}
+
+function addressOf(error: unknown): string {
+  return String((error as { readonly address?: unknown }).address)
 }
 
 /** The system's name where there is one, our own for what only the HTTP library sees. */

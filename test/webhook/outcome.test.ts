@@ -88,3 +88,33 @@ describe('failureOutcome', () => {
     })
   })
 })
+
+describe('a shortage of our own', () => {
+  const errorOf = (code: string, address = '127.0.0.1'): Error =>
+    Object.assign(new Error(code), { code, address })
+
+  test.each(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL', 'EAI_MEMORY'])(
+    'is what the system calls %s',
+    (code) => {
+      const outcome = failureOutcome(errorOf(code))
+      expect(outcome).toEqual({ kind: 'shortage', code, message: code })
+      expect(judge(outcome)).toEqual({ verdict: 'retry', status: null, error: code })
+    },
+  )
+
+  test('is the reason for all addresses that were tried, or it is none', () => {
+    const all = [errorOf('EMFILE'), errorOf('EMFILE', '::1')]
+    expect(failureOutcome(Object.assign(new AggregateError(all), { code: 'EMFILE' })).kind).toBe(
+      'shortage',
+    )
+    const some = [errorOf('EADDRNOTAVAIL'), errorOf('ECONNREFUSED')]
+    expect(
+      failureOutcome(Object.assign(new AggregateError(some), { code: 'EADDRNOTAVAIL' })).kind,
+    ).toBe('connection_failed')
+  })
+
+  test('is not that this machine has no IPv6', () => {
+    const outcome = failureOutcome(errorOf('EADDRNOTAVAIL', '2a00::1'))
+    expect(outcome.kind).toBe('connection_failed')
+  })
+})

@@ -1,0 +1,102 @@
+import type { Clock, Log, Timer } from '../runtime/index.ts'
+import type { RequestOutcome } from '../webhook/index.ts'
+
+/** What a shortage is told with. */
+export interface ShortageOptions {
+  /** Times the pauses. */
+  readonly clock: Clock
+  /** Is told when a shortage begins, with what to do about it, and when it ends. */
+  readonly log: Log
+  /** Is told that those who paused may go on. */
+  readonly resumed: () => void
+}
+
+/** How long a destination pauses that could not connect, and how long one cut of the bound has to work. */
+const pauseMs = 1_000
+
+/**
+ * Slows the process down while it lacks something itself, such as descriptors for connections.
+ *
+ * The bound on requests in flight is halved, at most once a second, and grows again with each request
+ * that ends otherwise. Only destinations that could not connect pause: others have their connections.
+ */
+export class Shortage {
+  readonly #options: ShortageOptions
+  readonly #paused = new Set<object>()
+  #requestsMax = Infinity
+  #cutAtMs = -Infinity
+  #timer: Timer | undefined
+
+  constructor(options: ShortageOptions) {
+    this.#options = options
+  }
+
+  /** Requests that may be in flight for now. */
+  get requestsMax(): number {
+    return this.#requestsMax
+  }
+
+  /** Whether a destination may start nothing for now. */
+  isPaused(destination: object): boolean {
+    return this.#paused.has(destination)
+  }
+
+  /**
+   * A request ended.
+   *
+   * @param requests - how many were in flight with it
+   * @param requestsMax - how many there may be when nothing is short
+   */
+  ended(
+    outcome: RequestOutcome,
+    destination: object,
+    { requests, requestsMax }: { readonly requests: number; readonly requestsMax: number },
+  ): void {
+    if (outcome.kind === 'shortage') {
+      this.#pause(destination)
+      this.#cut(outcome.code, requests)
+    } else if (this.#requestsMax < Infinity) this.#grow(requestsMax)
+  }
+
+  /** Nobody goes on any more. */
+  stop(): void {
+    this.#timer?.cancel()
+  }
+
+  #pause(destination: object): void {
+    const { clock, resumed } = this.#options
+    this.#paused.add(destination)
+    this.#timer ??= clock.schedule(pauseMs, () => {
+      this.#timer = undefined
+      this.#paused.clear()
+      resumed()
+    })
+  }
+
+  #cut(code: string, requests: number): void {
+    const { clock, log } = this.#options
+    const nowMs = clock.nowMs()
+    if (this.#requestsMax === Infinity) {
+      const fields = { code, hint: hints.get(code) ?? 'free memory on this machine' }
+      log.warn('this process cannot open more connections and slows down', fields)
+    }
+    // Those that failed together are one shortage. A clock that was set back is no reason to wait.
+    if (Math.abs(nowMs - this.#cutAtMs) < pauseMs) return
+    this.#cutAtMs = nowMs
+    this.#requestsMax = Math.max(1, Math.floor(Math.min(requests, this.#requestsMax) / 2))
+  }
+
+  #grow(requestsMax: number): void {
+    // By one for as many requests as may be in flight.
+    this.#requestsMax += 1 / this.#requestsMax
+    if (this.#requestsMax < requestsMax) return
+    this.#requestsMax = Infinity
+    this.#options.log.info('this process can open connections again at full speed')
+  }
+}
+
+const hints: ReadonlyMap<string, string> = new Map([
+  ['EMFILE', 'raise the limit of open files of this process (ulimit -n)'],
+  ['ENFILE', 'raise the limit of open files of this machine (fs.file-max)'],
+  ['EADDRNOTAVAIL', 'widen the range of local ports (net.ipv4.ip_local_port_range)'],
+])

@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process'
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { systemClock } from '../../../src/runtime/index.ts'
+import type { PressureScenario } from '../scenario.ts'
+
+const destinations = 60
+const events = 50
+const descriptors = 100
+const program = new URL('../../delivery/deliver-with-few-descriptors.ts', import.meta.url)
+const hooks = new URL('../../support/typescript.js', import.meta.url)
+
+/** The destinations may have 600 connections, and the process has room for about 50. */
+export const scenario: PressureScenario = {
+  title: `${destinations} destinations and a process with ${descriptors} descriptors`,
+  run: async () => {
+    const server = createServer((request, response) => {
+      request.resume()
+      systemClock.schedule(20, () => response.end())
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const args = [port, destinations, events].map(String)
+    const node = [process.execPath, '--import', hooks.href, fileURLToPath(program), ...args]
+    const shell = ['-c', `ulimit -n ${descriptors} && exec "$@"`, 'bash', ...node]
+    const { stdout } = await promisify(execFile)('bash', shell, { timeout: 90_000 })
+    server.closeAllConnections()
+    server.close()
+    const { delivered, shortages, breakers, warnings } = JSON.parse(stdout) as {
+      readonly delivered: number
+      readonly shortages: number
+      readonly breakers: number
+      readonly warnings: readonly unknown[]
+    }
+    return [
+      {
+        must: 'everything is delivered, although descriptors are short',
+        measured: `${delivered} of ${destinations * events}, ${shortages} requests found none`,
+        holds: delivered === destinations * events && shortages > 0,
+      },
+      {
+        must: 'no endpoint is marked down, and the log says it once',
+        measured: `${breakers} marked down, ${warnings.length} lines`,
+        holds: breakers === 0 && warnings.length === 1,
+      },
+    ]
+  },
+}
