@@ -1,0 +1,161 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { NewEvent } from '../../../src/delivery/index.ts'
+import { stopwatch } from '../../../src/runtime/index.ts'
+import { openDatabase } from '../../../src/store/sqlite/database.ts'
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { ThreadedStore } from '../../../src/store/threaded/threaded-store.ts'
+import type { PressureFinding, PressureScenario } from '../scenario.ts'
+
+const deliveries = 1_000_000
+const destinations = 5_000
+const nowMs = 1_700_000_000_000
+
+/** Questions, a purge and another program beside adds to a large file. */
+export const scenario: PressureScenario = {
+  title: `questions, a purge and a foreign checkpoint beside adds, ${deliveries} deliveries of ${destinations} destinations`,
+  run: async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'evroute-'))
+    const path = join(folder, 'store.db')
+    try {
+      await (await SqliteStore.open(path)).close()
+      await fill(path)
+      const { size } = await stat(path)
+      const store = await ThreadedStore.open(path)
+      try {
+        return [
+          ...(await askBesideAdds(store)),
+          await checkpointBeside(store, { path, size }),
+          await purgeAll(store),
+        ]
+      } finally {
+        await store.close()
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  },
+}
+
+/** Every fiftieth delivery failed long ago; the others were delivered just now. */
+async function fill(path: string): Promise<void> {
+  const database = await openDatabase(path, 'write')
+  const numbers = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${deliveries})`
+  const body = `'{"n":"' || hex(zeroblob(150)) || '"}'`
+  database.exec(`
+    PRAGMA synchronous = OFF; BEGIN;
+    ${numbers} INSERT INTO messages SELECT i, 1, ${body} FROM n;
+    ${numbers} INSERT INTO deliveries
+      SELECT i, 'hook-' || (i / 50 % ${destinations}), 'website', 'm_' || i, 'track', 'u_' || i, NULL, i,
+        iif(i % 50 = 0, 'failed', 'delivered'), 'first', ${nowMs} + i, ${nowMs} + i, 1, 1, NULL, NULL, '[]',
+        NULL, iif(i % 50 = 0, 1, ${nowMs}), 0 FROM n;
+    INSERT INTO counts VALUES ('', 'ids', ${deliveries});
+    COMMIT; PRAGMA wal_checkpoint(TRUNCATE)`)
+  database.close()
+}
+
+async function askBesideAdds(store: ThreadedStore): Promise<readonly PressureFinding[]> {
+  const quiet = await addAll(store, 'quiet')
+  let isOver = false
+  const [lookUpsMs, auditsMs]: [number[], number[]] = [[], []]
+  const audit = async (): Promise<void> => {
+    while (!isOver) auditsMs.push(await timed(() => store.audit()))
+  }
+  const lookUp = async (): Promise<void> => {
+    for (let turn = 1; !isOver; turn++) {
+      const number = 1 + ((turn * 7_919) % deliveries)
+      const filter = turn % 2 === 0 ? { messageId: `m_${number}` } : { userId: `u_${number}` }
+      lookUpsMs.push(await timed(() => store.list({ filter, limit: 10 })))
+    }
+  }
+  const asked = [audit(), lookUp()]
+  const beside = await addAll(store, 'beside')
+  isOver = true
+  await Promise.all(asked)
+  return [
+    {
+      must: 'the p99 of an add beside an audit and look-ups is at most 250 ms',
+      measured: `${p99(beside)} ms, ${p99(quiet)} ms without; ${auditsMs.length} audits of ${p99(auditsMs)} ms`,
+      holds: p99(beside) <= 250,
+    },
+    {
+      must: 'the p99 of a look-up by messageId or user beside an audit is at most 500 ms',
+      measured: `${p99(lookUpsMs)} ms of ${lookUpsMs.length}`,
+      holds: p99(lookUpsMs) <= 500,
+    },
+  ]
+}
+
+async function checkpointBeside(
+  store: ThreadedStore,
+  { path, size }: { readonly path: string; readonly size: number },
+): Promise<PressureFinding> {
+  const waitedMs: number[] = []
+  for (let turn = 0; turn < 20; turn++) {
+    await addOne(store, `before_${turn}`)
+    const tool = await openDatabase(path, 'write')
+    tool.exec('PRAGMA wal_checkpoint(PASSIVE)')
+    tool.close()
+    waitedMs.push(await timed(() => addOne(store, `after_${turn}`)))
+  }
+  return {
+    must: 'an add after a checkpoint of another program takes at most 250 ms',
+    measured: `${p99(waitedMs)} ms at most, a file of ${Math.round(size / 1e6)} MB`,
+    holds: p99(waitedMs) <= 250,
+  }
+}
+
+async function purgeAll(store: ThreadedStore): Promise<PressureFinding> {
+  const request = {
+    nowMs,
+    deliveredBeforeMs: 0,
+    failedBeforeMs: nowMs - 1,
+    abandonedBeforeMs: 0,
+    messageIdsBeforeMs: 0,
+    rowsMax: 200,
+  }
+  const transactionsMs: number[] = []
+  let purged = 0
+  const elapsedMs = stopwatch()
+  for (let rows = 1; rows > 0; purged += rows) {
+    transactionsMs.push(
+      await timed(async () => {
+        rows = (await store.purge(request)).rows
+      }),
+    )
+  }
+  const perSecond = Math.round(purged / (elapsedMs() / 1_000))
+  return {
+    must: `a purge among ${destinations} destinations forgets at least 2,000 rows/s`,
+    measured: `${perSecond} rows/s, p99 of a transaction of 200 rows ${p99(transactionsMs)} ms`,
+    holds: perSecond >= 2_000 && purged === deliveries / 50,
+  }
+}
+
+async function addAll(store: ThreadedStore, name: string): Promise<readonly number[]> {
+  const waitedMs: number[] = []
+  const elapsedMs = stopwatch()
+  for (let turn = 0; elapsedMs() < 8_000; turn++) {
+    waitedMs.push(await timed(() => addOne(store, `${name}_${turn}`)))
+  }
+  return waitedMs
+}
+
+async function addOne(store: ThreadedStore, messageId: string): Promise<void> {
+  const deliveries = [{ destinationId: 'hook-1', body: '{}' }]
+  const origin = { sourceId: 'website', messageId, type: 'track', userId: 'u_new' } as const
+  const events: readonly NewEvent[] = [{ ...origin, deliveries }]
+  await store.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const elapsedMs = stopwatch()
+  await work()
+  return elapsedMs()
+}
+
+function p99(times: readonly number[]): number {
+  const sorted = times.toSorted((a, b) => a - b)
+  return Math.round(sorted[Math.floor(sorted.length * 0.99)] ?? 0)
+}
