@@ -1,5 +1,4 @@
 import { constants } from 'node:os'
-import { isatty } from 'node:tty'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
@@ -71,7 +70,6 @@ export async function processIo(): Promise<ProcessIo> {
   const onOutputError = (error: Error): void => output.abort(reasonOf(error))
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
-  const hangUp = standardStreams.some((stream) => isatty(stream)) ? endAtOnce : ignore
   process.on('SIGHUP', hangUp)
   process.on('SIGQUIT', endAtOnce)
   process.stdout.on('error', onOutputError)
@@ -114,11 +112,9 @@ async function processTerminal(interrupt: () => void): Promise<Terminal | undefi
   return new ProcessTerminal(interrupt)
 }
 
-/** The descriptors of stdin, stdout and stderr. */
-const standardStreams = [0, 1, 2]
-
-function ignore(): void {
-  // Without a terminal there is none that could have hung up.
+function hangUp(signal: NodeJS.Signals): void {
+  const { stdin, stdout, stderr } = process
+  if ([stdin, stdout, stderr].some(({ isTTY }) => isTTY)) endAtOnce(signal)
 }
 
 /** A signal's own end of a process tells nobody. */

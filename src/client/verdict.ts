@@ -1,5 +1,5 @@
-import { parseRetryAfter, type Answer } from '../http/index.ts'
-import { isJsonObject, type JsonObject } from '../model/index.ts'
+import type { Answer } from '../http/index.ts'
+import { isJsonObject, parseRetryAfter, type JsonObject } from '../model/index.ts'
 import type { RejectedCall, TransportOutcome } from './transport.ts'
 
 /** Answers of the server's that stay as they are: not implemented, HTTP version not supported. */

@@ -23,4 +23,3 @@ export {
   type SharedBodyReading,
 } from './read-body.ts'
 export type { RequestFault } from './request-fault.ts'
-export * from './retry-after.ts'

@@ -1,6 +1,10 @@
-import { isIPv6 } from 'node:net'
-import { parseRetryAfter } from '../http/index.ts'
-import { AddressRefusedError, messageOf, systemCode, type RequestVerdict } from '../model/index.ts'
+import {
+  AddressRefusedError,
+  messageOf,
+  parseRetryAfter,
+  systemCode,
+  type RequestVerdict,
+} from '../model/index.ts'
 
 /** How one request to an endpoint ended. */
 export type RequestOutcome =
@@ -156,7 +160,7 @@ export function isShortage(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isShortage)
   const code = systemCode(error) ?? ''
   // On a machine without IPv6 this says that the address cannot be reached, not that ports are used up.
-  const isUnreachable = code === 'EADDRNOTAVAIL' && isIPv6(addressOf(error))
+  const isUnreachable = code === 'EADDRNOTAVAIL' && addressOf(error).includes(':')
   return shortageCodes.has(code) && !isUnreachable
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { parseRetryAfter } from '../../src/http/index.ts'
+import { parseRetryAfter } from '../../src/model/index.ts'
 
 /** Sun, 06 Nov 1994 08:49:37 GMT, the moment that the HTTP standard shows in its three forms. */
 const momentMs = Date.UTC(1994, 10, 6, 8, 49, 37)
