@@ -62,7 +62,9 @@ export class Checkpoints {
   runWhenDue(): boolean {
     const { log, checkpointed } = this.#pages()
     if (log < this.#lastLog) this.#lastLog = 0
-    if (log - Math.max(checkpointed, this.#lastLog) < waitingPagesMax) return false
+    // A reader that was waited for in vain stays for long: every wait keeps callers waiting too.
+    const waitingMin = this.#lastLog < logPagesMax ? waitingPagesMax : log / 5
+    if (log - Math.max(checkpointed, this.#lastLog) < waitingMin) return false
     this.#lastLog = log
     try {
       if (log < logPagesMax) this.#copy.get()

@@ -87,10 +87,15 @@ test('waits for readers once the log is long, and not again and again', async ()
   }
   checkpoints = new Checkpoints(watched)
   const insert = database.prepare('INSERT INTO texts VALUES (?)')
-  database.exec('BEGIN')
-  for (let page = 0; page < 16_500; page++) insert.run('x'.repeat(pageBytes - 100))
-  database.exec('COMMIT')
+  const fill = (pages: number): void => {
+    database.exec('BEGIN')
+    for (let page = 0; page < pages; page++) insert.run('x'.repeat(pageBytes - 100))
+    database.exec('COMMIT')
+  }
+  fill(16_500)
   expect(checkpoints.runWhenDue()).toBe(true)
+  expect(checkpoints.runWhenDue()).toBe(false)
+  fill(3_000)
   expect(checkpoints.runWhenDue()).toBe(false)
   expect(statements.slice(1)).toEqual(['PRAGMA busy_timeout = 200', 'PRAGMA busy_timeout = 5000'])
 })
