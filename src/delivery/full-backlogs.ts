@@ -36,7 +36,7 @@ export class FullBacklogs {
     this.#full.set(destinationId, { deliveries, lastMs })
     log.warn(
       'the backlog of a destination is full: new deliveries fail as backlog_full until its endpoint takes ' +
-        'some, you run `evroute deliveries discard`, or raise its backlogMax',
+        'some; repair the endpoint or raise backlogMax, then run `evroute deliveries retry`',
       { destinationId },
     )
     this.#look ??= clock.schedule(quietMs, () => this.#lookAgain())

@@ -69,16 +69,14 @@ export interface EndpointChange {
  * - `window_over`: their retry window ended while they waited
  * - `abandoned`: they waited too long for their first attempt
  * - `backlog_full`: as many as their destination may have were waiting when they came
- * - `discarded`: a person ended them
  */
-export type GivenUpReason = 'window_over' | 'abandoned' | 'backlog_full' | 'discarded'
+export type GivenUpReason = 'window_over' | 'abandoned' | 'backlog_full'
 
 /** How deliveries end that are given up. */
 export const givenUpStates: Readonly<Record<GivenUpReason, 'failed' | 'expired'>> = Object.freeze({
   window_over: 'expired',
   abandoned: 'expired',
   backlog_full: 'failed',
-  discarded: 'failed',
 })
 
 /** Deliveries of one destination that the store ended. */

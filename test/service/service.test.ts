@@ -172,7 +172,9 @@ describe('a service', () => {
     expect((await admin('/v1/deliveries?state=failed')).body).toMatchObject({
       deliveries: [failed, failed, failed, failed],
     })
-    const told = warnings.filter(({ message }) => message.includes('deliveries discard'))
+    const told = warnings.filter(({ message }) =>
+      message.includes('backlog of a destination is full'),
+    )
     expect(told).toMatchObject([{ destinationId: 'crm' }])
     const { body: metrics } = await admin('/metrics')
     const line = 'evroute_deliveries_given_up_total{destination="crm",reason="backlog_full"} 4'

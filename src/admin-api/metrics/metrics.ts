@@ -186,7 +186,7 @@ function countersIn(registry: Registry) {
     ),
     gaveUp: counter(
       'evroute_deliveries_given_up_total',
-      'Deliveries that ended without another attempt, by reason: window_over, abandoned, backlog_full or discarded.',
+      'Deliveries that ended without another attempt, by reason: window_over, abandoned or backlog_full.',
       ['destination', 'reason'],
     ),
     requests: counter(
