@@ -6,7 +6,7 @@ import { TestEndpoint } from '../support/endpoint.ts'
 import { PostgresServer, withParameter } from '../support/postgres.ts'
 import { PostgresLine } from '../support/postgres-line.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { ask, configurationOf, documentFor, token } from './running-service.ts'
+import { ask, configurationOf, documentFor, token, writeKey } from './running-service.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
@@ -42,6 +42,7 @@ async function start(document: object, role: ServiceRole = 'all') {
   }
   return {
     service,
+    url,
     ready: () => ask(`${url}/readyz`),
     metrics,
     tellsOfQueues: async () => (await metrics()).includes('\nevroute_queue_deliveries{'),
@@ -70,7 +71,7 @@ test('while the database hangs a service says so, and tells its metrics with the
   await expect.poll(ready, patient).toMatchObject({ status: 200 })
 })
 
-test('one that joins is ready once it may send; one tells of the queues, and another after it', async () => {
+test('one that joins is ready once it may send; one tells of the queues, another after it', async () => {
   const endpoint = await TestEndpoint.start()
   const document = documentFor(endpoint, { store: await newUrl('joining') })
   const first = await start(document, 'ingest')
@@ -85,7 +86,11 @@ test('one that joins is ready once it may send; one tells of the queues, and ano
   expect(await first.tellsOfQueues()).toBe(true)
   expect(await second.tellsOfQueues()).toBe(false)
   expect(await third.tellsOfQueues()).toBe(false)
+  // Ready means that it delivers what the one before it did.
+  await second.service.close()
+  const headers = { 'x-write-key': writeKey }
+  await ask(`${first.url}/v1/track`, { headers, body: { userId: 'u_1', event: 'Ping' } })
+  await endpoint.received(1)
   await first.service.close()
-  await expect.poll(second.tellsOfQueues, patient).toBe(true)
-  expect(await third.tellsOfQueues()).toBe(false)
+  await expect.poll(third.tellsOfQueues, patient).toBe(true)
 })

@@ -11,7 +11,7 @@ import { createStyle, wantsColor } from '../output/style.ts'
 import { DeliveryTable } from './delivery-table.ts'
 import { limitMax } from './log-flags.ts'
 import { pagesOf, type LogContext } from './open-log.ts'
-import { parkedFields, waitsAt } from './waits.ts'
+import { faultTexts, parkedFields, waitsAt } from './waits.ts'
 
 /** How many times the limit is proposed where there are more. */
 const moreFactor = 10
@@ -25,16 +25,19 @@ export async function listDeliveries(
   const stdout = new DataWriter(io)
   const style = await createStyle(wantsColor(io, io.stdout, view.color))
   const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
-  const waitOf = waitsAt(nowMs, await log.destinations?.())
+  const destinations = await log.destinations?.()
+  const waitOf = waitsAt(nowMs, destinations)
   const table = new DeliveryTable({ nowMs, waitOf, style, columns })
   const lineOf = (delivery: LoggedDelivery): string =>
     recordLine({ ...loggedDeliveryRecord(delivery), ...parkedFields(waitOf(delivery)) })
+  const shownAt = new Set<string>()
   let shown = 0
   let isMore = false
   // One more than is shown tells whether there are more.
   for await (const page of pagesOf(context, { filter, limit: limit + 1 })) {
     const deliveries = page.slice(0, limit - shown)
     shown += deliveries.length
+    for (const { destinationId } of deliveries) shownAt.add(destinationId)
     isMore = deliveries.length < page.length
     stdout.write(view.json ? deliveries.map(lineOf).join('') : table.page(deliveries))
     await stdout.ready()
@@ -42,5 +45,8 @@ export async function listDeliveries(
   const nothing = shown === 0 && !io.stop.aborted
   if (isMore) io.stderr.write(`... and more; --limit ${Math.min(limit * moreFactor, limitMax)}\n`)
   else if (nothing && !view.json) io.stderr.write('There is no such delivery\n')
+  const standings = view.json ? [] : (destinations ?? []).filter(({ id }) => shownAt.has(id))
+  const faults = standings.flatMap((standing) => faultTexts(standing, nowMs))
+  for (const text of faults) io.stderr.write(`${text}\n`)
   return codeOfEnd(io)
 }

@@ -22,6 +22,10 @@ const moment = z.iso
 const lane = z.enum(['first', 'retry', 'manual'])
 const count = z.number()
 
+const fault = z
+  .object({ reason: z.string(), failures: count, since: moment })
+  .transform(({ reason, failures, since }) => ({ reason, failures, sinceMs: since }))
+
 const delivery = z
   .object({
     id: z.string().transform((text, context) => {
@@ -101,8 +105,13 @@ const destinations = z.object({
       enabled: z.boolean(),
       endpoints: z.array(
         z
-          .object({ url: z.string(), probeAt: moment.nullable() })
-          .transform(({ url, probeAt }) => ({ url, probeAtMs: probeAt })),
+          .object({
+            url: z.string(),
+            probeAt: moment.nullable(),
+            // A service of an earlier version tells of none.
+            faults: z.array(fault).default([]),
+          })
+          .transform(({ url, probeAt, faults }) => ({ url, probeAtMs: probeAt, faults })),
       ),
     }),
   ),

@@ -1,5 +1,6 @@
-import { isoOrNull, type LoggedDelivery } from '../../delivery/index.ts'
+import { isoOrNull, type EndpointFault, type LoggedDelivery } from '../../delivery/index.ts'
 import { plainText } from '../../model/index.ts'
+import { formatCount } from '../output/numbers.ts'
 import { formatSecond } from './moments.ts'
 
 /** How a destination of a service stands. */
@@ -14,6 +15,8 @@ export interface DestinationStanding {
     readonly url: string
     /** When it is probed, in milliseconds since 1970; null unless its breaker is open. */
     readonly probeAtMs: number | null
+    /** How it fails webhooks without a retry. */
+    readonly faults: readonly Omit<EndpointFault, 'lastMs'>[]
   }[]
 }
 
@@ -78,4 +81,15 @@ export function parkedText(wait: Wait | undefined, nowMs: number): string | unde
   const down = `${plainText(urls.join(' and '))} ${urls.length === 1 ? 'is' : 'are'} down`
   const time = untilMs > nowMs ? `at ${formatSecond(untilMs, nowMs)}` : 'now'
   return `parked: ${down}, asked again ${time}`
+}
+
+/** How the endpoints of a destination fail webhooks without a retry, for a person. */
+export function faultTexts({ endpoints }: DestinationStanding, nowMs: number): readonly string[] {
+  return endpoints.flatMap(({ url, faults }) =>
+    faults.map(({ reason, failures, sinceMs }) => {
+      const webhooks = `${formatCount(failures)} ${failures === 1 ? 'webhook' : 'webhooks'}`
+      const since = formatSecond(sinceMs, nowMs)
+      return `${webhooks} to ${plainText(url)} failed with ${plainText(reason)} since ${since}, without a retry`
+    }),
+  )
 }

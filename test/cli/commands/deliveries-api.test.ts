@@ -116,6 +116,29 @@ describe('deliveries --api', () => {
     expect(shown.records).toMatchObject([{ kind: 'story', delivery: { id: 'crm/1', parked } }])
   })
 
+  test('names the endpoints that fail webhooks without a retry', async () => {
+    const fault = { reason: 'status_404', failures: 1_012, sinceMs: nowMs, lastMs: nowMs }
+    const url = 'https://example.com/hook'
+    const endpoint = { url, breaker: 'closed', probeAtMs: null, faults: [fault] } as const
+    const destinations = ['crm', 'mail'].map((id) => ({
+      id,
+      enabled: true,
+      sourceIds: [],
+      endpoints: [endpoint],
+      ledger: emptyLedger,
+    }))
+    const admin = await startAdmin({
+      samples: [failed],
+      options: { destinations: () => Promise.resolve(destinations) },
+    })
+    const { stdout, stderr } = await overApi(admin.url, ['deliveries'])
+    expect(stdout).toContain('crm')
+    expect(stderr).toMatch(
+      /^1,012 webhooks to https:\/\/example\.com\/hook failed with status_404 since .*, without a retry\n$/,
+    )
+    expect((await overApi(admin.url, ['deliveries', '--json'])).stderr).toBe('')
+  })
+
   test('turns every page', async () => {
     const { url } = await startAdmin({ samples: Array.from({ length: 1_203 }, () => ({})) })
     const argv = ['deliveries', '--json', '--limit', '1202']

@@ -16,7 +16,11 @@ const minute = 60_000
 
 /** A destination whose endpoints are probed then; null for one that is not down. */
 function standing(probeTimesMs: readonly (number | null)[], enabled = true): DestinationStanding {
-  const endpoints = probeTimesMs.map((probeAtMs, index) => ({ url: [a, b][index]!, probeAtMs }))
+  const endpoints = probeTimesMs.map((probeAtMs, index) => ({
+    url: [a, b][index]!,
+    probeAtMs,
+    faults: [],
+  }))
   return { id: 'crm', enabled, endpoints }
 }
 
