@@ -11,7 +11,7 @@ import { createStyle, wantsColor } from '../output/style.ts'
 import { DeliveryTable } from './delivery-table.ts'
 import { limitMax } from './log-flags.ts'
 import { pagesOf, type LogContext } from './open-log.ts'
-import { faultTexts, parkedFields, waitsAt } from './waits.ts'
+import { faultTexts, parkedFields, waitsAt, type DestinationStanding } from './waits.ts'
 
 /** How many times the limit is proposed where there are more. */
 const moreFactor = 10
@@ -45,8 +45,17 @@ export async function listDeliveries(
   const nothing = shown === 0 && !io.stop.aborted
   if (isMore) io.stderr.write(`... and more; --limit ${Math.min(limit * moreFactor, limitMax)}\n`)
   else if (nothing && !view.json) io.stderr.write('There is no such delivery\n')
-  const standings = view.json ? [] : (destinations ?? []).filter(({ id }) => shownAt.has(id))
-  const faults = standings.flatMap((standing) => faultTexts(standing, nowMs))
-  for (const text of faults) io.stderr.write(`${text}\n`)
+  if (!view.json) io.stderr.write(faultLines(destinations, shownAt, nowMs))
   return codeOfEnd(io)
+}
+
+/** The faults at the destinations of the deliveries that are listed. */
+function faultLines(
+  destinations: readonly DestinationStanding[] | undefined,
+  shownAt: ReadonlySet<string>,
+  nowMs: number,
+): string {
+  const shown = (destinations ?? []).filter(({ id }) => shownAt.has(id))
+  const texts = shown.flatMap((destination) => faultTexts(destination, nowMs))
+  return texts.map((text) => `${text}\n`).join('')
 }
