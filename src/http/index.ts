@@ -23,3 +23,4 @@ export {
   type SharedBodyReading,
 } from './read-body.ts'
 export type { RequestFault } from './request-fault.ts'
+export { Turns } from './turns.ts'

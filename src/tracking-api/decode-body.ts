@@ -1,9 +1,9 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import type { BodyShare } from '../http/index.ts'
+import { Turns, type BodyShare } from '../http/index.ts'
 import { limits, shortText, systemCode } from '../model/index.ts'
+import { systemClock } from '../runtime/index.ts'
 import { refuse, type Refusal } from './answer.ts'
-import { Turns } from './turns.ts'
 
 /** A body that is JSON. */
 export interface Document {
@@ -22,7 +22,7 @@ const gzipOverheadBytes = 4_096
 export const wireBytesMax: number = limits.intakeBatchBytesMax + gzipOverheadBytes
 
 /** A few bodies are inflated at once: more would wait for the same threads, each with its room taken. */
-const inflating = new Turns(4)
+const inflating = new Turns({ turnsMax: 4, clock: systemClock })
 
 /** How long a client is asked to wait while bodies take all the room there is. */
 const crowdedWaitMs = 5_000
@@ -41,7 +41,7 @@ export async function decodeBody(
 ): Promise<Document | Refusal> {
   const isGzip =
     /\bgzip\b/i.test(contentEncoding ?? '') || wire.subarray(0, gzipMagic.length).equals(gzipMagic)
-  const bytes = isGzip ? await inflating.take(() => inflated(wire, share)) : wire
+  const bytes = isGzip ? await inflated(wire, share) : wire
   if (!Buffer.isBuffer(bytes)) return bytes
   if (bytes.length > limits.intakeBatchBytesMax) return batchTooLarge()
   try {
@@ -73,11 +73,15 @@ export function batchTooLarge(): Refusal {
 }
 
 async function inflated(wire: Buffer, share: BodyShare): Promise<Buffer | Refusal> {
+  const turn = new AbortController()
   try {
+    await inflating.take(turn)
     const bytes = await inflateGzip(wire, { maxOutputLength: limits.intakeBatchBytesMax })
     return share.take(bytes.length) ? bytes : crowded()
   } catch (error) {
     if (systemCode(error) === 'ERR_BUFFER_TOO_LARGE') return batchTooLarge()
     return refuse('invalid_gzip', 'The body is not valid gzip')
+  } finally {
+    inflating.end(turn)
   }
 }
