@@ -39,7 +39,7 @@ interface BucketPart {
   readonly last: number
 }
 
-/** Buckets in which an index finds what is asked for, after which others get a turn: about a millisecond. */
+/** Buckets in which an index finds what is asked for, after which others get a turn: about 6 ms. */
 const searchedAtOnce = 256
 /** Buckets of which every row is read, after which others get a turn: about 10 ms. */
 const readAtOnce = 2
