@@ -44,8 +44,7 @@ export class Shortage {
   /**
    * A request ended.
    *
-   * @param requests - how many were in flight with it
-   * @param requestsMax - how many there may be when nothing is short
+   * @param load - requests that were in flight with it, and those that may be when nothing is short
    */
   ended(
     outcome: RequestOutcome,
