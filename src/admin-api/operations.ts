@@ -10,9 +10,10 @@ import { notFound, record, refuse, type Answer } from './answer.ts'
 import { audienceOperations } from './audience-operations.ts'
 import type { ApiOperation, Operation } from './operation.ts'
 import type { AdminApiOptions, DestinationState, ReplayOutcome } from './ports.ts'
-import { pageRowsMax } from './read-fields.ts'
+import { pageRowsMax, type Reading } from './read-fields.ts'
 import { regulationOperations } from './regulation-operations.ts'
 import {
+  readDiscardRequest,
   readListRequest,
   readReplayRequest,
   readRetryRequest,
@@ -24,6 +25,7 @@ export function operations(options: AdminApiOptions): readonly ApiOperation[] {
   return [
     { path: '/deliveries', method: 'get', operation: listOperation(options) },
     { path: '/deliveries/retry', method: 'post', operation: retryOperation(options) },
+    { path: '/deliveries/discard', method: 'post', operation: discardOperation(options) },
     { path: '/deliveries/:destination/:number', method: 'get', operation: storyOperation(options) },
     { path: '/destinations', method: 'get', operation: destinationsOperation(options) },
     { path: '/ledger', method: 'get', operation: ledgerOperation(options) },
@@ -64,19 +66,37 @@ function storyOperation({ log }: AdminApiOptions): Operation {
 }
 
 function retryOperation(options: AdminApiOptions): Operation {
-  return async ({ body }) => {
-    const reading = readRetryRequest(body, options.runtime.clock.nowMs())
-    if (reading.kind === 'refused') return refuse(reading.refusal)
-    const { filter } = reading.value
-    const deliveries = await retryAll(reading.value, options)
-    const isUnknown = async () => (await options.log.list({ filter, limit: 1 })).length === 0
-    // Conditions may well meet nothing, but who names a delivery means one.
-    if (filter.id !== undefined && deliveries === 0 && (await isUnknown())) return noDelivery
-    return record({ kind: 'retry', deliveries })
-  }
+  return ({ body }) =>
+    changed({ kind: 'retry', reading: readRetryRequest(body, nowOf(options)) }, options)
 }
 
-async function retryAll(
+function discardOperation(options: AdminApiOptions): Operation {
+  return ({ body }) =>
+    changed({ kind: 'discard', reading: readDiscardRequest(body, nowOf(options)) }, options)
+}
+
+function nowOf({ runtime }: AdminApiOptions): number {
+  return runtime.clock.nowMs()
+}
+
+/** What is done to deliveries, and to which. */
+interface Change {
+  readonly kind: 'retry' | 'discard'
+  readonly reading: Reading<RetryRequest>
+}
+
+async function changed({ kind, reading }: Change, options: AdminApiOptions): Promise<Answer> {
+  if (reading.kind === 'refused') return refuse(reading.refusal)
+  const { filter } = reading.value
+  const deliveries = await changeAll(kind, reading.value, options)
+  const isUnknown = async () => (await options.log.list({ filter, limit: 1 })).length === 0
+  // Conditions may well meet nothing, but an id names one delivery.
+  if (filter.id !== undefined && deliveries === 0 && (await isUnknown())) return noDelivery
+  return record({ kind, deliveries })
+}
+
+async function changeAll(
+  kind: Change['kind'],
   { filter, limit }: RetryRequest,
   { log, runtime }: AdminApiOptions,
 ): Promise<number> {
@@ -84,7 +104,7 @@ async function retryAll(
   let total = 0
   for (;;) {
     const asked = Math.min(limit - total, pageRowsMax)
-    const count = await log.retry({ nowMs, filter, limit: asked })
+    const count = await log[kind]({ nowMs, filter, limit: asked })
     total += count
     if (count < asked || total === limit) return total
     // So that others get their turn with the store.

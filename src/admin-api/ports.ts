@@ -16,7 +16,7 @@ export interface AdminApiOptions {
   /** Who asks must know it: `Authorization: Bearer <token>`. Not empty. */
   readonly token: string
   /** What is known of deliveries. */
-  readonly log: Pick<DeliveryLog, 'list' | 'story' | 'retry' | 'audit'>
+  readonly log: Pick<DeliveryLog, 'list' | 'story' | 'retry' | 'discard' | 'audit'>
   /** The books of the store. */
   readonly ledger: () => Promise<DeliveryLedger>
   /** Every configured destination, and how it stands. */

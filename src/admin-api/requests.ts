@@ -26,7 +26,7 @@ export interface ListRequest {
   readonly beforeId: number | undefined
 }
 
-/** Which deliveries are retried. */
+/** Which deliveries are retried or discarded. */
 export interface RetryRequest {
   /** The deliveries. */
   readonly filter: DeliveryFilter
@@ -54,9 +54,21 @@ export function readListRequest(query: unknown, nowMs: number): Reading<ListRequ
 
 /** Reads the body of a retry: exactly one of an id, conditions and `all`. */
 export function readRetryRequest(body: unknown, nowMs: number): Reading<RetryRequest> {
+  return readSelection(body, { selectable: retriableStates, nowMs })
+}
+
+/** Reads the body of a discard, which is the same for pending deliveries only. */
+export function readDiscardRequest(body: unknown, nowMs: number): Reading<RetryRequest> {
+  return readSelection(body, { selectable: ['pending'], nowMs })
+}
+
+function readSelection(
+  body: unknown,
+  { selectable, nowMs }: { readonly selectable: readonly LoggedState[]; readonly nowMs: number },
+): Reading<RetryRequest> {
   const limit = accepts('a whole number from 1')
   const schema = fields({
-    ...filterFields(retriableStates, nowMs),
+    ...filterFields(selectable, nowMs),
     all: yes.optional(),
     limit: z.int(limit).min(1, limit).optional(),
   })

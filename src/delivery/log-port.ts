@@ -91,6 +91,19 @@ export interface RetryRequest {
   readonly limit: number
 }
 
+/** Pending deliveries to end without sending them. */
+export interface DiscardRequest {
+  /** When they end, in milliseconds since 1970. Deliveries that were accepted later are left alone. */
+  readonly nowMs: number
+  /** Which are meant. */
+  readonly filter: DeliveryFilter
+  /** Upper bound of how many end. */
+  readonly limit: number
+}
+
+/** Why a delivery failed that was discarded by hand. */
+export const discardedReason = 'discarded'
+
 /** What of a store is to be forgotten: moments, in milliseconds since 1970. */
 export interface PurgeRequest {
   /** Now: when what is given up here came to its end. */
@@ -148,6 +161,14 @@ export interface DeliveryLog {
    * @returns how many it was: fewer than `limit` once none is left
    */
   retry(request: RetryRequest): Promise<number>
+  /**
+   * Ends pending deliveries of the filter as `failed`, with {@link discardedReason}: they can be retried
+   * like any other failure. Leased deliveries are left alone. Beside a process that delivers from a file
+   * leases are not known: a delivery that is sent after all counts as delivered.
+   *
+   * @returns how many ended: fewer than `limit` once none is left
+   */
+  discard(request: DiscardRequest): Promise<number>
   /**
    * Forgets what is old; the ledger keeps its totals. Deliveries whose retry window is over at `nowMs`
    * expire as `window_over`. Leased deliveries are left alone.

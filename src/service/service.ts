@@ -277,6 +277,7 @@ export class Service implements AsyncDisposable {
           if (count > 0) this.#pipeline.wake()
           return count
         },
+        discard: (request) => this.#store.discard(request),
       },
       ledger: () => this.#store.ledger(),
       destinations: () => {

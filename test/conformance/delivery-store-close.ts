@@ -32,6 +32,7 @@ export function closeSuite(open: () => Promise<DeliveryStore>): void {
         list: () => tested.list(),
         story: () => tested.store.story(delivery),
         retry: () => tested.retry(),
+        discard: () => tested.discard(),
         purge: () => tested.purge({}),
         audit: () => tested.store.audit(),
       }

@@ -4,6 +4,7 @@ import { addSuite } from './delivery-store-add.ts'
 import { booksSuite } from './delivery-store-books.ts'
 import { claimSuite } from './delivery-store-claim.ts'
 import { closeSuite } from './delivery-store-close.ts'
+import { discardSuite } from './delivery-store-discard.ts'
 import { logSuite } from './delivery-store-log.ts'
 import { checkAgainstModel } from './delivery-store-model.ts'
 import { purgeSuite } from './delivery-store-purge.ts'
@@ -37,6 +38,7 @@ export function deliveryStoreSuite(
       settleSuite(tested)
       logSuite(tested)
       retrySuite(tested)
+      discardSuite(tested)
       purgeSuite(tested)
       booksSuite(tested)
     })

@@ -234,6 +234,14 @@ export class StoreUnderTest {
     return this.store.retry({ nowMs: atMs, filter, limit })
   }
 
+  /** Ends pending deliveries without sending them: all of them unless it is told which. */
+  discard(
+    filter: DeliveryFilter = {},
+    { limit = 100 }: { readonly limit?: number } = {},
+  ): Promise<number> {
+    return this.store.discard({ nowMs, filter, limit })
+  }
+
   /** Forgets nothing unless it is told to. */
   purge(request: Partial<PurgeRequest>): Promise<PurgeResult> {
     return this.store.purge({

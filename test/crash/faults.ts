@@ -66,6 +66,7 @@ export function withoutReturn(store: DeliveryStore, path: string): DeliveryStore
     list: (request) => store.list(request),
     story: (request) => store.story(request),
     retry: (request) => store.retry(request),
+    discard: (request) => store.discard(request),
     purge: (request) => store.purge(request),
     audit: () => store.audit(),
     close: () => store.close(),

@@ -59,6 +59,10 @@ export class MemoryStore implements Store {
     return (await this.#store).retry(...given)
   }
 
+  async discard(...given: Parameters<Method<'discard'>>): ReturnType<Method<'discard'>> {
+    return (await this.#store).discard(...given)
+  }
+
   async purge(...given: Parameters<Method<'purge'>>): ReturnType<Method<'purge'>> {
     return (await this.#store).purge(...given)
   }

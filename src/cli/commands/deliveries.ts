@@ -23,6 +23,10 @@ interface RetryFlags extends LogFlags, FilterFlags {
   readonly all?: boolean
 }
 
+interface DiscardFlags extends RetryFlags {
+  readonly dryRun?: boolean
+}
+
 const states: readonly LoggedState[] = ['pending', 'delivered', 'failed', 'expired']
 const retriableStates: readonly LoggedState[] = ['pending', 'failed', 'expired']
 
@@ -65,11 +69,18 @@ Examples:
 
 ${exitCodesText}`
 
+const discardExamples = `
+Examples:
+  evroute deliveries discard --destination crm --dry-run --store sqlite:./evroute.db
+  evroute deliveries discard --destination crm --until 2h --store sqlite:./evroute.db
+
+${exitCodesText}`
+
 /** Adds `evroute deliveries` with the commands below it. */
 export const addDeliveriesCommand: AddCommand = (program, context) => {
   const deliveries = program
     .command('deliveries')
-    .summary('look into the deliveries of a store or a service, retry them')
+    .summary('look into the deliveries of a store or a service, retry or discard them')
     .description(
       'Lists the deliveries of a store, or of a running service, shows all that happened to one, and retries ' +
         'them by hand. A process may deliver from the store meanwhile.',
@@ -78,6 +89,7 @@ export const addDeliveriesCommand: AddCommand = (program, context) => {
   addList(deliveries, context)
   addShow(deliveries, context)
   addRetry(deliveries, context)
+  addDiscard(deliveries, context)
 }
 
 function addList(deliveries: Command, context: CommandContext): void {
@@ -146,16 +158,41 @@ function addRetry(deliveries: Command, context: CommandContext): void {
     })
 }
 
+function addDiscard(deliveries: Command, context: CommandContext): void {
+  const command = deliveries
+    .command('discard')
+    .summary('end pending deliveries without sending them')
+    .description(
+      'Ends pending deliveries as failed, with the reason "discarded". They can be retried later. ' +
+        'Takes an id, or flags that select deliveries.',
+    )
+    .argument('[id]', 'an id as it is listed, or a messageId for all deliveries of that event')
+  addFilterFlags(command, ['pending'])
+    .option('--all', 'all pending deliveries')
+    .option('-n, --dry-run', 'count them and change nothing')
+  addLogFlags(command)
+    .addHelpText('after', discardExamples)
+    .action(async (id: string | undefined) => {
+      const flags = command.opts<DiscardFlags>()
+      const selection = selectionOf(id, flags)
+      const { dryRun = false } = flags
+      await runOnLog({ flags, write: !dryRun, context }, async (log) => {
+        const { discardDeliveries } = await import('../delivery-log/discard.ts')
+        return discardDeliveries({ selection: selection(log.nowMs), dryRun }, log)
+      })
+    })
+}
+
 function refuseArguments([name]: readonly string[]): void {
   if (name === undefined) return
   throw new EvrouteError({
     code: 'invalid_usage',
     message: `unknown command '${name}'`,
-    hint: 'The commands of `evroute deliveries` are list, show <id> and retry.',
+    hint: 'The commands of `evroute deliveries` are list, show <id>, retry and discard.',
   })
 }
 
-/** What is to be retried: exactly one of an id, flags that select, and everything. */
+/** Which deliveries are meant: exactly one of an id, flags that select, and everything. */
 function selectionOf(id: string | undefined, flags: RetryFlags): (nowMs: number) => RetrySelection {
   const filterFlag = firstFilterFlag(flags)
   const given = [id, filterFlag, flags.all === true ? '--all' : undefined].filter(
@@ -168,7 +205,7 @@ function selectionOf(id: string | undefined, flags: RetryFlags): (nowMs: number)
   if (first === undefined) {
     throw new EvrouteError({
       code: 'invalid_usage',
-      message: 'Cannot tell what to retry',
+      message: 'Cannot tell which deliveries are meant',
       hint: 'Name a delivery, select some with flags such as --state failed, or pass --all.',
     })
   }

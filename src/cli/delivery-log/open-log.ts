@@ -5,7 +5,10 @@ import type { LogPlace } from './log-place.ts'
 import type { DestinationStanding } from './waits.ts'
 
 /** What commands ask about deliveries. */
-export interface AskedLog extends Pick<DeliveryLog, 'list' | 'story' | 'retry' | 'audit'> {
+export interface AskedLog extends Pick<
+  DeliveryLog,
+  'list' | 'story' | 'retry' | 'discard' | 'audit'
+> {
   /** How the destinations of the process that delivers stand; absent where only a store is asked. */
   destinations?(): Promise<readonly DestinationStanding[]>
 }

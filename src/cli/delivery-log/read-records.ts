@@ -90,6 +90,7 @@ const story = z.object({
   body: z.string(),
 })
 const retried = z.object({ kind: z.literal('retry'), deliveries: count })
+const discarded = z.object({ kind: z.literal('discard'), deliveries: count })
 const audit = z.object({
   kind: z.literal('audit'),
   ledger: z.record(z.enum(Object.keys(emptyLedger) as (keyof typeof emptyLedger)[]), count),
@@ -134,6 +135,9 @@ export const readStory: ReadAnswer<DeliveryStory> = reader(story, (value) => {
 
 /** Reads how many deliveries were retried. */
 export const readRetried: ReadAnswer<number> = reader(retried, ({ deliveries }) => deliveries)
+
+/** Reads how many deliveries were discarded. */
+export const readDiscarded: ReadAnswer<number> = reader(discarded, ({ deliveries }) => deliveries)
 
 /** Reads how the destinations stand. */
 export const readDestinations: ReadAnswer<readonly DestinationStanding[]> = reader(

@@ -3,6 +3,7 @@ import {
   type DeliveryFilter,
   type DeliveryKey,
   type DeliveryStory,
+  type DiscardRequest,
   type ListRequest,
   type LoggedDelivery,
   type RetryRequest,
@@ -12,7 +13,14 @@ import { formatTimestamp } from '../../model/index.ts'
 import { refusalIn, ServiceApi } from '../operations/service-api.ts'
 import type { ServicePlace } from '../operations/service-place.ts'
 import type { AskedLog } from './open-log.ts'
-import { readAudit, readDestinations, readPage, readRetried, readStory } from './read-records.ts'
+import {
+  readAudit,
+  readDestinations,
+  readDiscarded,
+  readPage,
+  readRetried,
+  readStory,
+} from './read-records.ts'
 import type { DestinationStanding } from './waits.ts'
 
 /** Before it nothing was accepted; a time ago may lie further back than dates are written. */
@@ -47,11 +55,13 @@ export class ServiceLog implements AskedLog {
     return isGone ? undefined : this.#api.understand(reply, readStory)
   }
 
-  retry({ filter, limit }: RetryRequest): Promise<number> {
-    const conditions = conditionsOf(filter)
-    const isAll = Object.values(conditions).every((condition) => condition === undefined)
-    const body = { ...conditions, ...(isAll ? { all: true } : {}), limit }
-    return this.#api.read({ path: 'v1/deliveries/retry', body }, readRetried)
+  retry(request: RetryRequest): Promise<number> {
+    return this.#api.read({ path: 'v1/deliveries/retry', body: selectionOf(request) }, readRetried)
+  }
+
+  discard(request: DiscardRequest): Promise<number> {
+    const question = { path: 'v1/deliveries/discard', body: selectionOf(request) }
+    return this.#api.read(question, readDiscarded)
   }
 
   audit(): Promise<StoreAudit> {
@@ -61,6 +71,13 @@ export class ServiceLog implements AskedLog {
   destinations(): Promise<readonly DestinationStanding[]> {
     return this.#api.read({ path: 'v1/destinations' }, readDestinations)
   }
+}
+
+/** The body of a retry or a discard: conditions, or all of them. */
+function selectionOf({ filter, limit }: RetryRequest): object {
+  const conditions = conditionsOf(filter)
+  const isAll = Object.values(conditions).every((condition) => condition === undefined)
+  return { ...conditions, ...(isAll ? { all: true } : {}), limit }
 }
 
 /** A filter under the names that the API has for its conditions. */

@@ -1,4 +1,12 @@
-import type { EndedCounts, PurgeRequest, PurgeResult, RetryRequest } from '../../delivery/index.ts'
+import {
+  discardedReason,
+  type DeliveryFilter,
+  type DiscardRequest,
+  type EndedCounts,
+  type PurgeRequest,
+  type PurgeResult,
+  type RetryRequest,
+} from '../../delivery/index.ts'
 import type { GivenUpDeliveries } from '../../model/index.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 import { allDestinations, countChanges } from './counts.ts'
@@ -28,6 +36,16 @@ const retriedCounts = countChanges(
      -count(*) FILTER (WHERE state = 'failed') AS failed,
      -count(*) FILTER (WHERE state = 'expired') AS expired
    FROM picked GROUP BY destination_id`,
+)
+
+/** What can be discarded: whatever waits and is not being sent. */
+const discardedRange = `state = 'pending' AND accepted_at <= $1
+  AND (leased_until IS NULL OR leased_until <= $1)`
+
+const discardedCounts = countChanges(
+  ['pending', 'failed'],
+  `SELECT destination_id, -count(*) AS pending, count(*) AS failed
+   FROM range_0 GROUP BY destination_id`,
 )
 
 const purgedCounts = countChanges(
@@ -128,16 +146,10 @@ export class LogWriter {
 
   /** Makes deliveries due at once, and says how many. */
   retry({ nowMs, filter, limit }: RetryRequest): Promise<number> {
-    const conditions = conditionsOf(filter, 3)
-    const values: SqlValue[] = [nowMs, limit, ...conditions.values]
-    const isNamed = filter.destinationId !== undefined
-    if (isNamed) values.push(toStored(filter.destinationId))
-    const destinations = isNamed
-      ? `SELECT $${values.length}::text AS destination_id`
-      : allDestinations
+    const { conditions, destinations, values } = selectionOf(filter, [nowMs, limit])
     const ranges = retriedRanges.map((range, place) => {
       const earlier = retriedRanges.slice(0, place).map((_, index) => `range_${index}`)
-      return rangeSql({ place, range, earlier, conditions: conditions.sql })
+      return rangeSql({ place, range, earlier, conditions })
     })
     const names = retriedRanges.map((_, place) => `SELECT * FROM range_${place}`)
     const sql = `
@@ -153,6 +165,24 @@ export class LogWriter {
         RETURNING 1
       ), counted AS (${retriedCounts})
       SELECT count(*) FROM retried`
+    return this.#count({ sql, values })
+  }
+
+  /** Ends pending deliveries without sending them, and says how many. */
+  discard({ nowMs, filter, limit }: DiscardRequest): Promise<number> {
+    const { conditions, destinations, values } = selectionOf(filter, [nowMs, limit])
+    const picked = rangeSql({ place: 0, range: discardedRange, earlier: [], conditions })
+    const sql = `
+      WITH destination AS MATERIALIZED (${destinations}), ${picked},
+      discarded AS (
+        UPDATE evroute_deliveries delivery
+        SET state = 'failed', reason = '${discardedReason}', settled_at = $1,
+          lease_holder = NULL, lease = NULL, leased_until = NULL
+        FROM range_0 picked
+        WHERE delivery.destination_id = picked.destination_id AND delivery.id = picked.id
+        RETURNING 1
+      ), counted AS (${discardedCounts})
+      SELECT count(*) FROM discarded`
     return this.#count({ sql, values })
   }
 
@@ -205,6 +235,24 @@ export class LogWriter {
 
 function countOf(expired: readonly GivenUpDeliveries[]): number {
   return expired.reduce((sum, { deliveries }) => sum + deliveries, 0)
+}
+
+/** What a filter selects from: its destinations, its other conditions, and the values of both. */
+function selectionOf(
+  filter: DeliveryFilter,
+  first: readonly SqlValue[],
+): {
+  readonly conditions: string
+  readonly destinations: string
+  readonly values: readonly SqlValue[]
+} {
+  const { sql: conditions, values } = conditionsOf(filter, first.length + 1)
+  const all = [...first, ...values]
+  if (filter.destinationId === undefined) {
+    return { conditions, destinations: allDestinations, values: all }
+  }
+  const destinations = `SELECT $${all.length + 1}::text AS destination_id`
+  return { conditions, destinations, values: [...all, toStored(filter.destinationId)] }
 }
 
 /** Locks deliveries of a range, as many as the ranges before it have left over. */

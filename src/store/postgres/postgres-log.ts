@@ -3,6 +3,7 @@ import { EvrouteError } from '../../model/index.ts'
 import type {
   DeliveryKey,
   DeliveryStory,
+  DiscardRequest,
   ListRequest,
   LoggedDelivery,
   PurgeRequest,
@@ -88,6 +89,11 @@ export class PostgresLog implements StoreLog {
     const count = await this.#writer.retry(request)
     if (count > 0) this.#hints.announce(retriedLanes(request))
     return count
+  }
+
+  async discard(request: DiscardRequest): Promise<number> {
+    this.#expectWritable()
+    return await this.#writer.discard(request)
   }
 
   async purge(request: PurgeRequest): Promise<PurgeResult> {

@@ -6,6 +6,7 @@ import type {
   DeliveringProcesses,
   DeliveryKey,
   DeliveryStory,
+  DiscardRequest,
   DueTime,
   LeasedDelivery,
   ListRequest,
@@ -213,6 +214,10 @@ export class PostgresStore implements Store {
       this.#hints.announce(retriedLanes(request))
     }
     return count
+  }
+
+  discard(request: DiscardRequest): Promise<number> {
+    return this.#clock.inAgreement(this.#databases.working, () => this.#writer.discard(request))
   }
 
   purge(request: PurgeRequest): Promise<PurgeResult> {

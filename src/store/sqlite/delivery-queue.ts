@@ -224,8 +224,16 @@ export class DeliveryQueue {
     this.#counts.addFor(end.destinationId, end.state, ended)
     this.#counts.addFor(end.destinationId, 'pending', -ended)
     if (ended === ids.length) return endings
+    if (end.state === 'delivered') this.#deliverDiscarded(ids, end, nowMs)
     const endedIds = this.#statements.endedOf(ids, end, nowMs)
     return endings.filter(({ delivery }) => endedIds.has(delivery.id))
+  }
+
+  /** Another process discarded them while they were being sent. The endpoint has them. */
+  #deliverDiscarded(ids: readonly number[], end: DeliveryEnd, nowMs: number): void {
+    const delivered = this.#statements.deliverDiscarded(ids, end, nowMs)
+    this.#counts.addFor(end.destinationId, 'delivered', delivered)
+    this.#counts.addFor(end.destinationId, 'failed', -delivered)
   }
 }
 

@@ -1,9 +1,11 @@
-import type {
-  EndedCounts,
-  LoggedState,
-  PurgeRequest,
-  PurgeResult,
-  RetryRequest,
+import {
+  discardedReason,
+  type DiscardRequest,
+  type EndedCounts,
+  type LoggedState,
+  type PurgeRequest,
+  type PurgeResult,
+  type RetryRequest,
 } from '../../delivery/index.ts'
 import type { GivenUpDeliveries, GivenUpReason } from '../../model/index.ts'
 import { erasedReason } from '../erased-reason.ts'
@@ -72,6 +74,7 @@ export class LogWriter {
   readonly #untriedBefore
   readonly #expiredBefore
   readonly #giveUp
+  readonly #discardOne
   readonly #forgetRequests
   readonly #takePending
   readonly #forgetDeliveries
@@ -105,6 +108,9 @@ export class LogWriter {
     )
     this.#giveUp = database.prepare(`
       UPDATE deliveries SET state = 'expired', reason = ?, settled_at = ? WHERE id = ?`)
+    this.#discardOne = database.prepare(`
+      UPDATE deliveries SET state = 'failed', reason = '${discardedReason}', settled_at = ?
+      WHERE id = ?`)
     const asked = '(SELECT value FROM json_each(?))'
     this.#forgetRequests = database.prepare(`DELETE FROM requests WHERE delivery_id IN ${asked}`)
     this.#takePending = database.prepare(`
@@ -130,6 +136,25 @@ export class LogWriter {
       this.#retryOne.run(request.nowMs, id)
       this.#counts.addFor(fromStored(destinationId), 'pending', 1)
       this.#counts.addFor(fromStored(destinationId), state, -1)
+    }
+    return rows.length
+  }
+
+  /** Ends pending deliveries without sending them, and says how many. */
+  discard({ nowMs, filter, limit }: DiscardRequest): number {
+    const { sql, values } = conditionsOf(filter)
+    // Only what waits is in that index; where an id is asked for, the table's own key is faster.
+    const source =
+      filter.id === undefined ? 'deliveries INDEXED BY deliveries_waiting' : 'deliveries'
+    const statement = this.#database.prepare(`
+      SELECT id, destination_id FROM ${source}
+      WHERE state = 'pending' AND accepted_at <= ? ${sql} LIMIT ?`)
+    const found = statement.all(nowMs, ...values, limit + this.#leased) as WaitingRow[]
+    const rows = this.#free(found, limit)
+    for (const { id, destination_id: destinationId } of rows) {
+      this.#discardOne.run(nowMs, id)
+      this.#counts.addFor(fromStored(destinationId), 'failed', 1)
+      this.#counts.addFor(fromStored(destinationId), 'pending', -1)
     }
     return rows.length
   }

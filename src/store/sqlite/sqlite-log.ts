@@ -1,6 +1,7 @@
 import type {
   DeliveryKey,
   DeliveryStory,
+  DiscardRequest,
   ListRequest,
   LoggedDelivery,
   PurgeRequest,
@@ -113,6 +114,10 @@ export class SqliteLog implements StoreLog {
 
   retry(request: RetryRequest): Promise<number> {
     return this.#use(() => this.#write(() => this.#writer.retry(request)))
+  }
+
+  discard(request: DiscardRequest): Promise<number> {
+    return this.#use(() => this.#write(() => this.#writer.discard(request)))
   }
 
   purge(request: PurgeRequest): Promise<PurgeResult> {

@@ -4,6 +4,7 @@ import type {
   ClaimRequest,
   DeliveryKey,
   DeliveryStory,
+  DiscardRequest,
   DueTime,
   LeasedDelivery,
   ListRequest,
@@ -250,6 +251,10 @@ export class SqliteStore implements Store {
 
   retry(request: RetryRequest): Promise<number> {
     return this.#write(() => this.#writer.retry(request))
+  }
+
+  discard(request: DiscardRequest): Promise<number> {
+    return this.#write(() => this.#writer.discard(request))
   }
 
   purge(request: PurgeRequest): Promise<PurgeResult> {

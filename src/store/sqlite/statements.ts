@@ -1,9 +1,10 @@
-import type {
-  DeliveryProgress,
-  EndpointHold,
-  LeasedDelivery,
-  NewEvent,
-  Settlement,
+import {
+  discardedReason,
+  type DeliveryProgress,
+  type EndpointHold,
+  type LeasedDelivery,
+  type NewEvent,
+  type Settlement,
 } from '../../delivery/index.ts'
 import type { EventType, Lane, RequestRecord } from '../../model/index.ts'
 import type { Database, SqlValue } from './database.ts'
@@ -78,6 +79,7 @@ export class Statements {
   readonly #leased
   readonly #end
   readonly #endedOf
+  readonly #deliverDiscarded
   readonly #retry
   readonly #countRounds
   readonly #giveBack
@@ -120,6 +122,9 @@ export class Statements {
         UPDATE OR FAIL deliveries SET state = ?, attempts = ?, reason = ?, settled_at = ?
         WHERE id IN (${ids}) AND state = 'pending'`,
     )
+    this.#deliverDiscarded = database.prepare(`
+      UPDATE deliveries SET state = 'delivered', attempts = ?, reason = NULL, settled_at = ?
+      WHERE id IN (SELECT value FROM json_each(?)) AND state = 'failed' AND reason = '${discardedReason}'`)
     this.#endedOf = database.prepare(`
       SELECT deliveries.id FROM json_each(?) AS asked CROSS JOIN deliveries ON deliveries.id = asked.value
       WHERE state = ? AND attempts = ? AND settled_at = ?`)
@@ -238,6 +243,11 @@ export class Statements {
   end(ids: readonly number[], { state, attempts, reason }: DeliveryEnd, nowMs: number): number {
     const first = [state, attempts, toStoredOrNull(reason), nowMs]
     return this.#end.run(ids, first)
+  }
+
+  /** Delivers those that were discarded meanwhile, and says how many. */
+  deliverDiscarded(ids: readonly number[], { attempts }: DeliveryEnd, nowMs: number): number {
+    return Number(this.#deliverDiscarded.run(attempts, nowMs, JSON.stringify(ids)).changes)
   }
 
   /** The ids of those deliveries that came to an end at a moment. */

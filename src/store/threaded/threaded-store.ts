@@ -5,6 +5,7 @@ import type {
   ClaimRequest,
   DeliveryKey,
   DeliveryStory,
+  DiscardRequest,
   DueTime,
   LeasedDelivery,
   ListRequest,
@@ -129,6 +130,10 @@ export class ThreadedStore implements Store {
 
   retry(request: RetryRequest): Promise<number> {
     return this.#calls.ask('store', 'retry', request)
+  }
+
+  discard(request: DiscardRequest): Promise<number> {
+    return this.#calls.ask('store', 'discard', request)
   }
 
   purge(request: PurgeRequest): Promise<PurgeResult> {

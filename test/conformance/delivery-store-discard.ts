@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest'
+import { delivered, event, events, nowMs, retried, type StoreUnderTest } from './store-under-test.ts'
+
+/** What `discard` promises: pending deliveries end without being sent. */
+export function discardSuite(tested: StoreUnderTest): void {
+  describe('discard', () => {
+    test('ends deliveries of every lane as failed, and they can be retried', async () => {
+      await tested.settle(retried(await tested.leaseOne('m_1'), nowMs + 60_000))
+      await tested.failOne('m_2')
+      await tested.retry({ messageId: 'm_2' })
+      await tested.add([event('m_3', 'crm')])
+      expect(await tested.discard()).toBe(3)
+      expect(await tested.store.ledger()).toMatchObject({ pending: 0, failed: 3, deliveries: 3 })
+      const ended = { state: 'failed', reason: 'discarded', settledAtMs: nowMs, dueAtMs: null }
+      expect(await tested.list()).toMatchObject([ended, ended, ended])
+      expect(await tested.nextDue('crm')).toEqual([])
+      expect(await tested.discard()).toBe(0)
+      expect(await tested.retry()).toBe(3)
+      expect(await tested.claim('crm', { lane: 'manual' })).toHaveLength(3)
+      expect(await tested.store.ledger()).toMatchObject({ pending: 3, failed: 0 })
+    })
+
+    test('leaves alone what is leased, what ended, and what came later', async () => {
+      const sent = await tested.leaseOne('m_1')
+      await tested.settle(delivered(sent))
+      const leased = await tested.leaseOne('m_2')
+      await tested.add([event('m_3', 'crm')], { atMs: nowMs + 1 })
+      expect(await tested.discard()).toBe(0)
+      await tested.settle(delivered(leased))
+      expect(await tested.store.ledger()).toMatchObject({ delivered: 2, pending: 1, failed: 0 })
+    })
+
+    test('takes the deliveries of a filter, up to a limit', async () => {
+      await tested.add([...events(3, 'crm'), event('m_other', 'mail')])
+      expect(await tested.discard({ destinationId: 'mail' })).toBe(1)
+      expect(await tested.discard({ destinationId: 'crm' }, { limit: 2 })).toBe(2)
+      const [left] = await tested.list({ states: ['pending'] })
+      expect(await tested.discard({ destinationId: 'crm', id: left!.id })).toBe(1)
+      expect(await tested.discard({ messageId: 'm_unknown' })).toBe(0)
+      expect(await tested.store.ledger({ destinationId: 'crm' })).toMatchObject({ failed: 3 })
+      expect(await tested.store.ledger({ destinationId: 'mail' })).toMatchObject({ failed: 1 })
+    })
+  })
+}
