@@ -219,6 +219,7 @@ export class Pipeline {
     return new ProcessShares({
       processes,
       destinationIds: () => this.#targets.destinationIds,
+      looksAfterStore: this.#purges,
       runtime: this.#options.runtime,
       changed: () => this.#share(),
       failed: (error) => this.#dispatcher.fail(error),

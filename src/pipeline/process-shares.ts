@@ -17,7 +17,7 @@ import { elapsedTime, type Runtime, type Timer } from '../runtime/index.ts'
  */
 export type SendingHindrance = 'joining' | 'store' | 'clocks'
 
-/** The place of a process among all that use the store, whether they send or not. No destination has this id. */
+/** The place of a process among those that look after the store. No destination has this id. */
 const storeWide = ''
 
 /** What the shares of a process are made of. */
@@ -26,6 +26,8 @@ export interface ProcessSharesOptions {
   readonly processes: DeliveringProcesses
   /** The destinations that this one sends to now; none if it only takes events. */
   readonly destinationIds: () => readonly string[]
+  /** Whether it looks after the store, as a service does and a command does not. */
+  readonly looksAfterStore: boolean
   /** Clock, ids and log. */
   readonly runtime: Pick<Runtime, 'clock' | 'newId' | 'log'>
   /** Is told whenever shares may have changed. */
@@ -154,9 +156,10 @@ export class ProcessShares {
   }
 
   async #ask(elapsedMs: () => number): Promise<void> {
-    const { processes, destinationIds, runtime, changed } = this.#options
-    const beat = { processId: this.#processId, destinationIds: [storeWide, ...destinationIds()] }
-    const answered = await processes.beat(beat)
+    const { processes, looksAfterStore, runtime, changed } = this.#options
+    const ids = this.#options.destinationIds()
+    const destinationIds = looksAfterStore ? [storeWide, ...ids] : ids
+    const answered = await processes.beat({ processId: this.#processId, destinationIds })
     const places = new Map(answered.map((place) => [place.destinationId, place]))
     this.#isFirst = places.get(storeWide)?.rank === 0
     // Destinations that are configured later are no reason to count as a newcomer again.

@@ -163,6 +163,11 @@ export class Service implements AsyncDisposable {
     return { requests: this.#pipeline.requests, pending: this.#pendingAtEnd }
   }
 
+  /** Deliveries that are not settled yet, of all in its store. */
+  async pending(): Promise<number> {
+    return (await this.#store.ledger()).pending
+  }
+
   /**
    * Follows another configuration from now on; nothing that is under way is lost. A service that is
    * closed follows none.

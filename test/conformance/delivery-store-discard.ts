@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { delivered, event, events, nowMs, retried, type StoreUnderTest } from './store-under-test.ts'
+import {
+  delivered,
+  event,
+  events,
+  nowMs,
+  retried,
+  type StoreUnderTest,
+} from './store-under-test.ts'
 
 /** What `discard` promises: pending deliveries end without being sent. */
 export function discardSuite(tested: StoreUnderTest): void {

@@ -56,6 +56,7 @@ function world() {
     const runtime = { ...told.runtime, newId: () => `p-${++ids}` }
     const state = { changes: 0, destinationIds: ['crm'] as readonly string[] }
     const shares = new ProcessShares({
+      looksAfterStore: true,
       processes,
       destinationIds: () => state.destinationIds,
       runtime,

@@ -57,7 +57,7 @@ test('while the database hangs a service says so, and tells its metrics with the
   const store = line.through(await newUrl('hanging'))
   const endpoint = await TestEndpoint.start()
   const { ready, metrics, tellsOfQueues } = await start(documentFor(endpoint, { store }))
-  expect(await ready()).toMatchObject({ status: 200 })
+  await expect.poll(ready, patient).toMatchObject({ status: 200 })
   await expect.poll(tellsOfQueues, patient).toBe(true)
   line.isMute = true
   line.fallSilent()

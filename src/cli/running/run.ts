@@ -109,12 +109,12 @@ async function untilAllCame({
   const waitedMs = stopwatch()
   let quietForMs = stopwatch()
   const endListening = stage.receiver.on('event', () => (quietForMs = stopwatch()))
-  const isOver = (): boolean => {
-    if (stage.isDelivering || stage.receiver.underWay > 0) return false
+  const isOver = async (): Promise<boolean> => {
+    if ((await stage.isDelivering()) || stage.receiver.underWay > 0) return false
     const state = awaited.stateAt(systemClock.nowMs())
     return state === 'decided' || (state === 'satisfied' && quietForMs() >= quietMs)
   }
-  while (!isOver() && !interrupted.aborted && waitedMs() < timeoutMs) {
+  while (!(await isOver()) && !interrupted.aborted && waitedMs() < timeoutMs) {
     await sleep(systemClock, lookMs, interrupted)
   }
   endListening()

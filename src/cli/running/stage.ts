@@ -60,8 +60,8 @@ export class Stage implements AsyncDisposable {
   }
 
   /** Whether webhooks are still to come from the service. */
-  get isDelivering(): boolean {
-    return (this.#service?.work.pending ?? 0) > 0
+  async isDelivering(): Promise<boolean> {
+    return this.#service !== undefined && (await this.#service.pending()) > 0
   }
 
   /** Closes both ports. The receiver tells what it has in hand; what was not delivered is gone. */
