@@ -11,7 +11,7 @@ import { createStyle, wantsColor } from '../output/style.ts'
 import { DeliveryTable } from './delivery-table.ts'
 import { limitMax } from './log-flags.ts'
 import { pagesOf, type LogContext } from './open-log.ts'
-import { faultTexts, parkedFields, waitsAt, type DestinationStanding } from './waits.ts'
+import { faultTexts, waitFields, waitsAt, type DestinationStanding } from './waits.ts'
 
 /** How many times the limit is proposed where there are more. */
 const moreFactor = 10
@@ -29,7 +29,7 @@ export async function listDeliveries(
   const waitOf = waitsAt(nowMs, destinations)
   const table = new DeliveryTable({ nowMs, waitOf, style, columns })
   const lineOf = (delivery: LoggedDelivery): string =>
-    recordLine({ ...loggedDeliveryRecord(delivery), ...parkedFields(waitOf(delivery)) })
+    recordLine({ ...loggedDeliveryRecord(delivery), ...waitFields(waitOf(delivery)) })
   const shownAt = new Set<string>()
   let shown = 0
   let isMore = false

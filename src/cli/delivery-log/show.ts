@@ -7,7 +7,7 @@ import { createStyle, wantsColor } from '../output/style.ts'
 import { filterOfId } from './find-deliveries.ts'
 import { pagesOf, type LogContext } from './open-log.ts'
 import { storyText } from './story-text.ts'
-import { parkedFields, waitsAt, type Wait } from './waits.ts'
+import { waitFields, waitsAt, type Wait } from './waits.ts'
 
 /**
  * Shows all that happened to a delivery, or to every delivery of an event.
@@ -39,5 +39,5 @@ export async function showDeliveries(id: string, context: LogContext): Promise<E
 
 function recordOf(story: DeliveryStory, wait: Wait | undefined): Readonly<Record<string, unknown>> {
   const record = storyRecord(story)
-  return { ...record, delivery: { ...(record['delivery'] as object), ...parkedFields(wait) } }
+  return { ...record, delivery: { ...(record['delivery'] as object), ...waitFields(wait) } }
 }

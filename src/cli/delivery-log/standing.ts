@@ -30,8 +30,10 @@ export function waitText(wait: Wait | undefined): string | undefined {
   switch (wait?.kind) {
     case 'unknown':
       return 'It is being sent, or parked while no endpoint of its destination answers, or no process delivers to its destination.'
-    case 'idle':
-      return 'The service sends nothing to its destination now: it has no such destination, or that is off.'
+    case 'disabled':
+      return 'Its destination is disabled: enable it, or discard what waits for it.'
+    case 'removed':
+      return 'Its destination is not configured any more: add it again, or discard what waits for it.'
     case 'in_turn':
       return 'It is being sent, or its turn comes.'
     case 'parked':
@@ -63,6 +65,8 @@ function ending({ settledAtMs }: LoggedDelivery, nowMs: number): string {
 function failureText({ reason }: LoggedDelivery): string {
   const causes = causesOf(reason)
   const named = `(${causes.join(', ')})`
+  if (causes.includes('discarded')) return `it was discarded by hand ${named}`
+  if (causes.includes('backlog_full')) return `too many waited for its destination ${named}`
   if (causes.includes('no_endpoint_left')) {
     return `its destination has no endpoint left that could take it ${named}`
   }

@@ -20,9 +20,12 @@ export interface DestinationStanding {
   }[]
 }
 
-/** What keeps a delivery that is due. `unknown`: a store cannot tell; `idle`: nothing is sent there. */
+/**
+ * What keeps a delivery that is due. `unknown`: a store cannot tell. `disabled` and `removed`: the service
+ * sends nothing to its destination, which is off or not configured.
+ */
 export type Wait =
-  | { readonly kind: 'unknown' | 'idle' | 'in_turn' }
+  | { readonly kind: 'unknown' | 'disabled' | 'removed' | 'in_turn' }
   | {
       readonly kind: 'parked'
       /** The endpoints that are down: all that it could be sent to. */
@@ -49,7 +52,8 @@ export function waitsAt(
     if (dueAtMs === null || dueAtMs > nowMs) return undefined
     if (destinations === undefined) return { kind: 'unknown' }
     const standing = standings.get(destinationId)
-    return standing?.enabled === true ? waitFor(standing, delivery, nowMs) : { kind: 'idle' }
+    if (standing === undefined) return { kind: 'removed' }
+    return standing.enabled ? waitFor(standing, delivery, nowMs) : { kind: 'disabled' }
   }
 }
 
@@ -68,10 +72,22 @@ function waitFor(
   return { kind: 'parked', urls: left.map(({ url }) => url), untilMs: Math.min(...probeTimesMs) }
 }
 
-/** What a record has beside the fields of a delivery while it is parked. */
-export function parkedFields(wait: Wait | undefined): { readonly parked?: object } {
-  if (wait?.kind !== 'parked') return {}
-  return { parked: { urls: wait.urls, until: isoOrNull(wait.untilMs) } }
+/** What a record has beside the fields of a delivery while it is parked, or nothing is sent there. */
+export function waitFields(wait: Wait | undefined): {
+  readonly parked?: object
+  readonly destinationIs?: 'disabled' | 'removed'
+} {
+  switch (wait?.kind) {
+    case 'parked':
+      return { parked: { urls: wait.urls, until: isoOrNull(wait.untilMs) } }
+    case 'disabled':
+    case 'removed':
+      return { destinationIs: wait.kind }
+    case 'unknown':
+    case 'in_turn':
+    case undefined:
+      return {}
+  }
 }
 
 /** Why a delivery is parked and until when, for a person; undefined unless it is. */

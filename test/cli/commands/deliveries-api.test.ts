@@ -171,6 +171,19 @@ describe('deliveries --api', () => {
     expect((await retry('crm/9')).stderr).toContain('Cannot find "crm/9" in the service')
   })
 
+  test('discards one, and all', async () => {
+    const samples = [retried, retried, retried, failed]
+    const { url, store } = await startAdmin({ samples })
+    const discard = (...argv: readonly string[]) => overApi(url, ['deliveries', 'discard', ...argv])
+    expect(await discard('--all', '-n')).toMatchObject({
+      stdout: '3 deliveries would be discarded\n',
+    })
+    expect(await discard('crm/1')).toMatchObject({ code: 0, stdout: '1 delivery discarded\n' })
+    expect((await discard('--all', '--json')).records).toMatchObject([{ deliveries: 2 }])
+    expect(await store.ledger()).toMatchObject({ pending: 0, failed: 4 })
+    expect(await discard('crm/9')).toMatchObject({ code: 2 })
+  })
+
   test('takes more than it retries at a time', async () => {
     const { url } = await startAdmin({ samples: Array.from({ length: 1_203 }, () => retried) })
     expect(await overApi(url, ['deliveries', 'retry', '--user', 'u_1'])).toMatchObject({

@@ -214,8 +214,8 @@ describe('deliveries list', () => {
   })
 
   test.each([
-    [['sho'], "unknown command 'sho'", 'list, show <id> and retry'],
-    [['list', 'crm/1'], "unknown command 'crm/1'", 'list, show <id> and retry'],
+    [['sho'], "unknown command 'sho'", 'list, show <id>, retry and discard'],
+    [['list', 'crm/1'], "unknown command 'crm/1'", 'list, show <id>, retry and discard'],
     [['list', '--stat', 'failed'], "unknown option '--stat'", 'Did you mean --state?'],
     [['--state', 'leased'], "argument 'leased' is invalid", 'deliveries --help'],
     [['--type', 'delet'], "argument 'delet' is invalid", 'deliveries --help'],
@@ -231,6 +231,42 @@ describe('deliveries list', () => {
     expect(stderr).toContain(message)
     expect(stderr).toContain(hint)
     expect(stderr.trim().split('\n')).toHaveLength(1)
+  })
+})
+
+describe('deliveries discard', () => {
+  const discard = (url: string, ...argv: readonly string[]) =>
+    run(['deliveries', 'discard', '--store', url, ...argv])
+
+  test('counts first, then ends what waits, which can be retried', async () => {
+    const { url } = await storeWith(retried, retried, failed, delivered)
+    expect(await discard(url, '--all', '--dry-run')).toMatchObject({
+      code: 0,
+      stdout: '2 deliveries would be discarded\n',
+    })
+    expect(await idsOf(url, '--state', 'pending')).toHaveLength(2)
+    const { code, stdout, stderr } = await discard(url, '--destination', 'crm')
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '2 deliveries discarded\n' })
+    expect(stderr).toContain('They failed with the reason "discarded" and can be retried.')
+    expect(await idsOf(url, '--state', 'pending')).toEqual([])
+    expect((await run(['deliveries', 'show', 'crm/1', '--store', url])).stdout).toContain(
+      'it was discarded by hand (discarded)',
+    )
+    expect(await run(['audit', '--store', url])).toMatchObject({ code: 0 })
+    const again = await run(['deliveries', 'retry', '--all', '--json', '--store', url])
+    expect(again.records).toMatchObject([{ deliveries: 3 }])
+  })
+
+  test('tells programs how many, and asks which', async () => {
+    const { url } = await storeWith(retried)
+    expect((await discard(url, 'crm/1', '--json')).records).toEqual([
+      { v: 1, kind: 'discard', deliveries: 1, dryRun: false },
+    ])
+    expect(await discard(url)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Cannot tell which deliveries are meant') as string,
+    })
+    expect(await discard(url, '--state', 'failed')).toMatchObject({ code: 2 })
   })
 })
 
@@ -326,7 +362,7 @@ describe('deliveries retry', () => {
   })
 
   test.each([
-    [[], 'Cannot tell what to retry', 'pass --all'],
+    [[], 'Cannot tell which deliveries are meant', 'pass --all'],
     [['crm/1', '--all'], 'Cannot use --all together with crm/1', ''],
     [['crm/1', '--state', 'failed'], 'Cannot use --state together with crm/1', ''],
     [['--since', '2h', '--all'], 'Cannot use --all together with --since', ''],

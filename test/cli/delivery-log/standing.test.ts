@@ -82,7 +82,7 @@ describe('standingText', () => {
 describe('waitText', () => {
   test.each([
     ['unknown', 'It is being sent, or parked'],
-    ['idle', 'The service sends nothing to its destination now'],
+    ['disabled', 'Its destination is disabled: enable it'],
     ['in_turn', 'It is being sent, or its turn comes.'],
   ] as const)('says what may keep a delivery that is due (%s)', (kind, text) => {
     expect(waitText({ kind })).toContain(text)

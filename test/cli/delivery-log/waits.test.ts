@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
-  parkedFields,
+  waitFields,
   parkedText,
   waitsAt,
   type DestinationStanding,
@@ -36,8 +36,8 @@ describe('waitsAt', () => {
     ['what is not due', logged({ dueAtMs: nowMs + 1 }), [standing([nowMs])], undefined],
     ['what is settled', logged({ dueAtMs: null }), [standing([nowMs])], undefined],
     ['what only a store knows', due, undefined, { kind: 'unknown' }],
-    ['another destination', due, [{ ...standing([null]), id: 'mail' }], { kind: 'idle' }],
-    ['a destination that is off', due, [standing([nowMs], false)], { kind: 'idle' }],
+    ['another destination', due, [{ ...standing([null]), id: 'mail' }], { kind: 'removed' }],
+    ['a destination that is off', due, [standing([nowMs], false)], { kind: 'disabled' }],
     ['an endpoint that is well', due, [standing([null])], { kind: 'in_turn' }],
     ['one of two that is well', due, [standing([nowMs + minute, null])], { kind: 'in_turn' }],
     ['all down', due, [standing([nowMs + 2, nowMs + 1])], parkedAt(nowMs + 1, a, b)],
@@ -78,13 +78,18 @@ test('what is parked is told to people and programs', () => {
   ] as const
   expect(parkedText(one, nowMs)).toBe(`parked: ${a}  is down, asked again at 10:31:00`)
   expect(parkedText(two, nowMs)).toBe(`parked: ${a} and ${b} are down, asked again now`)
-  expect(parkedFields(two)).toEqual({ parked: { urls: [a, b], until: formatTimestamp(nowMs) } })
+  expect(waitFields(two)).toEqual({ parked: { urls: [a, b], until: formatTimestamp(nowMs) } })
 })
 
-test.each([{ kind: 'unknown' }, { kind: 'idle' }, { kind: 'in_turn' }, undefined] as const)(
+test.each(['disabled', 'removed'] as const)('tells that its destination is %s', (kind) => {
+  expect(waitFields({ kind })).toEqual({ destinationIs: kind })
+  expect(parkedText({ kind }, nowMs)).toBeUndefined()
+})
+
+test.each([{ kind: 'unknown' }, { kind: 'in_turn' }, undefined] as const)(
   'what is not parked adds nothing: %j',
   (wait) => {
     expect(parkedText(wait, nowMs)).toBeUndefined()
-    expect(parkedFields(wait)).toEqual({})
+    expect(waitFields(wait)).toEqual({})
   },
 )
