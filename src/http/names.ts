@@ -47,7 +47,7 @@ type Known = { readonly untilMs: number } & (
 /**
  * Looks names up, each once at a time, and remembers answers and failures for a while.
  *
- * A name that gets no answer fails after {@link deadlineMs}, or gives way when others wait. While no
+ * A name that gets no answer fails after 4 s, or gives way when others wait. While no
  * server answers, the addresses of before are used for up to an hour; a server that says that the name
  * does not exist ends that.
  */

@@ -15,8 +15,9 @@ export interface SettledRow {
   readonly places: readonly number[] | null
 }
 
-/** A statement, and what the places in its answer mean. */
+/** A statement that settles deliveries. */
 export interface SettleQuery extends Query {
+  /** The settlements that took effect, out of its answer. */
   readonly settlementsOf: (rows: readonly SettledRow[]) => readonly Settlement[]
 }
 
