@@ -101,9 +101,6 @@ export interface DiscardRequest {
   readonly limit: number
 }
 
-/** Why a delivery failed that was discarded by hand. */
-export const discardedReason = 'discarded'
-
 /** What of a store is to be forgotten: moments, in milliseconds since 1970. */
 export interface PurgeRequest {
   /** Now: when what is given up here came to its end. */
@@ -162,7 +159,7 @@ export interface DeliveryLog {
    */
   retry(request: RetryRequest): Promise<number>
   /**
-   * Ends pending deliveries of the filter as `failed`, with {@link discardedReason}: they can be retried
+   * Ends pending deliveries of the filter as `failed`, with the reason `discarded`: they can be retried
    * like any other failure. Leased deliveries are left alone. Beside a process that delivers from a file
    * leases are not known: a delivery that is sent after all counts as delivered.
    *

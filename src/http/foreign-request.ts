@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP } from 'node:net'
+import { parseUrl } from '../model/index.ts'
 
 /** What shows that a web page may have made a request: its Host or its Origin. */
 export type ForeignSign = 'foreign_host' | 'foreign_origin'
@@ -33,7 +34,7 @@ function isLoopbackHost(host: string | undefined): boolean {
 
 /** The name or address of a Host header, as URLs write it: in lower case, an address in its short form. */
 function nameOf(host: string): string | undefined {
-  if (!hostShape.test(host) || !URL.canParse(`http://${host}`)) return undefined
+  if (!hostShape.test(host) || parseUrl(`http://${host}`) === undefined) return undefined
   return new URL(`http://${host}`).hostname
 }
 
@@ -46,7 +47,7 @@ function isLoopback(name: string): boolean {
 
 /** A proxy may speak https in front, so the scheme is not compared. */
 function isOwnOrigin(origin: string, host: string): boolean {
-  if (!/^https?:\/\//i.test(origin) || !URL.canParse(origin)) return false
+  if (!/^https?:\/\//i.test(origin) || parseUrl(origin) === undefined) return false
   const { protocol, host: originHost } = new URL(origin)
   return originHost === new URL(`${protocol}//${host}`).host
 }

@@ -1,5 +1,6 @@
 import { endpointName } from './destination.ts'
 import { SettingError } from './error.ts'
+import { parseUrl } from './parse-url.ts'
 
 /**
  * Checks a whole number against the range that its setting accepts.
@@ -31,7 +32,7 @@ export function checkWholeNumber(
  * @throws SettingError `invalid_setting`
  */
 export function checkUrl(setting: string, text: unknown): string {
-  const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
+  const url = typeof text === 'string' ? parseUrl(text) : undefined
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw new SettingError(
       setting,

@@ -72,6 +72,9 @@ export interface EndpointChange {
  */
 export type GivenUpReason = 'window_over' | 'abandoned' | 'backlog_full'
 
+/** Why a delivery failed that was discarded by hand. */
+export const discardedReason = 'discarded'
+
 /** How deliveries end that are given up. */
 export const givenUpStates: Readonly<Record<GivenUpReason, 'failed' | 'expired'>> = Object.freeze({
   window_over: 'expired',

@@ -77,7 +77,7 @@ test('one that joins is ready once it may send; one tells of the queues, another
   const first = await start(document, 'ingest')
   await expect.poll(first.tellsOfQueues, patient).toBe(true)
   const second = await start(document)
-  expect(await second.ready()).toMatchObject({ status: 200 })
+  await expect.poll(second.ready, patient).toMatchObject({ status: 200 })
   const third = await start(document, 'deliver')
   const refused = { status: 'not_ready', reasons: [joining] }
   expect(await third.ready()).toEqual({ status: 503, body: refused })

@@ -1,4 +1,4 @@
-import { SettingError } from '../../model/index.ts'
+import { parseUrl, SettingError } from '../../model/index.ts'
 import type { AddCommand } from '../command.ts'
 import type { ExpectPlace } from '../expecting/expect.ts'
 import { reportFlag, type ReportFile } from '../expecting/report-flag.ts'
@@ -87,7 +87,7 @@ function placeOf({ api, in: path, timeout }: ExpectFlags): ExpectPlace {
     if (timeout === undefined) return { kind: 'capture', path }
     throw new SettingError('--timeout', 'Cannot wait for a file', 'Leave --timeout out with --in.')
   }
-  if (/^https?:\/\//i.test(api ?? '') && URL.canParse(api ?? '')) {
+  if (/^https?:\/\//i.test(api ?? '') && parseUrl(api ?? '') !== undefined) {
     return { kind: 'api', url: api ?? '' }
   }
   throw new SettingError(

@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto'
 import { Option, type Command } from 'commander'
-import { formatDuration, limits, SettingError, type Destination } from '../../model/index.ts'
+import {
+  formatDuration,
+  limits,
+  parseUrl,
+  SettingError,
+  type Destination,
+} from '../../model/index.ts'
 import { checkDestination } from '../../webhook/index.ts'
 import { countFlag, durationFlag, durationFlagUpTo, headerFlag, repeatable } from '../flags.ts'
 import type { Io } from '../io.ts'
@@ -255,7 +261,7 @@ const webhookFlags = [
 
 /** A service is named by the URL of its requests, or as Segment's libraries name it, by its host. */
 function requestUrl(endpoint: string): string {
-  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined
+  const url = parseUrl(endpoint)
   return url?.pathname === '/' ? new URL('/v1/batch', url).href : endpoint
 }
 

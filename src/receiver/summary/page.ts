@@ -1,4 +1,4 @@
-import { type JsonObject, shortText } from '../../model/index.ts'
+import { type JsonObject, parseUrl, shortText } from '../../model/index.ts'
 import { part, title, type Phrase } from './part.ts'
 import { objectOf, textOf } from './value-text.ts'
 
@@ -18,5 +18,5 @@ export function pagePhrases(body: JsonObject): readonly Phrase[] {
 
 function urlOf(properties: JsonObject, field: string): URL | undefined {
   const text = properties[field]
-  return typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
+  return typeof text === 'string' ? parseUrl(text) : undefined
 }

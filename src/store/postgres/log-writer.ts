@@ -1,13 +1,12 @@
-import {
-  discardedReason,
-  type DeliveryFilter,
-  type DiscardRequest,
-  type EndedCounts,
-  type PurgeRequest,
-  type PurgeResult,
-  type RetryRequest,
+import type {
+  DeliveryFilter,
+  DiscardRequest,
+  EndedCounts,
+  PurgeRequest,
+  PurgeResult,
+  RetryRequest,
 } from '../../delivery/index.ts'
-import type { GivenUpDeliveries } from '../../model/index.ts'
+import { discardedReason, type GivenUpDeliveries } from '../../model/index.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 import { allDestinations, countChanges } from './counts.ts'
 import type { Database, Query, SqlValue } from './database.ts'

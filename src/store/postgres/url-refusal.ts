@@ -1,4 +1,4 @@
-import { nearestName } from '../../model/index.ts'
+import { nearestName, parseUrl } from '../../model/index.ts'
 import type { UrlRefusal } from '../url-refusal.ts'
 
 /** What `pg` takes for `sslmode`. */
@@ -40,7 +40,7 @@ function isMisread(url: string, base: string): boolean {
 function hostRefusal(host: string): UrlRefusal | undefined {
   if (host.includes(',')) return severalHosts
   const port = /:(\d*)$/.exec(host.replace(/^\[.*\]/, ''))?.[1]
-  const isUrl = host === '' || URL.canParse(`postgres://${host}/`)
+  const isUrl = host === '' || parseUrl(`postgres://${host}/`) !== undefined
   if (isUrl && (port === undefined || isPort(port))) return undefined
   return { why: 'its host or its port is none', hint: formHint }
 }

@@ -1,13 +1,12 @@
-import {
-  discardedReason,
-  type DiscardRequest,
-  type EndedCounts,
-  type LoggedState,
-  type PurgeRequest,
-  type PurgeResult,
-  type RetryRequest,
+import type {
+  DiscardRequest,
+  EndedCounts,
+  LoggedState,
+  PurgeRequest,
+  PurgeResult,
+  RetryRequest,
 } from '../../delivery/index.ts'
-import type { GivenUpDeliveries, GivenUpReason } from '../../model/index.ts'
+import { discardedReason, type GivenUpDeliveries, type GivenUpReason } from '../../model/index.ts'
 import { erasedReason } from '../erased-reason.ts'
 import type { Counts } from './counts.ts'
 import type { Database, Statement } from './database.ts'

@@ -1,12 +1,16 @@
+import type {
+  DeliveryProgress,
+  EndpointHold,
+  LeasedDelivery,
+  NewEvent,
+  Settlement,
+} from '../../delivery/index.ts'
 import {
   discardedReason,
-  type DeliveryProgress,
-  type EndpointHold,
-  type LeasedDelivery,
-  type NewEvent,
-  type Settlement,
-} from '../../delivery/index.ts'
-import type { EventType, Lane, RequestRecord } from '../../model/index.ts'
+  type EventType,
+  type Lane,
+  type RequestRecord,
+} from '../../model/index.ts'
 import type { Database, SqlValue } from './database.ts'
 import { RowsStatement } from './rows-statement.ts'
 import { DamagedRowError } from './store-error.ts'
@@ -124,7 +128,7 @@ export class Statements {
     )
     this.#deliverDiscarded = database.prepare(`
       UPDATE deliveries SET state = 'delivered', attempts = ?, reason = NULL, settled_at = ?
-      WHERE id IN (SELECT value FROM json_each(?)) AND state = 'failed' AND reason = '${discardedReason}'`)
+      WHERE id IN (SELECT value FROM json_each(?)) AND +state = 'failed' AND +reason = '${discardedReason}'`)
     this.#endedOf = database.prepare(`
       SELECT deliveries.id FROM json_each(?) AS asked CROSS JOIN deliveries ON deliveries.id = asked.value
       WHERE state = ? AND attempts = ? AND settled_at = ?`)

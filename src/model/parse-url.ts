@@ -1,0 +1,13 @@
+/**
+ * Reads a URL; undefined for text that is none.
+ *
+ * `URL.canParse` must not decide it: on Node 20 it refuses every URL with a Latin-1 letter beyond ASCII,
+ * such as `ü`, once V8 has optimised its caller.
+ */
+export function parseUrl(text: string): URL | undefined {
+  try {
+    return new URL(text)
+  } catch {
+    return undefined
+  }
+}
