@@ -97,7 +97,7 @@ export class Claims {
     }
   }
 
-  /** What was due by any moment and has not come is not there. */
+  /** Marks the lane as empty if the claim had no time limit. Otherwise the store must be asked. */
   #learn({ destinationId, lane, dueByMs }: Share, isAnswered: boolean): void {
     const { times } = this.#options
     if (isAnswered && dueByMs === whenever) times.empty(destinationId, lane)

@@ -307,7 +307,7 @@ export class Dispatcher {
     const release = this.#runtime.clock.hold()
     while (!this.#stopped && (await this.#askOrWait())) {
       this.#goOn()
-      // Nobody is kept waiting, however soon the store answers.
+      // Yield to the event loop, even if the store answers at once.
       await nextTurn()
     }
     release()

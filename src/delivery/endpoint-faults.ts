@@ -17,7 +17,7 @@ export interface EndpointFault {
 const lookMs = 30_000
 /** A fault is over after this time without a failure, if the endpoint took a webhook since. */
 const quietMs = 60_000
-/** Without such a webhook, nothing may have been sent at all. */
+/** Without one it is over after this longer time: perhaps no webhook was sent. */
 const silentMs = 5 * 60_000
 /** Reasons that are told apart per endpoint; the rest is `other`. */
 const reasonsMax = 16

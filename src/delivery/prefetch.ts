@@ -20,8 +20,8 @@ interface Term extends Pick<LeaseStart, 'elapsedMs'> {
 }
 
 /**
- * What is leased over all destinations and has not started. The bound keeps a process from leasing more than it
- * can start soon: leases would end before their turn, and others could have sent what they hold.
+ * Counts leased deliveries of all destinations that have not started. The bound keeps a process from leasing
+ * more than it can start soon: leases would expire, and other processes could have sent those deliveries.
  */
 export class Prefetch {
   readonly #max: number

@@ -57,7 +57,7 @@ export class Shortage {
     } else if (this.#requestsMax < Infinity) this.#grow(requestsMax)
   }
 
-  /** Nobody goes on any more. */
+  /** Cancels the timer: paused destinations do not resume. */
   stop(): void {
     this.#timer?.cancel()
   }

@@ -195,8 +195,8 @@ export interface DeliveryStore extends DeliveryLog {
   /**
    * Ends leases and writes requests to the log, together. Settling a lease that was settled changes nothing.
    * A lease that ended by time can be settled until another process leases the delivery; `delivered` also
-   * counts after that, as long as nobody has settled the delivery. A request is written whatever became of
-   * its delivery.
+   * counts after that, until another settlement takes effect. A request is written even if its settlement
+   * changes nothing, unless its delivery was purged.
    *
    * @returns the settlements that took effect
    */

@@ -97,7 +97,7 @@ export class WaitingTimes {
     this.#toAsk.add(destinationId)
   }
 
-  /** Has the store asked about all destinations again. What is known stays known until it answers. */
+  /** Asks the store about all destinations again. Known due times stay valid until it answers. */
   askAgain(): void {
     for (const id of this.#lanes.keys()) this.#toAsk.add(id)
   }
@@ -134,7 +134,7 @@ export class WaitingTimes {
     this.#sort(destinationId)
   }
 
-  /** Keeps the set of those that wait, so that nobody has to look at all destinations. */
+  /** Updates the set of destinations with waiting deliveries, so that no caller scans all of them. */
   #sort(destinationId: string): void {
     const known = this.#lanes.get(destinationId)
     if (known !== undefined && lanes.some((lane) => known[lane].dueAtMs < Infinity)) {

@@ -1,5 +1,5 @@
 /**
- * Reads a URL; undefined for text that is none.
+ * Reads a URL. Undefined if the text is not a URL.
  *
  * `URL.canParse` must not decide it: on Node 20 it refuses every URL with a Latin-1 letter beyond ASCII,
  * such as `ü`, once V8 has optimised its caller.

@@ -31,8 +31,8 @@ export interface PipelineOptions {
   /** Where deliveries wait. It is closed with the pipeline. */
   readonly store: DeliveryStore
   /**
-   * Whether nothing outlives the pipeline in the store, and nobody else uses it: then what endpoints that
-   * are down never take is given up, so that there is an end. False by default.
+   * Whether the store belongs to this pipeline alone and ends with it. The pipeline then gives up
+   * deliveries whose endpoints stay down, so that a run can end. False by default.
    */
   readonly isStoreOwn?: boolean
   /**

@@ -32,7 +32,7 @@ const pauseFactor = 20
 /** The most time between two measurements, however long one took. */
 const pauseMsMax = 60_000
 
-/** Measures a store again and again, so that whoever reads metrics never waits for the store. */
+/** Measures a store in the background, so that reading metrics never waits for it. */
 export class StoreFiguresWatch {
   readonly #options: StoreFiguresOptions
   #latest: StoreFigures | undefined
