@@ -45,6 +45,7 @@ const whenever = Number.MAX_SAFE_INTEGER
 /** Takes out of the store what is due and has room, a few of every destination. */
 export class Claims {
   readonly #options: ClaimsOptions
+  #lookedAtMs = 0
 
   constructor(options: ClaimsOptions) {
     this.#options = options
@@ -104,10 +105,18 @@ export class Claims {
     else times.forget(destinationId, lane)
   }
 
+  /**
+   * The moment that the last look for something to claim was about, in milliseconds since 1970, or now if the
+   * clock was set back. Something can be due a millisecond later, so alarms count from it.
+   */
+  get lookedAtMs(): number {
+    return Math.min(this.#lookedAtMs, this.#options.clock.nowMs())
+  }
+
   /** When the first delivery of each lane can start, where the store is known to have one. */
   startTimes(): readonly StartTime[] {
-    const { clock, times } = this.#options
-    const nowMs = clock.nowMs()
+    const { times } = this.#options
+    const nowMs = this.lookedAtMs
     const startTimes: StartTime[] = []
     for (const queue of this.#waitedFor()) {
       const { id: destinationId } = queue.destination
@@ -129,6 +138,7 @@ export class Claims {
     if (this.isHeldBack) return []
     const { clock, times, queues, prefetch } = this.#options
     const nowMs = clock.nowMs()
+    this.#lookedAtMs = nowMs
     const part = prefetch.partOf(times.waitedFor.size)
     let { claimRoom: room } = prefetch
     const claims: Claim[] = []

@@ -294,8 +294,10 @@ export class Dispatcher {
       // destinations is enough for it.
       await nextTurn()
       this.#woken = false
-      this.#rounds.startAll()
-      this.#giveBackIdle()
+      // One moment for all: what becomes free between two readings of the clock would be missed by each.
+      const nowMs = this.#runtime.clock.nowMs()
+      this.#rounds.startAll(nowMs)
+      this.#giveBackIdle(nowMs)
       this.#asking ??= this.#askWhileNeeded()
     }
     release()
@@ -338,8 +340,7 @@ export class Dispatcher {
     return gaveUp || hasClaimed || hasLooked
   }
 
-  #giveBackIdle(): void {
-    const nowMs = this.#runtime.clock.nowMs()
+  #giveBackIdle(nowMs: number): void {
     const { ready } = this.#rounds
     for (const queue of ready) this.#outbox.giveBack(queue.giveBackIdle(nowMs))
     // However many turns of the event loop there are: leases last for much longer.
@@ -358,15 +359,16 @@ export class Dispatcher {
     // Whatever is under way comes back here. What is held back waits for a request that ends.
     if (this.#stopped || this.#woken || this.#asking !== undefined) return
     if (this.#run !== undefined || this.#claims.isHeldBack) return
-    const nowMs = this.#runtime.clock.nowMs()
+    const { clock } = this.#runtime
     const startTimes = this.#claims.startTimes()
-    // What is due already waits for room, and a request that ends makes it.
+    const { lookedAtMs } = this.#claims
+    // What was due already waits for room, and a request that ends makes it.
     const alarmAtMs = startTimes.reduce(
-      (earliest, { atMs }) => (atMs > nowMs ? Math.min(earliest, atMs) : earliest),
+      (earliest, { atMs }) => (atMs > lookedAtMs ? Math.min(earliest, atMs) : earliest),
       this.#looks.nextAtMs ?? Infinity,
     )
     if (alarmAtMs < Infinity) {
-      this.#timer = this.#runtime.clock.schedule(alarmAtMs - nowMs, () => this.#goOn())
+      this.#timer = clock.schedule(alarmAtMs - clock.nowMs(), () => this.#goOn())
     }
     if (this.#idleWaits.isEmpty) return
     const areAtRest = startTimes.every(({ rests }) => rests && this.#keepsParked)

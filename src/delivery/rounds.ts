@@ -111,18 +111,21 @@ export class Rounds {
     this.lineUp(destinationId)
   }
 
-  /** Starts all that may start, and wakes the dispatcher when an endpoint's pace lets more start. */
-  startAll(): void {
+  /**
+   * Starts all that may start, and wakes the dispatcher when an endpoint's pace lets more start.
+   *
+   * @param nowMs - read before this call: the alarm is for what becomes free while this starts other things, too
+   */
+  startAll(nowMs: number): void {
     this.#startReady()
     this.#pacedTimer?.cancel()
     const { clock } = this.#options.runtime
-    const nowMs = clock.nowMs()
     let wakesAtMs = Infinity
     for (const { queue } of this.#ready) {
       wakesAtMs = Math.min(wakesAtMs, queue.startsAtMs(nowMs) ?? Infinity)
     }
     if (this.#stopped || wakesAtMs === Infinity) return
-    this.#pacedTimer = clock.schedule(wakesAtMs - nowMs, () => this.#options.ended())
+    this.#pacedTimer = clock.schedule(wakesAtMs - clock.nowMs(), () => this.#options.ended())
   }
 
   #startReady(): void {
