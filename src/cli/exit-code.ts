@@ -1,6 +1,6 @@
 import { EvrouteError, type ErrorCode } from '../model/index.ts'
 
-/** A number that a command ends with; the table is in the README. */
+/** A number that a command ends with; docs/exit-codes.md is made from the table below. */
 export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 130
 
 /** How a command can end. */

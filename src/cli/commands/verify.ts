@@ -103,8 +103,9 @@ interface Verdict {
 
 async function writeVerdict({ check, diagnosis, json }: Verdict, io: Io): Promise<void> {
   const valid = check === 'valid'
-  const record = { kind: 'verification', valid, reason: valid ? null : check, diagnosis }
-  await writeData(io, json ? recordLine(record) : `${verdicts[check]}\n`)
+  const reason = valid ? null : check
+  const record = (): string => recordLine({ kind: 'verification', valid, reason, diagnosis })
+  await writeData(io, json ? record() : `${verdicts[check]}\n`)
 }
 
 function diagnosisText(diagnosis: Diagnosis | null, style: Style): string {

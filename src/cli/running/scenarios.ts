@@ -56,7 +56,11 @@ export async function runScenarios(options: ScenariosOptions, io: Io): Promise<E
   return failed === 0 ? exitCodes.ok : exitCodes.expectationUnmet
 }
 
-function scenarioRecord({ scenario, observed, complaints }: JudgedScenario) {
+function scenarioRecord({
+  scenario,
+  observed,
+  complaints,
+}: JudgedScenario): Readonly<Record<string, unknown>> {
   const { name, rule, webhooks, expected } = scenario
   const { arrived, requests, settled } = observed
   return {

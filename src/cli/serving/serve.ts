@@ -99,8 +99,9 @@ async function drain(
 function tellReady({ address }: Service, { json }: ServeOptions, io: Io): void {
   if (!json) return
   const { url, port, admin } = address
-  const ready = { kind: 'ready', url, port, admin, inspector: null, pid: process.pid }
-  io.stdout.write(recordLine(ready))
+  io.stdout.write(
+    recordLine({ kind: 'ready', url, port, admin, inspector: null, pid: process.pid }),
+  )
 }
 
 /**

@@ -1,0 +1,47 @@
+import ts from 'typescript'
+import { exitCodeOf, exitCodes, gravest, type ExitCode } from '../../../src/cli/exit-code.ts'
+import { EvrouteError, type ErrorCode } from '../../../src/model/index.ts'
+import { code, generatedNotice, page, table } from './markdown.ts'
+import { typeNamed, variableNamed, type Sources } from './sources.ts'
+
+/** The exit codes, from the table of the command line and its comments. */
+export function exitCodesPage(sources: Sources): string {
+  const codes = Object.values(exitCodes)
+  const order = inOrderOfGravity(codes.filter((each) => each !== exitCodes.ok))
+  return page([
+    generatedNotice,
+    '# What does an exit code mean?',
+    table(['code', 'meaning', 'errors'], codesTable(sources)),
+    `Where several apply, the first of ${order.join(', ')} wins. \`listen\` and \`serve\` end with 0 on the first Ctrl-C; a second one ends any command at once. \`run\` ends with the code of its command where that is not 0.`,
+    'With `--json` an error is one JSON object on stderr: `{"error":{"code","message","hint"}}`. Its `code` is one of the errors above, or `internal`. A wrong configuration adds `problems`.',
+  ])
+}
+
+function codesTable(sources: Sources): readonly (readonly string[])[] {
+  const { checker } = sources
+  const type = checker.getTypeOfSymbol(variableNamed(sources, 'src/cli/exit-code.ts', 'exitCodes'))
+  const errors = errorCodes(sources)
+  return type.getProperties().map((property) => {
+    const number = exitCodes[property.name as keyof typeof exitCodes]
+    const meaning = ts.displayPartsToString(property.getDocumentationComment(checker))
+    const causes = errors.filter((each) => exitCodeOfCode(each) === number)
+    return [String(number), meaning, causes.map(code).join(', ')]
+  })
+}
+
+function errorCodes(sources: Sources): readonly ErrorCode[] {
+  const type = typeNamed(sources, 'src/model/error.ts', 'ErrorCode')
+  return (type as ts.UnionType).types.map(
+    (each) => (each as ts.StringLiteralType).value as ErrorCode,
+  )
+}
+
+function exitCodeOfCode(errorCode: ErrorCode): ExitCode {
+  return exitCodeOf(new EvrouteError({ code: errorCode, message: '' }))
+}
+
+function inOrderOfGravity(codes: readonly number[]): readonly number[] {
+  if (codes.length === 0) return []
+  const first = gravest(codes)
+  return [first, ...inOrderOfGravity(codes.filter((each) => each !== first))]
+}

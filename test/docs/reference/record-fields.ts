@@ -1,0 +1,246 @@
+import ts from 'typescript'
+import { pathInProject, type Sources } from './sources.ts'
+
+/** A field of a record. */
+export interface RecordField {
+  readonly name: string
+  /** Its type, in the words of TypeScript. */
+  readonly type: string
+  /** What its declaration says about it; empty where that says nothing. */
+  readonly meaning: string
+  /** Whether some records of the kind do without it. */
+  readonly isOptional: boolean
+}
+
+/** A place in the code that makes records of one kind. */
+export interface RecordSource {
+  readonly kind: string
+  /** The file, from the root of the project. */
+  readonly path: string
+  readonly fields: readonly RecordField[]
+}
+
+/** Finds every object that the code makes as a record: it has a `kind`, and is used as a bag of unknown values. */
+export function recordSources(sources: Sources): readonly RecordSource[] {
+  const reader = new FieldReader(sources.checker)
+  return sources.files.flatMap((file) => {
+    const found: RecordSource[] = []
+    const visit = (node: ts.Node): void => {
+      if (ts.isObjectLiteralExpression(node)) found.push(...reader.recordsOf(node))
+      ts.forEachChild(node, visit)
+    }
+    visit(file)
+    return found
+  })
+}
+
+class FieldReader {
+  readonly #checker: ts.TypeChecker
+
+  constructor(checker: ts.TypeChecker) {
+    this.#checker = checker
+  }
+
+  recordsOf(literal: ts.ObjectLiteralExpression): readonly RecordSource[] {
+    const kinds = literal.properties.flatMap((property) =>
+      property.name?.getText() === 'kind' ? this.#textsOf(property) : [],
+    )
+    if (kinds.length === 0 || !this.#isRecord(literal)) return []
+    const fields = this.#fieldsOf(literal).filter(({ name }) => name !== 'kind')
+    const path = pathInProject(literal.getSourceFile())
+    return kinds.map((kind) => ({ kind, path, fields }))
+  }
+
+  #textsOf(property: ts.ObjectLiteralElementLike): readonly string[] {
+    const symbol = property.name && this.#checker.getSymbolAtLocation(property.name)
+    const type = ts.isPropertyAssignment(property)
+      ? this.#checker.getTypeAtLocation(property.initializer)
+      : symbol && this.#checker.getTypeOfSymbol(symbol)
+    const types = type?.isUnion() === true ? type.types : [type]
+    return types.flatMap((each) => (each?.isStringLiteral() === true ? [each.value] : []))
+  }
+
+  #isRecord(literal: ts.ObjectLiteralExpression): boolean {
+    const expected = this.#checker.getContextualType(literal)
+    const values = expected?.getStringIndexType()
+    return values !== undefined && (values.flags & ts.TypeFlags.Unknown) !== 0
+  }
+
+  #fieldsOf(expression: ts.Expression): readonly RecordField[] {
+    const bare = withoutAssertions(expression)
+    if (ts.isObjectLiteralExpression(bare)) {
+      return merged(bare.properties.flatMap((property) => this.#fieldsOfProperty(property)))
+    }
+    if (ts.isConditionalExpression(bare)) {
+      const branches = [bare.whenTrue, bare.whenFalse].map((each) => this.#fieldsOf(each))
+      return alternatives(branches)
+    }
+    if (ts.isBinaryExpression(bare)) return this.#fieldsOf(bare.right)
+    const returned = this.#returnedBy(bare)
+    if (returned.length > 0) return alternatives(returned.map((each) => this.#fieldsOf(each)))
+    return this.#fieldsOfType(this.#checker.getTypeAtLocation(bare))
+  }
+
+  #fieldsOfProperty(property: ts.ObjectLiteralElementLike): readonly RecordField[] {
+    if (ts.isSpreadAssignment(property)) return this.#fieldsOf(property.expression)
+    const name = property.name.getText()
+    if (ts.isShorthandPropertyAssignment(property)) {
+      const value = this.#checker.getShorthandAssignmentValueSymbol(property)
+      return [
+        this.#field(name, this.#checker.getTypeAtLocation(property.name), this.#origin(value)),
+      ]
+    }
+    if (!ts.isPropertyAssignment(property)) return []
+    const { initializer } = property
+    const inner = this.#innerFields(initializer)
+    if (inner !== undefined) return [{ name, type: inner, meaning: '', isOptional: false }]
+    const origin = ts.isPropertyAccessExpression(initializer)
+      ? this.#checker.getSymbolAtLocation(initializer.name)
+      : this.#origin(this.#checker.getSymbolAtLocation(initializer))
+    return [this.#field(name, this.#checker.getTypeAtLocation(initializer), origin)]
+  }
+
+  /** The fields of a record within a record, in braces. */
+  #innerFields(expression: ts.Expression): string | undefined {
+    const type = this.#checker.getNonNullableType(this.#checker.getTypeAtLocation(expression))
+    const element = this.#checker.isArrayType(type)
+      ? this.#checker.getTypeArguments(type as ts.TypeReference)[0]
+      : type
+    const isBag =
+      element?.getStringIndexType() !== undefined && element.getProperties().length === 0
+    if (!isBag) return undefined
+    const maker =
+      ts.isCallExpression(expression) &&
+      ts.isPropertyAccessExpression(expression.expression) &&
+      expression.expression.name.text === 'map'
+        ? expression.arguments[0]
+        : expression
+    const made = maker === undefined ? [] : this.#returnedBy(maker)
+    if (made.length === 0) return undefined
+    const names = alternatives(made.map((each) => this.#fieldsOf(each)))
+      .map(nameOf)
+      .join(', ')
+    return element === type ? `{ ${names} }` : `list of { ${names} }`
+  }
+
+  /** What a function that stands or is called here returns. */
+  #returnedBy(expression: ts.Expression): readonly ts.Expression[] {
+    const callee = ts.isCallExpression(expression) ? expression.expression : expression
+    if (ts.isArrowFunction(callee)) return returnsOf(callee)
+    if (!ts.isIdentifier(callee)) return []
+    const declaration = this.#declarationOf(callee)
+    if (declaration === undefined) return []
+    if (ts.isFunctionDeclaration(declaration)) return returnsOf(declaration)
+    const isConstant =
+      ts.isVariableDeclaration(declaration) && declaration.initializer !== undefined
+    return isConstant && ts.isObjectLiteralExpression(declaration.initializer)
+      ? [declaration.initializer]
+      : []
+  }
+
+  #declarationOf(name: ts.Identifier): ts.Declaration | undefined {
+    const symbol = this.#checker.getSymbolAtLocation(name)
+    const isAlias = symbol !== undefined && (symbol.flags & ts.SymbolFlags.Alias) !== 0
+    return (isAlias ? this.#checker.getAliasedSymbol(symbol) : symbol)?.declarations?.[0]
+  }
+
+  /** The property that a variable was taken out of. */
+  #origin(variable: ts.Symbol | undefined): ts.Symbol | undefined {
+    const declaration = variable?.declarations?.[0]
+    if (declaration === undefined || !ts.isBindingElement(declaration)) return variable
+    const property = (declaration.propertyName ?? declaration.name).getText()
+    const taken = this.#checker.getTypeAtLocation(declaration.parent)
+    return this.#checker.getPropertyOfType(taken, property)
+  }
+
+  #fieldsOfType(type: ts.Type): readonly RecordField[] {
+    const shown = this.#checker.isArrayType(type)
+      ? this.#checker.getTypeArguments(type as ts.TypeReference)[0]
+      : type
+    return (shown?.getProperties() ?? []).map((property) =>
+      this.#field(property.name, this.#checker.getTypeOfSymbol(property), property),
+    )
+  }
+
+  #field(name: string, type: ts.Type, origin: ts.Symbol | undefined): RecordField {
+    const isOurs = origin?.declarations?.some((each) =>
+      pathInProject(each.getSourceFile()).startsWith('src/'),
+    )
+    const documentation =
+      isOurs === true ? (origin?.getDocumentationComment(this.#checker) ?? []) : []
+    const isOptional = origin !== undefined && (origin.flags & ts.SymbolFlags.Optional) !== 0
+    return {
+      name,
+      type: this.#text(type),
+      meaning: ts.displayPartsToString(documentation).replaceAll(/\{@link (\w+)\}/g, '`$1`'),
+      isOptional,
+    }
+  }
+
+  #text(type: ts.Type): string {
+    const alias = type.aliasSymbol?.name
+    if (alias === 'JsonValue' || (type.flags & ts.TypeFlags.Unknown) !== 0) return 'any JSON'
+    if (type.isUnion()) {
+      const parts = [...new Set(type.types.map((each) => this.#text(each)))]
+      const isFlag = parts.includes('true') && parts.includes('false')
+      const others = parts.filter(
+        (each) => each !== 'undefined' && !(isFlag && /^(true|false)$/.test(each)),
+      )
+      const named = others.filter((each) => each !== 'null')
+      return [
+        ...(isFlag ? ['boolean'] : []),
+        ...named,
+        ...others.filter((each) => each === 'null'),
+      ].join(' | ')
+    }
+    if (type.isStringLiteral()) return JSON.stringify(type.value)
+    if (this.#checker.isArrayType(type)) {
+      const [element] = this.#checker.getTypeArguments(type as ts.TypeReference)
+      return `list of ${element === undefined ? 'unknown' : this.#text(element)}`
+    }
+    const properties = type.getProperties()
+    const isObject = (type.flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection)) !== 0
+    if (!isObject) return this.#checker.typeToString(type)
+    if (properties.length === 0) return 'object'
+    return `{ ${properties.map(({ name }) => name).join(', ')} }`
+  }
+}
+
+function withoutAssertions(expression: ts.Expression): ts.Expression {
+  const isWrapper =
+    ts.isParenthesizedExpression(expression) ||
+    ts.isAsExpression(expression) ||
+    ts.isSatisfiesExpression(expression)
+  return isWrapper ? withoutAssertions(expression.expression) : expression
+}
+
+function nameOf({ name, isOptional }: RecordField): string {
+  return isOptional ? `${name}?` : name
+}
+
+/** Later fields replace earlier ones of the same name. */
+function merged(fields: readonly RecordField[]): readonly RecordField[] {
+  return [...new Map(fields.map((field) => [field.name, field])).values()]
+}
+
+/** The fields of some records of which each may be: one that a record lacks is optional. */
+export function alternatives(records: readonly (readonly RecordField[])[]): readonly RecordField[] {
+  return merged(records.flat()).map((field) => ({
+    ...field,
+    isOptional:
+      field.isOptional ||
+      !records.every((record) => record.some(({ name }) => name === field.name)),
+  }))
+}
+
+function returnsOf({ body }: ts.ArrowFunction | ts.FunctionDeclaration): readonly ts.Expression[] {
+  if (body === undefined) return []
+  if (!ts.isBlock(body)) return [body]
+  const found: ts.Expression[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isReturnStatement(node) && node.expression !== undefined) found.push(node.expression)
+    if (!ts.isFunctionLike(node)) ts.forEachChild(node, visit)
+  }
+  ts.forEachChild(body, visit)
+  return found
+}
