@@ -1,0 +1,30 @@
+// Delivers what waits in a database until it is told to stop: one of several processes, which can be suspended.
+import { once } from 'node:events'
+import { Dispatcher } from '../../src/delivery/index.ts'
+import { createRuntime, silentLog } from '../../src/runtime/index.ts'
+import { PostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import { checkDestination, WebhookSender } from '../../src/webhook/index.ts'
+
+const [databaseUrl = '', endpointUrl = '', leaseMs = '', destinations = ''] = process.argv.slice(2)
+const lookEveryMs = 500
+
+const store = await PostgresStore.open(databaseUrl, { leaseMs: Number(leaseMs) })
+const targets = Array.from({ length: Number(destinations) }, (_, index) => {
+  const endpoints = [{ url: `${endpointUrl}?process=${process.pid}` }]
+  const destination = checkDestination({ id: `crm_${index}`, sourceIds: ['website'], endpoints })
+  return { destination, sender: new WebhookSender({ destination }) }
+})
+const dispatcher = new Dispatcher({
+  store,
+  targets,
+  runtime: createRuntime({ log: silentLog }),
+  requestsMax: 32,
+})
+const looks = setInterval(() => dispatcher.wake(), lookEveryMs)
+dispatcher.wake()
+process.stdout.write('ready\n')
+await once(process, 'SIGTERM')
+clearInterval(looks)
+await dispatcher.stop()
+for (const { sender } of targets) await sender.close()
+await store.close()
