@@ -20,7 +20,7 @@ import type { LeasedDelivery, Settlement } from './store-port.ts'
 /** Sends one webhook to one endpoint; never throws. */
 export type PostWebhook = (endpoint: Endpoint, webhook: OutgoingWebhook) => Promise<RequestOutcome>
 
-/** What a round needs. */
+/** Parts of a round. */
 export interface AttemptContext {
   /** Clock, randomness and observer. */
   readonly runtime: Runtime
@@ -38,10 +38,7 @@ export interface AttemptContext {
 
 /** A round under way. */
 export interface Attempt {
-  /**
-   * What it means for the delivery: known with the first success, which needs no other, or with the
-   * last answer.
-   */
+  /** The settlement of the delivery. Resolves with the first success, or with the last answer. */
   readonly settlement: Promise<Settlement>
   /** Resolves once every request ended, also those that were not waited for. */
   readonly ended: Promise<unknown>
@@ -75,7 +72,7 @@ function allEnded(requests: readonly Promise<EndpointResult>[]): Promise<unknown
   return requests.length === 1 && only !== undefined ? only : Promise.allSettled(requests)
 }
 
-/** Resolves with the first success and what came before it, or with all results. */
+/** Resolves with the first success and the results before it, or with all results. */
 function untilDecided(
   requests: readonly Promise<EndpointResult>[],
 ): Promise<readonly EndpointResult[]> {

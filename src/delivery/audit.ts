@@ -1,18 +1,18 @@
 import type { StoreAudit } from './log-port.ts'
 
-/** A figure of a store and what it counts. */
+/** A figure of a store and its meaning. */
 export interface AuditFigure {
-  /** What it counts, in words. */
+  /** Its meaning, in words. */
   readonly name: string
   /** How many those are. */
   readonly count: number
 }
 
-/** What must be true of the figures of a store. */
+/** An equation that the figures of a store must satisfy. */
 export interface AuditEquation {
-  /** What the parts must come to. */
+  /** The expected sum of the parts. */
   readonly whole: AuditFigure
-  /** What it is made of; nothing where there must be none of it. */
+  /** The parts. Empty where the sum must be zero. */
   readonly parts: readonly AuditFigure[]
   /** The whole less its parts: zero where the equation holds. */
   readonly difference: number
@@ -21,8 +21,8 @@ export interface AuditEquation {
 const ended = ['delivered', 'failed', 'expired'] as const
 
 /**
- * The equations that every store must satisfy: first those of the books, then what is in the store
- * against them.
+ * The equations that every store must satisfy. The first ones check the ledger itself, the others compare it
+ * with the rows.
  */
 export function auditEquations(audit: StoreAudit): readonly AuditEquation[] {
   const { ledger, counted, purged, withoutBody } = audit

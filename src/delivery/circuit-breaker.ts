@@ -47,7 +47,7 @@ export type EndpointHealth = 'success' | 'failure' | 'throttled' | 'neutral'
 /** A request under way; stands for that request and no other. */
 export type BreakerTicket = symbol
 
-/** What the end of a request changed. */
+/** The change that the end of a request made. */
 export type BreakerChange =
   | {
       /** `opened` out of `closed`; `reopened` when the probe or the recovery failed. */
@@ -65,7 +65,7 @@ export type BreakerChange =
 interface OpenPhase {
   readonly kind: 'open'
   readonly probeAtMs: number
-  /** The probe is never further away than this, whatever the clock does. */
+  /** Upper bound of the time until a probe, even if the clock was set. */
   readonly waitMs: number
   /** When a retry by hand may probe it sooner. */
   readonly earlyProbeAtMs: number
@@ -111,8 +111,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * The endpoint may have so many requests in flight from now on. What the breaker knows stays: one that
-   * recovers goes on step by step, and one whose concurrency it has reached closes with the next success.
+   * Changes the concurrency and keeps everything learnt. A recovering breaker goes on step by step. It closes
+   * with the next success if it has reached the new concurrency.
    */
   resize(concurrency: number): void {
     this.#concurrency = concurrency
@@ -253,7 +253,7 @@ export class CircuitBreaker {
     return { kind, openMs, probeAtMs }
   }
 
-  /** Lets so many through; with the whole concurrency it is closed. */
+  /** Sets how many requests may be in flight. With the whole concurrency the breaker is closed. */
   #recover(tally: Tally, limit: number): void {
     // Where nothing may be sent, one success must not stand for a whole concurrency to come.
     if (limit < this.#concurrency || this.#concurrency === 0) {
@@ -310,7 +310,9 @@ class Tally {
     }
   }
 
-  /** Whether what was counted opens the breaker. Asked after failures only: no success opens it. */
+  /**
+   * Whether the counted failures open the breaker. Asked after failures only, because no success opens it.
+   */
   isBad(): boolean {
     const { consecutiveFailures, requestsMin, failureRate } = this.#policy
     if (this.#failuresInRow >= consecutiveFailures) return true

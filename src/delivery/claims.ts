@@ -9,23 +9,23 @@ import type { WaitingTimes } from './waiting-times.ts'
 export interface ClaimsOptions {
   /** Where deliveries wait. */
   readonly store: Pick<DeliveryStore, 'claim'>
-  /** Tells what is due. */
+  /** Tells the time, which decides what has fallen due. */
   readonly clock: Clock
   /** Where they go, by the id of the destination. */
   readonly queues: ReadonlyMap<string, DestinationQueue>
-  /** What is known of those that wait. */
+  /** The known due times of waiting deliveries. */
   readonly times: WaitingTimes
-  /** Bounds what is leased over all destinations. */
+  /** Bounds the leased deliveries of all destinations. */
   readonly prefetch: Prefetch
-  /** Whether no request could start now, whatever was ready. */
+  /** Whether every request slot is taken, so that nothing could start now. */
   readonly isBusy: () => boolean
   /** Is told of a destination for which something came. */
   readonly came: (destinationId: string) => void
-  /** Takes what came for a destination that went meanwhile. */
+  /** Takes claimed deliveries of a destination that was removed during the claim. */
   readonly giveBack: (deliveries: readonly LeasedDelivery[]) => void
 }
 
-/** What is asked for, and who takes it. */
+/** A share to claim, and the queue that takes it. */
 interface Claim {
   readonly queue: DestinationQueue
   readonly share: Share
@@ -35,14 +35,14 @@ interface Claim {
 export interface StartTime {
   /** In milliseconds since 1970; in the past when it waits for room only. */
   readonly atMs: number
-  /** Whether nobody who waits for an end should wait for it. */
+  /** Whether `idle()` may resolve without waiting for it. */
   readonly rests: boolean
 }
 
-/** Later than any moment: what is due whenever it is asked for. */
+/** Later than any moment, to claim deliveries regardless of their due time. */
 const whenever = Number.MAX_SAFE_INTEGER
 
-/** Takes out of the store what is due and has room, a few of every destination. */
+/** Claims due deliveries from the store, a few for every destination with room. */
 export class Claims {
   readonly #options: ClaimsOptions
   #lookedAtMs = 0
@@ -81,7 +81,7 @@ export class Claims {
     return prefetch.claimRoom === 0 || (prefetch.isShort && isBusy())
   }
 
-  /** Takes what was claimed; undefined where the store gave no answer. */
+  /** Passes claimed deliveries on; undefined if the store didn't answer. */
   #take(
     claims: readonly Claim[],
     claimed: ReadonlyMap<string, readonly LeasedDelivery[]> | undefined,
@@ -158,7 +158,9 @@ export class Claims {
     return claims
   }
 
-  /** The queues of what waits: however many others there are, nobody looks at those. */
+  /**
+   * The queues of destinations with waiting deliveries. The cost doesn't grow with the other destinations.
+   */
   #waitedFor(): readonly DestinationQueue[] {
     const { queues, times } = this.#options
     return [...times.waitedFor].flatMap((destinationId) => queues.get(destinationId) ?? [])

@@ -12,7 +12,7 @@ import { isWindowOver } from './retry-policy.ts'
 import { isHeld } from './round.ts'
 import type { LeasedDelivery, Settlement } from './store-port.ts'
 
-/** What is to be done with a delivery now. */
+/** The next step for a delivery. */
 export type Start =
   /** A round over these endpoints. */
   | {
@@ -43,7 +43,7 @@ export class DestinationQueue {
   /** Of these, rounds of deliveries that were tried before. */
   #laterRounds = 0
 
-  /** @param prefetch - counts what is leased over all destinations */
+  /** @param prefetch - counts the leased deliveries of all destinations */
   constructor(
     destination: Destination,
     policies: QueuePolicies,
@@ -62,10 +62,10 @@ export class DestinationQueue {
   }
 
   /**
-   * Goes on for the same destination with other settings. What is leased stays, and so does the gate of
-   * an endpoint for which nothing but the concurrency changes; others begin with a closed breaker.
+   * Applies new settings for the same destination. Leased deliveries stay. An endpoint keeps its gate if only
+   * the concurrency changes; other endpoints begin with a closed breaker.
    *
-   * @returns the endpoints whose breaker was not closed, and is now
+   * @returns the endpoints whose breaker was open or recovering before, and is closed now
    */
   configure(destination: Destination, policies: QueuePolicies): readonly Endpoint[] {
     const before = this.#gates
@@ -104,8 +104,8 @@ export class DestinationQueue {
   }
 
   /**
-   * How many more of a lane can be taken. Zero while half of what is kept ready is still there, while the
-   * lane is parked, and where nothing may be sent.
+   * How many more deliveries of a lane can be taken. Zero while half of the prefetched deliveries are still
+   * here, while the lane is parked, and while the destination may send nothing.
    *
    * @param most - deliveries of a lane that may be ready; unbounded by default
    */
@@ -116,9 +116,9 @@ export class DestinationQueue {
   }
 
   /**
-   * How many of a lane are kept ready: twice what an endpoint takes at once, so that it never waits for
-   * the store, but not more than its pace lets start in a second; a single retry by hand while it only
-   * does for a probe.
+   * How many deliveries of a lane are prefetched: twice the concurrency, so that an endpoint never waits for
+   * the store. Its pace lowers this to the requests of one second. A single retry by hand is prefetched while
+   * the lane is open for a probe only.
    */
   #readyMax(lane: Lane, nowMs: number): number {
     if (this.parkedUntilMs(nowMs, lane) !== undefined) return 0
@@ -142,14 +142,14 @@ export class DestinationQueue {
   }
 
   /**
-   * Lets go of what is more than it would take now, so that others see that it waits: its leases might
-   * end before its turn comes.
+   * Returns deliveries beyond the current room, so that other processes can claim them. Their leases might
+   * end before their turn comes.
    */
   giveBackIdle(nowMs: number): readonly LeasedDelivery[] {
     return this.#letGo((lane) => this.#readyMax(lane, nowMs))
   }
 
-  /** Lets go of what has waited for so long that nothing starts on its leases any more. */
+  /** Returns deliveries whose leases are too old to start a request on. */
   giveBackWorn(): readonly LeasedDelivery[] {
     // The oldest leases stand first.
     return lanes.flatMap((lane) => {
@@ -197,8 +197,8 @@ export class DestinationQueue {
   }
 
   /**
-   * What is due since then or before has nowhere to go, in milliseconds since 1970: all endpoints are
-   * left alone, and were not well for a whole retry window. Undefined while there is hope.
+   * Deliveries due at or before this moment are undeliverable, in milliseconds since 1970: every endpoint is
+   * held back, and has been down for a whole retry window. Undefined otherwise.
    */
   hopelessSinceMs(nowMs: number): number | undefined {
     if (this.parkedUntilMs(nowMs, 'first') === undefined) return undefined

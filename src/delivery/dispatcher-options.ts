@@ -8,21 +8,21 @@ import type { DeliveryStore } from './store-port.ts'
 export interface DispatchTarget {
   /** Where deliveries go. */
   readonly destination: Destination
-  /** Sends one request; closed by whoever made it. */
+  /** Sends one request. The caller closes it. */
   readonly sender: Pick<WebhookSender, 'post'>
   /** When to try again; `defaultRetryPolicy` by default. */
   readonly retryPolicy?: RetryPolicy
   /**
-   * Requests in flight per endpoint that this process may have; the destination's concurrency by
-   * default. With 0 nothing is sent there for now: nothing is claimed, and what is ready goes back.
+   * Requests in flight per endpoint that this process may have; the destination's concurrency by default.
+   * With 0 the dispatcher claims nothing for the destination and returns its ready deliveries.
    */
   readonly concurrency?: number
 }
 
-/** What a dispatcher follows from now on. */
+/** New settings of a dispatcher. */
 export type DispatcherChange = Pick<DispatcherOptions, 'targets' | 'dedupeWindowMs'>
 
-/** What a dispatcher is made of. */
+/** Options of a dispatcher. */
 export interface DispatcherOptions {
   /** Where deliveries wait. */
   readonly store: DeliveryStore
@@ -45,10 +45,10 @@ export interface DispatcherOptions {
   /** For how long a messageId is remembered; 24 h by default. */
   readonly dedupeWindowMs?: number
   /**
-   * Whether anything may be sent at this very moment; asked before every start. Always by default.
-   * Whoever says no says so by `reconfigure` too as soon as it can, and when it is over.
+   * Whether the process may send at this moment; asked before every start. Always by default. When the answer
+   * changes, call `reconfigure` soon.
    */
   readonly maySend?: () => boolean
-  /** Requests in flight at the most, over all endpoints; 512 by default. */
+  /** Upper bound of requests in flight over all endpoints; 512 by default. */
   readonly requestsMax?: number
 }

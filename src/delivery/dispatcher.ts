@@ -119,11 +119,11 @@ export class Dispatcher {
   }
 
   /**
-   * Sends to other destinations from now on, or as many requests as it may now. What was ready for one
-   * that stays remains so, and an endpoint for which nothing but the concurrency changes keeps its
-   * breaker; what was ready for one that goes, or that nothing may be sent to, waits in the store.
+   * Changes the destinations, or how many requests each may have. Ready deliveries of a destination that
+   * stays remain ready. An endpoint keeps its breaker if only the concurrency changes. Ready deliveries of a
+   * removed or muted destination return to the store.
    *
-   * @returns once the requests that are under way have ended, and their senders can be closed
+   * @returns once the requests under way have ended, so that their senders can be closed
    */
   async reconfigure({ targets, dedupeWindowMs }: DispatcherChange): Promise<void> {
     this.#dedupeWindowMs = dedupeWindowMs ?? dedupeWindowMsDefault
@@ -134,11 +134,10 @@ export class Dispatcher {
   }
 
   /**
-   * Takes events in. Deliveries for which there is room start at once, without being read back. While
-   * the store works, nothing of the events is held here.
+   * Stores events with their deliveries. Deliveries with room start at once, without being read back.
    *
-   * @returns what became of each event, in order, once the store has answered for them
-   * @throws whatever makes the store refuse them, or made it unusable before: nobody would send them
+   * @returns the outcome of each event, in order, once the store has answered
+   * @throws the error of the store, also an earlier one that made it unusable
    */
   async add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
     if (this.#failure !== undefined) throw this.#failure.error
@@ -163,14 +162,14 @@ export class Dispatcher {
       return added.outcomes
     } finally {
       this.#takeOver(leased, addition)
-      // Nobody else waits for what is given back after the end.
+      // After the end, no other call waits for the deliveries that go back.
       if (this.#stopped) await this.#outbox.written()
     }
   }
 
   /**
-   * Learns what another process has left in the store, or that it may have left anything: then the store is
-   * asked about all destinations, in a tenth of the time at most.
+   * Learns the due times that another process announced. Without them it asks the store about all
+   * destinations, which takes at most a tenth of the time.
    */
   wake(dueTimes?: readonly DueTime[]): void {
     if (dueTimes === undefined) this.#looks.lookAtAll()
@@ -184,12 +183,11 @@ export class Dispatcher {
   }
 
   /**
-   * Resolves once none of the destinations' deliveries is pending or in flight, or once the
-   * dispatcher was stopped. It waits for what it may not send for now as well: others send it, or this
-   * one once it may. Where parked ones are kept it does not wait for those, nor for what is due only
-   * after a whole retry window, or was not allowed to be sent for as long.
+   * Resolves once no delivery of the destinations is pending or in flight, or once the dispatcher was
+   * stopped. It also waits for deliveries that it may not send now. With `keepsParked` it doesn't wait for
+   * parked deliveries, for those due after a whole retry window, or for those that were muted that long.
    *
-   * @throws whatever made the store unusable
+   * @throws the error that made the store unusable
    */
   async idle(): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure.error
@@ -200,7 +198,10 @@ export class Dispatcher {
     await ended
   }
 
-  /** Starts nothing more, and resolves once what is in flight is settled and the rest given back. Idempotent. */
+  /**
+   * Starts no more requests. Resolves once the requests in flight are settled and all other leased deliveries
+   * are returned. Idempotent.
+   */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#rounds.stop()
@@ -216,7 +217,7 @@ export class Dispatcher {
     this.#idleWaits.end()
   }
 
-  /** The store cannot be used, which ends the work: whoever waits is told. */
+  /** Ends all work because the store is unusable. `idle()` rejects. */
   fail(error: unknown): void {
     if (this.#failure === undefined) {
       this.#runtime.log.warn('delivering has ended', { error: messageOf(error) })
@@ -269,7 +270,7 @@ export class Dispatcher {
     const handedOver = byDestination(leased)
     for (const { destinationId, deliveriesMax, queue } of handOver) {
       queue.take('first', handedOver.get(destinationId) ?? [], deliveriesMax)
-      // Whoever stopped, or let go of the destination meanwhile, has emptied the queue already.
+      // A stop or a removed destination has emptied the queue already.
       const isGone = this.#stopped || this.#queues.get(destinationId) !== queue
       if (isGone) this.#outbox.giveBack(queue.giveBack())
     }
@@ -286,12 +287,12 @@ export class Dispatcher {
     if (!this.#stopped) this.#run ??= this.#workWhileWoken()
   }
 
-  /** Starts what may start, whatever the store is being asked. */
+  /** Starts ready deliveries, even while a question to the store is open. */
   async #workWhileWoken(): Promise<void> {
     const release = this.#runtime.clock.hold()
     while (this.#woken && !this.#stopped) {
-      // By then whatever ended in this turn of the event loop has been noted: one look at all
-      // destinations is enough for it.
+      // Wait for the other requests that end in this turn of the event loop: one pass over the destinations
+      // serves all of them.
       await nextTurn()
       this.#woken = false
       // One moment for all: what becomes free between two readings of the clock would be missed by each.
@@ -331,7 +332,7 @@ export class Dispatcher {
     }
   }
 
-  /** Asks the store for what there is room for, and when more is due; false when nothing is to be asked. */
+  /** Claims deliveries and asks for due times. False if there was nothing to ask. */
   async #ask(): Promise<boolean> {
     const gaveUp = !this.#keepsParked && (await this.#givingUp.giveUp())
     const hasClaimed = await this.#claims.claim()
@@ -356,13 +357,14 @@ export class Dispatcher {
   /** Sets the alarm for the next delivery that can start, or finds that there is none at all. */
   #plan(): void {
     this.#timer?.cancel()
-    // Whatever is under way comes back here. What is held back waits for a request that ends.
+    // Work under way plans again at its end. Claims that are held back wait for a request to end.
     if (this.#stopped || this.#woken || this.#asking !== undefined) return
     if (this.#run !== undefined || this.#claims.isHeldBack) return
     const { clock } = this.#runtime
     const startTimes = this.#claims.startTimes()
     const { lookedAtMs } = this.#claims
-    // What was due already waits for room, and a request that ends makes it.
+    // A delivery that was due at the last look waits for room. The end of a request makes room and plans
+    // again.
     const alarmAtMs = startTimes.reduce(
       (earliest, { atMs }) => (atMs > lookedAtMs ? Math.min(earliest, atMs) : earliest),
       this.#looks.nextAtMs ?? Infinity,
@@ -389,7 +391,7 @@ export class Dispatcher {
   }
 }
 
-/** What is known of events while the store takes them. */
+/** Facts about events that the store is taking in. */
 interface Addition {
   readonly counts: DeliveryCounts
   readonly handOver: readonly KeptRoom[]

@@ -3,7 +3,7 @@ import type { Runtime, Timer } from '../runtime/index.ts'
 
 /** An endpoint fails webhooks in a way that no retry can mend, and did so again and again. */
 export interface EndpointFault {
-  /** Why: `status_<n>`, the code of a certificate error, or what a refused address is. */
+  /** The reason: `status_<n>`, the code of a certificate error, or the kind of refused address. */
   readonly reason: string
   /** Requests that failed this way since it began. */
   readonly failures: number

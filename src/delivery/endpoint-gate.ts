@@ -26,7 +26,7 @@ export interface Passage {
   readonly start: number
 }
 
-/** What a gate does beside what its endpoint says. */
+/** The policies of a gate. */
 export type GatePolicies = Pick<QueuePolicies, 'breaker' | 'concurrency' | 'pace'>
 
 /** What every request to one endpoint goes through: its requests at once, its breaker and its pace. */
@@ -46,16 +46,16 @@ export class EndpointGate {
   }
 
   /**
-   * Whether it can stand for an endpoint: a new gate would differ in its concurrency only, and in what
-   * it has learned.
+   * Whether this gate can serve an endpoint under a policy. Only its concurrency and what it has learnt may
+   * differ from a new gate.
    */
   isFor(endpoint: Endpoint, policy: BreakerPolicy): boolean {
     return isDeepStrictEqual([this.endpoint, this.#policy], [endpoint, policy])
   }
 
   /**
-   * The endpoint may have so many requests in flight from now on. Those under way go on; where they are
-   * more than that, nothing starts until they are fewer.
+   * Changes the concurrency. Requests under way continue. If they exceed it, none starts until enough have
+   * ended.
    */
   resize(concurrency: number): void {
     this.#breaker.resize(concurrency)
@@ -118,8 +118,8 @@ export class EndpointGate {
 }
 
 /**
- * An endpoint that answers is well, also when it refuses a webhook for good. Where nothing was sent,
- * because its certificate or its address is not trusted, that says nothing of it.
+ * An endpoint that answers is healthy, even if it refuses a webhook permanently. A request that wasn't sent,
+ * because the certificate or the address is not trusted, says nothing about its health.
  */
 function healthOf(outcome: RequestOutcome): EndpointHealth {
   switch (outcome.kind) {

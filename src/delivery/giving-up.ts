@@ -10,7 +10,7 @@ export interface GivingUpOptions {
   readonly store: Pick<DeliveryStore, 'claim'>
   /** Tells how long they have waited. */
   readonly clock: Clock
-  /** What is known of those that wait. */
+  /** The known due times of waiting deliveries. */
   readonly times: WaitingTimes
   /** Where settlements go. */
   readonly outbox: Outbox
@@ -19,7 +19,7 @@ export interface GivingUpOptions {
 /** Deliveries that are given up at once when their endpoint stays down. */
 const givenUpAtOnceMax = 500
 
-/** Ends what has waited for a whole retry window at endpoints that were down all the time. */
+/** Expires deliveries whose endpoints were down for a whole retry window. */
 export class GivingUp {
   readonly #options: GivingUpOptions
   /** Destinations whose endpoints were found down again, with the error. */
@@ -34,7 +34,7 @@ export class GivingUp {
     this.#down.set(queue, error)
   }
 
-  /** Gives up what is hopeless, a part of it; false when nothing is left to be looked at. */
+  /** Expires a part of the undeliverable deliveries. False once none is left. */
   async giveUp(): Promise<boolean> {
     const { outbox } = this.#options
     for (const [queue, error] of this.#down) {

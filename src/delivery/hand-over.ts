@@ -7,7 +7,7 @@ import type { WaitingTimes } from './waiting-times.ts'
 /** Deliveries for each destination. */
 export type DeliveryCounts = ReadonlyMap<string, number>
 
-/** Room for what is on its way, and the queue that keeps it. */
+/** Room for deliveries on their way, and the queue that keeps it. */
 export interface KeptRoom extends Room {
   /** Where the deliveries go. */
   readonly queue: DestinationQueue
@@ -19,9 +19,9 @@ export interface HandOversOptions {
   readonly clock: Clock
   /** Where deliveries go, by the id of the destination. */
   readonly queues: ReadonlyMap<string, DestinationQueue>
-  /** What is known of those that wait. */
+  /** The known due times of waiting deliveries. */
   readonly times: WaitingTimes
-  /** Bounds what is leased over all destinations. */
+  /** Bounds the leased deliveries of all destinations. */
   readonly prefetch: Prefetch
 }
 

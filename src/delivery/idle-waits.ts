@@ -1,11 +1,11 @@
-/** Those who wait until a dispatcher has nothing left to do. */
+/** Callers that wait until a dispatcher has nothing left to do. */
 export class IdleWaits {
   readonly #waiters: {
     readonly resolve: () => void
     readonly reject: (error: unknown) => void
   }[] = []
 
-  /** Whether nobody waits. */
+  /** Whether no caller waits. */
   get isEmpty(): boolean {
     return this.#waiters.length === 0
   }

@@ -8,7 +8,7 @@ import type {
 import type { DeliveryKey } from './delivery-id.ts'
 import type { DeliveryProgress } from './store-port.ts'
 
-/** Where a delivery stands, as the log knows it: what is being sent is pending. */
+/** The state of a delivery in the log. A delivery that is being sent is pending. */
 export type LoggedState = 'pending' | 'delivered' | 'failed' | 'expired'
 
 /** A delivery as the log lists it. */
@@ -17,11 +17,11 @@ export interface LoggedDelivery extends DeliveryProgress {
   readonly destinationId: string
   /** Identifies it among the deliveries of its destination. */
   readonly id: number
-  /** Who sent the event. */
+  /** The source of the event. */
   readonly sourceId: string
   /** The event. */
   readonly messageId: string
-  /** What the event is. */
+  /** The type of the event. */
   readonly type: EventType
   /** Whom it is about; null where only an anonymousId is known. */
   readonly userId: string | null
@@ -75,7 +75,7 @@ export interface DeliveryFilter {
 export interface ListRequest {
   /** Which are meant. */
   readonly filter: DeliveryFilter
-  /** At the most so many. */
+  /** Upper bound of the answer. */
   readonly limit: number
   /** Only those with a lower id: the last one of the page before. */
   readonly beforeId?: number | undefined
@@ -87,7 +87,7 @@ export interface RetryRequest {
   readonly nowMs: number
   /** Which are meant. */
   readonly filter: DeliveryFilter
-  /** At the most so many. */
+  /** Upper bound of how many are retried. */
   readonly limit: number
 }
 
@@ -101,9 +101,9 @@ export interface DiscardRequest {
   readonly limit: number
 }
 
-/** What of a store is to be forgotten: moments, in milliseconds since 1970. */
+/** Ages of the rows to delete: moments, in milliseconds since 1970. */
 export interface PurgeRequest {
-  /** Now: when what is given up here came to its end. */
+  /** Now: the end time of deliveries that this purge expires. */
   readonly nowMs: number
   /** Deliveries that were delivered before it go. */
   readonly deliveredBeforeMs: number
@@ -113,11 +113,11 @@ export interface PurgeRequest {
   readonly abandonedBeforeMs: number
   /** messageIds that were added before it are forgotten. */
   readonly messageIdsBeforeMs: number
-  /** At the most so many rows of each kind, so that nobody waits long for it. */
+  /** Upper bound of rows of each kind, so that other calls wait only briefly. */
   readonly rowsMax: number
 }
 
-/** What a purge did. */
+/** The result of a purge. */
 export interface PurgeResult {
   /** Rows that it dealt with; zero once nothing is left to purge. */
   readonly rows: number
@@ -128,7 +128,7 @@ export interface PurgeResult {
 /** Deliveries that came to their end, by how. */
 export type EndedCounts = Readonly<Record<'delivered' | 'failed' | 'expired', number>>
 
-/** What a store says of itself, and what is in it. */
+/** The figures and contents of a store. */
 export interface StoreAudit {
   /** The books. */
   readonly ledger: DeliveryLedger
@@ -141,8 +141,8 @@ export interface StoreAudit {
 }
 
 /**
- * What is known of deliveries: for whoever asks about them, in the delivering process or beside it.
- * The rules of the DeliveryStore port hold.
+ * The log of deliveries, for the delivering process and for others beside it. The rules of the DeliveryStore
+ * port hold.
  */
 export interface DeliveryLog {
   /** Deliveries that the filter names, those with the greatest ids first. */
@@ -150,12 +150,12 @@ export interface DeliveryLog {
   /** One delivery with its text and its requests; undefined when there is none. */
   story(key: DeliveryKey): Promise<DeliveryStory | undefined>
   /**
-   * Makes deliveries due at once in the lane `manual`, with a new retry window and every endpoint asked
-   * again: those of the filter that failed or expired, or that wait for a retry. What came to its end,
-   * or was first tried in its window, after `nowMs` is left alone: whoever asks with one moment until
-   * none is left does not retry what failed again meanwhile.
+   * Makes deliveries due at once in the lane `manual`, with a new retry window and without holds. It takes
+   * those of the filter that failed, expired, or wait for a retry. It leaves deliveries alone that ended or
+   * were first tried after `nowMs`. So repeated calls with the same `nowMs` never retry a delivery that
+   * failed again meanwhile.
    *
-   * @returns how many it was: fewer than `limit` once none is left
+   * @returns how many were retried; fewer than `limit` once none is left
    */
   retry(request: RetryRequest): Promise<number>
   /**
@@ -167,11 +167,11 @@ export interface DeliveryLog {
    */
   discard(request: DiscardRequest): Promise<number>
   /**
-   * Forgets what is old; the ledger keeps its totals. Deliveries whose retry window is over at `nowMs`
-   * expire as `window_over`. Leased deliveries are left alone.
+   * Deletes old rows. The ledger keeps its totals. Deliveries whose retry window is over at `nowMs` expire as
+   * `window_over`. Leased deliveries stay.
    */
   purge(request: PurgeRequest): Promise<PurgeResult>
-  /** The books beside what is there, at one moment. */
+  /** The ledger and the counted rows at one moment. */
   audit(): Promise<StoreAudit>
   /** Lets go of everything; idempotent. */
   close(): Promise<void>

@@ -3,7 +3,7 @@ import { auditEquations, type AuditEquation } from './audit.ts'
 import { formatDeliveryId } from './delivery-id.ts'
 import type { DeliveryStory, LoggedDelivery, StoreAudit } from './log-port.ts'
 
-/** What the delivery log tells programs, as JSON; the names are part of every interface. */
+/** The delivery log as JSON for programs. The names are part of every interface. */
 export type LogRecord = Readonly<Record<string, unknown>>
 
 /** The last moment that a date can name: an endpoint may ask for a later one. */

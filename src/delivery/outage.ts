@@ -4,9 +4,9 @@ import type { Clock, Log, Timer } from '../runtime/index.ts'
 /** How long a store that cannot be used for now is left alone. */
 const retryMs = 1_000
 
-/** What an outage is made of. */
+/** Options of an outage. */
 export interface OutageOptions {
-  /** What the store is asked for: `read` or `written`. */
+  /** The blocked kind of call: `read` or `written`. */
   readonly what: 'read' | 'written'
   /** Tells when it is asked again. */
   readonly clock: Clock

@@ -5,7 +5,7 @@ import type { Outage } from './outage.ts'
 import { isTemporary } from './store-error.ts'
 import type { DeliveryStore, LeasedDelivery, Settlement } from './store-port.ts'
 
-/** What an outbox is made of. */
+/** Options of an outbox. */
 export interface OutboxOptions {
   /** Where everything goes. */
   readonly store: Pick<DeliveryStore, 'settle'>
@@ -15,7 +15,7 @@ export interface OutboxOptions {
   readonly settled: (settlement: Settlement) => void
   /** Is told whenever nothing is left to write. */
   readonly drained: () => void
-  /** Waits for a store that cannot be written for now; without it that is as bad as for good. */
+  /** Waits while the store can't be written. Without it a temporary fault is final. */
   readonly outage?: Outage | undefined
   /** Is told when the store cannot be written: nothing more will be. */
   readonly failed: (error: unknown) => void
@@ -29,7 +29,7 @@ export class Outbox {
   readonly #options: OutboxOptions
   #settlements: Settlement[] = []
   #requests: RequestRecord[] = []
-  /** Who waits for the batch that is being written, and who for the one after it. */
+  /** Callers that wait for the batch being written, and for the next one. */
   #waiters: { now: (() => void)[]; next: (() => void)[] } = { now: [], next: [] }
   #writing = false
   #unwritten = 0
@@ -57,7 +57,7 @@ export class Outbox {
     this.#begin()
   }
 
-  /** Returns what was not tried to the store with the next batch; it is due when it was. */
+  /** Returns an untried delivery to the store with the next batch, with the due time that it had. */
   giveBack(deliveries: readonly LeasedDelivery[]): void {
     for (const delivery of deliveries) {
       this.settle({ kind: 'returned', delivery, dueAtMs: delivery.dueAtMs })
@@ -71,8 +71,8 @@ export class Outbox {
   }
 
   /**
-   * Resolves once everything that was handed in before is written, or cannot be. It does not wait for
-   * what comes later: under load something always does.
+   * Resolves once everything handed in before this call is written, or cannot be. It doesn't wait for later
+   * settlements, because under load there are always some.
    */
   async written(): Promise<void> {
     if (!this.#writing) return
@@ -100,7 +100,7 @@ export class Outbox {
     const release = clock.hold()
     try {
       while (this.#isDue()) {
-        // By then whatever ended in this turn of the event loop has been handed in.
+        // Wait for the other settlements of this turn of the event loop: they join the batch.
         await nextTurn()
         await this.#writeOrWait()
       }

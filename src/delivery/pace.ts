@@ -1,8 +1,8 @@
-/** What a pace is made of. */
+/** Options of a pace. */
 export interface PaceOptions {
   /** Spreads the ends of holds, from 0 to 1. */
   readonly random: () => number
-  /** An endpoint is never held longer, whatever its `Retry-After` says. */
+  /** Upper bound of every hold, `Retry-After` included. */
   readonly holdMsMax: number
 }
 
@@ -19,7 +19,7 @@ const holdMsFirst = 1_000
 const doubledHoldMsMax = 30_000
 /** Holds last up to this share longer, so that processes do not come back together. */
 const holdJitter = 0.2
-/** What a 429 leaves of the rate. */
+/** The part of the rate that remains after a 429. */
 const keptShareMax = 0.9
 /** It never leaves less: the endpoint may be busy with somebody else's requests. */
 const keptShareMin = 0.5
@@ -34,7 +34,7 @@ const secondsMax = 5
  * late by milliseconds. Those further apart never start early, because some endpoints look at each gap.
  */
 const groupMs = 20
-/** One request in ten seconds; whatever is slower than that says so by `Retry-After`. */
+/** One request in ten seconds. A slower endpoint says so by `Retry-After`. */
 const perSecondMin = 0.1
 /** Above this it is no limit any more. */
 const perSecondMax = 10_000

@@ -4,12 +4,12 @@ import { processGoneMs, type ProcessPlace } from './processes-port.ts'
 /** How often a process beats. */
 export const processBeatMs = 2_000
 
-/** For what comes late: a timer, the end of a request, an answer. */
+/** Time for late timers, late ends of requests and late answers. */
 const lateMs = 1_000
 
 /**
- * For how long a process may start requests by its place, from the moment on at which it sent its beat.
- * What it started has ended by the time that others find it gone.
+ * How long a process may start requests after it sent a heartbeat. Those requests have ended before other
+ * processes find it gone.
  */
 export const placeHoldsMs: number = processGoneMs - limits.endpointDeadlineMs - lateMs
 

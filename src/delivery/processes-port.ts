@@ -11,7 +11,7 @@ export interface ProcessPlace {
    * for one that found nobody when it came, and has nobody's requests to wait for.
    */
   readonly memberMs: number
-  /** For how long they have been the same ones, in milliseconds; at the most `memberMs`. */
+  /** How long the members have been the same, in milliseconds; at most `memberMs`. */
   readonly unchangedMs: number
 }
 
@@ -45,8 +45,8 @@ export interface DeliveringProcesses {
    */
   beat(request: ProcessBeat): Promise<readonly ProcessPlace[]>
   /**
-   * A process goes: at once, for whoever beats from then on. No request of its may be under way. One
-   * that is not there leaves nothing.
+   * Removes a process at once, for every later heartbeat. It must have no request under way. Removing an
+   * unknown process changes nothing.
    */
   leave(request: { readonly processId: string }): Promise<void>
 }

@@ -2,7 +2,7 @@ import { defaultBreakerPolicy, type BreakerPolicy } from './circuit-breaker.ts'
 import type { PaceOptions } from './pace.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 
-/** What a queue does beside what the settings of its destination say. */
+/** Policies of a queue beside the settings of its destination. */
 export interface QueuePolicies {
   /** Requests in flight per endpoint; none for now where it is 0. */
   readonly concurrency: number

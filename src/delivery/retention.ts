@@ -17,7 +17,7 @@ export interface RetentionPolicy {
 
 const hourMs = 60 * 60 * 1_000
 
-/** A day for what was delivered and for messageIds, 30 days for everything else. */
+/** One day for delivered deliveries and messageIds, 30 days for everything else. */
 export const defaultRetention: RetentionPolicy = Object.freeze({
   deliveredMs: 24 * hourMs,
   failedMs: 30 * 24 * hourMs,
@@ -25,9 +25,9 @@ export const defaultRetention: RetentionPolicy = Object.freeze({
   messageIdsMs: 24 * hourMs,
 })
 
-/** What a retention is made of. */
+/** Options of a retention. */
 export interface RetentionOptions {
-  /** What is to forget. */
+  /** The store to purge. */
   readonly store: Pick<DeliveryLog, 'purge'>
   /** How long it remembers; {@link defaultRetention} by default. */
   readonly policy?: RetentionPolicy

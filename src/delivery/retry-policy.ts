@@ -4,7 +4,7 @@ import { limits } from '../model/index.ts'
 export interface RetryPolicy {
   /** Wait before the first retry. */
   readonly firstDelayMs: number
-  /** What each further wait is multiplied by. */
+  /** The factor between one wait and the next. */
   readonly factor: number
   /** No wait is longer, jitter aside. */
   readonly delayMsMax: number

@@ -20,7 +20,7 @@ export interface EndpointResult {
 
 /** A round that is over, or whose result the first success has decided. */
 export interface Round {
-  /** What was sent. */
+  /** The delivery that was sent. */
   readonly delivery: LeasedDelivery
   /** The destination's endpoints, whether they were asked or not. */
   readonly urls: readonly string[]
@@ -32,7 +32,7 @@ export interface Round {
   readonly endedAtMs: number
 }
 
-/** Whether an endpoint is not to be asked now, for good or until later. */
+/** Whether an endpoint is excluded now, permanently or until later. */
 export function isHeld(url: string, holds: readonly EndpointHold[], nowMs: number): boolean {
   const hold = holds.find((candidate) => candidate.url === url)
   return hold !== undefined && (hold.untilMs === null || hold.untilMs > nowMs)
@@ -87,7 +87,7 @@ export function settleRound(round: Round, policy: RetryPolicy, random: () => num
   return { kind: 'retry', delivery, dueAtMs, expiresAtMs, progress }
 }
 
-/** The endpoints that failed for good, in this round or before. */
+/** The endpoints that failed permanently, in this round or before. */
 function refusedUrls({ delivery, results }: Round): ReadonlySet<string> {
   const before = delivery.holds.filter(({ untilMs }) => untilMs === null)
   const now = results.filter(({ verdict }) => verdict === 'final')

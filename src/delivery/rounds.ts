@@ -16,7 +16,7 @@ import { Shortage } from './shortage.ts'
 
 /** A destination's queue and what sends to it. */
 export interface RoundTarget {
-  /** What is ready to be sent. */
+  /** The deliveries that are ready to be sent. */
   readonly queue: DestinationQueue
   /** Sends one request. */
   readonly sender: Pick<WebhookSender, 'post'>
@@ -28,7 +28,7 @@ export interface RoundTarget {
 export interface RoundsOptions {
   /** Clock, randomness, log and observer. */
   readonly runtime: Runtime
-  /** Requests in flight at the most, over all endpoints. */
+  /** Upper bound of requests in flight over all endpoints. */
   readonly requestsMax: number
   /** Whether anything may be sent at this very moment. */
   readonly maySend: () => boolean
@@ -38,7 +38,7 @@ export interface RoundsOptions {
   readonly ended: () => void
   /** Is told that an endpoint still takes nothing, and why. */
   readonly stillDown: (queue: DestinationQueue, error: string) => void
-  /** Is told of what nobody expected. */
+  /** Is told of an unexpected error. */
   readonly failed: (error: unknown) => void
 }
 
@@ -46,9 +46,9 @@ export interface RoundsOptions {
 type RoundStart = Start & { readonly kind: 'round' }
 
 /**
- * Starts rounds wherever the gates let them, within the bound over all. One destination after the
- * other gets a turn, so that none takes all of the bound. Nobody looks at those that nothing is ready
- * for, however many there are: they line up once something is.
+ * Starts rounds wherever the gates allow it, within the bound over all endpoints. Destinations take turns, so
+ * that none uses up the bound. A pass visits only destinations with ready deliveries, however many others
+ * there are.
  */
 export class Rounds {
   readonly #options: RoundsOptions
@@ -85,7 +85,7 @@ export class Rounds {
     return this.#requests
   }
 
-  /** Whether nothing may start now, whatever is ready. */
+  /** Whether nothing may start now. */
   get isBusy(): boolean {
     return this.#isFull()
   }
@@ -102,8 +102,8 @@ export class Rounds {
   }
 
   /**
-   * Starts what may start of one destination, unless others wait as well and it is not its turn. What is
-   * left has a turn.
+   * Starts deliveries of one destination, unless others wait as well and it is not its turn. The rest keeps a
+   * turn.
    */
   start(destinationId: string): void {
     const target = this.#targets.get(destinationId)
@@ -131,7 +131,7 @@ export class Rounds {
   #startReady(): void {
     this.#isShort = false
     let idleTurns = 0
-    // Whoever goes to the end of a set while it is gone over is come to again.
+    // Iteration over a set visits a member again that moved to its end.
     for (const target of this.#ready) {
       if (idleTurns === this.#ready.size || this.#isFull()) return
       this.#ready.delete(target)
@@ -153,7 +153,7 @@ export class Rounds {
     while (this.#running.size > 0) await this.endedSoFar()
   }
 
-  /** Resolves once the requests ended that are under way now, and what they came to is settled. */
+  /** Resolves once the requests that are under way now have ended and are settled. */
   async endedSoFar(): Promise<void> {
     await Promise.all(this.#running)
   }
@@ -232,7 +232,7 @@ export class Rounds {
         this.#options.stillDown(queue, error ?? '')
       }
     }
-    // What waits for this very gate need not wait for anything else.
+    // A delivery that waits for this gate needs nothing else to start.
     this.start(queue.destination.id)
     this.#options.ended()
     return outcome

@@ -1,7 +1,7 @@
 import type { SettledDelivery } from '../model/index.ts'
 import type { Settlement } from './store-port.ts'
 
-/** A settlement as it is told to whoever observes deliveries. */
+/** A settlement as observers see it. */
 export function settledDelivery(
   settlement: Settlement & { readonly kind: 'delivered' | 'failed' | 'expired' },
 ): SettledDelivery {

@@ -1,13 +1,13 @@
 import type { Clock, Log, Timer } from '../runtime/index.ts'
 import type { RequestOutcome } from '../webhook/index.ts'
 
-/** What a shortage is told with. */
+/** Options of a shortage. */
 export interface ShortageOptions {
   /** Times the pauses. */
   readonly clock: Clock
   /** Is told when a shortage begins, with what to do about it, and when it ends. */
   readonly log: Log
-  /** Is told that those who paused may go on. */
+  /** Is called when paused destinations may continue. */
   readonly resumed: () => void
 }
 

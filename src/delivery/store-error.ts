@@ -1,8 +1,8 @@
 import { StoreUnusableError, type ErrorDetails } from '../model/index.ts'
 
 /**
- * Thrown by stores whose server's clock and that of this process differ too much for what goes by time:
- * until they agree, nothing may be sent or forgotten.
+ * The clocks of this process and of the store's server differ too much. Nothing may be sent or deleted until
+ * they agree.
  */
 export class ClocksDisagreeError extends StoreUnusableError {
   override readonly name: string = 'ClocksDisagreeError'

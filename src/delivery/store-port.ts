@@ -22,11 +22,11 @@ export interface NewDelivery {
 
 /** An accepted event with the deliveries that routing made of it. */
 export interface NewEvent {
-  /** Who sent it; with the messageId the deduplication key. */
+  /** The sender. With the messageId it is the key of deduplication. */
   readonly sourceId: string
   /** Identifies it within its source. */
   readonly messageId: string
-  /** What it is. */
+  /** The type of the event. */
   readonly type: EventType
   /** Whom it is about; null where only an anonymousId is known. */
   readonly userId: string | null
@@ -43,11 +43,14 @@ export type AddOutcome = 'routed' | 'filtered' | 'duplicate' | 'suppressed'
 export interface EndpointHold {
   /** The endpoint. */
   readonly url: string
-  /** Until when, in milliseconds since 1970; null for good, because it refused the delivery. */
+  /**
+   * The end of the hold, in milliseconds since 1970; null if it is permanent, because the endpoint refused
+   * the delivery.
+   */
   readonly untilMs: number | null
 }
 
-/** How far a delivery has come; what is said of the window is that of its last retry. */
+/** The progress of a delivery. The fields about the window refer to its last retry. */
 export interface DeliveryProgress {
   /** Rounds that were made, over all. */
   readonly attempts: number
@@ -67,7 +70,7 @@ export interface LeasedDelivery extends DeliveryProgress {
   readonly destinationId: string
   /** The event. */
   readonly messageId: string
-  /** What the event is. */
+  /** The type of the event. */
   readonly type: EventType
   /** The exact text to send. */
   readonly body: string
@@ -112,7 +115,7 @@ export type Settlement = {
 export interface Room {
   /** The destination. */
   readonly destinationId: string
-  /** At the most so many. */
+  /** Upper bound of the answer. */
   readonly deliveriesMax: number
 }
 
@@ -120,7 +123,7 @@ export interface Room {
 export interface Share extends Room {
   /** The lane. */
   readonly lane: Lane
-  /** Only what is due at this moment or before, in milliseconds since 1970. */
+  /** Only deliveries due at this moment or before, in milliseconds since 1970. */
   readonly dueByMs: number
 }
 
@@ -142,7 +145,7 @@ export interface AddRequest {
   readonly seenSinceMs: number
   /** The events. */
   readonly events: readonly NewEvent[]
-  /** What to hand over; a destination stands in it once at the most. */
+  /** The deliveries to hand over. A destination is listed once at most. */
   readonly handOver: readonly Room[]
 }
 
@@ -150,7 +153,7 @@ export interface AddRequest {
 export interface AddResult {
   /** What became of each event, in order. */
   readonly outcomes: readonly AddOutcome[]
-  /** What was handed over. */
+  /** The deliveries that were handed over. */
   readonly leased: readonly LeasedDelivery[]
   /** Deliveries that failed because the backlog of their destination is full. */
   readonly refused: readonly GivenUpDeliveries[]
@@ -170,7 +173,7 @@ export interface SettleRequest {
   readonly nowMs: number
   /** How they end. */
   readonly settlements: readonly Settlement[]
-  /** What was sent. */
+  /** The requests that were sent. */
   readonly requests: readonly RequestRecord[]
 }
 
@@ -183,10 +186,10 @@ export interface SettleRequest {
  */
 export interface DeliveryStore extends DeliveryLog {
   /**
-   * Takes events and their deliveries in, all or nothing, and writes the ledger. Resolves once they
-   * are as durable as the engine makes them; an engine that is full lets the caller wait.
+   * Stores events and their deliveries, all or nothing, and updates the ledger. Resolves once they are as
+   * durable as the engine makes them. A full engine makes the caller wait.
    *
-   * What the caller has room for is handed over at once, leased, in the order of the events; the rest
+   * Deliveries with room at the caller are handed over at once, leased, in the order of the events. The rest
    * waits in the lane `first`.
    */
   add(batch: AddRequest): Promise<AddResult>
@@ -202,7 +205,7 @@ export interface DeliveryStore extends DeliveryLog {
    */
   settle(batch: SettleRequest): Promise<readonly Settlement[]>
   /**
-   * Writes something that nobody needs, so that who asks knows that there is room for more.
+   * Probes writability with a throwaway row.
    *
    * @throws StoreUnusableError
    */

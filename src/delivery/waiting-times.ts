@@ -1,22 +1,22 @@
 import { lanes, type Lane } from '../model/index.ts'
 import type { DueTime } from './store-port.ts'
 
-/** What is known of a lane. */
+/** Known facts about a lane. */
 interface Knowledge {
   /** When its first delivery is due, in milliseconds since 1970; Infinity where none is known to wait. */
   dueAtMs: number
   /** Whether `dueAtMs` says all there is; otherwise the store must be asked. */
   isWhole: boolean
-  /** While the store is asked: the due time of what came since, Infinity for nothing. */
+  /** While the store is asked: the earliest due time that arrived since, Infinity if none did. */
   cameMs: number | undefined
 }
 
 /**
- * What a dispatcher knows of the deliveries that wait in the store, so that it claims only where there is
- * something. Every answer counts: what came while the store was asked is merged with it.
+ * The due times that a dispatcher knows of, so that it claims only where deliveries wait. Every answer
+ * counts: due times that arrive during a question are merged with its answer.
  *
- * A due time that is too early is safe, because it costs a claim. One that is missing is found when the store
- * is asked again.
+ * A due time that is too early is safe, because it costs one claim. A missing one is found by the next
+ * question.
  */
 export class WaitingTimes {
   #lanes: ReadonlyMap<string, Readonly<Record<Lane, Knowledge>>> = new Map()
@@ -83,7 +83,7 @@ export class WaitingTimes {
     if (known !== undefined) known.cameMs = Infinity
   }
 
-  /** Learns that a claim left nothing in a lane but what came since. */
+  /** Learns that a claim emptied a lane, except for later arrivals. */
   empty(destinationId: string, lane: Lane): void {
     this.#answer(destinationId, lane, Infinity)
   }
