@@ -28,7 +28,7 @@ export type Integrations = Readonly<Record<string, unknown>>
 export interface CallFields {
   /** The user's id in your database. */
   readonly userId?: string
-  /** An id for a user who is not known yet. */
+  /** An id for a user without a userId. */
   readonly anonymousId?: string
   /** Identifies this call for deduplication; made when absent. */
   readonly messageId?: string
@@ -40,7 +40,7 @@ export interface CallFields {
   readonly integrations?: Integrations
 }
 
-/** Says who a user is. Needs a userId or an anonymousId. */
+/** Tells the traits of a user. Needs a userId or an anonymousId. */
 export interface IdentifyCall extends CallFields {
   /** Attributes of the user. */
   readonly traits?: Properties
@@ -48,7 +48,7 @@ export interface IdentifyCall extends CallFields {
 
 /** Says that a user did something. Needs an event and a userId or an anonymousId. */
 export interface TrackCall extends CallFields {
-  /** The name of what happened, such as `Order Completed`. */
+  /** The name of the action, such as `Order Completed`. */
   readonly event: string
   /** Attributes of the event. */
   readonly properties?: Properties

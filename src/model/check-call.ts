@@ -67,7 +67,7 @@ function unknownType(type: unknown): string {
   return `A call's type must be identify, track, page, screen, group or alias: ${found}`
 }
 
-/** Not as JSON, which fails for what is nested deeply, circular or a BigInt. */
+/** Not as JSON, which throws for deep nesting, cycles and BigInt. */
 function shown(type: unknown): string {
   if (typeof type === 'string') return JSON.stringify(type.slice(0, shownTypeLengthMax))
   if (Array.isArray(type)) return 'an array'

@@ -7,7 +7,7 @@ export function columnsOf(text: string): number {
   return Array.from(text).length + (text.match(wide)?.length ?? 0)
 }
 
-/** The plain text in at most so many columns; where some of it is left out it ends in `…`. */
+/** Shortens plain text to a number of columns. Shortened text ends in `…`. */
 export function cutToColumns(text: string, columnsMax: number): string {
   if (columnsOf(text) <= columnsMax) return text
   const characters = Array.from(text)
@@ -16,7 +16,7 @@ export function cutToColumns(text: string, columnsMax: number): string {
   return `${characters.slice(0, end).join('')}…`
 }
 
-/** The plain text with spaces up to so many columns. */
+/** Pads plain text with spaces to a number of columns. */
 export function padToColumns(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(columns - columnsOf(text), 0))
 }

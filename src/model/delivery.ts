@@ -7,8 +7,8 @@ import type { EventType } from './event.ts'
 export type DeliveryState = 'pending' | 'leased' | 'delivered' | 'failed' | 'expired'
 
 /**
- * Why a delivery is due: nobody has tried it yet, the schedule of retries says so, or a person does.
- * Each is a queue of its own.
+ * Why a delivery is due: its first try, a scheduled retry, or a retry by hand. Each lane is a queue of its
+ * own.
  */
 export type Lane = 'first' | 'retry' | 'manual'
 
@@ -38,7 +38,7 @@ export interface RequestRecord {
   readonly outcome: RequestVerdict
   /** The answer's status; null when there was none. */
   readonly status: number | null
-  /** Why it did not succeed, such as `timeout` or `DEPTH_ZERO_SELF_SIGNED_CERT`; null on success. */
+  /** Why the request failed, such as `timeout` or `DEPTH_ZERO_SELF_SIGNED_CERT`; null on success. */
   readonly error: string | null
   /** How long it took, in milliseconds. */
   readonly durationMs: number
@@ -96,7 +96,7 @@ export interface GivenUpDeliveries {
 export interface SettledDelivery {
   /** The event. */
   readonly messageId: string
-  /** What the event is. */
+  /** The type of the event. */
   readonly type: EventType
   /** The destination's id. */
   readonly destinationId: string

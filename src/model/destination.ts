@@ -13,7 +13,7 @@ export interface Endpoint {
 }
 
 /**
- * A URL as it is shown: without its query and its user name, which may be secrets. What is no URL is cut
+ * Formats a URL for people: without query and user name, which may be secrets. Text that is not a URL is cut
  * in the same way.
  */
 export function endpointName(url: string): string {
@@ -36,7 +36,7 @@ export interface Destination {
   readonly aliasKeys: AliasKeys
   /** Whether events that are more than a day old are sent. */
   readonly acceptsHistorical: boolean
-  /** Requests in flight per endpoint at the most. */
+  /** Upper bound of requests in flight per endpoint. */
   readonly concurrency: number
   /** Deliveries that may be pending; a new one beyond fails at once. Undefined for any number. */
   readonly backlogMax?: number | undefined

@@ -7,8 +7,8 @@ const unitMs: Readonly<Record<string, number>> = {
 }
 
 /**
- * Reads a duration such as `500ms`, `5s`, `1.5m`, `4h` or `1d` as whole milliseconds; undefined when
- * it is not one, or is too long to be counted exactly.
+ * Reads a duration such as `500ms`, `5s`, `1.5m`, `4h` or `1d` as whole milliseconds. Undefined if it is
+ * invalid or too long to be counted exactly.
  */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim())

@@ -1,15 +1,15 @@
 /**
- * The stable names of everything that evroute throws.
+ * The stable codes of all errors that evroute throws.
  *
- * - `invalid_setting`: an option, flag or setting has a value that is not accepted
+ * - `invalid_setting`: an option, flag or setting has an unacceptable value
  * - `invalid_usage`: the command line cannot be understood
  * - `port_in_use`, `cannot_listen`: the receiver's own port cannot be opened
  * - `cannot_read_file`, `cannot_write_file`: a file named by the caller cannot be used
  * - `store_closed`: a store was used after `close()`
  * - `store_in_use`: another process delivers from the store
- * - `store_unusable`: the store's file is not ours, is newer than this version, or cannot be used
+ * - `store_unusable`: the store's file is foreign, newer than this version, or cannot be used
  * - `sync_running`: another sync of the same audience has not ended yet
- * - `expectation_unmet`: what a receiver waited for did not arrive in time
+ * - `expectation_unmet`: an expected request did not arrive in time
  */
 export type ErrorCode =
   | 'invalid_setting'
@@ -24,7 +24,7 @@ export type ErrorCode =
   | 'sync_running'
   | 'expectation_unmet'
 
-/** What an {@link EvrouteError} is made of. */
+/** Details of an {@link EvrouteError}. */
 export interface ErrorDetails {
   /** The stable name that programs compare. */
   readonly code: ErrorCode
@@ -67,8 +67,8 @@ export class SettingError extends EvrouteError {
 export class StoreUnusableError extends EvrouteError {
   override readonly name: string = 'StoreUnusableError'
   /**
-   * Whether it may pass without anybody doing anything in this process, as want of room on a disk
-   * does; whoever can wait tries again.
+   * Whether the fault may pass without any action in this process, such as a full disk. A caller that can
+   * wait may try again.
    */
   readonly isTemporary: boolean
 
@@ -84,7 +84,7 @@ export class StoreUnusableError extends EvrouteError {
 /** Thrown instead of connecting to an address that is refused. */
 export class AddressRefusedError extends Error {
   override readonly name: string = 'AddressRefusedError'
-  /** What the address is, such as `private_address`. */
+  /** The kind of address, such as `private_address`. */
   readonly code: string
 
   constructor({ code, message }: { readonly code: string; readonly message: string }) {

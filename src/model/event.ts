@@ -1,7 +1,7 @@
 import { callTypes, type CallType } from './call.ts'
 import type { JsonObject } from './json.ts'
 
-/** What can be delivered: the six calls and the notification of a deletion request. */
+/** Types that can be delivered: the six calls and the notification of a deletion request. */
 export type EventType = CallType | 'delete'
 
 /** The seven types, in the order of the documentation. */
@@ -16,7 +16,7 @@ export function isEventType(value: unknown): value is EventType {
 export interface AnalyticsEvent {
   /** Identifies the event; the deduplication key together with the source. */
   readonly messageId: string
-  /** What it is. */
+  /** The type of the event. */
   readonly type: EventType
   /** The source that sent it. */
   readonly sourceId: string
@@ -28,7 +28,7 @@ export interface AnalyticsEvent {
   readonly historical: boolean
   /** The user's id; on alias the id that stays. */
   readonly userId?: string
-  /** The id of a user who is not known yet. */
+  /** The id of a user without a userId. */
   readonly anonymousId?: string
   /** The id that an alias replaces. */
   readonly previousId?: string

@@ -15,8 +15,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Whether more than `levelsMax` objects and arrays stand inside one another in a parsed JSON value,
- * itself included. Stops at the limit, so that the call stack reaches whatever the nesting.
+ * Whether a parsed JSON value nests more than `levelsMax` objects and arrays, itself included. Stops at the
+ * limit, so that deep nesting never exhausts the call stack.
  */
 export function isNestedDeeper(value: unknown, levelsMax: number): boolean {
   if (typeof value !== 'object' || value === null) return false

@@ -10,7 +10,7 @@ export interface DeliveryLedger {
   readonly duplicate: number
   /** Of those accepted, dropped because their user is suppressed. */
   readonly suppressed: number
-  /** Deliveries that were made of what was routed. */
+  /** Deliveries that routed events were turned into. */
   readonly deliveries: number
   /** Deliveries that an endpoint took. */
   readonly delivered: number
@@ -37,8 +37,8 @@ export const emptyLedger: DeliveryLedger = Object.freeze({
 })
 
 /**
- * The books of a run: what came to a store between two moments. What waited at the first is part of
- * the run, which delivers it too.
+ * The ledger of a run: the changes of a store between two moments. Deliveries that waited at the first moment
+ * belong to the run, which delivers them too.
  */
 export function ledgerSince(begin: DeliveryLedger, end: DeliveryLedger): DeliveryLedger {
   const { pending, ...flows } = begin

@@ -9,8 +9,8 @@ export const limits: {
   /** Objects and arrays inside one another in a field of a call: what readers in every language take. */
   readonly callNestingMax: number
   /**
-   * Bytes of one batch that the tracking API takes, inflated: other clients send up to 512,000, more
-   * than ours does, and lose what is refused.
+   * Bytes of one batch that the tracking API accepts, inflated. Other clients send up to 512,000, more than
+   * ours, and lose refused batches.
    */
   readonly intakeBatchBytesMax: number
   /** Events in one batch that intake takes. */

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
 
-/** What a batch says for all of its calls. */
+/** Fields of a batch that apply to all of its calls. */
 export interface BatchDefaults {
   /** Goes under the context of each call. */
   readonly context?: JsonObject
@@ -8,17 +8,16 @@ export interface BatchDefaults {
   readonly integrations?: JsonObject
 }
 
-/** UTF-8 bytes, as JSON, of what a batch says for all of its calls. It must not be nested too deeply. */
+/** Size of the batch's common fields as JSON, in bytes of UTF-8. They must not be nested too deeply. */
 export function batchDefaultsBytes({ context, integrations }: BatchDefaults): number {
   return jsonBytes(context) + jsonBytes(integrations)
 }
 
 /**
- * Makes the function that puts a batch's context and integrations under those of a call, which wins
- * key by key at the top level. Integrations in a context count, in the call and in the batch, where
- * there are no others. What is no object in the call stays as it is, for the check of the call to
- * refuse. What the calls do not change they share, and a call to which nothing is added is given back as
- * it is: nothing of either is copied.
+ * Makes the function that merges a batch's context and integrations into a call. The call's own values win,
+ * key by key at the top level. Integrations inside a context count if there are no others, in the call and in
+ * the batch. Values of the call that are not objects stay, so that the check of the call refuses them.
+ * Nothing is copied: unchanged parts are shared, and a call that gains nothing is returned itself.
  */
 export function batchMerger(batch: BatchDefaults): (call: JsonObject) => JsonObject {
   const shared = liftIntegrations({ ...batch })

@@ -1,12 +1,12 @@
 /**
- * What a regulation does; the names are those of the public API of the field's first product.
+ * The kinds of regulations, with the names of Segment's public API.
  *
- * - `DELETE_ONLY`: what is kept about the users is erased, and destinations are told
- * - `DELETE_INTERNAL`: the same, and destinations are not told
- * - `SUPPRESS_ONLY`: later calls of the users are dropped
+ * - `DELETE_ONLY`: erases stored data about the users and notifies destinations
+ * - `DELETE_INTERNAL`: the same without the notification
+ * - `SUPPRESS_ONLY`: drops later calls of the users
  * - `SUPPRESS_WITH_DELETE`, `SUPPRESS_WITH_DELETE_INTERNAL`: both
- * - `DELETE_ARCHIVE_ONLY`: the users' events are taken out of archives
- * - `UNSUPPRESS`: later calls are accepted again
+ * - `DELETE_ARCHIVE_ONLY`: removes the users' events from archives
+ * - `UNSUPPRESS`: accepts later calls again
  */
 export type RegulationType =
   | 'SUPPRESS_WITH_DELETE'
@@ -28,11 +28,11 @@ export const regulationTypes: readonly RegulationType[] = Object.freeze([
   'UNSUPPRESS',
 ] as const)
 
-/** What a type asks for. */
+/** The actions of a type. */
 export interface RegulationEffects {
   /** Destinations get a delete notification about each user. */
   readonly notifies: boolean
-  /** What the store keeps about the users is erased. */
+  /** Erases stored data about the users. */
   readonly erasesStore: boolean
   /** The users' events are taken out of archives. */
   readonly erasesArchives: boolean
@@ -58,7 +58,7 @@ const effects: Readonly<Record<RegulationType, RegulationEffects>> = {
   UNSUPPRESS: { ...nothing, suppression: 'lift' },
 }
 
-/** What a type asks for. */
+/** The actions of each type. */
 export function effectsOf(type: RegulationType): RegulationEffects {
   return effects[type]
 }

@@ -4,9 +4,9 @@ const httpDate = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun).* \d{2}:\d{2}:\d{2} /
 const zonelessDate = / \d{4}$/
 
 /**
- * Reads a `Retry-After` header: whole seconds, nine digits at the most, or an HTTP date.
+ * Reads a `Retry-After` header: whole seconds with at most nine digits, or an HTTP date.
  *
- * @returns how long to wait in milliseconds, never negative; undefined when there is nothing to read
+ * @returns the wait in milliseconds, never negative; undefined if it is unreadable
  */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? ''

@@ -51,7 +51,7 @@ function offsetMs(zone: string | undefined): number {
   return (zone.startsWith('-') ? -minutes : minutes) * 60_000
 }
 
-/** What was written last: what happens at once has the same instant. */
+/** The last result, because simultaneous events share the same instant. */
 let last = { instantMs: 0, text: '1970-01-01T00:00:00.000Z' }
 
 /** Writes an instant as UTC, ISO 8601 with milliseconds. */

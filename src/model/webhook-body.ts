@@ -1,24 +1,24 @@
 import type { JsonObject } from './json.ts'
 
-/** What the bodies of all calls but alias have in common. */
+/** Fields of all bodies except alias. */
 export interface CallBody {
   /** Always 1. */
   readonly version: 1
   /** The user's id; absent when only an anonymous id is known. */
   readonly userId?: string
-  /** The id of a user who is not known yet. */
+  /** The id of a user without a userId. */
   readonly anonymousId?: string
   /** Device, address and similar information. */
   readonly context: JsonObject
   /** UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string
-  /** The same on every delivery of the event, so that a receiver can drop what it knows. */
+  /** The same on every delivery of the event, so that a receiver can deduplicate. */
   readonly messageId: string
 }
 
 /** The webhook of an identify call. */
 export interface IdentifyBody extends CallBody {
-  /** What it is. */
+  /** The type of the call. */
   readonly type: 'identify'
   /** Attributes of the user. */
   readonly traits?: JsonObject
@@ -26,7 +26,7 @@ export interface IdentifyBody extends CallBody {
 
 /** The webhook of a track call. */
 export interface TrackBody extends CallBody {
-  /** What it is. */
+  /** The type of the call. */
   readonly type: 'track'
   /** The name of what happened. */
   readonly event: string
@@ -36,7 +36,7 @@ export interface TrackBody extends CallBody {
 
 /** The webhook of a page or screen call. */
 export interface PageBody extends CallBody {
-  /** What it is. */
+  /** The type of the call. */
   readonly type: 'page' | 'screen'
   /** The page's or screen's name. */
   readonly name?: string
@@ -48,7 +48,7 @@ export interface PageBody extends CallBody {
 
 /** The webhook of a group call. */
 export interface GroupBody extends CallBody {
-  /** What it is. */
+  /** The type of the call. */
   readonly type: 'group'
   /** The group's id. */
   readonly groupId: string
@@ -60,7 +60,7 @@ export interface GroupBody extends CallBody {
 export interface AliasBody {
   /** Always 1. */
   readonly version: 1
-  /** What it is. */
+  /** The type of the call. */
   readonly type: 'alias'
   /** The previous identifier. */
   readonly 'Previous ID'?: string
@@ -80,9 +80,9 @@ export interface AliasBody {
 
 /** The notification of a deletion request: these three fields and nothing else. */
 export interface DeleteBody {
-  /** What it is. */
+  /** The type of the notification. */
   readonly type: 'delete'
-  /** Who is to be deleted. */
+  /** The users to delete. */
   readonly userId: string
   /** UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string

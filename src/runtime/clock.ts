@@ -9,13 +9,13 @@ export interface Clock {
   /** Whole milliseconds since 1970. */
   nowMs(): number
   /**
-   * Runs a task once, `delayMs` from now. A waiting task keeps the process alive. The system's clock
-   * waits 24 days at the most.
+   * Runs a task once, `delayMs` from now. A waiting task keeps the process alive. The system's clock waits at
+   * most 24 days.
    */
   schedule(delayMs: number, task: () => void): Timer
   /**
-   * Says that something outside the clock is under way, such as a request, until the function it
-   * returns is called. A virtual clock does not jump meanwhile; other clocks take no notice.
+   * Marks something outside the clock as under way, such as a request, until the returned function is called.
+   * Meanwhile a virtual clock doesn't jump. Other clocks ignore it.
    */
   hold(): () => void
 }

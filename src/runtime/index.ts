@@ -1,4 +1,7 @@
-/** Clock, randomness, ids, log and observer: the bundle that every room is given; and what a text refers to. */
+/**
+ * Clock, randomness, ids, log and observer: the bundle that every room receives. Also references to variables
+ * and files.
+ */
 export * from './breather.ts'
 export * from './clock.ts'
 export * from './coalescing-log.ts'

@@ -1,15 +1,15 @@
 import { formatTimestamp } from '../model/index.ts'
 import type { Clock } from './clock.ts'
 
-/** What a line of the log may carry beside its message. Never payloads, never secrets. */
+/** Fields of a log line beside its message. Never payloads, never secrets. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
 
 /** Writes one line of the log. */
 export type LogLine = (message: string, fields?: LogFields) => void
 
-/** Where a room says what it does. */
+/** The log of the process. */
 export interface Log {
-  /** Details for somebody who looks for a fault. */
+  /** Details for fault finding. */
   readonly debug: LogLine
   /** Something that was wanted and that an operator likes to find again. */
   readonly info: LogLine

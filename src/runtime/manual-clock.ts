@@ -6,7 +6,7 @@ interface Task {
   readonly run: () => void
 }
 
-/** Turns of the event loop after each task: enough for what does not hold the clock. */
+/** Turns of the event loop after each task; enough for work that doesn't hold the clock. */
 const turnsPerTaskMin = 12
 /** While something holds the clock there are more, though not for ever: a request may hang. */
 const turnsPerTaskMax = 100
@@ -28,7 +28,7 @@ export class ManualClock implements Clock {
   }
 
   schedule(delayMs: number, run: () => void): Timer {
-    // A clock that people use tells whole milliseconds, and so what is stored of its time.
+    // Real clocks tell whole milliseconds, and stores keep whole milliseconds.
     const task: Task = { atMs: this.#nowMs + Math.ceil(Math.max(delayMs, 0)), run }
     this.#tasks.add(task)
     return { cancel: () => this.#tasks.delete(task) }
@@ -49,9 +49,8 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Moves the time on and runs what falls due, in order. After each task the event loop turns a few
-   * times, and more often while something holds the clock, so that what the task started can schedule
-   * more.
+   * Advances the time and runs due tasks in order. After each task the event loop turns a few times, and more
+   * often while something holds the clock, so that the task can schedule others.
    */
   async advance(durationMs: number): Promise<void> {
     const endMs = this.#nowMs + durationMs
@@ -64,8 +63,8 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Sets the time forth, or back when `byMs` is negative, as somebody who sets a clock does: no time
-   * goes by, and tasks wait for as long as they still had to.
+   * Sets the time forward, or back if `byMs` is negative, like a person who sets a clock. No time passes:
+   * tasks keep their remaining wait.
    */
   jump(byMs: number): void {
     this.#nowMs += byMs

@@ -8,7 +8,7 @@ export interface ReferenceSources {
   readonly readFile: (path: string) => Promise<string>
 }
 
-/** What a text stands for. */
+/** The value of a reference. */
 export type ReferencedValue =
   | {
       /** It is no reference: it stands for itself. */
@@ -23,17 +23,20 @@ export type ReferencedValue =
   | {
       /** It names something without a value. */
       readonly kind: 'unreadable'
-      /** What it names. */
+      /** Whether the reference names a variable or a file. */
       readonly source: 'variable' | 'file'
-      /** The same in words, such as `the file key`. */
+      /** The name in words, such as `the file key`. */
       readonly named: string
-      /** Why it has none, such as `it is empty`. */
+      /** Why it has no value, such as `it is empty`. */
       readonly because: string
-      /** What the system said; undefined where it said nothing wrong. */
+      /** The system's error; undefined if there was none. */
       readonly cause?: unknown
     }
 
-/** Reads what a text refers to: `env:NAME` a variable, `@file` a file without its final line break. Never throws. */
+/**
+ * Reads the value of a reference: `env:NAME` a variable, `@file` a file without its final line break. Never
+ * throws.
+ */
 export async function readReference(
   text: string,
   sources: ReferenceSources,

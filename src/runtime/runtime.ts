@@ -11,7 +11,7 @@ export interface Runtime {
   readonly random: () => number
   /** A new unique id; later ones come after it in the order of text. */
   readonly newId: () => string
-  /** Where rooms say what they do. */
+  /** The log of the process. */
   readonly log: Log
   /** Is told what happens to deliveries. */
   readonly observer: Observer

@@ -1,9 +1,9 @@
 import type { Clock } from './clock.ts'
 
 /**
- * Starts measuring real time, whatever the clock of the runtime does.
+ * Starts to measure real time, even if the runtime has another clock.
  *
- * @returns a function that tells the milliseconds gone by, with fractions
+ * @returns a function that tells the elapsed milliseconds, with fractions
  */
 export function stopwatch(): () => number {
   // Not `performance`, which every start of the command would load.

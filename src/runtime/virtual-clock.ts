@@ -2,8 +2,7 @@ import type { Clock, Timer } from './clock.ts'
 import { ManualClock } from './manual-clock.ts'
 
 /**
- * Turns of the event loop without any work before the clock jumps: enough for what a finished
- * request set in motion to start the next.
+ * Idle turns of the event loop before the clock jumps; enough for a finished request to start the next one.
  */
 const idleTurns = 3
 
@@ -43,7 +42,7 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Counts the idle turns from now: whatever calls it was work. */
+  /** Restarts the count of idle turns, because the caller did work. */
   #watch(): void {
     this.#turnsLeft = idleTurns
     if (this.#watching) return

@@ -1,13 +1,13 @@
 import type { AliasBody, AliasKeys, AnalyticsEvent, WebhookBody } from '../model/index.ts'
 
-/** A body with all of its fields named, in order; JSON.stringify leaves out what is undefined. */
+/** A body with all fields named, in order. JSON.stringify leaves undefined ones out. */
 type Draft<Body> = { readonly [Name in keyof Body]-?: Body[Name] | undefined }
 
 /**
- * Builds the JSON text that an endpoint receives; the `WebhookBody` types say what it holds. It is
- * made once per destination: exactly these bytes are stored, sent and signed.
+ * Builds the JSON text that an endpoint receives. The `WebhookBody` types describe it. It is built once per
+ * destination: exactly these bytes are stored, sent and signed.
  *
- * The text is what `JSON.stringify` makes of plain data, so that a receiver that parses it and
+ * The text equals the output of `JSON.stringify` for plain data, so that a receiver that parses it and
  * stringifies it again gets the same bytes.
  */
 export function buildWebhookBody(event: AnalyticsEvent, aliasKeys: AliasKeys): string {

@@ -14,8 +14,8 @@ import type { Deadline } from './deadline.ts'
 import { isShortage } from './outcome.ts'
 
 /**
- * How much may arrive for one request, whatever it is: a body in chunks of a byte and the longest
- * headers fit. Ends what is no part of a body and goes on for ever, such as a status line.
+ * Upper bound of received bytes per request. A body in chunks of one byte and the longest headers fit. It
+ * stops an endless status line, which no other limit covers.
  */
 const receivedBytesMax = 1024 * 1024
 
@@ -40,9 +40,9 @@ export type ConnectionKind = 'opened' | 'reused'
 export interface ConnectionsOptions {
   /** Where they lead to. */
   readonly origin: string
-  /** How many there are at the most. */
+  /** Upper bound of connections. */
   readonly connectionsMax: number
-  /** What addresses to keep to; to any when there is none. */
+  /** Refuses addresses; undefined allows all. */
   readonly guard: AddressGuard | undefined
   /** How much of an answer is of interest. */
   readonly answerLimits: AnswerLimits
@@ -97,7 +97,7 @@ export class Connections {
     }
   }
 
-  /** Ends them all. Who waits for one gets it, and the error that it is closed. */
+  /** Closes all connections. A request that waits for one gets it, and fails because it is closed. */
   async close(): Promise<void> {
     this.#closed = true
     for (const connection of this.#all) unused.delete(connection)
@@ -108,7 +108,8 @@ export class Connections {
     const { answerLimits, onConnection } = this.#options
     try {
       const answer = await connection.request(make(), answerLimits)
-      // Left alone, a connection that is cut off amid an answer would be made anew for nobody.
+      // Without this, undici would replace a connection that is cut in the middle of an answer, although no
+      // request needs it.
       if (!answer.isWhole) await connection.end()
       return answer
     } catch (error) {
@@ -165,7 +166,7 @@ export class Connection {
   #closing: Promise<void> | undefined
   /** From when to when it is used, in milliseconds since 1970; undefined unless it is open. */
   #life: { readonly startMs: number; readonly endMs: number } | undefined
-  /** What the socket had received before the request that is under way. */
+  /** Bytes that the socket had received before the current request. */
   #receivedBytesBefore = 0
 
   constructor(options: Pick<ConnectionsOptions, 'origin' | 'clock' | 'random'>, connect: Connect) {
@@ -173,7 +174,7 @@ export class Connection {
     this.#connect = connect
   }
 
-  /** What the last request went over, as far as it is known; undefined when it got no connection. */
+  /** The connection of the last request, as far as known; undefined if it got none. */
   get kind(): ConnectionKind | undefined {
     return this.#kind
   }
@@ -199,8 +200,8 @@ export class Connection {
   request(options: Dispatcher.DispatchOptions, limits: AnswerLimits): Promise<Answer> {
     // Unless there is none to reuse: then one is opened before anything is sent.
     this.#kind = 'reused'
-    // A pool of one, where a bare client would do: before it uses a connection again it lets bytes
-    // arrive that nobody asked for, so that they are not taken for the answer.
+    // A pool of one connection, not a bare client: before a pool reuses a connection, it reads unsolicited
+    // bytes, so that they are never taken for the next answer.
     const pool = (this.#pool ??= new Pool(this.#options.origin, {
       connections: 1,
       keepAliveMaxTimeout: connectionAgeMsMax,
@@ -220,7 +221,9 @@ export class Connection {
     return this.#closing
   }
 
-  /** Gives up whatever is under way; resolves once it is closed. The next request starts afresh. */
+  /**
+   * Aborts the request under way. Resolves once the connection is closed. The next request opens a new one.
+   */
   end(): Promise<void> {
     this.#closing ??= this.#close().finally(() => (this.#closing = undefined))
     return this.#closing
@@ -267,7 +270,7 @@ export class Connection {
 /** Connections of this process that are open and without a request. */
 const unused = new Set<Connection>()
 
-/** Connections that nobody uses hold what others lack: descriptors and ports are the process's. */
+/** Closes idle connections. The process has only so many descriptors and ports. */
 function closeUnused(): void {
   for (const connection of unused) void connection.end()
   unused.clear()

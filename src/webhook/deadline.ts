@@ -22,7 +22,7 @@ export class Deadline {
     return this.#isOver
   }
 
-  /** Has something done when it comes, in place of what was to be done so far. */
+  /** Replaces the task that runs at the deadline. */
   whenOver(task: (() => void) | undefined): void {
     this.#whenOver = task
   }

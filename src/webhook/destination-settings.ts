@@ -13,7 +13,7 @@ import {
   type Endpoint,
 } from '../model/index.ts'
 
-/** What makes a destination. */
+/** Settings of a destination. */
 export interface DestinationSettings {
   /** Unique among the destinations. */
   readonly id: string
@@ -29,13 +29,13 @@ export interface DestinationSettings {
   readonly aliasKeys?: AliasKeys
   /** Whether events that are more than a day old are sent; default true. */
   readonly acceptsHistorical?: boolean
-  /** Requests in flight per endpoint at the most; default 10. */
+  /** Upper bound of requests in flight per endpoint; default 10. */
   readonly concurrency?: number
   /** Deliveries that may be pending; a new one beyond fails at once. Any number by default. */
   readonly backlogMax?: number | undefined
 }
 
-/** One URL and what is sent along with every request to it. */
+/** A URL and the headers of every request to it. */
 export interface EndpointSettings {
   /** The full URL, http or https. */
   readonly url: string
@@ -68,7 +68,7 @@ const reservedHeaders = new Set([
   'trailer',
 ])
 
-/** What is wrong with the name of an endpoint. */
+/** A problem with the host name of an endpoint. */
 export interface NameFinding {
   /** `refused`: nothing would be sent there. `unresolved`: it has no address now, but may get one. */
   readonly kind: 'refused' | 'unresolved'
@@ -81,9 +81,8 @@ export interface NameFinding {
 /**
  * Copies, checks and freezes the settings of a destination.
  *
- * @param guard - refuses URLs by their address, as far as that can be told without looking names up;
- *   see {@link checkNames}
- * @throws SettingError naming the setting and what it accepts
+ * @param guard - refuses URLs by their address, as far as possible without DNS; see {@link checkNames}
+ * @throws SettingError naming the setting and the accepted values
  */
 export function checkDestination(settings: DestinationSettings, guard?: AddressGuard): Destination {
   const { endpoints, concurrency = concurrencyDefault } = settings

@@ -1,4 +1,4 @@
-/** What is sent to an endpoint: body, signature, request and verdict. */
+/** Requests to endpoints: body, signature, request and verdict. */
 export * from './body.ts'
 export type { ConnectionKind } from './connections.ts'
 export * from './destination-settings.ts'

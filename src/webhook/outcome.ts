@@ -26,21 +26,21 @@ export type RequestOutcome =
   | { readonly kind: 'address_refused'; readonly code: string; readonly message: string }
   /** Name resolution, connection or protocol failed. */
   | { readonly kind: 'connection_failed'; readonly code: string; readonly message: string }
-  /** Our own machine lacks something, such as a free descriptor: says nothing about the endpoint. */
+  /** This machine lacks something, such as a free descriptor. Says nothing about the endpoint. */
   | { readonly kind: 'shortage'; readonly code: string; readonly message: string }
   /** Cut off by our own side, which closed the sender: says nothing about the endpoint. */
   | { readonly kind: 'interrupted' }
 
-/** What an outcome means for its delivery. */
+/** The meaning of an outcome for its delivery. */
 export interface Judgement {
   /** Whether to ask this endpoint again. */
   readonly verdict: RequestVerdict
   /** The answer's status; null when there was none. */
   readonly status: number | null
   /**
-   * Why it did not succeed: `status_<n>`, `timeout`, `interrupted`, `connection_closed`,
-   * `malformed_answer`, what a refused address is, such as `private_address`, or what the system calls
-   * the failure, such as `ECONNREFUSED`; null on success.
+   * Why the request failed: `status_<n>`, `timeout`, `interrupted`, `connection_closed`, `malformed_answer`,
+   * the kind of refused address such as `private_address`, or the system's code such as `ECONNREFUSED`. Null
+   * on success.
    */
   readonly error: string | null
 }
@@ -49,11 +49,11 @@ export interface Judgement {
 const retriedStatuses = new Set([408, 425, 429])
 
 /**
- * Decides what an outcome means; the rules are those of the specification's table of errors.
+ * Decides the meaning of an outcome by the specification's table of errors.
  *
- * A refused address is final like a refused certificate: both are for the operator to put right, and a
- * webhook that is tried for hours hides that there is something to put right. The name of an endpoint
- * may point elsewhere a minute later; what failed until then is retried by hand.
+ * A refused address is final, like a refused certificate. The operator has to fix both, and hours of retries
+ * would hide the problem. The name of an endpoint may point elsewhere a minute later; deliveries that failed
+ * until then can be retried by hand.
  */
 export function judge(outcome: RequestOutcome): Judgement {
   switch (outcome.kind) {
@@ -92,7 +92,7 @@ function judgeStatus(status: number): Judgement {
   return { verdict: again ? 'retry' : 'final', status, error: `status_${status}` }
 }
 
-/** What Node and OpenSSL call a certificate that must not be trusted. */
+/** Codes of Node and OpenSSL for certificates that must not be trusted. */
 const certificateCodes = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -116,7 +116,7 @@ const certificateCodes = new Set([
   'PATH_LENGTH_EXCEEDED',
   'ERROR_IN_CERT_NOT_BEFORE_FIELD',
   'ERROR_IN_CERT_NOT_AFTER_FIELD',
-  // Every other verdict of OpenSSL, such as a digest or key that is too weak.
+  // All other verdicts of OpenSSL, such as a weak digest or key.
   'UNSPECIFIED',
 ])
 
@@ -125,14 +125,14 @@ const malformedAnswerCodes = new Set([
   'UND_ERR_HEADERS_OVERFLOW',
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
   'UND_ERR_RES_EXCEEDED_MAX_SIZE',
-  // It takes some answers for impossible, such as one with the status 000.
+  // undici considers some answers impossible, such as one with the status 000.
   'ERR_ASSERTION',
 ])
 
-/** What it says when it closes a connection because of an answer that it does not expect. */
+/** undici's message when it closes a connection because of an unexpected answer. */
 const refusals = new Set(['bad response', 'bad upgrade'])
 
-/** What the system calls its own want of descriptors, memory or local ports. */
+/** The system's codes for a lack of descriptors, memory or local ports. */
 const shortageCodes = new Set([
   'EMFILE',
   'ENFILE',

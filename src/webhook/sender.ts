@@ -11,7 +11,7 @@ import {
   type StandardWebhooksSigning,
 } from './standard-webhooks.ts'
 
-/** How much of an answer is read at the most, and how much of it is kept for the delivery log. */
+/** Upper bounds of the bytes read of an answer, and of the excerpt kept for the delivery log. */
 const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 1024 }
 
 /** What one request carries. */
@@ -25,11 +25,11 @@ export interface RequestContent {
 /** Makes the request of a webhook to an endpoint, signatures included. */
 export type ComposeRequest = (webhook: OutgoingWebhook, endpoint: Endpoint) => RequestContent
 
-/** What a sender is made of. */
+/** Options of a sender. */
 export interface SenderOptions {
   /** Where to send, with which headers and secret. */
   readonly destination: Destination
-  /** Time for connect, headers and body together; 5 s by default and at the most. */
+  /** Time for connect, headers and body together; 5 s by default, which is also the maximum. */
   readonly deadlineMs?: number
   /** Which addresses it may connect to; any when there is none, as for a tool on a developer's machine. */
   readonly guard?: AddressGuard | undefined
@@ -93,10 +93,11 @@ export class WebhookSender {
   }
 
   /**
-   * Signs a webhook and posts it once. Redirects are not followed. Never throws: whatever happens is
-   * an outcome, which is `interrupted` after {@link close}.
+   * Signs a webhook and posts it once. Doesn't follow redirects. Never throws: every result is an outcome.
+   * After {@link close} it is `interrupted`.
    *
-   * The deadline runs in real time, whatever the clock of the runtime does: it measures the endpoint.
+   * The deadline runs in real time, even if the runtime has a virtual clock, because it measures the
+   * endpoint.
    */
   async post(endpoint: Endpoint, webhook: OutgoingWebhook): Promise<RequestOutcome> {
     // Before the deadline begins: loading what sends is no fault of the endpoint.

@@ -18,7 +18,7 @@ export function signBody(body: string | Uint8Array, secret: string): string {
  */
 export type SignatureCheck = 'valid' | 'missing' | 'malformed' | 'mismatch'
 
-/** Compares a signature with the bytes it should sign, in constant time, and says what is wrong. */
+/** Compares a signature with the expected one for the bytes, in constant time, and says how they differ. */
 export function checkSignature(
   rawBody: string | Uint8Array,
   header: string | undefined,
@@ -48,7 +48,7 @@ export function verifySignature(
   return values.length === 1 && checkSignature(rawBody, values[0], secret) === 'valid'
 }
 
-/** Callers without types often pass what their framework parsed. */
+/** Untyped callers often pass the parsed body of their framework. */
 function expectRawBody(rawBody: unknown): void {
   if (typeof rawBody === 'string' || rawBody instanceof Uint8Array) return
   throw new SettingError(

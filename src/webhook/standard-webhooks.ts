@@ -1,8 +1,8 @@
 import { createHash, createHmac } from 'node:crypto'
 
-/** What an endpoint gets. */
+/** The content of a request to an endpoint. */
 export interface OutgoingWebhook {
-  /** Exactly what is sent and signed. */
+  /** The exact text to send and sign. */
   readonly body: string
   /** The event's, which the body of a delete notification does not have. */
   readonly messageId: string
@@ -21,7 +21,7 @@ export interface StandardWebhooksHeaders {
   readonly 'webhook-signature': string
 }
 
-/** What is signed. */
+/** The signed content. */
 export interface SignedContent {
   /** The value of `webhook-id`. */
   readonly id: string
@@ -31,7 +31,7 @@ export interface SignedContent {
   readonly body: string
 }
 
-/** Longer ids are sent as a hash: what a request may have of headers is often no more than 8 KB. */
+/** Longer ids are sent as a hash, because many servers limit the headers of a request to 8 KB. */
 const idLengthMax = 256
 
 /**
@@ -53,11 +53,11 @@ export function standardWebhooksHeaders(
 }
 
 /**
- * The messageId as `webhook-id` carries it. Visible ASCII stays as it is, but for the percent sign and
- * the full stop, which separates what is signed and which an id may not have. These and all other
- * characters become `%` and two hexadecimal digits for each byte of their UTF-8, which
- * `decodeURIComponent` turns back. An id that is then longer than 256 characters is sent as `sha256_`
- * and the hash of the messageId in hexadecimal digits.
+ * Encodes the messageId for `webhook-id`. Visible ASCII stays, except the percent sign and the full stop: the
+ * full stop separates the parts of the signed content and must not occur in an id. These and all other
+ * characters become `%` and two hexadecimal digits for each byte of their UTF-8; `decodeURIComponent`
+ * reverses it. If the result exceeds 256 characters, `sha256_` and the hexadecimal hash of the messageId are
+ * sent instead.
  */
 export function webhookId(messageId: string): string {
   const id = messageId.replace(/(?:[^!-~]|[.%])+/g, percentEncode)
@@ -87,7 +87,7 @@ function percentEncode(text: string): string {
 function keyOf(secret: string): Buffer {
   const [, base64] = /^whsec_(.+)$/.exec(secret) ?? []
   const decoded = Buffer.from(base64 ?? '', 'base64')
-  // What is no base64 would be decoded to another key, or to an empty one, without a word.
+  // Buffer would decode invalid base64 to another key or to an empty one, without an error.
   const isEncoded = base64 !== undefined && decoded.toString('base64') === base64
   return isEncoded ? decoded : Buffer.from(secret)
 }
