@@ -1,4 +1,4 @@
-import { open, type FileHandle } from 'node:fs/promises'
+import { open, stat, type FileHandle } from 'node:fs/promises'
 import { EvrouteError, messageOf, recordLine } from '../../model/index.ts'
 import { eventRecord, type ReceivedEvent } from '../../receiver/index.ts'
 
@@ -14,10 +14,17 @@ export class Capture {
     this.#file = file
   }
 
-  /** @throws EvrouteError `cannot_write_file` */
+  /**
+   * Opens a file to append to. A last line without a line break, as a crash leaves it, is ended first: the next
+   * record must not become a part of it.
+   *
+   * @throws EvrouteError `cannot_write_file`
+   */
   static async open(path: string): Promise<Capture> {
     try {
-      return new Capture(path, await open(path, 'a'))
+      const file = await open(path, 'a', 0o600)
+      if (await isTorn(path)) await file.appendFile('\n')
+      return new Capture(path, file)
     } catch (error) {
       throw cannotWrite(path, error)
     }
@@ -52,6 +59,19 @@ export class Capture {
 
   #fail(error: unknown): void {
     this.#failure.abort(cannotWrite(this.#path, error))
+  }
+}
+
+/** Whether a file has a last line without a line break. Pipes and devices have none. */
+async function isTorn(path: string): Promise<boolean> {
+  const info = await stat(path)
+  if (!info.isFile() || info.size === 0) return false
+  const file = await open(path, 'r')
+  try {
+    const { buffer } = await file.read(Buffer.alloc(1), 0, 1, info.size - 1)
+    return buffer.toString() !== '\n'
+  } finally {
+    await file.close()
   }
 }
 

@@ -31,6 +31,9 @@ interface ReadRows {
   readonly rows: readonly Row[]
 }
 
+/** Groups without a good row that are held back until the format is known. */
+const heldGroupsMax = 64
+
 /**
  * The rows of several files, one file after the other: calls, or the requests of captures, as the first
  * good row is. Rows that are not selected are passed over; bad rows never are. A call without a messageId
@@ -42,7 +45,9 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
   readonly #io: Io
   readonly #groups: AsyncGenerator<ReadRows>
   readonly #rowsRead = new Map<string, number>()
-  #first: Promise<IteratorResult<ReadRows, unknown>> | undefined
+  /** Groups that were read to find the first good row. */
+  readonly #held: ReadRows[] = []
+  #isCapture: Promise<boolean> | undefined
   #skipped = 0
 
   /** @param paths - the files, `-` for stdin */
@@ -59,33 +64,44 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
   }
 
   /**
-   * Whether the files hold captured requests: resolves once the first rows are read, or the command is to
-   * end early.
+   * Whether the files hold captured requests. Resolves once the first good row is read, or the command is to
+   * end early. Without a good row in the first 64 groups the files count as calls.
    *
    * @throws EvrouteError `cannot_read_file`
    */
   async holdCapture(): Promise<boolean> {
-    this.#first ??= this.#groups.next()
-    const first = await stoppable(this.#first, this.#io.stop)
-    if (first === undefined || first.done === true) return false
-    const row = first.value.rows.find(({ kind }) => kind === 'row')
-    return row?.kind === 'row' && isOfListen(row.value)
+    this.#isCapture ??= this.#readToGoodRow()
+    return (await stoppable(this.#isCapture, this.#io.stop)) ?? false
   }
 
   /** Gives the rows; once only. */
   async *[Symbol.asyncIterator](): AsyncGenerator<RowGroup> {
-    const isCapture = await this.holdCapture()
+    await this.holdCapture()
+    const isCapture = await this.#isCapture
     try {
-      let next = await this.#first
-      while (next !== undefined && next.done !== true) {
-        const { path, rows } = next.value
+      for await (const { path, rows } of this.#heldAndLater()) {
         const file = this.#paths.length > 1 ? path : undefined
-        yield { file, rows: isCapture ? this.#captured(rows) : this.#calls(path, rows) }
-        next = await this.#groups.next()
+        yield { file, rows: isCapture === true ? this.#captured(rows) : this.#calls(path, rows) }
       }
     } finally {
       await this.#groups.return(undefined)
     }
+  }
+
+  async *#heldAndLater(): AsyncGenerator<ReadRows> {
+    yield* this.#held.splice(0)
+    yield* this.#groups
+  }
+
+  async #readToGoodRow(): Promise<boolean> {
+    while (this.#held.length < heldGroupsMax) {
+      const next = await this.#groups.next()
+      if (next.done === true) return false
+      this.#held.push(next.value)
+      const row = next.value.rows.find(({ kind }) => kind === 'row')
+      if (row?.kind === 'row') return isOfListen(row.value)
+    }
+    return false
   }
 
   async *#read(): AsyncGenerator<ReadRows> {

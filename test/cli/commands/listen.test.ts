@@ -188,6 +188,17 @@ describe('listen', () => {
     expect(saved[1]).toMatchObject({ v: 1, kind: 'event', type: 'track' })
   })
 
+  test('keeps the first request apart from a torn last line of --save', async () => {
+    const file = join(await temporaryFolder(), 'capture.ndjson')
+    await writeFile(file, '{"v":1,"kind":"event","rawBa')
+    const { command, url } = await listening(['--save', file, '--count', '1'])
+    await post(url, track)
+    expect(await command.ended).toMatchObject({ code: 0 })
+    const [torn, saved] = (await readFile(file, 'utf8')).split('\n')
+    expect(torn).toBe('{"v":1,"kind":"event","rawBa')
+    expect(JSON.parse(saved!)).toMatchObject({ v: 1, kind: 'event', type: 'track' })
+  })
+
   test('ends with 7 where the file cannot be written, or the port is in use', async () => {
     const unwritable = await run(['listen', '-p', '0', '--save', '/nowhere/capture.ndjson'])
     expect(unwritable.code).toBe(7)

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { signBody, signStandardWebhook } from '../../../src/webhook/index.ts'
@@ -83,6 +84,19 @@ describe('replay of a capture', () => {
       ['line-5', 'identify'],
     ])
     expect(records.at(-1)).toMatchObject({ read: 5, accepted: 5, routed: 5, delivered: 5 })
+  })
+
+  test('rejects a bad line alone, also when it comes before the first request', async () => {
+    const file = await capture([{ body: track('m_1') }, { body: track('m_2') }])
+    const captured = await readFile(file)
+    const endpoint = await TestEndpoint.start()
+    const { code, records } = await run(['replay', '-', '--to', endpoint.url, '--json'], {
+      stdin: Readable.from([Buffer.from('{"v":1,"kind":"event","rawBa\n'), captured]),
+    })
+    const summary = records.at(-1)
+    expect(code).toBe(3)
+    expect(summary).toMatchObject({ read: 3, rejected: 1, delivered: 2 })
+    expect(endpoint.requests).toHaveLength(2)
   })
 
   test('leaves out what belonged to the connection, and lets --header replace', async () => {
