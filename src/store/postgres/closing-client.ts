@@ -1,15 +1,22 @@
-import { Client } from 'pg'
+import { Client, type ClientConfig } from 'pg'
 import { systemClock } from '../../runtime/index.ts'
 
-/** A server that has fallen silent is not waited for any longer, once nothing is wanted of it. */
+/** How long to wait for a silent server when closing. */
 const goodbyeMs = 2_000
 
 /**
- * A connection that is closed when it is to be, whatever the server does, and when it comes to nothing:
- * where `pg` itself gives up, for want of a password or for a key that does not fit, the socket would stay
+ * A connection that always closes. Where `pg` gives up, such as for a missing password, it would leave the socket
  * open, and the process with it, for as long as the server waits.
+ *
+ * A lost connection fails its next statement. It is never an unhandled `error` event, not even while a pool hands
+ * the connection over: a server that shuts down can say so together with the end of the handshake.
  */
 export class ClosingClient extends Client {
+  constructor(config?: ClientConfig) {
+    super(config)
+    this.on('error', () => undefined)
+  }
+
   /** Connects, and resolves with itself. */
   override connect(): Promise<Client>
   /** Connects, and calls back. */
@@ -23,7 +30,7 @@ export class ClosingClient extends Client {
     return undefined
   }
 
-  /** Says goodbye, for so long at the most, and resolves once it is closed. */
+  /** Says goodbye, waits at most 2 s for the server, and resolves once the connection is closed. */
   override end(): Promise<void>
   /** Says goodbye in the same way, and calls back. */
   override end(callback: () => void): void

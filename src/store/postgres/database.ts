@@ -205,9 +205,6 @@ export class Database implements Session {
   /** After an error the connection ends, and its transaction with it. */
   async #lend<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
     const client = await this.#pool.connect()
-    // A connection that is lost between two statements shows it with the next one.
-    const ignore = (): void => undefined
-    client.on('error', ignore)
     let isDone = false
     try {
       const result = await work(client)
@@ -215,7 +212,6 @@ export class Database implements Session {
       return result
     } finally {
       client.release(!isDone)
-      client.off('error', ignore)
     }
   }
 }

@@ -104,7 +104,6 @@ export class Hints {
       return
     }
     client.on('notification', ({ payload }) => this.#hear(payload))
-    client.on('error', () => undefined)
     client.once('end', () => this.#listenLater(client))
     try {
       await client.connect()

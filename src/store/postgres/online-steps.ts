@@ -71,7 +71,6 @@ export class OnlineSteps {
       ...keepAlive,
     })
     this.#client = client
-    client.on('error', () => undefined)
     await client.connect()
     // It may take hours, and reads everything.
     await client.query('SET statement_timeout = 0; SET lock_timeout = 0; SET enable_seqscan = on')

@@ -33,7 +33,9 @@ async function startEndpoint() {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const close = (): void => void server.close().closeAllConnections()
+  const close = (): void => {
+    server.close().closeAllConnections()
+  }
   return { arrivals, url: `http://127.0.0.1:${port}/`, close }
 }
 
@@ -41,7 +43,7 @@ async function startWorker(databaseUrl: string, endpointUrl: string): Promise<Ch
   const args = [databaseUrl, endpointUrl, String(leaseMs), String(destinations)]
   const argv = ['--import', fileURLToPath(typescript), fileURLToPath(worker), ...args]
   const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] })
-  await once(child.stdout!, 'data')
+  await once(child.stdout, 'data')
   return child
 }
 
