@@ -62,10 +62,7 @@ export class Batcher {
   }
 }
 
-/**
- * A batch that waits for its turn. Batches that come meanwhile join it, so that a slow network or a burst
- * makes fewer requests, not a longer line of them.
- */
+/** A batch that waits for its turn. Batches that come meanwhile join it, up to its limits. */
 export class WaitingBatch {
   readonly #limits: BatchLimits
   readonly #calls: EncodedCall[]
@@ -75,11 +72,6 @@ export class WaitingBatch {
     this.#limits = limits
     this.#calls = [...calls]
     this.#bytes = bytesOf(calls)
-  }
-
-  /** Whether no call can be added. */
-  get isFull(): boolean {
-    return this.#calls.length >= this.#limits.callsMax
   }
 
   /** Its calls, in the order in which they came. */

@@ -30,9 +30,6 @@ export interface CloseOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** Up to so many calls batches are joined that wait for their turn. */
-const waitingCallsMax = 250
-
 const closeTimeoutMs = 30_000
 const disabledResult: EnqueueResult = Object.freeze({ status: 'disabled' })
 
@@ -44,11 +41,11 @@ const disabledResult: EnqueueResult = Object.freeze({ status: 'disabled' })
  * and lists what was not delivered, within the bounds that {@link CloseReport} names. Only work that
  * is pending keeps the process alive.
  *
- * Calls of a batch keep their order. A batch goes out when the one before it was answered, 10 ms after that
- * was sent at the earliest and 1 s at the latest; those that are due meanwhile join it, up to 250 calls, so
- * that many calls make few requests. With 250, or once `flush()` or `close()` is called, it waits no longer:
- * up to 4 batches are in flight at once and may overtake each other, as may one that is tried again; where
- * one call must arrive before another, await `flush()` in between.
+ * A batch of `flushAt` calls goes out at once, as long as fewer than 4 batches are in flight. Others wait
+ * in line; with a larger `batchMax` they join one another there.
+ *
+ * Calls of a batch keep their order. Batches may overtake each other: await `flush()` between two calls if
+ * one must arrive before the other.
  *
  * Call `identify` once when the account is created, and again only when traits change:
  *
@@ -85,7 +82,7 @@ export class Client {
    */
   constructor(writeKey: string, options: ClientOptions = {}) {
     this.#settings = clientSettings(writeKey, options)
-    const { flushAt, flushAfterMs, queueMax, runtime, transport } = this.#settings
+    const { batchMax, flushAt, flushAfterMs, queueMax, runtime, transport } = this.#settings
     this.#events = new ClientEvents(runtime.log)
     this.#books = new Books(queueMax)
     const bytesMax = limits.batchBytesMax - envelopeBytes(writeKey)
@@ -98,9 +95,7 @@ export class Client {
     this.#sender = new Sender({
       writeKey,
       transport,
-      waitingLimits: { callsMax: Math.max(flushAt, waitingCallsMax), bytesMax },
-      // Who wants every call to be sent at once does not want it to wait for another.
-      holdsBack: flushAt > 1,
+      waitingLimits: { callsMax: batchMax, bytesMax },
       runtime,
       observer: {
         delivered: (call) => this.#delivered(call),
@@ -163,7 +158,7 @@ export class Client {
 
   /** Sends what is queued and resolves when it and all that is in flight came to its end. */
   async flush(): Promise<void> {
-    this.#sendAll()
+    this.#send(this.#batcher.flush())
     await this.#sender.idle()
   }
 
@@ -210,7 +205,7 @@ export class Client {
     this.#settings.runtime.log.debug('queued', { type: call.type, messageId: call.messageId })
     this.#send(this.#batcher.push(call))
     // A full queue takes no more calls, so what it holds waits for nothing.
-    if (!this.#hasRoom()) this.#sendAll()
+    if (!this.#hasRoom()) this.#send(this.#batcher.flush())
     if (this.#batcher.size > 0) this.#flushTimer.arm()
   }
 
@@ -218,12 +213,6 @@ export class Client {
     this.#books.refused()
     this.#settings.runtime.log.debug('refused', { code })
     return { status: 'refused', code, message }
-  }
-
-  /** Sends what is queued, however little it is, and holds nothing back. */
-  #sendAll(): void {
-    this.#send(this.#batcher.flush())
-    this.#sender.hurry()
   }
 
   #send(batch: readonly EncodedCall[] | undefined): void {

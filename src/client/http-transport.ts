@@ -1,4 +1,5 @@
 import type { Clock } from '../runtime/index.ts'
+import { PooledTransport } from './pooled-transport.ts'
 import type { EncodedBatch, Transport, TransportOutcome } from './transport.ts'
 
 /** What an HTTP transport is made of. */
@@ -21,9 +22,10 @@ export interface HttpTransportOptions {
  * environment says NODE_TLS_REJECT_UNAUTHORIZED=0.
  */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
-  // HTTP takes longer to load than all else: who sends in another way does without.
-  const opened = import('./pooled-transport.ts').then(
-    ({ PooledTransport }) => new PooledTransport(options),
+  // Only what the endpoint needs is loaded: HTTP takes longer than everything else of a client.
+  const isSecure = new URL(options.endpoint).protocol === 'https:'
+  const opened = (isSecure ? import('node:https') : import('node:http')).then(
+    (http) => new PooledTransport(http, options),
   )
   return Object.freeze({
     send: async (batch: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome> => {

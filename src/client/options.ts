@@ -1,4 +1,4 @@
-import { checkUrl, checkWholeNumber, SettingError } from '../model/index.ts'
+import { checkUrl, checkWholeNumber, limits, SettingError } from '../model/index.ts'
 import { createRuntime, type Runtime } from '../runtime/index.ts'
 import { createHttpTransport } from './http-transport.ts'
 import type { Transport } from './transport.ts'
@@ -12,13 +12,18 @@ export interface ClientOptions {
    */
   readonly endpoint?: string | undefined
   /**
-   * Calls that make a batch due, 1 to 2,500; 20 by default. Until the batch before it is answered, from
-   * 10 ms to 1 s, others join it: up to 250 calls, or `flushAt` where that is more. 1 sends every call at
-   * once; only while 4 are in flight others are joined.
+   * Calls that make a batch due, 1 to 2,500; 20 by default. A due batch is sent at once, as long as fewer
+   * than 4 are in flight. 1 sends every call in a request of its own.
    */
   readonly flushAt?: number | undefined
   /** The same as `flushAt`. */
   readonly size?: number | undefined
+  /**
+   * Calls up to which due batches join while 4 others are in flight, `flushAt` to 2,500; `flushAt` by
+   * default, so that they don't. A larger number makes fewer, larger requests when calls come faster than
+   * the endpoint answers. No request exceeds 512,000 bytes either way.
+   */
+  readonly batchMax?: number | undefined
   /**
    * Milliseconds since the last flush after which a batch is sent although it is not full, 0 to
    * 86,400,000; 5,000 by default.
@@ -40,8 +45,10 @@ export interface ClientOptions {
 export interface ClientSettings {
   /** The source's write key. */
   readonly writeKey: string
-  /** Calls that make a batch full. */
+  /** Calls that make a batch due. */
   readonly flushAt: number
+  /** Calls up to which due batches join. */
+  readonly batchMax: number
   /** Milliseconds since the last flush. */
   readonly flushAfterMs: number
   /** Calls queued or in flight at the most. */
@@ -64,6 +71,9 @@ const defaults = Object.freeze({
   disabled: false,
 })
 
+/** What a service takes in one batch. */
+const batchCallsMax = limits.intakeBatchEventsMax
+
 /** Long enough for any key; short enough that a batch always has room for the largest call. */
 const writeKeyLengthMax = 1_000
 
@@ -81,9 +91,11 @@ export function clientSettings(writeKey: string, options: ClientOptions = {}): C
     [1, 300_000],
   )
   checkWriteKey(writeKey)
+  const flushAt = checkFlushAt(options)
   return Object.freeze({
     writeKey,
-    flushAt: checkFlushAt(options),
+    flushAt,
+    batchMax: checkWholeNumber('batchMax', options.batchMax ?? flushAt, [flushAt, batchCallsMax]),
     flushAfterMs: checkWholeNumber(
       'flushAfterMs',
       options.flushAfterMs ?? defaults.flushAfterMs,
@@ -107,7 +119,7 @@ function checkFlushAt({ flushAt, size }: ClientOptions): number {
     )
   }
   const setting = flushAt === undefined && size !== undefined ? 'size' : 'flushAt'
-  return checkWholeNumber(setting, flushAt ?? size ?? defaults.flushAt, [1, 2_500])
+  return checkWholeNumber(setting, flushAt ?? size ?? defaults.flushAt, [1, batchCallsMax])
 }
 
 function checkWriteKey(writeKey: unknown): void {

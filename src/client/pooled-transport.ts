@@ -1,5 +1,7 @@
-import { Pool, type Dispatcher } from 'undici'
-import { AnswerHandler, type AnswerLimits } from '../http/index.ts'
+import type * as Http from 'node:http'
+import type * as Https from 'node:https'
+import { urlToHttpOptions } from 'node:url'
+import { headerValue, type Answer } from '../http/index.ts'
 import { evrouteVersion, messageOf, systemCode } from '../model/index.ts'
 import { systemClock, type Clock } from '../runtime/index.ts'
 import type { HttpTransportOptions } from './http-transport.ts'
@@ -7,34 +9,35 @@ import type { EncodedBatch, Transport, TransportOutcome } from './transport.ts'
 import { verdict } from './verdict.ts'
 
 /** How much of an answer is read: the list of a whole batch's rejected calls fits. */
-const answerLimits: AnswerLimits = { readBytesMax: 1024 * 1024, keptBytesMax: 1024 * 1024 }
+const answerBytesMax = 1024 * 1024
 
 /** Posts batches over connections of its own, as {@link HttpTransportOptions} say. */
 export class PooledTransport implements Transport {
-  readonly #pool: Pool
-  readonly #request: Dispatcher.DispatchOptions
+  readonly #http: typeof Http | typeof Https
+  readonly #agent: Http.Agent
+  readonly #target: ReturnType<typeof urlToHttpOptions>
+  /** Names and values in turn, which Node writes as they are. */
+  readonly #headers: readonly string[]
   readonly #timeoutMs: number
   readonly #clock: Clock
   /** What each signal ends. */
-  readonly #requestsUntil = new WeakMap<AbortSignal, Set<AnswerHandler>>()
+  readonly #requestsUntil = new WeakMap<AbortSignal, Set<Http.ClientRequest>>()
 
-  constructor({ endpoint, writeKey, timeoutMs, clock }: HttpTransportOptions) {
+  /** @param http - Node's module for the protocol of the endpoint */
+  constructor(
+    http: typeof Http | typeof Https,
+    { endpoint, writeKey, timeoutMs, clock }: HttpTransportOptions,
+  ) {
+    this.#http = http
+    this.#agent = new http.Agent({ keepAlive: true })
     const url = new URL(endpoint)
-    // The deadline of each request is exact; the pool's own timers are coarse and would come after.
-    this.#pool = new Pool(url.origin, {
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connectTimeout: timeoutMs,
-    })
-    this.#request = {
-      method: 'POST',
-      path: url.pathname + url.search,
-      headers: {
-        authorization: `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`,
-        'content-type': 'application/json',
-        'user-agent': `evroute/${evrouteVersion}`,
-      },
-    }
+    this.#target = urlToHttpOptions(url)
+    this.#headers = [
+      ...['host', url.host],
+      ...['authorization', `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`],
+      ...['content-type', 'application/json'],
+      ...['user-agent', `evroute/${evrouteVersion}`],
+    ]
     this.#timeoutMs = timeoutMs
     this.#clock = clock
   }
@@ -48,29 +51,47 @@ export class PooledTransport implements Transport {
         requests.delete(request)
         resolve(outcome)
       }
-      const request = new AnswerHandler(answerLimits, {
-        answered: (answer) => end(verdict(answer, this.#clock.nowMs())),
-        failed: (error) => end({ kind: 'retry', reason: reasonOf(error) }),
+      let isAnswered = false
+      const { protocol, hostname, port, path } = this.#target
+      const request = this.#http.request(
+        {
+          protocol,
+          hostname,
+          port,
+          path,
+          method: 'POST',
+          agent: this.#agent,
+          headers: [...this.#headers, 'content-length', String(Buffer.byteLength(body))],
+        },
+        (response) => {
+          isAnswered = true
+          collectAnswer(response, (answer) => end(verdict(answer, this.#clock.nowMs())))
+        },
+      )
+      // What ends an answer is told by the answer itself.
+      request.on('error', (error) => {
+        if (!isAnswered) end({ kind: 'retry', reason: reasonOf(error) })
       })
       const deadline = systemClock.schedule(this.#timeoutMs, () => {
-        request.abort(new DeadlineError(`No answer within ${this.#timeoutMs} ms`))
+        request.destroy(new DeadlineError(`No answer within ${this.#timeoutMs} ms`))
       })
       requests.add(request)
       if (signal.aborted) giveUp(request)
-      else this.#pool.dispatch({ ...this.#request, body }, request)
+      else request.end(body)
     })
   }
 
   /** Lets go of the connections. */
   close(): Promise<void> {
-    return this.#pool.destroy()
+    this.#agent.destroy()
+    return Promise.resolve()
   }
 
   /** A signal is listened to once for all that it serves: each time would cost as much as a timer. */
-  #until(signal: AbortSignal): Set<AnswerHandler> {
+  #until(signal: AbortSignal): Set<Http.ClientRequest> {
     const known = this.#requestsUntil.get(signal)
     if (known !== undefined) return known
-    const requests = new Set<AnswerHandler>()
+    const requests = new Set<Http.ClientRequest>()
     signal.addEventListener('abort', () => {
       for (const request of requests) giveUp(request)
     })
@@ -79,8 +100,29 @@ export class PooledTransport implements Transport {
   }
 }
 
-function giveUp(request: AnswerHandler): void {
-  request.abort(new Error('nobody waits for it any more'))
+/** Reads an answer until it ends, is cut off or is too long. */
+function collectAnswer(response: Http.IncomingMessage, collected: (answer: Answer) => void): void {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  response.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > answerBytesMax) response.destroy()
+    else chunks.push(chunk)
+  })
+  // It is cut off, which `complete` tells.
+  response.on('error', () => undefined)
+  response.on('close', () => {
+    collected({
+      status: response.statusCode ?? 0,
+      retryAfter: headerValue(response.headers['retry-after']),
+      text: Buffer.concat(chunks).toString('utf8'),
+      isWhole: response.complete && bytes <= answerBytesMax,
+    })
+  })
+}
+
+function giveUp(request: Http.ClientRequest): void {
+  request.destroy(new Error('nobody waits for it any more'))
 }
 
 /** The endpoint has had its time; the message says so. */

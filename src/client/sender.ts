@@ -3,7 +3,7 @@ import { sleep, type Runtime } from '../runtime/index.ts'
 import { bytesOf, WaitingBatch, type BatchLimits, type EncodedCall } from './batch.ts'
 import { encodeEnvelope, envelopeBytes } from './envelope.ts'
 import { Exchanges } from './exchanges.ts'
-import { Line, type Turn } from './line.ts'
+import { Line } from './line.ts'
 import type { BatchRetry } from './result.ts'
 import { attemptsMax, retryDelayMs } from './retry-policy.ts'
 import type { RejectedCall, Transport, TransportOutcome } from './transport.ts'
@@ -39,8 +39,6 @@ export interface SenderOptions {
   readonly transport: Transport
   /** How far a batch grows that waits for its turn. */
   readonly waitingLimits: BatchLimits
-  /** Whether a batch that has room waits for the answer to the one before it. */
-  readonly holdsBack: boolean
   /** Everything ambient. */
   readonly runtime: Runtime
   /** Is told what becomes of the calls. It must not throw. */
@@ -55,14 +53,6 @@ interface Ending {
   readonly attempts: number
 }
 
-/** How far the delivery of calls has come. */
-interface Progress {
-  /** The turn of the batch that they came with. */
-  readonly turn: Turn
-  /** Requests that carried them when they were part of more. */
-  readonly attempts: number
-}
-
 /**
  * Delivers batches: a few at a time, with retries, and in halves when they are too large. Those that wait
  * for their turn are joined; what was sent once stays what it is.
@@ -71,17 +61,12 @@ export class Sender {
   readonly #options: SenderOptions
   readonly #exchanges: Exchanges
   readonly #envelopeBytes: number
-  readonly #line: Line
+  readonly #line = new Line(batchesInFlightMax)
   readonly #underWay = new Set<Promise<void>>()
   readonly #lifetime = new AbortController()
 
   constructor(options: SenderOptions) {
     this.#options = options
-    this.#line = new Line({
-      inFlightMax: batchesInFlightMax,
-      holdsBack: options.holdsBack,
-      clock: options.runtime.clock,
-    })
     this.#exchanges = new Exchanges(options.transport)
     this.#envelopeBytes = envelopeBytes(options.writeKey)
   }
@@ -92,11 +77,6 @@ export class Sender {
     const delivery = this.#deliverInTurn(new WaitingBatch(calls, this.#options.waitingLimits))
     this.#underWay.add(delivery)
     void delivery.then(() => this.#underWay.delete(delivery))
-  }
-
-  /** Holds back no longer what was taken so far. */
-  hurry(): void {
-    this.#line.hurry()
   }
 
   /** Resolves when every batch that was taken so far came to its end. */
@@ -111,14 +91,15 @@ export class Sender {
   }
 
   async #deliverInTurn(batch: WaitingBatch): Promise<void> {
-    const turn = await this.#line.turnOf(batch)
-    await this.#deliver(batch.calls, { turn, attempts: 0 })
-    turn.end()
+    await this.#line.turnOf(batch)
+    await this.#deliver(batch.calls, 0)
+    this.#line.end()
   }
 
-  async #deliver(calls: readonly EncodedCall[], { turn, ...before }: Progress): Promise<void> {
-    const { outcome, ...ending } = await this.#tryUntilFinal(calls, turn)
-    const attempts = before.attempts + ending.attempts
+  /** @param attemptsBefore - requests that carried the calls when they were part of more */
+  async #deliver(calls: readonly EncodedCall[], attemptsBefore: number): Promise<void> {
+    const { outcome, ...ending } = await this.#tryUntilFinal(calls)
+    const attempts = attemptsBefore + ending.attempts
     switch (outcome.kind) {
       case 'accepted':
         this.#settle(calls, outcome.rejected, attempts)
@@ -127,20 +108,20 @@ export class Sender {
         this.#fail(calls, { code: outcome.code, message: outcome.message, attempts })
         return
       case 'too_large':
-        if (calls.length > 1) await this.#deliverInHalves(calls, { turn, attempts })
+        if (calls.length > 1) await this.#deliverInHalves(calls, attempts)
         else this.#fail(calls, { code: 'event_too_large', message: outcome.reason, attempts })
         return
     }
   }
 
-  async #deliverInHalves(calls: readonly EncodedCall[], progress: Progress): Promise<void> {
+  async #deliverInHalves(calls: readonly EncodedCall[], attempts: number): Promise<void> {
     const middle = Math.ceil(calls.length / 2)
     this.#options.runtime.log.debug('halving a batch', { calls: calls.length })
-    await this.#deliver(calls.slice(0, middle), progress)
-    await this.#deliver(calls.slice(middle), progress)
+    await this.#deliver(calls.slice(0, middle), attempts)
+    await this.#deliver(calls.slice(middle), attempts)
   }
 
-  async #tryUntilFinal(calls: readonly EncodedCall[], turn: Turn): Promise<Ending> {
+  async #tryUntilFinal(calls: readonly EncodedCall[]): Promise<Ending> {
     const { observer, runtime } = this.#options
     const { signal } = this.#lifetime
     if (signal.aborted) return { outcome: abandoned('it was not sent yet'), attempts: 0 }
@@ -152,7 +133,6 @@ export class Sender {
       if (outcome.kind !== 'retry') return end(outcome)
       reason = outcome.reason
       if (attempt === attemptsMax) return end(exhausted(reason))
-      turn.retry()
       const delayMs = retryDelayMs({ attempt, afterMs: outcome.afterMs }, runtime.random())
       observer.retrying({ callCount: calls.length, attempt, delayMs, reason })
       if (!(await sleep(runtime.clock, delayMs, signal))) return end(abandoned(reason))

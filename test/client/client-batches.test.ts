@@ -7,9 +7,20 @@ describe('Client batches', () => {
     const { client, transport, clock } = clientOver()
     record(client, 45)
     await clock.advance(0)
-    expect(transport.batches.map((batch) => batch.callCount)).toEqual([20])
-    await clock.advance(10)
     expect(transport.batches.map((batch) => batch.callCount)).toEqual([20, 20])
+  })
+
+  test('of flushAt calls go out at once, and none larger, while 4 are in flight', async () => {
+    const answer = gate()
+    const transport = new ScriptedTransport(() => answer.opened.then(() => accepted))
+    const { client, clock } = clientOver(transport)
+    record(client, 240)
+    await clock.advance(0)
+    expect(transport.batches.map((batch) => batch.callCount)).toEqual([20, 20, 20, 20])
+    answer.open()
+    await client.flush()
+    expect(transport.batches.map((batch) => batch.callCount)).toEqual(Array(12).fill(20))
+    expect(transport.batches.flatMap(idsOf)).toEqual(ids(240))
   })
 
   test('go out at every call with size 1', async () => {
@@ -29,46 +40,16 @@ describe('Client batches', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('that wait for the answer to one are joined, up to 250 calls', async () => {
-    const { client, transport } = clientOver()
-    record(client, 20 + 12 * 20 + 45)
+  test('that wait are joined up to batchMax', async () => {
+    const { client, transport } = clientOver(undefined, { batchMax: 250 })
+    record(client, 4 * 20 + 12 * 20 + 45)
     await client.flush()
     const counts = transport.batches.map((batch) => batch.callCount)
-    expect(counts).toEqual([20, 240, 45])
-    expect(transport.batches.flatMap(idsOf)).toEqual(ids(305))
+    expect(counts).toEqual([20, 20, 20, 20, 240, 45])
+    expect(transport.batches.flatMap(idsOf)).toEqual(ids(365))
   })
 
-  test('wait for nothing when the queue is full', async () => {
-    const answer = gate()
-    const transport = new ScriptedTransport(() => answer.opened.then(() => accepted))
-    const { client, clock } = clientOver(transport, { queueMax: 45 })
-    record(client, 45)
-    answer.open()
-    await clock.advance(0)
-    expect(transport.batches.map((batch) => batch.callCount)).toEqual([20, 25])
-  })
-
-  test('wait for no answer when the client is closed', async () => {
-    const answer = gate()
-    const transport = new ScriptedTransport(() => answer.opened.then(() => accepted))
-    const { client, clock } = clientOver(transport)
-    record(client, 45)
-    const report = client.close()
-    await clock.advance(0)
-    expect(transport.batches.map((batch) => batch.callCount)).toEqual([20, 25])
-    answer.open()
-    expect((await report).delivered).toBe(45)
-  })
-
-  test('of size 1 that wait for one of 4 in flight are joined', async () => {
-    const { client, transport } = clientOver(undefined, { size: 1 })
-    record(client, 9)
-    await client.flush()
-    const counts = transport.batches.map((batch) => batch.callCount)
-    expect(counts).toEqual([1, 1, 1, 1, 5])
-  })
-
-  test('that wait are joined up to flushAt where that is more than 250', async () => {
+  test('that are not full join up to flushAt by default', async () => {
     const { client, transport } = clientOver(undefined, { flushAt: 300 })
     record(client, 4 * 300)
     for (const count of [150, 150, 1]) {
@@ -80,13 +61,20 @@ describe('Client batches', () => {
     expect(counts).toEqual([300, 300, 300, 300, 300, 1])
   })
 
+  test('go out when the queue is full', async () => {
+    const { client, clock, transport } = clientOver(undefined, { queueMax: 45 })
+    record(client, 45)
+    await clock.advance(0)
+    expect(transport.batches.map((batch) => batch.callCount)).toEqual([20, 20, 5])
+  })
+
   test('that wait hold no more bytes than others', async () => {
-    const { client, transport } = clientOver()
+    const { client, transport } = clientOver(undefined, { batchMax: 250 })
     const traits = { text: 'ä🎈xx'.repeat(700) }
     for (let number = 0; number < 200; number++) client.identify({ userId: 'u', traits })
     await client.flush()
     const counts = transport.batches.map((batch) => batch.callCount)
-    expect(counts).toEqual([20, 80, 80, 20])
+    expect(counts).toEqual([20, 20, 20, 20, 80, 40])
     const largest = Math.max(...transport.batches.map(({ body }) => Buffer.byteLength(body)))
     expect(largest).toBeLessThanOrEqual(limits.batchBytesMax)
   })

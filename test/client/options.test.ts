@@ -46,7 +46,17 @@ describe('clientSettings', () => {
     })
   })
 
+  test('lets due batches join up to batchMax, by default not at all', () => {
+    expect(clientSettings('wk_example').batchMax).toBe(20)
+    expect(clientSettings('wk_example', { size: 7 }).batchMax).toBe(7)
+    expect(clientSettings('wk_example', { batchMax: 2_500 }).batchMax).toBe(2_500)
+    expect(refusal('wk_example', { flushAt: 30, batchMax: 29 }).message).toContain(
+      'a whole number from 30 to 2500',
+    )
+  })
+
   test.each<[keyof ClientOptions, readonly unknown[], string]>([
+    ['batchMax', [19, 2_501, 20.5, '20'], 'a whole number from 20 to 2500'],
     ['flushAt', [0, 2_501, 1.5, '20', NaN], 'a whole number from 1 to 2500'],
     ['size', [0, 2_501], 'a whole number from 1 to 2500'],
     ['flushAfterMs', [-1, 86_400_001, Infinity], 'a whole number from 0 to 86400000'],

@@ -25,7 +25,6 @@ function senderOver(transport: Transport, waitingLimits = { callsMax: 2, bytesMa
     writeKey: 'wk_example',
     transport,
     waitingLimits,
-    holdsBack: false,
     runtime,
     observer: {
       delivered: ({ messageId }) => delivered.push(messageId),

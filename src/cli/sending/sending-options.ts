@@ -159,7 +159,7 @@ export function addSendingFlags(command: Command): Command {
     )
     .option(
       '--flush-at <n>',
-      'calls that make a batch full (default: 20)',
+      'calls in each batch (default: from 20 to 250)',
       countFlag(1, limits.intakeBatchEventsMax),
     )
     .option(

@@ -1,3 +1,4 @@
+import type { ClientOptions } from 'evroute'
 import { createLimitTracker } from './limit-tracker.ts'
 
 /** A call as a program hands it to its client. */
@@ -32,7 +33,9 @@ const key = 'wk_example'
  * none, and nothing is sent before its batch is full. Everything else is as it comes.
  */
 const trackers = {
-  evroute: createEvrouteTracker,
+  evroute: (settings: TrackerSettings) => createEvrouteTracker(settings),
+  'evroute joining': (settings: TrackerSettings) =>
+    createEvrouteTracker(settings, { batchMax: Math.max(settings.flushAt, 250) }),
   '@segment/analytics-node': createSegmentTracker,
   'posthog-node': createPosthogTracker,
   limit: createLimitTracker,
@@ -50,9 +53,13 @@ export async function createTracker(
   return await trackers[name](settings)
 }
 
-async function createEvrouteTracker({ origin, flushAt }: TrackerSettings): Promise<Tracker> {
+async function createEvrouteTracker(
+  { origin, flushAt }: TrackerSettings,
+  options: ClientOptions = {},
+): Promise<Tracker> {
   const { Client } = await import('evroute')
-  const client = new Client(key, { endpoint: `${origin}/v1/batch`, flushAt, queueMax })
+  const endpoint = `${origin}/v1/batch`
+  const client = new Client(key, { endpoint, flushAt, queueMax, ...options })
   return {
     track: (call) => {
       const { status } = client.track(call)

@@ -56,6 +56,23 @@ describe('--endpoint', () => {
     expect(service.requests).toHaveLength(3)
   })
 
+  test.each([
+    ['joins up to 250 calls that wait for an answer', [], [20, 20, 20, 20, 80, 240]],
+    ['sends exactly --flush-at calls in each request', ['--flush-at', '100'], [100, 100, 100, 100]],
+  ])('%s', async (_, argv, sizes) => {
+    let allRead = (): void => undefined
+    const after = new Promise<void>((resolve) => (allRead = resolve))
+    async function* calls(): AsyncGenerator<Uint8Array> {
+      const call = `${JSON.stringify({ type: 'track', userId: 'u_1', event: 'A' })}\n`
+      yield await Promise.resolve(Buffer.from(call.repeat(400)))
+      allRead()
+    }
+    const { service } = await sendTo({ ...success, after }, argv, { stdin: calls() })
+    const batches = service.bodies as readonly { readonly batch: readonly unknown[] }[]
+    const lengths = batches.map(({ batch }) => batch.length)
+    expect(lengths.toSorted((one, other) => one - other)).toEqual(sizes)
+  })
+
   test('ends with 4 when the service does not know the write key', async () => {
     const body = '{"success":false,"code":"unknown_write_key","message":"No source has this key"}'
     const { code, records, service, summary } = await sendTo({ status: 401, body })
