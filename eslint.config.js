@@ -22,8 +22,8 @@ const levels = [
 
 /** Packages that only some rooms may know. */
 const packageHomes = {
-  express: ['tracking-api', 'admin-api', 'receiver'],
-  undici: ['webhook', 'client', 'receiver'],
+  express: ['tracking-api', 'admin-api'],
+  undici: ['webhook'],
   commander: ['cli'],
   '@bomb.sh/tab': ['cli'],
   'prom-client': ['admin-api'],

@@ -1,5 +1,4 @@
-import { IncomingMessage, ServerResponse, type RequestListener } from 'node:http'
-import express, { type Request, type Response } from 'express'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { messageOf } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
 import { accepted, refusal, type Answer } from './answer.ts'
@@ -16,25 +15,20 @@ export interface Routes {
   readonly receive: Receive
 }
 
-/** The routes of a receiver. */
+/** What answers the requests of a receiver. */
 export function receiverApp({ ask, receive }: Routes, log: Log): RequestListener {
-  const app = express()
-  app.disable('x-powered-by')
-  // Those that they have: with others it receives half as much.
-  app.request = IncomingMessage.prototype as Request
-  app.response = ServerResponse.prototype as Response
-  app.get('/healthz', (_request, response) => send(response, accepted(200)))
   return (request, response) => {
-    const isQuestion = request.method === 'GET' && request.url?.startsWith(apiPrefix) === true
-    const handle = isQuestion ? ask : receive
-    const handleRest = (): void => {
-      handle(request, response).catch((error: unknown) => {
-        log.warn('a request could not be handled', { error: messageOf(error) })
-        send(response, refusal(500, 'internal_error', 'The receiver failed'))
-      })
+    const { method, url = '' } = request
+    const isRead = method === 'GET' || method === 'HEAD'
+    if (isRead && /^\/healthz(?:$|\?)/.test(url)) {
+      send(response, accepted(200))
+      return
     }
-    // Not a route: express asks no route when a path cannot be parsed, and such a request counts too.
-    app(request as Request, response as Response, handleRest)
+    const handle = method === 'GET' && url.startsWith(apiPrefix) ? ask : receive
+    handle(request, response).catch((error: unknown) => {
+      log.warn('a request could not be handled', { error: messageOf(error) })
+      send(response, refusal(500, 'internal_error', 'The receiver failed'))
+    })
   }
 }
 

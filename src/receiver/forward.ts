@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import { Agent, request } from 'undici'
 import {
   headerValue,
   passedOnHeaders,
@@ -11,6 +10,7 @@ import {
   checkUrl,
   endpointName,
   limits,
+  messageOf,
   SettingError,
   shortText,
   type EventType,
@@ -77,10 +77,9 @@ export class Forwarder {
   readonly #targets: readonly ForwardTarget[]
   readonly #timeoutMs: number
   readonly #clock: Clock
-  // An application under development restarts often: a connection that is kept may be dead.
-  readonly #agent = new Agent({ pipelining: 0, headersTimeout: 0, bodyTimeout: 0 })
+  /** What ends each request that is in flight. */
+  readonly #ends = new Set<AbortController>()
   readonly #mark: ForwardMark
-  #underWay = 0
   #closed = false
 
   constructor(
@@ -109,33 +108,33 @@ export class Forwarder {
     const refused = (error: string): Forwarded =>
       failed({ url, status: null, durationMs: 0, error, answerLine: '' })
     if (this.#mark.isOn(received.headers)) return refused('loop')
-    if (this.#timeoutMs === 0 && this.#underWay >= endlessMax) return refused('too_many_under_way')
-    this.#underWay += 1
+    if (this.#timeoutMs === 0 && this.#ends.size >= endlessMax) return refused('too_many_under_way')
+    const end = new AbortController()
+    this.#ends.add(end)
+    if (this.#closed) end.abort()
     try {
-      return await this.#forward(received, url)
+      return await this.#forward(received, url, end)
     } finally {
-      this.#underWay -= 1
+      this.#ends.delete(end)
     }
   }
 
-  async #forward(received: ForwardedRequest, url: string): Promise<Forwarded> {
+  async #forward(
+    received: ForwardedRequest,
+    url: string,
+    end: AbortController,
+  ): Promise<Forwarded> {
     const startedAtMs = this.#clock.nowMs()
-    const end = new AbortController()
     const timer = this.#endAfter(this.#timeoutMs, end)
     const durationMs = (): number => this.#clock.nowMs() - startedAtMs
     try {
-      const response = await request(url, {
-        method: 'POST',
-        headers: [...passedOnHeaders(received.headers), this.#mark.header].flat(),
-        body: received.rawBody,
-        signal: end.signal,
-        dispatcher: this.#agent,
-      })
+      const headers = [...passedOnHeaders(received.headers), this.#mark.header]
+      const response = await post(new URL(url), { ...received, headers }, end.signal)
       // Without a limit the answer could drip for ever, although its status is there.
       const rest = this.#timeoutMs === 0 ? this.#endAfter(limits.endpointDeadlineMs, end) : timer
-      const { text } = await readAnswer(response.body, answerLimits)
+      const { text } = await readAnswer(response, answerLimits)
       rest?.cancel()
-      const { statusCode: status } = response
+      const { statusCode: status = 0 } = response
       const answerLine = isSuccess(status) ? '' : firstLine(text)
       const forwarding = { url, status, durationMs: durationMs(), error: null, answerLine }
       return answered(forwarding, status, headerValue(response.headers['retry-after']))
@@ -148,9 +147,9 @@ export class Forwarder {
   }
 
   /** Cuts off what is under way, and what begins later. */
-  async close(): Promise<void> {
+  close(): void {
     this.#closed = true
-    await this.#agent.destroy()
+    for (const end of this.#ends) end.abort()
   }
 
   #endAfter(delayMs: number, end: AbortController): { cancel(): void } | undefined {
@@ -160,8 +159,28 @@ export class Forwarder {
   #failureCode(error: unknown, { aborted }: AbortSignal): string {
     if (this.#closed) return 'interrupted'
     if (aborted) return 'timeout'
-    return judge(failureOutcome(error)).error ?? 'connection_failed'
+    const code = judge(failureOutcome(error)).error ?? 'connection_failed'
+    if (code.startsWith('HPE_')) return 'malformed_answer'
+    return messageOf(error) === 'socket hang up' ? 'connection_closed' : code
   }
+}
+
+/** Posts a request over a connection of its own: an application under development restarts often. */
+async function post(
+  url: URL,
+  { headers, rawBody }: ForwardedRequest,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const isSecure = url.protocol === 'https:'
+  const { request } = await (isSecure ? import('node:https') : import('node:http'))
+  const own: readonly Header[] = [
+    ['Host', url.host],
+    ['Content-Length', String(rawBody.length)],
+  ]
+  return new Promise((resolve, reject) => {
+    const options = { method: 'POST', agent: false, headers: [...own, ...headers].flat(), signal }
+    request(url, options).on('response', resolve).on('error', reject).end(rawBody)
+  })
 }
 
 /**

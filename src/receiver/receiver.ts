@@ -270,9 +270,9 @@ export class Receiver implements AsyncDisposable {
     // Real time, as that of the requests.
     const timer = systemClock.schedule(listenersGraceMs, () => this.#listenerWaits.endAll())
     const endpoints = await this.#endpoints?.catch(() => undefined)
-    const forwarderClosed = this.#forwarder.close()
+    this.#forwarder.close()
     await endpoints?.close()
-    await Promise.allSettled([...this.#handlings, forwarderClosed])
+    await Promise.allSettled(this.#handlings)
     timer.cancel()
   }
 

@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs'
 import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
+import { StoreUnusableError } from '../../model/index.ts'
 import type { ThreadAnswer, ThreadRequest, ThreadSettings } from './thread-messages.ts'
 
 /** A thread as those see it who ask it: what a Worker is for them. */
@@ -21,9 +24,19 @@ export interface StoreThread {
 /** Starts a thread that opens a file and answers calls. */
 export type StartThread = (settings: ThreadSettings) => StoreThread
 
-/** Starts the program of a store's thread: of the sources, or of what is built from them. */
+/**
+ * Starts the program of a store's thread: of the sources, or of what is built from them.
+ *
+ * @throws StoreUnusableError if a bundler left that file behind
+ */
 export function startThread(settings: ThreadSettings): Worker {
   const program = new URL(`store-thread${extname(import.meta.url)}`, import.meta.url)
+  if (!existsSync(program)) {
+    throw new StoreUnusableError({
+      message: `Cannot start the thread of the store: ${fileURLToPath(program)} is missing, as in a bundle`,
+      hint: 'Keep evroute out of the bundle, for example with `esbuild --external:evroute`.',
+    })
+  }
   const start = { workerData: settings, transferList: [settings.events] }
   return new Worker(program, { ...start, ...optionsOfFiles(process.execArgv) })
 }

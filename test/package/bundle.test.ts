@@ -1,0 +1,125 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { builtinModules } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { rolldown, type InputOptions } from 'rolldown'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { TestEndpoint } from '../support/endpoint.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+
+const programs = {
+  client: `
+    import { Client } from 'evroute'
+    const client = new Client('wk_example', { endpoint: process.argv[2] })
+    client.track({ userId: 'u_1', event: 'Order Completed' })
+    const { delivered, undelivered } = await client.close()
+    console.log(delivered, undelivered)`,
+  receiver: `
+    import { Receiver } from 'evroute'
+    const forwardTo = process.argv.slice(2).map((url) => ({ type: null, url }))
+    const receiver = new Receiver({ forwardTo })
+    const { url } = await receiver.start()
+    console.log(url)
+    await receiver.waitFor(1)
+    const [event] = receiver.events
+    console.log(event.type, event.forward?.status)
+    await receiver.close()`,
+  service: `
+    import { createService } from 'evroute/service'
+    const sources = [{ id: 'website', writeKeys: ['wk_example'] }]
+    try {
+      await createService({ configuration: { store: 'sqlite:./evroute.db', sources } })
+    } catch ({ code, message, hint }) {
+      console.log(code, message, hint)
+    }`,
+}
+
+describe('a bundle, away from all packages', () => {
+  let sources = ''
+  let bundles = ''
+
+  beforeAll(async () => {
+    sources = await mkdtemp(join(tmpdir(), 'evroute-bundled-'))
+    bundles = await mkdtemp(join(tmpdir(), 'evroute-bundles-'))
+    await mkdir(join(sources, 'node_modules'))
+    await symlink(root, join(sources, 'node_modules/evroute'))
+    for (const [name, text] of Object.entries(programs)) {
+      await writeFile(join(sources, `${name}.js`), text)
+    }
+  })
+
+  afterAll(async () => {
+    await rm(sources, { recursive: true, force: true })
+    await rm(bundles, { recursive: true, force: true })
+  })
+
+  async function bundle(name: keyof typeof programs, options: InputOptions): Promise<string> {
+    const build = await rolldown({ input: join(sources, `${name}.js`), ...options })
+    const file = join(bundles, `${name}.mjs`)
+    await build.write({ file, format: 'esm', codeSplitting: false })
+    await build.close()
+    return file
+  }
+
+  /** As esbuild does by default: CommonJS packages that require Node's own modules fail when they are loaded. */
+  const strict: InputOptions = {
+    platform: 'neutral',
+    resolve: { mainFields: ['module', 'main'], conditionNames: ['node', 'import'] },
+    external: [/^node:/, ...builtinModules],
+  }
+
+  function start(file: string, ...argv: readonly string[]): RunningProgram {
+    const child = spawn(process.execPath, [file, ...argv], { cwd: bundles, stdio: 'pipe' })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    return new RunningProgram(child)
+  }
+
+  test('of a client delivers', async () => {
+    const endpoint = await TestEndpoint.start({ status: 200, body: '{"success":true}' })
+    const sender = start(await bundle('client', strict), endpoint.url)
+    expect(await sender.ended).toBe('1 []\n')
+    expect(endpoint.bodies).toMatchObject([{ batch: [{ event: 'Order Completed' }] }])
+  }, 60_000)
+
+  test('of a receiver receives and forwards', async () => {
+    const target = await TestEndpoint.start()
+    const receiver = start(await bundle('receiver', strict), target.url)
+    const body = '{"type":"delete","userId":"u_1"}'
+    // The program may end before it has answered.
+    await fetch(await receiver.firstLine(), { method: 'POST', body }).catch(() => undefined)
+    expect(await receiver.ended).toMatch(/\ndelete 200\n$/)
+    expect(target.bodies).toEqual([JSON.parse(body)])
+  }, 60_000)
+
+  test('of a service says that the thread of its store is missing', async () => {
+    const output = await start(await bundle('service', { platform: 'node' })).ended
+    expect(output).toContain('store_unusable Cannot start the thread of the store: ')
+    expect(output).toContain('store-thread.mjs is missing, as in a bundle')
+    expect(output).toContain('Keep evroute out of the bundle')
+  }, 60_000)
+})
+
+/** A program and what it writes. */
+class RunningProgram {
+  /** Resolves at its end with everything that it wrote. */
+  readonly ended: Promise<string>
+  readonly #child: ChildProcess
+  #output = ''
+
+  constructor(child: ChildProcess) {
+    this.#child = child
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (chunk: Buffer) => (this.#output += chunk.toString()))
+    }
+    this.ended = once(child, 'close').then(() => this.#output)
+  }
+
+  /** Resolves with the first line that it writes. */
+  async firstLine(): Promise<string> {
+    while (!this.#output.includes('\n')) await once(this.#child.stdout!, 'data')
+    return this.#output.slice(0, this.#output.indexOf('\n'))
+  }
+}
