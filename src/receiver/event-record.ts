@@ -19,6 +19,7 @@ export function eventRecord(event: ReceivedEvent): Readonly<Record<string, unkno
     status: event.status,
     injected: event.injected,
     forward: forwardRecord(event),
+    withheld: event.withheld,
     ms: event.durationMs,
     bytes: event.bytes,
     headers: event.headers,

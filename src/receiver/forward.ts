@@ -65,6 +65,8 @@ export interface ForwardingSettings {
   readonly targets: readonly ForwardTarget[]
   /** Time for connect, headers and body together, in milliseconds; 0 for as long as it takes. */
   readonly timeoutMs: number
+  /** Whether requests with a foreign Origin or without a valid signature are passed on. */
+  readonly allowUnverified: boolean
 }
 
 const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 1024 }
@@ -83,7 +85,7 @@ export class Forwarder {
   #closed = false
 
   constructor(
-    { targets, timeoutMs }: ForwardingSettings,
+    { targets, timeoutMs }: Pick<ForwardingSettings, 'targets' | 'timeoutMs'>,
     { clock, newId }: Pick<Runtime, 'clock' | 'newId'>,
   ) {
     this.#targets = targets

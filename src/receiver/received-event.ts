@@ -3,6 +3,7 @@ import type { Diagnosis } from './diagnosis/index.ts'
 import type { Forwarding } from './forward.ts'
 import type { MalformedCode } from './read-webhook.ts'
 import type { SignatureVerdict } from './signature.ts'
+import type { WithheldReason } from './withheld.ts'
 
 /** What every request that arrived has, whatever it carried. */
 export interface ReceivedRequest {
@@ -32,6 +33,8 @@ export interface ReceivedRequest {
   readonly injected: string | null
   /** How forwarding it ended; null where it was not forwarded. */
   readonly forward: Forwarding | null
+  /** Why it must not be passed on: not forwarded, not given to a program; null if it may be. */
+  readonly withheld: WithheldReason | null
   /** From the arrival of its head to its answer, in milliseconds. */
   readonly durationMs: number
 }

@@ -25,6 +25,7 @@ import { checkReceiverOptions, type ReceiverOptions, type ReceiverSettings } fro
 import { SignatureJudge } from './signature.ts'
 import { WaitApi } from './wait-api.ts'
 import { Waits } from './waits.ts'
+import { withheldReason, type WithheldReason } from './withheld.ts'
 
 /** Where a receiver can be reached. */
 export interface ReceiverAddress {
@@ -305,7 +306,9 @@ export class Receiver implements AsyncDisposable {
     const unanswered = { ...inspection, path: request.url ?? '', endpoint }
     const decision = decide(unanswered, this.#settings, this.#injections)
     await this.#delay(response, decision.delayMs)
-    const forwarded = await this.#forward({ request, response, inspection, decision })
+    const withheld = this.#withheld(request, inspection)
+    const received = { request, response, inspection, decision }
+    const forwarded = withheld === null ? await this.#forward(received) : undefined
     const given = forwarded === undefined ? decision : answeredBy(forwarded, decision)
     // Recorded before the sender can see its answer, so that whoever waited for it finds the event.
     await this.#log.add(() => {
@@ -320,12 +323,18 @@ export class Receiver implements AsyncDisposable {
         endpoint: asked,
         decision: given,
         forwarding: forwarded?.forwarding ?? null,
+        withheld,
         atMs,
         answeredAtMs,
         hungUp,
       })
     })
     return given
+  }
+
+  #withheld({ headers }: IncomingMessage, { signature }: Inspection): WithheldReason | null {
+    if (this.#settings.forwarding.allowUnverified) return null
+    return withheldReason(headers, this.#judge === undefined ? undefined : signature.verdict)
   }
 
   /**

@@ -4,6 +4,7 @@ import type { Decision } from './answer.ts'
 import type { Forwarding } from './forward.ts'
 import { headersOf, type Inspection } from './inspect-request.ts'
 import type { MalformedContent, UnnumberedEvent, WebhookContent } from './received-event.ts'
+import type { WithheldReason } from './withheld.ts'
 
 /** A request and how it was dealt with. */
 export interface Exchange {
@@ -17,6 +18,8 @@ export interface Exchange {
   readonly decision: Pick<Decision, 'status' | 'injected' | 'problem'>
   /** How forwarding it ended; null where it was not forwarded. */
   readonly forwarding: Forwarding | null
+  /** Why it must not be passed on; null if it may be. */
+  readonly withheld: WithheldReason | null
   /** When its head arrived, in milliseconds since 1970. */
   readonly atMs: number
   /** When its answer was ready, in milliseconds since 1970. */
@@ -27,7 +30,7 @@ export interface Exchange {
 
 /** Everything that is kept of a request, but for its number. */
 export function recordOf(exchange: Exchange): UnnumberedEvent {
-  const { request, inspection, endpoint, decision, forwarding, atMs, answeredAtMs } = exchange
+  const { request, inspection, endpoint, decision, atMs, answeredAtMs } = exchange
   return {
     atMs,
     method: request.method ?? '',
@@ -42,7 +45,8 @@ export function recordOf(exchange: Exchange): UnnumberedEvent {
     endpoint,
     status: isLeft(exchange) ? null : decision.status,
     injected: decision.injected,
-    forward: forwarding,
+    forward: exchange.forwarding,
+    withheld: exchange.withheld,
     durationMs: answeredAtMs - atMs,
   }
 }

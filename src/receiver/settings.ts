@@ -50,6 +50,11 @@ export interface ReceiverOptions {
   readonly forwardTo?: readonly ForwardTarget[] | undefined
   /** Time that a target has to answer, in milliseconds; 0 for as long as it takes; default 5 s. */
   readonly forwardTimeoutMs?: number | undefined
+  /**
+   * Passes requests on that a web page of another origin sent, or whose signature is not valid although a secret
+   * is set; default false.
+   */
+  readonly allowUnverified?: boolean | undefined
   /** Makes chance repeat itself: a whole number. */
   readonly seed?: number | undefined
   /** How many received events stay in memory, at most 100,000; default 1,000. */
@@ -136,9 +141,11 @@ function checkInjections(options: ReceiverOptions, endpoints: number): Injection
 function checkForwarding({
   forwardTo = [],
   forwardTimeoutMs: timeoutMs = limits.endpointDeadlineMs,
+  allowUnverified = false,
 }: ReceiverOptions): ForwardingSettings {
   checkWholeNumber('forwardTimeoutMs', timeoutMs, [0, delayMsMax])
-  return Object.freeze({ targets: Object.freeze(checkForwardTargets(forwardTo)), timeoutMs })
+  const targets = Object.freeze(checkForwardTargets(forwardTo))
+  return Object.freeze({ targets, timeoutMs, allowUnverified })
 }
 
 function checkFailShare({ respond, fault, failShare }: ReceiverOptions): number {

@@ -24,6 +24,7 @@ const request: UnnumberedEvent = {
   endpoint: null,
   status: 200,
   injected: null,
+  withheld: null,
   forward: null,
   durationMs: 1,
 }

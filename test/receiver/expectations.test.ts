@@ -235,6 +235,7 @@ function numbered(index: number): UnnumberedEvent {
     status: 200,
     endpoint: 1,
     injected: null,
+    withheld: null,
     durationMs: 0,
   }
 }

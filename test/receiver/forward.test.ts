@@ -10,6 +10,7 @@ import {
   post,
   rawPost,
   readAll,
+  secret,
   signed,
   start,
   trackBody,
@@ -23,6 +24,42 @@ async function forwarding(plan: Plan = 200, options: ReceiverOptions = {}) {
   const endpoint = await TestEndpoint.start(plan)
   return { endpoint, ...(await start({ forwardTo: to(endpoint.url), ...options })) }
 }
+
+describe('a request that must not be passed on', () => {
+  const page = { origin: 'https://shop.example.com' }
+  const rebound = { host: 'shop.example.com', origin: 'http://shop.example.com' }
+  const own = (url: string) => ({ origin: new URL(url).origin })
+
+  test.each([
+    ['from a web page of another origin', page, 'foreign_origin'],
+    ['from a web page whose name leads here', rebound, 'foreign_origin'],
+    ['through a tunnel, under its name', { host: 'tunnel.example.com' }, null],
+  ])('%s', async (_, headers, withheld) => {
+    const { endpoint, url, receiver } = await forwarding()
+    expect(await post(url, trackBody, headers)).toMatchObject({ status: 200 })
+    expect(receiver.events).toMatchObject([{ withheld }])
+    expect(endpoint.requests).toHaveLength(withheld === null ? 1 : 0)
+  })
+
+  test('is one without a valid signature where a secret is set', async () => {
+    const { endpoint, url, receiver } = await forwarding(200, { secret })
+    await post(url, trackBody)
+    await post(url, trackBody, signed(trackBody, 'another-fake-secret'))
+    await post(url, trackBody, { ...signed(trackBody), ...own(url) })
+    expect(receiver.events.map(({ withheld }) => withheld)).toEqual([
+      'signature_not_valid',
+      'signature_not_valid',
+      null,
+    ])
+    expect(endpoint.requests).toHaveLength(1)
+  })
+
+  test('is passed on with allowUnverified', async () => {
+    const { endpoint, url } = await forwarding(200, { secret, allowUnverified: true })
+    await post(url, trackBody, page)
+    expect(endpoint.requests).toHaveLength(1)
+  })
+})
 
 describe('forwarding', () => {
   test('passes bytes and headers on as they came, but for those of the connection', async () => {

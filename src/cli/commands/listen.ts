@@ -25,6 +25,7 @@ interface ListenFlags extends FaultFlags, ExpectationFlags {
   readonly input: boolean
   readonly forwardTo?: readonly ForwardTarget[]
   readonly forwardTimeout?: number
+  readonly allowUnverified?: boolean
   readonly onEvent?: string
   readonly json?: boolean
   readonly quiet?: boolean
@@ -69,27 +70,12 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
     .option('--timeout <duration>', 'end after this time, with 5 if anything lacks', durationFlag)
     .option('--save <file>', 'append every request to an NDJSON file, its exact bytes in base64')
     .option('--no-input', 'no keys, even on a terminal')
-    .option(
-      '--forward-to <[type=]url>',
-      'pass webhooks on as they are, and the status of the answer back; repeatable, track=<url> takes ' +
-        'one type, a URL without a type the rest',
-      forwardFlag,
-    )
-    .option(
-      '--forward-timeout <duration>',
-      'time to answer a forwarded webhook, 0 while debugging (default: 5s)',
-      forwardTimeoutFlag,
-    )
-    .option(
-      '--on-event <program>',
-      'run a program for every request, without a shell, its record on stdin; args behind the flags, ' +
-        'behind -- where they begin with a dash',
-    )
     .option('--json', 'NDJSON records on stdout')
     .option('-q, --quiet', 'only the lines of requests')
     .option('-v, --verbose', 'payloads too, up to 200 lines of each')
     .option('--no-color', 'no colours')
     .addHelpText('after', examples)
+  addPassingFlags(command)
   addSignatureFlags(command)
   addExpectationFlags(command)
   addFaultFlags(command)
@@ -111,6 +97,7 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
         save: flags.save,
         forwardTo: flags.forwardTo ?? [],
         forwardTimeoutMs: flags.forwardTimeout,
+        allowUnverified: flags.allowUnverified ?? false,
         onEvent,
         input: flags.input,
         json: flags.json ?? false,
@@ -151,4 +138,29 @@ function addSignatureFlags(command: Command): void {
     .option('--secret <value>', 'check signatures; also @file, env:NAME or EVROUTE_SECRET')
     .option('--config <file>', "a service's configuration: know its destinations' secrets by name")
     .option('--strict', 'answer 401 to a bad or missing signature, and end with 6')
+}
+
+/** Flags about passing requests on. */
+function addPassingFlags(command: Command): void {
+  command
+    .option(
+      '--forward-to <[type=]url>',
+      'pass webhooks on as they are, and the status of the answer back; repeatable, track=<url> takes ' +
+        'one type, a URL without a type the rest',
+      forwardFlag,
+    )
+    .option(
+      '--forward-timeout <duration>',
+      'time to answer a forwarded webhook, 0 while debugging (default: 5s)',
+      forwardTimeoutFlag,
+    )
+    .option(
+      '--on-event <program>',
+      'run a program for every request, without a shell, its record on stdin; args behind the flags, ' +
+        'behind -- where they begin with a dash',
+    )
+    .option(
+      '--allow-unverified',
+      'forward and run the program also for a foreign Origin or a signature that is not valid',
+    )
 }

@@ -8,6 +8,7 @@ import {
   type SummaryMemory,
   type SummaryPart,
   type SummaryRole,
+  type WithheldReason,
 } from '../../receiver/index.ts'
 import type { Style } from '../output/style.ts'
 import { formatTimeOfDay } from '../output/time.ts'
@@ -24,6 +25,8 @@ export interface EventView {
   readonly verbose: boolean
   /** The terminal's width; undefined where lines may be of any length. */
   readonly columns: number | undefined
+  /** Whether requests are forwarded or given to a program; not by default. */
+  readonly passesOn?: boolean
 }
 
 /** Below it there is no room for the time and the duration. */
@@ -72,11 +75,19 @@ export function eventText(event: ReceivedEvent, view: EventView): string {
   const lines = [mainLine(event, view)]
   if (event.reason !== null) lines.push(reasonLine(event, view.style))
   lines.push(...forwardLines(event.forward).map((line) => `  ${view.style.bad(`└ ${line}`)}`))
+  if (view.passesOn === true && event.withheld !== null) {
+    lines.push(`  ${view.style.bad(`└ not passed on: ${withheldTexts[event.withheld]}`)}`)
+  }
   if (view.verbose) {
     const parts = [payloadText(event, view.style), ...handlerParts(event, view.style)]
     lines.push(...parts.map((part) => `${part.replace(/^/gm, payloadIndent)}\n`))
   }
   return `${lines.join('\n')}\n`
+}
+
+const withheldTexts: Readonly<Record<WithheldReason, string>> = {
+  foreign_origin: 'a web page of another origin sent it; --allow-unverified passes it on',
+  signature_not_valid: 'its signature is not valid; --allow-unverified passes it on',
 }
 
 function reasonLine({ reason, diagnosis }: ReceivedEvent, style: Style): string {

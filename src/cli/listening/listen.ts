@@ -54,6 +54,8 @@ export interface ListenOptions extends ExpectationSettings {
   readonly forwardTo: readonly ForwardTarget[]
   /** Time that a target has to answer; 0 for as long as it takes. */
   readonly forwardTimeoutMs: number | undefined
+  /** Forwards requests and runs the program also where the Origin is foreign or the signature not valid. */
+  readonly allowUnverified: boolean
   /** Runs this program with its arguments for every request. */
   readonly onEvent: readonly [program: string, ...args: string[]] | undefined
   /** NDJSON on stdout. */
@@ -80,7 +82,7 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     const { signature } = event
     if (options.strict && (signature === 'invalid' || signature === 'missing')) badSignature.abort()
     const told = Promise.all([view.event(event), capture?.append(event)])
-    program.run(event)
+    if (event.withheld === null) program.run(event)
     return told
   })
   try {
@@ -214,7 +216,8 @@ async function textView(screen: ListenScreen, options: ListenOptions): Promise<L
   const stdout = new DataWriter(io)
   const style = await createStyle(wantsColor(io, io.stdout, options.color))
   const aside = await createStyle(wantsColor(io, io.stderr, options.color))
-  const { verbose, quiet } = options
+  const { verbose, quiet, forwardTo, onEvent } = options
+  const passesOn = forwardTo.length > 0 || onEvent !== undefined
   return {
     ready: (address) => {
       if (!quiet) io.stderr.write(banner(address, options, aside))
@@ -222,7 +225,7 @@ async function textView(screen: ListenScreen, options: ListenOptions): Promise<L
     event: (event) => {
       const { columns } = io.stdout
       // Written for what is not shown too: the memory takes in all of it.
-      const text = eventText(event, { style, memory, verbose, columns })
+      const text = eventText(event, { style, memory, verbose, columns, passesOn })
       if (screen.arrive(event)) stdout.write(text)
       return stdout.ready()
     },

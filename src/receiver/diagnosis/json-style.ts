@@ -22,13 +22,20 @@ export function tokensOf(json: string): readonly string[] {
   return tokens.map((part) => (part.includes('\\') ? JSON.stringify(JSON.parse(part)) : part))
 }
 
+/** Indentation may make a text this much longer. Deep nesting would make it grow with the square of its depth. */
+const indentedGrowthMax = 16
+const indentedCharactersMin = 64 * 1024
+
 /**
  * Writes the tokens of valid JSON in a style. The order of keys, the digits of numbers and keys that
  * come twice stay as they are, other than through `JSON.parse`.
+ *
+ * @returns undefined if the indented text would be more than 16 times as long, and longer than 64 Ki characters
  */
-export function writeJson(tokens: readonly string[], style: JsonStyle): string {
+export function writeJson(tokens: readonly string[], style: JsonStyle): string | undefined {
   const { indent, escaped, slashes = false } = style
   const text = indent === undefined ? onOneLine(tokens, style) : indented(tokens, indent)
+  if (text === undefined) return undefined
   const withSlashes = slashes ? text.replaceAll('/', '\\/') : text
   return escaped === undefined ? withSlashes : withSlashes.replace(escaped, unicodeEscape)
 }
@@ -46,7 +53,9 @@ function onOneLine(tokens: readonly string[], { comma, colon }: JsonStyle): stri
   return tokens.map((part) => (part === ',' ? comma : part === ':' ? colon : part)).join('')
 }
 
-function indented(tokens: readonly string[], indent: number): string {
+function indented(tokens: readonly string[], indent: number): string | undefined {
+  const charactersMin = tokens.reduce((sum, { length }) => sum + length, 0)
+  let room = Math.max(charactersMin * indentedGrowthMax, indentedCharactersMin)
   const parts: string[] = []
   let depth = 0
   let last = ''
@@ -56,7 +65,11 @@ function indented(tokens: readonly string[], indent: number): string {
     const isEnd = part === '}' || part === ']'
     if (isEnd) depth -= 1
     // An empty object or list stays on its line.
-    if (last === ',' || isStart !== isEnd) parts.push(lineBreak())
+    if (last === ',' || isStart !== isEnd) {
+      room -= depth * indent
+      if (room < 0) return undefined
+      parts.push(lineBreak())
+    }
     parts.push(part === ':' ? ': ' : part)
     if (part === '{' || part === '[') depth += 1
     last = part

@@ -54,7 +54,7 @@ export class SuspectBody {
   /** Its JSON in another style, with its own numbers and order of keys and with those of JavaScript. */
   rewritten(style: JsonStyle): readonly string[] {
     this.#tokens ??= this.#sources().map(tokensOf)
-    return this.#tokens.map((tokens) => writeJson(tokens, style))
+    return this.#tokens.flatMap((tokens) => writeJson(tokens, style) ?? [])
   }
 
   /** Its JSON in another style, with the keys of every object sorted. */
@@ -62,7 +62,7 @@ export class SuspectBody {
     const parsed = this.#parse()
     if (parsed === undefined) return []
     this.#sortedTokens ??= tokensOf(JSON.stringify(sortKeys(parsed.value)))
-    return [writeJson(this.#sortedTokens, style)]
+    return [writeJson(this.#sortedTokens, style) ?? []].flat()
   }
 
   #sources(): readonly string[] {

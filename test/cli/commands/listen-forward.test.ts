@@ -2,6 +2,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
+import { signBody } from '../../../src/webhook/index.ts'
 import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
 import { run, start } from '../../support/io.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -9,10 +10,18 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 const track = '{"type":"track","userId":"u_1","event":"Order Completed"}'
 const env = { PATH: process.env['PATH'] }
 
-async function post(url: unknown, body = track): Promise<number> {
-  const response = await request(url as string, { method: 'POST', body })
+async function post(
+  url: unknown,
+  body = track,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<number> {
+  const response = await request(url as string, { method: 'POST', body, headers })
   await response.body.dump()
   return response.statusCode
+}
+
+function signature(secret: string): Readonly<Record<string, string>> {
+  return { 'x-signature': signBody(track, secret) }
 }
 
 async function listening(argv: readonly string[]) {
@@ -108,6 +117,37 @@ describe('listen --on-event', () => {
       code: 0,
       stderr: `seen\n--on-event ${path} ended with 3 (event #1)\n`,
     })
+  })
+
+  test('does not run for a web page, nor without a valid signature, unless it is told to', async () => {
+    const path = await script('echo seen')
+    const secret = 'not-a-real-secret'
+    const argv = ['--count', '3', '--secret', secret, '--on-event', path]
+    const page = { ...signature(secret), origin: 'https://shop.example.com' }
+    const wrong = signature('another-fake-secret')
+    for (const [flags, times] of [
+      [[], 1],
+      [['--allow-unverified'], 3],
+    ] as const) {
+      const { command, url } = await listening([...argv, ...flags])
+      for (const headers of [page, wrong, signature(secret)]) await post(url, track, headers)
+      const { records, stderr } = await command.ended
+      expect(stderr).toBe('seen\n'.repeat(times))
+      expect(records.flatMap(({ withheld }) => withheld ?? [])).toEqual(
+        flags.length > 0 ? [] : ['foreign_origin', 'signature_not_valid'],
+      )
+    }
+  })
+
+  test('says on the line of a request why it was not passed on', async () => {
+    const path = await script('echo seen')
+    const command = start(['listen', '-p', '0', '--count', '1', '--on-event', path])
+    const [, url] = await command.stderr.matching(/Listening {2}(\S+)\n/)
+    await post(url, track, { origin: 'https://shop.example.com' })
+    const { stdout } = await command.ended
+    expect(stdout).toContain(
+      '  └ not passed on: a web page of another origin sent it; --allow-unverified passes it on\n',
+    )
   })
 
   test('does not keep senders waiting, and ends with what it runs on a signal', async () => {

@@ -59,6 +59,7 @@ describe('listen --json', () => {
         endpoint: null,
         status: 200,
         injected: null,
+        withheld: null,
         forward: null,
         ms: expect.any(Number) as number,
         bytes: track.length,

@@ -20,6 +20,7 @@ const options: ListenOptions = {
   save: undefined,
   forwardTo: [],
   forwardTimeoutMs: undefined,
+  allowUnverified: false,
   onEvent: undefined,
   input: true,
   json: true,

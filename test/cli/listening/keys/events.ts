@@ -31,6 +31,7 @@ export function receivedEvent(
     endpoint: null,
     status: 200,
     injected: null,
+    withheld: null,
     forward: null,
     durationMs: 3,
     ...changes,

@@ -1,0 +1,23 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { foreignSign } from '../http/index.ts'
+import type { SignatureVerdict } from './signature.ts'
+
+/**
+ * Why a request must not reach a program or another server: a web page of another origin sent it, or a secret is
+ * set and its signature is not valid.
+ */
+export type WithheldReason = 'foreign_origin' | 'signature_not_valid'
+
+/**
+ * Decides whether a request may be passed on. Any web page that is open in a browser can post to this machine; the
+ * browser adds the page's Origin.
+ *
+ * @param signature - the verdict; undefined where no secret is set
+ */
+export function withheldReason(
+  headers: IncomingHttpHeaders,
+  signature: SignatureVerdict | undefined,
+): WithheldReason | null {
+  if (headers.origin !== undefined && foreignSign(headers) !== undefined) return 'foreign_origin'
+  return signature === undefined || signature === 'valid' ? null : 'signature_not_valid'
+}

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { tokensOf, writeJson } from '../../../src/receiver/diagnosis/json-style.ts'
+
+const style = { comma: ', ', colon: ': ', indent: 4 } as const
+
+test('indents what a person would write', () => {
+  expect(writeJson(tokensOf('{"a":[1,{"b":{}}]}'), style)).toBe(
+    JSON.stringify({ a: [1, { b: {} }] }, undefined, 4),
+  )
+})
+
+test('gives up where indentation would multiply a deep body', () => {
+  const deep = `${'['.repeat(4_000)}1${']'.repeat(4_000)}`
+  expect(writeJson(tokensOf(deep), style)).toBeUndefined()
+  const wide = `${'['.repeat(100)}${'1,'.repeat(100_000)}1${']'.repeat(100)}`
+  expect(writeJson(tokensOf(wide), style)).toBeUndefined()
+})
