@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import {
   expectationOf,
   expectationResult,
@@ -85,8 +86,12 @@ export class Expectations {
   async #decided({ tracker, after, timeoutMs, signal }: Judgement): Promise<JudgedExpectation> {
     const { deadlineMs } = tracker
     const endMs = Math.min(deadlineMs, this.#clock.nowMs() + (timeoutMs ?? Infinity))
-    let wait = this.#waits.begin()
-    const end = (): void => wait.abort()
+    const wait = this.#waits.begin()
+    const decided = new AbortController()
+    const end = (): void => {
+      wait.abort()
+      decided.abort()
+    }
     let judged = undefined as JudgedExpectation | undefined
     let isTimeOver = false
     const observe = (event: ReceivedEvent): void => {
@@ -107,10 +112,10 @@ export class Expectations {
     const limitMs = Math.min(withinMs, timeoutMs ?? Infinity)
     await this.#waits.endOf(wait, limitMs === Infinity ? undefined : limitMs)
     isTimeOver = !wait.signal.aborted
-    if (isTimeOver) {
-      wait = this.#waits.begin()
-      void this.#log.arrivals.toldUntil(endMs).then(end)
-      await this.#waits.endOf(wait)
+    if (!decided.signal.aborted) {
+      // Requests that arrived in time count. Closing the receiver ends them soon, so that this ends, too.
+      const told = this.#log.arrivals.toldUntil(endMs)
+      await Promise.race([told, once(decided.signal, 'abort')])
     }
     signal?.removeEventListener('abort', end)
     endListening()

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { endpointName, formatDuration, plainText, recordLine } from '../../model/index.ts'
 import {
   eventRecord,
@@ -11,7 +12,7 @@ import {
   type ReceiverAddress,
 } from '../../receiver/index.ts'
 import type { ExpectationResult } from '../../match/index.ts'
-import { stopwatch } from '../../runtime/index.ts'
+import { stopwatch, systemClock } from '../../runtime/index.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import type { ExpectationSettings } from '../expecting/expectation-flags.ts'
 import { resultRecord, tellResults } from '../expecting/tell-results.ts'
@@ -152,7 +153,10 @@ async function judge(
   return (await Promise.all(judging)).map(({ result }) => result)
 }
 
-/** Resolves when all that was waited for arrived, the time is over, or something else ends it. */
+/**
+ * Resolves when everything expected has arrived, the time is over, or something else ends it. Answers that are
+ * delayed or forwarded at that moment are cut short by closing the receiver.
+ */
 async function untilEnd(parts: {
   readonly receiver: Receiver
   readonly options: ListenOptions
@@ -162,13 +166,14 @@ async function untilEnd(parts: {
   const { receiver, stop, judging } = parts
   const { count, timeoutMs, expectations } = parts.options
   const countOrNone = count ?? (expectations.length > 0 ? 0 : Infinity)
-  const stopped = new Promise<void>((resolve) => {
-    if (stop.aborted) resolve()
-    stop.addEventListener('abort', () => resolve(), { once: true })
-  })
-  // The time that ends it is told by the counts.
+  const end = new AbortController()
+  const ended = once(AbortSignal.any([stop, end.signal]), 'abort')
+  const timer =
+    timeoutMs === undefined ? undefined : systemClock.schedule(timeoutMs, () => end.abort())
+  // A time-out shows in the counts and the results.
   const arrived = receiver.waitFor(countOrNone, { timeoutMs }).catch(() => undefined)
-  await Promise.race([Promise.all([arrived, judging]), stopped])
+  if (!stop.aborted) await Promise.race([Promise.all([arrived, judging]), ended])
+  timer?.cancel()
 }
 
 /** Where the receiver can be reached. */

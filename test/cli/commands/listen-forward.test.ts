@@ -69,6 +69,20 @@ describe('listen --forward-to', () => {
   })
 
   test.each([
+    ['a target that hangs', (url: string) => ['--forward-to', url, '--forward-timeout', '0']],
+    ['an answer that is delayed', () => ['--delay', '1h']],
+  ])('ends at --timeout in spite of %s, and tells of the request', async (_, flags) => {
+    const endpoint = await TestEndpoint.start('hang')
+    const argv = [...flags(endpoint.url), '--timeout', '1s', '--expect', 'type:track x1']
+    const { command, url } = await listening(argv)
+    const posted = post(url)
+    const { code, records } = await command.ended
+    await posted
+    expect(code).toBe(0)
+    expect(records.map(({ kind }) => kind)).toEqual(['ready', 'event', 'summary'])
+  })
+
+  test.each([
     [['--forward-to', 'localhost:3000'], 'not a full http or https URL'],
     [['--forward-to', 'http://a.example.com', '--forward-to', 'http://b.example.com'], 'two URLs'],
     [['--forward-timeout', '-1'], 'A duration is written as'],
