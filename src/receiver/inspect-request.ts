@@ -6,11 +6,14 @@ import type { Findings } from './answer.ts'
 import { readWebhook, type Malformed } from './read-webhook.ts'
 import type { RefusalCode } from './received-event.ts'
 import { uncheckedSignature, type SignatureJudge, type SignatureJudgement } from './signature.ts'
+import { withheldReason, type WithheldReason } from './withheld.ts'
 
 /** What was found in a request, with the bytes it was found in. */
 export interface Inspection extends Findings {
   /** The body's bytes that arrived, at most 1 MB. */
   readonly rawBody: Buffer
+  /** Why it must not be passed on; null if it may be. */
+  readonly withheld: WithheldReason | null
 }
 
 /** What a request is inspected with. */
@@ -19,13 +22,25 @@ export interface Inspector {
   readonly judge: SignatureJudge | undefined
   /** The receiver's. */
   readonly clock: Clock
+  /** Whether a foreign Origin or a signature that is not valid withholds nothing. */
+  readonly allowUnverified: boolean
 }
 
-/** Reads a request to its end and looks at its signature and body. Never rejects. */
+/** Reads a request to its end and looks at its origin, signature and body. Never rejects. */
 export async function inspectRequest(
   request: IncomingMessage,
   inspector: Inspector,
 ): Promise<Inspection> {
+  const contents = await inspectContents(request, inspector)
+  if (inspector.allowUnverified) return { ...contents, withheld: null }
+  const verdict = inspector.judge === undefined ? undefined : contents.signature.verdict
+  return { ...contents, withheld: withheldReason(request.headers, verdict) }
+}
+
+async function inspectContents(
+  request: IncomingMessage,
+  inspector: Inspector,
+): Promise<Omit<Inspection, 'withheld'>> {
   const { method = '' } = request
   if (method !== 'POST') {
     const message = `The request is a ${method}: webhooks are sent with POST`
@@ -69,7 +84,11 @@ function judgeSignature(
   return judge.judge({ body, signature, headers, path: request.url }, clock.nowMs())
 }
 
-function refused(rawBody: Buffer, code: RefusalCode, message: string): Inspection {
+function refused(
+  rawBody: Buffer,
+  code: RefusalCode,
+  message: string,
+): Omit<Inspection, 'withheld'> {
   const content: Malformed<RefusalCode> = { kind: 'malformed', code, message }
   return { content, signature: uncheckedSignature, rawBody }
 }

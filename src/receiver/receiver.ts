@@ -25,7 +25,6 @@ import { checkReceiverOptions, type ReceiverOptions, type ReceiverSettings } fro
 import { SignatureJudge } from './signature.ts'
 import { WaitApi } from './wait-api.ts'
 import { Waits } from './waits.ts'
-import { withheldReason, type WithheldReason } from './withheld.ts'
 
 /** Where a receiver can be reached. */
 export interface ReceiverAddress {
@@ -238,8 +237,7 @@ export class Receiver implements AsyncDisposable {
   async forward(event: ReceivedEvent): Promise<Forwarding | undefined> {
     const target = this.#forwarder.targetOf(event.type)
     if (target === undefined) return undefined
-    const { headers, rawBody } = event
-    const request = { headers: Object.entries(headers), rawBody }
+    const request = { headers: Object.entries(event.headers), rawBody: event.rawBody }
     return (await this.#forwarder.forward(request, target)).forwarding
   }
 
@@ -300,15 +298,17 @@ export class Receiver implements AsyncDisposable {
     { request, response, endpoint }: Arrival,
     { atMs, endArrival }: { readonly atMs: number; readonly endArrival: () => void },
   ): Promise<Decision> {
-    const { endpoints, runtime } = this.#settings
+    const { endpoints, runtime, forwarding } = this.#settings
     const { clock } = runtime
-    const inspection = await inspectRequest(request, { judge: this.#judge, clock })
+    const inspection = await inspectRequest(request, {
+      judge: this.#judge,
+      clock,
+      allowUnverified: forwarding.allowUnverified,
+    })
     const unanswered = { ...inspection, path: request.url ?? '', endpoint }
     const decision = decide(unanswered, this.#settings, this.#injections)
     await this.#delay(response, decision.delayMs)
-    const withheld = this.#withheld(request, inspection)
-    const received = { request, response, inspection, decision }
-    const forwarded = withheld === null ? await this.#forward(received) : undefined
+    const forwarded = await this.#forward({ request, response, inspection, decision })
     const given = forwarded === undefined ? decision : answeredBy(forwarded, decision)
     // Recorded before the sender can see its answer, so that whoever waited for it finds the event.
     await this.#log.add(() => {
@@ -323,7 +323,6 @@ export class Receiver implements AsyncDisposable {
         endpoint: asked,
         decision: given,
         forwarding: forwarded?.forwarding ?? null,
-        withheld,
         atMs,
         answeredAtMs,
         hungUp,
@@ -332,19 +331,14 @@ export class Receiver implements AsyncDisposable {
     return given
   }
 
-  #withheld({ headers }: IncomingMessage, { signature }: Inspection): WithheldReason | null {
-    if (this.#settings.forwarding.allowUnverified) return null
-    return withheldReason(headers, this.#judge === undefined ? undefined : signature.verdict)
-  }
-
   /**
-   * Forwards what would be answered 2xx: what is refused, or fails as planned, is not forwarded, nor what
-   * its sender has given up and sends again.
+   * Forwards a request that would be answered 2xx. One that is withheld, refused or fails as planned is not
+   * forwarded, nor one that its sender has given up and sends again.
    */
   async #forward(received: Received): Promise<Forwarded | undefined> {
     const { request, response, inspection, decision } = received
     const { reply } = decision
-    if (response.destroyed) return undefined
+    if (response.destroyed || received.inspection.withheld !== null) return undefined
     if (reply.kind === 'fault' || reply.answer.status >= 300) return undefined
     const { content, rawBody } = inspection
     const target = this.#forwarder.targetOf(content.kind === 'webhook' ? content.type : null)

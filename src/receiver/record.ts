@@ -4,7 +4,6 @@ import type { Decision } from './answer.ts'
 import type { Forwarding } from './forward.ts'
 import { headersOf, type Inspection } from './inspect-request.ts'
 import type { MalformedContent, UnnumberedEvent, WebhookContent } from './received-event.ts'
-import type { WithheldReason } from './withheld.ts'
 
 /** A request and how it was dealt with. */
 export interface Exchange {
@@ -18,8 +17,6 @@ export interface Exchange {
   readonly decision: Pick<Decision, 'status' | 'injected' | 'problem'>
   /** How forwarding it ended; null where it was not forwarded. */
   readonly forwarding: Forwarding | null
-  /** Why it must not be passed on; null if it may be. */
-  readonly withheld: WithheldReason | null
   /** When its head arrived, in milliseconds since 1970. */
   readonly atMs: number
   /** When its answer was ready, in milliseconds since 1970. */
@@ -46,7 +43,7 @@ export function recordOf(exchange: Exchange): UnnumberedEvent {
     status: isLeft(exchange) ? null : decision.status,
     injected: decision.injected,
     forward: exchange.forwarding,
-    withheld: exchange.withheld,
+    withheld: inspection.withheld,
     durationMs: answeredAtMs - atMs,
   }
 }
