@@ -2,16 +2,16 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { messageOf } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
 import { accepted, refusal, type Answer } from './answer.ts'
-import { apiPrefix } from './wait-api.ts'
+import { actionsPrefix, apiPrefix } from './api-exchange.ts'
 
 /** Deals with one request, up to its answer. */
 export type Receive = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 /** What deals with the requests of a receiver. */
 export interface Routes {
-  /** `GET` below `/_evroute/`. */
+  /** `GET` below `/_evroute/`, and `POST` below `/_evroute/actions/`. */
   readonly ask: Receive
-  /** Everything else but `GET /healthz`; `POST` below `/_evroute/` too: any path is one of webhooks. */
+  /** Everything else but `GET /healthz`; other `POST` below `/_evroute/` too: any path is one of webhooks. */
   readonly receive: Receive
 }
 
@@ -24,12 +24,17 @@ export function receiverApp({ ask, receive }: Routes, log: Log): RequestListener
       send(response, accepted(200))
       return
     }
-    const handle = method === 'GET' && url.startsWith(apiPrefix) ? ask : receive
+    const handle = isAsked(request) ? ask : receive
     handle(request, response).catch((error: unknown) => {
       log.warn('a request could not be handled', { error: messageOf(error) })
       send(response, refusal(500, 'internal_error', 'The receiver failed'))
     })
   }
+}
+
+function isAsked({ method, url = '' }: IncomingMessage): boolean {
+  if (method === 'POST') return url.startsWith(actionsPrefix)
+  return method === 'GET' && url.startsWith(apiPrefix)
 }
 
 /** Sends an answer; does nothing where nobody waits for it, or one was sent before. */

@@ -57,6 +57,13 @@ export class EventLog {
     return this.#kept.map(({ event }) => event)
   }
 
+  /** Those of the events that came after one, oldest first, at most so many; what is not kept is left out. */
+  after(seq: number, eventsMax: number): readonly ReceivedEvent[] {
+    // Numbers have no gaps, so the place of an event is known.
+    const from = Math.max(0, seq + 1 - (this.#kept[0]?.event.seq ?? 0))
+    return this.#kept.slice(from, from + eventsMax).map(({ event }) => event)
+  }
+
   /** The counts at this moment; the object does not change later. */
   get counts(): ReceivedCounts {
     return this.#counts

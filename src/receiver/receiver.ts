@@ -54,8 +54,7 @@ const listenersGraceMs = 250
  * Receives webhooks on this machine: checks the signature of each, answers it, and keeps it.
  *
  * `POST` to any path is a webhook; `GET /healthz` answers 200 once the receiver runs, and
- * `GET /_evroute/wait` and `/_evroute/events` tell this machine what arrived. A receiver starts once
- * and closes once.
+ * paths below `/_evroute/` tell this machine what arrived. A receiver starts once and closes once.
  *
  * ```ts
  * await using receiver = new Receiver({ secret: 'not-a-real-secret' })
@@ -90,7 +89,14 @@ export class Receiver implements AsyncDisposable {
     this.#listenerWaits = new Waits(runtime.clock)
     this.#log = new EventLog(eventsMax, runtime.log, this.#listenerWaits)
     this.#expectations = new Expectations(this.#log, this.#waits, runtime.clock)
-    this.#api = new WaitApi(this.#log, this.#expectations)
+    this.#api = new WaitApi(this.#log, this.#expectations, {
+      log: this.#log,
+      waits: this.#waits,
+      secret,
+      clock: runtime.clock,
+      urls: async () => (await this.start()).urls,
+      respondNext: (answer) => this.respondNext(answer),
+    })
   }
 
   /**

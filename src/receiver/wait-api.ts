@@ -1,21 +1,14 @@
-import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { foreignSign } from '../http/index.ts'
 import { parseMatch, type ExpectationResult } from '../match/index.ts'
 import { EvrouteError, parseDuration, recordLine, SettingError } from '../model/index.ts'
+import { apiPrefix, drained, readQuery, sendJson, type ApiAnswer } from './api-exchange.ts'
 import type { EventLog } from './event-log.ts'
 import { eventRecord } from './event-record.ts'
 import type { Expectations, JudgedExpectation } from './expectations.ts'
+import type { Inspected, Inspector } from './inspector/index.ts'
 import { isLocalRequest } from './local-request.ts'
 import type { ReceivedEvent } from './received-event.ts'
-
-/** What the paths of the API begin with. */
-export const apiPrefix = '/_evroute/'
-
-interface ApiAnswer {
-  readonly status: number
-  readonly body: object
-}
 
 /**
  * What other languages ask a receiver, by GET:
@@ -26,16 +19,21 @@ interface ApiAnswer {
  *   came, with the `nearest` event and the `difference`, or the `surplus` one
  * - `/_evroute/events?match=<match>&after=<seq>`: the records of the events that are kept, as NDJSON
  *
+ * and what `inspector/` answers.
+ *
  * 400 for what cannot be understood; 403 for what another machine, or a web page, may have sent: they
  * must not read payloads.
  */
 export class WaitApi {
   readonly #log: EventLog
   readonly #expectations: Expectations
+  readonly #inspected: Inspected
+  #inspector: Promise<Inspector> | undefined
 
-  constructor(log: EventLog, expectations: Expectations) {
+  constructor(log: EventLog, expectations: Expectations, inspected: Inspected) {
     this.#log = log
     this.#expectations = expectations
+    this.#inspected = inspected
   }
 
   /** Answers a request to a path of the API. */
@@ -56,11 +54,20 @@ export class WaitApi {
           await this.#sendEvents(searchParams, response)
           return
         default:
+          if (await (await this.#openInspector()).answer(request, response)) return
           sendJson(response, refusal(404, 'not_found', 'There is nothing at this path'))
       }
     } catch (error) {
       sendJson(response, answerOf(error))
     }
+  }
+
+  /** Loaded once somebody asks: few receivers are inspected. */
+  #openInspector(): Promise<Inspector> {
+    this.#inspector ??= import('./inspector/index.ts').then(
+      ({ Inspector }) => new Inspector(this.#inspected),
+    )
+    return this.#inspector
   }
 
   async #wait(query: URLSearchParams, response: ServerResponse): Promise<ApiAnswer> {
@@ -89,13 +96,6 @@ export class WaitApi {
     }
     response.end()
   }
-}
-
-async function drained(response: ServerResponse): Promise<void> {
-  const over = new AbortController()
-  const settled = ['drain', 'close'].map((name) => once(response, name, { signal: over.signal }))
-  await Promise.race(settled.map((each) => each.catch(() => undefined)))
-  over.abort()
 }
 
 function foreignAnswer({ headers, socket }: IncomingMessage): ApiAnswer | undefined {
@@ -151,22 +151,6 @@ function answerOf(error: unknown): ApiAnswer {
   }
 }
 
-function readQuery<Name extends string>(
-  query: URLSearchParams,
-  known: readonly Name[],
-): Readonly<Partial<Record<Name, string>>> {
-  const values: Partial<Record<Name, string>> = {}
-  for (const [name, value] of query) {
-    const found = known.find((each) => each === name)
-    if (found === undefined || values[found] !== undefined) {
-      const reason = found === undefined ? 'it is not known here' : 'it is there twice'
-      throw new SettingError(name, `Cannot use ${name}: ${reason}`, `Use ${known.join(', ')}.`)
-    }
-    values[found] = value
-  }
-  return values
-}
-
 function readSeq(text: string | undefined): number | undefined {
   if (text === undefined || /^\d{1,15}$/.test(text)) return text === undefined ? text : Number(text)
   throw new SettingError('after', 'Cannot use after: it is the seq of an event, such as 12')
@@ -177,11 +161,4 @@ function readTimeout(text: string | undefined): number | undefined {
   const timeoutMs = parseDuration(text)
   if (timeoutMs !== undefined) return timeoutMs
   throw new SettingError('timeout', 'Cannot use timeout: it is written as 500ms, 10s or 2m')
-}
-
-function sendJson(response: ServerResponse, { status, body }: ApiAnswer): void {
-  if (response.destroyed || response.headersSent) return
-  response.statusCode = status
-  response.setHeader('content-type', 'application/json')
-  response.end(JSON.stringify(body))
 }

@@ -1,0 +1,51 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { SettingError } from '../model/index.ts'
+
+/** What the paths of the API begin with. */
+export const apiPrefix = '/_evroute/'
+/** What the paths of its actions begin with. */
+export const actionsPrefix = '/_evroute/actions/'
+
+/** An answer in JSON. */
+export interface ApiAnswer {
+  readonly status: number
+  readonly body: object
+}
+
+/** Resolves when a response takes more, or is closed. */
+export async function drained(response: ServerResponse): Promise<void> {
+  const over = new AbortController()
+  const settled = ['drain', 'close'].map((name) => once(response, name, { signal: over.signal }))
+  await Promise.race(settled.map((each) => each.catch(() => undefined)))
+  over.abort()
+}
+
+/**
+ * Reads the values of a query.
+ *
+ * @throws SettingError for a name that is not known, or there twice
+ */
+export function readQuery<Name extends string>(
+  query: URLSearchParams,
+  known: readonly Name[],
+): Readonly<Partial<Record<Name, string>>> {
+  const values: Partial<Record<Name, string>> = {}
+  for (const [name, value] of query) {
+    const found = known.find((each) => each === name)
+    if (found === undefined || values[found] !== undefined) {
+      const reason = found === undefined ? 'it is not known here' : 'it is there twice'
+      throw new SettingError(name, `Cannot use ${name}: ${reason}`, `Use ${known.join(', ')}.`)
+    }
+    values[found] = value
+  }
+  return values
+}
+
+/** Sends an answer; does nothing where nobody waits for it. */
+export function sendJson(response: ServerResponse, { status, body }: ApiAnswer): void {
+  if (response.destroyed || response.headersSent) return
+  response.statusCode = status
+  response.setHeader('content-type', 'application/json')
+  response.end(JSON.stringify(body))
+}

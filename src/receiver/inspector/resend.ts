@@ -1,0 +1,112 @@
+import type { IncomingMessage } from 'node:http'
+import { passedOnHeaders, type Header } from '../../http/index.ts'
+import { isJsonObject, messageOf, SettingError } from '../../model/index.ts'
+import { signBody } from '../../webhook/index.ts'
+import type { ReceivedEvent } from '../received-event.ts'
+
+/** What is changed of a request before it is sent again; what is left out stays. */
+export interface Edit {
+  /** The path with its query; it begins with a slash. */
+  readonly path?: string
+  /** All headers, instead of those that it had. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** The body as text. */
+  readonly body?: string
+}
+
+/** How sending a request again ended. */
+export interface Resent {
+  /** The status of its answer; null where there was none. */
+  readonly status: number | null
+  /** Why there was no answer; null where there was one. */
+  readonly error: string | null
+}
+
+/** Headers that are true of the bytes before a change only. */
+const madeOfBytes = new Set(['x-signature', 'content-encoding'])
+
+/**
+ * Reads what is to be changed.
+ *
+ * @throws SettingError `edit` for anything but a path, headers and a body that are text
+ */
+export function readEdit(value: unknown): Edit {
+  if (value === undefined) return {}
+  if (!isJsonObject(value)) throw unreadableEdit()
+  const { path, headers, body, ...others } = value
+  if (!isTextOrNone(path) || !isTextOrNone(body)) throw unreadableEdit()
+  if (path?.startsWith('/') === false || Object.keys(others).length > 0) throw unreadableEdit()
+  return {
+    ...(path === undefined ? {} : { path }),
+    ...(headers === undefined ? {} : { headers: readHeaders(headers) }),
+    ...(body === undefined ? {} : { body }),
+  }
+}
+
+/** Where a request is sent again, and with what. */
+export interface Resending {
+  /** The endpoint of the receiver that it came to. */
+  readonly url: string
+  /** Signs what is changed; undefined for no signature. */
+  readonly secret: string | undefined
+  /** Gives up. */
+  readonly signal: AbortSignal
+}
+
+/** Posts a request to the receiver again, where it is checked, answered and forwarded like any other. */
+export async function resend(
+  event: ReceivedEvent,
+  edit: Edit,
+  { url, secret, signal }: Resending,
+): Promise<Resent> {
+  const body = edit.body === undefined ? event.rawBody : Buffer.from(edit.body)
+  const { host, protocol } = new URL(url)
+  const { request } = await (protocol === 'https:' ? import('node:https') : import('node:http'))
+  const headers = [
+    ['Host', host],
+    ['Content-Length', String(body.length)],
+    ...headersOf(event, edit, { body, secret }),
+  ].flat()
+  const path = edit.path ?? event.path
+  // The certificates of a receiver are its own, and some are wrong on purpose.
+  const options = { method: 'POST', agent: false, rejectUnauthorized: false, path, headers, signal }
+  try {
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      request(url, options).on('response', resolve).on('error', reject).end(body)
+    })
+    // A fault may never end it.
+    answer.on('error', () => undefined).destroy()
+    return { status: answer.statusCode ?? null, error: null }
+  } catch (error) {
+    return { status: null, error: messageOf(error) }
+  }
+}
+
+function headersOf(
+  event: ReceivedEvent,
+  edit: Edit,
+  { body, secret }: { readonly body: Buffer; readonly secret: string | undefined },
+): readonly Header[] {
+  const headers = passedOnHeaders(Object.entries(edit.headers ?? event.headers))
+  if (Object.keys(edit).length === 0) return headers
+  const kept = headers.filter(([name]) => !madeOfBytes.has(name.toLowerCase()))
+  return secret === undefined ? kept : [...kept, ['x-signature', signBody(body, secret)]]
+}
+
+function isTextOrNone(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string'
+}
+
+function readHeaders(value: unknown): Readonly<Record<string, string>> {
+  const entries = isJsonObject(value) ? Object.entries(value) : undefined
+  if (entries?.every(([, text]) => typeof text === 'string') !== true) throw unreadableEdit()
+  return Object.fromEntries(entries) as Record<string, string>
+}
+
+function unreadableEdit(): SettingError {
+  return new SettingError(
+    'edit',
+    'Cannot use edit: it can have path, headers and body',
+    'The path begins with a slash, headers are an object of texts, the body is text.',
+  )
+}

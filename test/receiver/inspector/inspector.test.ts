@@ -1,0 +1,194 @@
+import { readFileSync } from 'node:fs'
+import { request } from 'undici'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { post, secret, signed, start, trackBody } from '../requests.ts'
+
+interface Message {
+  readonly id: string
+  readonly event: string
+  readonly data: unknown
+}
+
+/** Reads server-sent events one by one. */
+async function openStream(url: string, headers: Readonly<Record<string, string>> = {}) {
+  const end = new AbortController()
+  onTestFinished(() => end.abort())
+  const response = await request(url, { headers, signal: end.signal })
+  response.body.on('error', () => undefined)
+  const chunks = response.body[Symbol.asyncIterator]()
+  let text = ''
+  return async (): Promise<Message> => {
+    while (!text.includes('\n\n')) {
+      const chunk = await chunks.next()
+      if (chunk.done === true) throw new Error('The stream ended')
+      text += String(chunk.value)
+    }
+    const [message = '', ...rest] = text.split('\n\n')
+    text = rest.join('\n\n')
+    const fields = message.split('\n').map((line) => line.split(/: (.*)/s))
+    const { id = '', event = '', data = '' } = Object.fromEntries(fields) as Record<string, string>
+    return { id, event, data: JSON.parse(data) as unknown }
+  }
+}
+
+function act(url: string, action: string, body: object) {
+  const json = { 'content-type': 'application/json' }
+  return post(`${url}/_evroute/actions/${action}`, JSON.stringify(body), json)
+}
+
+describe('GET /_evroute/stream', () => {
+  test('tells what arrived and what arrives, and goes on behind the last id', async () => {
+    const { url } = await start({ secret })
+    await post(url, trackBody, signed(trackBody))
+    const next = await openStream(`${url}/_evroute/stream`)
+    expect(await next()).toMatchObject({ event: 'reset' })
+    const first = await next()
+    expect(first).toMatchObject({
+      event: 'webhooks',
+      data: { summaries: [{ seq: 1, type: 'track', userId: 'u_1', signature: 'valid' }] },
+    })
+    await post(url, '{', {})
+    expect(await next()).toMatchObject({ data: { summaries: [{ seq: 2, code: 'invalid_json' }] } })
+    const again = await openStream(`${url}/_evroute/stream`, { 'last-event-id': first.id })
+    expect(await again()).toMatchObject({ event: 'webhooks', data: { summaries: [{ seq: 2 }] } })
+  })
+
+  test('says what it could not keep', async () => {
+    const { url } = await start({ eventsMax: 1 })
+    for (let count = 0; count < 3; count += 1) await post(url, trackBody)
+    const next = await openStream(`${url}/_evroute/stream`)
+    await next()
+    expect(await next()).toMatchObject({ event: 'missed', data: { from: 1, to: 2 } })
+  })
+
+  test('tells of what matches only, and which request is a repeat', async () => {
+    const { url } = await start()
+    const body = JSON.stringify({ type: 'track', userId: 'u', event: 'A', messageId: 'm-1' })
+    await post(url, trackBody)
+    await post(url, body)
+    await post(url, body)
+    const next = await openStream(`${url}/_evroute/stream?match=event:A`)
+    await next()
+    expect(await next()).toMatchObject({
+      data: {
+        summaries: [
+          { seq: 2, repeatOf: null },
+          { seq: 3, repeatOf: 2 },
+        ],
+      },
+    })
+  })
+
+  test('ends with the receiver', async () => {
+    const { url, receiver } = await start()
+    const next = await openStream(`${url}/_evroute/stream`)
+    await next()
+    await receiver.close()
+    await expect(next()).rejects.toThrow('The stream ended')
+  })
+})
+
+describe('GET /_evroute/event and /_evroute/match', () => {
+  test('answers with the record of a request', async () => {
+    const { url } = await start()
+    await post(`${url}/hook`, trackBody)
+    const answer = await request(`${url}/_evroute/event?seq=1`)
+    expect(await answer.body.json()).toMatchObject({ kind: 'event', seq: 1, path: '/hook' })
+    expect((await request(`${url}/_evroute/event?seq=2`)).statusCode).toBe(404)
+  })
+
+  test('says where a match cannot be read', async () => {
+    const { url } = await start()
+    const read = async (text: string): Promise<unknown> =>
+      (await request(`${url}/_evroute/match`, { query: { text } })).body.json()
+    expect(await read('type:track')).toEqual({ valid: true, text: 'type:track' })
+    expect(await read('type:trak')).toMatchObject({ valid: false, offset: 5, length: 4 })
+  })
+})
+
+describe('POST /_evroute/actions', () => {
+  test('sends a request again as it was', async () => {
+    const { url, receiver } = await start({ secret, strict: true })
+    await post(`${url}/hook?a=1`, trackBody, { ...signed(trackBody), 'x-shop': 'example' })
+    expect(await act(url, 'resend', { seq: 1 })).toMatchObject({ body: { status: 200 } })
+    const [first, second] = receiver.events
+    expect(second).toMatchObject({ path: '/hook?a=1', rawBody: first!.rawBody, signature: 'valid' })
+    expect(second!.headers['x-shop']).toBe('example')
+  })
+
+  test('signs what is edited anew', async () => {
+    const { url, receiver } = await start({ secret })
+    await post(url, trackBody, { 'x-signature': '0'.repeat(40) })
+    const edit = { path: '/other', body: trackBody.replace('Ping', 'Pong') }
+    expect(await act(url, 'resend', { seq: 1, edit })).toMatchObject({ body: { status: 200 } })
+    expect(receiver.events[1]).toMatchObject({
+      path: '/other',
+      signature: 'valid',
+      body: { event: 'Pong' },
+    })
+  })
+
+  test('decides the next answer', async () => {
+    const { url } = await start()
+    expect(await act(url, 'next-answer', { answer: 503 })).toMatchObject({ status: 200 })
+    expect(await post(url, trackBody)).toMatchObject({ status: 503 })
+    expect(await post(url, trackBody)).toMatchObject({ status: 200 })
+    expect(await act(url, 'next-answer', { answer: 'boom' })).toMatchObject({ status: 400 })
+  })
+
+  test('does nothing for other pages, other names, and forms', async () => {
+    const { url, receiver } = await start()
+    await post(url, trackBody)
+    const resend = (headers: Readonly<Record<string, string>>) =>
+      post(`${url}/_evroute/actions/resend`, '{"seq":1}', {
+        'content-type': 'application/json',
+        ...headers,
+      })
+    expect(await resend({ origin: 'https://example.com' })).toMatchObject({ status: 403 })
+    expect(await resend({ host: 'rebound.example.com' })).toMatchObject({ status: 403 })
+    expect(await resend({ 'content-type': 'text/plain' })).toMatchObject({ status: 400 })
+    expect(receiver.counts.received).toBe(1)
+  })
+})
+
+interface Operation {
+  readonly responses: Readonly<Record<string, unknown>>
+}
+
+describe('the OpenAPI document', () => {
+  const file = new URL('../../../docs/inspector.openapi.json', import.meta.url)
+  const { paths } = JSON.parse(readFileSync(file, 'utf8')) as {
+    readonly paths: Readonly<Record<string, Readonly<Record<'get' | 'post', Operation>>>>
+  }
+
+  test.each([
+    ['get', '/_evroute/stream', '?match=type:trak', undefined],
+    ['get', '/_evroute/event', '?seq=1', undefined],
+    ['get', '/_evroute/event', '?seq=9', undefined],
+    ['get', '/_evroute/match', '?text=type:trak', undefined],
+    ['post', '/_evroute/actions/resend', '', { seq: 1 }],
+    ['post', '/_evroute/actions/resend', '', { seq: 9 }],
+    ['post', '/_evroute/actions/resend', '', { seq: 1, edit: { path: 'x' } }],
+    ['post', '/_evroute/actions/next-answer', '', { answer: 'reset' }],
+    ['post', '/_evroute/actions/next-answer', '', { answer: 99 }],
+  ] as const)('has the answer to %s %s%s %j', async (...asked) => {
+    const [method, path, query, body] = asked
+    const { url } = await start()
+    await post(url, trackBody)
+    const { statusCode, body: answer } = await request(`${url}${path}${query}`, {
+      method: method === 'get' ? 'GET' : 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
+    })
+    await answer.dump()
+    expect(Object.keys(paths[path]![method].responses)).toContain(String(statusCode))
+  })
+
+  test('has every path', () => {
+    expect(Object.keys(paths)).toEqual(
+      ['stream', 'event', 'match', 'actions/resend', 'actions/next-answer'].map(
+        (path) => `/_evroute/${path}`,
+      ),
+    )
+  })
+})
