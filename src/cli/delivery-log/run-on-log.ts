@@ -1,5 +1,4 @@
 import { systemClock } from '../../runtime/index.ts'
-import { codeOfEnd } from '../code-of-end.ts'
 import type { CommandContext } from '../command.ts'
 import type { ExitCode } from '../exit-code.ts'
 import type { LogFlags } from './log-flags.ts'
@@ -30,15 +29,9 @@ export async function runOnLog(
   // Loaded only now, with the engines behind it, so that help and usage errors come at once.
   const { withDeliveryLog } = await import('./open-log.ts')
   const nowMs = systemClock.nowMs()
-  try {
-    end(
-      await withDeliveryLog(place, { write, stop: io.stop }, (log) =>
-        work({ log, place: place.kind, io, nowMs, view }),
-      ),
-    )
-  } catch (error) {
-    // A question that was cut off because the command is to end is no failure.
-    if (!io.stop.aborted || error !== io.stop.reason) throw error
-    end(codeOfEnd(io))
-  }
+  end(
+    await withDeliveryLog(place, { write, stop: io.stop }, (log) =>
+      work({ log, place: place.kind, io, nowMs, view }),
+    ),
+  )
 }

@@ -121,9 +121,7 @@ async function runWith<Opened>(
     })
     end(code)
   } catch (error) {
-    // A question that was cut off because the command is to end is no failure.
-    if (!io.stop.aborted || error !== io.stop.reason) throw namingColumnFlag(error)
-    end(codeOfEnd(io))
+    throw namingColumnFlag(error)
   } finally {
     report.close()
   }

@@ -1,5 +1,4 @@
 import { systemClock } from '../../runtime/index.ts'
-import { codeOfEnd } from '../code-of-end.ts'
 import type { CommandContext } from '../command.ts'
 import type { ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
@@ -39,15 +38,9 @@ export async function runReaders(
   const style = await createStyle(wantsColor(io, io.stdout, color))
   const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
   const nowMs = systemClock.nowMs()
-  try {
-    end(
-      await withReaders(place, io, (readers) =>
-        work({ ...readers, io, json, style, columns, nowMs }),
-      ),
-    )
-  } catch (error) {
-    // A question that was cut off because the command is to end is no failure.
-    if (!io.stop.aborted || error !== io.stop.reason) throw error
-    end(codeOfEnd(io))
-  }
+  end(
+    await withReaders(place, io, (readers) =>
+      work({ ...readers, io, json, style, columns, nowMs }),
+    ),
+  )
 }

@@ -1,0 +1,89 @@
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { StopReason } from '../../src/cli/io.ts'
+import { gate } from '../support/gate.ts'
+import { start } from '../support/io.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** A configuration with a source, a destination and a store. */
+async function configuration(): Promise<string> {
+  const folder = await temporaryFolder()
+  const file = join(folder, 'evroute.config.json')
+  const endpoints = [{ url: 'http://127.0.0.1:9/' }]
+  const document = {
+    listen: { port: 0 },
+    store: `sqlite:${join(folder, 'store.db')}`,
+    network: { allow: ['127.0.0.0/8'] },
+    sources: [{ id: 'website', writeKeys: ['wk_example'] }],
+    destinations: [{ id: 'crm', type: 'Webhooks', sources: ['website'], endpoints }],
+  }
+  await writeFile(file, JSON.stringify(document))
+  return file
+}
+
+/** A service that takes connections and never answers, and resolves once it is asked. */
+async function silentService() {
+  const asked = gate()
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined).once('data', asked.open)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  return { asked: asked.opened, url: `http://127.0.0.1:${port}` }
+}
+
+/** Input that never ends, and resolves once it is read. */
+function endlessInput() {
+  const read = gate()
+  const stdin = (async function* () {
+    read.open()
+    yield Buffer.from('userId\nu_1\n')
+    await new Promise(() => undefined)
+  })()
+  return { read: read.opened, stdin }
+}
+
+const ends: readonly (readonly [reason: StopReason, code: number])[] = [
+  ['SIGINT', 130],
+  ['SIGTERM', 130],
+  ['output_closed', 0],
+]
+
+describe.each(ends)('%s', (reason, code) => {
+  const deletion = ['--regulation', 'DELETE_ONLY']
+
+  test.each([
+    ['delete', ...deletion],
+    ['delete', '--dry-run', ...deletion],
+  ])('ends %s %s, which reads its input, without an error', async (...argv) => {
+    const { read, stdin } = endlessInput()
+    const file = ['--file', '-', '--config', await configuration()]
+    const command = start([...argv, ...file], { stdin })
+    await read
+    command.stop(reason)
+    const ended = await command.ended
+    expect(ended.stderr).not.toMatch(/fault of evroute|bug|evroute:/)
+    expect(ended.code).toBe(code)
+  })
+
+  test.each([
+    ['deliveries'],
+    ['audience', 'list'],
+    ['delete', '--dry-run', '--user-id', 'u_1', ...deletion],
+    ['audit'],
+  ])('ends %s, which asks a service, without an error', async (...argv) => {
+    const { asked, url } = await silentService()
+    const command = start([...argv, '--api', url], { env: { EVROUTE_ADMIN_TOKEN: 'not-real' } })
+    const early = command.ended.then(({ stderr }) => Promise.reject(new Error(stderr)))
+    await Promise.race([asked, early])
+    command.stop(reason)
+    const ended = await command.ended
+    expect(ended.stderr).not.toMatch(/fault of evroute|bug|evroute:/)
+    expect(ended.code).toBe(code)
+  })
+})
