@@ -1,5 +1,4 @@
 import type { Clock } from '../runtime/index.ts'
-import { PooledTransport } from './pooled-transport.ts'
 import type { EncodedBatch, Transport, TransportOutcome } from './transport.ts'
 
 /** What an HTTP transport is made of. */
@@ -22,11 +21,12 @@ export interface HttpTransportOptions {
  * environment says NODE_TLS_REJECT_UNAUTHORIZED=0.
  */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
-  // Only what the endpoint needs is loaded: HTTP takes longer than everything else of a client.
+  // HTTP takes longer to load than the rest of a client, which other transports don't need.
   const isSecure = new URL(options.endpoint).protocol === 'https:'
-  const opened = (isSecure ? import('node:https') : import('node:http')).then(
-    (http) => new PooledTransport(http, options),
-  )
+  const opened = Promise.all([
+    import('./pooled-transport.ts'),
+    isSecure ? import('node:https') : import('node:http'),
+  ]).then(([{ PooledTransport }, http]) => new PooledTransport(http, options))
   return Object.freeze({
     send: async (batch: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome> => {
       const release = options.clock.hold()
