@@ -7,12 +7,12 @@ import { isInBlock, parseAddress, parseBlock, type AddressBlock } from './ip-add
 import { isLocalName, nameError } from './name-source.ts'
 import { lookupBy, systemNames, type ResolveName } from './names.ts'
 
-/** What a guard lets through, and how it looks names up. */
+/** Options of a guard: allowed addresses, and how to look names up. */
 export interface AddressGuardOptions {
   /**
-   * `network.allow`: addresses, ranges such as `10.0.0.0/8`, and host names. A range lifts the refusal of
-   * its addresses in the very form that they are connected to; a host name that of whatever this very
-   * name, and no name below it, resolves to. Nothing by default.
+   * `network.allow`: addresses, ranges such as `10.0.0.0/8`, and host names; empty by default. A range allows
+   * its addresses in exactly the form that is connected to. A host name allows every address that exactly
+   * this name resolves to, but not the names below it.
    */
   readonly allow?: readonly string[]
   /** {@link systemNames} by default. */
@@ -21,7 +21,7 @@ export interface AddressGuardOptions {
 
 /** Why an address is refused. */
 export interface AddressRefusal {
-  /** What the address is: `private_address`, `loopback_address`, `metadata_address` and so on. */
+  /** The kind of address: `private_address`, `loopback_address`, `metadata_address` and so on. */
   readonly code: `${AddressKind}_address`
   /** The whole story: the rule, and the setting that lifts it. */
   readonly message: string
@@ -95,7 +95,7 @@ export class AddressGuard {
 
   #addressRefusal(text: string, subject: string, host = text): AddressRefusal | undefined {
     const address = parseAddress(text)
-    // Node would refuse it later; what cannot be read is not let through.
+    // Node would refuse an unreadable address later. Don't let it through.
     if (address === undefined) throw new TypeError(`Cannot send to ${host}: ${text} is no address`)
     const rule = ruleOf(address)
     if (rule === undefined || this.#allowedBlocks.some((block) => isInBlock(address, block))) {
@@ -135,9 +135,11 @@ function readEntry(text: string, setting: string): AddressBlock | string {
   )
 }
 
-/** A name as URLs spell it; undefined for what is none, such as an IPv4 address in a short form. */
+/**
+ * Spells a name as URLs do. Undefined for text that is not a name, such as an IPv4 address in a short form.
+ */
 function readName(text: string): string | undefined {
-  // What a URL would cut off or leave out is no part of a name.
+  // Characters that a URL would cut off or drop cannot be part of a name.
   if (!/^[\p{L}\p{M}\p{N}_.-]+$/u.test(text)) return undefined
   const name = bareHost(domainToASCII(text))
   return name === '' || parseAddress(name) !== undefined ? undefined : name

@@ -26,14 +26,14 @@ const kinds = {
   reserved: 'a reserved address',
 } as const
 
-/** What an address that is not public is for. */
+/** The purpose of an address that is not public. */
 export type AddressKind = keyof typeof kinds
 
 /** A range of addresses that are not public. */
 export interface AddressRange {
   /** The range, such as `10.0.0.0/8`. */
   readonly range: string
-  /** What its addresses are for. */
+  /** The purpose of its addresses. */
   readonly kind: AddressKind
   /** The document that sets it aside. */
   readonly reference: string
@@ -46,9 +46,9 @@ export interface AddressRule extends AddressRange {
 }
 
 /**
- * What the IANA registries of special-purpose addresses do not call globally reachable, multicast, and
- * what clouds answer their own machines at. The first range that has an address is its rule, so that
- * the narrower ones come first.
+ * Ranges that the IANA registries of special-purpose addresses don't list as globally reachable, multicast,
+ * and the metadata addresses of clouds. The first range that contains an address decides, so narrower ranges
+ * come first.
  */
 export const addressRanges: readonly AddressRange[] = [
   ...rangesOf('unspecified', [['0.0.0.0/8', 'RFC 791, section 3.2']]),
@@ -91,7 +91,7 @@ export const addressRanges: readonly AddressRange[] = [
   ]),
   ...rangesOf('unspecified', [['::/128', 'RFC 4291']]),
   ...rangesOf('loopback', [['::1/128', 'RFC 4291']]),
-  // Refused whatever they carry: nobody is reached there who has no other address.
+  // Refused outright: no host is reachable only this way.
   ...rangesOf('transition', [
     ['::/96', 'RFC 4291: compatible with IPv4'],
     ['::ffff:0:0:0/96', 'RFC 2765: translated from IPv4'],
@@ -143,11 +143,11 @@ function parsedRanges(): ParsedRanges {
 }
 
 /**
- * The rule that an address falls under; undefined for one that is public.
+ * The rule for an address; undefined if the address is public.
  *
- * An IPv6 address through which IPv4 is reached is what the IPv4 address in it is: of NAT64 (RFC 6052)
- * and, behind any prefix, of ISATAP (RFC 5214). The prefix that a network chose for its own NAT64 cannot
- * be told from other addresses.
+ * An IPv6 address that carries an IPv4 address is judged by the IPv4 address: NAT64 (RFC 6052) and, behind
+ * any prefix, ISATAP (RFC 5214). The NAT64 prefix that a network chose for itself cannot be told from other
+ * addresses.
  */
 export function ruleOf(address: IpAddress): AddressRule | undefined {
   const { nat64, blocks } = parsedRanges()

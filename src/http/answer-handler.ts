@@ -8,7 +8,7 @@ export interface Answer extends AnswerText {
   readonly retryAfter: string | undefined
 }
 
-/** What waits for an answer. */
+/** Callbacks for an answer. */
 export interface AnswerWaiter {
   /** Takes it once its body has ended, was cut off or is too long. */
   readonly answered: (answer: Answer) => void

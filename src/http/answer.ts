@@ -6,17 +6,17 @@ export interface AnswerLimits {
   readonly keptBytesMax: number
 }
 
-/** What was read of an answer's body. */
+/** The part of an answer's body that was read. */
 export interface AnswerText {
-  /** What is kept. */
+  /** The kept text. */
   readonly text: string
-  /** False when the body did not end: it was cut off, or is longer than what is read. */
+  /** False if the body did not end: it was cut off, or exceeds the limit. */
   readonly isWhole: boolean
 }
 
 /**
- * Reads an answer's body until it ends, is too long or is cut off. Never throws: the answer's status
- * arrived, and what it is worth without the rest of the body is the caller's to decide.
+ * Reads an answer's body until it ends, exceeds the limit or is cut off. Never throws: the status has
+ * arrived, and the caller decides about an incomplete body.
  */
 export async function readAnswer(
   body: AsyncIterable<Uint8Array>,
@@ -36,7 +36,7 @@ export async function readAnswer(
       }
     }
   } catch {
-    // Cut off by the sender of the answer or by a deadline: what arrived is kept.
+    // The peer or a deadline cut it off. Keep the part that arrived.
     isWhole = false
   }
   return { text: Buffer.concat(kept).toString('utf8'), isWhole }

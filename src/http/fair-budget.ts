@@ -12,7 +12,7 @@ export class FairBudget {
     this.#amountMax = amountMax
   }
 
-  /** What all clients hold now. */
+  /** The sum that all clients hold now. */
   get held(): number {
     return this.#held
   }
@@ -26,7 +26,7 @@ export class FairBudget {
     return true
   }
 
-  /** Gives back what a client holds, or a part of it. */
+  /** Returns all or a part of a client's holding. */
   giveBack(client: string, amount: number): void {
     const held = (this.#heldBy.get(client) ?? 0) - amount
     if (held > 0) this.#heldBy.set(client, held)

@@ -32,10 +32,10 @@ export function parseAddress(text: string): IpAddress | undefined {
 }
 
 /**
- * Reads a block such as `10.0.0.0/8`; an address is a block of one.
+ * Reads a block such as `10.0.0.0/8`. An address is a block of one.
  *
- * @returns undefined for every other text, also when bits after the prefix are set: it cannot be told
- *   whether the address or its network is meant
+ * @returns undefined for all other text, also if bits after the prefix are set, because it could mean the
+ * address or its network
  */
 export function parseBlock(text: string): AddressBlock | undefined {
   const [, first = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? []

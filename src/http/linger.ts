@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../runtime/index.ts'
 import { consume } from './read-body.ts'
 
-/** How long a connection lingers: several round trips, and time to write what a client began. */
+/** How long a connection lingers: several round trips, and time for the client to finish writing. */
 export const lingerMs = 10_000
 
-/** How much of what a client still writes is read meanwhile. */
+/** Upper bound of the bytes read meanwhile. */
 export const lingerBytesMax: number = 8 * 1024 * 1024
 
 /**
@@ -27,9 +27,9 @@ export async function endLingering(
 }
 
 /**
- * Reads what a client still writes, and throws it away. Never rejects.
+ * Reads and discards the rest that a client writes. Never rejects.
  *
- * @returns `stopped` when it was too much, or took too long
+ * @returns `stopped` if it was too much or took too long
  */
 export function lingerOver(
   request: IncomingMessage,

@@ -24,7 +24,7 @@ export interface ListenAddress {
 export interface ConnectionLimits {
   /** How long a client may take over a request's line and headers. */
   readonly headersTimeoutMs: number
-  /** The same over a whole request: for those whose body nobody reads with a deadline of its own. */
+  /** The time limit of a whole request, for requests whose body has no deadline of its own. */
   readonly requestTimeoutMs: number
   /** How long a connection is kept for another request. */
   readonly keepAliveTimeoutMs: number
@@ -41,10 +41,10 @@ export const defaultConnectionLimits: ConnectionLimits = Object.freeze({
   headersTimeoutMs: 10_000,
   // Longer than the deadline of a body and the lingering after it.
   requestTimeoutMs: 60_000,
-  // Balancers keep connections for 60 s (nginx, AWS). Whoever keeps them for less closes some of them
-  // just when the balancer sends another request, and its client sees a reset or a 502.
+  // Load balancers keep connections for 60 s (nginx, AWS). A server that closes them earlier sometimes does
+  // so while the balancer sends a request, and the client gets a reset or a 502.
   keepAliveTimeoutMs: 75_000,
-  // Twice what node takes: browsers send all cookies of a site, and pixels their call, in the head.
+  // Twice Node's limit: browsers send all cookies of a site in the head, and pixels their call.
   headersBytesMax: 32 * 1024,
   connectionsMax: 10_000,
   answerReadTimeoutMs: 10_000,
@@ -82,7 +82,7 @@ export async function listen(
   options: ListenOptions = {},
 ): Promise<Listening> {
   const server = serverOf(handler, options)
-  // Nobody has to meet an expectation that he does not know; node would answer 417 without a body.
+  // A server may ignore an unknown expectation. Node would answer 417 without a body.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   const unanswered = answersOf(server)
   try {
@@ -151,7 +151,7 @@ function tellOfClosing(response: ServerResponse): void {
 /** Of a body that is still arriving when its request was answered, node would read any length. */
 async function boundRest(request: IncomingMessage): Promise<void> {
   if (request.complete) return
-  // Node does it only where nobody else does.
+  // Node does it only without a listener.
   if ((await lingerOver(request, systemClock)) === 'stopped') request.destroy()
 }
 

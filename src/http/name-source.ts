@@ -18,7 +18,7 @@ const tries = 4
 /** A family whose server does not answer may not delay the other one longer than this. */
 const secondFamilyMs = 1_000
 
-/** What a name leads to, one address at least. */
+/** The addresses of a name, at least one. */
 export interface NameAnswer {
   /** Its addresses, those of IPv4 first. */
   readonly addresses: readonly LookupAddress[]
@@ -26,7 +26,7 @@ export interface NameAnswer {
   readonly ttlMs: number
 }
 
-/** Where names are found, where that is not what the system says. */
+/** Where to look names up, if not as the system says. */
 export interface NameSourceOptions {
   /** DNS servers such as `127.0.0.1:5353`; those of the system by default. */
   readonly servers?: readonly string[]
@@ -41,11 +41,11 @@ export interface NameSourceOptions {
 }
 
 /**
- * Finds the addresses of names: in the hosts file, in DNS, and at last with the system's resolver.
+ * Finds the addresses of names: in the hosts file, in DNS, and last with the system's resolver.
  *
- * Node's own `dns.lookup` blocks one of four threads for as long as a name's DNS servers do not answer;
- * four bad names would hold up all others, and files too. DNS needs no thread here. The system is asked
- * only about names that DNS does not have, such as those of mDNS, and about two at a time.
+ * Node's own `dns.lookup` blocks one of four threads for as long as a name's DNS servers don't answer. Four
+ * bad names would block all others, and files, too. DNS needs no thread here. The system's resolver gets only
+ * names that DNS lacks, such as those of mDNS, at most two at a time.
  */
 export class NameSource {
   readonly #options: NameSourceOptions
@@ -70,8 +70,8 @@ export class NameSource {
   /**
    * Looks a name up.
    *
-   * @throws an error with the code `ENOTFOUND` for a name without addresses, `EAI_AGAIN` when no server
-   *   answers, or what the system calls its own shortage, such as `EMFILE`
+   * @throws an error with the code `ENOTFOUND` for a name without addresses, `EAI_AGAIN` if no server
+   * answers, or the system's code for its own shortage, such as `EMFILE`
    */
   async find(name: string, signal: AbortSignal): Promise<NameAnswer> {
     try {
@@ -152,7 +152,7 @@ export function nameError(name: string, code: 'ENOTFOUND' | 'EAI_AGAIN'): Error 
   return Object.assign(new Error(`Cannot resolve ${name}: ${reason}`), { code, hostname: name })
 }
 
-/** Names that never leave the machine (RFC 6761, section 6.3), whatever a resolver makes of them. */
+/** Names that never leave the machine (RFC 6761, section 6.3), regardless of the resolver. */
 export function isLocalName(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost')
 }

@@ -27,13 +27,13 @@ export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>
 
 /** What names are looked up with. */
 export interface NamesOptions {
-  /** Where they are found; what the system knows by default. */
+  /** The source of addresses; the system's knowledge by default. */
   readonly source?: Pick<NameSource, 'find'>
   /** Tells how old an answer is; the system's by default. */
   readonly clock?: Clock
 }
 
-/** What is known of a name until a moment in milliseconds since 1970. */
+/** A cached answer, valid until a moment in milliseconds since 1970. */
 type Known = { readonly untilMs: number } & (
   | {
       readonly kind: 'found'
@@ -68,8 +68,8 @@ export class Names {
   /**
    * Resolves with all addresses of a name.
    *
-   * @throws an error with the code `ENOTFOUND` for a name without addresses, `EAI_AGAIN` when no server
-   *   answers, or what the system calls its own shortage, such as `EMFILE`
+   * @throws an error with the code `ENOTFOUND` for a name without addresses, `EAI_AGAIN` if no server
+   * answers, or the system's code for its own shortage, such as `EMFILE`
    */
   readonly resolve: ResolveName = async (name) => {
     const remembered = this.#known.get(name)
@@ -161,7 +161,7 @@ export const systemNames: Names = new Names()
 /** Makes the function that Node's connections look names up with. */
 export function lookupBy(resolve: ResolveName): LookupFunction {
   return (host, { all }, callback) => {
-    // What the callback throws belongs to the connection; here it would be lost.
+    // An error thrown by the callback belongs to the connection. Here it would be lost.
     resolve(host).then(
       (addresses) =>
         queueMicrotask(() => {

@@ -14,7 +14,7 @@ export interface BodyLimits {
 
 /** The same of a body that is read beside others. */
 export interface SharedBodyLimits extends BodyLimits {
-  /** What it may hold. The caller releases it, when nobody looks at the bytes any more. */
+  /** Its share of the budget. The caller releases it once the bytes are no longer used. */
   readonly share: BodyShare
 }
 
@@ -45,12 +45,12 @@ export const bodyPace: Consumption['pace'] & object = Object.freeze({
 })
 
 /**
- * How much of a body is read for every byte that may be kept. What is over the limit is thrown away:
- * most clients look for their answer when they have written all, and can use the connection again.
+ * How many bytes of a body are read for each byte that may be kept. The excess is discarded: most clients
+ * read their answer after they wrote everything, and can then reuse the connection.
  */
 const readFactor = 16
 
-/** Reads a body byte for byte, whatever its type and encoding. Never rejects. */
+/** Reads a body byte for byte, regardless of its type and encoding. Never rejects. */
 export function readBody(request: IncomingMessage, limits: BodyLimits): Promise<BodyReading> {
   return readInto(new KeptBytes(limits.bytesMax), request, limits)
 }
@@ -66,7 +66,7 @@ export async function readSharedBody(
   return { kind: 'no_room', isRead: reading.kind === 'complete' }
 }
 
-/** Reads what is left of a body that nobody wants, as far as another would be read. Never rejects. */
+/** Reads and discards the rest of a body, up to the usual limit. Never rejects. */
 export function discardBody(
   request: IncomingMessage,
   limits: BodyLimits,
@@ -74,7 +74,7 @@ export function discardBody(
   return readSharedBody(request, { ...limits, share: nothing })
 }
 
-/** The share of a body of which nothing is kept. */
+/** The budget of a body that is discarded. */
 const nothing = new BodyBudget(0).share('')
 
 async function readInto(
@@ -172,9 +172,9 @@ export interface Consumption {
 }
 
 /**
- * Reads what comes of a request. Never rejects.
+ * Reads a request's body. Never rejects.
  *
- * @returns `ended`: with all of it; `stopped`: before that; `cut_off`: the connection ended or broke
+ * @returns `ended`: read completely; `stopped`: ended early; `cut_off`: the connection ended or broke
  */
 export function consume(
   request: IncomingMessage,
@@ -183,8 +183,8 @@ export function consume(
   // An end that was emitted before does not come again.
   if (request.readableEnded) return Promise.resolve('ended')
   if (request.closed) return Promise.resolve('cut_off')
-  // Its own listeners: `finished` with a signal is much of the work of a small request. None for errors:
-  // a request emits them only to those who listen, and is closed after each.
+  // Own listeners: `finished` with a signal is a large part of the work for a small request. No listener for
+  // errors: a request emits them only to listeners, and is closed after each.
   return new Promise((resolve) => {
     let bytesOfPace = 0
     let timer: Timer | undefined

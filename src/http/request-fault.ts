@@ -17,7 +17,7 @@ import { lingerBytesMax, lingerMs } from './linger.ts'
  */
 export type RequestFault = 'malformed' | 'head_too_large' | 'too_slow'
 
-/** What a request with a fault is answered; the connection closes after it. */
+/** The answer to a faulty request. The connection closes after it. */
 export interface FaultAnswer {
   /** The HTTP status. */
   readonly status: number
@@ -43,7 +43,7 @@ export function answerFaults(server: Server, answerFault: AnswerFault): void {
     if (!(socket instanceof Socket)) return
     const bytesRead = bytesReadAtFault.get(socket)
     if (bytesRead !== undefined) {
-      // Whatever else comes ends here too, and is thrown away.
+      // All later bytes end here, too, and are discarded.
       if (socket.bytesRead - bytesRead > lingerBytesMax) socket.destroy()
       return
     }
@@ -61,7 +61,7 @@ export function answerFaults(server: Server, answerFault: AnswerFault): void {
 
 /** The last responses of a connection; clients may ask again before they are answered. */
 interface Pipeline {
-  /** That of the last request whose head was good. */
+  /** The answer of the last request with a good head. */
   readonly latest: ServerResponse
   /** The one before it; it is sent first. */
   readonly before: ServerResponse | undefined
@@ -94,12 +94,12 @@ function faultOf(error: Error): RequestFault {
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'too_slow' : 'malformed'
 }
 
-/** When an answer can be sent that the client takes for that of the request with the fault. */
+/** When to send an answer so that the client takes it for that of the faulty request. */
 function turnOf(
   socket: Socket,
   pipeline: Pipeline | undefined,
 ): 'now' | { readonly after: ServerResponse } | 'never' {
-  // Whoever only connected, as browsers do ahead of time, did not ask anything.
+  // A client that only connected, as browsers do ahead of time, did not ask anything.
   if (!socket.writable || socket.bytesRead === 0) return 'never'
   if (pipeline === undefined) return 'now'
   const { latest, before } = pipeline

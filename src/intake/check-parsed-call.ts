@@ -8,11 +8,11 @@ import {
 } from '../model/index.ts'
 
 /**
- * Checks a parsed call as `checkCall` does, and refuses one that is nested more than
- * `limits.callNestingMax` deep with `wrong_type`: it could be read but not written again.
+ * Checks a parsed call like `checkCall`. Also refuses one nested more than `limits.callNestingMax` deep as
+ * `wrong_type`: it can be read but not written again.
  *
- * @param value - what a JSON parser returned; a value with circles in it is not one
- * @param checkedType - its type when `checkCall` found it valid before: only its nesting is checked then
+ * @param value - the result of a JSON parser, so it has no cycles
+ * @param checkedType - its type if `checkCall` found it valid before; then only its nesting is checked
  */
 export function checkParsedCall(value: unknown, checkedType?: CallType): CallCheck {
   const check: CallCheck =

@@ -32,9 +32,8 @@ export interface IntakeBatch {
   /** The calls, parsed. */
   readonly calls: readonly unknown[]
   /**
-   * The types of the calls that `checkCall` found valid, each at the place of its call; undefined at
-   * those of others. What it says is believed, so that nothing is checked twice. Absent where no call
-   * was checked.
+   * The types of calls that `checkCall` found valid, by the index of the call; undefined for all others. They
+   * are trusted, so that no call is checked twice. Absent if no call was checked.
    */
   readonly checkedTypes?: readonly (CallType | undefined)[]
   /**
@@ -48,7 +47,7 @@ export interface IntakeBatch {
 export interface AcceptedEvent extends EventPlan {
   /** The event. */
   readonly event: AnalyticsEvent
-  /** What became of it: only what is `routed` is delivered. */
+  /** The outcome. Only `routed` events are delivered. */
   readonly outcome: AddOutcome
 }
 
@@ -59,7 +58,7 @@ type RejectedCall = { readonly kind: 'rejected'; readonly index: number } & Reje
 export type IntakeResult =
   ({ readonly kind: 'accepted'; readonly index: number } & AcceptedEvent) | RejectedCall
 
-/** What became of one call whose event nobody asks for. */
+/** The outcome of one call, for callers that don't need its event. */
 export type IntakeOutcome =
   { readonly kind: 'accepted'; readonly index: number; readonly outcome: AddOutcome } | RejectedCall
 
@@ -84,9 +83,9 @@ export class Intake {
   }
 
   /**
-   * Takes a batch in. Calls that cannot be accepted cost nobody else.
+   * Accepts a batch. A call that cannot be accepted doesn't affect the others.
    *
-   * @returns what became of each call, in order, once the accepted ones are stored
+   * @returns the outcome of each call, in order, once the accepted ones are stored
    */
   async accept(batch: IntakeBatch): Promise<readonly IntakeResult[]> {
     const results = this.#planBatch(batch)
@@ -162,7 +161,7 @@ export class Intake {
     return normalised
   }
 
-  /** Once per batch: whoever sends one such timestamp sends many. */
+  /** Once per batch, because a sender with one bad timestamp usually has many. */
   #warnOfTimestamps([first, ...others]: readonly string[]): void {
     if (first === undefined) return
     this.#runtime.log.warn('timestamp cannot be read, the time of arrival is used', {

@@ -11,7 +11,7 @@ import {
   type JsonValue,
 } from '../model/index.ts'
 
-/** What is known of a call beside its own fields. */
+/** Facts about a call beside its own fields. */
 export interface Arrival {
   /** The source that sent it. */
   readonly sourceId: string
@@ -20,13 +20,13 @@ export interface Arrival {
   /** The id it gets when it brings none. */
   readonly newId: () => string
   /**
-   * The moment of sending by the sender's clock, null when the batch does not say it. Absent where
-   * there is no second clock: no timestamp is corrected then, whatever the call says.
+   * The time of sending by the sender's clock; null if the batch doesn't tell it. Absent where there is no
+   * second clock: then no timestamp is corrected.
    */
   readonly sentAtMs?: number | null
 }
 
-/** An event and what had to be guessed to make it. */
+/** An event and the guesses made for it. */
 export interface Normalised {
   /** The event. */
   readonly event: AnalyticsEvent
@@ -34,7 +34,7 @@ export interface Normalised {
   readonly timestampUnreadable: boolean
 }
 
-/** An event in the making: spreading what is present into it takes several times as long. */
+/** An unfinished event. Assigning its fields is several times as fast as spreading them. */
 type Draft = { -readonly [Field in keyof AnalyticsEvent]: AnalyticsEvent[Field] }
 
 const idFields = ['userId', 'anonymousId', 'previousId', 'groupId'] as const

@@ -9,7 +9,7 @@ import { route, type RoutingDecision } from '../router/index.ts'
 import { buildWebhookBody } from '../webhook/index.ts'
 import type { Arrival } from './normalise.ts'
 
-/** What an event comes to: the router's decisions, and a delivery for each that says yes. */
+/** The plan for an event: the router's decisions, and a delivery for each destination that takes it. */
 export interface EventPlan {
   /** One per destination that was asked about. */
   readonly decisions: readonly RoutingDecision[]
@@ -33,9 +33,9 @@ export function planEvent(event: AnalyticsEvent, destinations: readonly Destinat
   return { decisions, deliveries }
 }
 
-/** A request to delete what is known of a user. */
+/** A request to delete the stored data about a user. */
 export interface DeletionRequest {
-  /** Who is to be deleted. */
+  /** The user to delete. */
   readonly userId: string
   /** When it was asked for, ISO 8601; the time of arrival when absent or unreadable. */
   readonly timestamp?: string | undefined

@@ -22,7 +22,7 @@ import {
   type SendingDestination,
 } from './targets.ts'
 
-/** What a pipeline is made of. */
+/** Options of a pipeline. */
 export interface PipelineOptions {
   /** Where events may go. */
   readonly destinations: readonly SendingDestination[]
@@ -44,17 +44,17 @@ export interface PipelineOptions {
   readonly delivers?: boolean
   /** From a delivery's first attempt to the last moment another may start; 4 h by default. */
   readonly retryWindowMs?: number
-  /** Time an endpoint has to answer; 5 s by default and at the most. */
+  /** Time an endpoint has to answer; 5 s by default, which is also the maximum. */
   readonly deadlineMs?: number
   /** Which addresses may be connected to; any when there is none. */
   readonly guard?: AddressGuard
-  /** How long the store remembers what is settled; {@link defaultRetention} by default. */
+  /** How long the store keeps settled deliveries; {@link defaultRetention} by default. */
   readonly retention?: RetentionPolicy
-  /** Whether the store is made to forget what is older, as by default, or others see to that. */
+  /** Whether this pipeline purges the store; true by default. */
   readonly purges?: boolean
   /** Is told of connections to endpoints. */
   readonly connection?: ConnectionListener
-  /** Counts what is being added. */
+  /** Counts the bytes that are being added. */
   readonly adding?: AddingBytes
   /** Whether a store that cannot be used for now is waited for; by default that ends the work. */
   readonly outlastsOutages?: boolean
@@ -62,7 +62,7 @@ export interface PipelineOptions {
   readonly failed?: (error: unknown) => void
 }
 
-/** How often a store is looked at for what somebody else has changed, such as a retry by hand. */
+/** How often to look in the store for changes by other processes, such as a retry by hand. */
 const lookEveryMs = 1_000
 
 /** From accepted calls to answered webhooks, in this process. */
@@ -113,9 +113,8 @@ export class Pipeline {
   }
 
   /**
-   * Sends to other destinations from now on. Requests to those before are let end, and an endpoint for
-   * which nothing changes keeps its connections and its breaker. What is for a destination that is not
-   * there any more stays in the store.
+   * Changes the destinations. Requests under way end as they began. An unchanged endpoint keeps its
+   * connections and its breaker. Deliveries for a removed destination stay in the store.
    */
   replaceDestinations(destinations: readonly SendingDestination[], guard?: AddressGuard): void {
     const { targets, retired } = this.#targets.configure(this.#sending({ destinations, guard }))
@@ -135,9 +134,9 @@ export class Pipeline {
   }
 
   /**
-   * Takes events in whose deliveries are known, past the intake.
+   * Stores events with known deliveries, bypassing the intake.
    *
-   * @throws whatever makes the store refuse them
+   * @throws the error with which the store refuses them
    */
   add(events: readonly NewEvent[]): Promise<readonly AddOutcome[]> {
     const { adding } = this.#options
@@ -189,12 +188,12 @@ export class Pipeline {
     cut.cancel()
   }
 
-  /** Lets go of connections and the store; what is still pending stays in a store that keeps it. */
+  /** Closes connections and the store. Pending deliveries stay in a store that keeps them. */
   async close(): Promise<void> {
     this.#closed = true
     this.#look?.cancel()
     await Promise.all([this.stop(0), this.#retention.stop()])
-    // Whoever takes over may find no request of this process under way.
+    // When another process takes over, this one must have no request under way.
     await this.#shares?.close()
     await this.#targets.close()
     await this.#store.close()

@@ -12,7 +12,7 @@ import { messageOf, type Destination } from '../model/index.ts'
 import { elapsedTime, type Runtime, type Timer } from '../runtime/index.ts'
 
 /**
- * Why a process sends nothing: others may still send what it is to send, the store does not answer, or
+ * Why a process sends nothing: other processes may still send its deliveries, the store doesn't answer, or
  * its clock and the store's disagree.
  */
 export type SendingHindrance = 'joining' | 'store' | 'clocks'
@@ -20,7 +20,7 @@ export type SendingHindrance = 'joining' | 'store' | 'clocks'
 /** The place of a process among those that look after the store. No destination has this id. */
 const storeWide = ''
 
-/** What the shares of a process are made of. */
+/** Options of the shares of a process. */
 export interface ProcessSharesOptions {
   /** The processes that deliver from the same store. */
   readonly processes: DeliveringProcesses
@@ -51,17 +51,17 @@ const silences = {
   },
 } as const
 
-/** What the store has answered last, and the time that has gone by since it was asked. */
+/** The last answer of the store, and the time since the question. */
 interface Answer {
   readonly places: ReadonlyMap<string, ProcessPlace>
   readonly elapsedMs: () => number
 }
 
 /**
- * What this process may send, of all that endpoints may get from the processes that share a store: it
- * says again and again that it lives, and learns how many others do. Without an answer for
- * {@link placeHoldsMs} it sends nothing, until there is one: others may send by then what it could. Nor does
- * it send anything while its clock and the store's disagree.
+ * The part of every endpoint's requests that this process may send, among the processes that share a store.
+ * It sends a heartbeat again and again and learns how many others do. After {@link placeHoldsMs} without an
+ * answer it sends nothing until the next one, because others may have taken over. It also sends nothing while
+ * its clock and the store's disagree.
  */
 export class ProcessShares {
   readonly #options: ProcessSharesOptions

@@ -28,13 +28,13 @@ export type ConnectionListener = (use: {
   readonly kind: Parameters<NonNullable<SenderOptions['onConnection']>>[0]
 }) => void
 
-/** What all targets have in common. */
+/** Common parts of all targets. */
 export interface TargetsOptions {
   /** Time and chance, for senders. */
   readonly runtime: Pick<Runtime, 'clock' | 'random'>
   /** From a delivery's first attempt to the last moment another may start; 4 h by default. */
   readonly retryWindowMs?: number | undefined
-  /** Time an endpoint has to answer; 5 s by default and at the most. */
+  /** Time an endpoint has to answer; 5 s by default, which is also the maximum. */
   readonly deadlineMs?: number | undefined
   /** Is told of connections to endpoints. */
   readonly connection?: ConnectionListener | undefined
@@ -48,7 +48,7 @@ export interface Sending {
   readonly guard?: AddressGuard | undefined
 }
 
-/** What a dispatcher is to send to. */
+/** The targets of a dispatcher. */
 export interface ConfiguredTargets {
   readonly targets: readonly DispatchTarget[]
   readonly retired: readonly WebhookSender[]
@@ -65,7 +65,7 @@ export class Targets {
   readonly #options: TargetsOptions
   readonly #senders = new Set<WebhookSender>()
   #targets: readonly Target[] = []
-  /** What each of the targets may have in flight per endpoint. */
+  /** Requests in flight per endpoint that each target may have. */
   #concurrency: readonly number[] = []
 
   constructor(options: TargetsOptions) {
@@ -91,7 +91,7 @@ export class Targets {
     return { targets: this.#shared(), retired: Array.from(before.values(), ({ sender }) => sender) }
   }
 
-  /** The targets with the concurrency of today; undefined where it is that of the last time. */
+  /** The targets with their current concurrency; undefined if it did not change. */
   share(): readonly DispatchTarget[] | undefined {
     const shares = this.#shares()
     if (shares.every((share, index) => share === this.#concurrency[index])) return undefined
