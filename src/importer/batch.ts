@@ -16,10 +16,10 @@ import { badRow, parseJson, type BadRow, type Row } from './row.ts'
  */
 export const heldBatchBytesMax: number = 4 * 1024 * 1024
 
-/** What may be put under held rows together: 4 KB under each of as many as are held at the most. */
+/** Upper bound of common fields for held rows: 4 KB under each of the maximum number of rows. */
 export const heldMergedBytesMax: number = 64 * 1024 * 1024
 
-/** What a held row counts at least, since even `{}` takes memory. */
+/** Minimum size of a held row, since even `{}` takes memory. */
 const heldRowBytesMin = 256
 
 /** The members of a batch document that apply to each of its calls. */
@@ -34,7 +34,7 @@ export class Batch {
   #heldBytes = 0
   #isStreaming = false
 
-  /** What the held rows count together, in bytes of text. */
+  /** Total size of the held rows, in bytes of text. */
   get heldBytes(): number {
     return this.#heldBytes
   }
@@ -60,7 +60,7 @@ export class Batch {
       .filter((row) => row !== undefined)
   }
 
-  /** Takes the next row, of so many bytes of text, and adds the rows that are ready. */
+  /** Takes the next row with its size in bytes of text, and adds the rows that are ready. */
   addRow(row: Row, bytes: number, rows: Row[]): void {
     if (this.#isStreaming) {
       rows.push(this.#merged(row, this.#problem(1)))
@@ -108,7 +108,7 @@ export class Batch {
     return { ...row, value: this.#merge(row.value) }
   }
 
-  /** Why nothing can be put under so many rows that are ready at once; a small file could fill memory. */
+  /** Why nothing can be merged into this many ready rows: a small file could fill the memory. */
   #problem(rowCount: number): string | undefined {
     const subject = `The context and integrations of the batch have ${this.#sharedBytes} bytes`
     if (this.#sharedBytes > limits.callBytesMax) {

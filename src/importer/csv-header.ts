@@ -26,9 +26,9 @@ export function columnNames(cells: readonly string[]): readonly string[] {
 }
 
 /**
- * Says that a list has nothing in it: whoever should have made it has most likely failed.
+ * Reports an empty list. Most likely, the program that should have written it failed.
  *
- * @param hint - what to hand over where nobody is meant
+ * @param hint - what to pass for a list without users
  */
 export function emptyList(hint: string): EvrouteError {
   return new EvrouteError({

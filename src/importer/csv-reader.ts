@@ -11,7 +11,7 @@ interface ScannedRecord extends RecordPlace {
   readonly line: number
 }
 
-/** What the header says of the records behind it. */
+/** Facts from the header about the records after it. */
 interface Layout {
   readonly delimiter: string
   readonly names: readonly string[]
@@ -123,7 +123,7 @@ export class CsvReader {
   }
 
   #readHeader(bytes: Buffer, rows: TableRow[]): void {
-    // Text in UTF-16 is full of these, and nobody names a column so.
+    // Text in UTF-16 is full of these characters, and no column has such a name.
     if (bytes.includes(0)) throw unusableHeader('it is not text in UTF-8')
     const delimiter = detectDelimiter(bytes.toString('utf8'))
     const record = parseRecord(bytes, delimiter)

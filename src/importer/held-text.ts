@@ -1,6 +1,6 @@
 /**
- * Text of one row that is held at most, with the blanks around it: 1 MiB, unless larger rows are asked
- * for. What a longer one has beyond is passed over without being kept.
+ * Upper bound of one row's text in memory, with the blanks around it: 1 MiB, unless larger rows are asked
+ * for. The rest of a longer row is skipped.
  */
 export const heldTextBytesMax: number = 1024 * 1024
 
@@ -8,7 +8,7 @@ export const heldTextBytesMax: number = 1024 * 1024
 export interface WholeText {
   /** Valid until the next text is begun. */
   readonly bytes: Buffer
-  /** Whether the text was longer than what is held at most. */
+  /** Whether the text exceeded the bound. */
   readonly isCut: boolean
 }
 
@@ -19,7 +19,7 @@ export class HeldText {
   #kept = 0
   #length = 0
 
-  /** @param bytesMax - what is kept at the most */
+  /** @param bytesMax - upper bound of the kept text */
   constructor(bytesMax: number = heldTextBytesMax) {
     this.#bytesMax = bytesMax
   }

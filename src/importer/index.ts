@@ -1,4 +1,4 @@
-/** Files and standard input to rows, whatever the format and the size. */
+/** Reads files and standard input as rows, in any format and size. */
 export { inflate } from './inflate.ts'
 export { openInput } from './open-input.ts'
 export { readRows } from './read-rows.ts'

@@ -7,7 +7,7 @@ export type TextPart =
   | {
       readonly kind: 'damaged'
       readonly message: string
-      /** The bytes of the input of which all text was given; what follows could not be inflated. */
+      /** Bytes of input whose text was passed on. The bytes after them could not be inflated. */
       readonly readBytes: number
     }
 
@@ -73,7 +73,7 @@ class Inflater {
   #heldBack: Buffer = Buffer.alloc(0)
   #bytesRead = 0
   #failure: Error | undefined
-  /** Whether there will be no more text, whatever bytes follow. */
+  /** Whether no more text will come. */
   #isOver = false
   #settle: () => void = () => undefined
 

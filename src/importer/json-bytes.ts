@@ -42,7 +42,7 @@ export function mayBecomeMark(bytes: Buffer): boolean {
   return bytes.length < byteOrderMark.length && byteOrderMark.indexOf(bytes) === 0
 }
 
-/** The text without what is blank on either side. */
+/** The text without blanks at both ends. */
 export function trimBlank(bytes: Buffer): Buffer {
   const start = skipBlank(bytes)
   let end = bytes.length

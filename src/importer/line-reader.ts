@@ -8,7 +8,7 @@ const nothing = Buffer.alloc(0)
 export interface LineReaderOptions {
   /** Whether to read one line only, else all to the end of the text. */
   readonly isSingle: boolean
-  /** A row with more bytes is a bad one; by default what a call may have. */
+  /** A longer row is a bad row; by default the limit of a call. */
   readonly rowBytesMax: number | undefined
 }
 

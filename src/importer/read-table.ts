@@ -19,7 +19,7 @@ export async function* readTable(
   input: AsyncIterable<Uint8Array>,
   emptyHint: string,
 ): AsyncGenerator<readonly TableRow[]> {
-  // Loaded only now, with the CSV parser behind it: who reads calls does without.
+  // Loaded late, with the CSV parser, because readers of calls don't need it.
   const [{ TableReader }, { cutOffHeader, emptyList, unreadableTable }] = await Promise.all([
     import('./table-reader.ts'),
     import('./csv-header.ts'),

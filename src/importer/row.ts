@@ -16,7 +16,7 @@ export interface GoodRow {
   readonly kind: 'row'
   /** The line on which the row begins, from 1; in a compressed file, of the inflated text. */
   readonly line: number
-  /** What the row says, with the context and integrations of its batch merged under it. */
+  /** The value of the row, with the context and integrations of its batch merged into it. */
   readonly value: JsonObject
   /** UTF-8 bytes of the row as it stands in the file, without the blanks around it. */
   readonly bytes: number
@@ -33,7 +33,7 @@ export interface BadRow extends Rejection {
   readonly line: number
 }
 
-/** What a file holds: one for each call, and one for each thing that is wrong with the file. */
+/** A row of a file: one for each call, and one for each fault of the file. */
 export type Row = GoodRow | BadRow
 
 /** Says that a row cannot be used. */
@@ -77,7 +77,7 @@ export function leadingLines(text: Buffer): number {
   return start === 0 ? 0 : countLines(text.subarray(0, start))
 }
 
-/** What a text says, or what it is not: `JSON: <why>` or `UTF-8`. */
+/** The value of a text, or why it has none: `JSON: <why>` or `UTF-8`. */
 export type ParsedJson =
   | { readonly kind: 'valid'; readonly value: unknown }
   | { readonly kind: 'invalid'; readonly problem: string }

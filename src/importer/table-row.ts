@@ -24,7 +24,7 @@ export interface BadTableRow {
 }
 
 /**
- * What a table holds. Behind a header all values of a good row are texts, one for each column; without
- * one they are what JSON says.
+ * A row of a table. After a header all values of a good row are texts, one for each column. Without a header
+ * they are JSON values.
  */
 export type TableRow = TableHeader | GoodRow | BadTableRow

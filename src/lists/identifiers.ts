@@ -1,6 +1,6 @@
 import { shortText, type JsonValue, type Rejection } from '../model/index.ts'
 
-/** Characters of an identifier at the most. */
+/** Maximum length of an identifier, in characters. */
 export const identifierLengthMax = 1_024
 
 /** The identifiers of a field, or why it cannot be used. */

@@ -1,4 +1,4 @@
-/** Which columns of a list say whom it is about, and who that is. */
+/** Lists of users: which columns identify them, and their ids. */
 export { readIdentifiers, type Identifiers } from './identifiers.ts'
 export { ListColumns, checkRecognised } from './list-columns.ts'
 export { readUserIds } from './read-user-ids.ts'

@@ -1,6 +1,6 @@
 import { SettingError, nearestName, shortText, type JsonObject } from '../model/index.ts'
 
-/** Columns that a message names at the most. */
+/** Upper bound of columns that a message names. */
 const namedColumnsMax = 20
 
 /**

@@ -2,7 +2,7 @@ import { readTable, type BadTableRow, type TableRow } from '../importer/index.ts
 import { checkRecognised } from './list-columns.ts'
 import { UserIdFields, userIdColumns } from './user-id-fields.ts'
 
-/** A row of a list of users: whom it names, or why it names nobody. */
+/** A row of a list of users: its user, or why it has none. */
 export type UserIdRow =
   { readonly kind: 'ids'; readonly line: number; readonly userIds: readonly string[] } | BadTableRow
 

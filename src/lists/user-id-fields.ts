@@ -2,7 +2,7 @@ import type { JsonObject } from '../model/index.ts'
 import { readIdentifiers, type Identifiers } from './identifiers.ts'
 import { ListColumns } from './list-columns.ts'
 
-/** The columns of which the first that is there has the userIds, where none is named. */
+/** Columns of userIds if none is named. The first that exists is used. */
 export const userIdColumns: readonly string[] = Object.freeze(['userId', 'user_id', 'id'])
 
 /** Reads userIds from the rows of a list. */

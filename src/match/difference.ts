@@ -4,13 +4,13 @@ import { globText } from './glob.ts'
 import { termHolds, type Match, type Term } from './match.ts'
 import type { Subject } from './subject.ts'
 
-/** One term of a match beside what a request has there. All texts are safe to print on one line. */
+/** One term of a match and the request's value for it. All texts are safe to print on one line. */
 export interface DifferenceRow {
-  /** What the term looks at. */
+  /** The field of the term. */
   readonly field: string
-  /** What it asks for, such as `>10`, `track or page`, `not valid`, `absent`. */
+  /** The wanted value, such as `>10`, `track or page`, `not valid`, `absent`. */
   readonly expected: string
-  /** What the request has, as the language writes it; `absent` where there is nothing. */
+  /** The request's value, as the language writes it; `absent` if it has none. */
   readonly received: string
   /** Whether the term holds. */
   readonly holds: boolean
@@ -19,7 +19,7 @@ export interface DifferenceRow {
 /** The longest text in a row: a body can have a megabyte. */
 const charactersMax = 200
 
-/** What a match asks for beside what a request has, term by term. */
+/** Compares a match with a request, term by term. */
 export function difference(match: Match, subject: Subject): readonly DifferenceRow[] {
   return match.terms.map((term) => ({
     field: shortText(fieldLabel(term.field), charactersMax),
@@ -67,7 +67,7 @@ export function differenceText(rows: readonly DifferenceRow[], width = 80): stri
   const fieldWidth = Math.min(widest(lines, 'field'), Math.floor(room / 3))
   const expectedWidth = Math.min(
     widest(lines, 'expected'),
-    // What the received column does not need is free.
+    // Use the room that the received column leaves.
     Math.max(room - fieldWidth - widest(lines, 'received'), Math.floor((room - fieldWidth) / 2)),
   )
   const receivedWidth = room - fieldWidth - expectedWidth

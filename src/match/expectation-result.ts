@@ -17,7 +17,7 @@ export interface ExpectationResult<Candidate extends NumberedSubject = NumberedS
   readonly state: 'met' | 'unmet'
   /** How many requests matched in time. */
   readonly matched: number
-  /** What was expected and what came: `expected exactly 3, got 2, and 1 too late`. */
+  /** The expected and the actual count: `expected exactly 3, got 2, and 1 too late`. */
   readonly account: string
   /** Why it was not met, with the request that shows it best; undefined where it was met. */
   readonly shortfall: Shortfall<Candidate> | undefined
@@ -36,13 +36,13 @@ export type Shortfall<Candidate extends NumberedSubject = NumberedSubject> =
       readonly reason: 'too_few'
       /** The one that came nearest without counting; undefined where none is near. */
       readonly nearest: Candidate | undefined
-      /** What was asked for beside what the nearest has; empty where there is none. */
+      /** The terms of the match beside the nearest request; empty if there is none. */
       readonly difference: readonly DifferenceRow[]
       /** How long after its time the nearest came, in milliseconds; 0 where it is not only late. */
       readonly lateMs: number
     }
 
-/** Sums up what a tracker counted, when nobody waits any longer. */
+/** Sums up the counts of a tracker at the end of the wait. */
 export function expectationResult<Candidate extends NumberedSubject>(
   tracker: ExpectationTracker<Candidate>,
 ): ExpectationResult<Candidate> {

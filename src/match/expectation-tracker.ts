@@ -23,7 +23,7 @@ export type ExpectationState =
  * ```
  */
 export class ExpectationTracker<Candidate extends Subject = Subject> {
-  /** What is expected. */
+  /** The expectation. */
   readonly expectation: Expectation
   /** The last moment that counts, in milliseconds since 1970; Infinity without `within`. */
   readonly deadlineMs: number
@@ -91,14 +91,14 @@ export class ExpectationTracker<Candidate extends Subject = Subject> {
     return isSatisfied ? { kind: 'met' } : { kind: 'violated', reason: 'too_few' }
   }
 
-  /** How it stands when nobody waits any longer; never `open`. */
+  /** The state at the end of the wait; never `open`. */
   finalState(): Exclude<ExpectationState, { readonly kind: 'open' }> {
     const state = this.stateAt(this.deadlineMs)
     if (state.kind !== 'open') return state
     return state.isSatisfied ? { kind: 'met' } : { kind: 'violated', reason: 'too_few' }
   }
 
-  /** What was expected and what came, for a person: `expected exactly 3, got 2, and 1 too late`. */
+  /** The expected and the actual count, for a person: `expected exactly 3, got 2, and 1 too late`. */
   get account(): string {
     const late = this.#late === 0 ? '' : `, and ${this.#late} too late`
     return `expected ${countText(this.expectation.count)}, got ${this.#matched}${late}`

@@ -8,9 +8,9 @@ export interface CountRange {
   readonly atMost: number
 }
 
-/** What is expected to arrive. */
+/** A number of requests that should arrive. */
 export interface Expectation {
-  /** What each request has to be. */
+  /** The match of each request. */
   readonly match: Match
   /** How many of them have to come. */
   readonly count: CountRange
@@ -23,7 +23,7 @@ export interface Expectation {
   readonly text: string
 }
 
-/** What is expected where nothing is said about counts. */
+/** The default count. */
 export const atLeastOnce: CountRange = Object.freeze({ atLeast: 1, atMost: Infinity })
 
 /** Makes an expectation of a match. */

@@ -17,13 +17,13 @@ export type FieldName =
   | 'path'
   | 'bytes'
 
-/** What a term looks at: a named field, a place in the body, or the names that words are looked for in. */
+/** The field of a term: a named field, a place in the body, or the names that words are searched in. */
 export type Field =
   | { readonly kind: 'named'; readonly name: FieldName }
   | { readonly kind: 'body'; readonly keys: readonly string[] }
   | { readonly kind: 'word' }
 
-/** What each named field reads: nothing, or the values of which one has to fit. */
+/** The values that each named field reads. One of them has to fit. */
 const readers: Readonly<Record<FieldName, (subject: Subject) => readonly JsonValue[]>> = {
   type: ({ body }) => textsIn(body, ['type']),
   event: ({ body }) => textsIn(body, ['event']),
@@ -51,7 +51,7 @@ export function isFieldName(name: string): name is FieldName {
   return Object.hasOwn(readers, name)
 }
 
-/** The values of a field, of which one has to fit; none where the field is not there. */
+/** The values of a field, one of which has to fit; none if the field is absent. */
 export function valuesOf(field: Field, subject: Subject): readonly JsonValue[] {
   switch (field.kind) {
     case 'named':
@@ -104,7 +104,7 @@ export function fieldText(field: Field): string {
   }
 }
 
-/** What a field is called in front of a person. */
+/** The name of a field for people. */
 export function fieldLabel(field: Field): string {
   switch (field.kind) {
     case 'named':

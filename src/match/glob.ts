@@ -5,8 +5,8 @@
 export type Glob = readonly string[]
 
 /**
- * Whether a text is what a glob describes. Looks for each piece once, from left to right: taking the
- * first place where a piece stands never rules out a later one, so nothing is tried twice.
+ * Whether a text fits a glob. Searches each piece once, from left to right. Taking the first place of a piece
+ * never rules out a later one, so no search is repeated.
  */
 export function globMatches(glob: Glob, text: string): boolean {
   const first = glob[0] ?? ''
@@ -23,7 +23,7 @@ export function globMatches(glob: Glob, text: string): boolean {
   return at <= end
 }
 
-/** What can stand without quotes, wherever a glob is read; what begins so is no number. */
+/** Text that needs no quotes anywhere in a glob. A text that begins like this is not a number. */
 const plain = /^[A-Za-z_/@*][\w\-./@*]*$/
 
 /** Words that a value without quotes would not be text as. */

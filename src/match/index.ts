@@ -1,4 +1,4 @@
-/** The match language: what a request has to be, how often and how soon; and what it is instead. Pure. */
+/** The match language: which requests, how many, how soon; and how a request differs. Pure. */
 export { difference, differenceText, type DifferenceRow } from './difference.ts'
 export {
   expectationResult,

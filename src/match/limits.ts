@@ -1,4 +1,4 @@
-/** What a match may be made of: far more than anyone writes, little enough to be tested at once. */
+/** Limits of a match: far above practical use, and small enough to test a match at once. */
 export const matchLimits: {
   /** UTF-16 units of the text of a match or an expectation. */
   readonly textMax: number

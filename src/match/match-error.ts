@@ -8,13 +8,13 @@ export interface Stretch {
   readonly length: number
 }
 
-/** What is wrong with a match text. */
+/** Details of an unreadable match text. */
 export interface MatchProblem extends Stretch {
   /** The whole text that was read. */
   readonly text: string
-  /** What is wrong, without its final period. */
+  /** The mistake, without its final period. */
   readonly problem: string
-  /** What would be accepted, as sentences. */
+  /** The accepted values, as sentences. */
   readonly advice: string
 }
 
@@ -22,7 +22,7 @@ export interface MatchProblem extends Stretch {
 const shownBefore = 60
 const shownBehind = 30
 
-/** What would break the two lines of an excerpt, or move what stands in them. */
+/** Characters that would break or shift the two lines of an excerpt. */
 const unprintable = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu
 
 /**
@@ -62,7 +62,7 @@ function excerptOf({ text, offset, length }: MatchProblem): string {
   return `  ${line}\n  ${' '.repeat(start.length)}${'^'.repeat(Math.max(bad.length, 1))}`
 }
 
-/** The characters of a text, each of which can be printed in one place. */
+/** The characters of a text, each as wide as one column. */
 function signs(text: string): readonly string[] {
   return Array.from(text.replace(/\s/g, ' ').replace(unprintable, '\ufffd'))
 }

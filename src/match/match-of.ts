@@ -7,8 +7,8 @@ import { Match, type Term } from './match.ts'
 import type { MemberTest, ValueTest } from './value-test.ts'
 
 /**
- * Decides about a value of a body; what it returns is taken as true or false, what it throws as false.
- * A predicate may name the type of value that it is made for.
+ * Decides about a value of a body. A truthy result means yes; an error means no. A predicate may declare the
+ * type of its value.
  */
 export type ValuePredicate = {
   /** Whether a value will do. */
@@ -18,11 +18,11 @@ export type ValuePredicate = {
 
 /** What vitest's and jest's `expect.any(Number)` and the like are. */
 export interface AsymmetricMatcher {
-  /** Whether a value is what the matcher asks for. */
+  /** Whether a value fits the matcher. */
   asymmetricMatch(value: unknown): boolean
 }
 
-/** What a value of a body is expected to be; undefined means that it is not there. */
+/** An expected value of a body; undefined means that the member is absent. */
 export type ExpectedValue =
   | string
   | number
@@ -35,7 +35,7 @@ export type ExpectedValue =
   | readonly ExpectedValue[]
   | ExpectedBody
 
-/** What is expected of a body; members that are not named may be anything. */
+/** An expected body. Unnamed members may have any value. */
 export interface ExpectedBody {
   readonly [key: string]: ExpectedValue
 }
@@ -80,7 +80,7 @@ function termsOf(expected: ExpectedBody, keys: readonly string[]): readonly Term
   })
 }
 
-/** The test of a value with a term of its own, whose text then is that of the language. */
+/** Tests a value with a term of its own, whose text is in the match language. */
 function placeTest(value: ExpectedValue, keys: readonly string[]): ValueTest {
   const test = testOf(value, keys)
   return typeof value === 'string' ? { ...test, text: globText([value]) } : test
@@ -143,7 +143,7 @@ function patternTest(pattern: RegExp): ValueTest {
   return { kind: 'accepted', accepts, text: String(pattern) }
 }
 
-/** A predicate that reads what a value does not have throws: that value is not the one. */
+/** A predicate that reads a missing member throws. Then the value doesn't fit. */
 function safely(predicate: ValuePredicate): (value: JsonValue) => boolean {
   return (value) => {
     try {
@@ -163,14 +163,14 @@ function isMatcher(value: object): value is AsymmetricMatcher {
 }
 
 function matcherText(matcher: AsymmetricMatcher): string {
-  // vitest and jest tell what they expect as `Any<Number>`; other objects have no better name.
+  // vitest and jest describe their matchers as `Any<Number>`. Other objects have no better name.
   const { toAsymmetricMatcher } = matcher as { toAsymmetricMatcher?: unknown }
   const text: unknown =
     typeof toAsymmetricMatcher === 'function' ? toAsymmetricMatcher.call(matcher) : undefined
   return typeof text === 'string' ? text : 'a matcher'
 }
 
-/** An object as a literal or `JSON.parse` makes it, in whatever realm. */
+/** Whether an object is a literal or a result of `JSON.parse`, in any realm. */
 function isPlainObject(value: unknown): value is ExpectedBody {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)

@@ -4,17 +4,17 @@ import { valueHolds, type ValueTest } from './value-test.ts'
 
 /** One condition: a value of the field passes one of the tests; negated, none does. */
 export interface Term {
-  /** What it looks at. */
+  /** The field that it reads. */
   readonly field: Field
   /** Whether it is turned around; then a field that is not there fits. */
   readonly isNegated: boolean
-  /** What a value may be; one has to fit. */
+  /** Accepted values; one has to fit. */
   readonly tests: readonly ValueTest[]
 }
 
 /**
- * What a request has to be: one or more terms, all of which hold. Made by `parseMatch` from a text or
- * by `matchOf` from an object.
+ * A condition on requests: one or more terms that all have to hold. Made by `parseMatch` from a text or by
+ * `matchOf` from an object.
  */
 export class Match {
   /** The terms; at least one. */
@@ -27,7 +27,7 @@ export class Match {
     this.text = text ?? terms.map(termText).join(' ')
   }
 
-  /** Whether a request is what the match describes. */
+  /** Whether a request fits the match. */
   test(subject: Subject): boolean {
     return this.terms.every((term) => termHolds(term, subject))
   }

@@ -8,9 +8,8 @@ import type { ValueTest } from './value-test.ts'
 const comparedMax = 200
 
 /**
- * How near a request comes to a match, to be compared with that of other requests; 0 when nothing of it
- * is there. The right type outweighs everything else, then the number of terms that hold counts, then
- * how alike the texts are where one does not.
+ * How near a request comes to a match, to compare requests; 0 if nothing fits. The right type outweighs
+ * everything else. Then the number of fitting terms counts, then the similarity of the texts that don't fit.
  */
 export function nearness(match: Match, subject: Subject): number {
   let sum = 0

@@ -8,7 +8,7 @@ import { readLargerThan, readValues } from './read-values.ts'
 import { Scanner, type Written } from './scanner.ts'
 import type { ValueTest } from './value-test.ts'
 
-/** Words of other languages, and what is written here instead. */
+/** Words of other languages, and their equivalents here. */
 const foreignWords: ReadonlyMap<string, string> = new Map([
   ['AND', 'Leave it out: all terms have to hold'],
   ['OR', 'Write several values with commas, as in type:track,page'],

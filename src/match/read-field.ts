@@ -25,7 +25,7 @@ const otherNames: ReadonlyMap<string, FieldName> = new Map([
 
 const otherRoots: ReadonlyMap<string, string> = new Map([['props', 'properties']])
 
-/** What may stand before a colon, for a person. */
+/** The names accepted before a colon, for people. */
 export const acceptedFields: string = `Fields are ${fieldNames.join(', ')}, has, larger, ${[...bodyRoots, 'body'].map((root) => `${root}.<key>`).join(', ')}, or a key of the body in quotes`
 
 /** Reads the keys of a field: as far as text goes that could be one. */

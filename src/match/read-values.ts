@@ -11,14 +11,14 @@ interface WrittenValue extends Written {
   readonly operator: '' | '>' | '>=' | '<' | '<='
 }
 
-/** What a field counts in, and how that is written. */
+/** The units of a field, and how they are written. */
 interface NumberKind {
   readonly kind: 'number'
   /** Reads one number; undefined for any other text. */
   readonly parse: (text: string) => number | undefined
   /** Reads the name of a range of numbers, for fields that have such. */
   readonly parseClass?: (text: string) => NumberRange | undefined
-  /** What is accepted, for a person. */
+  /** The accepted values, for people. */
   readonly accepted: string
 }
 
@@ -28,7 +28,7 @@ interface NumberRange {
   readonly highest: number | undefined
 }
 
-/** What can stand behind the colon of a field. */
+/** The kinds of values after a field's colon. */
 type ValueKind =
   | NumberKind
   | { readonly kind: 'text' | 'any' }
@@ -53,9 +53,9 @@ const kinds: Readonly<Partial<Record<FieldName, ValueKind>>> = {
 const anyNumber: NumberKind = { kind: 'number', parse: parseNumber, accepted: '' }
 
 /**
- * Reads what stands behind the colon of a field: one value, or several with commas, any of which fits.
+ * Reads the values after a field's colon: one, or several separated by commas, any of which fits.
  *
- * @throws MatchError when one of them is nothing that the field can be
+ * @throws MatchError if the field cannot have one of them
  */
 export function readValues(scanner: Scanner, field: Field): readonly ValueTest[] {
   const kind = kindOf(field)
@@ -135,7 +135,7 @@ function textTest(value: WrittenValue, scanner: Scanner): ValueTest {
   )
 }
 
-/** What a value of the body has to be: quotes make it a string. */
+/** The wanted value of the body. Quotes make it a string. */
 function anyTest(value: WrittenValue, scanner: Scanner): ValueTest {
   if (value.isQuoted && value.operator === '') return textTest(value, scanner)
   const number = value.isQuoted ? undefined : numberTest(value, anyNumber, scanner)
@@ -198,7 +198,7 @@ function parseRange(text: string, parse: NumberKind['parse']): NumberRange | und
   return isRange && (lowest ?? highest) !== undefined ? { lowest, highest } : undefined
 }
 
-/** The ends of a class of statuses such as `5xx`; undefined for any other text. */
+/** The bounds of a class of statuses such as `5xx`; undefined for other text. */
 function parseStatusClass(text: string): NumberRange | undefined {
   if (!/^[1-5]xx$/.test(text)) return undefined
   const lowest = Number(text[0]) * 100
@@ -221,7 +221,7 @@ function textOf({ glob }: Written): string {
   return glob.join('*')
 }
 
-/** Bytes such as `500`, `2kb` or `1.5mb`, where 1 kb is 1,024 bytes. */
+/** A size such as `500`, `2kb` or `1.5mb`, where 1 kb is 1,024 bytes. */
 function parseSize(text: string): number | undefined {
   const [, number, unit] = /^(\d+(?:\.\d+)?)(b|kb|mb)?$/i.exec(text) ?? []
   if (number === undefined) return undefined

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../model/index.ts'
 
-/** What was found out about a request's signature. */
+/** The result of checking a request's signature. */
 export type SubjectSignature = 'valid' | 'invalid' | 'missing' | 'unchecked'
 
 /** The verdicts on a signature, in the order of the documentation. */
@@ -11,7 +11,7 @@ export const subjectSignatures: readonly SubjectSignature[] = Object.freeze([
   'unchecked',
 ])
 
-/** What a match looks at: one received request. A receiver's event is one as it stands. */
+/** The parts of a received request that a match reads. A receiver's event has them. */
 export interface Subject {
   /** The parsed body; null where the request is no webhook. */
   readonly body: JsonObject | null

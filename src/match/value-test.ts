@@ -30,10 +30,10 @@ export type ValueTest = { readonly text: string } & (
   | { readonly kind: 'members'; readonly members: readonly MemberTest[] }
 )
 
-/** What a member of an object has to be; undefined where it must not be there. */
+/** The wanted value of an object's member; undefined if the member must be absent. */
 export type MemberTest = readonly [key: string, test: ValueTest | undefined]
 
-/** Whether a value is what a test asks for. */
+/** Whether a value fits a test. */
 export function valueHolds(test: ValueTest, value: JsonValue): boolean {
   switch (test.kind) {
     case 'present':

@@ -15,7 +15,7 @@ export type RoutingReason =
   | 'disabled_by_all'
   | 'historical_not_accepted'
 
-/** What the router decided for one destination. */
+/** The router's decision for one destination. */
 export interface RoutingDecision {
   /** The destination. */
   readonly destinationId: string
@@ -27,7 +27,7 @@ export interface RoutingDecision {
   readonly hint: string | undefined
 }
 
-/** What the router looks at. */
+/** The parts of a call that the router reads. */
 export type RoutableEvent = Pick<AnalyticsEvent, 'sourceId' | 'integrations' | 'historical'>
 
 /** Decides for every destination whether an event is sent to it, and why. */
@@ -61,7 +61,7 @@ function decide(
   return choice.reason
 }
 
-/** What a call's `integrations` say about webhook destinations. */
+/** The meaning of a call's `integrations` for webhook destinations. */
 interface IntegrationsChoice {
   readonly reason: 'enabled_by_default' | 'enabled_by_name' | 'disabled_by_name' | 'disabled_by_all'
   readonly hint: string | undefined

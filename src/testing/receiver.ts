@@ -5,7 +5,7 @@ export interface TestReceiver
   extends AsyncDisposable, Pick<Receiver, 'events' | 'expect' | 'respond' | 'close'> {
   /** Where webhooks are sent to; any path below it will do as well. */
   readonly url: string
-  /** What their signatures are checked with. */
+  /** The secret that checks their signatures. */
   readonly secret: string
 }
 

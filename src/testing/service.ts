@@ -3,7 +3,7 @@ import type { Runtime } from '../runtime/index.ts'
 import { startLocalService } from '../service/index.ts'
 import { startReceiver, type TestReceiver } from './receiver.ts'
 
-/** What a service for a test is made of; all of it may be left out. */
+/** Options of a service for a test; all are optional. */
 export interface TestServiceOptions {
   /** Identifies the source whose calls are taken; `wk_test` by default. */
   readonly writeKey?: string | undefined
@@ -27,7 +27,7 @@ export interface TestService extends AsyncDisposable {
   readonly writeKey: string
   /** Receives the webhooks, signed with its secret. */
   readonly receiver: TestReceiver
-  /** Ends both; what was not delivered is gone. Idempotent. */
+  /** Ends both. Undelivered events are gone. Idempotent. */
   close(): Promise<void>
 }
 

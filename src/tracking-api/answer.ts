@@ -29,13 +29,13 @@ const statuses = {
   rate_limited: 429,
   queue_full: 429,
   store_unavailable: 503,
-  // Not 408, at which half of the clients in use drop what they sent.
+  // Not 408: half of the clients in use drop their calls at it.
   body_too_slow: 503,
 } as const
 
 /** A request that is not taken, and why. */
 export interface Refusal {
-  /** Tells it from what is taken. */
+  /** Tells it from an accepted request. */
   readonly kind: 'refused'
   /** The stable name of the reason. */
   readonly code: RefusalCode
@@ -57,7 +57,7 @@ export interface RejectedCall {
   readonly message: string
 }
 
-/** What a request is answered. */
+/** The answer to a request. */
 export interface Answer {
   /** The HTTP status. */
   readonly status: number
@@ -117,13 +117,13 @@ export function json(status: number, document: JsonObject): Answer {
   }
 }
 
-/** The same answer with more headers, of which its own win. */
+/** Adds headers to an answer. Its own headers win. */
 export function withHeaders({ status, headers, body }: Answer, more: Answer['headers']): Answer {
   // Not spread, which takes far longer on Node 20.
   return { status, headers: Object.assign({}, more, headers), body }
 }
 
-/** Sends an answer; does nothing where nobody waits for it, or one was sent before. */
+/** Sends an answer. Does nothing if the client has left or an answer was sent before. */
 export function send(response: ServerResponse, answer: Answer): void {
   if (writeHead(response, answer)) response.end(answer.body)
 }

@@ -51,11 +51,11 @@ type Decide = (
 interface Reading {
   readonly clock: Clock
   readonly budget: BodyBudget
-  /** Who sent a request, for limits per client. */
+  /** The client that sent a request, for limits per client. */
   readonly networkOf: (request: IncomingMessage) => string
 }
 
-/** What a path answers, and to which methods. */
+/** A path's handler and its methods. */
 interface Route {
   readonly paths: readonly string[]
   readonly method: 'get' | 'post'
@@ -63,9 +63,9 @@ interface Route {
 }
 
 /**
- * The tracking API: what clients of Segment's protocol post to. It answers 200, 400, 401, 403, 404,
- * 405, 429 and 503 with a JSON object and nothing else, and 200 only for what is stored; a pixel is
- * answered with an image, whatever became of its call.
+ * The tracking API, to which clients of Segment's protocol post. It answers 200, 400, 401, 403, 404, 405, 429
+ * and 503, always with a JSON object, and 200 only for stored calls. A pixel is always answered with an
+ * image.
  */
 export function trackingApp(options: TrackingApiOptions): RequestListener {
   const { clock, log } = options.runtime
@@ -84,7 +84,7 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
   }
   addRoutes(app, { collector, originOf, reading })
   const refusalOf = (error: unknown): Refusal => {
-    // Only paths are decoded, so that what cannot be is a path at which there is nothing.
+    // Only known paths are decoded. A path that cannot be decoded is unknown.
     if (error === undefined || error instanceof URIError) {
       return refuse('not_found', 'There is nothing at this path')
     }
@@ -107,10 +107,10 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
 type OriginOf = (request: IncomingMessage) => Pick<Request, 'ip' | 'protocol' | 'host'>
 
 /**
- * Has express leave requests and responses the prototypes that they have. One of its own makes each request
- * take twice as long: V8 gives up what it knows of them, and collects them late.
+ * Makes express keep the prototypes of requests and responses. Changing them makes each request take twice as
+ * long: V8 drops its optimisations for them, and collects them late.
  *
- * @returns what they are asked for instead, which few requests are
+ * @returns the functions that few requests need instead
  */
 function leavePrototypes(app: Express): OriginOf {
   const known = app.request
@@ -171,7 +171,7 @@ function trackingRoutes(collector: Collector, originOf: OriginOf): readonly Rout
   return [
     ...calls,
     { paths: batchPaths, method: 'post', decide: collecting({ kind: 'batch' }, false) },
-    // What clients measure of themselves is nobody's concern here.
+    // Accepts the metrics that clients send about themselves, and drops them.
     { paths: ['/m'], method: 'post', decide: () => success() },
     {
       paths: ['/pixel/:type'],
@@ -192,8 +192,8 @@ interface Answering extends Reading {
 }
 
 /**
- * Reads the body to its end before it answers, whatever the answer, so that the connection can go on;
- * where that takes too long the client is answered while it writes.
+ * Reads the body to its end before any answer, so that the connection can be reused. If that takes too long,
+ * the client is answered while it still writes.
  */
 async function answer(
   request: IncomingMessage,
@@ -214,7 +214,7 @@ async function answer(
 }
 
 async function pixel(collector: Collector, request: Request, originOf: OriginOf): Promise<Answer> {
-  // Whoever asks for the head only, such as a mail scanner, does not look at the page.
+  // A client that asks for the head only, such as a mail scanner, doesn't open the page.
   if (request.method === 'HEAD') return pixelAnswer
   const query = queryOf(request)
   await collector.collect({
@@ -231,7 +231,7 @@ function settings(collector: Collector, request: Request, origin: ReturnType<Ori
   const writeKey = String(request.params['writeKey'])
   const admission = collector.admit(writeKey)
   if (admission.kind === 'refused') return collector.refused(admission)
-  // A proxy may write what it likes.
+  // The header comes from a proxy and may hold anything.
   const protocol = origin.protocol === 'https' ? 'https' : 'http'
   // Only a client of HTTP/1.0 does not say which host it means.
   const host = origin.host || `127.0.0.1:${request.socket.localPort ?? ''}`

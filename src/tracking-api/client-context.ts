@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { isJsonObject, type JsonObject } from '../model/index.ts'
 
-/** What the connection tells about the client at its other end. */
+/** Facts about the client that its connection tells. */
 export interface ClientConnection {
   /** Its address. */
   readonly ip: string | undefined
@@ -15,8 +15,8 @@ export interface ClientConnection {
 const userAgentLengthMax = 1_024
 
 /**
- * Fills in `context.ip` and `context.userAgent` where the call has none and comes from the user's own
- * device: from a browser, or with `context.direct`. A server's address is not that of a user.
+ * Fills in `context.ip` and `context.userAgent` if the call lacks them and comes from the user's own device:
+ * from a browser, or with `context.direct`. A server's address is not the user's.
  */
 export function addClientContext(call: JsonObject, client: ClientConnection): JsonObject {
   const context = call['context'] ?? {}
@@ -34,7 +34,10 @@ export function addClientContext(call: JsonObject, client: ClientConnection): Js
   return { ...call, context: { ...context, ...Object.fromEntries(missing) } }
 }
 
-/** Of what a proxy wrote, only what is an address: without its port, or the prefix of IPv4 in IPv6. */
+/**
+ * The address in a proxy's header, without its port and without the prefix of IPv4 in IPv6. Other text is
+ * ignored.
+ */
 function plainAddress(ip: string): string | undefined {
   const [, v4, v6 = ip] = /^(?:([\d.]+):\d+|\[(.*)\](?::\d+)?)$/.exec(ip) ?? []
   const address = (v4 ?? v6).replace(/^::ffff:(?=\d+\.)/i, '')

@@ -3,8 +3,8 @@ import type { Clock } from '../runtime/index.ts'
 import { refusalAnswer, refuse, sendLingering } from './answer.ts'
 
 /**
- * What a service answers that takes no calls, because it only delivers: 503, after which clients keep
- * what they have and try again. At any other status but 429 they drop it.
+ * The answer of a service that only delivers: 503. Clients keep their calls and try again; at any status but
+ * 503 and 429 they drop them.
  */
 export function closedTrackingPort(clock: Clock): RequestListener {
   const answer = refusalAnswer(

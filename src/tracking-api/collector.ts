@@ -13,22 +13,22 @@ import { bodyWriteKey, headerWriteKey } from './write-key.ts'
 
 /** A request with calls. */
 export interface TrackingRequest {
-  /** What its path is for. */
+  /** The purpose of its path. */
   readonly expected: Expected
   /** Its headers. */
   readonly headers: IncomingHttpHeaders
   /** Its query. */
   readonly query: URLSearchParams
-  /** Who is at the other end. */
+  /** The client. */
   readonly client: ClientConnection
-  /** Reads what it carries and makes a document of it; `cut_off` when the client left before. */
+  /** Reads its content as a document; `cut_off` if the client left before. */
   readonly readDocument: () => Promise<Document | Refusal | { readonly kind: 'cut_off' }>
 }
 
 /** A refusal, and the source that is meant where it is known. */
 type SourceRefusal = Refusal & { readonly source?: TrackingSource | undefined }
 
-/** What is known of calls while they are stored: enough to answer with, and nothing that they say. */
+/** Facts about calls that are being stored: enough for the answer, and nothing of their content. */
 interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
   readonly source: TrackingSource
   /** Whether it is one call that came without a batch. */
@@ -41,7 +41,7 @@ export type Admission =
 
 const silentObserver: TrackingObserver = { calls: () => undefined, refused: () => undefined }
 
-/** Takes in the calls of requests, and decides what each request is answered. */
+/** Accepts the calls of requests, and decides the answers. */
 export class Collector {
   readonly #options: TrackingApiOptions
   readonly #observer: TrackingObserver
@@ -54,10 +54,10 @@ export class Collector {
   }
 
   /**
-   * Answers a request with calls. Its document is not read if its headers have a write key that is
-   * unknown, disabled or over its rate, or while the queue is full. Never rejects.
+   * Answers a request with calls. Its document is not read if its headers have a write key that is unknown,
+   * disabled or over its rate, or while the queue is full. Never rejects.
    *
-   * @returns undefined when the client left: nothing of what it sent is taken
+   * @returns undefined if the client left; then none of its calls is accepted
    */
   async collect(request: TrackingRequest): Promise<Answer | undefined> {
     const early = this.#earlyAdmission(request.headers)
@@ -71,7 +71,7 @@ export class Collector {
     return this.#collectFrom(admission.source, document, request)
   }
 
-  /** What the headers alone decide; undefined if they have no write key. */
+  /** The answer that the headers alone decide; undefined if they have no write key. */
   #earlyAdmission(headers: IncomingHttpHeaders): Admission | undefined {
     const writeKey = headerWriteKey(headers)
     if (writeKey === undefined) return undefined

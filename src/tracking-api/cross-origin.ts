@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** How long a browser may remember what it may send: two hours, the most that some of them do. */
+/** How long a browser may cache the permission: two hours, the maximum of some browsers. */
 const preflightSeconds = 7_200
 
-/** The headers of any answer: they let the page of a browser's request read it, whatever its origin. */
+/** Headers of every answer: they let a page of any origin read it. */
 export function originHeaders({ origin }: IncomingHttpHeaders): Readonly<Record<string, string>> {
   if (origin === undefined) return { vary: 'Origin' }
   return {

@@ -15,7 +15,7 @@ export interface Document {
   readonly bytes: number
 }
 
-/** What cannot be compressed grows a little when it is: room for that beside the limit of a batch. */
+/** Gzip can enlarge incompressible data; allow for that beside the limit of a batch. */
 const gzipOverheadBytes = 4_096
 
 /** Bytes that the body of a request may have as it comes over the wire. */
@@ -53,7 +53,7 @@ export async function decodeBody(
   }
 }
 
-/** What the header says of the body, where that may be why it is no JSON. */
+/** A hint from the headers about why the body may not be JSON. */
 function encodingHint(contentEncoding = ''): string {
   const encoding = shortText(contentEncoding)
   return /^$|\b(?:gzip|identity)\b/i.test(encoding)

@@ -1,7 +1,7 @@
-/** What a number, `true`, `false` or `null` has at the most, as JSON and with its comma. */
+/** Maximum length of a number, `true`, `false` or `null` as JSON, with its comma. */
 const scalarBytesMax = 32
 
-/** A control character or half of a pair, escaped: what a UTF-16 code unit has at the most. */
+/** Maximum length of a UTF-16 code unit as JSON: an escaped control character or half of a pair. */
 const codeUnitBytesMax = 6
 
 /** Quotes, colon and comma of a name or text. */
@@ -11,15 +11,14 @@ const delimiterBytes = 4
 const nestingBytes = 64
 
 /**
- * Whether a parsed JSON value cannot have more than so many bytes as JSON, judged without writing it.
- * False says nothing: it may be within them all the same. It goes one level of the call stack deeper
- * for every 64 bytes at the most.
+ * Whether a parsed JSON value certainly fits into a number of bytes as JSON, estimated without writing it.
+ * False means only that it may not fit. Uses at most one level of the call stack for every 64 bytes.
  */
 export function isSurelyWithin(value: unknown, bytesMax: number): boolean {
   return bytesLeft(value, bytesMax) >= 0
 }
 
-/** What is left of so many bytes after a value at its largest; negative when it may not fit. */
+/** The bytes left after a value at its largest; negative if it may not fit. */
 function bytesLeft(value: unknown, bytes: number): number {
   if (typeof value === 'string') return bytes - delimiterBytes - codeUnitBytesMax * value.length
   if (typeof value !== 'object' || value === null) return bytes - scalarBytesMax

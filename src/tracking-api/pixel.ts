@@ -13,9 +13,9 @@ export const pixelAnswer: Answer = {
 }
 
 /**
- * Makes a document of a pixel's query: `data` is JSON in base64 of either alphabet; without it every
- * parameter is a field, and a dot in its name goes one level down. Under `integrations` true and false
- * are what they say: as text they would switch on what they are to switch off.
+ * Makes a document of a pixel's query. `data` is JSON in base64, in either alphabet. Without it every
+ * parameter is a field, and a dot in its name goes one level down. Under `integrations`, true and false are
+ * booleans: as text, "false" would switch an integration on.
  */
 export function pixelDocument(query: URLSearchParams): Document | Refusal {
   const data = query.get('data')

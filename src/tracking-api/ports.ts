@@ -4,7 +4,7 @@ import type { RejectionCode } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import type { RefusalCode } from './answer.ts'
 
-/** Who sends calls, as far as the tracking API needs to know. */
+/** A sender of calls, as far as the tracking API needs to know it. */
 export interface TrackingSource {
   /** Unique among the sources. */
   readonly id: string
@@ -14,7 +14,7 @@ export interface TrackingSource {
   readonly eventsPerSecond?: number | undefined
 }
 
-/** What the tracking API is made of. */
+/** Options of the tracking API. */
 export interface TrackingApiOptions {
   /**
    * Finds the source of a write key. It is asked at every request, so that a change takes effect at
@@ -54,7 +54,7 @@ export interface RefusedRequest {
   readonly code: RefusalCode
 }
 
-/** Is told what the tracking API does, as it happens, for metrics. It must not throw. */
+/** Observes the tracking API, for metrics. It must not throw. */
 export interface TrackingObserver {
   /** Calls were accepted or rejected. */
   calls(counted: CountedCalls): void

@@ -11,7 +11,7 @@ import { addClientContext, type ClientConnection } from './client-context.ts'
 import { isSurelyWithin } from './json-size.ts'
 import type { Calls } from './read-calls.ts'
 
-/** What the answer to a request needs to know of a call. */
+/** Facts about a call that the answer to its request needs. */
 export interface SentCall {
   /** Its place in the batch, from 0. */
   readonly index: number
@@ -21,7 +21,7 @@ export interface SentCall {
 
 /** The calls of a request, parted by whether they may go to intake. */
 export interface PreparedCalls {
-  /** Those that may, with what the batch and the connection add. */
+  /** The acceptable calls, with the additions of the batch and the connection. */
   readonly calls: readonly unknown[]
   /** Their types where they are valid, but for their nesting; undefined where intake will refuse them. */
   readonly checkedTypes: readonly (CallType | undefined)[]
@@ -35,13 +35,13 @@ export interface PreparedCalls {
 export interface Surroundings {
   /** The length of the whole body. */
   readonly bodyBytes: number
-  /** Who sent it. */
+  /** The sender. */
   readonly client: ClientConnection
 }
 
 /**
- * Puts under each call what its batch says for all of them, and what the connection tells. A call's
- * size is that of the call itself, before anything is added. To what intake will refuse nothing is.
+ * Merges the batch's common fields and the connection's facts into each call. The size of a call is measured
+ * before that. Calls that intake will refuse stay as they are.
  */
 export function prepareCalls(
   { calls: given, defaults }: Calls,
@@ -72,7 +72,7 @@ export function prepareCalls(
 function isTooLarge(given: unknown): boolean {
   // Most calls are far smaller: to write them again only to measure them is not worth it.
   if (isSurelyWithin(given, limits.callBytesMax)) return false
-  // Intake refuses what is nested deeper than in its fields; it could not be written here.
+  // Intake refuses calls with deeper nesting outside their fields. They could not be written here.
   if (!isJsonObject(given) || isNestedDeeper(given, limits.callNestingMax + 1)) return false
   return Buffer.byteLength(JSON.stringify(given)) > limits.callBytesMax
 }

@@ -11,7 +11,7 @@ export class RateLimits {
     this.#clock = clock
   }
 
-  /** How long a source must wait before it sends so many calls, in milliseconds; 0 when it need not. */
+  /** How long a source must wait before it sends this many calls, in milliseconds; 0 if it may send now. */
   take({ id, eventsPerSecond }: TrackingSource, count: number): number {
     if (eventsPerSecond === undefined || count === 0) return 0
     const request = { nowMs: this.#clock.nowMs(), count, perSecond: eventsPerSecond }
@@ -27,7 +27,7 @@ export class RateLimits {
     return takeTokens(this.#buckets.get(id), request).waitMs
   }
 
-  /** Gives back what was taken for calls that could not be stored: they will come again. */
+  /** Returns the tokens of calls that could not be stored, because they will come again. */
   giveBack({ id }: TrackingSource, count: number): void {
     const bucket = this.#buckets.get(id)
     if (bucket !== undefined) this.#buckets.set(id, returnTokens(bucket, count))

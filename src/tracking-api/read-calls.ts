@@ -9,7 +9,7 @@ import {
 } from '../model/index.ts'
 import { refuse, type Refusal } from './answer.ts'
 
-/** What a route expects: a batch, or one call of a type. Of a pixel the type can be any text. */
+/** The expectation of a route: a batch, or one call of a type. A pixel's type can be any text. */
 export type Expected =
   { readonly kind: 'batch' } | { readonly kind: 'call'; readonly type: CallType | (string & {}) }
 
@@ -19,7 +19,7 @@ export interface Calls {
   readonly kind: 'calls'
   /** As they were sent, not checked. */
   readonly calls: readonly unknown[]
-  /** What the batch says for all of them. */
+  /** Common fields of the batch. */
   readonly defaults: BatchDefaults
   /** When they were sent by the client's clock; null when it does not say. */
   readonly sentAt: string | null
@@ -63,7 +63,7 @@ function readBatch(document: unknown): Calls | Refusal {
   return { kind: 'calls', calls, defaults, sentAt: sentAtOf(document) }
 }
 
-/** What is said once goes under every call: a small body could become any number of bytes. */
+/** Common fields are copied into every call, so that a small body could become any number of bytes. */
 function refusalOf(defaults: BatchDefaults, callCount: number): Refusal | undefined {
   if (isNestedDeeper(defaults, limits.callNestingMax + 1)) {
     const message = `must not be nested more than ${limits.callNestingMax} levels deep`

@@ -10,11 +10,11 @@ import type { Clock } from '../runtime/index.ts'
 import { refuse, type Refusal } from './answer.ts'
 import { batchTooLarge, crowded, decodeBody, wireBytesMax, type Document } from './decode-body.ts'
 
-/** What a body is read with. */
+/** Parts for reading a body. */
 export interface BodyMeans {
   /** Of its deadlines. */
   readonly clock: Clock
-  /** What it may hold beside others. */
+  /** Its share of the budget. */
   readonly share: BodyShare
 }
 
@@ -51,7 +51,7 @@ export class RequestBody {
     }
   }
 
-  /** Reads what nobody wanted, and tells whether the client left, or still writes. */
+  /** Reads and discards the rest. Tells whether the client left or still writes. */
   async end(): Promise<'read' | 'arriving' | 'cut_off'> {
     const { clock } = this.#means
     this.#reading ??= await discardBody(this.#request, { bytesMax: wireBytesMax, clock })
@@ -59,7 +59,7 @@ export class RequestBody {
     return isArriving(this.#reading) ? 'arriving' : 'read'
   }
 
-  /** Gives back what it holds. */
+  /** Returns its share of the budget. */
   release(): void {
     this.#means.share.release()
   }

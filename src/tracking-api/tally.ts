@@ -44,8 +44,8 @@ export function tally(
 }
 
 /**
- * The refusal of a request of which nothing was accepted; undefined for one without calls, which is no
- * mistake. A call that came alone and is too large is refused by that name, since clients know it.
+ * The refusal of a request without an accepted call; undefined for a request without calls, which is valid. A
+ * single call that is too large is refused by that name, which clients know.
  */
 export function nothingAccepted(
   { accepted, rejected: [first, ...others] }: Tally,

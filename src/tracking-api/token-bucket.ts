@@ -6,7 +6,7 @@ export interface TokenBucket {
   readonly atMs: number
 }
 
-/** What is asked of a bucket. */
+/** A request to a bucket. */
 export interface TokenRequest {
   /** Milliseconds since 1970. */
   readonly nowMs: number
@@ -16,15 +16,15 @@ export interface TokenRequest {
   readonly perSecond: number
 }
 
-/** What a wait may be off by, since rates are no whole numbers of calls per millisecond. */
+/** Tolerance of a wait: rates are not whole numbers of calls per millisecond. */
 const roundingMs = 1e-6
 
 /**
- * Takes calls out of a bucket, or says how long to wait. Whatever the size of a batch, it comes in as
- * long as anything is left: the bucket owes the rest, and the batches after it wait for that.
+ * Takes calls out of a bucket, or says how long to wait. A batch of any size is let in while anything is
+ * left: the bucket then owes the rest, and later batches wait for it.
  *
  * @param bucket - undefined for a source that has sent nothing yet
- * @returns the bucket after it, and how long to wait in milliseconds: 0 when the calls may come
+ * @returns the bucket afterwards, and the wait in milliseconds: 0 if the calls may come
  */
 export function takeTokens(
   bucket: TokenBucket | undefined,

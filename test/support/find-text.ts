@@ -6,7 +6,7 @@ const namingTables = ['regulation_users', 'suppressions']
 
 /** Which columns of the tables that a URL leads to hold a text. */
 export async function findInPostgres(
-  databases: PostgresDatabases,
+  databases: Pick<PostgresDatabases, 'query'>,
   url: string,
   text: string,
 ): Promise<readonly string[]> {
