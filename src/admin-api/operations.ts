@@ -4,6 +4,8 @@ import {
   isoOrNull,
   loggedDeliveryRecord,
   parseDeliveryId,
+  readableLog,
+  shownEndpoint,
   storyRecord,
 } from '../delivery/index.ts'
 import { notFound, record, refuse, type Answer } from './answer.ts'
@@ -17,6 +19,7 @@ import {
   readListRequest,
   readReplayRequest,
   readRetryRequest,
+  readReveal,
   type RetryRequest,
 } from './requests.ts'
 
@@ -40,9 +43,9 @@ function listOperation({ log, runtime }: AdminApiOptions): Operation {
   return async ({ query }) => {
     const reading = readListRequest(query, runtime.clock.nowMs())
     if (reading.kind === 'refused') return refuse(reading.refusal)
-    const { filter, limit, beforeId } = reading.value
+    const { filter, limit, beforeId, reveal } = reading.value
     // One more than is told shows whether there are more.
-    const found = await log.list({ filter, limit: limit + 1, beforeId })
+    const found = await readableLog(log, reveal).list({ filter, limit: limit + 1, beforeId })
     const page = found.slice(0, limit)
     const next = found.length > limit ? (page.at(-1)?.id ?? null) : null
     return record({ kind: 'deliveries', deliveries: page.map(loggedDeliveryRecord), next })
@@ -56,10 +59,12 @@ const noDelivery: Answer = refuse({
 })
 
 function storyOperation({ log }: AdminApiOptions): Operation {
-  return async ({ params }) => {
+  return async ({ params, query }) => {
+    const reading = readReveal(query)
+    if (reading.kind === 'refused') return refuse(reading.refusal)
     const id = `${String(params['destination'])}/${String(params['number'])}`
     const key = parseDeliveryId(id)
-    const story = key === undefined ? undefined : await log.story(key)
+    const story = key === undefined ? undefined : await readableLog(log, reading.value).story(key)
     if (story !== undefined) return record(storyRecord(story))
     return noDelivery
   }
@@ -113,14 +118,19 @@ async function changeAll(
 }
 
 function destinationsOperation({ destinations }: AdminApiOptions): Operation {
-  return async () => {
+  return async ({ query }) => {
+    const reading = readReveal(query)
+    if (reading.kind === 'refused') return refuse(reading.refusal)
     const states = await destinations()
-    return record({ kind: 'destinations', destinations: states.map(destinationFields) })
+    return record({
+      kind: 'destinations',
+      destinations: states.map((state) => destinationFields(state, reading.value)),
+    })
   }
 }
 
 /** Field by field, so that nothing gets out that a destination has beside these. */
-function destinationFields(destination: DestinationState): object {
+function destinationFields(destination: DestinationState, reveal: boolean): object {
   const { id, enabled, sourceIds, endpoints, ledger } = destination
   const { deliveries, delivered, failed, expired, pending } = ledger
   return {
@@ -128,7 +138,7 @@ function destinationFields(destination: DestinationState): object {
     enabled,
     sources: sourceIds,
     endpoints: endpoints.map(({ url, breaker, probeAtMs, faults }) => ({
-      url,
+      url: shownEndpoint(url, reveal),
       breaker,
       probeAt: isoOrNull(probeAtMs),
       faults: faults.map(({ reason, failures, sinceMs, lastMs }) => ({

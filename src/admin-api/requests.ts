@@ -24,6 +24,8 @@ export interface ListRequest {
   readonly limit: number
   /** Only those after this one, which is the `next` of the page before. */
   readonly beforeId: number | undefined
+  /** Whether the URLs of endpoints are shown whole. */
+  readonly reveal: boolean
 }
 
 /** Which deliveries are retried or discarded. */
@@ -37,19 +39,29 @@ export interface RetryRequest {
 const states: readonly LoggedState[] = ['pending', 'delivered', 'failed', 'expired']
 const retriableStates: readonly LoggedState[] = ['pending', 'failed', 'expired']
 
+const reveal = oneOf(['true', 'false'])
+  .default('false')
+  .transform((text) => text === 'true')
+
 /** Reads the query of a list. */
 export function readListRequest(query: unknown, nowMs: number): Reading<ListRequest> {
   const schema = fields({
     ...filterFields(states, nowMs),
     limit: pageLimit,
     before: numeral(0, Number.MAX_SAFE_INTEGER, 'the "next" of a page').optional(),
+    reveal,
   })
-  return read(schema, query, ({ limit, before, ...filter }): Reading<ListRequest> => {
+  return read(schema, query, ({ limit, before, reveal, ...filter }): Reading<ListRequest> => {
     if (filter.id !== undefined && filter.destination !== undefined) {
       return refused('invalid_request', 'An id names its destination already')
     }
-    return { kind: 'read', value: { filter: filterOf(filter), limit, beforeId: before } }
+    return { kind: 'read', value: { filter: filterOf(filter), limit, beforeId: before, reveal } }
   })
+}
+
+/** Reads whether the URLs of endpoints are shown whole, where a query can say nothing else. */
+export function readReveal(query: unknown): Reading<boolean> {
+  return read(fields({ reveal }), query, ({ reveal }) => ({ kind: 'read', value: reveal }))
 }
 
 /** Reads the body of a retry: exactly one of an id, conditions and `all`. */

@@ -15,8 +15,8 @@ export async function archiveIdOf(directory: string, newId: () => string): Promi
   if (known !== undefined) return known
   const id = newId()
   try {
-    await mkdir(directory, { recursive: true })
-    await writeFile(join(directory, fileName), `${id}\n`, { flush: true })
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    await writeFile(join(directory, fileName), `${id}\n`, { flush: true, mode: 0o600 })
     return id
   } catch (error) {
     throw new EvrouteError({

@@ -23,6 +23,8 @@ const compress = promisify(gzip)
 /** Adds bytes to the end of a file, and makes the file where there is none. */
 export type Append = (path: string, bytes: Buffer) => Promise<void>
 
+const appendPrivately: Append = (path, bytes) => appendFile(path, bytes, { mode: 0o600 })
+
 /** Events whose writing somebody waits for. */
 interface Waiting {
   readonly events: readonly AnalyticsEvent[]
@@ -59,7 +61,7 @@ export class Archive {
    * @param startedAtMs - tells this run's files from those of others, in milliseconds since 1970
    * @param append - how files are written
    */
-  constructor(directory: string, startedAtMs: number, append: Append = appendFile) {
+  constructor(directory: string, startedAtMs: number, append: Append = appendPrivately) {
     this.#directory = directory
     this.#runName = formatTimestamp(startedAtMs).replaceAll(/[:.]/g, '-')
     this.#append = append
@@ -157,7 +159,7 @@ export class Archive {
     try {
       await this.#repair(path)
       const bytes = await compress(rows)
-      await mkdir(dirname(path), { recursive: true })
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
       this.#unfinished.set(path, await sizeBytesOf(path))
       await this.#append(path, bytes)
       this.#unfinished.delete(path)

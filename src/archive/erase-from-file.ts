@@ -136,7 +136,7 @@ class Rewriting {
   async #write(temporary: string, like: Stats): Promise<void> {
     const { files, signal } = this.#options
     const isCompressed = await beginsLikeGzip(this.#path)
-    const file = await files.open(temporary, 'w')
+    const file = await files.open(temporary, 'w', 0o600)
     try {
       const write = async (parts: AsyncIterable<Buffer>): Promise<void> => {
         for await (const bytes of parts) await file.appendFile(bytes)
@@ -176,7 +176,7 @@ class Rewriting {
     if (start === undefined || start >= size) return
     const { files, signal } = this.#options
     const path = `${this.#path}.damaged-${start}`
-    const file = await files.open(path, 'w')
+    const file = await files.open(path, 'w', 0o600)
     try {
       await file.appendFile(noBeginning)
       for await (const bytes of createReadStream(this.#path, { start })) {

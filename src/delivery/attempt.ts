@@ -1,5 +1,5 @@
 import {
-  endpointName,
+  hiddenEndpoint,
   type Destination,
   type Endpoint,
   type RequestRecord,
@@ -118,7 +118,7 @@ async function askEndpoint(
     excerpt: outcome.kind === 'answered' ? outcome.excerpt : '',
   }
   if (outcome.kind === 'timeout') {
-    log.warn('webhook timed out', { code: 'timeout', messageId, url: endpointName(url) })
+    log.warn('webhook timed out', { code: 'timeout', messageId, url: hiddenEndpoint(url) })
   }
   observer.request(record)
   ended(record)

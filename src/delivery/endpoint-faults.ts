@@ -1,4 +1,4 @@
-import { endpointName, type Destination, type RequestRecord } from '../model/index.ts'
+import { hiddenEndpoint, type Destination, type RequestRecord } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 
 /** An endpoint fails webhooks in a way that no retry can mend, and did so again and again. */
@@ -106,7 +106,7 @@ export class EndpointFaults {
     }
     const times = { sinceMs: nowMs, lastMs: nowMs }
     faults.set(reason, { destinationId, url, reason, failures: 1, ...times, tookSince: false })
-    const fields = { destinationId, url: endpointName(url), reason, messageId }
+    const fields = { destinationId, url: hiddenEndpoint(url), reason, messageId }
     log.warn('webhooks to an endpoint fail and are not retried', fields)
     this.#look ??= clock.schedule(lookMs, () => this.#lookAgain())
   }
@@ -132,7 +132,7 @@ export class EndpointFaults {
           if (isOver(fault)) {
             faults.delete(key)
             const { destinationId, url, reason, failures } = fault
-            const fields = { destinationId, url: endpointName(url), reason, failures }
+            const fields = { destinationId, url: hiddenEndpoint(url), reason, failures }
             this.#runtime.log.info(message, fields)
           }
         }

@@ -1,4 +1,4 @@
-import { endpointName, type Endpoint, type Lane } from '../model/index.ts'
+import { hiddenEndpoint, type Endpoint, type Lane } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import {
   judge,
@@ -258,7 +258,7 @@ export class Rounds {
       probeAtMs: isOpen ? change.probeAtMs : null,
       error: isOpen ? error : null,
     })
-    log.debug('circuit breaker', { destinationId, url: endpointName(url), change: change.kind })
+    log.debug('circuit breaker', { destinationId, url: hiddenEndpoint(url), change: change.kind })
   }
 }
 

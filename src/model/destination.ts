@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 /** How an alias spells its two ids: as the specification shows them, in camel case, or both ways. */
 export type AliasKeys = 'spec' | 'camel' | 'both'
 
@@ -13,11 +15,30 @@ export interface Endpoint {
 }
 
 /**
- * Formats a URL for people: without query and user name, which may be secrets. Text that is not a URL is cut
- * in the same way.
+ * Formats a URL for the person who gave it: without its user name, and with `…` for its query. Both may be
+ * secrets. Text that is not a URL is cut in the same way.
  */
 export function endpointName(url: string): string {
-  return url.replace(/[?#].*/s, '').replace(/^((?:[^/]*:)?\/\/)?[^/]*@/, '$1')
+  return withoutUser(url.replace(/#.*/s, '').replace(/\?.*/s, '?…'))
+}
+
+/**
+ * Formats a URL for people who may not know it, such as readers of logs: its scheme and host, and a digest
+ * that tells endpoints of the same host apart. A URL without path, query and user name is shown whole.
+ */
+export function hiddenEndpoint(url: string): string {
+  const origin = /^((?:[^/?#]*:)?\/\/)?[^/?#]*/.exec(url)?.[0] ?? ''
+  const shown = withoutUser(origin)
+  const isWhole = shown === url || `${shown}/` === url
+  return isWhole ? url : `${shown}/…#${digestOf(url)}`
+}
+
+function withoutUser(url: string): string {
+  return url.replace(/^((?:[^/]*:)?\/\/)?[^/]*@/, '$1')
+}
+
+function digestOf(url: string): string {
+  return createHash('sha256').update(url).digest('hex').slice(0, 6)
 }
 
 /** A configured Webhooks destination, checked and frozen. */

@@ -1,6 +1,6 @@
 import type { Metrics } from '../admin-api/index.ts'
 import type { EndpointFaults, FullBacklogs } from '../delivery/index.ts'
-import { endpointName, type EndpointChange } from '../model/index.ts'
+import { hiddenEndpoint, type EndpointChange } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 
 /** Who is told what a service does, beside the observer it was given. */
@@ -49,7 +49,7 @@ function logEndpoint(
   { metrics, log }: Pick<ServiceObservers, 'metrics'> & Pick<Runtime, 'log'>,
 ): void {
   const { breaker: before } = metrics.breakers.endpoint(destinationId, url)
-  const endpoint = { destinationId, url: endpointName(url) }
+  const endpoint = { destinationId, url: hiddenEndpoint(url) }
   if (state === 'open' && before !== 'open') log.warn('an endpoint is down', { ...endpoint, error })
   if (state === 'closed' && before !== 'closed') log.info('an endpoint is well again', endpoint)
 }

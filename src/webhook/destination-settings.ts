@@ -3,7 +3,7 @@ import {
   AddressRefusedError,
   checkUrl,
   checkWholeNumber,
-  endpointName,
+  hiddenEndpoint,
   limits,
   messageOf,
   SettingError,
@@ -187,6 +187,6 @@ function refuseRepeats(endpoints: readonly Endpoint[]): void {
   if (repeated === undefined) return
   throw new SettingError(
     'endpoints',
-    `Cannot send to ${endpointName(repeated.url)} twice: it is listed twice`,
+    `Cannot send to ${hiddenEndpoint(repeated.url)} twice: it is listed twice`,
   )
 }

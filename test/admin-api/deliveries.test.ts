@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { formatTimestamp } from '../../src/model/index.ts'
+import { hiddenEndpoint, formatTimestamp } from '../../src/model/index.ts'
 import {
   delivered,
   expired,
@@ -63,8 +63,11 @@ describe('GET /v1/deliveries', () => {
           expiresAt: formatTimestamp(nowMs + 3 * hourMs),
           settledAt: null,
           holds: [
-            { url: 'https://example.com/a', until: null },
-            { url: 'https://example.com/b', until: formatTimestamp(nowMs + hourMs) },
+            { url: hiddenEndpoint('https://example.com/a'), until: null },
+            {
+              url: hiddenEndpoint('https://example.com/b'),
+              until: formatTimestamp(nowMs + hourMs),
+            },
           ],
         },
       ],
@@ -129,7 +132,7 @@ describe('GET /v1/deliveries/:destination/:number', () => {
         delivery: expect.objectContaining({ id: 'a/b ü/1', state: 'failed' }) as unknown,
         requests: [
           {
-            url: 'https://example.com/hook',
+            url: hiddenEndpoint('https://example.com/hook'),
             lane: 'first',
             attempt: 1,
             outcome: 'retry',

@@ -1,4 +1,5 @@
 import { createHook } from 'node:async_hooks'
+import { hiddenEndpoint } from '../../src/model/index.ts'
 import { describe, expect, test } from 'vitest'
 import { Metrics, queueStates, type StoreFigures } from '../../src/admin-api/index.ts'
 import type { EndpointChange, RequestRecord, SettledDelivery } from '../../src/model/index.ts'
@@ -196,6 +197,8 @@ describe('the metrics', () => {
 describe('the breakers in the metrics', () => {
   const a = { url: 'https://example.com/a?key=not-a-real-secret' }
   const b = { url: 'https://example.com/b' }
+  const shownA = hiddenEndpoint(a.url)
+  const shownB = hiddenEndpoint(b.url)
 
   async function statesOf(metrics: Metrics): Promise<readonly string[]> {
     const lines = await linesOf(metrics, 'evroute_endpoint_breaker_state')
@@ -207,56 +210,49 @@ describe('the breakers in the metrics', () => {
   test('are closed at first, and follow what they are told', async () => {
     const { metrics } = createMetrics()
     metrics.configured([{ id: 'crm', endpoints: [a, b] }])
-    expect(await statesOf(metrics)).toEqual([
-      'https://example.com/a closed',
-      'https://example.com/b closed',
-    ])
+    expect(await statesOf(metrics)).toEqual([`${shownA} closed`, `${shownB} closed`])
     metrics.endpoint(change(a.url, 'open'))
     expect(await linesOf(metrics, 'evroute_endpoint_breaker_state')).toEqual([
-      'evroute_endpoint_breaker_state{destination="crm",endpoint="https://example.com/a",state="open"} 1',
-      'evroute_endpoint_breaker_state{destination="crm",endpoint="https://example.com/a",state="recovering"} 0',
-      'evroute_endpoint_breaker_state{destination="crm",endpoint="https://example.com/a",state="closed"} 0',
-      'evroute_endpoint_breaker_state{destination="crm",endpoint="https://example.com/b",state="open"} 0',
-      'evroute_endpoint_breaker_state{destination="crm",endpoint="https://example.com/b",state="recovering"} 0',
-      'evroute_endpoint_breaker_state{destination="crm",endpoint="https://example.com/b",state="closed"} 1',
+      `evroute_endpoint_breaker_state{destination="crm",endpoint="${shownA}",state="open"} 1`,
+      `evroute_endpoint_breaker_state{destination="crm",endpoint="${shownA}",state="recovering"} 0`,
+      `evroute_endpoint_breaker_state{destination="crm",endpoint="${shownA}",state="closed"} 0`,
+      `evroute_endpoint_breaker_state{destination="crm",endpoint="${shownB}",state="open"} 0`,
+      `evroute_endpoint_breaker_state{destination="crm",endpoint="${shownB}",state="recovering"} 0`,
+      `evroute_endpoint_breaker_state{destination="crm",endpoint="${shownB}",state="closed"} 1`,
     ])
     metrics.endpoint(change(a.url, 'recovering'))
-    expect(await statesOf(metrics)).toContain('https://example.com/a recovering')
+    expect(await statesOf(metrics)).toContain(`${shownA} recovering`)
     metrics.endpoint(change(a.url, 'closed'))
-    expect(await statesOf(metrics)).toContain('https://example.com/a closed')
+    expect(await statesOf(metrics)).toContain(`${shownA} closed`)
   })
 
   test('are those of the configuration, through every change of it', async () => {
     const { metrics } = createMetrics()
     metrics.endpoint(change(a.url, 'open'))
     metrics.configured([{ id: 'crm', endpoints: [a] }])
-    expect(await statesOf(metrics)).toEqual(['https://example.com/a closed'])
+    expect(await statesOf(metrics)).toEqual([`${shownA} closed`])
     metrics.endpoint(change(a.url, 'open'))
     metrics.endpoint(change(b.url, 'open'))
     metrics.endpoint({ ...change(a.url, 'open'), destinationId: 'mail' })
     metrics.configured([{ id: 'crm', endpoints: [b, a] }])
-    expect(await statesOf(metrics)).toEqual([
-      'https://example.com/b closed',
-      'https://example.com/a open',
-    ])
+    expect(await statesOf(metrics)).toEqual([`${shownB} closed`, `${shownA} open`])
     metrics.configured([{ id: 'crm', endpoints: [b] }])
-    expect(await statesOf(metrics)).toEqual(['https://example.com/b closed'])
+    expect(await statesOf(metrics)).toEqual([`${shownB} closed`])
     metrics.configured([])
     expect(await statesOf(metrics)).toEqual([])
   })
 
-  test('stand for the worst where endpoints differ in their query only', async () => {
+  test('tell endpoints apart that differ in their query only', async () => {
     const { metrics } = createMetrics()
     const other = { url: 'https://example.com/a?key=not-a-real-key' }
     metrics.configured([{ id: 'crm', endpoints: [a, other, b] }])
     metrics.endpoint(change(a.url, 'recovering'))
     metrics.endpoint(change(other.url, 'open'))
     expect(await statesOf(metrics)).toEqual([
-      'https://example.com/a open',
-      'https://example.com/b closed',
+      `${shownA} recovering`,
+      `${hiddenEndpoint(other.url)} open`,
+      `${shownB} closed`,
     ])
-    metrics.endpoint(change(other.url, 'closed'))
-    expect(await statesOf(metrics)).toContain('https://example.com/a recovering')
     expect(await metrics.text()).not.toMatch(/secret|not-a-real-key/)
   })
 })

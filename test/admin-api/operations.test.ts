@@ -1,7 +1,7 @@
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
 import type { DestinationState, ReplayOutcome, ReplayRequest } from '../../src/admin-api/index.ts'
-import { emptyLedger, formatTimestamp } from '../../src/model/index.ts'
+import { hiddenEndpoint, emptyLedger, formatTimestamp } from '../../src/model/index.ts'
 import { failed, hourMs, nowMs } from '../cli/delivery-log/stores.ts'
 import { gate } from '../support/gate.ts'
 import { ask, startAdmin, token } from './support.ts'
@@ -45,13 +45,13 @@ describe('GET /v1/destinations', () => {
             sources: ['website'],
             endpoints: [
               {
-                url: 'https://example.com/a',
+                url: hiddenEndpoint('https://example.com/a'),
                 breaker: 'open',
                 probeAt: formatTimestamp(nowMs + 30_000),
                 faults: [],
               },
               {
-                url: 'https://example.com/b',
+                url: hiddenEndpoint('https://example.com/b'),
                 breaker: 'closed',
                 probeAt: null,
                 faults: [

@@ -24,7 +24,7 @@ test.each([
   [{ since: 'yesterday' }, `since: Cannot use "yesterday": it is ${moments}`],
   [
     { stat: 'failed' },
-    `stat: Cannot use this name: the names here are ${conditions}, limit, before`,
+    `stat: Cannot use this name: the names here are ${conditions}, limit, before, reveal`,
   ],
 ])('a list by %j is refused: %s', (query, message) => {
   expect(refusalOf(readListRequest(query, nowMs))).toEqual(message)

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
-import { appendFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { Archive, callOfArchivedRow, type Append } from '../../src/archive/index.ts'
+import { Archive, archiveIdOf, callOfArchivedRow, type Append } from '../../src/archive/index.ts'
 import { openInput, readRows } from '../../src/importer/index.ts'
 import type { AnalyticsEvent, JsonObject } from '../../src/model/index.ts'
 import { gate } from '../support/gate.ts'
@@ -36,6 +36,22 @@ describe('Archive', () => {
   beforeEach(async () => {
     directory = join(await temporaryFolder(), 'archive')
     archive = new Archive(directory, startedAtMs)
+  })
+
+  test.skipIf(process.platform === 'win32')('only the owner can read it', async () => {
+    await archive.append([event('m_1')])
+    await archiveIdOf(directory, () => 'example')
+    const names = await readdir(directory, { recursive: true })
+    const modes = await Promise.all(
+      names.map(async (name) => {
+        const info = await stat(join(directory, name))
+        return [name, info.isFile(), info.mode & 0o777] as const
+      }),
+    )
+    expect(modes.some(([, isFile]) => isFile)).toBe(true)
+    for (const [name, isFile, mode] of modes) {
+      expect([name, mode]).toEqual([name, isFile ? 0o600 : 0o700])
+    }
   })
 
   async function rowsOf(...path: readonly string[]): Promise<readonly JsonObject[]> {

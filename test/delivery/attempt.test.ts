@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { hiddenEndpoint } from '../../src/model/index.ts'
 import { describe, expect, test } from 'vitest'
 import {
   attempt,
@@ -242,7 +243,12 @@ describe('a request', () => {
       certificateRefused,
     ])
     expect(told.warnings).toEqual([
-      { message: 'webhook timed out', code: 'timeout', messageId: 'm_1', url: urlOf('b') },
+      {
+        message: 'webhook timed out',
+        code: 'timeout',
+        messageId: 'm_1',
+        url: hiddenEndpoint(urlOf('b')),
+      },
     ])
   })
 
@@ -263,7 +269,7 @@ describe('a request', () => {
       ended: () => undefined,
     })
     await ended
-    expect(warnings).toMatchObject([{ url: 'https://example.com/a' }])
+    expect(warnings).toMatchObject([{ url: hiddenEndpoint(url) }])
     expect(requests).toMatchObject([{ url }])
   })
 

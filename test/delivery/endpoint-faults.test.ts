@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { hiddenEndpoint } from '../../src/model/index.ts'
 import { EndpointFaults } from '../../src/delivery/index.ts'
 import type { RequestRecord } from '../../src/model/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
 
 const url = 'https://u:p@example.com/hook?key=no-secret'
-const shown = { destinationId: 'crm', url: 'https://example.com/hook' }
+const shown = { destinationId: 'crm', url: hiddenEndpoint(url) }
 const begins = 'webhooks to an endpoint fail and are not retried'
 const ends = 'webhooks to an endpoint no longer fail this way'
 const minuteMs = 60_000

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { hiddenEndpoint } from '../../src/model/index.ts'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../src/http/index.ts'
@@ -111,7 +112,9 @@ describe('a service', () => {
       .poll(() => settled)
       .toMatchObject([{ messageId: 'm_1', state: 'failed', reason: 'loopback_address' }])
     expect(endpoint.connections).toBe(0)
-    expect(warnings).toMatchObject([{ url: endpoint.url, reason: 'loopback_address' }])
+    expect(warnings).toMatchObject([
+      { url: hiddenEndpoint(endpoint.url), reason: 'loopback_address' },
+    ])
   })
 
   test('shows how its destinations stand, with an open breaker', async () => {
@@ -121,12 +124,17 @@ describe('a service', () => {
       documentFor(endpoint),
       clock,
     )
-    const closed = { url: endpoint.url, breaker: 'closed', probeAt: null, faults: [] }
+    const closed = {
+      url: hiddenEndpoint(endpoint.url),
+      breaker: 'closed',
+      probeAt: null,
+      faults: [],
+    }
     const state = (await admin('/v1/destinations')).body
     expect(state).toMatchObject({ destinations: [{ id: 'crm', endpoints: [closed] }] })
     for (let index = 0; index < 10; index++) await track(`m_${index}`)
     await expect.poll(() => endpoints).toMatchObject([{ state: 'open' }])
-    const told = { destinationId: 'crm', url: endpoint.url }
+    const told = { destinationId: 'crm', url: hiddenEndpoint(endpoint.url) }
     expect(warnings).toEqual([{ message: 'an endpoint is down', ...told, error: 'status_503' }])
     expect((await admin('/v1/destinations')).body).toMatchObject({
       destinations: [

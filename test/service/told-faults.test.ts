@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { hiddenEndpoint } from '../../src/model/index.ts'
 import { makeCertificate } from '../support/certificates.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 import { documentFor, manualClock, startService } from './running-service.ts'
@@ -10,7 +11,9 @@ test('deliveries that fail on a certificate are told in the log, a metric and by
   for (let index = 0; index < 12; index++) await track(`m_${index}`)
   await expect.poll(() => settled).toHaveLength(12)
   const reason = 'DEPTH_ZERO_SELF_SIGNED_CERT'
-  expect(warnings).toMatchObject([{ destinationId: 'crm', url: endpoint.url, reason }])
+  expect(warnings).toMatchObject([
+    { destinationId: 'crm', url: hiddenEndpoint(endpoint.url), reason },
+  ])
   expect((await admin('/metrics')).body).toContain(
     `evroute_webhook_failures_total{destination="crm",reason="${reason}"} 12\n`,
   )
@@ -19,7 +22,7 @@ test('deliveries that fail on a certificate are told in the log, a metric and by
   })
   expect(await ready()).toMatchObject({ status: 200 })
   await service.service.close()
-  expect(service.infos).toMatchObject([{ url: endpoint.url, reason, failures: 12 }])
+  expect(service.infos).toMatchObject([{ url: hiddenEndpoint(endpoint.url), reason, failures: 12 }])
 })
 
 test('an endpoint that is gone after a deployment is told once, and when it takes webhooks again', async () => {
@@ -34,7 +37,9 @@ test('an endpoint that is gone after a deployment is told once, and when it take
   await track('m_5')
   await expect.poll(() => settled).toHaveLength(6)
   await clock.advance(90_000)
-  expect(infos).toMatchObject([{ url: endpoint.url, reason: 'status_404', failures: 5 }])
+  expect(infos).toMatchObject([
+    { url: hiddenEndpoint(endpoint.url), reason: 'status_404', failures: 5 },
+  ])
   expect(warnings).toHaveLength(1)
 })
 

@@ -1,4 +1,4 @@
-import { endpointName, type EndpointChange } from '../../model/index.ts'
+import { hiddenEndpoint, type EndpointChange } from '../../model/index.ts'
 import type { EndpointState } from '../ports.ts'
 
 /** A configured destination and where it sends. */
@@ -19,7 +19,7 @@ export interface BreakerStanding {
   readonly state: EndpointChange['state']
 }
 
-/** The states that are told, the gravest first. */
+/** The states that a breaker has. */
 export const breakerStates: readonly EndpointChange['state'][] = ['open', 'recovering', 'closed']
 
 /** Remembers how the breakers of the configured endpoints stand; they begin closed. */
@@ -49,19 +49,14 @@ export class BreakerBoard {
     return { url, breaker: change?.state ?? 'closed', probeAtMs: change?.probeAtMs ?? null }
   }
 
-  /** Every endpoint; of several that have the same name, the one that is worst off. */
+  /** How every endpoint stands. */
   standings(): readonly BreakerStanding[] {
-    const standings: BreakerStanding[] = []
-    for (const [destination, endpoints] of this.#changes) {
-      const urls = [...endpoints.keys()]
-      for (const endpoint of new Set(urls.map(endpointName))) {
-        const among = urls
-          .filter((url) => endpointName(url) === endpoint)
-          .map((url) => this.endpoint(destination, url).breaker)
-        const state = breakerStates.find((each) => among.includes(each))
-        if (state !== undefined) standings.push({ destination, endpoint, state })
-      }
-    }
-    return standings
+    return [...this.#changes].flatMap(([destination, endpoints]) =>
+      [...endpoints].map(([url, change]) => ({
+        destination,
+        endpoint: hiddenEndpoint(url),
+        state: change?.state ?? 'closed',
+      })),
+    )
   }
 }

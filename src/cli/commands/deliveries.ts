@@ -5,6 +5,7 @@ import type { AddCommand, CommandContext } from '../command.ts'
 import {
   addFilterFlags,
   addLogFlags,
+  addRevealFlag,
   filterOf,
   firstFilterFlag,
   limitMax,
@@ -105,7 +106,7 @@ function addList(deliveries: Command, context: CommandContext): void {
     countFlag(1, limitMax),
     50,
   )
-  addLogFlags(command)
+  addRevealFlag(addLogFlags(command))
     .addHelpText('after', listExamples)
     .action(async () => {
       refuseArguments(command.args)
@@ -126,7 +127,7 @@ function addShow(deliveries: Command, context: CommandContext): void {
       'Shows a delivery: its event, where it stands and why, every request with its answer, and the body.',
     )
     .argument('<id>', 'its id as it is listed, or a messageId for all deliveries of that event')
-  addLogFlags(command)
+  addRevealFlag(addLogFlags(command))
     .addHelpText('after', showExamples)
     .action(async (id: string) => {
       await runOnLog({ flags: command.opts<LogFlags>(), write: false, context }, async (log) => {

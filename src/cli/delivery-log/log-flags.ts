@@ -9,6 +9,8 @@ import type { PlaceFlags } from './log-place.ts'
 export interface LogFlags extends PlaceFlags {
   /** `--json` */
   readonly json?: boolean
+  /** `--reveal` */
+  readonly reveal?: boolean
   /** `--no-color` */
   readonly color: boolean
 }
@@ -45,6 +47,11 @@ export function addLogFlags(command: Command): Command {
     )
     .option('--json', 'NDJSON records on stdout')
     .option('--no-color', 'no colours')
+}
+
+/** Adds the flag of the commands that show endpoints. */
+export function addRevealFlag(command: Command): Command {
+  return command.option('--reveal', 'show the whole URL of each endpoint, with its path and query')
 }
 
 /** Adds the flags that select deliveries, in any of these states. */

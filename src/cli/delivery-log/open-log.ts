@@ -1,5 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { DeliveryFilter, DeliveryLog, LoggedDelivery } from '../../delivery/index.ts'
+import {
+  readableLog,
+  type DeliveryFilter,
+  type DeliveryLog,
+  type LoggedDelivery,
+} from '../../delivery/index.ts'
 import type { Io } from '../io.ts'
 import type { LogPlace } from './log-place.ts'
 import type { DestinationStanding } from './waits.ts'
@@ -38,21 +43,36 @@ export interface LogView {
 /** Deliveries that are read, or retried, at a time. */
 export const deliveriesAtOnce = 500
 
+/** What a command may do with the log, and how it is ended. */
+export interface LogAccess {
+  /** Whether it changes deliveries. */
+  readonly write: boolean
+  /** Whether it sees the whole URLs of endpoints. */
+  readonly reveal: boolean
+  /** Ends questions to a service early, with its reason as the error. */
+  readonly stop: AbortSignal
+}
+
 /** Opens the log for as long as the work takes. */
 export async function withDeliveryLog<Result>(
   place: LogPlace,
-  { write, stop }: { readonly write: boolean; readonly stop: AbortSignal },
+  { write, reveal, stop }: LogAccess,
   work: (log: AskedLog) => Promise<Result>,
 ): Promise<Result> {
   // Each brings along what the other does not need.
   if (place.kind === 'service') {
     const { ServiceLog } = await import('./service-log.ts')
-    return work(new ServiceLog(place, stop))
+    return work(new ServiceLog(place, { reveal, stop }))
   }
   const { openDeliveryLog } = await import('../../store/index.ts')
   const log = await openDeliveryLog(place.url, { write })
   try {
-    return await work(log)
+    return await work({
+      ...readableLog(log, reveal),
+      retry: (request) => log.retry(request),
+      discard: (request) => log.discard(request),
+      audit: () => log.audit(),
+    })
   } finally {
     await log.close()
   }

@@ -30,7 +30,7 @@ export async function runOnLog(
   const { withDeliveryLog } = await import('./open-log.ts')
   const nowMs = systemClock.nowMs()
   end(
-    await withDeliveryLog(place, { write, stop: io.stop }, (log) =>
+    await withDeliveryLog(place, { write, reveal: flags.reveal ?? false, stop: io.stop }, (log) =>
       work({ log, place: place.kind, io, nowMs, view }),
     ),
   )

@@ -12,7 +12,7 @@ import {
 import { formatTimestamp } from '../../model/index.ts'
 import { refusalIn, ServiceApi } from '../operations/service-api.ts'
 import type { ServicePlace } from '../operations/service-place.ts'
-import type { AskedLog } from './open-log.ts'
+import type { AskedLog, LogAccess } from './open-log.ts'
 import {
   readAudit,
   readDestinations,
@@ -29,10 +29,11 @@ const earliestMs = Date.UTC(1970, 0, 1)
 /** The delivery log of a running service, asked through its admin API. */
 export class ServiceLog implements AskedLog {
   readonly #api: ServiceApi
+  readonly #reveal: boolean
 
-  /** @param stop - ends questions early, with its reason as the error */
-  constructor(place: ServicePlace, stop: AbortSignal) {
+  constructor(place: ServicePlace, { reveal, stop }: Omit<LogAccess, 'write'>) {
     this.#api = new ServiceApi(place, stop)
+    this.#reveal = reveal
   }
 
   async list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
@@ -42,13 +43,13 @@ export class ServiceLog implements AskedLog {
     for (const [name, value] of Object.entries(conditionsOf(filter))) {
       for (const each of [value].flat()) if (each !== undefined) query.append(name, each)
     }
-    const path = `v1/deliveries?${query.toString()}`
+    const path = this.#revealing(`v1/deliveries?${query.toString()}`)
     const { deliveries } = await this.#api.read({ path }, readPage)
     return deliveries
   }
 
   async story({ destinationId, id }: DeliveryKey): Promise<DeliveryStory | undefined> {
-    const path = `v1/deliveries/${encodeURIComponent(destinationId)}/${id}`
+    const path = this.#revealing(`v1/deliveries/${encodeURIComponent(destinationId)}/${id}`)
     const reply = await this.#api.ask({ path })
     // What was purged since it was listed is no fault.
     const isGone = refusalIn(reply)?.code === 'not_found'
@@ -69,7 +70,11 @@ export class ServiceLog implements AskedLog {
   }
 
   destinations(): Promise<readonly DestinationStanding[]> {
-    return this.#api.read({ path: 'v1/destinations' }, readDestinations)
+    return this.#api.read({ path: this.#revealing('v1/destinations') }, readDestinations)
+  }
+
+  #revealing(path: string): string {
+    return this.#reveal ? `${path}${path.includes('?') ? '&' : '?'}reveal=true` : path
   }
 }
 

@@ -1,4 +1,4 @@
-import { emptyLedger, type JsonObject } from '../../model/index.ts'
+import { emptyLedger, endpointName, type JsonObject } from '../../model/index.ts'
 import type { OfferResult, RowPlace } from './call-queue.ts'
 import { capturedId } from './capture-outlet.ts'
 import { readCapturedRequest } from './captured-request.ts'
@@ -42,7 +42,7 @@ export class CapturePlanOutlet implements Outlet {
       messageId: request.messageId ?? capturedId(place),
       type: request.type,
       decision: undefined,
-      urls: target.destination.endpoints.map(({ url }) => url),
+      urls: target.destination.endpoints.map(({ url }) => endpointName(url)),
       body: captured.body,
       signature: headers['x-signature'] ?? null,
     })

@@ -2,6 +2,7 @@ import { Client, createInProcessTransport, type RejectedCall } from '../../clien
 import { checkParsedCall, Intake, type AcceptedEvent } from '../../intake/index.ts'
 import {
   emptyLedger,
+  endpointName,
   isRejectionCode,
   type DeliveryLedger,
   type Destination,
@@ -156,7 +157,7 @@ class WebhookPlanning implements Planning {
       decision: isDuplicate
         ? { destinationId: id, send: false, reason: 'duplicate', hint: undefined }
         : decisions[0],
-      urls: endpoints.map(({ url }) => url),
+      urls: endpoints.map(({ url }) => endpointName(url)),
       body,
       signature: body === null || sharedSecret === undefined ? null : signBody(body, sharedSecret),
     }
@@ -195,7 +196,7 @@ class ServicePlanning implements Planning {
       messageId: check.call['messageId'] as string,
       type: check.type,
       decision: undefined,
-      urls: [this.#endpoint],
+      urls: [endpointName(this.#endpoint)],
       body: JSON.stringify(check.call),
       signature: null,
     })

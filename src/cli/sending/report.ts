@@ -1,5 +1,6 @@
 import type { BatchRetry } from '../../client/index.ts'
 import {
+  endpointName,
   formatDuration,
   type EndpointChange,
   type DeliveryLedger,
@@ -141,7 +142,7 @@ export class Report implements Observer {
 
   request(record: RequestRecord): void {
     const { outcome, error, url } = record
-    if (outcome !== 'success') this.#lastProblem = `${error ?? ''} from ${url}`
+    if (outcome !== 'success') this.#lastProblem = `${error ?? ''} from ${endpointName(url)}`
     if (this.#options.json) {
       this.#record(requestRecord(record))
     } else if (this.#options.verbose) {
@@ -159,10 +160,11 @@ export class Report implements Observer {
 
   endpoint({ url, probeAtMs, error }: EndpointChange): void {
     if (this.#options.json) return
+    const name = endpointName(url)
     const text =
       probeAtMs === null
-        ? `${url} answers again`
-        : `${url} is left alone until ${formatTimeOfDay(probeAtMs)}: ${error ?? ''}; what waits for it is parked`
+        ? `${name} answers again`
+        : `${name} is left alone until ${formatTimeOfDay(probeAtMs)}: ${error ?? ''}; what waits for it is parked`
     this.#problem(text)
   }
 
@@ -314,7 +316,7 @@ export class Report implements Observer {
     const answer = this.#style[look[outcome]](error ?? String(status))
     const time = this.#style.faint(formatTimeOfDay(atMs))
     const end = this.#style.faint(`${formatDuration(durationMs)}  ${plainText(messageId)}`)
-    return `${time}  attempt ${attempt}  ${answer}  ${url}  ${end}`
+    return `${time}  attempt ${attempt}  ${answer}  ${endpointName(url)}  ${end}`
   }
 
   #progressText(): string {

@@ -1,4 +1,9 @@
-import { formatTimestamp, type RequestRecord, type SettledDelivery } from '../../model/index.ts'
+import {
+  endpointName,
+  formatTimestamp,
+  type RequestRecord,
+  type SettledDelivery,
+} from '../../model/index.ts'
 
 /** What is said of a delivery that came to its end, be it to a webhook or to a service. */
 export type EndedDelivery = Omit<SettledDelivery, 'acceptedAtMs'>
@@ -7,7 +12,17 @@ export type EndedDelivery = Omit<SettledDelivery, 'acceptedAtMs'>
 export function requestRecord(request: RequestRecord): Readonly<Record<string, unknown>> {
   const { messageId, url, attempt, outcome, status, error, durationMs, atMs } = request
   const at = formatTimestamp(atMs)
-  return { kind: 'request', messageId, url, attempt, outcome, status, error, ms: durationMs, at }
+  return {
+    kind: 'request',
+    messageId,
+    url: endpointName(url),
+    attempt,
+    outcome,
+    status,
+    error,
+    ms: durationMs,
+    at,
+  }
 }
 
 /** A delivery that came to its end as a record for programs. */

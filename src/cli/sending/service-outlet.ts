@@ -1,5 +1,5 @@
 import { Client, type FailedCall } from '../../client/index.ts'
-import { isRejectionCode, type JsonObject } from '../../model/index.ts'
+import { endpointName, isRejectionCode, type JsonObject } from '../../model/index.ts'
 import { CallQueue, queueOptions, type OfferResult, type RowPlace } from './call-queue.ts'
 import { noDeletions } from './deletion.ts'
 import {
@@ -85,7 +85,7 @@ export class ServiceOutlet implements Outlet {
     } else if (code !== 'close_timeout') {
       this.#failed++
       const { messageId, type, attempts } = call
-      const destinationId = this.#target.endpoint
+      const destinationId = endpointName(this.#target.endpoint)
       this.#listener.failed(
         { messageId, type, destinationId, state: 'failed', attempts, reason: code },
         this.#withoutKey(message),

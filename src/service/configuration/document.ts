@@ -147,9 +147,8 @@ const source = section({
 
 const endpoint = section({
   url: z
-    .string(accepts('a full http or https URL'))
-    .meta({ format: 'uri' })
-    .describe('Where webhooks are posted to: a full http or https URL.'),
+    .string(accepts(`a full http or https URL, ${secretForms}`))
+    .describe(`Where webhooks are posted to: a full http or https URL, ${secretForms}.`),
   headers: z
     .record(z.string(), z.string(accepts(`a text, ${secretForms}`)), accepts('an object of texts'))
     .default({})

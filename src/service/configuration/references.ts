@@ -1,5 +1,5 @@
 import { AddressGuard } from '../../http/index.ts'
-import { isJsonObject, SettingError, type JsonObject } from '../../model/index.ts'
+import { isJsonObject, parseUrl, SettingError, type JsonObject } from '../../model/index.ts'
 import type { Breather } from '../../runtime/index.ts'
 import { serverUrlRefusal } from '../../store/index.ts'
 import { checkDestination, type EndpointSettings } from '../../webhook/index.ts'
@@ -177,12 +177,7 @@ function checkEndpoints(
     value,
   }))
   const problems = endpoints.flatMap((endpoint) => [
-    ...textsAt(endpoint, 'url').flatMap(({ path, value }) =>
-      refusal(
-        () => checkDestination(withEndpoints([{ url: value }]), guard),
-        () => path,
-      ),
-    ),
+    ...textsAt(endpoint, 'url').flatMap((url) => checkEndpointUrl(url, guard)),
     ...checkHeaders(endpoint),
   ])
   const urls = endpoints.flatMap((endpoint) => textsAt(endpoint, 'url'))
@@ -190,6 +185,26 @@ function checkEndpoints(
   return refusal(
     () => checkDestination(withEndpoints(urls.map(({ value }) => ({ url: value })))),
     ({ setting }) => [...destination.path, setting],
+  )
+}
+
+/** A text that is no URL is not shown: it may come from a variable that holds a secret. */
+function checkEndpointUrl(
+  { path, value }: Placed<string>,
+  guard: AddressGuard | undefined,
+): readonly PlacedProblem[] {
+  if (parseUrl(value) === undefined) {
+    return [
+      {
+        path,
+        message: 'Cannot send to this: it is not a full http or https URL',
+        hint: 'Write the URL with its scheme, such as https://example.com/hook.',
+      },
+    ]
+  }
+  return refusal(
+    () => checkDestination(withEndpoints([{ url: value }]), guard),
+    () => path,
   )
 }
 

@@ -31,12 +31,11 @@ const secretPlaces: readonly DocumentPath[] = [
   ['destinations', '*', 'endpoints', '*', 'headers', '*'],
 ]
 
-/** Its URL may have a password in it; the whole of it can be `env:NAME` or `@file` as well. */
 const storePlace: DocumentPath = ['store']
 
 const urlPlace: DocumentPath = ['destinations', '*', 'endpoints', '*', 'url']
 
-/** Whether a URL stands at a place whose query may be a secret. */
+/** Whether the URL of an endpoint stands at a place. Its path and its query may be secrets. */
 export function isEndpointUrl(path: DocumentPath): boolean {
   return urlPlace.length === path.length && leadsTo(path, urlPlace)
 }
@@ -107,14 +106,15 @@ export async function resolveSecrets(
   }
 }
 
-/** Copies a document with other texts in the places where a secret, or the URL of a store, may stand. */
+/** Copies a document with other texts in the places where `env:NAME` and `@file` may stand. */
 function replaceTexts(
   value: unknown,
   path: DocumentPath,
   replace: (text: string, path: DocumentPath) => string,
 ): unknown {
   if (typeof value === 'string') {
-    return isSecretPlace(path) || isStoreUrl(path) ? replace(value, path) : value
+    const isReplaced = isSecretPlace(path) || isStoreUrl(path) || isEndpointUrl(path)
+    return isReplaced ? replace(value, path) : value
   }
   if (Array.isArray(value)) {
     return value.map((element, index) => replaceTexts(element, [...path, index], replace))

@@ -1,4 +1,4 @@
-import { endpointName, isJsonObject, type JsonValue } from '../../model/index.ts'
+import { hiddenEndpoint, isJsonObject, type JsonValue } from '../../model/index.ts'
 import { maskedStoreUrl } from '../../store/index.ts'
 import { formatPath, type DocumentPath } from './problem.ts'
 import { isEndpointUrl, isSecretPlace, isStoreUrl, type SettingOrigin } from './secrets.ts'
@@ -54,12 +54,7 @@ function shownSetting(value: JsonValue, path: DocumentPath): JsonValue {
   if (isSecretPlace(path)) return value === null ? null : maskedValue
   if (typeof value !== 'string') return value
   if (isStoreUrl(path)) return maskedStoreUrl(value, maskedValue)
-  return isEndpointUrl(path) ? shownUrl(value) : value
-}
-
-/** The name of the endpoint, and that there is a query where there is one. */
-function shownUrl(url: string): string {
-  return new URL(url).search === '' ? endpointName(url) : `${endpointName(url)}?${maskedValue}`
+  return isEndpointUrl(path) ? hiddenEndpoint(value) : value
 }
 
 /** A scalar, or a list of scalars that all come from the same place. */

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { EvrouteError } from '../../model/index.ts'
 
@@ -60,7 +61,20 @@ const sqliteVersionMin = [3, 51, 3] as const
 export async function openDatabase(path: string, access: Access = 'create'): Promise<Database> {
   const { DatabaseSync } = await (binding ??= loadBinding())
   refuseOldVersion(DatabaseSync)
+  if (access === 'create') makePrivateFile(path)
   return new DatabaseSync(`${pathToFileURL(path).href}?mode=${uriModes[access]}`)
+}
+
+/**
+ * Makes a file that only its owner can read, where there is none. SQLite gives its log the same mode. What
+ * exists is not opened: closing it would end the locks that this process has on it.
+ */
+function makePrivateFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch {
+    // It exists, or SQLite says next why it cannot be made.
+  }
 }
 
 /**

@@ -71,6 +71,8 @@ describe('deliveries --api', () => {
     [['deliveries', 'show', 'a/b ü?#/2']],
     [['deliveries', 'show', 'a/b ü?#/2', '--json']],
     [['deliveries', 'show', 'm_x', '--json']],
+    [['deliveries', 'show', 'a/b ü?#/2', '--json', '--reveal']],
+    [['deliveries', '--json', '--reveal']],
     [['deliveries', 'show', 'm_4', '--json']],
     [['deliveries', 'retry', 'm_1']],
     [['deliveries', 'retry', '--state', 'failed', '--user', 'nobody']],
@@ -134,7 +136,7 @@ describe('deliveries --api', () => {
     const { stdout, stderr } = await overApi(admin.url, ['deliveries'])
     expect(stdout).toContain('crm')
     expect(stderr).toMatch(
-      /^1,012 webhooks to https:\/\/example\.com\/hook failed with status_404 since .*, without a retry\n$/,
+      /^1,012 webhooks to https:\/\/example\.com\/…#[0-9a-f]{6} failed with status_404 since .*, without a retry\n$/,
     )
     expect((await overApi(admin.url, ['deliveries', '--json'])).stderr).toBe('')
   })

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { formatTimestamp } from '../../../src/model/index.ts'
+import { formatTimestamp, hiddenEndpoint } from '../../../src/model/index.ts'
 import { run, type RunSettings } from '../../support/io.ts'
 import {
   delivered,
@@ -17,7 +17,7 @@ const show = (url: string, id: string, settings?: RunSettings) =>
   run(['deliveries', 'show', id, '--store', url], settings)
 
 const showJson = (url: string, id: string) =>
-  run(['deliveries', 'show', id, '--json', '--store', url])
+  run(['deliveries', 'show', id, '--json', '--reveal', '--store', url])
 
 const atMs = nowMs - hourMs
 
@@ -53,9 +53,9 @@ describe('deliveries show', () => {
       String.raw`State        failed at ${time} \((59m \d+s|1h) ago\): the endpoint refused it \(status_404\)`,
       '',
       'Requests',
-      String.raw`  ${time}\.\d{3}  attempt 1  status_503  https://example.com/hook  12ms`,
+      String.raw`  ${time}\.\d{3}  attempt 1  status_503  https://example.com/…#[0-9a-f]{6}  12ms`,
       '    └ upstream is down',
-      String.raw`  ${time}\.\d{3}  attempt 2 by hand  status_404  https://example.com/hook  12ms`,
+      String.raw`  ${time}\.\d{3}  attempt 2 by hand  status_404  https://example.com/…#[0-9a-f]{6}  12ms`,
       '',
       String.raw`Body \(70 bytes\)`,
       String.raw`  \{`,
@@ -130,7 +130,9 @@ describe('deliveries show', () => {
     expect(waiting).toMatch(
       /^State {8}waits for its 4th attempt, due in 59m \d+s \(.*\); expires at /m,
     )
-    expect(waiting).toContain('Left alone   https://example.com/a: it refused this delivery\n')
+    expect(waiting).toContain(
+      `Left alone   ${hiddenEndpoint('https://example.com/a')}: it refused this delivery\n`,
+    )
     expect(waiting).toMatch(/^Left alone {3}https:\/\/example\.com\/b: until /m)
     const due = (await show(url, 'crm/2')).stdout
     expect(due).toMatch(/^State {8}waits for its 1st attempt, due for 1h \(since /m)

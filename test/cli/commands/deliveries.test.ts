@@ -30,7 +30,13 @@ describe('deliveries list', () => {
     const held = { url: 'https://example.com/a', untilMs: null }
     const left = { url: 'https://example.com/b', untilMs: nowMs + hourMs }
     const { url } = await storeWith(retriedWithout([held, left]), failed)
-    const { code, records, stderr } = await run(['deliveries', '--store', url, '--json'])
+    const { code, records, stderr } = await run([
+      'deliveries',
+      '--store',
+      url,
+      '--json',
+      '--reveal',
+    ])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(records).toEqual([
       expect.objectContaining({

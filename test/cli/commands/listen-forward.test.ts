@@ -51,9 +51,9 @@ describe('listen --forward-to', () => {
     const [, url] = await command.stderr.matching(/Listening {2}(\S+)\n/)
     expect([await post(url), await post(url)]).toEqual([422, 200])
     const { stdout, stderr } = await command.ended
-    expect(stdout).toContain(`  └ ${endpoint.url} answered 422: No such order\n`)
+    expect(stdout).toContain(`  └ ${endpoint.url}?… answered 422: No such order\n`)
     expect(stdout.match(/└/g)).toHaveLength(1)
-    expect(stderr).toContain(`Forward    ${endpoint.url}\n`)
+    expect(stderr).toContain(`Forward    ${endpoint.url}?…\n`)
     expect(stdout + stderr).not.toContain('key=secret')
   })
 

@@ -33,6 +33,17 @@ test('goes to the receiver of run, which says in EVROUTE_URL where it is', async
   expect([endpoint.bodies.length, other.bodies.length]).toEqual([1, 1])
 })
 
+test.each([[[]], [['-v']], [['--json']], [['--dry-run']], [['--dry-run', '--json']]])(
+  'shows no query of an endpoint with %j',
+  async (flags) => {
+    const endpoint = await TestEndpoint.start(404)
+    const to = `${endpoint.url}?key=not-a-real-key`
+    const { stdout, stderr } = await run(['send', 'track', '--to', to, ...flags])
+    expect(stdout + stderr).toContain(`${endpoint.url}?…`)
+    expect(stdout + stderr).not.toContain('not-a-real-key')
+  },
+)
+
 describe('a call of the command line', () => {
   test.each(eventTypes)('is a sample for %s', async (type) => {
     const body = await sent(type, ...(type === 'delete' ? ['--user-id', 'u_sample'] : []))

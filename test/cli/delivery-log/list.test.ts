@@ -74,7 +74,7 @@ describe('withDeliveryLog', () => {
   test('closes the log, whether the work succeeds or not', async () => {
     const { url } = await storeWith()
     const place = { kind: 'store', url } as const
-    const options = { write: false, stop: new AbortController().signal }
+    const options = { write: false, reveal: false, stop: new AbortController().signal }
     const logs: AskedLog[] = []
     const keep = (log: AskedLog) => Promise.resolve(logs.push(log))
     expect(await withDeliveryLog(place, options, keep)).toBe(1)

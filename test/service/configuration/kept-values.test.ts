@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { hiddenEndpoint } from '../../../src/model/index.ts'
 import { documentWith, problemsOf, readDocument, readValid } from './read-document.ts'
 
 const url = 'https://example.com/hook'
@@ -68,12 +69,12 @@ describe('the query of a URL', () => {
     expect(JSON.stringify(outcome)).not.toContain('no-secret')
   })
 
-  test('is masked among the settings in force, and sent', async () => {
+  test('is hidden among the settings in force, and sent', async () => {
     const endpoints = [{ url: `${url}?t=no-secret` }, { url }]
     const { settings, configuration } = await readValid(destinationWith({ endpoints }))
     expect(settings.filter(({ path }) => path.endsWith('.url'))).toMatchObject([
-      { value: `${url}?********` },
-      { value: url },
+      { value: hiddenEndpoint(`${url}?t=no-secret`) },
+      { value: hiddenEndpoint(url) },
     ])
     expect(configuration.destinations[0]?.endpoints).toMatchObject(endpoints)
   })

@@ -146,12 +146,12 @@ describe('what is wrong', () => {
     [
       'an endpoint that is listed twice',
       documentWith({ destination: { endpoints: [endpoint, endpoint] } }),
-      'destinations[0].endpoints: Cannot send to https://example.com/hook twice: it is listed twice',
+      'destinations[0].endpoints: Cannot send to https://example.com/…#19f135 twice: it is listed twice',
     ],
     [
       'a URL without a scheme',
       documentWith({ destination: { endpoints: [endpoint, { url: 'example.com' }] } }),
-      'destinations[0].endpoints[1].url: Cannot send to "example.com": it is not a full http or https URL',
+      'destinations[0].endpoints[1].url: Cannot send to this: it is not a full http or https URL',
     ],
     [
       'a private address',

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { chmod, readdir, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { Snapshot } from '../../../src/store/sqlite/snapshot.ts'
@@ -19,8 +19,9 @@ async function deliver(...messageIds: readonly string[]): Promise<void> {
 }
 
 describe.skipIf(process.platform === 'win32')('a store in a folder that may not be written', () => {
-  /** Lets nobody write the folder, or its owner alone. */
+  /** Lets everybody read the files, and no user or the owner alone write the folder. */
   async function setFolder(mode: 'closed' | 'open'): Promise<void> {
+    for (const name of await readdir(dirname(path))) await chmod(join(dirname(path), name), 0o644)
     await chmod(dirname(path), mode === 'closed' ? 0o555 : 0o755)
   }
 
@@ -78,8 +79,8 @@ describe.skipIf(process.platform === 'win32')('a store in a folder that may not 
     const store = await SqliteStore.open(path)
     onTestFinished(() => store.close())
     await add(store, 'm_1')
-    await chmod(path, 0o000)
     await setFolder('closed')
+    await chmod(path, 0o000)
     expect(await startReader().next()).toEqual({
       code: 'store_unusable',
       message: expect.stringContaining('unable to open database file') as string,

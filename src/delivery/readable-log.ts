@@ -1,0 +1,34 @@
+import { hiddenEndpoint } from '../model/index.ts'
+import type { DeliveryLog, LoggedDelivery } from './log-port.ts'
+
+/** How the URL of an endpoint is shown: whole, or as `hiddenEndpoint` writes it. */
+export function shownEndpoint(url: string, reveal: boolean): string {
+  return reveal ? url : hiddenEndpoint(url)
+}
+
+/**
+ * Reads deliveries for people.
+ *
+ * @param reveal - whether the URLs of endpoints are shown whole
+ */
+export function readableLog(
+  log: Pick<DeliveryLog, 'list' | 'story'>,
+  reveal: boolean,
+): Pick<DeliveryLog, 'list' | 'story'> {
+  const withShownUrl = <Named extends { readonly url: string }>(named: Named): Named => ({
+    ...named,
+    url: shownEndpoint(named.url, reveal),
+  })
+  const withShownHolds = <Delivery extends LoggedDelivery>(delivery: Delivery): Delivery => ({
+    ...delivery,
+    holds: delivery.holds.map(withShownUrl),
+  })
+  return {
+    list: async (request) => (await log.list(request)).map(withShownHolds),
+    story: async (key) => {
+      const story = await log.story(key)
+      if (story === undefined) return undefined
+      return { ...withShownHolds(story), requests: story.requests.map(withShownUrl) }
+    },
+  }
+}
