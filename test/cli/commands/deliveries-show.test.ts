@@ -133,7 +133,7 @@ describe('deliveries show', () => {
     expect(waiting).toContain(
       `Left alone   ${hiddenEndpoint('https://example.com/a')}: it refused this delivery\n`,
     )
-    expect(waiting).toMatch(/^Left alone {3}https:\/\/example\.com\/b: until /m)
+    expect(waiting).toMatch(/^Left alone {3}https:\/\/example\.com\/…#[0-9a-f]{6}: until /m)
     const due = (await show(url, 'crm/2')).stdout
     expect(due).toMatch(/^State {8}waits for its 1st attempt, due for 1h \(since /m)
     expect(due).toContain('It is being sent, or parked while no endpoint')
