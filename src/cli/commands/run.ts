@@ -14,6 +14,8 @@ const ofCommands = [
   'respond',
   'secret',
   'serve',
+  'clock',
+  'allowPending',
   'save',
   'report',
   'verbose',
@@ -25,6 +27,7 @@ Examples:
   evroute run --expect 'type:track event:"Order Completed" sig:valid x1' -- npm test
   evroute run --serve --count 3 -- node shop.js
   evroute run --respond 503x3,200 --expect 'type:track' -- npm test
+  evroute run --serve --clock virtual --respond 503x3,200 --count 4 -- node shop.js
   evroute run --scenario all
 
 The command finds in its environment:
@@ -39,7 +42,7 @@ ends it at once, and what it leaves running ends with it. It has no controlling
 terminal: what asks on /dev/tty, as sudo and ssh do for a password, cannot.
 
 Exit codes: that of the command, 128 + n where a signal ended it; where it is 0, 5 when something that was
-expected did not come, 130 when it was interrupted; 2 usage, or a command that cannot be run, 7 a file that
+expected did not come or a delivery is pending, 130 when it was interrupted; 2 usage, or a command that cannot be run, 7 a file that
 cannot be used.`
 
 /** Adds `evroute run`. */
@@ -68,6 +71,13 @@ export const addRunCommand: AddCommand = (program, { io, end }) => {
     .option('--report <kind=file>', 'write a report, junit=<file>; repeatable', reportFlag)
     .option('--secret <value>', 'sign and check with it; also @file, env:NAME or EVROUTE_SECRET')
     .option('--serve', 'put a service in front of the receiver')
+    .addOption(
+      new Option(
+        '--clock <clock>',
+        'with --serve: with virtual, retries take no time once the command has ended',
+      ).choices(['system', 'virtual']),
+    )
+    .option('--allow-pending', 'end with 0 although a delivery still waits for a retry')
     .option('--save <file>', 'append every request to an NDJSON file, its exact bytes in base64')
     .addOption(
       new Option(

@@ -6,7 +6,7 @@ import type { Io } from '../io.ts'
 import { writeError } from '../output/error.ts'
 import { githubAnnotations, githubSummary } from '../output/github.ts'
 import { junitXml } from '../output/junit.ts'
-import type { Report } from '../output/report-case.ts'
+import type { Report, ReportCase } from '../output/report-case.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import type { ReportFile } from './report-flag.ts'
 
@@ -24,6 +24,8 @@ export interface TellOptions {
   readonly color: boolean
   /** The files that reports are written to. */
   readonly reports: readonly ReportFile[]
+  /** Other things that failed; none by default. */
+  readonly cases?: readonly ReportCase[]
 }
 
 /** An expectation and what became of it, as a record for programs. */
@@ -40,7 +42,7 @@ export function resultRecord({
  * Tells what became of expectations: all of them on stderr, in reports, and in GitHub Actions as
  * annotations and in the summary of the job.
  *
- * @returns 5 where one was not met
+ * @returns 5 where one was not met, or something else failed
  * @throws EvrouteError `cannot_write_file` when a report cannot be written
  */
 export async function tellResults(
@@ -48,11 +50,12 @@ export async function tellResults(
   options: TellOptions,
   io: Io,
 ): Promise<ExitCode> {
-  if (results.length > 0) await tellPerson(results, options, io)
+  await tellPerson(results, options, io)
   const report = reportOf(results, options)
   await tellGithub(report, io)
   for (const { path } of options.reports) await writeReport(path, junitXml(report))
-  return results.some(({ state }) => state === 'unmet') ? exitCodes.expectationUnmet : exitCodes.ok
+  const isFailed = report.cases.some(({ failure }) => failure !== undefined)
+  return isFailed ? exitCodes.expectationUnmet : exitCodes.ok
 }
 
 async function tellPerson(
@@ -60,12 +63,18 @@ async function tellPerson(
   options: TellOptions,
   io: Io,
 ): Promise<void> {
-  const { json, quiet, color } = options
+  const { json, quiet, color, cases = [] } = options
+  if (results.length + cases.length === 0) return
   const style = await createStyle(wantsColor(io, io.stderr, color))
   for (const result of results) {
     if (result.state === 'met' && (quiet || json)) continue
     if (json) await writeError(io, unmetError(result), options)
     else io.stderr.write(resultText(result, style, io.stderr.columns))
+  }
+  for (const { name, failure } of cases) {
+    const { message = '', detail = '' } = failure ?? {}
+    const lines = detail.split('\n').map((line) => `${indent}${line}\n`)
+    io.stderr.write(`${style.bad('✖')} ${name}: ${message}\n${lines.join('')}`)
   }
 }
 
@@ -88,16 +97,16 @@ const indent = '  '
 
 function reportOf(
   results: readonly ExpectationResult[],
-  { title, durationMs }: TellOptions,
+  { title, durationMs, cases = [] }: TellOptions,
 ): Report {
-  const cases = results.map(({ text, account, shortfall }) => ({
+  const expected = results.map(({ text, account, shortfall }) => ({
     name: text,
     failure:
       shortfall === undefined
         ? undefined
         : { type: shortfall.reason, message: account, detail: shortfallText(shortfall) },
   }))
-  return { title, cases, durationMs }
+  return { title, cases: [...expected, ...cases], durationMs }
 }
 
 async function tellGithub(report: Report, io: Io): Promise<void> {

@@ -19,6 +19,10 @@ export interface RunFlags {
   readonly secret?: string
   /** `--serve` */
   readonly serve?: boolean
+  /** `--clock` */
+  readonly clock?: 'system' | 'virtual'
+  /** `--allow-pending` */
+  readonly allowPending?: boolean
   /** `--save` */
   readonly save?: string
   /** `--report` */
@@ -61,8 +65,18 @@ export async function readRunOptions(
       'Pass --save <file> for records of what arrives.',
     )
   }
+  const virtualClock = flags.clock === 'virtual'
+  if (virtualClock && flags.serve !== true) {
+    throw new SettingError(
+      '--clock',
+      'Cannot use --clock virtual without --serve: only a service waits',
+      'Add --serve, or leave --clock out.',
+    )
+  }
   return {
     command: [program, ...args],
+    virtualClock,
+    allowPending: flags.allowPending ?? false,
     secret: await readSecret(flags.secret, io),
     serve: flags.serve ?? false,
     respond: flags.respond,

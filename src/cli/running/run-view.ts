@@ -3,6 +3,7 @@ import { SummaryMemory, type ReceivedCounts, type ReceivedEvent } from '../../re
 import type { Io } from '../io.ts'
 import { eventText } from '../listening/event-text.ts'
 import { countsText } from '../listening/counts-text.ts'
+import { formatCount } from '../output/numbers.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import type { StageEnvironment } from './stage.ts'
 
@@ -55,6 +56,11 @@ export class RunView {
   summary(counts: ReceivedCounts, durationMs: number): void {
     if (this.#options.quiet) return
     this.#tell(`${countsText(counts)} in ${formatDuration(durationMs)}`)
+  }
+
+  /** Deliveries that are left when the run ends. */
+  pending(count: number): void {
+    if (count > 0 && !this.#options.quiet) this.#tell(`Deliveries still pending: ${formatCount(count)}`)
   }
 
   #tell(text: string): void {

@@ -4,6 +4,8 @@ import { tellResults } from '../expecting/tell-results.ts'
 import type { ReportFile } from '../expecting/report-flag.ts'
 import { exitCodes } from '../exit-code.ts'
 import type { Io } from '../io.ts'
+import type { ReportCase } from '../output/report-case.ts'
+import { formatCount } from '../output/numbers.ts'
 import { Capture } from '../listening/capture.ts'
 import { Awaited } from './awaited.ts'
 import { Child } from './child.ts'
@@ -20,6 +22,8 @@ export interface RunOptions extends StageOptions, RunViewOptions {
   readonly reports: readonly ReportFile[]
   /** How long is waited for what is still to come once the command has ended, in milliseconds. */
   readonly timeoutMs: number
+  /** Whether a delivery that is pending at the end is told and fails nothing. */
+  readonly allowPending: boolean
   /** Every request is appended to this file. */
   readonly save: string | undefined
 }
@@ -72,18 +76,36 @@ async function runOn({ options, io, view, stage, awaited }: Run): Promise<number
   const endPassing = passSignalsOn(child, io)
   try {
     const code = await child.ended
+    stage.commandEnded()
     // A command that failed has told why; nothing that is missing is still to be expected.
     if (code === 0) await untilAllCame({ options, io, stage, awaited })
     if (code === 0 && io.interrupted.aborted) return exitCodes.interrupted
+    const pending = code === 0 ? await stage.pending() : 0
     // What is in hand when the time ends has arrived and counts.
     await stage.close()
-    const told = { ...options, title: 'evroute run', durationMs: elapsedMs(), json: false }
+    const cases = pending > 0 && !options.allowPending ? [pendingCase(pending)] : []
+    const told = { ...options, title: 'evroute run', durationMs: elapsedMs(), json: false, cases }
     view.summary(receiver.counts, told.durationMs)
+    if (options.allowPending) view.pending(pending)
     const expected = await tellResults(awaited.results(), told, io)
     return code === 0 ? expected : code
   } finally {
     endPassing()
     await child.endLeftovers()
+  }
+}
+
+/** A webhook that is tried again after the end would change what was counted. */
+function pendingCase(pending: number): ReportCase {
+  return {
+    name: 'no delivery is pending',
+    failure: {
+      type: 'pending',
+      message: `expected none, got ${formatCount(pending)}`,
+      detail:
+        'It is being sent, or waits for a retry. Pass --clock virtual so that retries take\n' +
+        'no time, wait longer with --timeout, or accept it with --allow-pending.',
+    },
   }
 }
 
@@ -110,7 +132,7 @@ async function untilAllCame({
   let quietForMs = stopwatch()
   const endListening = stage.receiver.on('event', () => (quietForMs = stopwatch()))
   const isOver = async (): Promise<boolean> => {
-    if ((await stage.isDelivering()) || stage.receiver.underWay > 0) return false
+    if ((await stage.pending()) > 0 || stage.receiver.underWay > 0) return false
     const state = awaited.stateAt(systemClock.nowMs())
     return state === 'decided' || (state === 'satisfied' && quietForMs() >= quietMs)
   }

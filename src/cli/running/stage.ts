@@ -1,6 +1,7 @@
 import { Receiver, type ReceiverOptions } from '../../receiver/index.ts'
 import { createRuntime } from '../../runtime/index.ts'
 import { startLocalService, type Service } from '../../service/index.ts'
+import { SkippableClock } from './skippable-clock.ts'
 
 /** What a command is run beside. */
 export interface StageOptions {
@@ -10,6 +11,8 @@ export interface StageOptions {
   readonly serve: boolean
   /** What the receiver answers. */
   readonly respond: ReceiverOptions['respond']
+  /** Whether the service waits for no retry once the command has ended. */
+  readonly virtualClock: boolean
 }
 
 /** Where the command sends its calls and webhooks. */
@@ -22,6 +25,14 @@ export interface StageEnvironment {
   readonly EVROUTE_WRITE_KEY: string | undefined
 }
 
+/** What a stage is made of. */
+interface StageParts {
+  readonly receiver: Receiver
+  readonly environment: StageEnvironment
+  readonly service?: Service
+  readonly clock?: SkippableClock | undefined
+}
+
 /** A receiver, and in front of it a service where there is to be one; both on free ports. */
 export class Stage implements AsyncDisposable {
   /** Receives the webhooks. */
@@ -29,16 +40,19 @@ export class Stage implements AsyncDisposable {
   /** Variables of the command's environment; undefined where the outer one must not show through. */
   readonly environment: StageEnvironment
   readonly #service: Service | undefined
+  readonly #clock: SkippableClock | undefined
 
-  private constructor(parts: Pick<Stage, 'receiver' | 'environment'>, service?: Service) {
+  private constructor(parts: StageParts) {
     this.receiver = parts.receiver
     this.environment = parts.environment
-    this.#service = service
+    this.#service = parts.service
+    this.#clock = parts.clock
   }
 
   /** @throws SettingError for a plan that cannot be followed; EvrouteError `cannot_listen` */
   static async open(options: StageOptions): Promise<Stage> {
-    const runtime = createRuntime()
+    const clock = options.virtualClock ? new SkippableClock() : undefined
+    const runtime = createRuntime(clock === undefined ? {} : { clock })
     const { secret = runtime.newId(), respond, serve } = options
     const receiver = new Receiver({ secret, respond })
     const { url } = await receiver.start()
@@ -52,16 +66,21 @@ export class Stage implements AsyncDisposable {
     try {
       const service = await startLocalService({ url, secret, writeKey, runtime })
       const served = { EVROUTE_ENDPOINT: service.address.url, EVROUTE_WRITE_KEY: writeKey }
-      return new Stage({ receiver, environment: { ...sinks, ...served } }, service)
+      return new Stage({ receiver, environment: { ...sinks, ...served }, service, clock })
     } catch (error) {
       await receiver.close()
       throw error
     }
   }
 
-  /** Whether webhooks are still to come from the service. */
-  async isDelivering(): Promise<boolean> {
-    return this.#service !== undefined && (await this.#service.pending()) > 0
+  /** Deliveries of the service that have not come to an end. */
+  async pending(): Promise<number> {
+    return (await this.#service?.pending()) ?? 0
+  }
+
+  /** The command has ended: with a virtual clock the service waits for no retry any more. */
+  commandEnded(): void {
+    this.#clock?.skip()
   }
 
   /** Closes both ports. The receiver tells what it has in hand; what was not delivered is gone. */

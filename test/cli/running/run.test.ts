@@ -105,6 +105,44 @@ describe('run', () => {
   })
 })
 
+describe('a delivery that is pending at the end of a run', () => {
+  const program = `
+    const { EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY: writeKey } = process.env
+    const body = JSON.stringify({ writeKey, userId: 'u_1', event: 'Paid' })
+    await fetch(EVROUTE_ENDPOINT + '/v1/track', { method: 'POST', body })`
+  const flags = ['--serve', '--respond', '503', '--expect', 'type:track']
+
+  test('fails it, and is told in the report', async () => {
+    const path = join(await temporaryFolder(), 'report.xml')
+    const argv = [...flags, '--timeout', '200ms', '--report', `junit=${path}`]
+    const { code, stderr } = await runModule(argv, program)
+    expect(stderr).toContain('✖ no delivery is pending: expected none, got 1')
+    expect(stderr).toContain('--clock virtual')
+    expect(code).toBe(5)
+    expect(await readFile(path, 'utf8')).toContain('tests="2" failures="1"')
+  })
+
+  test('is told and fails nothing with --allow-pending', async () => {
+    const argv = [...flags, '--timeout', '200ms', '--allow-pending']
+    const { code, stderr } = await runModule(argv, program)
+    expect(stderr).toContain('Deliveries still pending: 1')
+    expect(code).toBe(0)
+  })
+
+  test('passes no time with --clock virtual', async () => {
+    const argv = ['--serve', '--respond', '503x4,200', '--clock', 'virtual']
+    const expected = ['--expect', 'type:track x5']
+    const { code, stderr } = await runModule([...argv, ...expected], program)
+    expect(stderr).toContain('5 webhooks')
+    expect(code).toBe(0)
+  })
+
+  test('expires in no time where every try fails', async () => {
+    const { code } = await runModule([...flags, '--clock', 'virtual'], program)
+    expect(code).toBe(0)
+  })
+})
+
 describe('the environment of a command', () => {
   test('has where webhooks go and what signs them', async () => {
     const expected = 'type:track event:Paid sig:valid x1'
