@@ -33,6 +33,11 @@ export interface Io {
    * listener a SIGHUP ends the process if one of its standard streams is a terminal.
    */
   readonly onHangUp?: (listener: () => void) => () => void
+  /**
+   * Calls the first listener before Ctrl-Z (SIGTSTP) stops this process, and the second one when it goes on,
+   * until the function it returns is called.
+   */
+  readonly onSuspend?: (suspended: () => void, resumed: () => void) => () => void
   /** Where keys can be read: only where stdin, stdout and stderr are a terminal, and not a dumb one. */
   readonly terminal?: Terminal
 }
@@ -90,6 +95,14 @@ export async function processIo(): Promise<ProcessIo> {
     onHangUp: (listener) => {
       process.off('SIGHUP', hangUp).on('SIGHUP', listener)
       return () => process.off('SIGHUP', listener).on('SIGHUP', hangUp)
+    },
+    onSuspend: (suspended, resumed) => {
+      const suspend = (): void => {
+        suspended()
+        process.kill(process.pid, 'SIGSTOP')
+      }
+      process.on('SIGTSTP', suspend).on('SIGCONT', resumed)
+      return () => process.off('SIGTSTP', suspend).off('SIGCONT', resumed)
     },
     ...(terminal === undefined ? {} : { terminal }),
     release: () => {

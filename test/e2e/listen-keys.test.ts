@@ -207,6 +207,22 @@ describe('the settings of the terminal come back', () => {
     expect(lines.filter((line) => line.includes('h help'))).toEqual([])
   })
 
+  test('after a job in the background came to the foreground, and its keys are read', async () => {
+    const command = `"$NODE" "${binaryPath}" listen --port 0`
+    const { screen, ended, terminal } = await onTerminal(`exec bash --norc -i`)
+    terminal.write(`${command} &\n`)
+    const [, url = ''] = await screen.matching(/Listening {2}(http\S+)\r/)
+    // It has looked for keys, in the background, once it shows a request.
+    await fetch(url, { method: 'POST', body: JSON.stringify(track('Ordered')) })
+    await screen.matching(/#1 /)
+    terminal.write('fg\n')
+    await screen.matching(/h help/)
+    terminal.write('q')
+    await screen.matching(/1 webhook in /)
+    terminal.write('exit\n')
+    expect(await ended).toBe(0)
+  })
+
   test('after a Ctrl-Z that nobody could continue, and keys are read again', async () => {
     const { folder, ended, press } = await listening('', { wrap: betweenSettings })
     await press('\u001a', hint)

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { runBinary, startBinary } from '../support/binary.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
@@ -25,6 +26,23 @@ describe('the streams of a command', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: 'problem\n' })
   })
 })
+
+test.skipIf(process.platform !== 'linux')(
+  'Ctrl-Z stops the command too, and it goes on',
+  async () => {
+    const program = 'console.log(process.pid); setInterval(() => console.log("tick"), 5)'
+    const command = startBinary(['run', '--', node, '-e', program])
+    const [, pid = ''] = await command.stdout.matching(/^(\d+)\n/)
+    command.signal('SIGTSTP')
+    const stateOf = async () => (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.[0]
+    await expect.poll(stateOf).toBe('T')
+    command.stdout.text = ''
+    command.signal('SIGCONT')
+    await command.stdout.matching(/tick/)
+    command.signal('SIGTERM')
+    expect(await command.ended).toMatchObject({ code: 143 })
+  },
+)
 
 describe('a second signal', () => {
   test('kills the command and all that it has started, and ends run with 130', async () => {

@@ -60,7 +60,8 @@ export class RunView {
 
   /** Deliveries that are left when the run ends. */
   pending(count: number): void {
-    if (count > 0 && !this.#options.quiet) this.#tell(`Deliveries still pending: ${formatCount(count)}`)
+    if (count > 0 && !this.#options.quiet)
+      this.#tell(`Deliveries still pending: ${formatCount(count)}`)
   }
 
   #tell(text: string): void {

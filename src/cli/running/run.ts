@@ -110,14 +110,20 @@ function pendingCase(pending: number): ReportCase {
 }
 
 /** The command, and not only this process, is who a signal is for. */
-function passSignalsOn(child: Child, { interrupted, onHangUp }: Io): () => void {
+function passSignalsOn(child: Child, { interrupted, onHangUp, onSuspend }: Io): () => void {
   const pass = (): void => child.signal(interrupted.reason as NodeJS.Signals)
   if (interrupted.aborted) pass()
   interrupted.addEventListener('abort', pass, { once: true })
   const endHangUps = onHangUp?.(() => child.signal('SIGHUP'))
+  // SIGTSTP would not stop it: the terminal is not its own.
+  const endSuspensions = onSuspend?.(
+    () => child.signal('SIGSTOP'),
+    () => child.signal('SIGCONT'),
+  )
   return () => {
     interrupted.removeEventListener('abort', pass)
     endHangUps?.()
+    endSuspensions?.()
   }
 }
 

@@ -2,6 +2,9 @@ import { StringDecoder } from 'node:string_decoder'
 import { isInForeground } from './foreground.ts'
 import type { Terminal, TerminalListeners } from './terminal.ts'
 
+/** How often a process in the background looks whether it has the terminal. */
+const foregroundLookMs = 500
+
 /** The terminal that stdin, stdout and stderr of this process are. */
 export class ProcessTerminal implements Terminal {
   readonly #interrupt: () => void
@@ -38,9 +41,12 @@ export class ProcessTerminal implements Terminal {
     }
     this.#enter = enter
     this.#leave = leave
+    // A shell that brings a running job to the foreground sends it no signal.
+    const looking = setInterval(() => isEntered || enter(), foregroundLookMs).unref()
     const onResize = (): void => listeners.resized()
     const close = (): void => {
       leave()
+      clearInterval(looking)
       this.#enter = this.#leave = () => undefined
       stderr.off('resize', onResize)
       process.off('SIGCONT', enter).off('exit', leave)
