@@ -1,6 +1,6 @@
 import { CommanderError, type Command } from 'commander'
 import { EvrouteError } from '../model/index.ts'
-import { codeOfEnd } from './code-of-end.ts'
+import { codeOfEnd, isEnd } from './code-of-end.ts'
 import { exitCodeOf, exitCodes } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { writeError } from './output/error.ts'
@@ -23,8 +23,7 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<numbe
     await program.parseAsync(argv, { from: 'user' })
     return ended
   } catch (thrown) {
-    // A signal or a closed pipe cuts waiting work off with the reason itself, which is no failure.
-    if (io.stop.aborted && thrown === io.stop.reason) return codeOfEnd(io)
+    if (isEnd(thrown, io)) return codeOfEnd(io)
     // Commander reports help and version, once they are printed, as errors with exit code 0.
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok
     const error =

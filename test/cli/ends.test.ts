@@ -76,6 +76,8 @@ describe.each(ends)('%s', (reason, code) => {
     ['audience', 'list'],
     ['delete', '--dry-run', '--user-id', 'u_1', ...deletion],
     ['audit'],
+    ['regulations', 'list'],
+    ['audience', 'show', 'vip'],
   ])('ends %s, which asks a service, without an error', async (...argv) => {
     const { asked, url } = await silentService()
     const command = start([...argv, '--api', url], { env: { EVROUTE_ADMIN_TOKEN: 'not-real' } })
@@ -86,4 +88,18 @@ describe.each(ends)('%s', (reason, code) => {
     expect(ended.stderr).not.toMatch(/fault of evroute|bug|evroute:/)
     expect(ended.code).toBe(code)
   })
+})
+
+test.each([
+  ['deliveries', 'retry', '--all'],
+  ['deliveries', 'discard', '--all'],
+  ['delete', '--user-id', 'u_1', '--regulation', 'DELETE_ONLY'],
+])('%s %s does not wait for a silent service, and says what is unknown', async (...argv) => {
+  const { asked, url } = await silentService()
+  const command = start([...argv, '--api', url], { env: { EVROUTE_ADMIN_TOKEN: 'not-real' } })
+  await asked
+  command.stop('SIGINT')
+  const { code, stderr } = await command.ended
+  expect(stderr).toContain('it may have done what was asked')
+  expect(code).toBe(7)
 })

@@ -1,8 +1,7 @@
 import { audienceRecord, type Audience } from '../../audience/index.ts'
 import { recordLine } from '../../model/index.ts'
-import { codeOfEnd } from '../code-of-end.ts'
 import { formatSpan } from '../delivery-log/moments.ts'
-import type { ExitCode } from '../exit-code.ts'
+import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import type { ReadersRun } from '../operations/run-readers.ts'
 import { formatCount } from '../output/numbers.ts'
@@ -15,7 +14,7 @@ export async function listAudiences(run: ReadersRun): Promise<ExitCode> {
   if (json) await writeData(io, found.map((each) => recordLine(audienceRecord(each))).join(''))
   else if (found.length === 0) io.stderr.write('There is no audience and no computed trait yet\n')
   else await writeData(io, textTable(found, tableColumns(nowMs), { style, columns }))
-  return codeOfEnd(io)
+  return exitCodes.ok
 }
 
 /** The most important first. */

@@ -6,9 +6,8 @@ import {
   type MemberIdentity,
 } from '../../audience/index.ts'
 import { plainText, recordLine } from '../../model/index.ts'
-import { codeOfEnd } from '../code-of-end.ts'
 import { formatSecond, formatSpan } from '../delivery-log/moments.ts'
-import type { ExitCode } from '../exit-code.ts'
+import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import type { ReadersRun } from '../operations/run-readers.ts'
 import { formatCount } from '../output/numbers.ts'
@@ -40,7 +39,7 @@ export async function showAudience(
   if (json) {
     const memberList = members.map(memberFields)
     await writeData(io, recordLine({ ...audienceRecord(audience), memberList }))
-    return codeOfEnd(io)
+    return exitCodes.ok
   }
   const fields = fieldsOf(audience, run.nowMs)
     .map(([name, text]) => `${style.faint(name.padEnd(13))}${text}\n`)
@@ -51,7 +50,7 @@ export async function showAudience(
   if (others > 0 && membersMax > 0) {
     io.stderr.write(`... and ${formatCount(others)} more; --members ${audience.members}\n`)
   }
-  return codeOfEnd(io)
+  return exitCodes.ok
 }
 
 async function firstMembers(

@@ -10,14 +10,9 @@ import {
 } from '../../audience/index.ts'
 import type { AudienceSyncOutcome } from '../../admin-api/index.ts'
 import { plainText, recordLine } from '../../model/index.ts'
-import { codeOfEnd, isOutputClosed } from '../code-of-end.ts'
+import { codeOfEnd, isOutputClosed, unlessEnded } from '../code-of-end.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
-import {
-  drained,
-  finishWork,
-  unlessEnded,
-  type AudiencesRun,
-} from '../operations/run-operations.ts'
+import { drained, finishWork, type AudiencesRun } from '../operations/run-operations.ts'
 import { tellChanges } from './change-text.ts'
 import { openListInput } from './list-input.ts'
 import { refusalError } from './refusal.ts'

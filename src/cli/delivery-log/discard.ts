@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DeliveryFilter } from '../../delivery/index.ts'
 import { recordLine } from '../../model/index.ts'
-import { codeOfEnd } from '../code-of-end.ts'
-import type { ExitCode } from '../exit-code.ts'
+import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { createStyle, wantsColor } from '../output/style.ts'
@@ -24,12 +23,12 @@ export async function discardDeliveries(
   const count = dryRun ? await countPending(filter, context) : await discardAll(filter, context)
   if (view.json) {
     await writeData(io, recordLine({ kind: 'discard', deliveries: count, dryRun }))
-    return codeOfEnd(io)
+    return exitCodes.ok
   }
   await writeData(io, `${countText(count, dryRun)}\n`)
   const style = await createStyle(wantsColor(io, io.stderr, view.color))
   if (!dryRun && count > 0) io.stderr.write(`${style.faint(afterwards)}\n`)
-  return codeOfEnd(io)
+  return exitCodes.ok
 }
 
 const afterwards =

@@ -4,8 +4,7 @@ import {
   type DeliveryFilter,
   type LoggedDelivery,
 } from '../../delivery/index.ts'
-import { codeOfEnd } from '../code-of-end.ts'
-import type { ExitCode } from '../exit-code.ts'
+import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { DataWriter } from '../io.ts'
 import { createStyle, wantsColor } from '../output/style.ts'
 import { DeliveryTable } from './delivery-table.ts'
@@ -46,7 +45,7 @@ export async function listDeliveries(
   if (isMore) io.stderr.write(`... and more; --limit ${Math.min(limit * moreFactor, limitMax)}\n`)
   else if (nothing && !view.json) io.stderr.write('There is no such delivery\n')
   if (!view.json) io.stderr.write(faultLines(destinations, shownAt, nowMs))
-  return codeOfEnd(io)
+  return exitCodes.ok
 }
 
 /** The faults at the destinations of the deliveries that are listed. */

@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { formatDeliveryId, type DeliveryFilter, type LoggedDelivery } from '../../delivery/index.ts'
 import { plainText, recordLine } from '../../model/index.ts'
-import { codeOfEnd } from '../code-of-end.ts'
-import type { ExitCode } from '../exit-code.ts'
+import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { createStyle, wantsColor } from '../output/style.ts'
@@ -26,13 +25,13 @@ export async function retryDeliveries(
   const count = await retryAll(filter, context)
   if (view.json) {
     await writeData(io, recordLine({ kind: 'retry', deliveries: count }))
-    return codeOfEnd(io)
+    return exitCodes.ok
   }
   await writeData(io, `${countText(count)}\n`)
   const style = await createStyle(wantsColor(io, io.stderr, view.color))
   const notes = count > 0 ? [nextTexts[context.place]] : await reasonsOf(selection, filter, context)
   for (const note of notes) io.stderr.write(`${style.faint(note)}\n`)
-  return codeOfEnd(io)
+  return exitCodes.ok
 }
 
 async function retryAll(filter: DeliveryFilter, { log, io, nowMs }: LogContext): Promise<number> {

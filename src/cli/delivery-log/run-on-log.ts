@@ -1,6 +1,7 @@
 import { systemClock } from '../../runtime/index.ts'
+import { codeOfEnd } from '../code-of-end.ts'
 import type { CommandContext } from '../command.ts'
-import type { ExitCode } from '../exit-code.ts'
+import { gravest, type ExitCode } from '../exit-code.ts'
 import type { LogFlags } from './log-flags.ts'
 import { readPlace } from './log-place.ts'
 import type { LogContext } from './open-log.ts'
@@ -29,9 +30,9 @@ export async function runOnLog(
   // Loaded only now, with the engines behind it, so that help and usage errors come at once.
   const { withDeliveryLog } = await import('./open-log.ts')
   const nowMs = systemClock.nowMs()
-  end(
-    await withDeliveryLog(place, { write, reveal: flags.reveal ?? false, stop: io.stop }, (log) =>
-      work({ log, place: place.kind, io, nowMs, view }),
-    ),
+  const access = { write, reveal: flags.reveal ?? false, stop: io.stop }
+  const code = await withDeliveryLog(place, access, (log) =>
+    work({ log, place: place.kind, io, nowMs, view }),
   )
+  end(gravest([code, codeOfEnd(io)]))
 }

@@ -1,7 +1,6 @@
 import { recordLine } from '../../model/index.ts'
 import { storyRecord, type DeliveryStory } from '../../delivery/index.ts'
-import { codeOfEnd } from '../code-of-end.ts'
-import type { ExitCode } from '../exit-code.ts'
+import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { DataWriter } from '../io.ts'
 import { createStyle, wantsColor } from '../output/style.ts'
 import { filterOfId } from './find-deliveries.ts'
@@ -34,7 +33,7 @@ export async function showDeliveries(id: string, context: LogContext): Promise<E
     }
     await stdout.ready()
   }
-  return codeOfEnd(io)
+  return exitCodes.ok
 }
 
 function recordOf(story: DeliveryStory, wait: Wait | undefined): Readonly<Record<string, unknown>> {

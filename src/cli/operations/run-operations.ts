@@ -133,23 +133,6 @@ export async function drained({ report, stdout }: WorkRun): Promise<void> {
 }
 
 /**
- * The result of work that may break off because the command is to end: undefined then.
- *
- * @throws whatever else the work fails with
- */
-export async function unlessEnded<Result>(
-  work: Promise<Result>,
-  { stop }: Io,
-): Promise<Result | undefined> {
-  try {
-    return await work
-  } catch (error) {
-    if (stop.aborted && error === stop.reason) return undefined
-    throw error
-  }
-}
-
-/**
  * Delivers and erases all that can be done now, tells the books, and says what they are worth. Where a
  * running service does that it is only told so.
  *

@@ -1,6 +1,7 @@
 import { systemClock } from '../../runtime/index.ts'
+import { codeOfEnd } from '../code-of-end.ts'
 import type { CommandContext } from '../command.ts'
-import type { ExitCode } from '../exit-code.ts'
+import { gravest, type ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { withReaders } from './open-readers.ts'
@@ -38,9 +39,8 @@ export async function runReaders(
   const style = await createStyle(wantsColor(io, io.stdout, color))
   const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
   const nowMs = systemClock.nowMs()
-  end(
-    await withReaders(place, io, (readers) =>
-      work({ ...readers, io, json, style, columns, nowMs }),
-    ),
+  const code = await withReaders(place, io, (readers) =>
+    work({ ...readers, io, json, style, columns, nowMs }),
   )
+  end(gravest([code, codeOfEnd(io)]))
 }

@@ -16,6 +16,8 @@ import type { ServicePlace } from './service-place.ts'
 
 /** Time that a service has for one answer; one that is streamed may take any time. */
 const answerTimeoutMs = 30_000
+/** Time for the answer to a change once the command is to end early: without it the outcome is unknown. */
+const changeGraceMs = 1_000
 
 /** What a service is asked. */
 export interface Question {
@@ -65,11 +67,15 @@ export class ServiceApi {
   readonly url: string
   readonly #headers: Readonly<Record<string, string>>
   readonly #stop: AbortSignal
+  readonly #stopOfChanges = new AbortController()
 
   /** @param stop - ends questions early, with its reason as the error */
   constructor({ url, token }: ServicePlace, stop: AbortSignal) {
     this.url = url
     this.#stop = stop
+    const stopChanges = (): void => this.#stopOfChanges.abort(stop.reason)
+    const stopSoon = (): void => void setTimeout(stopChanges, changeGraceMs).unref()
+    stop.addEventListener('abort', stopSoon, { once: true })
     this.#headers = {
       accept: 'application/json',
       // The bytes of a header stand for themselves.
@@ -107,8 +113,9 @@ export class ServiceApi {
    */
   async ask({ path, body }: Question): Promise<Reply> {
     const timeout = AbortSignal.timeout(answerTimeoutMs)
-    // What changes something is not left alone half way: nobody would know what became of it.
-    const signal = body === undefined ? AbortSignal.any([timeout, this.#stop]) : timeout
+    const isChange = body !== undefined
+    const stop = isChange ? this.#stopOfChanges.signal : this.#stop
+    const signal = AbortSignal.any([timeout, stop])
     try {
       const response = await fetch(this.#urlOf(path), {
         method: body === undefined ? 'GET' : 'POST',
@@ -123,7 +130,7 @@ export class ServiceApi {
       })
       return { status: response.status, body: parsed(await response.text()) }
     } catch (error) {
-      if (error === this.#stop.reason) throw error
+      if (stop.aborted) throw isChange ? this.#unanswered() : error
       const timedOut = `no answer within ${answerTimeoutMs / 1_000} s`
       throw this.#unreachable(error, timeout.aborted ? timedOut : undefined)
     }
@@ -228,6 +235,14 @@ export class ServiceApi {
       })
     }
     return new SettingError('--api', message)
+  }
+
+  #unanswered(): EvrouteError {
+    return new EvrouteError({
+      code: 'store_unusable',
+      message: `The service at ${this.url} did not answer before the command was interrupted: it may have done what was asked`,
+      hint: 'Ask the service for its state before you run the command again.',
+    })
   }
 
   #refusal(message: string): string {

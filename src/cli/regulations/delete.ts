@@ -1,15 +1,10 @@
 import { effectsOf, plainText, recordLine, type RegulationType } from '../../model/index.ts'
 import { systemClock } from '../../runtime/index.ts'
 import { sourceError } from '../audiences/refusal.ts'
-import { codeOfEnd } from '../code-of-end.ts'
+import { codeOfEnd, unlessEnded } from '../code-of-end.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import type { ToldRegulation } from '../operations/read-records.ts'
-import {
-  drained,
-  finishWork,
-  unlessEnded,
-  type OperationsRun,
-} from '../operations/run-operations.ts'
+import { drained, finishWork, type OperationsRun } from '../operations/run-operations.ts'
 import { formatCount } from '../output/numbers.ts'
 import { regulationText } from './regulation-text.ts'
 import { noSubjects, readSubjects, type SubjectsSource } from './subjects.ts'

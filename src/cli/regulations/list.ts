@@ -1,7 +1,6 @@
 import { recordLine } from '../../model/index.ts'
-import { codeOfEnd } from '../code-of-end.ts'
 import { formatSpan } from '../delivery-log/moments.ts'
-import type { ExitCode } from '../exit-code.ts'
+import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import type { ListedRegulation } from '../operations/read-records.ts'
 import type { ReadersRun } from '../operations/run-readers.ts'
@@ -28,7 +27,7 @@ export async function listRegulations(
   else if (shown.length === 0) io.stderr.write('There is no regulation yet\n')
   else await writeData(io, textTable(shown, tableColumns(nowMs), { style, columns }))
   if (found.length > limit) io.stderr.write(`... and more; --limit ${limit * 10}\n`)
-  return codeOfEnd(io)
+  return exitCodes.ok
 }
 
 async function newest(

@@ -1,7 +1,6 @@
 import { EvrouteError, plainText } from '../../model/index.ts'
 import { openDeliveryLog } from '../../store/index.ts'
-import { codeOfEnd } from '../code-of-end.ts'
-import type { ExitCode } from '../exit-code.ts'
+import { exitCodes, type ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import { storeUrlOf } from '../operations/open-readers.ts'
 import type { ConfiguredPlace } from '../operations/operations-flags.ts'
@@ -24,7 +23,7 @@ export async function releaseArchive(
     await log.close()
   }
   io.stderr.write(`No regulation waits for the archive ${plainText(name)} any more\n`)
-  return codeOfEnd(io)
+  return exitCodes.ok
 }
 
 function noArchive(name: string): EvrouteError {

@@ -1,6 +1,5 @@
 import { EvrouteError, plainText, recordLine } from '../../model/index.ts'
-import { codeOfEnd } from '../code-of-end.ts'
-import type { ExitCode } from '../exit-code.ts'
+import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
 import type { ReadersRun } from '../operations/run-readers.ts'
 import { regulationText } from './regulation-text.ts'
@@ -23,5 +22,5 @@ export async function showRegulation(id: string, run: ReadersRun): Promise<ExitC
   const { record, fields, userIds: users } = found
   const text = (): string => regulationText({ fields, users, style, columns, nowMs })
   await writeData(io, json ? recordLine(record) : text())
-  return codeOfEnd(io)
+  return exitCodes.ok
 }

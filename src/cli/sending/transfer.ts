@@ -8,6 +8,7 @@ import {
   VirtualClock,
   type Clock,
 } from '../../runtime/index.ts'
+import { isOutputClosed } from '../code-of-end.ts'
 import { exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { stoppable, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
@@ -181,8 +182,7 @@ function verdict(end: {
     codes.push(exitCodes.internal)
   }
   if (stop.aborted) {
-    // Whoever closed our output knows that it ends here.
-    if (stop.reason === 'output_closed') return gravest(codes)
+    if (isOutputClosed({ stop })) return gravest(codes)
     const open = `${formatCount(ledger.pending)} of ${formatCount(ledger.deliveries)}`
     report.note(`Interrupted: ${open} deliveries were not made${whereTheyStay(outlet)}`)
     codes.push(exitCodes.interrupted)
