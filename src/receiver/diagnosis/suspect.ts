@@ -1,4 +1,4 @@
-import { limits } from '../../model/index.ts'
+import { isNestedDeeper, limits } from '../../model/index.ts'
 import { sortKeys, tokensOf, writeJson, type JsonStyle } from './json-style.ts'
 
 /** A request whose signature does not fit. */
@@ -81,9 +81,11 @@ function parse(
 ): { readonly value: unknown; readonly json: string } | undefined {
   try {
     const value: unknown = JSON.parse(text ?? '')
+    // It is no webhook, and sorting its keys would go as deep.
+    if (isNestedDeeper(value, limits.callNestingMax + 1)) return undefined
     return { value, json: JSON.stringify(value) }
   } catch {
-    // No JSON, or nested deeper than can be written.
+    // It is not JSON.
     return undefined
   }
 }

@@ -370,6 +370,10 @@ const noMistakes: readonly (WrongRequest & { readonly given: string })[] = [
     given: 'JSON that is too deep to be written again',
     ...signedInstead('['.repeat(20_000) + ']'.repeat(20_000), 'other bytes'),
   },
+  {
+    given: 'JSON whose keys are too deep to be sorted',
+    ...signedInstead('{"a":['.repeat(2_000) + ']}'.repeat(2_000), 'other bytes'),
+  },
   { given: 'gzip that is none', ...signedInstead(Buffer.from([0x1f, 0x8b, 0]), 'other bytes') },
   {
     given: 'a compressed body that says so',

@@ -1,0 +1,95 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo } from 'node:net'
+import { request } from 'undici'
+import { Receiver } from '../../../src/receiver/index.ts'
+import { sleep, stopwatch, systemClock } from '../../../src/runtime/index.ts'
+import { signBody } from '../../../src/webhook/index.ts'
+import type { PressureFinding, PressureScenario } from '../scenario.ts'
+
+const secret = 'not-a-real-secret'
+const webhook = '{"type":"track","userId":"u_1","event":"Paid"}'
+
+/** A body that costs as much as one can: its levels multiply what an indentation of it would take. */
+const deepBody = `${'{"a":['.repeat(2_000)}1${']}'.repeat(2_000)}`
+
+/** Posts, and gives the time until the answer in milliseconds. */
+async function post(
+  url: string,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<number> {
+  const waitedMs = stopwatch()
+  const response = await request(url, { method: 'POST', body, headers })
+  await response.body.dump()
+  return waitedMs()
+}
+
+/** An application that counts the webhooks that are forwarded to it. */
+async function startApplication() {
+  let forwarded = 0
+  const server = createServer((incoming, answer) => {
+    forwarded++
+    incoming.resume().once('end', () => answer.end())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    forwarded: () => forwarded,
+    close: () => server.close(),
+  }
+}
+
+/** A web page and another program post what they can for ten seconds; a signed webhook comes every 20 ms. */
+async function attack(): Promise<readonly PressureFinding[]> {
+  const application = await startApplication()
+  await using receiver = new Receiver({ secret, forwardTo: [{ type: null, url: application.url }] })
+  const { url } = await receiver.start()
+  const before = process.memoryUsage().rss
+  const signed = { 'x-signature': signBody(webhook, secret) }
+  let isOver = false
+  const pages = Array.from({ length: 8 }, async () => {
+    while (!isOver) await post(url, webhook, { origin: 'https://evil.example.com', ...signed })
+  })
+  const deep = Array.from({ length: 40 }, async () => {
+    while (!isOver) await post(url, deepBody, { 'x-signature': '0'.repeat(40) })
+  })
+  const elapsedMs = stopwatch()
+  let [sent, waitMsMax, memoryMax] = [0, 0, before]
+  while (elapsedMs() < 10_000) {
+    waitMsMax = Math.max(waitMsMax, await post(url, webhook, signed))
+    sent++
+    memoryMax = Math.max(memoryMax, process.memoryUsage().rss)
+    await sleep(systemClock, 20)
+  }
+  isOver = true
+  await Promise.all([...pages, ...deep])
+  application.close()
+  const { received: total } = receiver.counts
+  const grownMb = (memoryMax - before) / 1_048_576
+  return [
+    {
+      must: 'signed webhooks of no page are forwarded, and nothing else is',
+      measured: `${application.forwarded()} forwarded of ${sent} such, ${total - sent} others`,
+      holds: application.forwarded() === sent,
+    },
+    {
+      must: 'a signed webhook waits 1 s at most',
+      measured: `${waitMsMax.toFixed(0)} ms beside ${total - sent} others`,
+      holds: waitMsMax <= 1_000,
+    },
+    {
+      must: 'memory grows by 150 MB at most',
+      measured: `${grownMb.toFixed(0)} MB`,
+      holds: grownMb <= 150,
+    },
+  ]
+}
+
+/** A web page and a stranger's program at a receiver with a secret. */
+export const scenario: PressureScenario = {
+  title: 'a web page and a program without the secret post to a local receiver that forwards',
+  run: attack,
+}
