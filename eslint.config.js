@@ -111,13 +111,13 @@ export default tseslint.config(
   { ignores: ['dist', 'coverage', 'node_modules'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.tsx'],
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true } },
     plugins: { 'import-x': importX },
     settings: {
-      'import-x/extensions': ['.ts', '.js'],
-      'import-x/parsers': { '@typescript-eslint/parser': ['.ts'] },
+      'import-x/extensions': ['.ts', '.tsx', '.js'],
+      'import-x/parsers': { '@typescript-eslint/parser': ['.ts', '.tsx'] },
     },
     rules: {
       ...budgets,
@@ -168,6 +168,33 @@ export default tseslint.config(
     },
   },
   {
+    // It runs in a browser, which has none of the other rooms: their types are all that it may know.
+    files: ['src/page/**/*.ts', 'src/page/**/*.tsx'],
+    rules: {
+      'no-restricted-globals': 'off',
+      'no-restricted-imports': 'off',
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: `^(\\.\\./)+(${alternatives(rooms)})/`,
+              allowTypeImports: true,
+              message: 'The page imports types of other rooms only.',
+            },
+          ],
+        },
+      ],
+      // What a component shows is one expression; markup has more lines than logic.
+      'max-lines-per-function': ['error', { max: 90 }],
+    },
+  },
+  {
+    files: ['src/page/vite.config.ts', 'vitest.config.ts'],
+    // Their readers take the default export.
+    rules: { 'import-x/no-default-export': 'off' },
+  },
+  {
     files: ['test/**/*.ts'],
     rules: {
       // A describe block is as long as its cases.
@@ -180,10 +207,5 @@ export default tseslint.config(
         ...ambient.time,
       ],
     },
-  },
-  {
-    files: ['vitest.config.ts'],
-    // vitest reads the default export.
-    rules: { 'import-x/no-default-export': 'off' },
   },
 )

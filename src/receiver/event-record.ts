@@ -1,8 +1,26 @@
 import { formatTimestamp } from '../model/index.ts'
 import type { ReceivedEvent } from './received-event.ts'
 
+/** How forwarding a request ended, for programs. */
+export interface ForwardRecord {
+  readonly url: string
+  readonly status: number | null
+  readonly ms: number
+  readonly error: string | null
+}
+
 /** A received request as a record for programs; a file of them is a capture. */
-export function eventRecord(event: ReceivedEvent): Readonly<Record<string, unknown>> {
+export type EventRecord = Readonly<Record<string, unknown>> &
+  Omit<ReceivedEvent, 'kind' | 'atMs' | 'durationMs' | 'rawBody' | 'forward'> & {
+    readonly kind: 'event'
+    readonly at: string
+    readonly ms: number
+    readonly forward: ForwardRecord | null
+    readonly rawBase64: string
+  }
+
+/** Makes the record of a received request. */
+export function eventRecord(event: ReceivedEvent): EventRecord {
   return {
     kind: 'event',
     seq: event.seq,
@@ -28,7 +46,7 @@ export function eventRecord(event: ReceivedEvent): Readonly<Record<string, unkno
   }
 }
 
-function forwardRecord({ forward }: ReceivedEvent): Readonly<Record<string, unknown>> | null {
+function forwardRecord({ forward }: ReceivedEvent): ForwardRecord | null {
   if (forward === null) return null
   const { url, status, durationMs, error } = forward
   return { url, status, ms: durationMs, error }

@@ -11,7 +11,7 @@ export {
   type SuspectRequest,
 } from './diagnosis/index.ts'
 export type { EventListener } from './event-log.ts'
-export { eventRecord } from './event-record.ts'
+export { eventRecord, type EventRecord, type ForwardRecord } from './event-record.ts'
 export { ExpectationError } from './expectation-error.ts'
 export type { ExpectOptions, JudgedExpectation } from './expectations.ts'
 export {
@@ -29,6 +29,7 @@ export {
   type TlsKind,
 } from './faults/index.ts'
 export type { Forwarding, ForwardTarget } from './forward.ts'
+export type { EventSummary } from './inspector/event-summary.ts'
 export type { MalformedCode } from './read-webhook.ts'
 export type {
   MalformedContent,

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { spawn } from '@lydell/node-pty'
@@ -93,6 +93,19 @@ describe('the keys of listen', () => {
     await press('c', /(\r\n){24}\u001b\[H\u001b\[J/)
     await press('q', /4 webhooks, 4 without one in /)
     expect(await ended).toBe(0)
+  })
+
+  test.skipIf(process.platform !== 'linux')('open the page in a browser', async () => {
+    const programs = await temporaryFolder()
+    const opener = join(programs, 'xdg-open')
+    await writeFile(opener, `#!/bin/sh\necho "$1" > "${programs}/opened"\n`, { mode: 0o755 })
+    const env = { PATH: `${programs}:${process.env['PATH'] ?? ''}` }
+    const { url, press } = await listening('', { env })
+    await press('o', /Opening http/)
+    await expect
+      .poll(() => readFile(join(programs, 'opened'), 'utf8').catch(() => ''))
+      .toBe(`${url}/_evroute/\n`)
+    await press('q', /0 webhooks in /)
   })
 
   test('make the next webhook fail, once', async () => {

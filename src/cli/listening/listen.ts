@@ -21,6 +21,7 @@ import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { defaultUrl } from '../sending/sending-options.ts'
 import { AuthorityFile } from './authority-file.ts'
 import { Capture } from './capture.ts'
+import { inspectorUrl, openPage } from './inspector-page.ts'
 import { countsText } from './counts-text.ts'
 import { eventText } from './event-text.ts'
 import type { FaultFlags } from './fault-flags.ts'
@@ -90,7 +91,8 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     const address = await receiver.start()
     if (address.authority !== null) authority = await AuthorityFile.write(address.authority)
     view.ready({ ...address, ca: authority?.path ?? null })
-    screen.open({ receiver, resend: resendOver(receiver, options) })
+    const page = inspectorUrl(address.url)
+    screen.open({ receiver, resend: resendOver(receiver, options), openPage: () => openPage(page) })
     const ends = [io.stop, badSignature.signal, capture?.failed].filter((end) => end !== undefined)
     const stop = AbortSignal.any(ends)
     const judging = judge(receiver, options)
@@ -203,7 +205,15 @@ function jsonView(screen: ListenScreen): ListenView {
     stdout.write(recordLine(record))
   return {
     ready: ({ url, urls, port, ca }) =>
-      write({ kind: 'ready', url, urls, port, inspector: null, ca, pid: process.pid }),
+      write({
+        kind: 'ready',
+        url,
+        urls,
+        port,
+        inspector: inspectorUrl(url),
+        ca,
+        pid: process.pid,
+      }),
     event: (event) => {
       if (screen.arrive(event)) write(eventRecord(event))
       return stdout.ready()
@@ -242,7 +252,8 @@ async function textView(screen: ListenScreen, options: ListenOptions): Promise<L
 
 function banner(address: ListenAddress, options: ListenOptions, style: Style): string {
   const { secret, strict, host, faults, forwardTo } = options
-  const { urls, ca } = address
+  const { url, urls, ca } = address
+  const page = inspectorUrl(url)
   const signature =
     secret === undefined
       ? style.warning('not checked; pass --secret')
@@ -251,6 +262,7 @@ function banner(address: ListenAddress, options: ListenOptions, style: Style): s
     ...(urls.length === 1 ? urls : urls.map((url, index) => `${url} @${index + 1}`)).map(
       (url, index) => `${index === 0 ? 'Listening' : '         '}  ${style.strong(url)}`,
     ),
+    ...(page === null ? [] : [`Page       ${page}`]),
     `Signature  ${signature}`,
     ...expectationLines(options, style),
     ...forwardTo.map(

@@ -9,6 +9,7 @@ import { isFault, type GivenAnswer } from '../faults/index.ts'
 import type { ReceivedEvent } from '../received-event.ts'
 import { apiPrefix, readQuery, sendJson } from '../api-exchange.ts'
 import type { Waits } from '../waits.ts'
+import { PageFiles } from '../page-files.ts'
 import { EventSummaries } from './event-summary.ts'
 import { readEdit, resend } from './resend.ts'
 import { streamSummaries } from './stream-summaries.ts'
@@ -34,6 +35,7 @@ export class Inspector {
   readonly #inspected: Inspected
   readonly #summaries: EventSummaries
   readonly #run: string
+  readonly #page = new PageFiles()
 
   constructor(inspected: Inspected) {
     this.#inspected = inspected
@@ -70,7 +72,7 @@ export class Inspector {
         return true
       }
       default:
-        return false
+        return this.#page.send(response, path)
     }
   }
 

@@ -42,7 +42,16 @@ describe('listen --json', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const port = Number(new URL(url).port)
     expect(records).toEqual([
-      { v: 1, kind: 'ready', url, urls: [url], port, inspector: null, ca: null, pid: process.pid },
+      {
+        v: 1,
+        kind: 'ready',
+        url,
+        urls: [url],
+        port,
+        inspector: `${url}/_evroute/`,
+        ca: null,
+        pid: process.pid,
+      },
       {
         v: 1,
         kind: 'event',
@@ -241,7 +250,7 @@ describe('listen', () => {
   test('says on stderr where it listens and whether it checks, and counts at the end', async () => {
     const { command, url } = await listening(['--secret', 'k'])
     expect(command.stderr.text).toMatch(
-      /^Listening {2}http:\/\/127\.0\.0\.1:\d+\nSignature {2}checked\nCtrl-C stops it\. .*\n\n$/,
+      /^Listening {2}http:\/\/127\.0\.0\.1:\d+\nPage {7}http:\/\/127\.0\.0\.1:\d+\/_evroute\/\nSignature {2}checked\nCtrl-C stops it\. .*\n\n$/,
     )
     await post(url, track, signBody(track, 'k'))
     await post(url, track)

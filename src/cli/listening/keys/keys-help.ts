@@ -1,5 +1,6 @@
 /** What the keys of `listen` do. */
 export const keysHelp: string = `Keys
+  o      open the page that shows every request
   enter  the last request in full
   r      send the last request to the target of --forward-to again
   p      pause the display, and go on

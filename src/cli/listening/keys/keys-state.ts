@@ -30,7 +30,7 @@ export type KeyEffect =
   | { readonly kind: 'tell'; readonly text: string }
   | { readonly kind: 'show' | 'resend' | 'save'; readonly event: ReceivedEvent }
   | { readonly kind: 'fail_next'; readonly failure: NextFailure }
-  | { readonly kind: 'clear' | 'interrupt' | 'suspend' }
+  | { readonly kind: 'clear' | 'interrupt' | 'suspend' | 'open_page' }
 
 /** What a key leads to. */
 export interface KeysStep {

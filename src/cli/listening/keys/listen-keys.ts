@@ -40,6 +40,8 @@ export interface KeyTargets {
   readonly receiver: Pick<Receiver, 'respondNext'>
   /** Sends a request to its target again and says how that went; undefined where there is none. */
   readonly resend: ((event: ReceivedEvent) => Promise<string>) | undefined
+  /** Opens the page in a browser and says how that went. */
+  readonly openPage: () => Promise<string>
 }
 
 /** Where a request is saved when nobody named a file. */
@@ -132,6 +134,9 @@ export class ListenKeys {
         break
       case 'interrupt':
         terminal.interrupt()
+        break
+      case 'open_page':
+        this.#start(() => this.#targets?.openPage() ?? Promise.resolve(''))
         break
       case 'suspend':
         terminal.suspend()

@@ -56,6 +56,7 @@ const letters: ReadonlyMap<string, (state: KeysState) => KeysStep> = new Map([
   ['/', (state) => editing(state, state.filter?.text ?? '')],
   ['s', (state) => withLast(state, 'save')],
   ['c', (state) => ({ state, effects: [{ kind: 'clear' }] })],
+  ['o', (state) => ({ state, effects: [{ kind: 'open_page' }] })],
   ['q', interrupted],
 ])
 

@@ -59,7 +59,7 @@ async function onScreen(changes: Partial<Parameters<typeof listenScreen>[0]> = {
   const failures: unknown[] = []
   const receiver = { respondNext: (failure: unknown) => void failures.push(failure) }
   const open = (resend?: KeyTargets['resend']): void => {
-    screen.open({ receiver, resend })
+    screen.open({ receiver, resend, openPage: () => Promise.resolve('Opening the page') })
     stream.text = ''
   }
   return { screen, terminal, stream, failures, open, stop: () => controller.abort('SIGTERM') }

@@ -1,0 +1,216 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import type { EventRecord } from '../receiver/index.ts'
+import { curlCommand } from './curl.ts'
+import type { Dialogs } from './dialogs.tsx'
+import type { Session } from './session.ts'
+import {
+  answerLook,
+  bytesOf,
+  countText,
+  hexText,
+  signatureText,
+  textOf,
+  visibleText,
+} from './text.ts'
+import { Tree } from './tree.tsx'
+
+/** Bytes of a body that are shown. */
+const rawBytesShown = 64 * 1024
+
+interface DetailParts {
+  readonly session: Session
+  readonly dialogs: Dialogs
+}
+
+/** The selected request: what came, what is wrong with it, what it was answered, and what can be done with it. */
+export function Detail({ session, dialogs }: DetailParts): JSX.Element {
+  const detail = session.detail.value
+  switch (detail.kind) {
+    case 'none':
+      return <p class="empty">Select a request to see all of it.</p>
+    case 'loading':
+      return <p class="empty">Reading the request…</p>
+    case 'gone':
+      return <p class="empty">The receiver no longer keeps this request.</p>
+    case 'failed':
+      return <p class="empty problem">{detail.message}</p>
+    case 'shown':
+      return <Shown key={detail.record.seq} record={detail.record} {...{ session, dialogs }} />
+  }
+}
+
+function Shown({
+  record,
+  session,
+  dialogs,
+}: DetailParts & { readonly record: EventRecord }): JSX.Element {
+  const bytes = bytesOf(record)
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.closest('section')?.scrollTo(0, 0), [])
+  return (
+    <article aria-labelledby="detail-heading">
+      <header class="detail-head">
+        <button type="button" class="back" onClick={() => session.close()}>
+          Back
+        </button>
+        <h2 id="detail-heading" tabIndex={-1} ref={heading}>
+          #{record.seq}{' '}
+          <span class={`type ${record.type ?? 'none'}`}>{record.type ?? 'no webhook'}</span>
+        </h2>
+        <Actions {...{ record, session, dialogs }} />
+      </header>
+      <Diagnosed record={record} />
+      <Facts record={record} />
+      <Part title="Payload">
+        {record.body === null ? (
+          <p class="muted">It is not a webhook.</p>
+        ) : (
+          <Tree value={record.body} />
+        )}
+      </Part>
+      <Part title="Headers">
+        <dl class="pairs">
+          {Object.entries(record.headers).map(([name, value]) => (
+            <Pair key={name} name={name}>
+              {visibleText(value)}
+            </Pair>
+          ))}
+        </dl>
+      </Part>
+      <Part title={`Bytes (${countText(record.bytes)})`}>
+        <pre tabIndex={0} aria-label="The bytes of the body">
+          {rawText(bytes)}
+        </pre>
+      </Part>
+    </article>
+  )
+}
+
+function Actions({
+  record,
+  session,
+  dialogs,
+}: DetailParts & { readonly record: EventRecord }): JSX.Element {
+  return (
+    <div class="actions">
+      <button type="button" class="primary" onClick={() => void session.resend(record.seq)}>
+        Resend
+      </button>
+      <button type="button" onClick={() => dialogs.edit(record)}>
+        Edit and resend
+      </button>
+      <button type="button" onClick={() => void copyCurl(record, session, dialogs)}>
+        Copy as curl
+      </button>
+    </div>
+  )
+}
+
+/** Copies a command that sends the request again; shows it where the browser does not let it be copied. */
+export async function copyCurl(
+  record: EventRecord,
+  session: Session,
+  dialogs: Dialogs,
+): Promise<void> {
+  const command = curlCommand(record, location.origin)
+  try {
+    await navigator.clipboard.writeText(command)
+    session.tell('The curl command is copied.')
+  } catch {
+    dialogs.show('curl', command)
+  }
+}
+
+function Diagnosed({ record }: { readonly record: EventRecord }): JSX.Element | null {
+  const { diagnosis, reason } = record
+  if (diagnosis === null && reason === null) return null
+  return (
+    <div class="diagnosis" role="note">
+      <strong>
+        {diagnosis === null ? visibleText(reason ?? '') : visibleText(diagnosis.message)}
+      </strong>
+      {diagnosis === null ? null : <p>{visibleText(diagnosis.fix)}</p>}
+    </div>
+  )
+}
+
+const withheldTexts = {
+  foreign_origin: 'not passed on: a web page of another origin sent it',
+  signature_not_valid: 'not passed on: its signature is not valid',
+} as const
+
+function Facts({ record }: { readonly record: EventRecord }): JSX.Element {
+  const { at, method, path, userId, signature, status, injected, forward, withheld, ms } = record
+  return (
+    <dl class="pairs facts-list">
+      <Pair name="Arrived">{at}</Pair>
+      <Pair name="Request">
+        {visibleText(method)} {visibleText(path)}
+      </Pair>
+      {userId === null ? null : <Pair name="User">{visibleText(userId)}</Pair>}
+      <Pair name="Signature">
+        <span class={`signature ${signature}`}>{signatureText(signature)}</span>
+      </Pair>
+      <Pair name="Answer">
+        <span class={`status ${answerLook(status)}`}>{status ?? 'none'}</span> in {ms} ms
+        {injected === null ? null : ` (planned: ${injected})`}
+      </Pair>
+      {forward === null ? null : (
+        <Pair name="Forwarded">
+          {visibleText(forward.url)}{' '}
+          <span class={`status ${answerLook(forward.status)}`}>
+            {forward.status ?? forward.error}
+          </span>{' '}
+          in {forward.ms} ms
+        </Pair>
+      )}
+      {withheld === null ? null : <Pair name="Withheld">{withheldTexts[withheld]}</Pair>}
+    </dl>
+  )
+}
+
+function Pair({
+  name,
+  children,
+}: {
+  readonly name: string
+  readonly children: ComponentChildren
+}): JSX.Element {
+  return (
+    <div>
+      <dt>{visibleText(name)}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+function Part({
+  title,
+  children,
+}: {
+  readonly title: string
+  readonly children: ComponentChildren
+}): JSX.Element {
+  return (
+    <section class="part-of-detail">
+      <h3>{title}</h3>
+      {children}
+    </section>
+  )
+}
+
+function rawText(bytes: Uint8Array): string {
+  const shown = bytes.subarray(0, rawBytesShown)
+  const left = bytes.length - shown.length
+  const text = textOf(shown.length === bytes.length ? bytes : withoutCutCharacter(shown))
+  const more = left > 0 ? `\n… and ${countText(left)} bytes more` : ''
+  return (text === undefined ? hexText(shown.subarray(0, 4_096)) : visibleText(text)) + more
+}
+
+/** UTF-8 that was cut within a character. */
+function withoutCutCharacter(bytes: Uint8Array): Uint8Array {
+  let end = bytes.length
+  while (end > 0 && ((bytes[end - 1] ?? 0) & 0xc0) === 0x80) end--
+  return bytes.subarray(0, Math.max(0, end - 1))
+}

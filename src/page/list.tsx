@@ -1,0 +1,168 @@
+import { useSignal, useSignalEffect } from '@preact/signals'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import type { JSX } from 'preact'
+import type { EventSummary } from '../receiver/index.ts'
+import { isFailed } from './event-list.ts'
+import type { Session } from './session.ts'
+import { answerLook, counted, signatureText, timeText } from './text.ts'
+
+const rowPixels = 56
+/** Rows above and below the screen, so that scrolling shows no gaps. */
+const overscan = 8
+
+/** The requests, newest first. Only those on the screen are in the document. */
+export function List({ session }: { readonly session: Session }): JSX.Element {
+  const box = useRef<HTMLDivElement>(null)
+  const view = useSignal({ top: 0, height: 600 })
+  const { list, selected, onlyFailed } = session
+  const version = list.version.value
+  const rows = list.rows(onlyFailed.value)
+  const countBefore = useRef(rows.length)
+
+  useLayoutEffect(() => {
+    const element = box.current
+    // Who reads further down keeps the same rows on the screen.
+    if (element !== null && element.scrollTop > 0 && rows.length > countBefore.current) {
+      element.scrollTop += (rows.length - countBefore.current) * rowPixels
+    }
+    countBefore.current = rows.length
+  }, [version])
+
+  useLayoutEffect(() => {
+    const element = box.current
+    if (element === null) return undefined
+    const measure = (): void => {
+      view.value = { top: element.scrollTop, height: element.clientHeight }
+    }
+    const observer = new ResizeObserver(measure)
+    observer.observe(element)
+    element.addEventListener('scroll', measure, { passive: true })
+    return () => {
+      observer.disconnect()
+      element.removeEventListener('scroll', measure)
+    }
+  }, [])
+
+  useSignalEffect(() => {
+    const seq = selected.value
+    const element = box.current
+    if (seq !== null && element !== null) showRow(element, list.rows(onlyFailed.peek()), seq)
+  })
+
+  const first = Math.max(0, Math.floor(view.value.top / rowPixels) - overscan)
+  const last = Math.ceil((view.value.top + view.value.height) / rowPixels) + overscan
+  const shown: JSX.Element[] = []
+  for (let place = first; place < Math.min(last, rows.length); place++) {
+    const summary = rows[rows.length - 1 - place]
+    if (summary === undefined) continue
+    const isSelected = summary.seq === selected.value
+    const position = { place, count: rows.length }
+    shown.push(<Row key={summary.seq} {...{ summary, isSelected, position, session }} />)
+  }
+  return (
+    <div class="list" ref={box}>
+      <Missed session={session} />
+      {rows.length === 0 ? (
+        <Empty session={session} />
+      ) : (
+        <div
+          class="rows"
+          role="listbox"
+          tabIndex={0}
+          aria-label="Requests"
+          aria-activedescendant={selected.value === null ? undefined : `request-${selected.value}`}
+          style={{ height: `${rows.length * rowPixels}px` }}
+          onKeyDown={(event) => moveByKey(event, session)}
+        >
+          {shown}
+        </div>
+      )}
+    </div>
+  )
+}
+
+interface RowParts {
+  readonly summary: EventSummary
+  readonly isSelected: boolean
+  readonly position: { readonly place: number; readonly count: number }
+  readonly session: Session
+}
+
+function Row({ summary, isSelected, position, session }: RowParts): JSX.Element {
+  const { seq, atMs, type, userId, status, signature, durationMs, forwarded, repeatOf } = summary
+  const { place, count } = position
+  return (
+    <div
+      class={`row ${isFailed(summary) ? 'failed' : ''}`}
+      id={`request-${seq}`}
+      role="option"
+      aria-selected={isSelected}
+      aria-setsize={count}
+      aria-posinset={place + 1}
+      style={{ top: `${place * rowPixels}px` }}
+      onClick={() => void session.select(seq)}
+    >
+      <span class="what">
+        <span class={`type ${type ?? 'none'}`}>{type ?? 'no webhook'}</span>
+        <span class="summary">
+          {summary.summary.map(({ role, text }) => (
+            <span class={`part ${role}`}>{text}</span>
+          ))}
+        </span>
+        <span class={`status ${answerLook(status)}`}>{status ?? 'no answer'}</span>
+      </span>
+      <span class="facts">
+        <span>#{seq}</span>
+        <span>{timeText(atMs)}</span>
+        <span class="user">{userId ?? '–'}</span>
+        {repeatOf === null ? null : <span>repeat of #{repeatOf}</span>}
+        {signature === 'unchecked' ? null : (
+          <span class={`signature ${signature}`}>signature {signatureText(signature)}</span>
+        )}
+        {forwarded === null ? null : (
+          <span class={`status ${answerLook(forwarded)}`}>forwarded: {forwarded}</span>
+        )}
+        <span class="ms">{durationMs} ms</span>
+      </span>
+    </div>
+  )
+}
+
+function Empty({ session }: { readonly session: Session }): JSX.Element {
+  if (session.connection.value !== 'open') {
+    const isLost = session.connection.value === 'lost'
+    return <p class="empty">{isLost ? 'The receiver does not answer.' : 'Connecting…'}</p>
+  }
+  if (session.filter.value !== '' || session.onlyFailed.value) {
+    return <p class="empty">No request matches. New ones that match appear here.</p>
+  }
+  return (
+    <div class="empty">
+      <h2>Waiting for webhooks</h2>
+      <p>Send them to {location.origin}/ or try:</p>
+      <code>npx evroute send track --to {location.origin}</code>
+    </div>
+  )
+}
+
+function Missed({ session }: { readonly session: Session }): JSX.Element | null {
+  const count = session.list.missedCount.value
+  if (count === 0) return null
+  return <p class="missed">{counted(count, 'older request')} no longer kept</p>
+}
+
+function showRow(element: HTMLElement, rows: readonly EventSummary[], seq: number): void {
+  const index = rows.findIndex((row) => row.seq === seq)
+  if (index === -1) return
+  const top = (rows.length - 1 - index) * rowPixels
+  if (top < element.scrollTop) element.scrollTop = top
+  const bottom = top + rowPixels - element.clientHeight
+  if (bottom > element.scrollTop) element.scrollTop = bottom
+}
+
+function moveByKey(event: KeyboardEvent, session: Session): void {
+  const step = { ArrowDown: -1, ArrowUp: 1 }[event.key] as 1 | -1 | undefined
+  if (step === undefined) return
+  event.preventDefault()
+  session.selectNeighbour(step)
+}

@@ -1,0 +1,104 @@
+import { render, type JSX } from 'preact'
+import { Detail, copyCurl } from './detail.tsx'
+import { Dialogs, OpenDialog } from './dialogs.tsx'
+import { List } from './list.tsx'
+import { Session } from './session.ts'
+import { Toolbar } from './toolbar.tsx'
+
+const session = new Session()
+const dialogs = new Dialogs()
+
+function Page(): JSX.Element {
+  const { connection, selected } = session
+  return (
+    <>
+      <header class="top">
+        <h1>evroute</h1>
+        <span class={`connection ${connection.value}`} role="status">
+          {connectionTexts[connection.value]}
+        </span>
+        <code class="address">{location.origin}</code>
+        <button type="button" class="link" onClick={() => dialogs.keys()}>
+          Keys
+        </button>
+      </header>
+      <Toolbar session={session} />
+      <main class={selected.value === null ? '' : 'has-detail'}>
+        <section class="list-side" aria-label="List of requests">
+          <List session={session} />
+        </section>
+        <section class="detail-side" aria-label="Selected request" tabIndex={-1}>
+          <Detail session={session} dialogs={dialogs} />
+        </section>
+      </main>
+      <Notice />
+      <OpenDialog session={session} dialogs={dialogs} />
+    </>
+  )
+}
+
+const connectionTexts = {
+  connecting: 'Connecting…',
+  open: 'Live',
+  lost: 'Not connected; trying again',
+} as const
+
+function Notice(): JSX.Element {
+  const notice = session.notice.value
+  return (
+    <div class="notices" role="status" aria-live="polite">
+      {notice === undefined ? null : (
+        <div class={`notice ${notice.isProblem ? 'problem' : ''}`}>
+          <span>{notice.text}</span>
+          {notice.undo === undefined ? null : (
+            <button type="button" class="link" onClick={notice.undo}>
+              Undo
+            </button>
+          )}
+          <button
+            type="button"
+            class="link"
+            aria-label="Dismiss"
+            onClick={() => (session.notice.value = undefined)}
+          >
+            ✕
+          </button>
+        </div>
+      )}
+    </div>
+  )
+}
+
+/** What a key does while no text is written and no dialog is open. */
+const keyActions: Readonly<Record<string, () => void>> = {
+  j: () => session.selectNeighbour(-1),
+  k: () => session.selectNeighbour(1),
+  Enter: () => document.getElementById('detail-heading')?.focus(),
+  r: () => withRecord((record) => void session.resend(record.seq)),
+  e: () => withRecord((record) => dialogs.edit(record)),
+  c: () => withRecord((record) => void copyCurl(record, session, dialogs)),
+  p: () => session.togglePause(),
+  '/': () => document.getElementById('filter')?.focus(),
+  '?': () => dialogs.keys(),
+  Escape: () => session.close(),
+}
+
+function withRecord(act: (record: Parameters<Dialogs['edit']>[0]) => void): void {
+  const { value } = session.detail
+  if (value.kind === 'shown') act(value.record)
+}
+
+document.addEventListener('keydown', (event) => {
+  const target = event.target as Element
+  const isWriting = target.closest('input, textarea, select, dialog') !== null
+  const isPressing = event.key === 'Enter' && target.closest('button, summary') !== null
+  if (isWriting || isPressing || event.ctrlKey || event.metaKey || event.altKey) return
+  const act = keyActions[event.key]
+  if (act === undefined) return
+  event.preventDefault()
+  act()
+})
+
+const root = document.getElementById('page')
+if (root !== null) render(<Page />, root)
+session.follow()

@@ -1,0 +1,72 @@
+import type { EventRecord, EventSummary } from '../receiver/index.ts'
+
+/** `12:03:04.567` in the time zone of the reader. */
+export function timeText(atMs: number): string {
+  const date = new Date(atMs)
+  const two = (part: number): string => String(part).padStart(2, '0')
+  const ms = String(date.getMilliseconds()).padStart(3, '0')
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${ms}`
+}
+
+/** A count with separators: `12,345`. */
+export function countText(count: number): string {
+  return new Intl.NumberFormat('en').format(count)
+}
+
+/** A count with its noun, such as `1 request` or `2 requests`. */
+export function counted(count: number, noun: string): string {
+  return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`
+}
+
+const signatureWords: Readonly<Record<EventSummary['signature'], string>> = {
+  valid: '✓ valid',
+  invalid: '✗ wrong',
+  missing: '– missing',
+  unchecked: 'not checked',
+}
+
+/** A verdict in words, which do not need their colour. */
+export function signatureText(signature: EventSummary['signature']): string {
+  return signatureWords[signature]
+}
+
+/** How loud an answer is shown. */
+export function answerLook(answer: number | string | null): 'good' | 'warning' | 'bad' {
+  if (typeof answer !== 'number') return 'bad'
+  if (answer >= 500) return 'bad'
+  return answer >= 300 ? 'warning' : 'good'
+}
+
+/** Makes control and direction characters visible, so that a payload cannot change the text around it. */
+export function visibleText(text: string): string {
+  return text.replace(
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+/** The bytes of a request. */
+export function bytesOf({ rawBase64 }: Pick<EventRecord, 'rawBase64'>): Uint8Array {
+  return Uint8Array.from(atob(rawBase64), (sign) => sign.charCodeAt(0))
+}
+
+/** Bytes as UTF-8; undefined where they are not. */
+export function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** Bytes in rows of 16: offset, hexadecimal, printable characters. */
+export function hexText(bytes: Uint8Array): string {
+  const rows: string[] = []
+  for (let offset = 0; offset < bytes.length; offset += 16) {
+    const row = [...bytes.subarray(offset, offset + 16)]
+    const hex = row.map((byte) => byte.toString(16).padStart(2, '0')).join(' ')
+    const printable = row.map((byte) => (byte > 31 && byte < 127 ? String.fromCharCode(byte) : '.'))
+    rows.push(`${offset.toString(16).padStart(6, '0')}  ${hex.padEnd(47)}  ${printable.join('')}`)
+  }
+  return rows.join('\n')
+}

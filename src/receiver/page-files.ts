@@ -1,0 +1,68 @@
+import { readdir, readFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { extname } from 'node:path'
+
+/** Where the build puts the page. The same from `src`, from `dist` and from the bundle of the command. */
+const folder = new URL('../../dist/page/', import.meta.url)
+
+const mediaTypes: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+/** The page runs its own files only, and no other page frames it. */
+const headers: Readonly<Record<string, string>> = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+/** A file of the page. */
+interface PageFile {
+  readonly bytes: Buffer
+  readonly mediaType: string
+}
+
+/** The files of the page, read once. */
+export class PageFiles {
+  #files: Promise<ReadonlyMap<string, PageFile>> | undefined
+
+  /**
+   * Sends a file.
+   *
+   * @param name - below the page's path; empty for the page itself
+   * @returns false where there is none of that name, or the page is not installed
+   */
+  async send(response: ServerResponse, name: string): Promise<boolean> {
+    this.#files ??= readFiles()
+    const file = (await this.#files).get(name === '' ? 'index.html' : name)
+    if (file === undefined) return false
+    response.setHeaders(new Map(Object.entries({ ...headers, 'content-type': file.mediaType })))
+    response.end(file.bytes)
+    return true
+  }
+}
+
+/** Names are looked up, so none leads out of the folder. */
+async function readFiles(): Promise<ReadonlyMap<string, PageFile>> {
+  // A program that bundles the receiver has no such folder.
+  const names = await readdir(folder, { recursive: true }).catch(() => [])
+  const files = names.flatMap((name) => {
+    const mediaType = mediaTypes[extname(name)]
+    return mediaType === undefined ? [] : [{ name: name.replaceAll('\\', '/'), mediaType }]
+  })
+  return new Map(
+    await Promise.all(
+      files.map(async ({ name, mediaType }) => {
+        const bytes = await readFile(new URL(name, folder))
+        return [name, { bytes, mediaType }] as const
+      }),
+    ),
+  )
+}
