@@ -12,17 +12,19 @@ function Page(): JSX.Element {
   const { connection, selected } = session
   return (
     <>
-      <header class="top">
-        <h1>evroute</h1>
-        <span class={`connection ${connection.value}`} role="status">
-          {connectionTexts[connection.value]}
-        </span>
-        <code class="address">{location.origin}</code>
-        <button type="button" class="link" onClick={() => dialogs.keys()}>
-          Keys
-        </button>
+      <header>
+        <div class="top">
+          <h1>evroute</h1>
+          <span class={`connection ${connection.value}`} role="status">
+            {connectionTexts[connection.value]}
+          </span>
+          <code class="address">{location.origin}</code>
+          <button type="button" class="link" onClick={() => dialogs.keys()}>
+            Keys
+          </button>
+        </div>
+        <Toolbar session={session} />
       </header>
-      <Toolbar session={session} />
       <main class={selected.value === null ? '' : 'has-detail'}>
         <section class="list-side" aria-label="List of requests">
           <List session={session} />

@@ -27,6 +27,8 @@ export interface Inspected {
   readonly respondNext: (answer: GivenAnswer) => void
 }
 
+/** Streams that are open at once. A reader that is slow holds one batch of summaries. */
+const streamsMax = 32
 /** Text in JSON can take more bytes than it has. */
 const actionBytesMax = 4 * limits.webhookBytesMax
 
@@ -36,6 +38,7 @@ export class Inspector {
   readonly #summaries: EventSummaries
   readonly #run: string
   readonly #page = new PageFiles()
+  #streams = 0
 
   constructor(inspected: Inspected) {
     this.#inspected = inspected
@@ -82,6 +85,13 @@ export class Inspector {
     query: URLSearchParams,
   ): Promise<void> {
     const { match } = readQuery(query, ['match'])
+    const wanted = match === undefined ? undefined : parseMatch(match)
+    if (this.#streams >= streamsMax) {
+      const message = `Cannot open another stream: ${streamsMax} are open. Close a page`
+      sendJson(response, { status: 429, body: { error: { code: 'too_many_streams', message } } })
+      return
+    }
+    this.#streams += 1
     const lastId = request.headers['last-event-id']
     const { log, waits } = this.#inspected
     const wait = waits.begin()
@@ -91,10 +101,13 @@ export class Inspector {
       log,
       summaries: this.#summaries,
       run: this.#run,
-      match: match === undefined ? undefined : parseMatch(match),
+      match: wanted,
       lastId: typeof lastId === 'string' ? lastId : undefined,
       signal: wait.signal,
-    }).finally(() => wait.abort())
+    }).finally(() => {
+      this.#streams -= 1
+      wait.abort()
+    })
     await ended
     response.end()
   }

@@ -79,6 +79,29 @@ describe('GET /_evroute/stream', () => {
     })
   })
 
+  test('is refused beyond 32 at once, and there is room again when one ends', async () => {
+    const { url } = await start()
+    for (let count = 0; count < 40; count += 1) {
+      const { statusCode, body } = await request(`${url}/_evroute/stream?match=type:trak`)
+      await body.dump()
+      expect(statusCode).toBe(400)
+    }
+    const ends: AbortController[] = []
+    const open = async (): Promise<number> => {
+      const end = new AbortController()
+      const { statusCode, body } = await request(`${url}/_evroute/stream`, { signal: end.signal })
+      body.on('error', () => undefined)
+      if (statusCode === 200) ends.push(end)
+      else await body.dump()
+      return statusCode
+    }
+    for (let count = 0; count < 32; count += 1) expect(await open()).toBe(200)
+    expect(await open()).toBe(429)
+    ends.pop()?.abort()
+    await expect.poll(open).toBe(200)
+    for (const end of ends) end.abort()
+  })
+
   test('ends with the receiver', async () => {
     const { url, receiver } = await start()
     const next = await openStream(`${url}/_evroute/stream`)
@@ -148,6 +171,42 @@ describe('POST /_evroute/actions', () => {
     expect(await resend({ host: 'rebound.example.com' })).toMatchObject({ status: 403 })
     expect(await resend({ 'content-type': 'text/plain' })).toMatchObject({ status: 400 })
     expect(receiver.counts.received).toBe(1)
+  })
+})
+
+describe('the files of the page', () => {
+  test('are served with headers that let nothing else run', async () => {
+    const { url } = await start()
+    const { statusCode, headers, body } = await request(`${url}/_evroute/`)
+    const text = await body.text()
+    expect(statusCode).toBe(200)
+    expect(headers['content-type']).toBe('text/html; charset=utf-8')
+    const policy = String(headers['content-security-policy'])
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).not.toContain('unsafe')
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+    })
+    const [, script = ''] = /src="\.\/(assets\/[^"]+\.js)"/.exec(text) ?? []
+    const answer = await request(`${url}/_evroute/${script}`)
+    await answer.body.dump()
+    expect(answer.statusCode).toBe(200)
+    expect(answer.headers['content-type']).toBe('text/javascript; charset=utf-8')
+  })
+
+  test.each([
+    ['/_evroute/..%2f..%2fpackage.json', {}, 404],
+    ['/_evroute/assets/', {}, 404],
+    ['/_evroute/', { host: 'rebound.example.com' }, 403],
+    ['/_evroute/', { origin: 'https://example.com' }, 403],
+    ['/_evroute/', { 'x-forwarded-for': '192.0.2.1' }, 403],
+  ])('at %s with %j are answered %i', async (path, headers, status) => {
+    const { url } = await start()
+    const { statusCode, body } = await request(`${url}${path}`, { headers })
+    await body.dump()
+    expect(statusCode).toBe(status)
   })
 })
 

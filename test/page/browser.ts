@@ -1,0 +1,84 @@
+import axe, { type AxeResults } from 'axe-core'
+import chromium from '@sparticuz/chromium'
+import { chromium as launcher, type Browser, type Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { Receiver, type ReceiverOptions } from '../../src/receiver/index.ts'
+import { signBody } from '../../src/webhook/index.ts'
+
+/** What the webhooks of these tests are signed with. */
+export const secret = 'not-a-real-secret'
+
+let browser: Browser | undefined
+
+/** Starts a real browser for the tests of a file. */
+export function withBrowser(): void {
+  beforeAll(async () => {
+    browser = await launcher.launch({
+      executablePath: await chromium.executablePath(),
+      // Without the flags of the package, some of which turn the web's security off.
+      args: ['--no-sandbox', '--disable-gpu'],
+    })
+  })
+  afterAll(() => browser?.close())
+}
+
+/** How a page is looked at. */
+export interface Look {
+  readonly width?: number
+  readonly colorScheme?: 'light' | 'dark'
+  /** Messages of the console that are not mistakes of the page. */
+  readonly expected?: RegExp
+}
+
+/** A receiver that runs until the test ends. */
+export async function startReceiver(options: ReceiverOptions = {}) {
+  const receiver = new Receiver({ secret, ...options })
+  const { url, port } = await receiver.start()
+  onTestFinished(() => receiver.close())
+  const post = async (body: string | Buffer, headers: Readonly<Record<string, string>> = {}) => {
+    const answer = await fetch(`${url}/hook`, { method: 'POST', body, headers })
+    await answer.arrayBuffer()
+    return answer.status
+  }
+  /** Posts a signed webhook. */
+  const send = (call: object): Promise<number> => {
+    const body = JSON.stringify({ version: 1, ...call })
+    return post(body, { 'x-signature': signBody(body, secret) })
+  }
+  return { receiver, url, port, post, send }
+}
+
+/** Opens the page of a receiver. What the browser complains about fails the test. */
+export async function openPage(url: string, look: Look = {}): Promise<Page> {
+  const { width = 1_280, colorScheme = 'light', expected = /^$/ } = look
+  if (browser === undefined) throw new Error('withBrowser() has to be called first')
+  const context = await browser.newContext({
+    viewport: { width, height: 720 },
+    colorScheme,
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
+  page.on('dialog', (dialog) => {
+    complaints.push(`a dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  onTestFinished(async () => {
+    await context.close()
+    expect(complaints.filter((each) => !expected.test(each))).toEqual([])
+  })
+  await page.goto(`${url}/_evroute/`)
+  return page
+}
+
+/** What axe-core finds wrong with the page as it is. */
+export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
+  // Evaluated by the tool, not by the page: its policy stays as it is.
+  await page.evaluate(axe.source)
+  const { violations } = await page.evaluate<AxeResults>('axe.run()')
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
+}

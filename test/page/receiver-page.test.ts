@@ -1,0 +1,309 @@
+import { createHmac } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { accessibilityFaults, openPage, secret, startReceiver, withBrowser } from './browser.ts'
+
+withBrowser()
+
+const paid = { type: 'track', userId: 'u_1', event: 'Order Paid', properties: { total: 39.95 } }
+
+/** A webhook that was signed with another digest. */
+function signedWrongly(call: object): readonly [body: string, headers: Record<string, string>] {
+  const body = JSON.stringify({ version: 1, ...call })
+  return [body, { 'x-signature': createHmac('sha256', secret).update(body).digest('hex') }]
+}
+
+describe('the list', () => {
+  test('shows what arrives, newest first, with its answer and signature', async () => {
+    const { url, send, post } = await startReceiver()
+    await send({ type: 'identify', userId: 'u_1', traits: { plan: 'pro' } })
+    const page = await openPage(url)
+    const rows = page.getByRole('option')
+    await expect.poll(() => rows.count()).toBe(1)
+    await send(paid)
+    await post(...signedWrongly({ ...paid, userId: 'u_2' }))
+    await expect.poll(() => rows.count()).toBe(3)
+    const texts = await rows.allInnerTexts()
+    expect(texts[0]).toMatch(/track[^]*“Order Paid”[^]*200[^]*#3[^]*u_2[^]*signature ✗ wrong/i)
+    expect(texts[1]).toMatch(/#2[^]*signature ✓ valid/)
+    expect(texts[2]).toMatch(/identify[^]*plan=pro/i)
+  })
+
+  test('says what to do while it is empty', async () => {
+    const { url } = await startReceiver()
+    const page = await openPage(url)
+    await page.getByText('Waiting for webhooks').waitFor()
+    expect(await page.getByText('npx evroute send track').innerText()).toContain(url)
+  })
+
+  test('tells a repeated messageId', async () => {
+    const { url, send } = await startReceiver()
+    await send({ ...paid, messageId: 'm_1' })
+    await send({ ...paid, messageId: 'm_1' })
+    const page = await openPage(url)
+    await page.getByText('repeat of #1').waitFor()
+  })
+
+  test('keeps no more rows in the document than the screen shows', async () => {
+    const { url, send } = await startReceiver()
+    for (let index = 0; index < 300; index++) await send({ ...paid, userId: `u_${index}` })
+    const page = await openPage(url)
+    await page.getByRole('option').first().waitFor()
+    await expect.poll(() => page.getByRole('option').count()).toBeLessThan(40)
+    await page.getByRole('listbox').press('ArrowDown')
+    for (let index = 0; index < 299; index++) await page.keyboard.press('j')
+    await page.getByRole('heading', { name: '#1 ' }).waitFor()
+    const selected = page.getByRole('option', { selected: true })
+    expect(await selected.getAttribute('aria-posinset')).toBe('300')
+    await expect.poll(() => selected.isVisible()).toBe(true)
+  })
+
+  test('is filtered by a match, and says where one cannot be read', async () => {
+    const { url, send } = await startReceiver()
+    await send(paid)
+    await send({ type: 'page', userId: 'u_1' })
+    const page = await openPage(url)
+    const filter = page.getByRole('searchbox', { name: 'Filter' })
+    await filter.fill('type:pge')
+    await filter.press('Enter')
+    expect(await page.getByRole('alert').innerText()).toMatch(/type:pge[^]*Did you mean page\?/)
+    expect(await page.getByRole('option').count()).toBe(2)
+    await filter.fill('type:page')
+    await filter.press('Enter')
+    await expect.poll(() => page.getByRole('option').count()).toBe(1)
+    await send({ type: 'page', userId: 'u_2' })
+    await send(paid)
+    await expect.poll(() => page.getByRole('option').count()).toBe(2)
+    expect(await page.getByRole('alert').count()).toBe(0)
+    await filter.fill('')
+    await filter.press('Enter')
+    await expect.poll(() => page.getByRole('option').count()).toBe(4)
+  })
+
+  test('shows only failures, pauses, and is cleared and shown again', async () => {
+    const { url, send, post } = await startReceiver()
+    await send(paid)
+    await post('{"no json', {})
+    const page = await openPage(url)
+    const rows = page.getByRole('option')
+    await expect.poll(() => rows.count()).toBe(2)
+    await page.getByRole('button', { name: 'Only failures' }).click()
+    await expect.poll(() => rows.count()).toBe(1)
+    await page.getByRole('button', { name: 'Only failures' }).click()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await send(paid)
+    await page.getByText('1 new').waitFor()
+    expect(await rows.count()).toBe(2)
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await expect.poll(() => rows.count()).toBe(3)
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await expect.poll(() => rows.count()).toBe(0)
+    await send(paid)
+    await expect.poll(() => rows.count()).toBe(1)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await expect.poll(() => rows.count()).toBe(4)
+  })
+
+  test('says that the receiver is gone, and begins anew with the next one', async () => {
+    const first = await startReceiver()
+    await first.send(paid)
+    const page = await openPage(first.url, { expected: /ERR_|Failed to load/ })
+    await page.getByRole('option').click()
+    await page.getByRole('heading', { name: '#1' }).waitFor()
+    await first.receiver.close()
+    await page.getByText('Not connected').waitFor()
+    const second = await startReceiver({ port: first.port })
+    await second.send({ type: 'page', userId: 'u_9' })
+    await page.getByText('u_9').waitFor()
+    expect(await page.getByRole('option').count()).toBe(1)
+    await page.getByText('Select a request').waitFor()
+  })
+})
+
+describe('a request', () => {
+  test('is shown with its payload, headers and bytes', async () => {
+    const { url, send } = await startReceiver()
+    await send(paid)
+    const page = await openPage(url)
+    await page.getByRole('option').click()
+    const detail = page.getByRole('article')
+    const text = async (): Promise<string> => detail.innerText()
+    await expect.poll(text).toMatch(/total: 39\.95/)
+    expect(await text()).toContain('POST /hook')
+    expect(await text()).toContain('x-signature')
+    expect(await text()).toContain('{"version":1,"type":"track"')
+  })
+
+  test('with a wrong signature says why, and what to do', async () => {
+    const { url, post } = await startReceiver()
+    await post(...signedWrongly(paid))
+    const page = await openPage(url)
+    await page.getByRole('option').click()
+    expect(await page.getByRole('note').innerText()).toMatch(/HMAC-SHA256[^]*Use HMAC-SHA1/)
+  })
+
+  test('is shown in hexadecimal if its bytes are not text', async () => {
+    const { url, post } = await startReceiver()
+    await post(Buffer.from([0xff, 0x00, 0x41]))
+    const page = await openPage(url)
+    await page.getByRole('option').click()
+    await page.getByText('000000  ff 00 41').waitFor()
+  })
+
+  test('is resent as it was', async () => {
+    const { url, send, receiver } = await startReceiver()
+    await send(paid)
+    const page = await openPage(url)
+    await page.getByRole('option').click()
+    await page.getByRole('button', { name: 'Resend', exact: true }).click()
+    await page.getByText('Resent #1 as it was: the answer is 200.').waitFor()
+    const [one, other] = receiver.events
+    expect(other?.rawBody).toEqual(one?.rawBody)
+    expect(other?.signature).toBe('valid')
+  })
+
+  test('is edited, signed anew and resent', async () => {
+    const { url, post, receiver } = await startReceiver()
+    await post(...signedWrongly(paid))
+    const page = await openPage(url)
+    await page.getByRole('option').click()
+    await page.getByRole('button', { name: 'Edit and resend' }).click()
+    await page.getByLabel('Path').fill('/other?a=1')
+    await page.getByLabel('Headers').fill('content-type: application/json\nx-team: growth')
+    await page
+      .getByRole('textbox', { name: 'Body' })
+      .fill('{"type":"track",\n"userId":"u_7","event":"Edited"}')
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+    await page.getByText('Resent #1 edited: the answer is 200.').waitFor()
+    expect(receiver.events[1]).toMatchObject({
+      path: '/other?a=1',
+      signature: 'valid',
+      userId: 'u_7',
+      headers: { 'x-team': 'growth' },
+    })
+    expect(receiver.events[1]?.rawBody.toString()).toContain(',\n"userId"')
+  })
+
+  test('is copied as curl', async () => {
+    const { url, send } = await startReceiver()
+    await send({ ...paid, userId: "u_'1" })
+    const page = await openPage(url)
+    await page.getByRole('option').click()
+    await page.getByRole('button', { name: 'Copy as curl' }).click()
+    await page.getByText('The curl command is copied.').waitFor()
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()')
+    expect(copied).toMatch(/^curl -i -X POST 'http:\/\/127\.0\.0\.1:\d+\/hook' .*x-signature/)
+    expect(copied).toContain(`u_'\\''1`)
+  })
+
+  test('that comes next is answered as planned, once', async () => {
+    const { url, send } = await startReceiver()
+    const page = await openPage(url)
+    await page.getByRole('button', { name: 'Next answer' }).click()
+    await page.getByLabel('The next webhook gets').selectOption('503')
+    await page.getByRole('button', { name: 'Set' }).click()
+    await page.getByText('The next webhook gets 503.').waitFor()
+    expect([await send(paid), await send(paid)]).toEqual([503, 200])
+  })
+})
+
+describe('a hostile payload', () => {
+  const evil =
+    '<img src=x onerror=alert(1)><script>alert(2)</script>\u202e\u0007javascript:alert(3)'
+
+  test('runs nothing and changes no text around it', async () => {
+    const { url, post, send } = await startReceiver()
+    await send({ type: 'track', userId: evil, event: evil, properties: { [evil]: evil } })
+    await send({ type: 'identify', userId: 'u_1', traits: { __proto__: evil, [evil]: [evil] } })
+    await post(evil, {
+      'x-evil': '<script>alert(4)</script>',
+      'x-signature': 'javascript:alert(5)',
+    })
+    const page = await openPage(url)
+    const rows = page.getByRole('option')
+    await expect.poll(() => rows.count()).toBe(3)
+    for (const row of await rows.all()) {
+      await row.click()
+      await page.getByRole('article').waitFor()
+      await page.getByRole('button', { name: 'Edit and resend' }).click()
+      await page.getByRole('button', { name: 'Cancel' }).click()
+    }
+    expect(await page.locator('img, article script').count()).toBe(0)
+    await rows.last().click()
+    await page.getByRole('heading', { name: '#1' }).waitFor()
+    expect(await page.getByRole('article').innerText()).toContain('\\u202e\\u0007')
+  })
+
+  test.each([
+    ['a string of 700 KB', { text: 'x'.repeat(700_000) }],
+    ['50,000 keys', Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`k${i}`, i]))],
+    ['400 levels', JSON.parse(`${'{"a":'.repeat(400)}1${'}'.repeat(400)}`) as object],
+  ])('of %s is shown in part, and the page goes on', async (_name, properties) => {
+    const { url, send } = await startReceiver()
+    expect(await send({ ...paid, properties })).toBe(200)
+    const page = await openPage(url)
+    await page.getByRole('option').click()
+    await page.getByRole('article').waitFor()
+    expect(await page.locator('article *').count()).toBeLessThan(2_000)
+    await page.getByRole('button', { name: 'Resend', exact: true }).click()
+    await page.getByText('the answer is 200').waitFor()
+  })
+
+  test('that is nested 4,000 levels deep is told as no webhook', async () => {
+    const { url, post } = await startReceiver()
+    await post('['.repeat(4_000) + ']'.repeat(4_000))
+    const page = await openPage(url)
+    await page.getByRole('option').click()
+    await page.getByText('It is not a webhook.').waitFor()
+  })
+})
+
+describe('for everybody', () => {
+  test.each([
+    ['light', 1_280],
+    ['dark', 1_280],
+    ['light', 320],
+    ['dark', 320],
+  ] as const)('axe-core finds nothing in %s at %i px', async (colorScheme, width) => {
+    const { url, send, post } = await startReceiver()
+    await send(paid)
+    await post(...signedWrongly(paid))
+    const page = await openPage(url, { colorScheme, width })
+    await page.getByRole('option').first().waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.getByRole('option').first().click()
+    await page.getByRole('article').waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Edit and resend' }).click()
+    await page.getByRole('dialog').waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    const overflow = await page.evaluate<number>(
+      'document.documentElement.scrollWidth - innerWidth',
+    )
+    expect(overflow).toBeLessThanOrEqual(0)
+  })
+
+  test('the keyboard alone leads from a new webhook to its resend', async () => {
+    const { url, send, receiver } = await startReceiver()
+    const page = await openPage(url)
+    await page.getByText('Waiting for webhooks').waitFor()
+    await send(paid)
+    await page.getByRole('option').waitFor()
+    await page.keyboard.press('j')
+    await page.getByRole('article').waitFor()
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    expect(await page.locator(':focus').innerText()).toBe('Resend')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => receiver.events.length).toBe(2)
+    await page.keyboard.press('r')
+    await expect.poll(() => receiver.events.length).toBe(3)
+    await page.keyboard.press('e')
+    await page.getByRole('dialog').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.keyboard.press('/')
+    await page.keyboard.type('type:page')
+    await page.keyboard.press('Enter')
+    await page.getByText('No request matches').waitFor()
+  })
+})
