@@ -11,7 +11,7 @@ export {
   type SuspectRequest,
 } from './diagnosis/index.ts'
 export type { EventListener } from './event-log.ts'
-export { eventRecord, type EventRecord, type ForwardRecord } from './event-record.ts'
+export { eventRecord, type EventRecord } from './event-record.ts'
 export { ExpectationError } from './expectation-error.ts'
 export type { ExpectOptions, JudgedExpectation } from './expectations.ts'
 export {
