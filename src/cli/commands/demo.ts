@@ -1,6 +1,7 @@
 import type { AddCommand } from '../command.ts'
 
 interface DemoFlags {
+  readonly page?: boolean
   readonly json?: boolean
   readonly color: boolean
 }
@@ -14,11 +15,12 @@ export const addDemoCommand: AddCommand = (program, { io, end }) => {
       'Starts a receiver, sends one call of each type and one deletion through client, router and ' +
         'sender, and shows both sides. It needs nothing and changes nothing.',
     )
+    .option('--page', 'then show more on a page, until Ctrl-C')
     .option('--json', 'NDJSON records on stdout')
     .option('--no-color', 'no colours')
   command.action(async () => {
-    const { json = false, color } = command.opts<DemoFlags>()
+    const { page = false, json = false, color } = command.opts<DemoFlags>()
     const { demo } = await import('../demo/demo.ts')
-    end(await demo({ json, color }, io))
+    end(await demo({ page, json, color }, io))
   })
 }

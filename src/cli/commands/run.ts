@@ -16,6 +16,8 @@ const ofCommands = [
   'serve',
   'clock',
   'allowPending',
+  'page',
+  'hold',
   'save',
   'report',
   'verbose',
@@ -78,6 +80,8 @@ export const addRunCommand: AddCommand = (program, { io, end }) => {
       ).choices(['system', 'virtual']),
     )
     .option('--allow-pending', 'end with 0 although a delivery still waits for a retry')
+    .option('--page', 'tell the address of the page that shows every request')
+    .option('--hold', 'if the run fails, keep the receiver and its page until Ctrl-C')
     .option('--save <file>', 'append every request to an NDJSON file, its exact bytes in base64')
     .addOption(
       new Option(

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import {
   eventTypes,
   imbalances,
@@ -9,6 +10,7 @@ import { eventRecord, Receiver, SummaryMemory, type ReceivedEvent } from '../../
 import { createRuntime, stopwatch, type Observer } from '../../runtime/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { DataWriter, type Io } from '../io.ts'
+import { inspectorUrl } from '../listening/inspector-page.ts'
 import { eventText } from '../listening/event-text.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { summaryLine } from '../output/summary-line.ts'
@@ -16,11 +18,14 @@ import { sampleCall } from '../sending/sample-calls.ts'
 import { deliveryRecord, requestRecord } from '../sending/sending-records.ts'
 import { readSendingOptions } from '../sending/sending-options.ts'
 import { WebhookOutlet } from '../sending/webhook-outlet.ts'
+import { signBody } from '../../webhook/index.ts'
 
 const secret = 'demo-secret-that-is-no-secret'
 
 /** How the demonstration is shown. */
 export interface DemoOptions {
+  /** Whether a page shows it until a signal, with a wrong signature and a failure that was retried. */
+  readonly page: boolean
   /** NDJSON records instead of text. */
   readonly json: boolean
   /** False with `--no-color`. */
@@ -55,9 +60,35 @@ export async function demo(options: DemoOptions, io: Io): Promise<ExitCode> {
     read: eventTypes.length,
     rejected: rejections.length,
   }
-  await outlet.close()
+  const isRight = isAsItShouldBe(ledger, receiver)
   stage.closed(ledger, elapsedMs())
-  return isAsItShouldBe(ledger, receiver) ? exitCodes.ok : exitCodes.internal
+  if (options.page) {
+    await makeMistakes({ receiver, url, outlet })
+    io.stderr.write(`\nSee them on the page: ${inspectorUrl(url) ?? ''}\nCtrl-C ends it.\n`)
+    if (!io.stop.aborted) await once(io.stop, 'abort')
+  }
+  await outlet.close()
+  return isRight ? exitCodes.ok : exitCodes.internal
+}
+
+/** A webhook that fails and is retried, and one with a wrong signature: what a page explains. */
+async function makeMistakes({
+  receiver,
+  url,
+  outlet,
+}: {
+  readonly receiver: Receiver
+  readonly url: string
+  readonly outlet: WebhookOutlet
+}): Promise<void> {
+  receiver.respondNext(503)
+  await outlet.offer(sampleCall('track'), { line: eventTypes.length + 1 })
+  await outlet.finish()
+  const body = JSON.stringify({ version: 1, ...sampleCall('track') })
+  // Another secret than that of the receiver, as after a rotation that was forgotten.
+  const headers = { 'x-signature': signBody(body, `${secret} `) }
+  const answer = await fetch(url, { method: 'POST', body, headers })
+  await answer.arrayBuffer()
 }
 
 function isAsItShouldBe(ledger: Ledger, { counts }: Receiver): boolean {

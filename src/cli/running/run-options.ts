@@ -4,6 +4,7 @@ import type { ReportFile } from '../expecting/report-flag.ts'
 import type { Io } from '../io.ts'
 import { readSecret } from '../secret.ts'
 import type { RunOptions } from './run.ts'
+import type { RunViewOptions } from './run-view.ts'
 
 /** The flags as commander hands them over. */
 export interface RunFlags {
@@ -23,6 +24,10 @@ export interface RunFlags {
   readonly clock?: 'system' | 'virtual'
   /** `--allow-pending` */
   readonly allowPending?: boolean
+  /** `--page` */
+  readonly page?: boolean
+  /** `--hold` */
+  readonly hold?: boolean
   /** `--save` */
   readonly save?: string
   /** `--report` */
@@ -76,6 +81,7 @@ export async function readRunOptions(
   return {
     command: [program, ...args],
     virtualClock,
+    hold: flags.hold ?? false,
     allowPending: flags.allowPending ?? false,
     secret: await readSecret(flags.secret, io),
     serve: flags.serve ?? false,
@@ -84,10 +90,17 @@ export async function readRunOptions(
     reports: flags.report ?? [],
     timeoutMs: flags.timeout ?? timeoutMsDefault,
     save: flags.save,
-    quiet: flags.quiet ?? false,
-    verbose: flags.verbose ?? false,
-    color: flags.color,
+    ...viewOptionsOf(flags),
   }
+}
+
+function viewOptionsOf({
+  page = false,
+  quiet = false,
+  verbose = false,
+  color,
+}: RunFlags): RunViewOptions {
+  return { page, quiet, verbose, color }
 }
 
 function expectationsOf({ expect = [], count }: RunFlags): readonly Expectation[] {

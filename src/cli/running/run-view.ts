@@ -2,6 +2,7 @@ import { formatDuration } from '../../model/index.ts'
 import { SummaryMemory, type ReceivedCounts, type ReceivedEvent } from '../../receiver/index.ts'
 import type { Io } from '../io.ts'
 import { eventText } from '../listening/event-text.ts'
+import { inspectorUrl } from '../listening/inspector-page.ts'
 import { countsText } from '../listening/counts-text.ts'
 import { formatCount } from '../output/numbers.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
@@ -9,6 +10,8 @@ import type { StageEnvironment } from './stage.ts'
 
 /** What `run` tells. */
 export interface RunViewOptions {
+  /** The address of the page that shows every request. */
+  readonly page: boolean
   /** Only what was expected and did not come. */
   readonly quiet: boolean
   /** A line for every request. */
@@ -39,6 +42,7 @@ export class RunView {
   ready({ EVROUTE_URL, EVROUTE_ENDPOINT }: StageEnvironment): void {
     if (this.#options.quiet) return
     this.#tell(`Receiver  ${EVROUTE_URL}  ${this.#style.faint('EVROUTE_URL, EVROUTE_SECRET')}`)
+    if (this.#options.page) this.#tell(`Page      ${inspectorUrl(EVROUTE_URL) ?? ''}`)
     if (EVROUTE_ENDPOINT === undefined) return
     const names = this.#style.faint('EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY')
     this.#tell(`Service   ${EVROUTE_ENDPOINT}  ${names}`)
@@ -56,6 +60,11 @@ export class RunView {
   summary(counts: ReceivedCounts, durationMs: number): void {
     if (this.#options.quiet) return
     this.#tell(`${countsText(counts)} in ${formatDuration(durationMs)}`)
+  }
+
+  /** The run failed, and the page stays. */
+  held(url: string): void {
+    this.#tell(`Page      ${inspectorUrl(url) ?? ''}  shows what arrived. Ctrl-C ends it.`)
   }
 
   /** Deliveries that are left when the run ends. */

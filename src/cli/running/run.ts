@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
 import type { Expectation } from '../../match/index.ts'
 import { tellResults } from '../expecting/tell-results.ts'
@@ -24,6 +25,8 @@ export interface RunOptions extends StageOptions, RunViewOptions {
   readonly timeoutMs: number
   /** Whether a delivery that is pending at the end is told and fails nothing. */
   readonly allowPending: boolean
+  /** Whether the receiver and its page stay until a signal if the run fails. */
+  readonly hold: boolean
   /** Every request is appended to this file. */
   readonly save: string | undefined
 }
@@ -82,17 +85,25 @@ async function runOn({ options, io, view, stage, awaited }: Run): Promise<number
     if (code === 0 && io.interrupted.aborted) return exitCodes.interrupted
     const pending = code === 0 ? await stage.pending() : 0
     // What is in hand when the time ends has arrived and counts.
-    await stage.close()
+    await (options.hold ? stage.closeService() : stage.close())
     const cases = pending > 0 && !options.allowPending ? [pendingCase(pending)] : []
     const told = { ...options, title: 'evroute run', durationMs: elapsedMs(), json: false, cases }
     view.summary(receiver.counts, told.durationMs)
     if (options.allowPending) view.pending(pending)
     const expected = await tellResults(awaited.results(), told, io)
-    return code === 0 ? expected : code
+    const end = code === 0 ? expected : code
+    if (options.hold && end !== exitCodes.ok) await held(view, stage, io)
+    return end
   } finally {
     endPassing()
     await child.endLeftovers()
   }
+}
+
+/** Keeps the receiver and its page until a signal. */
+async function held(view: RunView, { receiver }: Stage, { interrupted }: Io): Promise<void> {
+  view.held((await receiver.start()).url)
+  if (!interrupted.aborted) await once(interrupted, 'abort')
 }
 
 /** A webhook that is tried again after the end would change what was counted. */

@@ -83,10 +83,15 @@ export class Stage implements AsyncDisposable {
     this.#clock?.skip()
   }
 
+  /** Closes the port of the service. What was not delivered is gone; the receiver goes on. */
+  async closeService(): Promise<void> {
+    await this.#service?.close()
+  }
+
   /** Closes both ports. The receiver tells what it has in hand; what was not delivered is gone. */
   async close(): Promise<void> {
     // First, so that it sends nothing to a receiver that is gone.
-    await this.#service?.close()
+    await this.closeService()
     await this.receiver.close()
   }
 

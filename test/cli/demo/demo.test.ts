@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { eventTypes } from '../../../src/model/index.ts'
-import { run } from '../../support/io.ts'
+import { run, start } from '../../support/io.ts'
 
 describe('demo', () => {
   test('shows both sides of all seven types, and ends with 0', async () => {
@@ -31,6 +31,19 @@ describe('demo', () => {
     expect(ofKind('request')).toHaveLength(7)
     expect(ofKind('delivery').map(({ state }) => state)).toEqual(Array(7).fill('delivered'))
     expect(records.at(-1)).toMatchObject({ v: 1, kind: 'summary', read: 7, delivered: 7 })
+  })
+
+  test('shows a failure and a wrong signature on a page until a signal', async () => {
+    const command = start(['demo', '--page'])
+    const [, url = ''] = await command.stderr.matching(/See them on the page: (\S+)/)
+    const records = (await (await fetch(new URL('events?after=7', url))).text()).trim().split('\n')
+    expect(records.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { status: 503, signature: 'valid' },
+      { status: 200, signature: 'valid' },
+      { signature: 'invalid', diagnosis: { mistake: 'secret_space' } },
+    ])
+    command.stop('SIGINT')
+    expect(await command.ended).toMatchObject({ code: 0 })
   })
 
   test('keeps to a narrow terminal', async () => {

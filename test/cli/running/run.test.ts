@@ -1,28 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { run, start, type Finished, type RunSettings } from '../../support/io.ts'
+import { run, start } from '../../support/io.ts'
 import { TestEndpoint } from '../../support/endpoint.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { argvOf, runModule, sendSigned } from './run-module.ts'
 
 const node = process.execPath
 const { PATH = '' } = process.env
-
-/** Signs a webhook as a sender does, and sends it where the environment says. */
-const sendSigned = `
-  const { createHmac } = await import('node:crypto')
-  const send = (webhook) => {
-    const body = JSON.stringify({ type: 'track', userId: 'u_1', ...webhook })
-    const signature = createHmac('sha1', process.env.EVROUTE_SECRET).update(body).digest('hex')
-    const headers = { 'x-signature': signature }
-    return fetch(process.env.EVROUTE_URL, { method: 'POST', body, headers })
-  }
-`
-
-/** The arguments that run a module of Node behind those flags. */
-function argvOf(flags: readonly string[], program: string): readonly string[] {
-  return ['run', ...flags, '--', node, '--input-type=module', '-e', program]
-}
 
 /** The arguments that run a command which leaves a process behind: it sends once the command has ended. */
 function afterItsEnd(flags: readonly string[]): readonly string[] {
@@ -48,15 +33,6 @@ function whileDelayed(flags: readonly string[], delay: string): readonly string[
     const child = spawn(process.execPath, ['-e', ${JSON.stringify(inBackground)}], { stdio })
     child.stdout.once('data', () => process.exit(0))`
   return argvOf(flags, program)
-}
-
-/** Runs a module of Node to its end. */
-function runModule(
-  flags: readonly string[],
-  program: string,
-  settings: RunSettings = {},
-): Promise<Finished> {
-  return run(argvOf(flags, program), settings)
 }
 
 describe('run', () => {
@@ -102,44 +78,6 @@ describe('run', () => {
   test('tells no command in words of JSON what is wrong with itself', async () => {
     const { stderr } = await run(['run', '--', 'no-such-program', '--json'], { env: { PATH } })
     expect(stderr).toContain('evroute: Cannot run no-such-program')
-  })
-})
-
-describe('a delivery that is pending at the end of a run', () => {
-  const program = `
-    const { EVROUTE_ENDPOINT, EVROUTE_WRITE_KEY: writeKey } = process.env
-    const body = JSON.stringify({ writeKey, userId: 'u_1', event: 'Paid' })
-    await fetch(EVROUTE_ENDPOINT + '/v1/track', { method: 'POST', body })`
-  const flags = ['--serve', '--respond', '503', '--expect', 'type:track']
-
-  test('fails it, and is told in the report', async () => {
-    const path = join(await temporaryFolder(), 'report.xml')
-    const argv = [...flags, '--timeout', '200ms', '--report', `junit=${path}`]
-    const { code, stderr } = await runModule(argv, program)
-    expect(stderr).toContain('✖ no delivery is pending: expected none, got 1')
-    expect(stderr).toContain('--clock virtual')
-    expect(code).toBe(5)
-    expect(await readFile(path, 'utf8')).toContain('tests="2" failures="1"')
-  })
-
-  test('is told and fails nothing with --allow-pending', async () => {
-    const argv = [...flags, '--timeout', '200ms', '--allow-pending']
-    const { code, stderr } = await runModule(argv, program)
-    expect(stderr).toContain('Deliveries still pending: 1')
-    expect(code).toBe(0)
-  })
-
-  test('passes no time with --clock virtual', async () => {
-    const argv = ['--serve', '--respond', '503x4,200', '--clock', 'virtual']
-    const expected = ['--expect', 'type:track x5']
-    const { code, stderr } = await runModule([...argv, ...expected], program)
-    expect(stderr).toContain('5 webhooks')
-    expect(code).toBe(0)
-  })
-
-  test('expires in no time where every try fails', async () => {
-    const { code } = await runModule([...flags, '--clock', 'virtual'], program)
-    expect(code).toBe(0)
   })
 })
 
