@@ -37,7 +37,9 @@ interface Page {
   readonly blocks: readonly Block[]
 }
 
-const written = (await readdir(join(root, 'docs'))).filter((name) => !generated.includes(name))
+const written = (await readdir(join(root, 'docs'))).filter(
+  (name) => name.endsWith('.md') && !generated.includes(name),
+)
 const pages: readonly Page[] = await Promise.all(
   ['README.md', ...written.map((name) => `docs/${name}`)].map(readPage),
 )
