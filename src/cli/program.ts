@@ -7,6 +7,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   demo: async () => (await import('./commands/demo.ts')).addDemoCommand,
   send: async () => (await import('./commands/send.ts')).addSendCommand,
   listen: async () => (await import('./commands/listen.ts')).addListenCommand,
+  view: async () => (await import('./commands/view.ts')).addViewCommand,
   replay: async () => (await import('./commands/replay.ts')).addReplayCommand,
   run: async () => (await import('./commands/run.ts')).addRunCommand,
   serve: async () => (await import('./commands/serve.ts')).addServeCommand,

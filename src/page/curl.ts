@@ -16,9 +16,14 @@ export function curlCommand(record: EventRecord, origin: string): string {
   const data = isText ? `--data-binary ${quoted(text)}` : '--data-binary @-'
   // A text that begins with @ would name a file.
   const safeData = isText && text.startsWith('@') ? `--data-raw ${quoted(text)}` : data
-  const url = quoted(new URL(record.path, origin).href)
+  const url = quoted(urlOf(record, origin))
   const command = ['curl', '-i', '-X', record.method, url, ...headers, safeData].join(' ')
   return isText ? command : `echo ${record.rawBase64} | base64 -d | ${command}`
+}
+
+/** The sender chose path and Host: neither may lead to another server. */
+function urlOf({ path }: EventRecord, origin: string): string {
+  return origin + (path.startsWith('/') ? path : '/')
 }
 
 function quoted(text: string): string {

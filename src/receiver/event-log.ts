@@ -94,7 +94,7 @@ export class EventLog {
   }
 
   async #add(request: UnnumberedEvent): Promise<void> {
-    const event = Object.freeze({ seq: this.#counts.received + 1, ...request })
+    const event = Object.freeze({ ...request, seq: this.#counts.received + 1 })
     this.#counts = countWith(this.#counts, event)
     this.#keep(event)
     const wait = this.#waits.begin()

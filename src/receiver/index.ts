@@ -10,6 +10,7 @@ export {
   type SnippetLanguage,
   type SuspectRequest,
 } from './diagnosis/index.ts'
+export { CaptureViewer, type CaptureViewerOptions } from './capture-viewer.ts'
 export type { EventListener } from './event-log.ts'
 export { eventRecord, type EventRecord } from './event-record.ts'
 export { ExpectationError } from './expectation-error.ts'
@@ -39,6 +40,7 @@ export type {
   RefusalCode,
   WebhookContent,
 } from './received-event.ts'
+export { readEventRecord } from './read-event-record.ts'
 export { Receiver, type ReceiverAddress, type WaitOptions } from './receiver.ts'
 export type { ReceiverOptions } from './settings.ts'
 export type { SignatureVerdict } from './signature.ts'

@@ -15,6 +15,7 @@ export const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   backlog: async () => (await import('./backlog.ts')).benchBacklog(),
   growth: async () => (await import('./growth/growth.ts')).benchGrowth(),
   receiver: async () => (await import('./receiver/receiver.ts')).benchReceiver(),
+  page: async () => (await import('./page/page.ts')).benchPage(),
   audience: async () => (await import('./audience/audience.ts')).benchAudience(),
   'postgres-processes': async () => (await import('./postgres/processes.ts')).benchProcesses(),
   'postgres-queue': async () => (await import('./postgres/queue.ts')).benchQueue(),

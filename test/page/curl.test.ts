@@ -45,6 +45,15 @@ test.skipIf(process.platform === 'win32').each([
   expect(args[args.indexOf(flag) + 1]).toBe(body)
 })
 
+test.each(['//evil.example.com/x', 'http://evil.example.com/x'])(
+  'the path %s leads to no other server',
+  (path) => {
+    const record = { path, method: 'POST', headers: { host: 'evil.example.com' }, rawBase64: '' }
+    const command = curlCommand(record as never, 'http://127.0.0.1:4100')
+    expect(command).toMatch(/ 'http:\/\/127\.0\.0\.1:4100\//)
+  },
+)
+
 test.skipIf(process.platform === 'win32')('bytes that are no text go through base64', async () => {
   await using receiver = new Receiver()
   const { url } = await receiver.start()

@@ -18,7 +18,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '../../model/index.ts'
-import { readEventRecord } from './recorded-event.ts'
+import { readEventRecord } from '../../receiver/index.ts'
 
 /** How a receiver is asked. */
 export interface Question {

@@ -11,7 +11,7 @@ import type { Io } from '../io.ts'
 import { captureRowBytesMax, isListenRecord } from '../sending/captured-request.ts'
 import { formatCount } from '../output/numbers.ts'
 import { tellOfTerminalInput } from '../terminal-input.ts'
-import { readEventRecord } from './recorded-event.ts'
+import { readEventRecord } from '../../receiver/index.ts'
 
 /** What a capture says about expectations. */
 export interface CaptureResults {

@@ -23,8 +23,8 @@ export interface Inspected {
   readonly clock: Clock
   /** The URL of each endpoint. */
   readonly urls: () => Promise<readonly string[]>
-  /** Gives the next well-formed webhook this. */
-  readonly respondNext: (answer: GivenAnswer) => void
+  /** Gives the next well-formed webhook this; undefined where none comes. */
+  readonly respondNext: ((answer: GivenAnswer) => void) | undefined
 }
 
 /** Streams that are open at once. A reader that is slow holds one batch of summaries. */
@@ -70,7 +70,7 @@ export class Inspector {
         return this.#resend(response, await this.#readAction(request))
       case 'POST actions/next-answer': {
         const { answer } = await this.#readAction(request)
-        this.#inspected.respondNext(readAnswer(answer))
+        this.#respondNext(readAnswer(answer))
         sendJson(response, { status: 200, body: { answer } })
         return true
       }
@@ -124,7 +124,10 @@ export class Inspector {
     const event = this.#eventOf(action.seq)
     if (event === undefined) return false
     const urls = await this.#inspected.urls()
-    const url = urls[(event.endpoint ?? 1) - 1] ?? ''
+    const url = urls[(event.endpoint ?? 1) - 1] ?? urls[0]
+    if (url === undefined) {
+      throw new SettingError('seq', 'Cannot resend a request of a capture', 'Pass --to <url>.')
+    }
     const edit = readEdit(action.edit)
     const { secret, waits } = this.#inspected
     const wait = waits.begin()
@@ -137,6 +140,14 @@ export class Inspector {
     await ended
     sendJson(response, { status: 200, body })
     return true
+  }
+
+  #respondNext(answer: GivenAnswer): void {
+    const { respondNext } = this.#inspected
+    if (respondNext === undefined) {
+      throw new SettingError('answer', 'Cannot plan an answer: a capture receives no webhooks')
+    }
+    respondNext(answer)
   }
 
   #eventOf(seq: unknown): ReceivedEvent | undefined {

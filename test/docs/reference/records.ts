@@ -34,6 +34,12 @@ const sections: readonly Section[] = [
     made: ['src/cli/serving/serve.ts'],
   },
   {
+    kind: 'view',
+    writers: '`view`',
+    about: 'The only record: the page of a capture is there.',
+    made: ['src/cli/viewing/view.ts'],
+  },
+  {
     kind: 'event',
     writers: '`listen`, `demo`, the file of `--save`, `/_evroute/wait` and `/_evroute/events`',
     about: 'A request arrived.',

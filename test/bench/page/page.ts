@@ -1,0 +1,164 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import chromium from '@sparticuz/chromium'
+import { chromium as launcher, type Browser, type Page } from 'playwright-core'
+import { Pool } from 'undici'
+import { sleep, stopwatch, systemClock } from '../../../dist/runtime/index.js'
+import { signBody } from '../../../dist/webhook/index.js'
+import { inTurn } from '../in-turn.ts'
+import { Program } from '../program.ts'
+import { ratiosOf, type BenchReport } from '../report.ts'
+import { sampleBody, sampleSecret } from '../sample-webhook.ts'
+import { median } from '../table.ts'
+
+const connections = 32
+const requests = 20_000
+const rounds = 5
+const pacedRequests = 1_000
+const pacedPerSecond = 100
+
+const body = sampleBody('message-1')
+const headers = { 'content-type': 'application/json', 'x-signature': signBody(body, sampleSecret) }
+
+/** How much the open page slows a receiver, how soon it shows a webhook, and what it takes. */
+export async function benchPage(): Promise<BenchReport> {
+  const server = await Program.start<'port', number>(
+    new URL('../receiver/receiver-server.ts', import.meta.url),
+    'evroute',
+  )
+  const browser = await launcher.launch({
+    executablePath: await chromium.executablePath(),
+    args: ['--no-sandbox', '--disable-gpu', '--enable-precise-memory-info'],
+  })
+  try {
+    const origin = `http://127.0.0.1:${await server.ask('port')}`
+    await receive(origin, requests)
+    const rates = await inTurn(['open', 'closed'] as const, rounds, async (name) => {
+      const page = name === 'open' ? await openPage(browser, origin) : undefined
+      const rate = await receive(origin, requests)
+      await page?.close()
+      return rate
+    })
+    const shownAfterMs = await measurePixels(browser, origin)
+    const tabMb = await measureTab(browser, origin)
+    return report(rates.get('open') ?? [], rates.get('closed') ?? [], {
+      shownP50Ms: quantile(shownAfterMs, 0.5),
+      shownP95Ms: quantile(shownAfterMs, 0.95),
+      tabMb,
+      gzippedKb: gzippedBytes() / 1_024,
+    })
+  } finally {
+    await browser.close()
+    await server.end()
+  }
+}
+
+async function openPage(browser: Browser, origin: string): Promise<Page> {
+  const page = await browser.newPage({ viewport: { width: 1_280, height: 800 } })
+  await page.goto(`${origin}/_evroute/`)
+  await page.getByRole('option').first().waitFor()
+  return page
+}
+
+/** @returns webhooks per second */
+async function receive(origin: string, count: number): Promise<number> {
+  const pool = new Pool(origin, { connections })
+  let left = count
+  const send = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1
+      const response = await pool.request({ method: 'POST', path: '/', headers, body })
+      await response.body.dump()
+    }
+  }
+  const elapsedMs = stopwatch()
+  await Promise.all(Array.from({ length: connections }, send))
+  const seconds = elapsedMs() / 1_000
+  await pool.close()
+  return count / seconds
+}
+
+/** In the page: when the row of each request was painted, in milliseconds since 1970. */
+const watchRows = `
+  globalThis.painted = new Map()
+  const look = () => {
+    for (const row of document.querySelectorAll('[role=option]')) {
+      if (painted.has(row.id)) continue
+      painted.set(row.id, undefined)
+      requestAnimationFrame(() => setTimeout(() => painted.set(row.id, Date.now())))
+    }
+  }
+  look()
+  new MutationObserver(look).observe(document.querySelector('.list'), { childList: true, subtree: true })`
+
+/** @returns the times from the arrival of webhooks to their pixels, in milliseconds */
+async function measurePixels(browser: Browser, origin: string): Promise<readonly number[]> {
+  const page = await openPage(browser, origin)
+  await page.evaluate(watchRows)
+  const elapsedMs = stopwatch()
+  for (let sent = 0; sent < pacedRequests; sent++) {
+    await sleep(systemClock, Math.max(0, (sent * 1_000) / pacedPerSecond - elapsedMs()))
+    await receive(origin, 1)
+  }
+  await sleep(systemClock, 500)
+  const painted = new Map(
+    await page.evaluate<[string, number | undefined][]>('[...painted.entries()]'),
+  )
+  const answer = await fetch(`${origin}/_evroute/events`)
+  const events = (await answer.text())
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { readonly seq: number; readonly at: string })
+  await page.close()
+  return events.slice(-pacedRequests).flatMap(({ seq, at }) => {
+    const paintedAtMs = painted.get(`request-${seq}`)
+    return paintedAtMs === undefined ? [] : [paintedAtMs - Date.parse(at)]
+  })
+}
+
+/** @returns the memory of a page that follows 100,000 requests, in MB */
+async function measureTab(browser: Browser, origin: string): Promise<number> {
+  const page = await openPage(browser, origin)
+  await receive(origin, 100_000)
+  await sleep(systemClock, 2_000)
+  const bytes = await page.evaluate<number>('performance.memory.usedJSHeapSize')
+  await page.close()
+  return bytes / 1_048_576
+}
+
+function gzippedBytes(): number {
+  const folder = fileURLToPath(new URL('../../../dist/page/', import.meta.url))
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+  const sizes = files
+    .filter((file) => file.isFile())
+    .map((file) => gzipSync(readFileSync(join(file.parentPath, file.name))).length)
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other)
+  return sorted[Math.floor(share * (sorted.length - 1))] ?? NaN
+}
+
+function report(
+  open: readonly number[],
+  closed: readonly number[],
+  figures: Readonly<Record<string, number>>,
+): BenchReport {
+  return {
+    bench: 'page',
+    measured: `${requests} signed webhooks over ${connections} connections with the page open, beside a closed page, ${rounds} rounds; then ${pacedPerSecond} a second until they are painted; then the tab after 100,000`,
+    cases: [
+      {
+        rate: median(open),
+        unit: 'webhooks/s',
+        beside: { closed: ratiosOf(open, closed) },
+        figures,
+      },
+    ],
+    mustReach: '0.9 of the closed page, painted within 100 ms (p95), 60 KB gzipped',
+    packages: ['playwright-core', 'preact'],
+  }
+}
