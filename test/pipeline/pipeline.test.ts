@@ -1,5 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { imbalances, type DeliveryLedger, type Destination } from '../../src/model/index.ts'
+import {
+  hiddenEndpoint,
+  imbalances,
+  type DeliveryLedger,
+  type Destination,
+} from '../../src/model/index.ts'
 import { VirtualClock } from '../../src/runtime/index.ts'
 import { Pipeline, type PipelineOptions } from '../../src/pipeline/index.ts'
 import { checkDestination, signBody, type DestinationSettings } from '../../src/webhook/index.ts'
@@ -163,7 +168,12 @@ describe('a call', () => {
     await track()
     await pipeline.idle()
     expect(warnings).toEqual([
-      { message: 'webhook timed out', code: 'timeout', messageId: 'm_1', url: endpoint.url },
+      {
+        message: 'webhook timed out',
+        code: 'timeout',
+        messageId: 'm_1',
+        url: hiddenEndpoint(endpoint.url),
+      },
     ])
     expect(settled).toMatchObject([{ state: 'delivered', attempts: 2 }])
   })
