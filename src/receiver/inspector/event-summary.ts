@@ -38,7 +38,7 @@ const textMax = 200
 /** How many messageIds are remembered. */
 const messagesMax = 10_000
 /** Events that are summed up in one go. */
-const batchMax = 500
+export const summariesMax = 1_000
 
 /** Sums up the events of a log, in their order, so that a summary can tell what changed. */
 export class EventSummaries {
@@ -53,9 +53,9 @@ export class EventSummaries {
     this.#log = log
   }
 
-  /** The events after one with their summaries, oldest first: at most 500. */
+  /** The events after one with their summaries, oldest first: at most 1,000. */
   after(seq: number): readonly (readonly [ReceivedEvent, EventSummary])[] {
-    const events = this.#log.after(seq, batchMax)
+    const events = this.#log.after(seq, summariesMax)
     this.#sumUpTo(events.at(-1)?.seq ?? 0)
     return events.flatMap((event) => {
       const summary = this.#known.get(event)
@@ -65,7 +65,7 @@ export class EventSummaries {
 
   #sumUpTo(seq: number): void {
     while (this.#summedUp < seq) {
-      for (const event of this.#log.after(this.#summedUp, batchMax)) {
+      for (const event of this.#log.after(this.#summedUp, summariesMax)) {
         this.#known.set(event, this.#sumUp(event))
         this.#summedUp = event.seq
       }

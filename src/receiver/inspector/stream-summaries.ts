@@ -3,10 +3,13 @@ import type { Match } from '../../match/index.ts'
 import { sleep, systemClock } from '../../runtime/index.ts'
 import type { EventLog } from '../event-log.ts'
 import { drained } from '../api-exchange.ts'
-import type { EventSummaries } from './event-summary.ts'
+import { summariesMax, type EventSummaries } from './event-summary.ts'
 
 /** What arrives within this time of real time is told together: a person reads no faster. */
-const frameMs = 40
+const quietFrameMs = 40
+/** The same while much arrives, so that a page draws less often and leaves the processor to the receiver. */
+const crowdedFrameMs = 100
+const crowdedMin = 20
 
 /** What is streamed, and from where on. */
 export interface SummaryStream {
@@ -40,22 +43,27 @@ export async function streamSummaries(
   let after = seqOf(lastId, run)
   if (after === undefined) await write('reset', { run }, 0)
   after ??= 0
+  let frameMs = 0
   while (!signal.aborted) {
+    await arrivals.after(after)
+    await sleep(systemClock, frameMs, signal)
     const batch = summaries.after(after)
-    const first = batch[0]?.[0].seq
-    const last = batch.at(-1)?.[0].seq
-    if (first === undefined || last === undefined) {
-      await arrivals.after(after)
-      await sleep(systemClock, frameMs, signal)
-      continue
-    }
+    const first = batch[0]?.[0].seq ?? 0
+    const last = batch.at(-1)?.[0].seq ?? 0
     if (first > after + 1) await write('missed', { from: after + 1, to: first - 1 }, first - 1)
     const wanted = batch.filter(([event]) => match?.test(event) !== false)
     // An id without events too, so that a reader that comes back does not begin before it.
-    await write('webhooks', { summaries: wanted.map(([, summary]) => summary) }, last)
-    after = last
+    if (last > 0) await write('webhooks', { summaries: wanted.map(([, summary]) => summary) }, last)
+    after = Math.max(after, last)
+    frameMs = frameAfter(batch.length)
   }
   arrivals.close()
+}
+
+/** How long the next batch is collected: a full one is followed at once, because the log keeps the newest only. */
+function frameAfter(count: number): number {
+  if (count >= summariesMax) return 0
+  return count >= crowdedMin ? crowdedFrameMs : quietFrameMs
 }
 
 /** The number that an id of this run ends in. */

@@ -37,7 +37,9 @@ export async function benchPage(): Promise<BenchReport> {
     await receive(origin, requests)
     const rates = await inTurn(['open', 'closed'] as const, rounds, async (name) => {
       const page = name === 'open' ? await openPage(browser, origin) : undefined
+      const missedBefore = await missedBy(page)
       const rate = await receive(origin, requests)
+      if ((await missedBy(page)) !== missedBefore) throw new Error('The page missed webhooks')
       await page?.close()
       return rate
     })
@@ -60,6 +62,11 @@ async function openPage(browser: Browser, origin: string): Promise<Page> {
   await page.goto(`${origin}/_evroute/`)
   await page.getByRole('option').first().waitFor()
   return page
+}
+
+/** What a page says that it could not show. */
+async function missedBy(page: Page | undefined): Promise<string> {
+  return (await page?.locator('.missed').allInnerTexts())?.join('') ?? ''
 }
 
 /** @returns webhooks per second */
