@@ -15,6 +15,8 @@ export interface ApiAnswer {
 
 /** Resolves when a response takes more, or is closed. */
 export async function drained(response: ServerResponse): Promise<void> {
+  // Neither event comes again.
+  if (response.destroyed) return
   const over = new AbortController()
   const settled = ['drain', 'close'].map((name) => once(response, name, { signal: over.signal }))
   await Promise.race(settled.map((each) => each.catch(() => undefined)))

@@ -47,6 +47,7 @@ export async function streamSummaries(
   while (!signal.aborted) {
     await arrivals.after(after)
     await sleep(systemClock, frameMs, signal)
+    if (signal.aborted) break
     const batch = summaries.after(after)
     const first = batch[0]?.[0].seq ?? 0
     const last = batch.at(-1)?.[0].seq ?? 0
