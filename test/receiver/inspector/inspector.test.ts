@@ -102,6 +102,21 @@ describe('GET /_evroute/stream', () => {
     for (const end of ends) end.abort()
   })
 
+  test('ends although its reader has left while a batch is collected', async () => {
+    const { url, receiver } = await start()
+    const end = new AbortController()
+    const response = await request(`${url}/_evroute/stream`, { signal: end.signal })
+    response.body.on('error', () => undefined)
+    await post(url, trackBody)
+    const chunks = response.body[Symbol.asyncIterator]()
+    while (!String((await chunks.next()).value).includes('webhooks'));
+    await post(url, trackBody)
+    end.abort()
+    // The receiver sees in the meantime that its reader has left.
+    await (await request(`${url}/healthz`)).body.dump()
+    await receiver.close()
+  })
+
   test('ends with the receiver', async () => {
     const { url, receiver } = await start()
     const next = await openStream(`${url}/_evroute/stream`)
