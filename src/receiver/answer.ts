@@ -13,7 +13,7 @@ import type { RefusalCode } from './received-event.ts'
 import type { ReceiverSettings } from './settings.ts'
 import type { SignatureJudgement } from './signature.ts'
 
-/** What a request is answered. */
+/** The answer to a request. */
 export interface Answer {
   /** The HTTP status. */
   readonly status: number
@@ -23,9 +23,9 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What is known of a request when its answer is decided. */
+/** The facts about a request when its answer is decided. */
 export interface Findings {
-  /** What it carried. */
+  /** The content of its body. */
   readonly content: Webhook | Malformed<RefusalCode>
   /** Whether its signature is right. */
   readonly signature: SignatureJudgement
@@ -39,17 +39,17 @@ export interface Unanswered extends Findings {
   readonly endpoint: number
 }
 
-/** Where what is injected comes from, beside paths. */
+/** The sources of injected answers, beside paths. */
 export interface InjectionSource {
   /** How long the next answer waits, in milliseconds. */
   nextDelayMs(): number
-  /** What the next well-formed webhook is given. */
+  /** The answer to the next well-formed webhook. */
   nextAnswer(webhook: PlannedWebhook): GivenAnswer
 }
 
-/** What is done with a request. */
+/** The decision about a request. */
 export interface Decision {
-  /** What it is given. */
+  /** The reply. */
   readonly reply:
     | { readonly kind: 'answer'; readonly answer: Answer }
     | { readonly kind: 'fault'; readonly fault: Fault }
@@ -57,17 +57,17 @@ export interface Decision {
   readonly status: number | null
   /** How long it waits for that, in milliseconds. */
   readonly delayMs: number
-  /** What is injected, such as `delay 6s, status 503`; null when nothing is. */
+  /** The injected fault, such as `delay 6s, status 503`; null if there is none. */
   readonly injected: string | null
-  /** What is wrong with the path, in words; null when nothing is. */
+  /** The mistake in the path, in words; null if there is none. */
   readonly problem: string | null
 }
 
 /**
- * Decides what a request is given: 401 for a bad signature where the receiver is strict, else the status
- * of a body that did not arrive, else what its path asks for, else the status of what is malformed, else
- * what is planned. Only a well-formed webhook takes its turn in a plan, so that a stray request, such as
- * one of a health check, does not shift the answers that a test counts on.
+ * Decides the reply to a request. The first of these that applies wins: 401 for a bad signature if the
+ * receiver is strict, the status of a body that did not arrive, the answer that the path asks for, the status
+ * of a malformed request, the plan. Only a well-formed webhook takes its turn in a plan. So a stray request,
+ * such as a health check, does not shift the answers that a test counts on.
  */
 export function decide(
   request: Unanswered,
@@ -100,7 +100,7 @@ export function refusal(status: number, code: string, message: string): Answer {
 
 type Given = Pick<Decision, 'reply' | 'status' | 'injected'>
 
-/** What stands against giving a request what is asked for or planned. */
+/** The reason against the answer that is asked for or planned. */
 function refuse(
   { content, signature }: Unanswered,
   { problem, answer: asked }: PathDirectives,
@@ -150,7 +150,7 @@ function answerWith(answer: Answer): Given {
 
 /** Where 400 alone would not do. */
 function malformedHead(code: RefusalCode): Partial<Answer> {
-  // What is left of a body that was not read to its end cannot be told from a next request.
+  // The rest of a body that was not read to its end looks like the next request.
   const close = { connection: 'close' }
   if (code === 'body_too_large') return { status: 413, headers: close }
   if (code === 'body_too_slow') return { status: 408, headers: close }

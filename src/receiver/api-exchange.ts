@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { SettingError } from '../model/index.ts'
 
-/** What the paths of the API begin with. */
+/** The paths of the API begin with this. */
 export const apiPrefix = '/_evroute/'
-/** What the paths of its actions begin with. */
+/** The paths of its actions begin with this. */
 export const actionsPrefix = '/_evroute/actions/'
 
 /** An answer in JSON. */
@@ -44,7 +44,7 @@ export function readQuery<Name extends string>(
   return values
 }
 
-/** Sends an answer; does nothing where nobody waits for it. */
+/** Sends an answer; does nothing if the client has left or has its answer. */
 export function sendJson(response: ServerResponse, { status, body }: ApiAnswer): void {
   if (response.destroyed || response.headersSent) return
   response.statusCode = status

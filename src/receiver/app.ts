@@ -15,7 +15,7 @@ export interface Routes {
   readonly receive: Receive
 }
 
-/** What answers the requests of a receiver. */
+/** Makes the handler of a receiver's requests. */
 export function receiverApp({ ask, receive }: Routes, log: Log): RequestListener {
   return (request, response) => {
     const { method, url = '' } = request
@@ -37,7 +37,7 @@ function isAsked({ method, url = '' }: IncomingMessage): boolean {
   return method === 'GET' && url.startsWith(apiPrefix)
 }
 
-/** Sends an answer; does nothing where nobody waits for it, or one was sent before. */
+/** Sends an answer; does nothing if the client has left or has its answer. */
 export function send(response: ServerResponse, { status, body, headers }: Answer): void {
   if (response.destroyed || response.headersSent) return
   response.statusCode = status

@@ -1,10 +1,10 @@
-/** A request that arrived and that nobody was told of yet. */
+/** A request that arrived and is not in the log yet. */
 interface Arrival {
   readonly atMs: number
   readonly told: Promise<void>
 }
 
-/** The requests that nobody was told of yet: they are read, delayed or forwarded. */
+/** The requests that are not in the log yet: they are read, delayed or forwarded. */
 export class Arrivals {
   readonly #underWay = new Set<Arrival>()
 

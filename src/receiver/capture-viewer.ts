@@ -12,7 +12,7 @@ import { Waits } from './waits.ts'
 /** Requests that are kept; of more, the newest. */
 const eventsMax = 100_000
 
-/** What a viewer of a capture is made of. */
+/** The settings of a viewer. */
 export interface CaptureViewerOptions {
   /** The port on 127.0.0.1; 0 for a free one. */
   readonly port: number

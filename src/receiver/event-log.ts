@@ -6,21 +6,18 @@ import type { ReceivedCounts, ReceivedEvent, UnnumberedEvent } from './received-
 import type { Waits } from './waits.ts'
 
 /**
- * Is told of each event, in order. What it returns is awaited before the sender is answered and before
- * the next event is told, so that a slow listener slows the senders; it must not wait for a later
- * event itself. What it throws, or rejects with, goes to the log and stops nobody.
+ * Hears of each event, in order. The promise that it returns is awaited before the sender is answered and
+ * before the next event, so a slow listener slows the senders. It must not wait for a later event. Its errors
+ * go to the log and stop nothing else.
  */
 export type EventListener = (event: ReceivedEvent) => unknown
 
-/** Bodies that are kept in memory, whatever the number of events: 64 MB, fewer of very many values. */
+/** Bodies in memory, for any number of events: 64 MB, and fewer if they have very many values. */
 const keptBytesMax = 64 * 1024 * 1024
 
-/**
- * What arrived: numbers it, counts it, keeps the newest of it and tells whoever listens, one event
- * after the other.
- */
+/** Numbers and counts the events, keeps the newest and tells listeners of each, one after the other. */
 export class EventLog {
-  /** What arrived and is not in the log yet. */
+  /** The requests that arrived and are not in the log yet. */
   readonly arrivals: Arrivals = new Arrivals()
   readonly #eventsMax: number
   readonly #log: Log
@@ -39,9 +36,9 @@ export class EventLog {
   })
 
   /**
-   * @param eventsMax - how many events are kept
-   * @param log - is told of listeners that fail
-   * @param waits - those for listeners; once they are ended nobody waits for a listener any more
+   * @param eventsMax - the number of events to keep
+   * @param log - hears of listeners that fail
+   * @param waits - waits for listeners; once they end, no listener is awaited
    */
   constructor(eventsMax: number, log: Log, waits: Waits) {
     this.#eventsMax = eventsMax
@@ -57,7 +54,7 @@ export class EventLog {
     return this.#kept.map(({ event }) => event)
   }
 
-  /** Those of the events that came after one, oldest first, at most so many; what is not kept is left out. */
+  /** The kept events after a number, oldest first, up to a maximum. */
   after(seq: number, eventsMax: number): readonly ReceivedEvent[] {
     // Numbers have no gaps, so the place of an event is known.
     const from = Math.max(0, seq + 1 - (this.#kept[0]?.event.seq ?? 0))
@@ -70,10 +67,10 @@ export class EventLog {
   }
 
   /**
-   * Numbers, counts and keeps an event and tells it to every listener, once those are done with the
-   * event before. Resolves when they are done with this one.
+   * Numbers, counts and keeps an event, then tells every listener, in turn. Resolves when the listeners have
+   * handled this event.
    *
-   * @param describe - gives the event at its turn; what it throws is what this rejects with
+   * @param describe - makes the event at its turn; this rejects with its error
    */
   add(describe: () => UnnumberedEvent): Promise<void> {
     const added = this.#turn.then(() => this.#add(describe()))

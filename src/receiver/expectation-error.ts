@@ -5,7 +5,7 @@ import type { ReceivedEvent } from './received-event.ts'
 /** Thrown where an expectation was not met: `code` is `expectation_unmet`. */
 export class ExpectationError extends EvrouteError {
   override readonly name: string = 'ExpectationError'
-  /** What was counted, and the request that shows best why it was not enough, or too much. */
+  /** The count, and the request that shows best why it was too low or too high. */
   readonly result: ExpectationResult<ReceivedEvent>
 
   constructor(result: ExpectationResult<ReceivedEvent>) {

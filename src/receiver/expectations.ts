@@ -16,19 +16,18 @@ import type { EventLog } from './event-log.ts'
 import type { ReceivedEvent } from './received-event.ts'
 import type { Waits } from './waits.ts'
 
-/** What is counted for an expectation, and for how long. */
+/** The count that an expectation needs, and the time it has. */
 export interface ExpectOptions {
   /**
-   * How long to wait, in milliseconds; Infinity for no limit but that of `within`. By default what
-   * `within` says, else 5 s.
+   * How long to wait, in milliseconds; Infinity for no limit but that of `within`. By default the time of
+   * `within`, else 5 s.
    */
   readonly timeoutMs?: number | undefined
   /** Counts events with a higher `seq` only; default 0, all since the start. */
   readonly after?: number | undefined
   /**
-   * How many have to come where the expectation is an object: exactly so many, 0 for none; or at least
-   * and at most so many, without a limit where there is no `atMost`. By default at least one. A text says
-   * so itself.
+   * The count that an object expects: an exact number, 0 for none; or a range, without an upper limit if
+   * `atMost` is left out. By default at least one. A text has its own count.
    */
   readonly count?:
     number | (Pick<CountRange, 'atLeast'> & Partial<Pick<CountRange, 'atMost'>>) | undefined
@@ -45,10 +44,10 @@ export interface JudgedExpectation {
 }
 
 const timeoutMsDefault = 5_000
-/** What the system's clock waits at the most. */
+/** The longest wait of the system's clock. */
 const timeoutMsMax = 2 ** 31 - 1
 
-/** Waits for what is expected of the events of a log. */
+/** Waits until the events of a log meet expectations. */
 export class Expectations {
   readonly #log: EventLog
   readonly #waits: Waits
@@ -98,9 +97,9 @@ export class Expectations {
       if (judged !== undefined || event.seq <= after) return
       if (isTimeOver && event.atMs > endMs) return
       tracker.observe(event)
-      // What arrived in time may be told later, so that only the end of the wait decides about too few.
+      // An event that arrived in time may be told later, so only the end of the wait decides about too few.
       if (tracker.stateAt(deadlineMs).kind === 'open') return
-      // What arrives before anybody wakes up no longer counts.
+      // An event that arrives before the wait has ended for its caller no longer counts.
       judged = this.#judged(tracker, (each) => each.seq > after && each.seq <= event.seq)
       end()
     }

@@ -2,7 +2,7 @@ import type { Header } from '../http/index.ts'
 import { endpointName, SettingError } from '../model/index.ts'
 import type { ForwardTarget } from './forward.ts'
 
-/** Knows again what a receiver has forwarded, when a ring of receivers leads it back. */
+/** Recognises requests that a receiver forwarded, if a ring of receivers leads them back. */
 export class ForwardMark {
   readonly #via: string
 
@@ -11,7 +11,7 @@ export class ForwardMark {
     this.#via = `1.1 evroute-${id}`
   }
 
-  /** What is added to the headers of a request. */
+  /** The header that marks forwarded requests. */
   get header(): Header {
     return ['via', this.#via]
   }

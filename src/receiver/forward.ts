@@ -37,16 +37,16 @@ export interface Forwarding {
   /** From the request to its answer, in milliseconds. */
   readonly durationMs: number
   /**
-   * Why there was no answer: `timeout`, `interrupted` by the end of the receiver, `loop` where it was
-   * forwarded before, `too_many_under_way`, or what the system calls the failure, such as `ECONNREFUSED`;
-   * null when there was one.
+   * Why there was no answer: `timeout`, `interrupted` by the end of the receiver, `loop` if it was forwarded
+   * before, `too_many_under_way`, or the system's name of the failure, such as `ECONNREFUSED`; null if there
+   * was an answer.
    */
   readonly error: string | null
   /** The first line of an answer that is not 2xx, safe to print; empty where there is nothing to show. */
   readonly answerLine: string
 }
 
-/** How forwarding a request ended, and what its sender is answered. */
+/** How forwarding a request ended, and the answer to its sender. */
 export interface Forwarded {
   readonly forwarding: Forwarding
   readonly answer: Answer
@@ -94,7 +94,7 @@ export class Forwarder {
     this.#mark = new ForwardMark(newId())
   }
 
-  /** The target that takes a type, else that of the rest; undefined for none. */
+  /** The target that takes a type, else the target of all other types; undefined for none. */
   targetOf(webhookType: EventType | null): ForwardTarget | undefined {
     return (
       this.#targets.find(({ type }) => type === webhookType) ??
@@ -103,8 +103,8 @@ export class Forwarder {
   }
 
   /**
-   * Posts a request to a target with its bytes and headers, and `Via`; redirects are not followed. What
-   * comes back is not forwarded again, nor what is too much at once. Never rejects.
+   * Posts a request to a target with its bytes and headers, and `Via`. Follows no redirects. Refuses a
+   * request that was forwarded before, and any beyond the limit of requests under way. Never rejects.
    */
   async forward(received: ForwardedRequest, { url }: ForwardTarget): Promise<Forwarded> {
     const refused = (error: string): Forwarded =>
@@ -148,7 +148,7 @@ export class Forwarder {
     }
   }
 
-  /** Cuts off what is under way, and what begins later. */
+  /** Cuts off every request under way, and every later one. */
   close(): void {
     this.#closed = true
     for (const end of this.#ends) end.abort()
@@ -203,7 +203,7 @@ export function checkForwardTargets(targets: readonly ForwardTarget[]): readonly
   return targets.map(({ type, url }) => ({ type, url: checkUrl('forwardTo', url) }))
 }
 
-/** What a request is given once it was forwarded. */
+/** The reply to a request that was forwarded. */
 export function answeredBy({ answer }: Forwarded, decision: Decision): Decision {
   return { ...decision, reply: { kind: 'answer', answer }, status: answer.status }
 }
@@ -224,7 +224,7 @@ function answered(forwarding: Forwarding, status: number, retryAfter?: string): 
   return { forwarding, answer: { ...refusal(status, 'forwarded_status', message), headers } }
 }
 
-/** What the sender is answered, where that is not 502. */
+/** The answer to the sender, unless it is 502. */
 const failureStatuses: ReadonlyMap<string, number> = new Map([
   ['timeout', 504],
   ['loop', 508],

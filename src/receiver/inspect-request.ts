@@ -8,7 +8,7 @@ import type { RefusalCode } from './received-event.ts'
 import { uncheckedSignature, type SignatureJudge, type SignatureJudgement } from './signature.ts'
 import { withheldReason, type WithheldReason } from './withheld.ts'
 
-/** What was found in a request, with the bytes it was found in. */
+/** The facts about a request, with its bytes. */
 export interface Inspection extends Findings {
   /** The body's bytes that arrived, at most 1 MB. */
   readonly rawBody: Buffer
@@ -16,7 +16,7 @@ export interface Inspection extends Findings {
   readonly withheld: WithheldReason | null
 }
 
-/** What a request is inspected with. */
+/** The tools and limits of an inspection. */
 export interface Inspector {
   /** Judges its signature; undefined where no secret is set. */
   readonly judge: SignatureJudge | undefined

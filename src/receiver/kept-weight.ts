@@ -2,8 +2,8 @@ import type { JsonValue } from '../model/index.ts'
 import type { ReceivedEvent } from './received-event.ts'
 
 /**
- * What a value of a body counts for at the least. Parsed, one takes about 64 bytes, however few it has
- * on the wire: with this, parsed bodies take at most four times the memory that bodies may have.
+ * The least weight of a value in a body. Parsed, a value takes about 64 bytes, however few it has on the
+ * wire. With this weight, parsed bodies take at most four times the memory that bodies may have.
  */
 const valueBytes = 16
 
@@ -12,7 +12,7 @@ export function keptWeight({ bytes, body }: Pick<ReceivedEvent, 'bytes' | 'body'
   return Math.max(bytes, body === null ? 0 : countValues(body) * valueBytes)
 }
 
-/** Counts a value and all that are in it; what is received is not nested deeply. */
+/** Counts a value and all values in it. A received body is not nested deeply. */
 function countValues(value: JsonValue | undefined): number {
   if (typeof value !== 'object' || value === null) return 1
   let count = 1

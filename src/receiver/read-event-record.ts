@@ -32,7 +32,7 @@ export function readEventRecord(record: JsonObject): ReceivedEvent | undefined {
   return { ...request, kind: 'malformed', type: null, userId: null, body: null, code: refusalCode }
 }
 
-/** What an earlier version may not have written. */
+/** The fields that an earlier version may have left out. */
 function readOthers(
   record: JsonObject,
 ): Omit<ReceivedRequest, 'atMs' | 'path' | 'bytes' | 'status' | 'signature'> {

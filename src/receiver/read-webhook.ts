@@ -24,9 +24,9 @@ export type MalformedCode =
 
 /** A body that is a webhook. */
 export interface Webhook {
-  /** Tells it from what is malformed. */
+  /** Tells it from a malformed request. */
   readonly kind: 'webhook'
-  /** What it is. */
+  /** Its type. */
   readonly type: EventType
   /** The parsed body; `type` and the fields that its type needs are there, the rest is unchecked. */
   readonly body: JsonObject
@@ -42,7 +42,7 @@ export interface Malformed<Code extends string = MalformedCode> {
   readonly message: string
 }
 
-/** What a call's fields may have, and the body around them: all that can be sent can be received. */
+/** The nesting of a call's fields and of the body around them: a webhook that can be sent can be received. */
 const levelsMax = limits.callNestingMax + 1
 
 /** Tells a webhook from other bytes. A missing version or identity is no fault. */

@@ -5,7 +5,7 @@ import type { MalformedCode } from './read-webhook.ts'
 import type { SignatureVerdict } from './signature.ts'
 import type { WithheldReason } from './withheld.ts'
 
-/** What every request that arrived has, whatever it carried. */
+/** The fields that every request has, webhook or not. */
 export interface ReceivedRequest {
   /** When its head arrived, in milliseconds since 1970. */
   readonly atMs: number
@@ -21,7 +21,7 @@ export interface ReceivedRequest {
   readonly bytes: number
   /** Whether the signature is right. */
   readonly signature: SignatureVerdict
-  /** What is wrong, in words: with signature, body, or a sender that hung up; null when nothing is. */
+  /** The mistake in words: in signature or body, or a sender that hung up; null if there is none. */
   readonly reason: string | null
   /** Why the signature does not fit, and what to do about it; null where no known mistake explains it. */
   readonly diagnosis: Diagnosis | null
@@ -29,7 +29,7 @@ export interface ReceivedRequest {
   readonly endpoint: number | null
   /** The status of its answer; null where none was sent, or the sender did not wait for it. */
   readonly status: number | null
-  /** The fault that it was given, such as `reset` or `delay 6s, status 503`; null when none. */
+  /** The injected fault, such as `reset` or `delay 6s, status 503`; null if there is none. */
   readonly injected: string | null
   /** How forwarding it ended; null where it was not forwarded. */
   readonly forward: Forwarding | null
@@ -39,11 +39,11 @@ export interface ReceivedRequest {
   readonly durationMs: number
 }
 
-/** What a request that is a webhook carried. */
+/** The content of a request that is a webhook. */
 export interface WebhookContent {
-  /** Tells it from what is malformed. */
+  /** Tells it from a malformed request. */
   readonly kind: 'webhook'
-  /** What it is. */
+  /** Its type. */
   readonly type: EventType
   /** Whom it is about: the user's id, on alias the id that stays; null when it has none. */
   readonly userId: string | null
@@ -60,17 +60,17 @@ export interface WebhookContent {
 export type RefusalCode =
   MalformedCode | 'body_too_large' | 'body_too_slow' | 'incomplete_body' | 'method_not_allowed'
 
-/** What a request that is no webhook has in the same places. */
+/** The same fields of a request that is no webhook. */
 export interface MalformedContent {
   /** Tells it from a webhook. */
   readonly kind: 'malformed'
   /** Null: it is none of the seven. */
   readonly type: null
-  /** Null: there is nobody it could be about. */
+  /** Null: it is about no user. */
   readonly userId: null
-  /** Null: whatever there is to see is in `rawBody`. */
+  /** Null: its bytes are in `rawBody`. */
   readonly body: null
-  /** The stable name of what is wrong with it. */
+  /** The stable name of the mistake. */
   readonly code: RefusalCode
 }
 
@@ -80,11 +80,11 @@ export type UnnumberedEvent = ReceivedRequest & (WebhookContent | MalformedConte
 /** One request that arrived. Frozen; `seq` counts from 1 without gaps, in the order of answers. */
 export type ReceivedEvent = UnnumberedEvent & { readonly seq: number }
 
-/** How many requests arrived so far. What is not counted by its signature was not checked. */
+/** The number of requests so far. Requests whose signature was not checked are in none of the last three. */
 export interface ReceivedCounts {
   /** All of them. */
   readonly received: number
-  /** Those that are webhooks, whatever their signature. */
+  /** The webhooks, with any signature. */
   readonly wellFormed: number
   /** Those that are not. */
   readonly malformed: number

@@ -77,7 +77,7 @@ export class Receiver implements AsyncDisposable {
   #endpoints: Promise<Endpoints> | undefined
   #closed: Promise<void> | undefined
 
-  /** @throws SettingError naming the option and what it accepts */
+  /** @throws SettingError with the option and its accepted values */
   constructor(options?: ReceiverOptions) {
     this.#settings = checkReceiverOptions(options)
     const { eventsMax, runtime, injections, random, forwarding } = this.#settings
@@ -137,9 +137,9 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Stops accepting and ends: delays are cut short, requests under way get half a second. Listeners
-   * get a quarter of it; what comes later is told to them without waiting for them. Called again it
-   * waits for the same end. No event comes after it.
+   * Stops accepting, then ends. Delays are cut short, and requests under way get half a second. Listeners get
+   * a quarter of a second; they hear of later events without being awaited. A second call waits for the same
+   * end. No event comes after it.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close()
@@ -147,20 +147,20 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Follows another plan from now on, from its beginning; the share that fails stays what it is. See
-   * {@link ReceiverOptions.respond}.
+   * Follows another plan from its beginning; the share that fails by chance stays. See {@link
+   * ReceiverOptions.respond}.
    *
-   * @throws SettingError `respond`, saying what is wrong and what is accepted
+   * @throws SettingError `respond`, with the mistake and the accepted forms
    */
   respond(plan: PlansInput): void {
     this.#injections.respond(readPlans(plan, this.#settings.endpoints))
   }
 
   /**
-   * Gives the next well-formed webhook this, whatever is planned; the plan goes on after it. Called again
-   * before one came, the one after it.
+   * Gives the next well-formed webhook this answer, before any plan; the plan goes on after it. Another call
+   * before that webhook is for the webhook after it.
    *
-   * @throws SettingError `respond` when it is no status from 200 to 599 and no fault
+   * @throws SettingError `respond` for anything but a status from 200 to 599 or a fault
    */
   respondNext(answer: GivenAnswer): void {
     readPlans({ steps: [{ answer }] }, this.#settings.endpoints)
@@ -173,9 +173,9 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Tells the listener of every event from now on, in the order of `seq`, when its answer is about to
-   * be sent. What it returns is awaited before that, and before the next event: a slow listener slows
-   * the senders, and their webhooks do not pile up.
+   * Tells the listener of every later event in the order of `seq`, before its answer is sent. The promise
+   * that the listener returns is awaited before the answer and before the next event. So a slow listener
+   * slows the senders, and their webhooks do not pile up.
    *
    * @returns a function that ends it
    */
@@ -184,10 +184,9 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Resolves once the given number of well-formed webhooks arrived, counted from the start and
-   * whatever their signatures.
+   * Resolves once this many well-formed webhooks have arrived since the start, with any signature.
    *
-   * @throws EvrouteError `expectation_unmet` when the time ends, or the receiver closes, before
+   * @throws EvrouteError `expectation_unmet` if the time ends or the receiver closes first
    */
   async waitFor(wellFormed: number, { timeoutMs }: WaitOptions = {}): Promise<void> {
     const isMet = (): boolean => this.counts.wellFormed >= wellFormed
@@ -207,19 +206,18 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Waits for webhooks: `'type:track event:"Order*" x2 within 2s'`, or an object that the body has to
-   * be like, `{ type: 'track', event: 'Order Completed' }`. Counts what arrived since the start, or
-   * after an event, and what arrives.
+   * Waits for webhooks: `'type:track event:"Order*" x2 within 2s'`, or an object that the body must contain,
+   * `{ type: 'track', event: 'Order Completed' }`. Counts the webhooks since the start, or after an event.
    *
-   * Resolves as soon as it is decided: where there is no most, with the event that was still wanting.
-   * With a most, `x3` and `never` included, one more can come until its time ends, 5 s unless
-   * `timeoutMs` or `within` says otherwise; the time is that of the receiver's clock. What is
-   * {@link underWay} when it ends is awaited, and counts by when it arrived.
+   * Resolves as soon as it is decided. Without an upper limit that is at the last webhook it needs. With one,
+   * `x3` and `never` included, another webhook can come until the time ends: 5 s of the receiver's clock
+   * unless `timeoutMs` or `within` says otherwise. Requests that are {@link underWay} then are awaited, and
+   * count by their arrival.
    *
-   * @returns the events that were counted, oldest first, as far as they are still kept
-   * @throws ExpectationError when the time ends or the receiver closes before, or too many came;
-   * MatchError or SettingError for what cannot be understood; EvrouteError `expectation_unmet` when
-   * events that have to be counted are not kept any more
+   * @returns the counted events, oldest first, as far as they are kept
+   * @throws ExpectationError if the time ends or the receiver closes first, or too many came; MatchError or
+   * SettingError if the expectation cannot be read; EvrouteError `expectation_unmet` if events to count are
+   * no longer kept
    */
   async expect(
     expected: string | ExpectedBody,
@@ -236,9 +234,9 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Forwards a request again, with its bytes and headers. Nobody but the caller is told of the answer.
+   * Forwards a request again, with its bytes and headers. Only the caller gets the answer.
    *
-   * @returns how it ended; undefined where no target takes it
+   * @returns how it ended; undefined if no target takes it
    */
   async forward(event: ReceivedEvent): Promise<Forwarding | undefined> {
     const target = this.#forwarder.targetOf(event.type)
@@ -272,7 +270,7 @@ export class Receiver implements AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#waits.endAll()
-    // Real time, as that of the requests.
+    // Real time, because requests use it too.
     const timer = systemClock.schedule(listenersGraceMs, () => this.#listenerWaits.endAll())
     const endpoints = await this.#endpoints?.catch(() => undefined)
     this.#forwarder.close()
@@ -299,7 +297,7 @@ export class Receiver implements AsyncDisposable {
     }
   }
 
-  /** Resolves to what is answered, once everybody was told of the request. */
+  /** Resolves to the answer, once every listener was told of the request. */
   async #record(
     { request, response, endpoint }: Arrival,
     { atMs, endArrival }: { readonly atMs: number; readonly endArrival: () => void },
@@ -316,9 +314,9 @@ export class Receiver implements AsyncDisposable {
     await this.#delay(response, decision.delayMs)
     const forwarded = await this.#forward({ request, response, inspection, decision })
     const given = forwarded === undefined ? decision : answeredBy(forwarded, decision)
-    // Recorded before the sender can see its answer, so that whoever waited for it finds the event.
+    // Recorded before the sender sees its answer, so that a waiting caller finds the event.
     await this.#log.add(() => {
-      // Listeners are told before anybody who waits for this goes on; they may take their time.
+      // Listeners hear of it before callers that wait for it go on; they may take their time.
       endArrival()
       const hungUp = response.destroyed
       const answeredAtMs = clock.nowMs()
@@ -384,7 +382,7 @@ export class Receiver implements AsyncDisposable {
   }
 }
 
-/** A request that was read, and what it is to be given. */
+/** A request that was read, and the decision about it. */
 interface Received {
   readonly request: IncomingMessage
   readonly response: ServerResponse

@@ -9,11 +9,11 @@ import type { MalformedContent, UnnumberedEvent, WebhookContent } from './receiv
 export interface Exchange {
   /** The request. */
   readonly request: IncomingMessage
-  /** What was found in it. */
+  /** The facts about it. */
   readonly inspection: Inspection
   /** Which of several endpoints was asked, from 1; null where there is one. */
   readonly endpoint: number | null
-  /** What it was given. */
+  /** The decision about it. */
   readonly decision: Pick<Decision, 'status' | 'injected' | 'problem'>
   /** How forwarding it ended; null where it was not forwarded. */
   readonly forwarding: Forwarding | null

@@ -16,7 +16,7 @@ import {
 import type { NamedSecret } from './diagnosis/index.ts'
 import { checkForwardTargets, type ForwardingSettings, type ForwardTarget } from './forward.ts'
 
-/** What a receiver is made of; all of it may be left out. */
+/** The options of a receiver; all are optional. */
 export interface ReceiverOptions {
   /** The address to bind; default `127.0.0.1`, which only this machine reaches. */
   readonly host?: string | undefined
@@ -28,18 +28,18 @@ export interface ReceiverOptions {
   readonly tls?: TlsKind | undefined
   /** The shared secret that signatures are checked with; without one they are not checked. */
   readonly secret?: string | undefined
-  /** Secrets that a sender may use by mistake, such as those of other destinations: the first 50. */
+  /** Secrets that a sender may use by mistake, such as secrets of other destinations: the first 50 count. */
   readonly otherSecrets?: readonly NamedSecret[] | undefined
   /** Answers 401 to an invalid or missing signature; needs a secret; default false. */
   readonly strict?: boolean | undefined
   /**
-   * What well-formed webhooks are given in turn, the last for ever: a status, a text such as `503x3,200`
-   * or `type=track:reset`, its parts, or several of them for different webhooks; default 200.
+   * The answers to well-formed webhooks in turn, the last one for all that follow: a status, a text such as
+   * `503x3,200` or `type=track:reset`, its parts, or several of them for different webhooks; default 200.
    */
   readonly respond?: PlansInput | undefined
   /** How long each answer waits, in milliseconds, or between which times: at most an hour, default 0. */
   readonly delayMs?: number | DelayRange | undefined
-  /** The share of well-formed webhooks that fail whatever is planned, from 0 to 1; default 0. */
+  /** The share of well-formed webhooks that fail by chance, from 0 to 1; default 0. */
   readonly failShare?: number | undefined
   /** How those fail: a fault instead of 500. Without a share every well-formed webhook does. */
   readonly fault?: Fault | undefined
@@ -79,7 +79,7 @@ export interface ReceiverSettings {
   readonly otherSecrets: readonly NamedSecret[]
   /** Whether an invalid or missing signature is answered 401. */
   readonly strict: boolean
-  /** What is injected into its answers. */
+  /** The injections into its answers. */
   readonly injections: InjectionSettings
   /** Where webhooks are forwarded to, and how long that may take. */
   readonly forwarding: ForwardingSettings
@@ -99,7 +99,7 @@ const eventsMaxLimit = 100_000
 /**
  * Copies, completes, checks and freezes the options of a receiver.
  *
- * @throws SettingError naming the option and what it accepts
+ * @throws SettingError with the option and its accepted values
  */
 export function checkReceiverOptions(options: ReceiverOptions = {}): ReceiverSettings {
   const { seed, runtime = createRuntime(), endpoints = 1, port = 0 } = options

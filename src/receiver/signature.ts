@@ -10,7 +10,7 @@ import {
 /** Whether a webhook's signature is right; `unchecked` when there was nothing to check it with. */
 export type SignatureVerdict = 'valid' | 'invalid' | 'missing' | 'unchecked'
 
-/** A verdict on a signature, and in words what is wrong with it. */
+/** A verdict on a signature, and the mistake in words. */
 export type SignatureJudgement =
   | {
       readonly verdict: 'valid' | 'unchecked'

@@ -90,7 +90,7 @@ export class WaitApi {
     response.setHeader('content-type', 'application/x-ndjson')
     for (const event of this.#log.events) {
       if (event.seq <= afterSeq || wanted?.test(event) === false) continue
-      // Whoever went away drains nothing.
+      // No drain comes after the client has left.
       if (response.destroyed) return
       if (!response.write(recordLine(eventRecord(event)))) await drained(response)
     }
@@ -99,7 +99,7 @@ export class WaitApi {
 }
 
 function foreignAnswer({ headers, socket }: IncomingMessage): ApiAnswer | undefined {
-  // The Host alone proves nothing: whoever asks chooses it.
+  // The Host alone proves nothing: the client chooses it.
   if (!isLocalRequest(socket.remoteAddress, headers)) {
     return refusal(403, 'not_local', 'Only this machine may ask, without a proxy')
   }
@@ -141,7 +141,7 @@ function refusal(status: number, code: string, message: string): ApiAnswer {
   return { status, body: { error: { code, message } } }
 }
 
-/** What was asked for and cannot be had; anything else is a failure of the receiver. */
+/** The answer to a request that cannot be met; any other error is a failure of the receiver. */
 function answerOf(error: unknown): ApiAnswer {
   if (!(error instanceof EvrouteError)) throw error
   const { code, message, hint } = error

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { sleep, type Clock } from '../runtime/index.ts'
 
-/** Waits for the clock, each of which can be ended early, and all of them at once for good. */
+/** Waits on the clock. Each can be ended early, and all of them together, once and finally. */
 export class Waits {
   readonly #clock: Clock
   readonly #begun = new Set<AbortController>()

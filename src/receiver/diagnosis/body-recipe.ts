@@ -7,7 +7,7 @@ export interface BodySource extends Pick<SuspectRequest, 'headers' | 'path'> {
   readonly body: SuspectBody
 }
 
-/** A mistake about the body, and what was signed where it was made. */
+/** A mistake about the body, and the bytes that are signed with it. */
 export interface BodyRecipe {
   /** The mistake. */
   readonly mistake: Mistake

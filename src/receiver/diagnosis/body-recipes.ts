@@ -153,7 +153,7 @@ function orNone(inflate: () => Buffer): readonly Buffer[] {
   try {
     return [inflate()]
   } catch {
-    // Not what it says that it is, or larger than any webhook.
+    // Its header is wrong, or it is larger than any webhook.
     return []
   }
 }

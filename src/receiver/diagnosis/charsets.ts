@@ -15,7 +15,7 @@ export function windowsBytes(text: string): Buffer | undefined {
 
 /** The text that bytes in Windows-1252 stand for. */
 export function windowsText(bytes: Buffer): string {
-  // Not by TextDecoder: that of Node 20 takes Windows-1252 for Latin-1.
+  // Not by TextDecoder: in Node 20 it takes Windows-1252 for Latin-1.
   return bytes
     .toString('latin1')
     .replace(/[\x80-\x9f]/g, (character) =>

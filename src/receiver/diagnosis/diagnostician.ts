@@ -17,7 +17,7 @@ const bytesPerMs = 256
 /** How much of that may come at once. */
 const burstMs = 2_000
 
-/** What went into a signature beside what should have. */
+/** The mistakes that went into a signature. */
 interface Cause {
   /** Other bytes than the body. */
   readonly body?: BodyRecipe
@@ -83,7 +83,7 @@ export class Diagnostician {
   }
 }
 
-/** Compares one signature with what would be signed, as long as it does not cost too much. */
+/** Compares one signature with the signature of each mistake, within a budget of time. */
 class Trials {
   readonly #form: SignatureForm
   readonly #source: BodySource

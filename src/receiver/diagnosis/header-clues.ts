@@ -1,7 +1,7 @@
 import { diagnosisOf, type Diagnosis } from './mistake.ts'
 import { SuspectBody, type SuspectRequest } from './suspect.ts'
 
-/** What a request without X-Signature has in its place; undefined where there is nothing. */
+/** The headers that a request without X-Signature has in its place; undefined if there are none. */
 export function findElsewhere(headers: Readonly<Record<string, string>>): Diagnosis | undefined {
   const names = Object.keys(headers)
   if (names.includes('webhook-signature')) {
@@ -17,8 +17,8 @@ export function findElsewhere(headers: Readonly<Record<string, string>>): Diagno
 }
 
 /**
- * What is strange about a body that is said to be compressed and is plain JSON. It explains no signature
- * by itself: what was compressed cannot be made again in every way. Undefined where it is not so.
+ * Tells that a body which claims to be compressed is plain JSON; undefined if it is not. That explains no
+ * signature by itself, because a compressed body cannot be made again byte for byte.
  */
 export function inflationHint({ body, headers }: SuspectRequest): string | undefined {
   const encoding = headers?.['content-encoding'] ?? ''

@@ -2,7 +2,7 @@ import type { BodyRecipe } from './body-recipe.ts'
 import type { JsonStyle } from './json-style.ts'
 import type { SuspectBody } from './suspect.ts'
 
-/** What is no printable ASCII, DEL included as Python has it; line breaks are between the members. */
+/** Everything but printable ASCII, DEL included, as Python escapes it. Line breaks stand between members. */
 const beyondAscii = /[^\n -~]/g
 /** The same without DEL, which PHP leaves alone. */
 const beyondSevenBits = /[\u0080-\uffff]/g

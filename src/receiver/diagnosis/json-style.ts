@@ -18,7 +18,7 @@ const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s"{}[\],:]+/g
 /** The strings, signs, numbers and words of valid JSON, its strings with no more escapes than needed. */
 export function tokensOf(json: string): readonly string[] {
   const tokens = json.match(token) ?? []
-  // Other writers escape other characters; what has no escapes is as it would be written.
+  // Other encoders escape other characters. A string without escapes stays as it is.
   return tokens.map((part) => (part.includes('\\') ? JSON.stringify(JSON.parse(part)) : part))
 }
 

@@ -11,7 +11,7 @@ export interface Secrets {
 
 /** Somebody else's secret. */
 export interface NamedSecret {
-  /** Whose it is, such as the id of a destination. */
+  /** The owner of the secret, such as the id of a destination. */
   readonly name: string
   /** The secret. */
   readonly secret: string

@@ -26,7 +26,7 @@ export type MistakeCode =
 export interface Mistake {
   /** Its stable name. */
   readonly code: MistakeCode
-  /** What was done, as a sentence without its full stop. */
+  /** The mistake as a sentence without its full stop. */
   readonly finding: string
   /** What to do about it, as one sentence. */
   readonly fix: string
@@ -36,7 +36,7 @@ export interface Mistake {
 export interface Diagnosis {
   /** A {@link MistakeCode}, or several joined by `+` where more than one was made. */
   readonly mistake: string
-  /** What was done, in one sentence. */
+  /** The mistake in one sentence. */
   readonly message: string
   /** What to do about it, on one line. */
   readonly fix: string

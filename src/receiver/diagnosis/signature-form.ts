@@ -4,17 +4,17 @@ import type { Mistake } from './mistake.ts'
 /** A digest that is told by its length. */
 export type Algorithm = 'sha1' | 'sha256' | 'sha512'
 
-/** What a signature says by its looks alone. */
+/** The facts that a signature's form alone tells. */
 export interface SignatureForm {
   /** The bytes that it stands for. */
   readonly digest: Buffer
   /** What made them. */
   readonly algorithm: Algorithm
-  /** What is wrong with its looks; nothing where it looks as it should. */
+  /** The mistakes in its form; empty if there are none. */
   readonly mistakes: readonly Mistake[]
 }
 
-/** A digest's bytes, and what is wrong with how they are written. */
+/** The bytes of a digest, and the mistakes in how they are written. */
 interface Decoded {
   readonly digest: Buffer
   readonly mistakes: readonly Mistake[]

@@ -1,4 +1,4 @@
-/** What there is a snippet for. */
+/** The languages and frameworks that have a snippet. */
 export const snippetLanguages: readonly [
   'express',
   'fastify',

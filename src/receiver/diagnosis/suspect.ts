@@ -34,14 +34,14 @@ export class SuspectBody {
     return this.bytes.length <= rewrittenBytesMax
   }
 
-  /** Its text in UTF-8, where it is small enough; what is no UTF-8 in it is replaced. */
+  /** Its text if it is small enough; bytes that are not UTF-8 are replaced. */
   get text(): string | undefined {
     if (!this.isRewritable) return undefined
     this.#text ??= this.bytes.toString('utf8')
     return this.#text
   }
 
-  /** What its JSON stands for; undefined where it is none, or too large. */
+  /** The value of its JSON; undefined if it is not JSON, is too large or nests too deep. */
   get value(): unknown {
     return this.#parse()?.value
   }

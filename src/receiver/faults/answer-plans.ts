@@ -4,7 +4,7 @@ import type { AnswerPlan } from './plan.ts'
 
 /** What plans tell webhooks apart by. */
 export interface PlannedWebhook {
-  /** What it is. */
+  /** The kind of step. */
   readonly type: EventType
   /** Which endpoint it came to, from 1. */
   readonly endpoint: number

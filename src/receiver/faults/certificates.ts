@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import type * as Selfsigned from 'selfsigned'
 import { systemClock } from '../../runtime/index.ts'
 
-/** What a TLS server presents: its certificate in PEM, and its private key. */
+/** The certificate of a TLS server in PEM, and its private key. */
 export interface Certificate {
   readonly cert: string
   readonly key: string
@@ -22,10 +22,10 @@ export interface CertificateSettings {
 }
 
 /**
- * What is wrong with the certificate of a receiver.
+ * The fault of a receiver's certificate.
  *
- * - `valid`: nothing, for those who trust its authority
- * - `self-signed`: nobody but itself stands for it
+ * - `valid`: none, for clients that trust its authority
+ * - `self-signed`: it signs itself
  * - `expired`: it ended a day ago
  * - `wrong-host`: it is for another host
  */
@@ -39,7 +39,7 @@ export const tlsKinds: readonly TlsKind[] = Object.freeze([
   'valid',
 ] as const)
 
-/** What a receiver presents, and who stands for it. */
+/** The certificates that a receiver presents, and the authority that signed them. */
 export interface ReceiverCertificate extends Certificate {
   /** The authority's certificate in PEM; null where there is none. */
   readonly authority: string | null
@@ -63,7 +63,7 @@ const flaws: Readonly<Record<Exclude<TlsKind, 'self-signed'>, Partial<Certificat
   'wrong-host': { hosts: ['wrong-host.example.com'] },
 }
 
-/** Makes an authority; nobody trusts it unless told to. */
+/** Makes an authority. Clients trust it only if they are told to. */
 export async function makeAuthority(): Promise<Certificate> {
   return generate('Evroute Test Authority', {
     notBeforeDate: fromNow(-dayMs),
@@ -93,7 +93,7 @@ export async function makeCertificate(settings: CertificateSettings): Promise<Ce
 type GenerateOptions = NonNullable<Parameters<typeof Selfsigned.generate>[1]>
 
 async function generate(commonName: string, options: GenerateOptions): Promise<Certificate> {
-  // Loaded by those only who want certificates: it is larger than the rest of the receiver.
+  // Loaded for certificates only: it is larger than the rest of the receiver.
   const selfsigned = await import('selfsigned')
   const { cert, private: key } = await selfsigned.generate(
     [{ name: 'commonName', value: commonName }],
@@ -108,7 +108,7 @@ function altName(
   return isIP(host) === 0 ? { type: 2, value: host } : { type: 7, ip: host }
 }
 
-/** Whoever checks a certificate does it by the real time, whatever the clock of the receiver. */
+/** Clients check a certificate by the real time, whatever the clock of the receiver. */
 function fromNow(ms: number): Date {
   return new Date(systemClock.nowMs() + ms)
 }

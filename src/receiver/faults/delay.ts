@@ -11,7 +11,7 @@ export interface DelayRange {
 /** No answer can be made to wait for longer: an hour. */
 export const delayMsMax: number = 60 * 60 * 1_000
 
-/** What a text of a delay has to be. */
+/** The accepted forms of a delay, in words. */
 export const delayInWords: string = `a duration such as 500ms, 6s or 1.5m, at most ${formatDuration(delayMsMax)}`
 
 /** Reads a duration that an answer can wait, in milliseconds; undefined when it is none. */

@@ -1,13 +1,13 @@
 /**
- * What a receiver can do instead of answering.
+ * The faults that a receiver can give instead of an answer.
  *
  * - `reset`: resets the connection (RST)
  * - `hang`: never answers, until the sender gives up or the receiver closes
  * - `empty`: closes the connection without a byte
  * - `truncate`: 200, and then less of the body than its length promises
  * - `malformed`: bytes that are not HTTP
- * - `drip`: 200, and then a byte of the body every second, for ever
- * - `endless`: 200, and then as much body as the sender takes, for ever
+ * - `drip`: 200, and then a byte of the body every second, without end
+ * - `endless`: 200, and then as much body as the sender takes, without end
  */
 export type Fault = 'reset' | 'hang' | 'empty' | 'truncate' | 'malformed' | 'drip' | 'endless'
 
@@ -42,13 +42,13 @@ export function statusOfFault(fault: Fault): number | null {
   }
 }
 
-/** What a request is given: an HTTP status from 200 to 599, or a fault. */
+/** The answer to a request: an HTTP status from 200 to 599, or a fault. */
 export type GivenAnswer = number | Fault
 
 /** The lowest and the highest status that can be asked for. */
 export const statusRange: readonly [number, number] = Object.freeze([200, 599] as const)
 
-/** What a text may name, in words. */
+/** The accepted answers, in words. */
 export const answersInWords: string = `a status from ${statusRange[0]} to ${statusRange[1]}, or ${faults.slice(0, -1).join(', ')} or ${faults.at(-1) ?? ''}`
 
 /** Reads the answer that a text names; undefined when it names none. */

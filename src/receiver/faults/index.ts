@@ -1,4 +1,4 @@
-/** Faults on demand: what webhooks are given instead of 200, by plan, by chance or by their path. */
+/** Faults on demand: answers other than 200, by plan, by chance or by the path of a webhook. */
 export { certificateOf, tlsKinds, type ReceiverCertificate, type TlsKind } from './certificates.ts'
 export { delayMsMax, type DelayRange } from './delay.ts'
 export { faults, isFault, statusOfFault, type Fault, type GivenAnswer } from './fault.ts'

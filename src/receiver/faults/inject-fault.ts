@@ -66,7 +66,7 @@ async function drip({ response, ended, clock }: FaultScene): Promise<void> {
 async function pour({ response, ended }: FaultScene): Promise<void> {
   response.writeHead(200, { 'content-type': 'application/json' })
   while (!ended.aborted) {
-    // What a sender does not take waits in its buffer of one chunk, not in memory.
+    // Bytes that a sender does not take wait in a buffer of one chunk, not in memory.
     if (!response.write(endlessChunk)) {
       await once(response, 'drain', { signal: ended }).catch(() => undefined)
     }

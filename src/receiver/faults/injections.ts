@@ -3,7 +3,7 @@ import type { GivenAnswer } from './fault.ts'
 import { AnswerPlans, type PlannedWebhook } from './answer-plans.ts'
 import type { AnswerPlan } from './plan.ts'
 
-/** What a receiver injects, checked. */
+/** The injections of a receiver, checked. */
 export interface InjectionSettings {
   /** The answers in turn; none means 200. */
   readonly respond: readonly AnswerPlan[]
@@ -15,11 +15,11 @@ export interface InjectionSettings {
   readonly failure: GivenAnswer
 }
 
-/** Decides, one request after the other, what is injected. */
+/** Decides the injected answers, one request after the other. */
 export class Injections {
   readonly #settings: InjectionSettings
   readonly #random: () => number
-  /** What comes before the plans, in turn. */
+  /** The answers that come before the plans, in turn. */
   readonly #next: GivenAnswer[] = []
   #plans: AnswerPlans
 
@@ -46,8 +46,8 @@ export class Injections {
   }
 
   /**
-   * What a well-formed webhook is given. One that fails by chance takes nothing from its plan: a plan
-   * tells how many answers of each kind are given, whatever happens between them.
+   * The answer to a well-formed webhook. One that fails by chance takes no step of its plan: a plan says how
+   * many answers of each kind are given.
    */
   nextAnswer(webhook: PlannedWebhook): GivenAnswer {
     const next = this.#next.shift()

@@ -17,11 +17,11 @@ const charactersMax = 10_000
 const unprintable = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu
 
 /**
- * Reads the text of a plan: answers with commas between them, each a status or a fault, with `x3`
- * behind it when it is given three times. `type=track:` and `endpoint=2:` before them say whom the
- * plan is for.
+ * Reads the text of a plan: answers with commas between them. An answer is a status or a fault, with `x3`
+ * behind it to give it three times. `type=track:` and `endpoint=2:` at the front limit the plan to such
+ * webhooks.
  *
- * @throws SettingError `respond`, whose message names the bad place and whose hint what is accepted
+ * @throws SettingError `respond`; the message names the bad place, the hint the accepted forms
  */
 export function parsePlan(text: string): AnswerPlan {
   if (text.length > charactersMax) {

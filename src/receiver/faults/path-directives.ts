@@ -2,13 +2,13 @@ import { shortText } from '../../model/index.ts'
 import { delayInWords, parseDelay } from './delay.ts'
 import { faults, isFault, readAnswerName, statusRange, type GivenAnswer } from './fault.ts'
 
-/** What the path of a request asks for. */
+/** The answer that the path of a request asks for. */
 export interface PathDirectives {
   /** How long its answer waits, in milliseconds; undefined where the path does not say. */
   readonly delayMs: number | undefined
-  /** What it is given; undefined where the path does not say. */
+  /** The answer; undefined if the path asks for none. */
   readonly answer: GivenAnswer | undefined
-  /** The bad place and what is accepted there, in words; null when the path can be followed. */
+  /** The bad place and the accepted forms, in words; null if the path can be followed. */
   readonly problem: string | null
 }
 
@@ -27,8 +27,8 @@ const accepted: Readonly<Record<Directive, string>> = {
 }
 
 /**
- * Reads what a path asks for at its beginning: `/status/503`, `/delay/6s`, `/fault/reset`, or several
- * one after the other. The rest of the path is free.
+ * Reads the directives at the beginning of a path: `/status/503`, `/delay/6s`, `/fault/reset`, or several in
+ * a row. The rest of the path is free.
  */
 export function readPathDirectives(target: string): PathDirectives {
   const [path = ''] = target.split('?', 1)
@@ -43,7 +43,7 @@ export function readPathDirectives(target: string): PathDirectives {
   return { delayMs: found.delayMs, answer: found.answer, problem: null }
 }
 
-/** @returns what is wrong */
+/** @returns the mistake in words */
 function follow(
   found: { delayMs?: number; answer?: GivenAnswer },
   directive: Directive,

@@ -12,7 +12,7 @@ import {
 /**
  * Reads plans in any form.
  *
- * @throws SettingError `respond`, saying what is wrong and what is accepted
+ * @throws SettingError `respond`, with the mistake and the accepted forms
  */
 export function readPlans(input: PlansInput, endpointCount: number): readonly AnswerPlan[] {
   const inputs: readonly PlanInput[] = isList(input) ? input : [input]

@@ -7,7 +7,7 @@ import type { PlansInput } from './plan.ts'
 export type ScenarioName =
   'timeout' | '5xx-then-ok' | 'down-4h' | 'self-signed' | 'any-succeeds' | 'flaky'
 
-/** What a receiver is set to in a scenario; they are options of a receiver. */
+/** The options of a receiver in a scenario. */
 export interface ScenarioSettings {
   readonly respond?: PlansInput
   readonly failShare?: number
@@ -17,11 +17,11 @@ export interface ScenarioSettings {
   readonly endpoints?: number
 }
 
-/** What must be seen of every webhook that is sent. */
+/** The required end of every webhook. */
 export interface ScenarioExpectation {
   /** How its delivery ends. */
   readonly state: DeliveryState
-  /** How many requests are made for it over all endpoints, at the least and at the most. */
+  /** The number of its requests over all endpoints: minimum and maximum. */
   readonly requests: readonly [least: number, most: number]
   /** Why requests for it do not succeed; where there are several, the first of them. */
   readonly error: string
@@ -31,15 +31,15 @@ export interface ScenarioExpectation {
 
 /** A row of the specification's table of errors, as settings of a receiver. */
 export interface Scenario {
-  /** What it is called. */
+  /** The name. */
   readonly name: ScenarioName
-  /** What the specification says. */
+  /** The rule of the specification. */
   readonly rule: string
-  /** What a receiver is set to. */
+  /** The options of the receiver. */
   readonly settings: ScenarioSettings
   /** How many webhooks have to be sent to see it. */
   readonly webhooks: number
-  /** What must be seen. */
+  /** The required end. */
   readonly expected: ScenarioExpectation
 }
 

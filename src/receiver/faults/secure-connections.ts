@@ -6,7 +6,7 @@ import type { Certificate } from './certificates.ts'
 /** How long a client may take to agree on how to talk. */
 const handshakeTimeoutMs = 10_000
 
-/** Puts TLS between a server and those who connect to it. */
+/** Puts TLS between a server and its clients. */
 export class SecureConnections {
   /** By the address of the client, which is the same above TLS. */
   readonly #connections = new Map<string, Socket>()

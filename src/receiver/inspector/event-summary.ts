@@ -12,21 +12,21 @@ export interface EventSummary {
   readonly seq: number
   /** When its head arrived, in milliseconds since 1970. */
   readonly atMs: number
-  /** What it is; null where it is no webhook. */
+  /** Its type; null if it is not a webhook. */
   readonly type: EventType | null
-  /** Whom it is about, at most 200 characters; null when it is about nobody. */
+  /** The user it is about, at most 200 characters; null if there is none. */
   readonly userId: string | null
-  /** What the terminal says of it; of what is malformed, why it is. */
+  /** The summary that the terminal shows; the reason if it is malformed. */
   readonly summary: readonly SummaryPart[]
   /** Whether its signature is right. */
   readonly signature: SignatureVerdict
-  /** What is wrong with its body; null when nothing is. */
+  /** The code of the mistake in its body; null if there is none. */
   readonly code: RefusalCode | null
   /** The status of its answer; null where none was sent. */
   readonly status: number | null
   /** The fault that it was given; null when none. */
   readonly injected: string | null
-  /** What came back from where it was forwarded to: a status, or an error; null where it was not forwarded. */
+  /** The answer of the target it was forwarded to: a status, or an error; null if it was not forwarded. */
   readonly forwarded: number | string | null
   /** From its arrival to its answer, in milliseconds. */
   readonly durationMs: number

@@ -1,2 +1,2 @@
-/** What can be seen of a receiver and done to it over HTTP, by a page or a program. */
+/** The HTTP API of a receiver for pages and programs: watch, read, resend, plan answers. */
 export { Inspector, type Inspected } from './inspector.ts'

@@ -14,7 +14,7 @@ import { EventSummaries } from './event-summary.ts'
 import { readEdit, resend } from './resend.ts'
 import { streamSummaries } from './stream-summaries.ts'
 
-/** What is inspected, and what can be done to it. */
+/** The parts of a receiver that its API shows and changes. */
 export interface Inspected {
   readonly log: EventLog
   /** Ended when the receiver closes. */
@@ -32,7 +32,7 @@ const streamsMax = 32
 /** Text in JSON can take more bytes than it has. */
 const actionBytesMax = 4 * limits.webhookBytesMax
 
-/** Answers what a page or a program asks of a receiver; `docs/inspector.openapi.json` describes it. */
+/** Answers a page or a program; `docs/inspector.openapi.json` describes the API. */
 export class Inspector {
   readonly #inspected: Inspected
   readonly #summaries: EventSummaries
@@ -49,8 +49,8 @@ export class Inspector {
   /**
    * Answers a request of this machine.
    *
-   * @returns whether there is something at its path
-   * @throws SettingError for what cannot be understood
+   * @returns whether its path exists
+   * @throws SettingError for a query or a body that cannot be read
    */
   async answer(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
@@ -131,7 +131,7 @@ export class Inspector {
     const edit = readEdit(action.edit)
     const { secret, waits } = this.#inspected
     const wait = waits.begin()
-    // Real time, as that of other requests.
+    // Real time, because other requests use it too.
     const timer = systemClock.schedule(limits.endpointDeadlineMs, () => wait.abort())
     const ended = waits.endOf(wait)
     const body = await resend(event, edit, { url, secret, signal: wait.signal })
@@ -157,8 +157,8 @@ export class Inspector {
   }
 
   /**
-   * Reads what is to be done. JSON by its media type only: a form of a foreign page has none, and for that
-   * type browsers ask first.
+   * Reads the body of an action. It must have the media type of JSON: browsers ask before a foreign page
+   * sends that, and a form cannot.
    */
   async #readAction(request: IncomingMessage): Promise<ActionBody> {
     const isJson = request.headers['content-type']?.split(';')[0]?.trim() === 'application/json'

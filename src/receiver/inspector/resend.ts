@@ -4,7 +4,7 @@ import { isJsonObject, messageOf, SettingError } from '../../model/index.ts'
 import { signBody } from '../../webhook/index.ts'
 import type { ReceivedEvent } from '../received-event.ts'
 
-/** What is changed of a request before it is sent again; what is left out stays. */
+/** The changes to a request before it is sent again. A field that is left out stays. */
 export interface Edit {
   /** The path with its query; it begins with a slash. */
   readonly path?: string
@@ -26,7 +26,7 @@ export interface Resent {
 const madeOfBytes = new Set(['x-signature', 'content-encoding'])
 
 /**
- * Reads what is to be changed.
+ * Reads the changes.
  *
  * @throws SettingError `edit` for anything but a path, headers and a body that are text
  */
@@ -47,7 +47,7 @@ export function readEdit(value: unknown): Edit {
 export interface Resending {
   /** The endpoint of the receiver that it came to. */
   readonly url: string
-  /** Signs what is changed; undefined for no signature. */
+  /** Signs a changed request; undefined for no signature. */
   readonly secret: string | undefined
   /** Gives up. */
   readonly signal: AbortSignal

@@ -5,13 +5,13 @@ import type { EventLog } from '../event-log.ts'
 import { drained } from '../api-exchange.ts'
 import { summariesMax, type EventSummaries } from './event-summary.ts'
 
-/** What arrives within this time of real time is told together: a person reads no faster. */
+/** Requests that arrive within this real time are told together: a person reads no faster. */
 const quietFrameMs = 40
 /** The same while much arrives, so that a page draws less often and leaves the processor to the receiver. */
 const crowdedFrameMs = 100
 const crowdedMin = 20
 
-/** What is streamed, and from where on. */
+/** The content of a stream, and its start. */
 export interface SummaryStream {
   readonly log: EventLog
   readonly summaries: EventSummaries
@@ -46,8 +46,7 @@ export async function streamSummaries(
   let frameMs = 0
   while (!signal.aborted) {
     await arrivals.after(after)
-    await sleep(systemClock, frameMs, signal)
-    if (signal.aborted) break
+    if (!(await sleep(systemClock, frameMs, signal))) break
     const batch = summaries.after(after)
     const first = batch[0]?.[0].seq ?? 0
     const last = batch.at(-1)?.[0].seq ?? 0

@@ -10,7 +10,7 @@ export function aliasPhrases(body: JsonObject, memory: SummaryMemory): readonly 
   const next = fieldOf(body, ['User ID', 'userId'])
   const user = subjectOf(body, next, 'userId')
   if (user !== undefined) {
-    // The id before may have been that of a visitor or of a user.
+    // The previous id may belong to a visitor or a user.
     for (const kind of ['anonymousId', 'userId'] as const) {
       const before = subjectOf(body, previous, kind)
       if (before !== undefined) memory.alias(before, user)

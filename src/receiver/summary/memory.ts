@@ -6,7 +6,7 @@ export interface Trait {
   readonly text: string
 }
 
-/** A trait beside what was seen of it before. */
+/** A trait and its value before. */
 export interface SeenTrait extends Trait {
   /** The text it had; undefined when it was not seen before. */
   readonly before: string | undefined
@@ -50,8 +50,8 @@ export class SummaryMemory {
   }
 
   /**
-   * Takes in that a subject is known as another from now on. What was seen of it counts for the other,
-   * where that has nothing of its own.
+   * Notes that a subject has another name from now on. The traits of the old name count for the new one,
+   * unless it has its own.
    */
   alias(previous: string, subject: string): void {
     const known = this.knownAs(subject)
@@ -70,7 +70,7 @@ export class SummaryMemory {
     remember(this.#aliases, [previous, known], this.#subjectsMax)
   }
 
-  /** Takes in a subject's traits and sets beside each what was known of it, under any of its aliases. */
+  /** Notes a subject's traits, each beside its value before under any of its names. */
   see(subject: string, traits: readonly Trait[]): readonly SeenTrait[] {
     const known = this.#recall(this.knownAs(subject))
     return traits.map(({ key, text }) => {

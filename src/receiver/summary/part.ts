@@ -1,14 +1,14 @@
 /**
- * What a part of a summary is, so that a terminal or a page can colour it: `name` a title or the name
- * of an event, `id` a user or group, `old` and `new` the sides of a change with an `arrow` between
- * them, `muted` what only separates.
+ * The role of a part of a summary, so that a terminal or a page can colour it: `name` a title or the name of
+ * an event, `id` a user or group, `old` and `new` the sides of a change with an `arrow` between them, `muted`
+ * a separator.
  */
 export type SummaryRole =
   'name' | 'id' | 'key' | 'value' | 'old' | 'new' | 'arrow' | 'muted' | 'warning'
 
 /** A piece of a summary. Its text is plain and includes the blanks around it. */
 export interface SummaryPart {
-  /** What it is. */
+  /** The role. */
   readonly role: SummaryRole
   /** What to print, safe for a terminal. */
   readonly text: string

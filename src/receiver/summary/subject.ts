@@ -3,7 +3,9 @@ import type { SummaryMemory } from './memory.ts'
 import { id, part, type Phrase } from './part.ts'
 import { textOf } from './value-text.ts'
 
-/** What is compared of an id or trait: more than is shown, so that what differs further back differs. */
+/**
+ * The characters of an id or trait that are compared: more than are shown, so a late difference counts too.
+ */
 export const comparedCharacters = 128
 
 /** Whose id it is; the same text can be an id of each. */

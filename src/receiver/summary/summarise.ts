@@ -9,22 +9,21 @@ import { joinPhrases, type Phrase, type SummaryPart } from './part.ts'
 import { screenPhrases } from './screen.ts'
 import { trackPhrases } from './track.ts'
 
-/** What can be summed up: a received event that is a webhook, or any body with its type. */
+/** A body to sum up: a received webhook, or any body with its type. */
 export interface Summarisable {
-  /** What it is. */
+  /** Its type. */
   readonly type: EventType
   /** The parsed body; fields of any shape will do. */
   readonly body: JsonObject
 }
 
 /**
- * Sums a webhook up in a line, each type in its own way. The line leaves out type and user, which
- * stand beside it, but for alias, group and delete, where the user is what it is about.
+ * Sums a webhook up in a line, each type in its own way. The line leaves out type and user, which stand
+ * beside it, except for alias, group and delete, which are about the user.
  *
- * Never throws, whatever the shape of the body; every text of the body is plain and cut at 60
- * characters.
+ * Never throws for any body. Every text of the body is plain and cut at 60 characters.
  *
- * @param memory - what the summaries before this one saw; it takes in this one
+ * @param memory - the memory of the summaries before; it takes in this one
  */
 export function summarise(webhook: Summarisable, memory: SummaryMemory): readonly SummaryPart[] {
   return joinPhrases(phrasesOf(webhook, memory))

@@ -4,7 +4,7 @@ import { objectOf, textOf, valueText } from './value-text.ts'
 
 const shownMax = 3
 
-/** What tells most about an event, in this order, whatever way the words are joined. */
+/** The properties that tell most about an event, in this order, however their words are joined. */
 const tellingKeys = [
   'revenue',
   'total',

@@ -8,10 +8,10 @@ import { valueText } from './value-text.ts'
 const shownMax = 4
 
 /**
- * A subject's traits: those that changed within this run first, as `plan: free → pro`, then the new
- * ones, then those that are as they were.
+ * A subject's traits: those that changed within this run first, as `plan: free → pro`, then the new ones,
+ * then the unchanged ones.
  *
- * @param subject - tells the user or group from all others; undefined when nobody is named
+ * @param subject - tells the user or group from all others; undefined if there is no id
  */
 export function traitPhrases(
   subject: string | undefined,
