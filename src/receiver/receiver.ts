@@ -147,8 +147,7 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Follows another plan from its beginning; the share that fails by chance stays. See {@link
-   * ReceiverOptions.respond}.
+   * Follows another plan from its beginning; the share that fails by chance stays. See the option `respond`.
    *
    * @throws SettingError `respond`, with the mistake and the accepted forms
    */
