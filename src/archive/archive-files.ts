@@ -2,12 +2,12 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemCode } from '../model/index.ts'
 
-/** Where the events of a source are. Its id is no path, whatever it is made of. */
+/** The folder of a source's events. Its id is never taken as a path. */
 export function archiveFolder(directory: string, sourceId: string): string {
   return join(directory, encodeURIComponent(sourceId).replaceAll('.', '%2E'))
 }
 
-/** What a folder holds, in order; nothing when it does not exist. */
+/** The names in a folder, in order; none if it does not exist. */
 export async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return (await readdir(folder)).toSorted()
@@ -29,7 +29,7 @@ export function isTemporary(name: string): boolean {
   return name.endsWith(temporarySuffix)
 }
 
-/** What the reader of files is given in place of standard input: files are all there is to read. */
+/** Stands in for standard input: an archive has files only. */
 export async function* noInput(): AsyncGenerator<Uint8Array> {
   yield* await Promise.resolve([])
 }

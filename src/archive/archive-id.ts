@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 
-/** Goes where the folder goes, whatever that or its machine is called later. No source has this name. */
+/** Moves with the folder, whatever it or its machine is called later. No source has this name. */
 const fileName = '.evroute-archive'
 
 /**
@@ -28,7 +28,7 @@ export async function archiveIdOf(directory: string, newId: () => string): Promi
   }
 }
 
-/** What tells an archive from all others; undefined where nobody has asked for it yet. */
+/** The id of an archive; undefined if it has none yet. */
 export async function archiveIdIn(directory: string): Promise<string | undefined> {
   try {
     const id = (await readFile(join(directory, fileName), 'utf8')).trim()

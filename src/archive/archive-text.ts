@@ -16,10 +16,10 @@ export type TextPiece = { readonly bytes: Buffer } & (
   | { readonly kind: 'other' }
 )
 
-/** What is read at once of an archive's file. */
+/** The bytes of an archive's file that are read at once. */
 export type ArchiveText =
   | { readonly kind: 'pieces'; readonly pieces: readonly TextPiece[] }
-  /** What follows the first so many bytes of the file cannot be inflated. Nothing comes after it. */
+  /** The rest of the file from this byte on cannot be inflated. It is the last part. */
   | { readonly kind: 'damaged'; readonly reason: string; readonly readBytes: number }
 
 /** Reads a file of an archive without losing a byte of its text, in constant memory. */

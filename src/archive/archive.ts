@@ -39,10 +39,10 @@ interface Erasing extends ArchiveErasureRequest {
 }
 
 /**
- * Keeps every accepted event of a source in files: gzipped NDJSON, one per source, day and run of the
- * service, in `<directory>/<source>/<day>/`. A run never writes on in the file of another, so that what
- * a crash left half written is always at the end of a file, where readers lose nothing else by it. Nor
- * does it write on in a file that something was taken out of: it goes on in another one.
+ * Keeps every accepted event of a source in files: gzipped NDJSON, one file per source, day and run of the
+ * service, in `<directory>/<source>/<day>/`. A run never appends to the file of another run. So a part that a
+ * crash left half written is always at the end of a file, where it hides no other rows. Nor does it append to
+ * a file that events were erased from: it begins another one.
  */
 export class Archive {
   readonly #directory: string
@@ -52,7 +52,7 @@ export class Archive {
   /** Files whose last write failed, and the bytes that they had before it. */
   readonly #unfinished = new Map<string, number>()
   readonly #erasing = new Set<Erasing>()
-  /** What is done while nothing is written. */
+  /** Work that is done while no write is under way. */
   readonly #tasks: (() => Promise<void>)[] = []
   #isWriting = false
   #closedFiles = 0
@@ -68,11 +68,10 @@ export class Archive {
   }
 
   /**
-   * Writes events behind those before them; what arrives while others are written goes with the next
-   * write.
+   * Writes events behind the earlier ones. Events that arrive during a write go with the next one.
    *
-   * @param signal - ends the wait, with its reason: what is being written then may be written or not,
-   * and what is not is forgotten
+   * @param signal - ends the wait, with its reason: events that are being written then may be written or not,
+   * and waiting ones are forgotten
    * @throws EvrouteError `cannot_write_file`
    */
   async append(events: readonly AnalyticsEvent[], signal?: AbortSignal): Promise<void> {
@@ -90,8 +89,8 @@ export class Archive {
   }
 
   /**
-   * Takes events of a source out of all files, those of runs before too, while events go on being
-   * written: such as are to be taken out are not written meanwhile. One erasure at a time.
+   * Erases events of a source from all files, files of earlier runs included, while new events are written.
+   * New events that are to be erased are not written meanwhile. One erasure runs at a time.
    *
    * @throws the reason of the signal
    */
@@ -100,7 +99,7 @@ export class Archive {
     const erasing: Erasing = { ...request, keptBack: 0 }
     this.#erasing.add(erasing)
     try {
-      // What is being written now may be about the users, and has to be found.
+      // Events that are being written now may be about the users, and must be found.
       await this.#betweenWrites(() => Promise.resolve(), signal)
       const erased = await eraseFromArchive({
         ...request,
@@ -127,7 +126,7 @@ export class Archive {
   }
 
   async #closeFile(): Promise<void> {
-    // What cannot be taken away stays at the end of the file, as after a crash.
+    // A part that cannot be removed stays at the end of the file, as after a crash.
     for (const path of this.#unfinished.keys()) await this.#repair(path).catch(() => undefined)
     this.#unfinished.clear()
     this.#closedFiles++
@@ -152,8 +151,7 @@ export class Archive {
   }
 
   /**
-   * Writes rows at the end of a file, all of them or none: readers of gzip find nothing behind what is
-   * half written.
+   * Writes rows at the end of a file, all or none: readers of gzip find nothing behind a half-written part.
    */
   async #write(path: string, rows: string): Promise<void> {
     try {
@@ -170,7 +168,7 @@ export class Archive {
     }
   }
 
-  /** Takes away what a write that failed has left in a file. */
+  /** Removes the part that a failed write has left in a file. */
   async #repair(path: string): Promise<void> {
     const wholeBytes = this.#unfinished.get(path)
     if (wholeBytes === undefined) return
@@ -205,14 +203,14 @@ export class Archive {
     return join(archiveFolder(this.#directory, sourceId), day, this.#fileName())
   }
 
-  /** Those of one run are in order, also for whoever sorts their names. */
+  /** The files of one run sort by name in the order of time. */
   #fileName(): string {
     const part = this.#closedFiles === 0 ? '' : `_${String(this.#closedFiles).padStart(4, '0')}`
     return `${this.#runName}${part}.ndjson.gz`
   }
 }
 
-/** The bytes of a file, 0 where there is none; whatever else is there would be written in vain. */
+/** The bytes of a file; 0 if there is none. A write to anything but a file would be lost. */
 async function sizeBytesOf(path: string): Promise<number> {
   try {
     const found = await stat(path)

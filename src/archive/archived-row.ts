@@ -9,8 +9,8 @@ import {
 } from '../model/index.ts'
 
 /**
- * An event as one line of an archive, without its end: the fields of a call, so that whatever reads
- * calls can read it, and `archived`, which tells it from a call and says when it was accepted.
+ * An event as one line of an archive, without its end: the fields of a call, so that every reader of calls
+ * can read it, and `archived`, which tells it from a call and has the time of acceptance.
  */
 export function archivedRow(event: AnalyticsEvent): string {
   const { sourceId, receivedAtMs, ...call } = event
@@ -20,8 +20,8 @@ export function archivedRow(event: AnalyticsEvent): string {
 }
 
 /**
- * The call of a row of an archive that is sent again: to webhook destinations and nowhere else, as a
- * replay is, whatever the call said when it was new. A row of anything else stays as it is.
+ * The call of an archive's row for a replay: it goes to webhook destinations only, whatever the original call
+ * said. Any other row stays as it is.
  */
 export function callOfArchivedRow(row: JsonObject): JsonObject {
   if (row['archived'] === undefined) return row
@@ -30,7 +30,7 @@ export function callOfArchivedRow(row: JsonObject): JsonObject {
   return { ...Object.fromEntries(call), integrations }
 }
 
-/** Bytes of a row at the most: the service and the batch that a call came in have added to it. */
+/** The most bytes of a row: the service and the batch of the call have added to it. */
 export const rowBytesMax: number = 1024 * 1024
 
 /** A row of an archive as it was read, or why it is none, without payloads. */

@@ -9,7 +9,7 @@ import {
   type FileChanges,
 } from './erase-from-file.ts'
 
-/** What is to be erased of an archive. */
+/** The events to erase. */
 export interface ArchiveErasureRequest {
   /** The source whose events it has. */
   readonly sourceId: string
@@ -19,7 +19,7 @@ export interface ArchiveErasureRequest {
   readonly signal: AbortSignal
 }
 
-/** What of an archive was erased. */
+/** The erased events. */
 export interface ErasedFromArchive {
   /** Events that were taken out. */
   readonly events: number
@@ -32,10 +32,10 @@ export interface ErasedFromArchive {
   readonly problems: readonly string[]
 }
 
-/** Files of which problems are told; of more it is told how many there are. */
+/** The most files whose problems are told; beyond it, only their number. */
 export const problemsMax = 100
 
-/** Who appends to files of the archive meanwhile, and nothing that is to be erased. */
+/** The writer that appends to the archive's files meanwhile, without the events to erase. */
 export interface ArchiveWriter {
   /** Whether it appends to files of this name. */
   isOpen(name: string): boolean
@@ -45,11 +45,11 @@ export interface ArchiveWriter {
   betweenWrites(task: () => Promise<void>): Promise<void>
 }
 
-/** What an archive is erased with. */
+/** The settings of an erasure. */
 export interface EraseFromArchiveOptions extends ArchiveErasureRequest {
   /** The folder of the archive. */
   readonly directory: string
-  /** Who appends to it; nobody by default. */
+  /** The writer that appends to it; none by default. */
   readonly writer?: ArchiveWriter
   /** How files are changed. */
   readonly files?: FileChanges
@@ -73,11 +73,11 @@ export function isAboutUsers(
 }
 
 /**
- * Takes events of a source out of all its files, those of runs before too. Files without such events
- * are read and not touched; one with nothing else in it is removed, and its day when it was the last.
- * What erasures that were cut off have left behind is removed as well.
+ * Erases events of a source from all its files, files of earlier runs included. Files without matching events
+ * are read and not touched. A file with nothing else in it is removed, and so is its day if it was the last
+ * file. Files that interrupted erasures left behind are removed as well.
  *
- * At the most one erasure of an archive at a time. What cannot be read or written costs nothing else.
+ * Only one erasure of an archive may run at a time. A file that cannot be read or written costs nothing else.
  *
  * @throws the reason of the signal
  */
@@ -153,7 +153,7 @@ class Erasure {
     })
     if (events > 0) this.#changedFiles++
     this.#erasedEvents += events
-    // What is being appended looks as if it were cut off.
+    // A part that is being appended looks cut off.
     if (problem !== undefined && !(isOpen && events === 0)) this.#tell(path, problem)
   }
 
@@ -186,5 +186,5 @@ class Erasure {
   }
 }
 
-/** What a folder that has files meanwhile is said to be, and a link to a folder. */
+/** The system's codes for a folder that has files again, and for a link to a folder. */
 const stays = ['ENOTEMPTY', 'EEXIST', 'ENOTDIR']

@@ -22,7 +22,7 @@ export interface FileChanges {
 /** How files are changed where nothing else is given. */
 export const systemFileChanges: FileChanges = Object.freeze({ open, rename, unlink, rmdir })
 
-/** What is taken out of files, and how. */
+/** The events to erase, and the means. */
 export interface FileErasureOptions {
   /** Whether an event is taken out. */
   readonly isErased: (row: JsonObject) => boolean
@@ -34,7 +34,7 @@ export interface FileErasureOptions {
   readonly signal: AbortSignal
 }
 
-/** What was taken out of a file. */
+/** The erased events of a file. */
 export interface FileErasure {
   /** Events that were taken out; where there are none the file is as it was. */
   readonly events: number
@@ -45,15 +45,15 @@ export interface FileErasure {
 }
 
 /**
- * Takes events out of a file of an archive. The file is replaced as a whole once what stays is on the
- * disk: whatever ends it early leaves the file that was, or the one that is to be. Rows keep their order
- * and their bytes; what the file was compressed with, its rights and its times stay.
+ * Erases events from a file of an archive. The file is replaced as a whole once the remaining rows are on the
+ * disk, so an interruption leaves either the old file or the new one. Rows keep their order and bytes; the
+ * file keeps its compression, mode and times.
  *
- * What cannot be read stays as well. Lines stay where they are; what cannot be inflated would hide what
- * is written in front of it, and goes to a file beside it, `<name>.damaged-<byte at which it began>`,
- * behind three bytes that no reader takes for a beginning.
+ * Unreadable parts stay too. Unreadable lines keep their place. A part that cannot be inflated would hide
+ * later rows, so it goes to a file beside it, `<name>.damaged-<byte at which it began>`, behind three bytes
+ * that no reader takes for a beginning.
  *
- * @throws whatever keeps it from being read or written; the file is as it was then
+ * @throws the error that keeps it from being read or written; the file is unchanged then
  */
 export async function eraseFromFile(
   path: string,
@@ -61,7 +61,7 @@ export async function eraseFromFile(
 ): Promise<FileErasure> {
   // A link stays one.
   const target = await realpath(path)
-  // Whatever else is there may never end, or never begin.
+  // Anything but a file may never end, or never begin.
   if (!(await stat(target)).isFile()) throw new Error('It is not a file')
   const found = await look(target, options)
   if (found.kind === 'nothing') return { events: 0, isRemoved: false, problem: found.problem }
@@ -99,7 +99,7 @@ class Rewriting {
   readonly #problems = new RowProblems()
   #events = 0
   #isAnythingKept = false
-  /** The bytes in front of what cannot be inflated. */
+  /** The bytes in front of a part that cannot be inflated. */
   #readBytes: number | undefined
 
   constructor(path: string, options: FileErasureOptions) {
@@ -217,7 +217,7 @@ function isBlank(bytes: Buffer): boolean {
 /** Systems that cannot do it for folders do not need it. */
 const cannotSyncFolders = ['EISDIR', 'EPERM', 'EACCES', 'EINVAL']
 
-/** Has a folder remember for good which files it has. */
+/** Makes the names of a folder's files durable. */
 export async function syncFolder(path: string, files: FileChanges): Promise<void> {
   try {
     const folder = await files.open(path, 'r')
@@ -231,7 +231,7 @@ export async function syncFolder(path: string, files: FileChanges): Promise<void
   }
 }
 
-/** What is wrong with a file, in constant memory: whatever it is, it is often wrong with every row. */
+/** The mistakes in a file, in constant memory: a mistake is often in every row. */
 class RowProblems {
   #first: string | undefined
   #others = 0

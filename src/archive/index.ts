@@ -1,4 +1,4 @@
-/** Every accepted event in files, and back; and what of them is erased. */
+/** Every accepted event in files, and back; and their erasure. */
 export { Archive, type Append } from './archive.ts'
 export { archiveIdIn, archiveIdOf } from './archive-id.ts'
 export { callOfArchivedRow } from './archived-row.ts'

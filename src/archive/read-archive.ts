@@ -17,23 +17,22 @@ export interface ArchiveSelection {
   readonly eventNames?: readonly string[] | undefined
 }
 
-/** What was read at once. */
+/** The rows that were read at once. */
 export interface ArchivePart {
   /** The file that it is of; where a folder cannot be read, the folder. */
   readonly path: string
   /** The events that are wanted, in the order of the file. */
   readonly rows: readonly JsonObject[]
   /**
-   * What cannot be read, a reason without payloads for each row; for all that is behind a damage, or
-   * within what cannot be opened, there is one.
+   * The problems, a reason without payloads for each row. All that stands behind a damage, or in a file that
+   * cannot be opened, has one reason.
    */
   readonly problems: readonly string[]
 }
 
 /**
- * Reads the events of a source back, day by day. What cannot be read costs nothing else, and is told
- * whatever is wanted of its days. There are parts without events too, so that whoever reads for long
- * can end it.
+ * Reads the events of a source back, day by day. An unreadable part costs nothing else, and is told even if
+ * its days are not asked for. Parts may be without events, so that a long reading can be ended.
  */
 export async function* readArchive(
   directory: string,
@@ -44,7 +43,7 @@ export async function* readArchive(
   yield* tellingProblems(folder, readSource(folder, selection))
 }
 
-/** Passes parts on; whatever ends them early is one more problem. */
+/** Passes parts on. An early end is one more problem. */
 async function* tellingProblems(
   path: string,
   parts: AsyncIterable<ArchivePart>,
@@ -76,7 +75,7 @@ async function* readDay(folder: string, selection: ArchiveSelection): AsyncGener
 }
 
 async function* readFile(path: string, selection: ArchiveSelection): AsyncGenerator<ArchivePart> {
-  // Whatever else is there may never end, or never begin.
+  // Anything but a file may never end, or never begin.
   if (!(await stat(path)).isFile()) throw new Error('It is not a file')
   for await (const group of readRows(await openInput(path, noInput()), rowBytesMax)) {
     const rows: JsonObject[] = []

@@ -1,10 +1,10 @@
 import type { CallType } from '../model/index.ts'
 
-/** A call that was serialised, once and for good. */
+/** A serialised call. It is serialised once. */
 export interface EncodedCall {
   /** Identifies the call. */
   readonly messageId: string
-  /** What it is. */
+  /** Its type. */
   readonly type: CallType
   /** The call as JSON, exactly as it is sent. */
   readonly json: string
@@ -14,14 +14,14 @@ export interface EncodedCall {
 
 /** When a batch is full. */
 export interface BatchLimits {
-  /** Calls in a batch at the most. */
+  /** The most calls in a batch. */
   readonly callsMax: number
-  /** UTF-8 bytes of a batch's calls and the commas between them at the most. */
+  /** The most UTF-8 bytes of a batch's calls with the commas between them. */
   readonly bytesMax: number
 }
 
 /**
- * Gathers calls into batches. It knows neither time nor transport: whoever holds it sends what it
+ * Gathers calls into batches. It knows neither time nor transport: its owner sends the batches that it
  * returns. No call may be longer than `bytesMax`.
  */
 export class Batcher {
@@ -52,7 +52,7 @@ export class Batcher {
     return before ?? (this.#calls.length >= this.#limits.callsMax ? this.flush() : undefined)
   }
 
-  /** Takes out what was gathered, full or not; undefined when that is nothing. */
+  /** Takes out the gathered calls, full or not; undefined if there are none. */
   flush(): readonly EncodedCall[] | undefined {
     if (this.#calls.length === 0) return undefined
     const batch = this.#calls

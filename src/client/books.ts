@@ -1,7 +1,7 @@
 import { KeptFailures } from './kept-failures.ts'
 import type { CloseReport, FailedCall } from './result.ts'
 
-/** JSON of failed calls that is kept before `closing()` at the most. */
+/** The most JSON of failed calls that is kept before `closing()`. */
 const keptBytesMax = 16 * 1024 * 1024
 
 /** Counts what becomes of a client's calls and keeps those that failed. */
@@ -12,7 +12,7 @@ export class Books {
   #failed = 0
   #refused = 0
 
-  /** @param keptMax - failed calls that are kept before `closing()` at the most */
+  /** @param keptMax - the most failed calls that are kept before `closing()` */
   constructor(keptMax: number) {
     this.#undelivered = new KeptFailures({ callsMax: keptMax, bytesMax: keptBytesMax })
   }

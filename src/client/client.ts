@@ -105,7 +105,7 @@ export class Client {
     })
   }
 
-  /** Says who a user is: once when the account is created, and again only when traits change. */
+  /** Describes a user: once when the account is created, and again only when traits change. */
   identify(call: IdentifyCall): EnqueueResult {
     return this.#enqueue(call, 'identify')
   }
@@ -135,7 +135,7 @@ export class Client {
     return this.#enqueue(call, 'alias')
   }
 
-  /** Records a call of any type, such as a parsed row of a file: its `type` tells which. */
+  /** Records a call of any type, such as a parsed row of a file. Its `type` decides. */
   enqueue(call: unknown): EnqueueResult {
     return this.#enqueue(call, undefined)
   }
@@ -156,19 +156,19 @@ export class Client {
     await new Promise<void>((resolve) => this.#waitingForRoom.push(resolve))
   }
 
-  /** Sends what is queued and resolves when it and all that is in flight came to its end. */
+  /** Sends every queued call, and resolves when those and the calls in flight have ended. */
   async flush(): Promise<void> {
     this.#send(this.#batcher.flush())
     await this.#sender.idle()
   }
 
   /**
-   * Refuses further calls, sends what is queued and waits for it, retries included; gives up after
-   * `timeoutMs`. A second call gives the promise of the first.
+   * Refuses further calls, sends the queued ones and waits for them, retries included. Gives up after
+   * `timeoutMs`. A second call gets the promise of the first.
    *
-   * @returns counts, and the calls that were not delivered: all that are under way now, and the newest
-   * of those that failed before, at most `queueMax` and 16 MB of JSON
-   * @throws SettingError when `timeoutMs` is not accepted
+   * @returns counts, and the calls that were not delivered: all that are under way now, and the newest of
+   * those that failed before, at most `queueMax` and 16 MB of JSON
+   * @throws SettingError if `timeoutMs` is not accepted
    */
   close({ timeoutMs = closeTimeoutMs }: CloseOptions = {}): Promise<CloseReport> {
     this.#closing ??= this.#close(checkWholeNumber('timeoutMs', timeoutMs, [0, 86_400_000]))
@@ -204,7 +204,7 @@ export class Client {
     this.#books.queued()
     this.#settings.runtime.log.debug('queued', { type: call.type, messageId: call.messageId })
     this.#send(this.#batcher.push(call))
-    // A full queue takes no more calls, so what it holds waits for nothing.
+    // A full queue takes no more calls, so its calls wait for nothing.
     if (!this.#hasRoom()) this.#send(this.#batcher.flush())
     if (this.#batcher.size > 0) this.#flushTimer.arm()
   }

@@ -1,7 +1,7 @@
 import { formatTimestamp } from '../model/index.ts'
 import type { EncodedCall } from './batch.ts'
 
-/** What a request's body is made of. */
+/** The parts of a request's body. */
 export interface Envelope {
   /** The calls, in order. */
   readonly calls: readonly EncodedCall[]
@@ -13,7 +13,7 @@ export interface Envelope {
 
 /** Writes the body of a batch request around calls that are JSON already. */
 export function encodeEnvelope({ calls, sentAtMs, writeKey }: Envelope): string {
-  // What is added up becomes one text only when the body is written: a join would copy it once more.
+  // Concatenated strings become one text only when the body is written: a join would copy it once more.
   let batch = ''
   for (const { json } of calls) batch += batch === '' ? json : `,${json}`
   const sentAt = formatTimestamp(sentAtMs)

@@ -3,7 +3,7 @@ import { messageOf } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
 import type { BatchRetry, DeliveredCall, FailedCall } from './result.ts'
 
-/** The events of a client and what their listeners are given. */
+/** The events of a client and the arguments of their listeners. */
 export interface ClientEventMap {
   /** A call was taken by the endpoint. */
   readonly delivered: [DeliveredCall]
@@ -16,7 +16,7 @@ export interface ClientEventMap {
 /** The name of a client's event. */
 export type ClientEventName = keyof ClientEventMap
 
-/** What is called when an event happens. */
+/** Called when an event happens. */
 export type ClientListener<Name extends ClientEventName> = (
   ...details: ClientEventMap[Name]
 ) => void
@@ -43,7 +43,7 @@ export class ClientEvents {
     this.#emitter.off(name, listener as AnyListener)
   }
 
-  /** Whether anybody listens: what nobody is told need not be written down. */
+  /** Whether there is a listener: without one, the record of the event is not made. */
   has(name: ClientEventName): boolean {
     return this.#emitter.listenerCount(name) > 0
   }

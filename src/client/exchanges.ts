@@ -1,20 +1,20 @@
 import type { EncodedBatch, Transport, TransportOutcome } from './transport.ts'
 
-/** Exchanges that one signal serves at the most. */
+/** The most exchanges that one signal serves. */
 const exchangesPerSignalMax = 100
 
-/** What can end an exchange, and how many it has served before. */
+/** The controller that ends an exchange, and the number that it served before. */
 interface ExchangeEnd {
   readonly controller: AbortController
   served: number
 }
 
 /**
- * Hands batches to a transport, and gives all of them up when it is told to.
+ * Hands batches to a transport, and gives all of them up on `abort()`.
  *
- * A signal belongs to one exchange at a time. When that has ended it serves the next, as making one
- * costs more than most else about a small batch; but none serves for ever, as what a transport derives
- * from it is forgotten only with it.
+ * A signal belongs to one exchange at a time. After that exchange it serves the next, because making one
+ * costs more than most other work for a small batch. It serves a limited number, because the objects that a
+ * transport derives from it are freed only with it.
  */
 export class Exchanges {
   readonly #transport: Transport
@@ -27,8 +27,8 @@ export class Exchanges {
   }
 
   /**
-   * Hands a batch to the transport and waits for its outcome, but not beyond `abort()`, whatever the
-   * transport does; undefined then. Rejects when the transport does.
+   * Hands a batch to the transport and waits for its outcome, but no longer than until `abort()`, whatever
+   * the transport does; undefined then. Rejects if the transport does.
    */
   send(batch: EncodedBatch): Promise<TransportOutcome | undefined> {
     return new Promise((resolve, reject) => {
@@ -48,7 +48,7 @@ export class Exchanges {
     })
   }
 
-  /** Gives up what is under way, and leaves alone what has ended. */
+  /** Gives up the exchanges under way, and leaves ended ones alone. */
   abort(): void {
     for (const giveUp of this.#giveUps) giveUp()
   }

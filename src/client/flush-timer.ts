@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../runtime/index.ts'
 
-/** What a flush timer is made of. */
+/** The settings of a flush timer. */
 export interface FlushTimerOptions {
   /** The time. */
   readonly clock: Clock

@@ -3,7 +3,7 @@ import type { EncodedBatch, RejectedCall, Transport, TransportOutcome } from './
 
 /** A batch that arrived in this process. */
 export interface InProcessBatch {
-  /** The calls, parsed from what was serialised: nothing in them is shared with the caller. */
+  /** The calls, parsed from their JSON: they share nothing with the caller. */
   readonly calls: readonly unknown[]
   /** When the batch was sent: UTC, ISO 8601 with milliseconds. */
   readonly sentAt: string

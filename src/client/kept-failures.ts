@@ -2,16 +2,16 @@ import type { FailedCall } from './result.ts'
 
 /** How much is kept. */
 export interface KeptFailuresLimits {
-  /** Calls at the most. */
+  /** The most calls. */
   readonly callsMax: number
-  /** UTF-8 bytes of their JSON at the most. */
+  /** The most UTF-8 bytes of their JSON. */
   readonly bytesMax: number
 }
 
 /** Keeps the newest of the calls that failed, as many as its limits allow. */
 export class KeptFailures {
   readonly #limits: KeptFailuresLimits
-  /** A queue: what is left of `#first` was let go. */
+  /** A queue: calls before `#first` were let go. */
   #calls: FailedCall[] = []
   #first = 0
   #bytes = 0

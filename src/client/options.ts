@@ -29,7 +29,7 @@ export interface ClientOptions {
    * 86,400,000; 5,000 by default.
    */
   readonly flushAfterMs?: number | undefined
-  /** Calls queued or in flight at the most, 1 to 1,000,000; 10,000 by default. */
+  /** The most calls queued or in flight, 1 to 1,000,000; 10,000 by default. */
   readonly queueMax?: number | undefined
   /** Milliseconds that one request may take, 1 to 300,000; 10,000 by default. */
   readonly timeoutMs?: number | undefined
@@ -51,7 +51,7 @@ export interface ClientSettings {
   readonly batchMax: number
   /** Milliseconds since the last flush. */
   readonly flushAfterMs: number
-  /** Calls queued or in flight at the most. */
+  /** The most calls queued or in flight. */
   readonly queueMax: number
   /** Whether nothing is sent. */
   readonly disabled: boolean
@@ -71,14 +71,14 @@ const defaults = Object.freeze({
   disabled: false,
 })
 
-/** What a service takes in one batch. */
+/** The most calls that a service takes in one batch. */
 const batchCallsMax = limits.intakeBatchEventsMax
 
 /** Long enough for any key; short enough that a batch always has room for the largest call. */
 const writeKeyLengthMax = 1_000
 
 /**
- * Copies, checks and freezes what a client is made of.
+ * Copies, checks and freezes the options of a client.
  *
  * @throws SettingError for a value that is not accepted
  */

@@ -20,7 +20,7 @@ export class PooledTransport implements Transport {
   readonly #headers: readonly string[]
   readonly #timeoutMs: number
   readonly #clock: Clock
-  /** What each signal ends. */
+  /** The exchanges that each signal ends. */
   readonly #requestsUntil = new WeakMap<AbortSignal, Set<Http.ClientRequest>>()
 
   /** @param http - Node's module for the protocol of the endpoint */

@@ -19,7 +19,7 @@ export type PreparedCall =
 const library = Object.freeze({ name: 'evroute', version: evrouteVersion })
 const contextOfLibrary = Object.freeze({ library })
 
-/** The copy of a call that is to be sent, with the fields that may change. What is undefined is not serialised. */
+/** The copy of a call that is sent, with the fields that may change. Undefined fields are not serialised. */
 interface Draft {
   type: unknown
   messageId: unknown
@@ -34,8 +34,8 @@ interface Draft {
 }
 
 /**
- * Checks a call, fills in what is absent and serialises it. The value given is never changed and
- * never kept. Never throws.
+ * Checks a call, fills in absent fields and serialises it. It never changes or keeps the given value. Never
+ * throws.
  *
  * @param type - the call's type; undefined to take it from the value
  */
@@ -79,7 +79,7 @@ function draftOf(value: object, type: CallType | undefined): Draft {
   return draft
 }
 
-/** Fills in what is absent. */
+/** Fills in absent fields. */
 function complete(
   draft: Draft,
   messageId: string,

@@ -1,7 +1,7 @@
 import type { CallType, RejectionCode } from '../model/index.ts'
 
 /**
- * Why a call was not queued: what is wrong with the call itself, or
+ * Why a call was not queued: the code of a mistake in the call, or
  *
  * - `event_too_large`: over 32 KB as JSON
  * - `queue_full`: as many calls as `queueMax` allows are queued or in flight
@@ -24,7 +24,7 @@ export interface DeliveredCall {
   readonly status: 'delivered'
   /** Identifies the call. */
   readonly messageId: string
-  /** What it is. */
+  /** Its type. */
   readonly type: CallType
 }
 
@@ -43,7 +43,7 @@ export interface FailedCall {
   readonly status: 'failed'
   /** Identifies the call. */
   readonly messageId: string
-  /** What it is. */
+  /** Its type. */
   readonly type: CallType
   /** The call as JSON, as it was sent or would have been: `client.enqueue(JSON.parse(json))` repeats it. */
   readonly json: string

@@ -5,7 +5,7 @@ const delayFirstMs = 100
 const delayMaxMs = 10_000
 const retryAfterMaxMs = 5 * 60 * 1_000
 
-/** What is known when the wait before another try is decided. */
+/** The facts that decide the wait before another try. */
 export interface FailedAttempt {
   /** The number of the try that failed, from 1. */
   readonly attempt: number
@@ -14,8 +14,8 @@ export interface FailedAttempt {
 }
 
 /**
- * The wait before the next try: 100 ms doubling to 10 s, of which a random half is left out so that
- * clients do not come back all at once; longer when the endpoint asked for it, up to 5 minutes.
+ * The wait before the next try: 100 ms doubling to 10 s, minus a random part of up to half, so that clients
+ * do not come back all at once; longer if the endpoint asks for it, up to 5 minutes.
  *
  * @param random - from 0 up to, but not including, 1
  * @returns milliseconds

@@ -31,7 +31,7 @@ export interface SenderObserver {
   retrying(retry: BatchRetry): void
 }
 
-/** What a sender is made of. */
+/** The parts of a sender. */
 export interface SenderOptions {
   /** The source's write key, which is part of every body. */
   readonly writeKey: string
@@ -54,8 +54,8 @@ interface Ending {
 }
 
 /**
- * Delivers batches: a few at a time, with retries, and in halves when they are too large. Those that wait
- * for their turn are joined; what was sent once stays what it is.
+ * Delivers batches: a few at a time, with retries, and in halves if they are too large. Waiting batches may
+ * join; a batch that was sent once keeps its calls.
  */
 export class Sender {
   readonly #options: SenderOptions

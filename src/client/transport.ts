@@ -35,16 +35,16 @@ export type TransportOutcome =
 /** The way that batches leave the client. */
 export interface Transport {
   /**
-   * Sends a batch once; when to try again is not its business. Failures are outcomes: a promise that
-   * rejects counts as refused with the code `internal`.
+   * Sends a batch once; the client decides about retries. Failures are outcomes: a promise that rejects
+   * counts as refused with the code `internal`.
    *
-   * A transport that waits for the world holds the clock meanwhile; one that waits for other parts of
-   * the program, which may need the clock to go on, does not.
+   * A transport that waits for the network holds the clock meanwhile. One that waits for other parts of the
+   * program, which may need the clock to go on, does not.
    *
-   * @param signal - aborts when the client waits no longer; it serves later batches too, so who listens
-   *   to it stops when its `send` ends
+   * @param signal - aborts when the client waits no longer; it serves later batches too, so a listener must
+   * be removed when its `send` ends
    */
   send(batch: EncodedBatch, signal: AbortSignal): Promise<TransportOutcome>
-  /** Frees what it holds. It is called once, after the last `send`. */
+  /** Frees its resources. It is called once, after the last `send`. */
   close(): Promise<void>
 }

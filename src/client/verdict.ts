@@ -10,13 +10,13 @@ const saysTooLarge = /too[ _]large|exceed\w*\b.*\blimit/i
 const textLengthMax = 300
 
 /**
- * Decides what an answer means. Taken is any 2xx; tried again are 408, 429 and every 5xx except 501
- * and 505; too large is 413, or 400 saying so; everything else is refused, redirects included.
+ * Decides the meaning of an answer. Taken: any 2xx. Tried again: 408, 429 and every 5xx except 501 and 505.
+ * Too large: 413, or 400 that says so. Every other answer is refused, redirects included.
  *
- * A 2xx whose body did not come whole is tried again: the part that is missing may be the list of
- * rejected calls, and the messageIds keep a service from counting the others twice.
+ * A 2xx with an incomplete body is tried again: the missing part may be the list of rejected calls, and the
+ * messageIds keep a service from counting the others twice.
  *
- * @param nowMs - the present, against which a date in `Retry-After` is read
+ * @param nowMs - the present, for a date in `Retry-After`
  */
 export function verdict(answer: Answer, nowMs: number): TransportOutcome {
   const { status } = answer
