@@ -36,7 +36,7 @@ async function viewing(...argv: readonly string[]) {
     const headers = { 'content-type': 'application/json' }
     const url = new URL(`actions/${name}`, page)
     const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(asked) })
-    return { status: answer.status, body: (await answer.json()) }
+    return { status: answer.status, body: await answer.json() }
   }
   return { command, page, act }
 }
