@@ -10,7 +10,7 @@ export {
   type SnippetLanguage,
   type SuspectRequest,
 } from './diagnosis/index.ts'
-export { CaptureViewer, type CaptureViewerOptions } from './capture-viewer.ts'
+export { CaptureViewer } from './capture-viewer.ts'
 export type { EventListener } from './event-log.ts'
 export { eventRecord, type EventRecord } from './event-record.ts'
 export { ExpectationError } from './expectation-error.ts'
