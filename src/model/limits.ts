@@ -44,3 +44,9 @@ export const limits: {
   historicalAgeMs: 24 * 60 * 60 * 1_000,
   webhookBytesMax: 1024 * 1024,
 })
+
+/**
+ * Bytes of one record of a capture: the bytes of a webhook stand there in base64, and as the JSON that they are, which
+ * can be longer if it is written in another way.
+ */
+export const captureRowBytesMax: number = 8 * 1024 * 1024

@@ -46,13 +46,14 @@ export class CaptureViewer implements AsyncDisposable {
     const { log: runtimeLog, clock } = createRuntime()
     const waits = new Waits(clock)
     const log = new EventLog(eventsMax, runtimeLog, waits)
-    const api = new WaitApi(log, new Expectations(log, waits, clock), {
+    const api = new WaitApi({
       log,
+      expectations: new Expectations(log, waits, clock),
       waits,
       secret,
       clock,
       urls: () => Promise.resolve(resendTo === undefined ? [] : [resendTo]),
-      respondNext: undefined,
+      answers: undefined,
     })
     const app = receiverApp(
       {

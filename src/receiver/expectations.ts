@@ -43,7 +43,28 @@ export interface JudgedExpectation {
   readonly events: readonly ReceivedEvent[]
 }
 
+/** How an expectation stands. */
+export interface StandingExpectation {
+  /** Its number, from 1. */
+  readonly id: number
+  /** The expectation in the language. */
+  readonly text: string
+  /** Whether it can still change. */
+  readonly state: 'open' | 'met' | 'unmet'
+  /** The expected and the actual count: `expected exactly 3, got 2`. */
+  readonly account: string
+}
+
+/** An expectation that is shown, and whatever decides it. */
+interface Standing {
+  readonly id: number
+  readonly tracker: ExpectationTracker<ReceivedEvent>
+  state: StandingExpectation['state']
+}
+
 const timeoutMsDefault = 5_000
+/** Expectations that are shown; beyond these the oldest is shown no longer. */
+const standingMax = 100
 /** The longest wait of the system's clock. */
 const timeoutMsMax = 2 ** 31 - 1
 
@@ -52,6 +73,10 @@ export class Expectations {
   readonly #log: EventLog
   readonly #waits: Waits
   readonly #clock: Clock
+  readonly #standing: Standing[] = []
+  /** Ends the wait of each expectation that {@link watch} began. */
+  readonly #watched = new Map<number, AbortController>()
+  #lastId = 0
 
   constructor(log: EventLog, waits: Waits, clock: Clock) {
     this.#log = log
@@ -76,10 +101,63 @@ export class Expectations {
     // Whether too many came cannot be told.
     if (!isAllKept && expectation.count.atMost < Infinity) throw notKept(expectation, gone)
     const tracker = new ExpectationTracker<ReceivedEvent>(expectation, this.#clock.nowMs())
+    const standing = this.#show(tracker)
     const judged = await this.#decided({ tracker, after, timeoutMs, signal: options.signal })
+    standing.state = judged.result.state
     // Enough may have come before.
     if (!isAllKept && judged.result.state === 'unmet') throw notKept(expectation, gone)
     return judged
+  }
+
+  /** How the newest 100 expectations stand, oldest first, whoever began them. */
+  get standing(): readonly StandingExpectation[] {
+    return this.#standing.map(({ id, tracker, state }) => {
+      const { expectation, account } = tracker
+      return { id, text: expectation.text, state, account }
+    })
+  }
+
+  /**
+   * Begins an expectation that is only shown. It counts events from now on, until it is decided or forgotten.
+   *
+   * @returns its number
+   * @throws MatchError where it cannot be understood, SettingError where 100 are open
+   */
+  watch(text: string): number {
+    parseExpectation(text)
+    if (this.#watched.size >= standingMax) {
+      throw new SettingError(
+        'expect',
+        `Cannot expect more: ${standingMax} expectations are open`,
+        'Remove one.',
+      )
+    }
+    const wait = new AbortController()
+    const after = this.#log.counts.received
+    const judging = this.judge(text, { after, timeoutMs: Infinity, signal: wait.signal })
+    const id = this.#lastId
+    this.#watched.set(id, wait)
+    void judging.finally(() => this.#watched.delete(id))
+    return id
+  }
+
+  /** Shows an expectation no longer, and ends it if {@link watch} began it; false where there is none. */
+  forget(id: number): boolean {
+    const index = this.#standing.findIndex((each) => each.id === id)
+    if (index === -1) return false
+    this.#standing.splice(index, 1)
+    this.#watched.get(id)?.abort()
+    return true
+  }
+
+  /** Shows an expectation from now on. */
+  #show(tracker: ExpectationTracker<ReceivedEvent>): Standing {
+    this.#lastId += 1
+    const standing: Standing = { id: this.#lastId, tracker, state: 'open' }
+    this.#standing.push(standing)
+    const [oldest] = this.#standing
+    if (this.#standing.length > standingMax && oldest !== undefined) this.forget(oldest.id)
+    return standing
   }
 
   async #decided({ tracker, after, timeoutMs, signal }: Judgement): Promise<JudgedExpectation> {

@@ -30,7 +30,11 @@ export {
   type TlsKind,
 } from './faults/index.ts'
 export type { Forwarding, ForwardTarget } from './forward.ts'
+export type { StandingExpectation } from './expectations.ts'
+export type { PlannedAnswers } from './faults/index.ts'
 export type { EventSummary } from './inspector/event-summary.ts'
+export type { PayloadChanges } from './inspector/payload-changes.ts'
+export type { Resent } from './inspector/send-request.ts'
 export type { MalformedCode } from './read-webhook.ts'
 export type {
   MalformedContent,
@@ -40,6 +44,7 @@ export type {
   RefusalCode,
   WebhookContent,
 } from './received-event.ts'
+export { readCapture } from './read-capture.ts'
 export { readEventRecord } from './read-event-record.ts'
 export { Receiver, type ReceiverAddress, type WaitOptions } from './receiver.ts'
 export type { ReceiverOptions } from './settings.ts'

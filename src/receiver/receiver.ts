@@ -11,7 +11,6 @@ import { Expectations, type ExpectOptions, type JudgedExpectation } from './expe
 import {
   injectFault,
   Injections,
-  readPlans,
   type Fault,
   type GivenAnswer,
   type PlansInput,
@@ -81,21 +80,22 @@ export class Receiver implements AsyncDisposable {
   constructor(options?: ReceiverOptions) {
     this.#settings = checkReceiverOptions(options)
     const { eventsMax, runtime, injections, random, forwarding } = this.#settings
-    const { secret, otherSecrets } = this.#settings
+    const { secret, otherSecrets, endpoints } = this.#settings
     this.#judge = secret === undefined ? undefined : new SignatureJudge({ secret, otherSecrets })
-    this.#injections = new Injections(injections, random)
+    this.#injections = new Injections(injections, random, endpoints)
     this.#forwarder = new Forwarder(forwarding, runtime)
     this.#waits = new Waits(runtime.clock)
     this.#listenerWaits = new Waits(runtime.clock)
     this.#log = new EventLog(eventsMax, runtime.log, this.#listenerWaits)
     this.#expectations = new Expectations(this.#log, this.#waits, runtime.clock)
-    this.#api = new WaitApi(this.#log, this.#expectations, {
+    this.#api = new WaitApi({
       log: this.#log,
+      expectations: this.#expectations,
       waits: this.#waits,
       secret,
       clock: runtime.clock,
       urls: async () => (await this.start()).urls,
-      respondNext: (answer) => this.respondNext(answer),
+      answers: this.#injections,
     })
   }
 
@@ -152,7 +152,7 @@ export class Receiver implements AsyncDisposable {
    * @throws SettingError `respond`, with the mistake and the accepted forms
    */
   respond(plan: PlansInput): void {
-    this.#injections.respond(readPlans(plan, this.#settings.endpoints))
+    this.#injections.respond(plan)
   }
 
   /**
@@ -162,7 +162,6 @@ export class Receiver implements AsyncDisposable {
    * @throws SettingError `respond` for anything but a status from 200 to 599 or a fault
    */
   respondNext(answer: GivenAnswer): void {
-    readPlans({ steps: [{ answer }] }, this.#settings.endpoints)
     this.#injections.respondNext(answer)
   }
 

@@ -3,9 +3,8 @@ import { foreignSign } from '../http/index.ts'
 import { parseMatch, type ExpectationResult } from '../match/index.ts'
 import { EvrouteError, parseDuration, recordLine, SettingError } from '../model/index.ts'
 import { apiPrefix, drained, readQuery, sendJson, type ApiAnswer } from './api-exchange.ts'
-import type { EventLog } from './event-log.ts'
 import { eventRecord } from './event-record.ts'
-import type { Expectations, JudgedExpectation } from './expectations.ts'
+import type { JudgedExpectation } from './expectations.ts'
 import type { Inspected, Inspector } from './inspector/index.ts'
 import { isLocalRequest } from './local-request.ts'
 import type { ReceivedEvent } from './received-event.ts'
@@ -25,14 +24,10 @@ import type { ReceivedEvent } from './received-event.ts'
  * must not read payloads.
  */
 export class WaitApi {
-  readonly #log: EventLog
-  readonly #expectations: Expectations
   readonly #inspected: Inspected
   #inspector: Promise<Inspector> | undefined
 
-  constructor(log: EventLog, expectations: Expectations, inspected: Inspected) {
-    this.#log = log
-    this.#expectations = expectations
+  constructor(inspected: Inspected) {
     this.#inspected = inspected
   }
 
@@ -75,7 +70,7 @@ export class WaitApi {
     if (match === undefined) throw new SettingError('match', 'Cannot wait without a match')
     const gone = new AbortController()
     response.once('close', () => gone.abort())
-    const judged = await this.#expectations.judge(match, {
+    const judged = await this.#inspected.expectations.judge(match, {
       after: readSeq(after),
       timeoutMs: readTimeout(timeout),
       signal: gone.signal,
@@ -88,7 +83,7 @@ export class WaitApi {
     const wanted = match === undefined ? undefined : parseMatch(match)
     const afterSeq = readSeq(after) ?? 0
     response.setHeader('content-type', 'application/x-ndjson')
-    for (const event of this.#log.events) {
+    for (const event of this.#inspected.log.events) {
       if (event.seq <= afterSeq || wanted?.test(event) === false) continue
       // No drain comes after the client has left.
       if (response.destroyed) return

@@ -5,6 +5,7 @@ import {
   type EventType,
   type Ledger,
   recordLine,
+  sampleCall,
 } from '../../model/index.ts'
 import { eventRecord, Receiver, SummaryMemory, type ReceivedEvent } from '../../receiver/index.ts'
 import { createRuntime, stopwatch, type Observer } from '../../runtime/index.ts'
@@ -14,7 +15,6 @@ import { inspectorUrl } from '../listening/inspector-page.ts'
 import { eventText } from '../listening/event-text.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { summaryLine } from '../output/summary-line.ts'
-import { sampleCall } from '../sending/sample-calls.ts'
 import { deliveryRecord, requestRecord } from '../sending/sending-records.ts'
 import { readSendingOptions } from '../sending/sending-options.ts'
 import { WebhookOutlet } from '../sending/webhook-outlet.ts'

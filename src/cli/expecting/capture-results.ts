@@ -6,9 +6,9 @@ import {
   type ExpectationResult,
   type NumberedSubject,
 } from '../../match/index.ts'
-import { plainText, shortText } from '../../model/index.ts'
+import { captureRowBytesMax, plainText, shortText } from '../../model/index.ts'
 import type { Io } from '../io.ts'
-import { captureRowBytesMax, isListenRecord } from '../sending/captured-request.ts'
+import { isListenRecord } from '../sending/captured-request.ts'
 import { formatCount } from '../output/numbers.ts'
 import { tellOfTerminalInput } from '../terminal-input.ts'
 import { readEventRecord } from '../../receiver/index.ts'

@@ -1,10 +1,9 @@
-import type { RequestRecord, SettledDelivery } from '../../model/index.ts'
+import { sampleCall, type RequestRecord, type SettledDelivery } from '../../model/index.ts'
 import { Receiver, type Scenario } from '../../receiver/index.ts'
 import { createRuntime, systemClock, VirtualClock, type LogLine } from '../../runtime/index.ts'
 import { Pipeline } from '../../pipeline/index.ts'
 import { openStore } from '../../store/index.ts'
 import { checkDestination } from '../../webhook/index.ts'
-import { sampleCall } from '../sending/sample-calls.ts'
 
 /** What was seen of the webhooks of a scenario. */
 export interface ScenarioObservation {

@@ -29,12 +29,6 @@ export type CapturedRow =
   | { readonly kind: 'request'; readonly request: CapturedRequest }
   | ({ readonly kind: 'rejected' } & Rejection)
 
-/**
- * Bytes that a record of a capture may have: the bytes of a webhook stand there in base64, and as the
- * JSON that they are, which can be longer where it is written in another way.
- */
-export const captureRowBytesMax: number = 8 * 1024 * 1024
-
 /** Whether a row is a record of `listen`; a capture can have others around those of requests. */
 export function isListenRecord({ v, kind }: JsonObject): boolean {
   return v === 1 && typeof kind === 'string'

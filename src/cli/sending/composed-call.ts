@@ -1,12 +1,12 @@
 import {
   messageOf,
+  sampleCall,
   SettingError,
   type EventType,
   type JsonObject,
   type JsonValue,
 } from '../../model/index.ts'
 import { fieldNames, flagName, type CallFlags, type FieldName } from './call-flags.ts'
-import { sampleCall } from './sample-calls.ts'
 
 /** The fields that each type can take from a flag; others would be ignored and are refused. */
 const fieldsOf: Readonly<Record<EventType, readonly FieldName[]>> = {

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { callOfArchivedRow } from '../../archive/index.ts'
 import { openInput, readRows, type Row } from '../../importer/index.ts'
 import {
+  captureRowBytesMax,
   isJsonObject,
   limits,
   parseTimestamp,
@@ -10,7 +11,7 @@ import {
 } from '../../model/index.ts'
 import { stoppable, type Io } from '../io.ts'
 import { tellOfTerminalInput } from '../terminal-input.ts'
-import { captureRowBytesMax, isCapturedRow, isListenRecord } from './captured-request.ts'
+import { isCapturedRow, isListenRecord } from './captured-request.ts'
 import { identifyRow } from './row-identity.ts'
 import type { RowGroup } from './row-source.ts'
 

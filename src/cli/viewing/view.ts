@@ -1,12 +1,11 @@
 import { once } from 'node:events'
-import { openInput, readRows, type Row } from '../../importer/index.ts'
+import { openInput } from '../../importer/index.ts'
 import { checkUrl, plainText, recordLine } from '../../model/index.ts'
-import { CaptureViewer, readEventRecord } from '../../receiver/index.ts'
+import { CaptureViewer, readCapture } from '../../receiver/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
 import { inspectorUrl, openPage } from '../listening/inspector-page.ts'
 import { formatCount } from '../output/numbers.ts'
-import { captureRowBytesMax, isListenRecord } from '../sending/captured-request.ts'
 
 /** What `view` is asked to show, checked. */
 export interface ViewOptions {
@@ -48,17 +47,10 @@ export async function view(options: ViewOptions, io: Io): Promise<ExitCode> {
 /** @returns how many rows are neither requests nor other records of `listen` */
 async function load(viewer: CaptureViewer, path: string, io: Io): Promise<number> {
   let badRows = 0
-  for await (const rows of readRows(await openInput(path, io.stdin), captureRowBytesMax)) {
-    for (const row of rows) if (!(await addRow(viewer, row))) badRows += 1
+  for await (const part of readCapture(await openInput(path, io.stdin))) {
+    badRows += part.badRows
+    for (const event of part.events) await viewer.add(event)
     if (io.stop.aborted) break
   }
   return badRows
-}
-
-async function addRow(viewer: CaptureViewer, row: Row): Promise<boolean> {
-  if (row.kind === 'bad' || !isListenRecord(row.value)) return false
-  if (row.value['kind'] !== 'event') return true
-  const event = readEventRecord(row.value)
-  if (event !== undefined) await viewer.add(event)
-  return event !== undefined
 }

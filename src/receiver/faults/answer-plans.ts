@@ -1,6 +1,6 @@
 import type { EventType } from '../../model/index.ts'
 import type { GivenAnswer } from './fault.ts'
-import type { AnswerPlan } from './plan.ts'
+import { planText, type AnswerPlan } from './plan.ts'
 
 /** What plans tell webhooks apart by. */
 export interface PlannedWebhook {
@@ -8,6 +8,14 @@ export interface PlannedWebhook {
   readonly type: EventType
   /** Which endpoint it came to, from 1. */
   readonly endpoint: number
+}
+
+/** A plan that is under way. */
+export interface PlanProgress {
+  /** The plan as a text, such as `type=track:503x3,200`. */
+  readonly plan: string
+  /** The answers that it has given. */
+  readonly given: number
 }
 
 /** Plans that are under way: each knows how many answers it has given. */
@@ -18,6 +26,11 @@ export class AnswerPlans {
   /** @param plans - checked, and no two for the same webhooks */
   constructor(plans: readonly AnswerPlan[]) {
     this.#plans = plans
+  }
+
+  /** The plans, and how many answers each has given. */
+  get progress(): readonly PlanProgress[] {
+    return this.#plans.map((plan) => ({ plan: planText(plan), given: this.#given.get(plan) ?? 0 }))
   }
 
   /** Takes the next answer for a webhook; undefined where no plan is for it. */

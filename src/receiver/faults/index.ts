@@ -3,7 +3,7 @@ export { certificateOf, tlsKinds, type ReceiverCertificate, type TlsKind } from 
 export { delayMsMax, type DelayRange } from './delay.ts'
 export { faults, isFault, statusOfFault, type Fault, type GivenAnswer } from './fault.ts'
 export { injectFault } from './inject-fault.ts'
-export { Injections, type InjectionSettings } from './injections.ts'
+export { Injections, type InjectionSettings, type PlannedAnswers } from './injections.ts'
 export type { PlannedWebhook } from './answer-plans.ts'
 export { readPathDirectives, type PathDirectives } from './path-directives.ts'
 export type { AnswerPlan, PlanInput, PlansInput, PlanStep } from './plan.ts'

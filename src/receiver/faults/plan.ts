@@ -25,5 +25,17 @@ export type PlanInput = number | string | AnswerPlan
 /** One plan, or several that are for different webhooks. */
 export type PlansInput = PlanInput | readonly PlanInput[]
 
+/** Writes a plan as the text that is read as the same plan. */
+export function planText({ type, endpoint, steps }: AnswerPlan): string {
+  const selectors = [
+    type === undefined ? '' : `type=${type}:`,
+    endpoint === undefined ? '' : `endpoint=${endpoint}:`,
+  ]
+  const answers = steps.map(({ answer, times = 1 }) =>
+    times === 1 ? answer : `${answer}x${times}`,
+  )
+  return `${selectors.join('')}${answers.join(',')}`
+}
+
 /** The most often that an answer can be asked for. */
 export const timesMax = 1_000_000

@@ -1,31 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { readBody } from '../../http/index.ts'
-import { MatchError, parseMatch } from '../../match/index.ts'
-import { isJsonObject, limits, SettingError } from '../../model/index.ts'
-import { systemClock, type Clock } from '../../runtime/index.ts'
-import type { EventLog } from '../event-log.ts'
-import { eventRecord } from '../event-record.ts'
-import { isFault, type GivenAnswer } from '../faults/index.ts'
-import type { ReceivedEvent } from '../received-event.ts'
+import { parseMatch } from '../../match/index.ts'
+import { limits, SettingError, type JsonObject } from '../../model/index.ts'
 import { apiPrefix, readQuery, sendJson } from '../api-exchange.ts'
-import type { Waits } from '../waits.ts'
 import { PageFiles } from '../page-files.ts'
+import { actions, parseAction } from './actions.ts'
 import { EventSummaries } from './event-summary.ts'
-import { readEdit, resend } from './resend.ts'
+import type { Inspected } from './inspected.ts'
+import { reads } from './reads.ts'
+import { sendCapture } from './send-capture.ts'
 import { streamSummaries } from './stream-summaries.ts'
-
-/** The parts of a receiver that its API shows and changes. */
-export interface Inspected {
-  readonly log: EventLog
-  /** Ended when the receiver closes. */
-  readonly waits: Waits
-  readonly secret: string | undefined
-  readonly clock: Clock
-  /** The URL of each endpoint. */
-  readonly urls: () => Promise<readonly string[]>
-  /** Gives the next well-formed webhook this; undefined where none comes. */
-  readonly respondNext: ((answer: GivenAnswer) => void) | undefined
-}
 
 /** Streams that are open at once. A reader that is slow holds one batch of summaries. */
 const streamsMax = 32
@@ -55,28 +39,27 @@ export class Inspector {
   async answer(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
     const path = pathname.slice(apiPrefix.length)
-    switch (request.method === 'POST' ? `POST ${path}` : path) {
-      case 'stream':
-        await this.#stream(request, response, searchParams)
-        return true
-      case 'event':
-        return this.#sendEvent(response, Number(readQuery(searchParams, ['seq']).seq))
-      case 'match': {
-        const { text = '' } = readQuery(searchParams, ['text'])
-        sendJson(response, { status: 200, body: readMatch(text) })
-        return true
-      }
-      case 'POST actions/resend':
-        return this.#resend(response, await this.#readAction(request))
-      case 'POST actions/next-answer': {
-        const { answer } = await this.#readAction(request)
-        this.#respondNext(readAnswer(answer))
-        sendJson(response, { status: 200, body: { answer } })
-        return true
-      }
-      default:
-        return this.#page.send(response, path)
+    if (request.method === 'POST') return this.#act(path, request, response)
+    if (path === 'stream') {
+      await this.#stream(request, response, searchParams)
+      return true
     }
+    const read = Object.hasOwn(reads, path) ? reads[path] : undefined
+    if (read === undefined) return this.#page.send(response, path)
+    return answerWith(response, read(searchParams, this.#inspected))
+  }
+
+  async #act(path: string, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+    const name = path.replace(/^actions\//, '')
+    if (name === 'read-capture') {
+      checkMediaType(request, 'application/x-ndjson')
+      await sendCapture(request, response, this.#inspected.waits)
+      return true
+    }
+    const action = Object.hasOwn(actions, name) ? actions[name] : undefined
+    if (action === undefined) return false
+    const body = await this.#readAction(request)
+    return answerWith(response, await action(body, this.#inspected))
   }
 
   async #stream(
@@ -112,90 +95,27 @@ export class Inspector {
     response.end()
   }
 
-  #sendEvent(response: ServerResponse, seq: unknown): boolean {
-    const event = this.#eventOf(seq)
-    if (event === undefined) return false
-    const body = { v: 1, ...eventRecord(event) }
-    sendJson(response, { status: 200, body })
-    return true
-  }
-
-  async #resend(response: ServerResponse, action: ActionBody): Promise<boolean> {
-    const event = this.#eventOf(action.seq)
-    if (event === undefined) return false
-    const urls = await this.#inspected.urls()
-    const url = urls[(event.endpoint ?? 1) - 1] ?? urls[0]
-    if (url === undefined) {
-      throw new SettingError('seq', 'Cannot resend a request of a capture', 'Pass --to <url>.')
-    }
-    const edit = readEdit(action.edit)
-    const { secret, waits } = this.#inspected
-    const wait = waits.begin()
-    // Real time, because other requests use it too.
-    const timer = systemClock.schedule(limits.endpointDeadlineMs, () => wait.abort())
-    const ended = waits.endOf(wait)
-    const body = await resend(event, edit, { url, secret, signal: wait.signal })
-    timer.cancel()
-    wait.abort()
-    await ended
-    sendJson(response, { status: 200, body })
-    return true
-  }
-
-  #respondNext(answer: GivenAnswer): void {
-    const { respondNext } = this.#inspected
-    if (respondNext === undefined) {
-      throw new SettingError('answer', 'Cannot plan an answer: a capture receives no webhooks')
-    }
-    respondNext(answer)
-  }
-
-  #eventOf(seq: unknown): ReceivedEvent | undefined {
-    if (typeof seq !== 'number' || !Number.isSafeInteger(seq)) return undefined
-    const [event] = this.#inspected.log.after(seq - 1, 1)
-    return event?.seq === seq ? event : undefined
-  }
-
-  /**
-   * Reads the body of an action. It must have the media type of JSON: browsers ask before a foreign page
-   * sends that, and a form cannot.
-   */
-  async #readAction(request: IncomingMessage): Promise<ActionBody> {
-    const isJson = request.headers['content-type']?.split(';')[0]?.trim() === 'application/json'
+  async #readAction(request: IncomingMessage): Promise<JsonObject> {
+    checkMediaType(request, 'application/json')
     const { clock } = this.#inspected
     const { kind, bytes } = await readBody(request, { bytesMax: actionBytesMax, clock })
-    const value = isJson && kind === 'complete' ? parsed(bytes.toString()) : undefined
-    if (isJsonObject(value)) return value
-    throw new SettingError('body', 'Cannot do this: the body is no JSON object of application/json')
+    const body = kind === 'complete' ? parseAction(bytes.toString()) : undefined
+    if (body !== undefined) return body
+    throw new SettingError('body', 'Cannot do this: the body is no JSON object')
   }
 }
 
-interface ActionBody {
-  readonly seq?: unknown
-  readonly edit?: unknown
-  readonly answer?: unknown
+/**
+ * Checks the media type of an action: browsers ask before a foreign page sends one of these, and a form cannot.
+ *
+ * @throws SettingError `content-type` for any other
+ */
+function checkMediaType({ headers }: IncomingMessage, wanted: string): void {
+  if (headers['content-type']?.split(';')[0]?.trim() === wanted) return
+  throw new SettingError('content-type', `Cannot do this: the body is no ${wanted}`)
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** Whether a match can be read, and where not. */
-function readMatch(text: string): object {
-  try {
-    return { valid: true, text: parseMatch(text).text }
-  } catch (error) {
-    if (!(error instanceof MatchError)) throw error
-    const { message, hint = '', offset, length, excerpt } = error
-    return { valid: false, message, hint, offset, length, excerpt }
-  }
-}
-
-function readAnswer(answer: unknown): GivenAnswer {
-  if (typeof answer === 'number' || isFault(answer)) return answer
-  throw new SettingError('answer', 'Cannot answer with this: it is a status or a fault')
+function answerWith(response: ServerResponse, body: object | undefined): boolean {
+  if (body !== undefined) sendJson(response, { status: 200, body })
+  return body !== undefined
 }

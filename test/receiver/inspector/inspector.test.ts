@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { request } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { post, secret, signed, start, trackBody } from '../requests.ts'
@@ -29,11 +28,6 @@ async function openStream(url: string, headers: Readonly<Record<string, string>>
     const { id = '', event = '', data = '' } = Object.fromEntries(fields) as Record<string, string>
     return { id, event, data: JSON.parse(data) as unknown }
   }
-}
-
-function act(url: string, action: string, body: object) {
-  const json = { 'content-type': 'application/json' }
-  return post(`${url}/_evroute/actions/${action}`, JSON.stringify(body), json)
 }
 
 describe('GET /_evroute/stream', () => {
@@ -144,51 +138,6 @@ describe('GET /_evroute/event and /_evroute/match', () => {
   })
 })
 
-describe('POST /_evroute/actions', () => {
-  test('sends a request again as it was', async () => {
-    const { url, receiver } = await start({ secret, strict: true })
-    await post(`${url}/hook?a=1`, trackBody, { ...signed(trackBody), 'x-shop': 'example' })
-    expect(await act(url, 'resend', { seq: 1 })).toMatchObject({ body: { status: 200 } })
-    const [first, second] = receiver.events
-    expect(second).toMatchObject({ path: '/hook?a=1', rawBody: first!.rawBody, signature: 'valid' })
-    expect(second!.headers['x-shop']).toBe('example')
-  })
-
-  test('signs what is edited anew', async () => {
-    const { url, receiver } = await start({ secret })
-    await post(url, trackBody, { 'x-signature': '0'.repeat(40) })
-    const edit = { path: '/other', body: trackBody.replace('Ping', 'Pong') }
-    expect(await act(url, 'resend', { seq: 1, edit })).toMatchObject({ body: { status: 200 } })
-    expect(receiver.events[1]).toMatchObject({
-      path: '/other',
-      signature: 'valid',
-      body: { event: 'Pong' },
-    })
-  })
-
-  test('decides the next answer', async () => {
-    const { url } = await start()
-    expect(await act(url, 'next-answer', { answer: 503 })).toMatchObject({ status: 200 })
-    expect(await post(url, trackBody)).toMatchObject({ status: 503 })
-    expect(await post(url, trackBody)).toMatchObject({ status: 200 })
-    expect(await act(url, 'next-answer', { answer: 'boom' })).toMatchObject({ status: 400 })
-  })
-
-  test('does nothing for other pages, other names, and forms', async () => {
-    const { url, receiver } = await start()
-    await post(url, trackBody)
-    const resend = (headers: Readonly<Record<string, string>>) =>
-      post(`${url}/_evroute/actions/resend`, '{"seq":1}', {
-        'content-type': 'application/json',
-        ...headers,
-      })
-    expect(await resend({ origin: 'https://example.com' })).toMatchObject({ status: 403 })
-    expect(await resend({ host: 'rebound.example.com' })).toMatchObject({ status: 403 })
-    expect(await resend({ 'content-type': 'text/plain' })).toMatchObject({ status: 400 })
-    expect(receiver.counts.received).toBe(1)
-  })
-})
-
 describe('the files of the page', () => {
   test('are served with headers that let nothing else run', async () => {
     const { url } = await start()
@@ -222,47 +171,5 @@ describe('the files of the page', () => {
     const { statusCode, body } = await request(`${url}${path}`, { headers })
     await body.dump()
     expect(statusCode).toBe(status)
-  })
-})
-
-interface Operation {
-  readonly responses: Readonly<Record<string, unknown>>
-}
-
-describe('the OpenAPI document', () => {
-  const file = new URL('../../../docs/inspector.openapi.json', import.meta.url)
-  const { paths } = JSON.parse(readFileSync(file, 'utf8')) as {
-    readonly paths: Readonly<Record<string, Readonly<Record<'get' | 'post', Operation>>>>
-  }
-
-  test.each([
-    ['get', '/_evroute/stream', '?match=type:trak', undefined],
-    ['get', '/_evroute/event', '?seq=1', undefined],
-    ['get', '/_evroute/event', '?seq=9', undefined],
-    ['get', '/_evroute/match', '?text=type:trak', undefined],
-    ['post', '/_evroute/actions/resend', '', { seq: 1 }],
-    ['post', '/_evroute/actions/resend', '', { seq: 9 }],
-    ['post', '/_evroute/actions/resend', '', { seq: 1, edit: { path: 'x' } }],
-    ['post', '/_evroute/actions/next-answer', '', { answer: 'reset' }],
-    ['post', '/_evroute/actions/next-answer', '', { answer: 99 }],
-  ] as const)('has the answer to %s %s%s %j', async (...asked) => {
-    const [method, path, query, body] = asked
-    const { url } = await start()
-    await post(url, trackBody)
-    const { statusCode, body: answer } = await request(`${url}${path}${query}`, {
-      method: method === 'get' ? 'GET' : 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: body === undefined ? null : JSON.stringify(body),
-    })
-    await answer.dump()
-    expect(Object.keys(paths[path]![method].responses)).toContain(String(statusCode))
-  })
-
-  test('has every path', () => {
-    expect(Object.keys(paths)).toEqual(
-      ['stream', 'event', 'match', 'actions/resend', 'actions/next-answer'].map(
-        (path) => `/_evroute/${path}`,
-      ),
-    )
   })
 })

@@ -43,31 +43,69 @@ export function readEdit(value: unknown): Edit {
   }
 }
 
-/** Where a request is sent again, and with what. */
-export interface Resending {
-  /** The endpoint of the receiver that it came to. */
+/** A request to be sent to the receiver. */
+export interface OutgoingRequest {
+  /** The path with its query; it begins with a slash. */
+  readonly path: string
+  /** Its headers, but for those of the connection. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The bytes of its body. */
+  readonly body: Buffer
+  /** Whether it is signed anew. */
+  readonly isSigned: boolean
+}
+
+/** Makes the request that repeats another, changed or as it was. */
+export function repeated(event: ReceivedEvent, edit: Edit): OutgoingRequest {
+  return {
+    path: edit.path ?? event.path,
+    headers: edit.headers ?? event.headers,
+    body: edit.body === undefined ? event.rawBody : Buffer.from(edit.body),
+    isSigned: Object.keys(edit).length > 0,
+  }
+}
+
+/**
+ * Reads a whole request: a path, headers, and either `body`, a text that is signed, or `rawBase64`, bytes that are
+ * sent as they are.
+ *
+ * @throws SettingError `request` for anything else
+ */
+export function readRequest(value: unknown): OutgoingRequest {
+  const { rawBase64, ...edit } = isJsonObject(value) ? value : {}
+  const { path = '/', headers = {}, body } = readEdit(edit)
+  if (typeof rawBase64 === 'string' && body === undefined) {
+    return { path, headers, body: Buffer.from(rawBase64, 'base64'), isSigned: false }
+  }
+  if (rawBase64 === undefined && body !== undefined) {
+    return { path, headers, body: Buffer.from(body), isSigned: true }
+  }
+  throw new SettingError('request', 'Cannot use request: it has either body or rawBase64, as text')
+}
+
+/** Where a request is sent, and with what. */
+export interface Sending {
+  /** The endpoint of the receiver. */
   readonly url: string
-  /** Signs a changed request; undefined for no signature. */
+  /** Signs a request; undefined for no signature. */
   readonly secret: string | undefined
   /** Gives up. */
   readonly signal: AbortSignal
 }
 
-/** Posts a request to the receiver again, where it is checked, answered and forwarded like any other. */
-export async function resend(
-  event: ReceivedEvent,
-  edit: Edit,
-  { url, secret, signal }: Resending,
+/** Posts a request to the receiver, where it is checked, answered and forwarded like any other. */
+export async function sendRequest(
+  outgoing: OutgoingRequest,
+  { url, secret, signal }: Sending,
 ): Promise<Resent> {
-  const body = edit.body === undefined ? event.rawBody : Buffer.from(edit.body)
+  const { path, body } = outgoing
   const { host, protocol } = new URL(url)
   const { request } = await (protocol === 'https:' ? import('node:https') : import('node:http'))
   const headers = [
     ['Host', host],
     ['Content-Length', String(body.length)],
-    ...headersOf(event, edit, { body, secret }),
+    ...headersOf(outgoing, secret),
   ].flat()
-  const path = edit.path ?? event.path
   // The certificates of a receiver are its own, and some are wrong on purpose.
   const options = { method: 'POST', agent: false, rejectUnauthorized: false, path, headers, signal }
   try {
@@ -83,13 +121,12 @@ export async function resend(
 }
 
 function headersOf(
-  event: ReceivedEvent,
-  edit: Edit,
-  { body, secret }: { readonly body: Buffer; readonly secret: string | undefined },
+  { headers, body, isSigned }: OutgoingRequest,
+  secret: string | undefined,
 ): readonly Header[] {
-  const headers = passedOnHeaders(Object.entries(edit.headers ?? event.headers))
-  if (Object.keys(edit).length === 0) return headers
-  const kept = headers.filter(([name]) => !madeOfBytes.has(name.toLowerCase()))
+  const passedOn = passedOnHeaders(Object.entries(headers))
+  if (!isSigned) return passedOn
+  const kept = passedOn.filter(([name]) => !madeOfBytes.has(name.toLowerCase()))
   return secret === undefined ? kept : [...kept, ['x-signature', signBody(body, secret)]]
 }
 

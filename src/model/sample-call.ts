@@ -1,4 +1,6 @@
-import type { CallType, EventType, JsonObject } from '../../model/index.ts'
+import type { CallType } from './call.ts'
+import type { EventType } from './event.ts'
+import type { JsonObject } from './json.ts'
 
 /** A call of each type as a small shop would record it; ids and timestamps are added when sent. */
 const samples: Readonly<Record<CallType, JsonObject>> = {

@@ -1,0 +1,82 @@
+import { shortText, type JsonValue } from '../../model/index.ts'
+import type { EventLog } from '../event-log.ts'
+import type { ReceivedEvent, WebhookContent } from '../received-event.ts'
+
+/** A field of a payload that differs from the payload before. */
+export interface PayloadChange {
+  /** Its place, such as `properties.products.0.sku`. */
+  readonly path: string
+  /** Its value before as JSON, at most 200 characters; null where it was absent. */
+  readonly before: string | null
+  /** Its value now. */
+  readonly after: string | null
+}
+
+/** How a payload differs from an earlier one. */
+export interface PayloadChanges {
+  /** The number of the earlier event; null where none is kept. */
+  readonly previous: number | null
+  /** At most 100 changes. */
+  readonly changes: readonly PayloadChange[]
+  /** Changes beyond those. */
+  readonly more: number
+}
+
+const changesMax = 100
+const charactersMax = 200
+/** Differ in every webhook. */
+const ownFields: ReadonlySet<string> = new Set(['messageId', 'timestamp'])
+
+/**
+ * Compares a payload with the previous one of the same user, type and name; a group's with the previous one of
+ * the group.
+ */
+export function payloadChanges(event: ReceivedEvent, log: EventLog): PayloadChanges {
+  if (event.kind !== 'webhook') return { previous: null, changes: [], more: 0 }
+  const subject = subjectOf(event)
+  const previous = log.events.findLast(
+    (each) => each.kind === 'webhook' && each.seq < event.seq && subjectOf(each) === subject,
+  )
+  if (previous?.kind !== 'webhook') return { previous: null, changes: [], more: 0 }
+  const all = [...changesIn([], previous.body, event.body)]
+  const changes = all.slice(0, changesMax)
+  return { previous: previous.seq, changes, more: all.length - changes.length }
+}
+
+/** Tells the events that are compared with one another from others. */
+function subjectOf({ type, userId, body }: WebhookContent): string {
+  const id = type === 'group' ? body['groupId'] : (userId ?? body['anonymousId'])
+  return JSON.stringify([type, id, body['event'] ?? body['name']])
+}
+
+function* changesIn(
+  keys: readonly string[],
+  before: JsonValue | undefined,
+  after: JsonValue | undefined,
+): Generator<PayloadChange> {
+  const [old, now] = [membersOf(before), membersOf(after)]
+  if (old !== undefined && now !== undefined && Array.isArray(before) === Array.isArray(after)) {
+    for (const key of new Set([...old.keys(), ...now.keys()])) {
+      if (keys.length === 0 && ownFields.has(key)) continue
+      yield* changesIn([...keys, key], old.get(key), now.get(key))
+    }
+  } else if (textOf(before) !== textOf(after)) {
+    const path = shortText(keys.join('.'), charactersMax)
+    yield { path, before: shown(before), after: shown(after) }
+  }
+}
+
+/** The members of an object or a list; undefined for other values. */
+function membersOf(value: JsonValue | undefined): ReadonlyMap<string, JsonValue> | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  return new Map(Object.entries(value as Readonly<Record<string, JsonValue>>))
+}
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  return value === undefined ? undefined : JSON.stringify(value)
+}
+
+function shown(value: JsonValue | undefined): string | null {
+  const text = textOf(value)
+  return text === undefined ? null : shortText(text, charactersMax)
+}

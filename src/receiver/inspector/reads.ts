@@ -1,0 +1,82 @@
+import { matchOf, MatchError, parseMatch } from '../../match/index.ts'
+import {
+  eventTypes,
+  formatTimestamp,
+  sampleCall,
+  type AnalyticsEvent,
+  type EventType,
+} from '../../model/index.ts'
+import { buildWebhookBody } from '../../webhook/index.ts'
+import { readQuery } from '../api-exchange.ts'
+import { snippets } from '../diagnosis/index.ts'
+import { eventRecord } from '../event-record.ts'
+import type { ReceivedEvent } from '../received-event.ts'
+import type { Inspected } from './inspected.ts'
+import { payloadChanges } from './payload-changes.ts'
+
+/** Answers a question; undefined where the thing it is about does not exist. */
+export type Read = (query: URLSearchParams, inspected: Inspected) => object | undefined
+
+/** What the API can be asked, by path. */
+export const reads: Readonly<Record<string, Read>> = {
+  event: (query, inspected) =>
+    ofEvent(query, inspected, (event) => ({ v: 1, ...eventRecord(event) })),
+  changes: (query, inspected) =>
+    ofEvent(query, inspected, (event) => payloadChanges(event, inspected.log)),
+  expectation: (query, inspected) =>
+    ofEvent(query, inspected, (event) => ({ text: expectationOf(event) })),
+  match: (query) => readMatch(readQuery(query, ['text']).text ?? ''),
+  expectations: (_query, { expectations }) => ({ expectations: expectations.standing }),
+  plan: (_query, { answers }) => answers?.planned(),
+  samples: (_query, { clock }) => ({ samples: samplesAt(clock.nowMs()) }),
+  snippets: () => ({ snippets }),
+}
+
+/** The event with a number; undefined where it is not kept, or it is no number. */
+export function keptEvent(seq: unknown, { log }: Inspected): ReceivedEvent | undefined {
+  if (typeof seq !== 'number' || !Number.isSafeInteger(seq)) return undefined
+  const [event] = log.after(seq - 1, 1)
+  return event?.seq === seq ? event : undefined
+}
+
+function ofEvent(
+  query: URLSearchParams,
+  inspected: Inspected,
+  answer: (event: ReceivedEvent) => object,
+): object | undefined {
+  const event = keptEvent(Number(readQuery(query, ['seq']).seq), inspected)
+  return event === undefined ? undefined : answer(event)
+}
+
+/** Whether a match can be read, and where not. */
+function readMatch(text: string): object {
+  try {
+    return { valid: true, text: parseMatch(text).text }
+  } catch (error) {
+    if (!(error instanceof MatchError)) throw error
+    const { message, hint = '', offset, length, excerpt } = error
+    return { valid: false, message, hint, offset, length, excerpt }
+  }
+}
+
+/** The expectation of an event like this one: its type, and its name, group or user. */
+function expectationOf({ type, body }: ReceivedEvent): string {
+  if (type === null) return ''
+  const name = ['event', 'name', 'groupId', 'userId'].find((key) => typeof body[key] === 'string')
+  return matchOf({ type, ...(name === undefined ? {} : { [name]: body[name] }) }).text
+}
+
+/** The body of a webhook of each type, as a service would send it. */
+function samplesAt(nowMs: number): Readonly<Record<EventType, string>> {
+  const event = {
+    messageId: `sample-${nowMs.toString(36)}`,
+    timestamp: formatTimestamp(nowMs),
+    context: {},
+  }
+  return Object.fromEntries(
+    eventTypes.map((type) => [
+      type,
+      buildWebhookBody({ ...event, ...sampleCall(type) } as unknown as AnalyticsEvent, 'spec'),
+    ]),
+  ) as Record<EventType, string>
+}

@@ -1,0 +1,44 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { recordLine } from '../../model/index.ts'
+import { silentLog } from '../../runtime/index.ts'
+import { drained } from '../api-exchange.ts'
+import { EventLog } from '../event-log.ts'
+import { eventRecord } from '../event-record.ts'
+import { readCapture } from '../read-capture.ts'
+import type { Waits } from '../waits.ts'
+import { EventSummaries } from './event-summary.ts'
+
+/** Requests of a capture that are told; of more, the newest. */
+const eventsMax = 10_000
+
+/**
+ * Reads the capture in the body of a request, and answers with NDJSON: the summary and the record of
+ * each request, numbered from 1; in the last line how many there were. Nothing of it is kept.
+ */
+export async function sendCapture(
+  request: IncomingMessage,
+  response: ServerResponse,
+  waits: Waits,
+): Promise<void> {
+  const log = new EventLog(eventsMax, silentLog, waits)
+  let badRows = 0
+  for await (const part of readCapture(request)) {
+    badRows += part.badRows
+    for (const event of part.events) await log.add(() => event)
+  }
+  response.setHeader('content-type', 'application/x-ndjson')
+  const summaries = new EventSummaries(log)
+  let seq = 0
+  for (;;) {
+    const batch = summaries.after(seq)
+    if (batch.length === 0) break
+    for (const [event, summary] of batch) {
+      if (response.destroyed) return
+      const line = recordLine({ summary, record: eventRecord(event) })
+      if (!response.write(line)) await drained(response)
+    }
+    seq = batch.at(-1)?.[0].seq ?? seq
+  }
+  const read = log.counts.received
+  response.end(recordLine({ read, shown: log.events.length, badRows }))
+}

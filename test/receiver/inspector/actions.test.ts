@@ -1,0 +1,232 @@
+import { request } from 'undici'
+import { describe, expect, test } from 'vitest'
+import { post, secret, signed, start, trackBody } from '../requests.ts'
+import { act } from './act.ts'
+
+describe('what a page asks beside', () => {
+  const read = async (url: string, path: string): Promise<unknown> =>
+    (await request(`${url}/_evroute/${path}`)).body.json()
+
+  test('the changes since the previous event of the same user, type and name', async () => {
+    const { url } = await start()
+    const track = (fields: object) =>
+      post(url, JSON.stringify({ type: 'track', userId: 'u_1', event: 'Ping', ...fields }))
+    await track({ messageId: 'm-1', properties: { total: 1, items: ['a', 'b'], gone: true } })
+    await track({ event: 'Other', properties: {} })
+    await track({ userId: 'u_2', properties: {} })
+    await track({ messageId: 'm-2', properties: { total: 2, items: ['a', 'c'], new: null } })
+    expect(await read(url, 'changes?seq=4')).toEqual({
+      previous: 1,
+      changes: [
+        { path: 'properties.total', before: '1', after: '2' },
+        { path: 'properties.items.1', before: '"b"', after: '"c"' },
+        { path: 'properties.gone', before: 'true', after: null },
+        { path: 'properties.new', before: null, after: 'null' },
+      ],
+      more: 0,
+    })
+    expect(await read(url, 'changes?seq=1')).toEqual({ previous: null, changes: [], more: 0 })
+    expect((await request(`${url}/_evroute/changes?seq=9`)).statusCode).toBe(404)
+  })
+
+  test('of many changes the first hundred, and of long values their beginning', async () => {
+    const { url } = await start()
+    const group = (traits: object) =>
+      post(url, JSON.stringify({ type: 'group', userId: 'u', groupId: 'g', traits }))
+    await group({})
+    await group(
+      Object.fromEntries(Array.from({ length: 150 }, (_, i) => [`k${i}`, 'x'.repeat(999)])),
+    )
+    const { changes, more } = (await read(url, 'changes?seq=2')) as {
+      changes: { after: string }[]
+      more: number
+    }
+    expect([changes.length, more]).toEqual([100, 50])
+    expect(changes[0]!.after.length).toBe(200)
+  })
+
+  test('an expectation of an event like one that came', async () => {
+    const { url } = await start()
+    await post(url, trackBody.replace('Ping', 'Order \\"Paid\\"*'))
+    const { text } = (await read(url, 'expectation?seq=1')) as { text: string }
+    expect(await act(url, 'expect', { expect: text })).toMatchObject({ status: 200 })
+    await post(url, trackBody.replace('Ping', 'Order \\"Paid\\" twice'))
+    await post(url, trackBody.replace('Ping', 'Order \\"Paid\\"*'))
+    expect(await read(url, 'expectations')).toEqual({
+      expectations: [{ id: 1, text, state: 'met', account: 'expected at least 1, got 1' }],
+    })
+  })
+
+  test('samples that it takes, and handlers in seven languages', async () => {
+    const { url } = await start({ secret })
+    const { samples } = (await read(url, 'samples')) as { samples: Record<string, string> }
+    expect(Object.keys(samples)).toEqual([
+      'identify',
+      'track',
+      'page',
+      'screen',
+      'group',
+      'alias',
+      'delete',
+    ])
+    for (const body of Object.values(samples)) {
+      const sent = await act(url, 'send', { request: { path: '/hook', body } })
+      expect(sent).toMatchObject({ body: { status: 200 } })
+    }
+    const { snippets } = (await read(url, 'snippets')) as { snippets: Record<string, string> }
+    expect(Object.keys(snippets)).toHaveLength(7)
+  })
+})
+
+describe('POST /_evroute/actions', () => {
+  test('sends a request of its own: text is signed, bytes stay as they are', async () => {
+    const { url, receiver } = await start({ secret })
+    await act(url, 'send', {
+      request: { path: '/a?b=1', headers: { 'x-team': 'a' }, body: trackBody },
+    })
+    const rawBase64 = Buffer.from(trackBody).toString('base64')
+    const headers = { 'x-signature': '0'.repeat(40) }
+    await act(url, 'send', { request: { headers, rawBase64 } })
+    expect(receiver.events).toMatchObject([
+      { path: '/a?b=1', signature: 'valid', headers: { 'x-team': 'a' } },
+      { path: '/', signature: 'invalid' },
+    ])
+    expect(await act(url, 'send', { request: { body: 'a', rawBase64 } })).toMatchObject({
+      status: 400,
+    })
+    expect(await act(url, 'send', {})).toMatchObject({ status: 400 })
+  })
+
+  test('sets the plan of answers, and says how far it is', async () => {
+    const { url } = await start()
+    const planned = async (): Promise<unknown> =>
+      (await request(`${url}/_evroute/plan`)).body.json()
+    expect(await planned()).toEqual({ next: [], plans: [] })
+    await act(url, 'plan', { plan: '503x2, 200' })
+    await act(url, 'next-answer', { answer: 'reset' })
+    expect(await planned()).toEqual({ next: ['reset'], plans: [{ plan: '503x2,200', given: 0 }] })
+    await expect(post(url, trackBody)).rejects.toThrow()
+    expect(await post(url, trackBody)).toMatchObject({ status: 503 })
+    expect(await planned()).toEqual({ next: [], plans: [{ plan: '503x2,200', given: 1 }] })
+    expect(await act(url, 'plan', { plan: '503x2,boom' })).toMatchObject({
+      status: 400,
+      body: { error: { message: expect.stringContaining('character 7') as string } },
+    })
+    expect(await act(url, 'plan', { plan: ['type=track:500', '200'] })).toMatchObject({
+      body: { plans: [{ plan: 'type=track:500' }, { plan: '200' }] },
+    })
+  })
+
+  test('expects from now on, shows each expectation, and forgets it', async () => {
+    const { url, receiver } = await start()
+    const standing = async (): Promise<unknown> =>
+      (await request(`${url}/_evroute/expectations`)).body.json()
+    await post(url, trackBody)
+    const waiting = receiver.judge('type:page', { timeoutMs: Infinity })
+    expect(await act(url, 'expect', { expect: 'type:track never' })).toMatchObject({
+      body: { id: 2 },
+    })
+    expect(await standing()).toMatchObject({
+      expectations: [
+        { id: 1, text: 'type:page', state: 'open', account: 'expected at least 1, got 0' },
+        { id: 2, text: 'type:track never', state: 'open', account: 'expected none, got 0' },
+      ],
+    })
+    await post(url, trackBody)
+    expect(await standing()).toMatchObject({
+      expectations: [{ state: 'open' }, { state: 'unmet' }],
+    })
+    expect(await act(url, 'forget', { id: 2 })).toMatchObject({ status: 200 })
+    expect(await act(url, 'forget', { id: 2 })).toMatchObject({ status: 404 })
+    expect(await standing()).toMatchObject({ expectations: [{ id: 1 }] })
+    expect(await act(url, 'expect', { expect: 'type:trak' })).toMatchObject({ status: 400 })
+    await receiver.close()
+    expect((await waiting).result.state).toBe('unmet')
+  })
+
+  test('has room for 100 open expectations', async () => {
+    const { url } = await start()
+    const expectMore = () => act(url, 'expect', { expect: 'type:track' })
+    for (let count = 0; count < 100; count += 1)
+      expect(await expectMore()).toMatchObject({ status: 200 })
+    expect(await expectMore()).toMatchObject({ status: 400 })
+    await act(url, 'forget', { id: 1 })
+    expect(await expectMore()).toMatchObject({ status: 200 })
+  })
+
+  test('reads a capture, numbers its requests anew, and keeps nothing of it', async () => {
+    const { url, receiver } = await start({ secret })
+    await post(`${url}/a`, trackBody, signed(trackBody))
+    await post(`${url}/b`, '{')
+    const capture = await (await request(`${url}/_evroute/events`)).body.text()
+    const read = async (body: string, type = 'application/x-ndjson') => {
+      const headers = { 'content-type': type }
+      const answer = await request(`${url}/_evroute/actions/read-capture`, {
+        method: 'POST',
+        body,
+        headers,
+      })
+      const text = await answer.body.text()
+      return text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown)
+    }
+    const ready = '{"v":1,"kind":"ready"}\n'
+    expect(await read(`${ready}${capture}no json\n${capture}`)).toMatchObject([
+      { summary: { seq: 1, type: 'track' }, record: { seq: 1, path: '/a' } },
+      { summary: { seq: 2, code: 'invalid_json' }, record: { path: '/b' } },
+      { summary: { seq: 3 } },
+      { summary: { seq: 4 } },
+      { read: 4, shown: 4, badRows: 1 },
+    ])
+    expect(await read('')).toEqual([{ v: 1, read: 0, shown: 0, badRows: 0 }])
+    expect(await read(capture, 'text/plain')).toMatchObject([
+      { error: { code: 'invalid_setting' } },
+    ])
+    expect(receiver.counts.received).toBe(2)
+  })
+
+  test('sends a request again as it was', async () => {
+    const { url, receiver } = await start({ secret, strict: true })
+    await post(`${url}/hook?a=1`, trackBody, { ...signed(trackBody), 'x-shop': 'example' })
+    expect(await act(url, 'resend', { seq: 1 })).toMatchObject({ body: { status: 200 } })
+    const [first, second] = receiver.events
+    expect(second).toMatchObject({ path: '/hook?a=1', rawBody: first!.rawBody, signature: 'valid' })
+    expect(second!.headers['x-shop']).toBe('example')
+  })
+
+  test('signs what is edited anew', async () => {
+    const { url, receiver } = await start({ secret })
+    await post(url, trackBody, { 'x-signature': '0'.repeat(40) })
+    const edit = { path: '/other', body: trackBody.replace('Ping', 'Pong') }
+    expect(await act(url, 'resend', { seq: 1, edit })).toMatchObject({ body: { status: 200 } })
+    expect(receiver.events[1]).toMatchObject({
+      path: '/other',
+      signature: 'valid',
+      body: { event: 'Pong' },
+    })
+  })
+
+  test('decides the next answer', async () => {
+    const { url } = await start()
+    expect(await act(url, 'next-answer', { answer: 503 })).toMatchObject({ status: 200 })
+    expect(await post(url, trackBody)).toMatchObject({ status: 503 })
+    expect(await post(url, trackBody)).toMatchObject({ status: 200 })
+    expect(await act(url, 'next-answer', { answer: 'boom' })).toMatchObject({ status: 400 })
+  })
+
+  test('does nothing for other pages, other names, and forms', async () => {
+    const { url, receiver } = await start()
+    await post(url, trackBody)
+    const resend = (headers: Readonly<Record<string, string>>) =>
+      post(`${url}/_evroute/actions/resend`, '{"seq":1}', {
+        'content-type': 'application/json',
+        ...headers,
+      })
+    expect(await resend({ origin: 'https://example.com' })).toMatchObject({ status: 403 })
+    expect(await resend({ host: 'rebound.example.com' })).toMatchObject({ status: 403 })
+    expect(await resend({ 'content-type': 'text/plain' })).toMatchObject({ status: 400 })
+    expect(receiver.counts.received).toBe(1)
+  })
+})
