@@ -1,4 +1,11 @@
-import type { EventRecord, EventSummary } from '../receiver/index.ts'
+import type {
+  EventRecord,
+  EventSummary,
+  PayloadChanges,
+  PlannedAnswers,
+  Resent,
+  StandingExpectation,
+} from '../receiver/index.ts'
 
 /** Hears what the receiver tells. */
 export interface StreamListener {
@@ -28,10 +35,17 @@ export interface RequestEdit {
   readonly body: string
 }
 
-/** How a request that was sent again ended. */
-export interface Resent {
-  readonly status: number | null
-  readonly error: string | null
+/** A request that is no other one's repetition: text is signed, bytes are sent as they are. */
+export type NewRequest = RequestEdit | (Omit<RequestEdit, 'body'> & { readonly rawBase64: string })
+
+/** The requests of a capture. */
+export interface Capture {
+  readonly summaries: readonly EventSummary[]
+  readonly records: ReadonlyMap<number, EventRecord>
+  /** How many requests it has; of very many the newest are shown. */
+  readonly read: number
+  /** Lines that are no records of a receiver. */
+  readonly badRows: number
 }
 
 /**
@@ -56,23 +70,56 @@ export function follow(filter: string, listener: StreamListener): () => void {
 }
 
 /** The whole of a request; undefined where the receiver no longer keeps it. */
-export async function readEvent(seq: number): Promise<EventRecord | undefined> {
-  const answer = await fetch(`event?seq=${seq}`)
-  if (answer.status === 404) return undefined
-  return (await bodyOf(answer)) as EventRecord
+export function readEvent(seq: number): Promise<EventRecord | undefined> {
+  return read('event', { seq })
+}
+
+/** How the payload differs from the one before; undefined where the receiver no longer keeps it. */
+export function readChanges(seq: number): Promise<PayloadChanges | undefined> {
+  return read('changes', { seq })
+}
+
+/** The text of an expectation of a request like this one. */
+export async function readExpectation(seq: number): Promise<string> {
+  return (await read<{ text: string }>('expectation', { seq }))?.text ?? ''
+}
+
+/** How the expectations stand, oldest first. */
+export async function readExpectations(): Promise<readonly StandingExpectation[]> {
+  const answer = await read<{ expectations: readonly StandingExpectation[] }>('expectations')
+  return answer?.expectations ?? []
+}
+
+/** The answers to come; undefined where nothing is received. */
+export function readPlan(): Promise<PlannedAnswers | undefined> {
+  return read('plan')
+}
+
+/** The body of a webhook of each type. */
+export async function readSamples(): Promise<Readonly<Record<string, string>>> {
+  return (await read<{ samples: Readonly<Record<string, string>> }>('samples'))?.samples ?? {}
+}
+
+/** A handler that verifies, for each language or framework. */
+export async function readSnippets(): Promise<Readonly<Record<string, string>>> {
+  return (await read<{ snippets: Readonly<Record<string, string>> }>('snippets'))?.snippets ?? {}
 }
 
 /** What is wrong with a filter; undefined where nothing is. */
 export async function checkFilter(text: string): Promise<MatchProblem | undefined> {
   if (text === '') return undefined
-  const answer = await bodyOf(await fetch(`match?${new URLSearchParams({ text })}`))
-  const { valid, ...problem } = answer as MatchProblem & { readonly valid: boolean }
-  return valid ? undefined : problem
+  const answer = await read<MatchProblem & { readonly valid: boolean }>('match', { text })
+  return answer?.valid === false ? answer : undefined
 }
 
 /** Sends a request to the receiver again, as it was or edited and signed anew. */
-export async function resend(seq: number, edit?: RequestEdit): Promise<Resent> {
-  return (await act('resend', { seq, ...(edit === undefined ? {} : { edit }) })) as Resent
+export function resend(seq: number, edit?: RequestEdit): Promise<Resent> {
+  return act('resend', { seq, edit }) as Promise<Resent>
+}
+
+/** Sends a request to the receiver. */
+export function send(request: NewRequest): Promise<Resent> {
+  return act('send', { request }) as Promise<Resent>
 }
 
 /** Gives the next webhook this status, or this fault. */
@@ -80,15 +127,71 @@ export async function setNextAnswer(answer: number | string): Promise<void> {
   await act('next-answer', { answer })
 }
 
-function act(name: string, body: object): Promise<unknown> {
-  const headers = { 'content-type': 'application/json' }
-  return fetch(`actions/${name}`, { method: 'POST', headers, body: JSON.stringify(body) }).then(
-    bodyOf,
-  )
+/** Follows another plan of answers: one plan a line. */
+export async function setPlan(lines: readonly string[]): Promise<void> {
+  await act('plan', { plan: lines })
 }
 
+/** Expects webhooks from now on. */
+export async function expectWebhooks(text: string): Promise<void> {
+  await act('expect', { expect: text })
+}
+
+/** Shows an expectation no longer. */
+export async function forgetExpectation(id: number): Promise<void> {
+  await act('forget', { id })
+}
+
+/** Reads the requests of a capture that match. */
+export async function readCapture(file: Blob, filter: string): Promise<Capture> {
+  const query = filter === '' ? '' : `?${new URLSearchParams({ match: filter })}`
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const answer = await fetch(`actions/read-capture${query}`, {
+    method: 'POST',
+    headers,
+    body: file,
+  })
+  if (!answer.ok) await bodyOf(answer)
+  const lines = (await answer.text()).trimEnd().split('\n')
+  const { read = 0, badRows = 0 } = JSON.parse(lines.pop() ?? '{}') as Partial<Capture>
+  const requests = lines.map(
+    (line) => JSON.parse(line) as { summary: EventSummary; record: EventRecord },
+  )
+  return {
+    summaries: requests.map(({ summary }) => summary),
+    records: new Map(requests.map(({ record }) => [record.seq, record])),
+    read,
+    badRows,
+  }
+}
+
+/** Reads an answer; undefined where the thing it is about does not exist. */
+async function read<Answer>(
+  path: string,
+  query: Readonly<Record<string, string | number>> = {},
+): Promise<Answer | undefined> {
+  const texts = Object.entries(query).map(([name, value]) => [name, String(value)])
+  const answer = await fetch(texts.length === 0 ? path : `${path}?${new URLSearchParams(texts)}`)
+  if (answer.status === 404) return undefined
+  return (await bodyOf(answer)) as Answer
+}
+
+async function act(name: string, body: object): Promise<unknown> {
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(`actions/${name}`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  })
+  return bodyOf(answer)
+}
+
+/** @throws Error with the message of a refusal, and its hint */
 async function bodyOf(answer: Response): Promise<unknown> {
-  const body = (await answer.json()) as { readonly error?: { readonly message?: string } }
+  const body = (await answer.json()) as {
+    readonly error?: { readonly message?: string; readonly hint?: string }
+  }
   if (answer.ok) return body
-  throw new Error(body.error?.message ?? `The receiver answered ${answer.status}`)
+  const { message = `The receiver answered ${answer.status}`, hint } = body.error ?? {}
+  throw new Error(hint === undefined ? message : `${message}.\n${hint}`)
 }

@@ -1,8 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { EventRecord } from '../receiver/index.ts'
+import { Changes } from './changes.tsx'
 import { curlCommand } from './curl.ts'
-import type { Dialogs } from './dialogs.tsx'
+import type { Dialogs } from './dialog.tsx'
 import type { Session } from './session.ts'
 import {
   answerLook,
@@ -60,7 +61,7 @@ function Shown({
         </h2>
         <Actions {...{ record, session, dialogs }} />
       </header>
-      <Diagnosed record={record} />
+      <Diagnosed record={record} dialogs={dialogs} />
       <Facts record={record} />
       <Part title="Payload">
         {record.body === null ? (
@@ -69,6 +70,11 @@ function Shown({
           <Tree value={record.body} />
         )}
       </Part>
+      {record.body === null || session.capture.value !== undefined ? null : (
+        <Part title="Changes">
+          <Changes seq={record.seq} />
+        </Part>
+      )}
       <Part title="Headers">
         <dl class="pairs">
           {Object.entries(record.headers).map(([name, value]) => (
@@ -94,36 +100,31 @@ function Actions({
 }: DetailParts & { readonly record: EventRecord }): JSX.Element {
   return (
     <div class="actions">
-      <button type="button" class="primary" onClick={() => void session.resend(record.seq)}>
+      <button type="button" class="primary" onClick={() => void session.resend(record)}>
         Resend
       </button>
-      <button type="button" onClick={() => dialogs.edit(record)}>
+      <button type="button" onClick={() => dialogs.show({ kind: 'edit', record })}>
         Edit and resend
       </button>
-      <button type="button" onClick={() => void copyCurl(record, session, dialogs)}>
+      <button
+        type="button"
+        onClick={() => void session.copy('curl command', curlCommand(record, location.origin))}
+      >
         Copy as curl
       </button>
+      {record.type === null || session.capture.value !== undefined ? null : (
+        <button type="button" onClick={() => void session.expectLike(record.seq)}>
+          Expect this
+        </button>
+      )}
     </div>
   )
 }
 
-/** Copies a command that sends the request again; shows it where the browser does not let it be copied. */
-export async function copyCurl(
-  record: EventRecord,
-  session: Session,
-  dialogs: Dialogs,
-): Promise<void> {
-  const command = curlCommand(record, location.origin)
-  try {
-    await navigator.clipboard.writeText(command)
-    session.tell('The curl command is copied.')
-  } catch {
-    dialogs.show('curl', command)
-  }
-}
-
-function Diagnosed({ record }: { readonly record: EventRecord }): JSX.Element | null {
-  const { diagnosis, reason } = record
+function Diagnosed({
+  record: { diagnosis, reason, signature },
+  dialogs,
+}: Pick<DetailParts, 'dialogs'> & { readonly record: EventRecord }): JSX.Element | null {
   if (diagnosis === null && reason === null) return null
   return (
     <div class="diagnosis" role="note">
@@ -131,6 +132,11 @@ function Diagnosed({ record }: { readonly record: EventRecord }): JSX.Element | 
         {diagnosis === null ? visibleText(reason ?? '') : visibleText(diagnosis.message)}
       </strong>
       {diagnosis === null ? null : <p>{visibleText(diagnosis.fix)}</p>}
+      {signature === 'invalid' || signature === 'missing' ? (
+        <button type="button" class="link" onClick={() => dialogs.show({ kind: 'handlers' })}>
+          Show a handler that verifies
+        </button>
+      ) : null}
     </div>
   )
 }

@@ -1,12 +1,16 @@
 import { render, type JSX } from 'preact'
-import { Detail, copyCurl } from './detail.tsx'
-import { Dialogs, OpenDialog } from './dialogs.tsx'
+import type { EventRecord } from '../receiver/index.ts'
+import { CaptureBanner, openDroppedCaptures } from './captures.tsx'
+import { curlCommand } from './curl.ts'
+import { Detail } from './detail.tsx'
+import { Dialogs } from './dialog.tsx'
+import { ShownDialog } from './dialogs.tsx'
 import { List } from './list.tsx'
 import { Session } from './session.ts'
 import { Toolbar } from './toolbar.tsx'
 
-const session = new Session()
 const dialogs = new Dialogs()
+const session = new Session((title, text) => dialogs.show({ kind: 'text', title, text }))
 
 function Page(): JSX.Element {
   const { connection, selected } = session
@@ -19,11 +23,12 @@ function Page(): JSX.Element {
             {connectionTexts[connection.value]}
           </span>
           <code class="address">{location.origin}</code>
-          <button type="button" class="link" onClick={() => dialogs.keys()}>
+          <button type="button" class="link" onClick={() => dialogs.show({ kind: 'keys' })}>
             Keys
           </button>
         </div>
-        <Toolbar session={session} />
+        <Toolbar session={session} dialogs={dialogs} />
+        <CaptureBanner session={session} />
       </header>
       <main class={selected.value === null ? '' : 'has-detail'}>
         <section class="list-side" aria-label="List of requests">
@@ -34,7 +39,7 @@ function Page(): JSX.Element {
         </section>
       </main>
       <Notice />
-      <OpenDialog session={session} dialogs={dialogs} />
+      <ShownDialog session={session} dialogs={dialogs} />
     </>
   )
 }
@@ -76,16 +81,17 @@ const keyActions: Readonly<Record<string, () => void>> = {
   j: () => session.selectNeighbour(-1),
   k: () => session.selectNeighbour(1),
   Enter: () => document.getElementById('detail-heading')?.focus(),
-  r: () => withRecord((record) => void session.resend(record.seq)),
-  e: () => withRecord((record) => dialogs.edit(record)),
-  c: () => withRecord((record) => void copyCurl(record, session, dialogs)),
+  r: () => withRecord((record) => void session.resend(record)),
+  e: () => withRecord((record) => dialogs.show({ kind: 'edit', record })),
+  c: () =>
+    withRecord((record) => void session.copy('curl command', curlCommand(record, location.origin))),
   p: () => session.togglePause(),
   '/': () => document.getElementById('filter')?.focus(),
-  '?': () => dialogs.keys(),
+  '?': () => dialogs.show({ kind: 'keys' }),
   Escape: () => session.close(),
 }
 
-function withRecord(act: (record: Parameters<Dialogs['edit']>[0]) => void): void {
+function withRecord(act: (record: EventRecord) => void): void {
   const { value } = session.detail
   if (value.kind === 'shown') act(value.record)
 }
@@ -103,4 +109,5 @@ document.addEventListener('keydown', (event) => {
 
 const root = document.getElementById('page')
 if (root !== null) render(<Page />, root)
+openDroppedCaptures(session)
 session.follow()

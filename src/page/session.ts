@@ -1,15 +1,9 @@
 import { signal } from '@preact/signals'
-import type { EventRecord, EventSummary } from '../receiver/index.ts'
-import {
-  checkFilter,
-  follow,
-  readEvent,
-  resend,
-  setNextAnswer,
-  type MatchProblem,
-  type RequestEdit,
-} from './api.ts'
+import type { EventRecord, EventSummary, Resent } from '../receiver/index.ts'
+import * as api from './api.ts'
+import type { MatchProblem, NewRequest, RequestEdit } from './api.ts'
 import { EventList } from './event-list.ts'
+import { messageOf } from './use-read.ts'
 
 /** What is shown of the selected request. */
 export type Detail =
@@ -24,6 +18,11 @@ export interface Notice {
   readonly undo?: () => void
 }
 
+/** The capture that is shown instead of the requests of the receiver. */
+export interface ShownCapture extends api.Capture {
+  readonly file: File
+}
+
 /** What a person looks at: the list, its filter, the selected request; and what is done to them. */
 export class Session {
   readonly list = new EventList()
@@ -35,17 +34,24 @@ export class Session {
   readonly selected = signal<number | null>(null)
   readonly detail = signal<Detail>({ kind: 'none' })
   readonly notice = signal<Notice | undefined>(undefined)
+  readonly capture = signal<ShownCapture | undefined>(undefined)
   /** Requests up to this number were cleared. */
   #clearedSeq = 0
   #lastSeq = 0
   #run: string | undefined
   #endFollowing: () => void = () => undefined
+  readonly #showText: (title: string, text: string) => void
+
+  /** @param showText - shows a text that the browser does not let be copied */
+  constructor(showText: (title: string, text: string) => void) {
+    this.#showText = showText
+  }
 
   /** Follows the requests that match the filter. */
   follow(): void {
     this.#endFollowing()
     this.list.clear()
-    this.#endFollowing = follow(this.filter.value, {
+    this.#endFollowing = api.follow(this.filter.value, {
       reset: (run) => this.#reset(run),
       missed: (count) => this.list.missed(count),
       arrived: (summaries) => this.#arrived(summaries),
@@ -55,10 +61,30 @@ export class Session {
 
   /** Filters, where the text can be read. */
   async setFilter(text: string): Promise<void> {
-    const problem = await this.#tried(() => checkFilter(text))
+    const problem = await this.#tried(() => api.checkFilter(text))
     this.filterProblem.value = problem
     if (problem !== undefined || text === this.filter.value) return
     this.filter.value = text
+    const { value: capture } = this.capture
+    if (capture === undefined) this.follow()
+    else await this.openCapture(capture.file)
+  }
+
+  /** Shows the requests of a capture that match, instead of those of the receiver. */
+  async openCapture(file: File): Promise<void> {
+    const read = await this.#tried(() => api.readCapture(file, this.filter.value))
+    if (read === undefined) return
+    this.#endFollowing()
+    this.close()
+    this.list.clear()
+    this.capture.value = { ...read, file }
+    this.list.add(read.summaries)
+  }
+
+  /** Shows the requests of the receiver again. */
+  closeCapture(): void {
+    this.capture.value = undefined
+    this.close()
     this.follow()
   }
 
@@ -86,7 +112,9 @@ export class Session {
   async select(seq: number): Promise<void> {
     this.selected.value = seq
     if (this.detail.value.kind !== 'shown') this.detail.value = { kind: 'loading' }
-    const detail = await readDetail(seq)
+    const captured = this.capture.value?.records.get(seq)
+    const detail: Detail =
+      captured === undefined ? await readDetail(seq) : { kind: 'shown', record: captured }
     // Another one may have been selected meanwhile.
     if (this.selected.value === seq) this.detail.value = detail
   }
@@ -106,28 +134,80 @@ export class Session {
   }
 
   /** Sends a request to the receiver again. */
-  async resend(seq: number, edit?: RequestEdit): Promise<void> {
-    const resent = await this.#tried(() => resend(seq, edit))
-    if (resent === undefined) return
-    const { status, error } = resent
-    const how = edit === undefined ? 'as it was' : 'edited'
-    const end = status === null ? (error ?? 'it got no answer') : `the answer is ${status}`
-    this.notice.value = { text: `Resent #${seq} ${how}: ${end}.`, isProblem: status === null }
+  async resend(record: EventRecord, edit?: RequestEdit): Promise<void> {
+    const { seq, path, headers, rawBase64 } = record
+    const isCaptured = this.capture.value !== undefined
+    const resent = await this.#tried(() =>
+      isCaptured ? api.send(edit ?? { path, headers, rawBase64 }) : api.resend(seq, edit),
+    )
+    this.#tellSent(`Resent #${seq} ${edit === undefined ? 'as it was' : 'edited'}`, resent)
+  }
+
+  /** Sends a new request to the receiver. */
+  async send(request: NewRequest): Promise<void> {
+    this.#tellSent('Sent', await this.#tried(() => api.send(request)))
   }
 
   /** Gives the next webhook this status, or this fault. */
   async setNextAnswer(answer: number | string): Promise<void> {
-    const tried = await this.#tried(() => setNextAnswer(answer).then(() => true))
-    if (tried === undefined) return
-    const undo = (): void => void this.setNextAnswer(200)
-    const text = `The next webhook gets ${answer}.`
-    this.notice.value =
-      answer === 200 ? { text, isProblem: false } : { text, isProblem: false, undo }
+    const isDone = await this.#done(
+      () => api.setNextAnswer(answer),
+      `The next webhook gets ${answer}.`,
+    )
+    const { value: notice } = this.notice
+    if (!isDone || answer === 200 || notice === undefined) return
+    this.notice.value = { ...notice, undo: () => void this.setNextAnswer(200) }
+  }
+
+  /** Follows another plan of answers: one plan a line. */
+  setPlan(text: string): Promise<boolean> {
+    const lines = text.split('\n').filter((line) => line.trim() !== '')
+    const plan = lines.length === 0 ? ['200'] : lines
+    return this.#done(() => api.setPlan(plan), 'The plan is set. It begins with the next webhook.')
+  }
+
+  /** Expects webhooks from now on. */
+  expect(text: string): Promise<boolean> {
+    return this.#done(() => api.expectWebhooks(text), `Expecting ${text} from now on.`)
+  }
+
+  /** Expects a webhook like this one from now on. */
+  async expectLike(seq: number): Promise<void> {
+    const text = await this.#tried(() => api.readExpectation(seq))
+    if (text !== undefined) await this.expect(text)
+  }
+
+  /** Shows an expectation no longer. */
+  forget(id: number): Promise<boolean> {
+    return this.#done(() => api.forgetExpectation(id), 'The expectation is removed.')
+  }
+
+  /** Copies a text, or shows it where the browser does not let it be copied. */
+  async copy(title: string, text: string): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(text)
+      this.tell(`The ${title} is copied.`)
+    } catch {
+      this.#showText(title, text)
+    }
   }
 
   /** Says what was done. */
   tell(text: string): void {
     this.notice.value = { text, isProblem: false }
+  }
+
+  #tellSent(what: string, sent: Resent | undefined): void {
+    if (sent === undefined) return
+    const { status, error } = sent
+    const end = status === null ? (error ?? 'it got no answer') : `the answer is ${status}`
+    this.notice.value = { text: `${what}: ${end}.`, isProblem: status === null }
+  }
+
+  async #done(work: () => Promise<void>, text: string): Promise<boolean> {
+    const isDone = (await this.#tried(() => work().then(() => true))) === true
+    if (isDone) this.tell(text)
+    return isDone
   }
 
   #reset(run: string): void {
@@ -157,15 +237,9 @@ export class Session {
 
 async function readDetail(seq: number): Promise<Detail> {
   try {
-    const record = await readEvent(seq)
+    const record = await api.readEvent(seq)
     return record === undefined ? { kind: 'gone' } : { kind: 'shown', record }
   } catch (error) {
     return { kind: 'failed', message: messageOf(error) }
   }
-}
-
-function messageOf(error: unknown): string {
-  // A browser says of a server that is gone no more than that.
-  if (error instanceof TypeError) return 'The receiver does not answer. Is it still running?'
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,13 +1,20 @@
-import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
+import { Answers } from './answers.tsx'
+import { CaptureButtons } from './captures.tsx'
+import type { Dialogs } from './dialog.tsx'
+import { Expectations } from './expectations.tsx'
 import type { Session } from './session.ts'
 import { countText } from './text.ts'
 
-const answers = [200, 400, 404, 410, 429, 500, 503, 'reset', 'hang', 'empty', 'malformed'] as const
-
-/** What is done to the list: filter, pause, clear, plan the next answer. */
-export function Toolbar({ session }: { readonly session: Session }): JSX.Element {
+/** What is done to the list and to the receiver. */
+export function Toolbar({
+  session,
+  dialogs,
+}: {
+  readonly session: Session
+  readonly dialogs: Dialogs
+}): JSX.Element {
   const { isPaused, onlyFailed, list } = session
   const held = list.heldCount.value
   return (
@@ -27,7 +34,12 @@ export function Toolbar({ session }: { readonly session: Session }): JSX.Element
       <button type="button" onClick={() => session.clear()}>
         Clear
       </button>
-      <NextAnswer session={session} />
+      <Answers session={session} />
+      <Expectations session={session} />
+      <button type="button" onClick={() => dialogs.show({ kind: 'compose' })}>
+        Compose
+      </button>
+      <CaptureButtons session={session} />
     </div>
   )
 }
@@ -71,43 +83,5 @@ function Filter({ session }: { readonly session: Session }): JSX.Element {
         </div>
       )}
     </form>
-  )
-}
-
-function NextAnswer({ session }: { readonly session: Session }): JSX.Element {
-  const isOpen = useSignal(false)
-  const choose = (event: SubmitEvent): void => {
-    event.preventDefault()
-    const chosen = new FormData(event.currentTarget as HTMLFormElement).get('answer')
-    const answer = answers.find((each) => String(each) === chosen)
-    isOpen.value = false
-    if (answer !== undefined) void session.setNextAnswer(answer)
-  }
-  return (
-    <div class="popover">
-      <button
-        type="button"
-        aria-expanded={isOpen.value}
-        aria-controls="next-answer"
-        onClick={() => (isOpen.value = !isOpen.value)}
-      >
-        Next answer
-      </button>
-      <form id="next-answer" hidden={!isOpen.value} onSubmit={choose}>
-        <label>
-          The next webhook gets
-          <select name="answer">
-            {answers.map((answer) => (
-              <option key={answer} selected={answer === 503}>
-                {answer}
-              </option>
-            ))}
-          </select>
-        </label>
-        <button type="submit" class="primary">
-          Set
-        </button>
-      </form>
-    </div>
   )
 }

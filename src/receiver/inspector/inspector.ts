@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { readBody } from '../../http/index.ts'
-import { parseMatch } from '../../match/index.ts'
+import { parseMatch, type Match } from '../../match/index.ts'
 import { limits, SettingError, type JsonObject } from '../../model/index.ts'
 import { apiPrefix, readQuery, sendJson } from '../api-exchange.ts'
 import { PageFiles } from '../page-files.ts'
@@ -39,6 +39,12 @@ export class Inspector {
   async answer(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
     const path = pathname.slice(apiPrefix.length)
+    if (request.method === 'POST' && path === 'actions/read-capture') {
+      checkMediaType(request, 'application/x-ndjson')
+      const match = readWanted(searchParams)
+      await sendCapture(request, response, { match, waits: this.#inspected.waits })
+      return true
+    }
     if (request.method === 'POST') return this.#act(path, request, response)
     if (path === 'stream') {
       await this.#stream(request, response, searchParams)
@@ -51,11 +57,6 @@ export class Inspector {
 
   async #act(path: string, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
     const name = path.replace(/^actions\//, '')
-    if (name === 'read-capture') {
-      checkMediaType(request, 'application/x-ndjson')
-      await sendCapture(request, response, this.#inspected.waits)
-      return true
-    }
     const action = Object.hasOwn(actions, name) ? actions[name] : undefined
     if (action === undefined) return false
     const body = await this.#readAction(request)
@@ -67,8 +68,7 @@ export class Inspector {
     response: ServerResponse,
     query: URLSearchParams,
   ): Promise<void> {
-    const { match } = readQuery(query, ['match'])
-    const wanted = match === undefined ? undefined : parseMatch(match)
+    const wanted = readWanted(query)
     if (this.#streams >= streamsMax) {
       const message = `Cannot open another stream: ${streamsMax} are open. Close a page`
       sendJson(response, { status: 429, body: { error: { code: 'too_many_streams', message } } })
@@ -103,6 +103,12 @@ export class Inspector {
     if (body !== undefined) return body
     throw new SettingError('body', 'Cannot do this: the body is no JSON object')
   }
+}
+
+/** @throws MatchError where it cannot be read */
+function readWanted(query: URLSearchParams): Match | undefined {
+  const { match } = readQuery(query, ['match'])
+  return match === undefined ? undefined : parseMatch(match)
 }
 
 /**

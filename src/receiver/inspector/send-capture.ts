@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Match } from '../../match/index.ts'
 import { recordLine } from '../../model/index.ts'
 import { silentLog } from '../../runtime/index.ts'
 import { drained } from '../api-exchange.ts'
@@ -11,6 +12,13 @@ import { EventSummaries } from './event-summary.ts'
 /** Requests of a capture that are told; of more, the newest. */
 const eventsMax = 10_000
 
+/** How a capture is read. */
+interface CaptureReading {
+  /** Only what matches; undefined for everything. */
+  readonly match: Match | undefined
+  readonly waits: Waits
+}
+
 /**
  * Reads the capture in the body of a request, and answers with NDJSON: the summary and the record of
  * each request, numbered from 1; in the last line how many there were. Nothing of it is kept.
@@ -18,7 +26,7 @@ const eventsMax = 10_000
 export async function sendCapture(
   request: IncomingMessage,
   response: ServerResponse,
-  waits: Waits,
+  { match, waits }: CaptureReading,
 ): Promise<void> {
   const log = new EventLog(eventsMax, silentLog, waits)
   let badRows = 0
@@ -33,6 +41,7 @@ export async function sendCapture(
     const batch = summaries.after(seq)
     if (batch.length === 0) break
     for (const [event, summary] of batch) {
+      if (match?.test(event) === false) continue
       if (response.destroyed) return
       const line = recordLine({ summary, record: eventRecord(event) })
       if (!response.write(line)) await drained(response)

@@ -159,9 +159,9 @@ describe('POST /_evroute/actions', () => {
     await post(`${url}/a`, trackBody, signed(trackBody))
     await post(`${url}/b`, '{')
     const capture = await (await request(`${url}/_evroute/events`)).body.text()
-    const read = async (body: string, type = 'application/x-ndjson') => {
+    const read = async (body: string, type = 'application/x-ndjson', query = '') => {
       const headers = { 'content-type': type }
-      const answer = await request(`${url}/_evroute/actions/read-capture`, {
+      const answer = await request(`${url}/_evroute/actions/read-capture${query}`, {
         method: 'POST',
         body,
         headers,
@@ -181,6 +181,10 @@ describe('POST /_evroute/actions', () => {
       { read: 4, shown: 4, badRows: 1 },
     ])
     expect(await read('')).toEqual([{ v: 1, read: 0, shown: 0, badRows: 0 }])
+    expect(await read(capture, undefined, '?match=path:/b')).toMatchObject([
+      { summary: { seq: 2 } },
+      { read: 2 },
+    ])
     expect(await read(capture, 'text/plain')).toMatchObject([
       { error: { code: 'invalid_setting' } },
     ])

@@ -1,0 +1,87 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { readPlan } from './api.ts'
+import { Popover } from './popover.tsx'
+import type { Session } from './session.ts'
+import { countText } from './text.ts'
+import { useRead } from './use-read.ts'
+
+const answers = [200, 400, 404, 410, 429, 500, 503, 'reset', 'hang', 'empty', 'malformed'] as const
+
+/** What webhooks are answered: the next one, and those after it. */
+export function Answers({ session }: { readonly session: Session }): JSX.Element {
+  return (
+    <Popover label="Next answer">
+      {(close) => (
+        <>
+          <NextAnswer session={session} close={close} />
+          <Plan session={session} />
+        </>
+      )}
+    </Popover>
+  )
+}
+
+function NextAnswer({
+  session,
+  close,
+}: {
+  readonly session: Session
+  readonly close: () => void
+}): JSX.Element {
+  const choose = (event: SubmitEvent): void => {
+    event.preventDefault()
+    const chosen = new FormData(event.currentTarget as HTMLFormElement).get('answer')
+    const answer = answers.find((each) => String(each) === chosen)
+    close()
+    if (answer !== undefined) void session.setNextAnswer(answer)
+  }
+  return (
+    <form onSubmit={choose}>
+      <label>
+        The next webhook gets
+        <select name="answer">
+          {answers.map((answer) => (
+            <option key={answer} selected={answer === 503}>
+              {answer}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="submit" class="primary">
+        Set
+      </button>
+    </form>
+  )
+}
+
+function Plan({ session }: { readonly session: Session }): JSX.Element {
+  const [turn, setTurn] = useState(0)
+  const reading = useRead(readPlan, [turn, session.list.version.value])
+  if (reading.kind === 'loading') return <p class="muted">Reading the plan…</p>
+  if (reading.kind === 'failed') return <p class="problem">{reading.message}</p>
+  if (reading.value === undefined) return <p class="muted">A capture answers nothing.</p>
+  const { next, plans } = reading.value
+  const set = (event: SubmitEvent): void => {
+    event.preventDefault()
+    const text = new FormData(event.currentTarget as HTMLFormElement).get('plan')
+    void session.setPlan(typeof text === 'string' ? text : '').then(() => setTurn(turn + 1))
+  }
+  return (
+    <form onSubmit={set}>
+      <p class="muted">
+        {next.length === 0 ? '' : `Next: ${next.join(', ')}. `}
+        {plans.length === 0
+          ? 'No plan: webhooks get 200.'
+          : plans.map(({ plan, given }) => `${plan} (${countText(given)} given)`).join('; ')}
+      </p>
+      <label>
+        Plan, such as 503x3,200; one a line
+        <textarea name="plan" rows={2} spellcheck={false} key={turn}>
+          {plans.map(({ plan }) => plan).join('\n')}
+        </textarea>
+      </label>
+      <button type="submit">Set plan</button>
+    </form>
+  )
+}

@@ -1,0 +1,59 @@
+import type { JSX } from 'preact'
+import { useRef } from 'preact/hooks'
+import type { Session } from './session.ts'
+import { counted, countText } from './text.ts'
+
+/** Saves the requests that match, and opens a file of them. */
+export function CaptureButtons({ session }: { readonly session: Session }): JSX.Element {
+  const input = useRef<HTMLInputElement>(null)
+  const { filter } = session
+  const query = filter.value === '' ? '' : `?${new URLSearchParams({ match: filter.value })}`
+  return (
+    <>
+      <button type="button" onClick={() => input.current?.click()}>
+        Open capture
+      </button>
+      <input
+        ref={input}
+        type="file"
+        hidden
+        onChange={({ currentTarget }) => {
+          const [file] = currentTarget.files ?? []
+          if (file !== undefined) void session.openCapture(file)
+          currentTarget.value = ''
+        }}
+      />
+      <a class="button" href={`events${query}`} download="capture.ndjson">
+        Save capture
+      </a>
+    </>
+  )
+}
+
+/** Says that a capture is shown, and how to go back. */
+export function CaptureBanner({ session }: { readonly session: Session }): JSX.Element | null {
+  const { value: capture } = session.capture
+  if (capture === undefined) return null
+  const { file, summaries, read, badRows } = capture
+  const shown = summaries.length
+  return (
+    <p class="banner" role="status">
+      Showing {file.name}: {shown === read ? '' : `${countText(shown)} of `}
+      {counted(read, 'request')}
+      {badRows === 0 ? '' : `, ${counted(badRows, 'line')} not understood`}.{' '}
+      <button type="button" class="link" onClick={() => session.closeCapture()}>
+        Back to live
+      </button>
+    </p>
+  )
+}
+
+/** Opens a file that is dropped anywhere on the page. */
+export function openDroppedCaptures(session: Session): void {
+  document.addEventListener('dragover', (event) => event.preventDefault())
+  document.addEventListener('drop', (event) => {
+    event.preventDefault()
+    const [file] = event.dataTransfer?.files ?? []
+    if (file !== undefined) void session.openCapture(file)
+  })
+}

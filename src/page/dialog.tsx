@@ -1,0 +1,56 @@
+import { signal } from '@preact/signals'
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import type { EventRecord } from '../receiver/index.ts'
+
+/** Which dialog is open. */
+export type OpenDialog =
+  | { readonly kind: 'none' | 'keys' | 'handlers' | 'compose' }
+  | { readonly kind: 'edit'; readonly record: EventRecord }
+  | { readonly kind: 'text'; readonly title: string; readonly text: string }
+
+/** Opens dialogs; one at a time. */
+export class Dialogs {
+  readonly open = signal<OpenDialog>({ kind: 'none' })
+
+  /** Shows one instead of the one that is open. */
+  show(dialog: OpenDialog): void {
+    this.open.value = dialog
+  }
+
+  /** Closes the one that is open. */
+  close(): void {
+    this.open.value = { kind: 'none' }
+  }
+}
+
+/** A dialog with a title; escape closes it. */
+export function Dialog({
+  title,
+  dialogs,
+  children,
+}: {
+  readonly title: string
+  readonly dialogs: Pick<Dialogs, 'close'>
+  readonly children: ComponentChildren
+}): JSX.Element {
+  const element = useRef<HTMLDialogElement>(null)
+  useEffect(() => element.current?.showModal(), [])
+  return (
+    <dialog ref={element} aria-labelledby="dialog-title" onClose={() => dialogs.close()}>
+      <h2 id="dialog-title">{title}</h2>
+      {children}
+    </dialog>
+  )
+}
+
+/** The button at the end of a dialog that only shows something. */
+export function CloseButton({ dialogs }: { readonly dialogs: Dialogs }): JSX.Element {
+  return (
+    <div class="actions">
+      <button type="button" onClick={() => dialogs.close()}>
+        Close
+      </button>
+    </div>
+  )
+}

@@ -1,0 +1,236 @@
+import { createHmac } from 'node:crypto'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { accessibilityFaults, openPage, secret, startReceiver, withBrowser } from './browser.ts'
+
+withBrowser()
+
+const paid = { type: 'track', userId: 'u_1', event: 'Order Paid', properties: { total: 39.95 } }
+
+describe('changes', () => {
+  test('show what differs from the previous event of the same user', async () => {
+    const { url, send } = await startReceiver()
+    await send({ ...paid, messageId: 'm_1' })
+    await send({ ...paid, messageId: 'm_2', properties: { total: 12, currency: 'EUR' } })
+    await send({ ...paid, messageId: 'm_3', properties: { total: 12, currency: 'EUR' } })
+    const page = await openPage(url)
+    await page.getByRole('option', { name: /#2 / }).click()
+    const detail = page.getByRole('article')
+    await page.getByText('Since #1').waitFor()
+    expect(await detail.locator('.changes').innerText()).toMatch(
+      /properties\.total\s+39\.95 → 12\s+properties\.currency\s+absent → "EUR"/,
+    )
+    await page.getByRole('option', { name: /#3 / }).click()
+    await page.getByText('The same as #2.').waitFor()
+    await page.getByRole('option', { name: /#1 / }).click()
+    await page.getByText('There is no earlier event to compare with.').waitFor()
+  })
+
+  test('of a whole payload are shown in part, as text', async () => {
+    const { url, send } = await startReceiver()
+    const evil = '<img src=x onerror=alert(1)>\u202e'
+    const keys = Array.from({ length: 5_000 }, (_, index): [string, string] => [`k${index}`, evil])
+    await send({ ...paid, properties: {} })
+    await send({ ...paid, properties: { ...Object.fromEntries(keys), [evil]: 1 } })
+    const page = await openPage(url)
+    await page.getByRole('option').first().click()
+    await page.getByText('4,901 more changes not shown').waitFor()
+    expect(await page.locator('article img').count()).toBe(0)
+    expect(await page.locator('.changes > div').count()).toBe(100)
+  })
+})
+
+test('a wrong signature leads to a handler that verifies, in seven languages', async () => {
+  const { url, post } = await startReceiver()
+  const body = JSON.stringify(paid)
+  const digest = createHmac('sha256', secret).update(body).digest('hex')
+  await post(body, { 'x-signature': digest })
+  const page = await openPage(url)
+  await page.getByRole('option').click()
+  await page.getByRole('button', { name: 'Show a handler that verifies' }).click()
+  const languages = page.getByLabel('Language or framework')
+  await expect.poll(() => languages.locator('option').count()).toBe(7)
+  await languages.selectOption('go')
+  await page.getByLabel('Handler for go').getByText('crypto/hmac').waitFor()
+  expect(await accessibilityFaults(page)).toEqual([])
+  await page.getByRole('button', { name: 'Copy handler' }).click()
+  await page.getByText('The handler is copied.').waitFor()
+  const copied = await page.evaluate<string>('navigator.clipboard.readText()')
+  expect(copied).toMatch(/^package main/)
+})
+
+describe('the plan of answers', () => {
+  test('is set, followed and shown', async () => {
+    const { url, send } = await startReceiver()
+    const page = await openPage(url)
+    await page.getByRole('button', { name: 'Next answer' }).click()
+    await page.getByText('No plan: webhooks get 200.').waitFor()
+    await page.getByLabel('Plan').fill('503x2,201\ntype=page:404')
+    await page.getByRole('button', { name: 'Set plan' }).click()
+    await page.getByText('The plan is set.').waitFor()
+    expect([await send(paid), await send(paid), await send(paid)]).toEqual([503, 503, 201])
+    expect(await send({ type: 'page', userId: 'u_1' })).toBe(404)
+    await page.getByText('503x2,201 (3 given); type=page:404 (1 given)').waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.getByLabel('Plan').fill('')
+    await page.getByRole('button', { name: 'Set plan' }).click()
+    await page.getByText('200 (0 given)').waitFor()
+    expect(await send(paid)).toBe(200)
+  })
+
+  test('says where it cannot be read, and keeps the one before', async () => {
+    const { url, send } = await startReceiver({ respond: 201 })
+    const page = await openPage(url, { expected: /400/ })
+    await page.getByRole('button', { name: 'Next answer' }).click()
+    await page.getByLabel('Plan').fill('503,boom')
+    await page.getByRole('button', { name: 'Set plan' }).click()
+    await page.getByText('Cannot read the plan at character 5').waitFor()
+    expect(await send(paid)).toBe(201)
+  })
+})
+
+describe('expectations', () => {
+  const list = (page: Page) => page.getByRole('list', { name: 'Expectations' })
+
+  test('are made of an event or of a text, and change as webhooks arrive', async () => {
+    const { url, send, receiver } = await startReceiver()
+    const judged = receiver.judge('type:group', { timeoutMs: Infinity })
+    await send(paid)
+    const page = await openPage(url)
+    await page.getByRole('option').click()
+    await page.getByRole('button', { name: 'Expect this' }).click()
+    await page.getByText('Expecting type:track event:"Order Paid" from now on.').waitFor()
+    await page.getByRole('button', { name: 'Expectations' }).click()
+    await expect.poll(() => list(page).innerText()).toMatch(/… open\s+type:group/)
+    await page.getByLabel('Expect from now on').fill('type:track never')
+    await page.getByRole('button', { name: 'Expect', exact: true }).click()
+    const rows = list(page).getByRole('listitem')
+    await expect.poll(() => rows.count()).toBe(3)
+    expect(await rows.nth(1).innerText()).toMatch(/… open.*expected at least 1, got 0/)
+    await send(paid)
+    await expect.poll(() => rows.nth(1).innerText()).toMatch(/✓ met.*got 1/)
+    await expect.poll(() => rows.nth(2).innerText()).toMatch(/✗ not met.*expected none, got 1/)
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Remove type:track never' }).click()
+    await expect.poll(() => rows.count()).toBe(2)
+    await receiver.close()
+    await judged
+  })
+
+  test('say that nothing is expected, what cannot be read, and that the time is over', async () => {
+    const { url } = await startReceiver()
+    const page = await openPage(url, { expected: /400/ })
+    await page.getByRole('button', { name: 'Expectations' }).click()
+    await page.getByText('Nothing is expected.').waitFor()
+    const field = page.getByLabel('Expect from now on')
+    await field.fill('type:trak')
+    await field.press('Enter')
+    await page.getByText('Did you mean track?').waitFor()
+    expect(await field.inputValue()).toBe('type:trak')
+    await field.fill('type:track within 10ms')
+    await field.press('Enter')
+    await page.getByText('✗ not met').waitFor()
+    await page.keyboard.press('Escape')
+    expect(await list(page).count()).toBe(0)
+    expect(await page.locator(':focus').innerText()).toBe('Expectations')
+  })
+})
+
+test('a webhook of any type is composed from a sample and sent', async () => {
+  const { url, receiver } = await startReceiver()
+  const page = await openPage(url)
+  await page.getByRole('button', { name: 'Compose' }).click()
+  await page.getByRole('combobox', { name: 'Type' }).selectOption('identify')
+  const body = page.getByRole('textbox', { name: 'Body' })
+  await expect.poll(() => body.inputValue()).toContain('ada@example.com')
+  expect(await accessibilityFaults(page)).toEqual([])
+  await body.fill((await body.inputValue()).replace('u_sample', 'u_9'))
+  await page.getByLabel('Path').fill('/composed')
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
+  await page.getByText('Sent: the answer is 200.').waitFor()
+  expect(receiver.events).toMatchObject([
+    { path: '/composed', type: 'identify', userId: 'u_9', signature: 'valid' },
+  ])
+})
+
+describe('a capture', () => {
+  const drop = async (page: Page, text: string): Promise<void> => {
+    const dataTransfer = await page.evaluateHandle(
+      `const data = new DataTransfer()
+       data.items.add(new File([${JSON.stringify(text)}], 'got.ndjson'))
+       data`,
+    )
+    await page.locator('body').dispatchEvent('drop', { dataTransfer })
+  }
+
+  test('that is dropped is shown, filtered and resent from, and then the live list again', async () => {
+    const first = await startReceiver()
+    await first.send({ ...paid, userId: 'u_captured' })
+    await first.send({ type: 'page', userId: 'u_captured' })
+    const capture = await (await fetch(`${first.url}/_evroute/events`)).text()
+    const { url, send, receiver } = await startReceiver()
+    await send({ type: 'identify', userId: 'u_live' })
+    const page = await openPage(url)
+    const rows = page.getByRole('option')
+    await page.getByText('u_live').waitFor()
+    await drop(page, `${capture}no record\n`)
+    await page.getByText('Showing got.ndjson: 2 requests, 1 line not understood.').waitFor()
+    expect(await page.getByText('u_live').count()).toBe(0)
+    await send({ type: 'identify', userId: 'u_live' })
+    await rows.last().click()
+    await page.getByRole('heading', { name: '#1' }).waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Resend', exact: true }).click()
+    await page.getByText('Resent #1 as it was: the answer is 200.').waitFor()
+    expect(receiver.events.at(-1)).toMatchObject({ userId: 'u_captured', signature: 'valid' })
+    await page.getByRole('searchbox', { name: 'Filter' }).fill('type:page')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => rows.count()).toBe(1)
+    await page.getByRole('button', { name: 'Back to live' }).click()
+    await page.getByRole('searchbox', { name: 'Filter' }).fill('')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => rows.count()).toBe(3)
+    expect(await page.getByText('Showing').count()).toBe(0)
+  })
+
+  test('without a request says so, and one can be chosen and saved', async () => {
+    const { url, send } = await startReceiver()
+    await send(paid)
+    const page = await openPage(url)
+    const buffer = Buffer.from('a\nb\n')
+    const file = { name: 'other.txt', mimeType: 'text/plain', buffer }
+    await page.locator('input[type=file]').setInputFiles(file)
+    await page.getByText('Showing other.txt: 0 requests, 2 lines not understood.').waitFor()
+    await page.getByRole('button', { name: 'Back to live' }).click()
+    const saving = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Save capture' }).click()
+    const download = await saving
+    expect(download.suggestedFilename()).toBe('capture.ndjson')
+  })
+})
+
+test('everything says that the receiver is gone', async () => {
+  const { url, send, receiver } = await startReceiver()
+  await send(paid)
+  const page = await openPage(url, { expected: /ERR_|Failed to load/ })
+  await page.getByRole('option').click()
+  await page.getByText('There is no earlier event').waitFor()
+  await receiver.close()
+  await page.getByRole('button', { name: 'Expectations' }).click()
+  await page.getByText('The receiver does not answer. Is it still running?').first().waitFor()
+  await page.getByRole('button', { name: 'Compose' }).click()
+  await page.getByRole('dialog').getByText('The receiver does not answer').waitFor()
+})
+
+test('every panel fits into 320 px', async () => {
+  const { url } = await startReceiver()
+  const page = await openPage(url, { width: 320, colorScheme: 'dark' })
+  for (const name of ['Next answer', 'Expectations']) {
+    await page.getByRole('button', { name }).click()
+    await page.getByRole('textbox').last().waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    const panel = await page.locator('.panel:visible').boundingBox()
+    expect(panel).toMatchObject({ x: 12, width: 296 })
+    await page.getByRole('button', { name }).click()
+  }
+})
