@@ -200,7 +200,7 @@ describe('a request', () => {
     const page = await openPage(url)
     await page.getByRole('button', { name: 'Next answer' }).click()
     await page.getByLabel('The next webhook gets').selectOption('503')
-    await page.getByRole('button', { name: 'Set' }).click()
+    await page.getByRole('button', { name: 'Set', exact: true }).click()
     await page.getByText('The next webhook gets 503.').waitFor()
     expect([await send(paid), await send(paid)]).toEqual([503, 200])
   })
