@@ -24,7 +24,15 @@ export function foreignSign({
   origin,
 }: Pick<IncomingHttpHeaders, 'host' | 'origin'>): ForeignSign | undefined {
   if (!isLoopbackHost(host)) return 'foreign_host'
-  return origin === undefined || isOwnOrigin(origin, host ?? '') ? undefined : 'foreign_origin'
+  return isForeignOrigin({ host, origin }) ? 'foreign_origin' : undefined
+}
+
+/** Whether a web page of another origin made a request, by whatever name it came. */
+export function isForeignOrigin({
+  host = '',
+  origin,
+}: Pick<IncomingHttpHeaders, 'host' | 'origin'>): boolean {
+  return origin !== undefined && !isOwnOrigin(origin, host)
 }
 
 function isLoopbackHost(host: string | undefined): boolean {

@@ -12,6 +12,8 @@ export { endLingering, lingerMs } from './linger.ts'
 export * from './listen.ts'
 export { NameSource, type NameAnswer, type NameSourceOptions } from './name-source.ts'
 export * from './names.ts'
+export { PageFiles } from './page-files.ts'
+export { PageSessions, type PageSessionsOptions } from './page-sessions.ts'
 export * from './passed-on-headers.ts'
 export {
   bodyDeadlineMs,

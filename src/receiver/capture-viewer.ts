@@ -53,6 +53,7 @@ export class CaptureViewer implements AsyncDisposable {
       secret,
       clock,
       urls: () => Promise.resolve(resendTo === undefined ? [] : [resendTo]),
+      sessions: undefined,
       answers: undefined,
     })
     const app = receiverApp(

@@ -19,26 +19,12 @@ import { checkNotOwn } from './forward-loop.ts'
 import { answeredBy, Forwarder, rawHeadersOf, type Forwarded, type Forwarding } from './forward.ts'
 import { inspectRequest, type Inspection } from './inspect-request.ts'
 import type { ReceivedCounts, ReceivedEvent } from './received-event.ts'
+import { pageAccess, type PageAccess, type ReceiverAddress } from './receiver-address.ts'
 import { recordOf } from './record.ts'
 import { checkReceiverOptions, type ReceiverOptions, type ReceiverSettings } from './settings.ts'
 import { SignatureJudge } from './signature.ts'
 import { WaitApi } from './wait-api.ts'
 import { Waits } from './waits.ts'
-
-/** Where a receiver can be reached. */
-export interface ReceiverAddress {
-  /**
-   * The URL to send webhooks to. Any path below it will do as well, and some ask for an answer:
-   * `/status/503`, `/delay/6s`, `/fault/reset`, `/delay/1s/status/503`.
-   */
-  readonly url: string
-  /** The URL of each endpoint, that of the first included. */
-  readonly urls: readonly string[]
-  /** The port that is bound, with several endpoints the first. */
-  readonly port: number
-  /** The certificate of the authority that the receiver's is signed by, in PEM; null where there is none. */
-  readonly authority: string | null
-}
 
 /** How long to wait for webhooks. */
 export interface WaitOptions {
@@ -70,6 +56,7 @@ export class Receiver implements AsyncDisposable {
   readonly #log: EventLog
   readonly #expectations: Expectations
   readonly #api: WaitApi
+  readonly #pageAccess: PageAccess | undefined
   readonly #waits: Waits
   readonly #listenerWaits: Waits
   readonly #handlings = new Set<Promise<void>>()
@@ -79,7 +66,7 @@ export class Receiver implements AsyncDisposable {
   /** @throws SettingError with the option and its accepted values */
   constructor(options?: ReceiverOptions) {
     this.#settings = checkReceiverOptions(options)
-    const { eventsMax, runtime, injections, random, forwarding } = this.#settings
+    const { eventsMax, runtime, injections, random, forwarding, host } = this.#settings
     const { secret, otherSecrets, endpoints } = this.#settings
     this.#judge = secret === undefined ? undefined : new SignatureJudge({ secret, otherSecrets })
     this.#injections = new Injections(injections, random, endpoints)
@@ -88,6 +75,7 @@ export class Receiver implements AsyncDisposable {
     this.#listenerWaits = new Waits(runtime.clock)
     this.#log = new EventLog(eventsMax, runtime.log, this.#listenerWaits)
     this.#expectations = new Expectations(this.#log, this.#waits, runtime.clock)
+    this.#pageAccess = pageAccess(host, runtime.clock)
     this.#api = new WaitApi({
       log: this.#log,
       expectations: this.#expectations,
@@ -95,6 +83,7 @@ export class Receiver implements AsyncDisposable {
       secret,
       clock: runtime.clock,
       urls: async () => (await this.start()).urls,
+      sessions: this.#pageAccess?.sessions,
       answers: this.#injections,
     })
   }
@@ -133,7 +122,8 @@ export class Receiver implements AsyncDisposable {
     }
     this.#endpoints ??= this.#open()
     const { urls, port, authority } = await this.#endpoints
-    return { url: urls[0] ?? '', urls, port, authority }
+    const pageToken = this.#pageAccess?.token ?? null
+    return { url: urls[0] ?? '', urls, port, authority, pageToken }
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { foreignSign } from '../http/index.ts'
+import { foreignSign, isForeignOrigin, type PageSessions } from '../http/index.ts'
 import { parseMatch, type ExpectationResult } from '../match/index.ts'
 import { EvrouteError, parseDuration, recordLine, SettingError } from '../model/index.ts'
 import { apiPrefix, drained, readQuery, sendJson, type ApiAnswer } from './api-exchange.ts'
@@ -21,7 +21,7 @@ import type { ReceivedEvent } from './received-event.ts'
  * and what `inspector/` answers.
  *
  * 400 for what cannot be understood; 403 for what another machine, or a web page, may have sent: they
- * must not read payloads.
+ * must not read payloads. A browser that opened the link with the token, on whatever machine, may ask all of it.
  */
 export class WaitApi {
   readonly #inspected: Inspected
@@ -34,12 +34,13 @@ export class WaitApi {
   /** Answers a request to a path of the API. */
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.setHeader('cache-control', 'no-store')
-    const foreign = foreignAnswer(request)
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
+    if (this.#signIn(request, response, searchParams)) return
+    const foreign = foreignAnswer(request, this.#inspected.sessions)
     if (foreign !== undefined) {
       sendJson(response, foreign)
       return
     }
-    const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
     try {
       switch (pathname.slice(apiPrefix.length)) {
         case 'wait':
@@ -55,6 +56,17 @@ export class WaitApi {
     } catch (error) {
       sendJson(response, answerOf(error))
     }
+  }
+
+  /** Gives a browser that brings the token of the link a session. Returns whether the request is answered. */
+  #signIn(request: IncomingMessage, response: ServerResponse, query: URLSearchParams): boolean {
+    const { sessions } = this.#inspected
+    const token = query.get('token')
+    if (sessions === undefined || token === null || request.method === 'POST') return false
+    const cookie = sessions.useLink(token, portOf(request))
+    if (cookie === undefined) return false
+    response.writeHead(303, { 'set-cookie': cookie, location: apiPrefix }).end()
+    return true
   }
 
   /** Loaded once somebody asks: few receivers are inspected. */
@@ -93,7 +105,18 @@ export class WaitApi {
   }
 }
 
-function foreignAnswer({ headers, socket }: IncomingMessage): ApiAnswer | undefined {
+function portOf({ socket }: IncomingMessage): number {
+  return socket.localPort ?? 0
+}
+
+function foreignAnswer(
+  request: IncomingMessage,
+  sessions: PageSessions | undefined,
+): ApiAnswer | undefined {
+  const { headers, socket } = request
+  if (sessions?.isOpen(headers, portOf(request)) === true) {
+    return isForeignOrigin(headers) ? foreignOrigin : undefined
+  }
   // The Host alone proves nothing: the client chooses it.
   if (!isLocalRequest(socket.remoteAddress, headers)) {
     return refusal(403, 'not_local', 'Only this machine may ask, without a proxy')
@@ -102,11 +125,17 @@ function foreignAnswer({ headers, socket }: IncomingMessage): ApiAnswer | undefi
     case 'foreign_host':
       return refusal(403, 'host_not_allowed', 'Ask by a loopback name or address')
     case 'foreign_origin':
-      return refusal(403, 'origin_not_allowed', 'Web pages of another origin may not ask')
+      return foreignOrigin
     case undefined:
       return undefined
   }
 }
+
+const foreignOrigin: ApiAnswer = refusal(
+  403,
+  'origin_not_allowed',
+  'Web pages of another origin may not ask',
+)
 
 function judgedAnswer({ result, events }: JudgedExpectation): ApiAnswer {
   const { shortfall, ...expectation } = result

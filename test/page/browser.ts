@@ -16,7 +16,12 @@ export function withBrowser(): void {
     browser = await launcher.launch({
       executablePath: await chromium.executablePath(),
       // Without the flags of the package, some of which turn the web's security off.
-      args: ['--no-sandbox', '--disable-gpu'],
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        // Lets a test come by a name as another machine does.
+        '--host-resolver-rules=MAP *.example.com 127.0.0.1',
+      ],
     })
   })
   afterAll(() => browser?.close())
@@ -71,7 +76,7 @@ export async function openPage(url: string, look: Look = {}): Promise<Page> {
     await context.close()
     expect(complaints.filter((each) => !expected.test(each))).toEqual([])
   })
-  await page.goto(`${url}/_evroute/`)
+  await page.goto(url.includes('/_evroute/') ? url : `${url}/_evroute/`)
   return page
 }
 

@@ -234,3 +234,24 @@ test('every panel fits into 320 px', async () => {
     await page.getByRole('button', { name }).click()
   }
 })
+
+test('by a name of the network the link with the token opens the page, and nothing else does', async () => {
+  const { receiver, port, send } = await startReceiver({ host: '0.0.0.0' })
+  const { pageToken } = await receiver.start()
+  const url = `http://devbox.example.com:${port}`
+  const refused = await openPage(url, { expected: /403/ })
+  await refused.getByText('host_not_allowed').waitFor()
+  const page = await openPage(`${url}/_evroute/?token=${pageToken}`, {
+    // Plain HTTP by a name: the browser says that this header is of no use there.
+    expected: /Cross-Origin-Opener-Policy/,
+  })
+  await page.getByText('Live').waitFor()
+  expect(page.url()).toBe(`${url}/_evroute/`)
+  await send(paid)
+  await page.getByRole('option').click()
+  await page.getByRole('button', { name: 'Resend', exact: true }).click()
+  await page.getByText('Resent #1 as it was: the answer is 200.').waitFor()
+  // A browser lets pages of such a name copy nothing.
+  await page.getByRole('button', { name: 'Copy as curl' }).click()
+  await page.getByRole('textbox', { name: 'curl command' }).waitFor()
+})

@@ -1,17 +1,37 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { hostname } from 'node:os'
 
 /**
- * The URL of the page that shows what a receiver gets; null where the receiver has no loopback address, because the
- * page is for this machine only.
+ * The URL of the page that shows what a receiver gets: for this machine where it has a loopback address, else with
+ * the token that lets any browser in. Null where there is neither.
  *
  * @param url - that of the receiver
+ * @param token - that of the page
  */
-export function inspectorUrl(url: string): string | null {
+export function inspectorUrl(url: string, token: string | null = null): string | null {
   const page = new URL('/_evroute/', url)
   // It listens on all addresses, of which loopback is one.
-  if (page.hostname === '0.0.0.0' || page.hostname === '[::]') page.hostname = '127.0.0.1'
-  return /^(127\.[\d.]+|localhost|\[::1\])$/.test(page.hostname) ? page.href : null
+  if (isEveryAddress(page)) page.hostname = '127.0.0.1'
+  if (/^(127\.[\d.]+|localhost|\[::1\])$/.test(page.hostname)) return page.href
+  return token === null ? null : withToken(page, token)
+}
+
+/** The URL of the page for browsers of other machines; null where none can reach it. */
+export function networkPageUrl(url: string, token: string | null): string | null {
+  if (token === null) return null
+  const page = new URL('/_evroute/', url)
+  if (isEveryAddress(page)) page.hostname = hostname()
+  return withToken(page, token)
+}
+
+function isEveryAddress({ hostname }: URL): boolean {
+  return hostname === '0.0.0.0' || hostname === '[::]'
+}
+
+function withToken(page: URL, token: string): string {
+  page.searchParams.set('token', token)
+  return page.href
 }
 
 const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {

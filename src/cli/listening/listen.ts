@@ -21,7 +21,7 @@ import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { defaultUrl } from '../sending/sending-options.ts'
 import { AuthorityFile } from './authority-file.ts'
 import { Capture } from './capture.ts'
-import { inspectorUrl, openPage } from './inspector-page.ts'
+import { inspectorUrl, networkPageUrl, openPage } from './inspector-page.ts'
 import { countsText } from './counts-text.ts'
 import { eventText } from './event-text.ts'
 import type { FaultFlags } from './fault-flags.ts'
@@ -91,7 +91,7 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     const address = await receiver.start()
     if (address.authority !== null) authority = await AuthorityFile.write(address.authority)
     view.ready({ ...address, ca: authority?.path ?? null })
-    const page = inspectorUrl(address.url)
+    const page = inspectorUrl(address.url, address.pageToken)
     screen.open({ receiver, resend: resendOver(receiver, options), openPage: () => openPage(page) })
     const ends = [io.stop, badSignature.signal, capture?.failed].filter((end) => end !== undefined)
     const stop = AbortSignal.any(ends)
@@ -204,13 +204,13 @@ function jsonView(screen: ListenScreen): ListenView {
   const write = (record: Readonly<Record<string, unknown>>): void =>
     stdout.write(recordLine(record))
   return {
-    ready: ({ url, urls, port, ca }) =>
+    ready: ({ url, urls, port, ca, pageToken }) =>
       write({
         kind: 'ready',
         url,
         urls,
         port,
-        inspector: inspectorUrl(url),
+        inspector: inspectorUrl(url, pageToken),
         ca,
         pid: process.pid,
       }),
@@ -252,8 +252,9 @@ async function textView(screen: ListenScreen, options: ListenOptions): Promise<L
 
 function banner(address: ListenAddress, options: ListenOptions, style: Style): string {
   const { secret, strict, host, faults, forwardTo } = options
-  const { url, urls, ca } = address
+  const { url, urls, ca, pageToken } = address
   const page = inspectorUrl(url)
+  const networkPage = networkPageUrl(url, pageToken)
   const signature =
     secret === undefined
       ? style.warning('not checked; pass --secret')
@@ -263,6 +264,7 @@ function banner(address: ListenAddress, options: ListenOptions, style: Style): s
       (url, index) => `${index === 0 ? 'Listening' : '         '}  ${style.strong(url)}`,
     ),
     ...(page === null ? [] : [`Page       ${page}`]),
+    ...(networkPage === null ? [] : [`Anywhere   ${networkPage}`]),
     `Signature  ${signature}`,
     ...expectationLines(options, style),
     ...forwardTo.map(

@@ -1,3 +1,4 @@
+import type { PageSessions } from '../../http/index.ts'
 import type { Clock } from '../../runtime/index.ts'
 import type { EventLog } from '../event-log.ts'
 import type { Expectations } from '../expectations.ts'
@@ -14,6 +15,8 @@ export interface Inspected {
   readonly clock: Clock
   /** The URL of each endpoint. */
   readonly urls: () => Promise<readonly string[]>
+  /** Lets other machines ask; undefined where only this machine can reach it. */
+  readonly sessions: PageSessions | undefined
   /** Its answers; undefined where nothing is received. */
   readonly answers: Pick<Injections, 'planned' | 'respond' | 'respondNext'> | undefined
 }

@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { readBody } from '../../http/index.ts'
+import { PageFiles, readBody } from '../../http/index.ts'
 import { parseMatch, type Match } from '../../match/index.ts'
 import { limits, SettingError, type JsonObject } from '../../model/index.ts'
 import { apiPrefix, readQuery, sendJson } from '../api-exchange.ts'
-import { PageFiles } from '../page-files.ts'
 import { actions, parseAction } from './actions.ts'
 import { EventSummaries } from './event-summary.ts'
 import type { Inspected } from './inspected.ts'
@@ -21,7 +20,7 @@ export class Inspector {
   readonly #inspected: Inspected
   readonly #summaries: EventSummaries
   readonly #run: string
-  readonly #page = new PageFiles()
+  readonly #page = new PageFiles('index.html')
   #streams = 0
 
   constructor(inspected: Inspected) {

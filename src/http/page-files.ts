@@ -29,9 +29,15 @@ interface PageFile {
   readonly mediaType: string
 }
 
-/** The files of the page, read once. */
+/** The files of the pages, read once. */
 export class PageFiles {
+  readonly #start: string
   #files: Promise<ReadonlyMap<string, PageFile>> | undefined
+
+  /** @param start - the file of the page itself */
+  constructor(start: 'index.html' | 'service.html') {
+    this.#start = start
+  }
 
   /**
    * Sends a file.
@@ -41,7 +47,7 @@ export class PageFiles {
    */
   async send(response: ServerResponse, name: string): Promise<boolean> {
     this.#files ??= readFiles()
-    const file = (await this.#files).get(name === '' ? 'index.html' : name)
+    const file = (await this.#files).get(name === '' ? this.#start : name)
     if (file === undefined) return false
     response.setHeaders(new Map(Object.entries({ ...headers, 'content-type': file.mediaType })))
     response.end(file.bytes)

@@ -1,0 +1,104 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Clock } from '../runtime/index.ts'
+
+/** How long a session lasts. */
+const sessionMs = 12 * 60 * 60 * 1_000
+/** How long a link that was not used can be used. */
+const linkMs = 60 * 60 * 1_000
+/** Sessions and links that are remembered, of each; the oldest go first. */
+const rememberedMax = 100
+
+/** The settings of sessions. */
+export interface PageSessionsOptions {
+  readonly clock: Clock
+  /** Whether a link works again and again, as long as the process runs. By default it works once, within an hour. */
+  readonly isReusable?: boolean
+}
+
+/**
+ * Who may use a page: browsers that opened a link with a token got a cookie for it. Knows digests only, so that
+ * comparing them tells no secret, and forgets all with the process.
+ */
+export class PageSessions {
+  readonly #clock: Clock
+  readonly #isReusable: boolean
+  /** When each ends, by the digest of its token. */
+  readonly #links = new Map<string, number>()
+  readonly #sessions = new Map<string, number>()
+
+  constructor({ clock, isReusable = false }: PageSessionsOptions) {
+    this.#clock = clock
+    this.#isReusable = isReusable
+  }
+
+  /** Makes the token of a link. */
+  newLink(): string {
+    return this.#add(this.#links, this.#isReusable ? Infinity : linkMs)
+  }
+
+  /**
+   * Uses the token of a link.
+   *
+   * @param port - that of the page: cookies of a host are the same for all its ports
+   * @returns the cookie of a new session, as a header; undefined where the token is wrong, used or too old
+   */
+  useLink(token: string, port: number): string | undefined {
+    const isGood = this.#has(this.#links, token)
+    if (!this.#isReusable) this.#links.delete(digest(token))
+    return isGood ? this.open(port) : undefined
+  }
+
+  /** Opens a session. Returns its cookie as a header. */
+  open(port: number): string {
+    const token = this.#add(this.#sessions, sessionMs)
+    return `${cookieName(port)}=${token}; ${attributes}; Max-Age=${sessionMs / 1_000}`
+  }
+
+  /** Whether a request belongs to a session. */
+  isOpen(headers: Pick<IncomingHttpHeaders, 'cookie'>, port: number): boolean {
+    return this.#has(this.#sessions, tokenOf(headers, port))
+  }
+
+  /** Ends the session of a request. Returns the header that takes its cookie away. */
+  end(headers: Pick<IncomingHttpHeaders, 'cookie'>, port: number): string {
+    this.#sessions.delete(digest(tokenOf(headers, port)))
+    return `${cookieName(port)}=; ${attributes}; Max-Age=0`
+  }
+
+  /** Ends every session and makes every link useless. */
+  endAll(): void {
+    this.#links.clear()
+    this.#sessions.clear()
+  }
+
+  #add(tokens: Map<string, number>, durationMs: number): string {
+    const token = randomBytes(32).toString('base64url')
+    tokens.set(digest(token), this.#clock.nowMs() + durationMs)
+    const [oldest = ''] = tokens.keys()
+    if (tokens.size > rememberedMax) tokens.delete(oldest)
+    return token
+  }
+
+  #has(tokens: Map<string, number>, token: string): boolean {
+    return (tokens.get(digest(token)) ?? -Infinity) > this.#clock.nowMs()
+  }
+}
+
+/** No script reads it, no other site's page sends it, and requests to other paths don't carry it. */
+const attributes = 'Path=/_evroute/; HttpOnly; SameSite=Strict'
+
+function cookieName(port: number): string {
+  return `evroute-${port}`
+}
+
+/** The token in the cookie of a request; empty where there is none. */
+function tokenOf({ cookie = '' }: Pick<IncomingHttpHeaders, 'cookie'>, port: number): string {
+  const prefix = `${cookieName(port)}=`
+  const found = cookie.split(';').find((part) => part.trim().startsWith(prefix))
+  return found?.trim().slice(prefix.length) ?? ''
+}
+
+function digest(token: string): string {
+  return createHash('sha256').update(token).digest('hex')
+}

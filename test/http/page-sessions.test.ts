@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest'
+import { PageSessions } from '../../src/http/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+
+const hourMs = 60 * 60 * 1_000
+
+function sessions(isReusable = false) {
+  const clock = new ManualClock(0)
+  return { clock, page: new PageSessions({ clock, isReusable }) }
+}
+
+/** The cookie as a browser sends it back. */
+function cookieOf(header: string | undefined): { readonly cookie: string } {
+  return { cookie: `theme=dark; ${header?.split(';')[0] ?? ''}` }
+}
+
+describe('a link', () => {
+  test('opens a session once, within an hour', async () => {
+    const { clock, page } = sessions()
+    const [first, late] = [page.newLink(), page.newLink()]
+    const cookie = page.useLink(first, 4001)
+    expect(cookie).toMatch(
+      /^evroute-4001=[\w-]{43}; Path=\/_evroute\/; HttpOnly; SameSite=Strict; Max-Age=43200$/,
+    )
+    expect(page.isOpen(cookieOf(cookie), 4001)).toBe(true)
+    expect(page.useLink(first, 4001)).toBeUndefined()
+    expect(page.useLink('guessed', 4001)).toBeUndefined()
+    await clock.advance(hourMs)
+    expect(page.useLink(late, 4001)).toBeUndefined()
+  })
+
+  test('that is reusable works again and again', async () => {
+    const { clock, page } = sessions(true)
+    const link = page.newLink()
+    await clock.advance(100 * hourMs)
+    expect(page.useLink(link, 4100)).toBeDefined()
+    expect(page.useLink(link, 4100)).toBeDefined()
+  })
+})
+
+describe('a session', () => {
+  test('ends after 12 hours, on signing out, and with all others', async () => {
+    const { clock, page } = sessions()
+    const open = (): { readonly cookie: string } => cookieOf(page.open(4001))
+    const [one, other, third] = [open(), open(), open()]
+    expect(page.end(one, 4001)).toMatch(/^evroute-4001=; .*Max-Age=0$/)
+    expect([one, other].map((cookie) => page.isOpen(cookie, 4001))).toEqual([false, true])
+    await clock.advance(12 * hourMs)
+    expect(page.isOpen(third, 4001)).toBe(false)
+    const last = open()
+    page.endAll()
+    expect(page.isOpen(last, 4001)).toBe(false)
+  })
+
+  test('belongs to the page of one port, and a request without a cookie to none', () => {
+    const { page } = sessions()
+    const cookie = cookieOf(page.open(4001))
+    expect(page.isOpen(cookie, 4002)).toBe(false)
+    expect(page.isOpen({}, 4001)).toBe(false)
+    expect(page.isOpen({ cookie: 'evroute-4001=' }, 4001)).toBe(false)
+  })
+
+  test('is forgotten when there are a hundred newer ones', () => {
+    const { page } = sessions()
+    const first = cookieOf(page.open(4001))
+    for (let count = 0; count < 99; count += 1) page.open(4001)
+    expect(page.isOpen(first, 4001)).toBe(true)
+    page.open(4001)
+    expect(page.isOpen(first, 4001)).toBe(false)
+  })
+})

@@ -1,0 +1,36 @@
+import { request } from 'undici'
+import { expect, test } from 'vitest'
+import { start, trackBody, post } from './requests.ts'
+
+/** A request as one of another machine looks: a proxy passed it on. */
+const elsewhere = { host: 'devbox.example.com:4100', 'x-forwarded-for': '192.0.2.1' }
+
+async function get(url: string, headers: Readonly<Record<string, string>>) {
+  const answer = await request(url, { headers })
+  await answer.body.dump()
+  return { status: answer.statusCode, headers: answer.headers }
+}
+
+test('the link of an open receiver lets a browser of another machine in, and nothing else does', async () => {
+  const { url, port, pageToken } = await start({ host: '0.0.0.0' })
+  const page = `http://127.0.0.1:${port}/_evroute/`
+  await post(`http://127.0.0.1:${port}`, trackBody)
+  expect(url).toContain('0.0.0.0')
+  expect(await get(page, elsewhere)).toMatchObject({ status: 403 })
+  expect(await get(`${page}?token=wrong`, elsewhere)).toMatchObject({ status: 403 })
+  const signedIn = await get(`${page}?token=${pageToken}`, elsewhere)
+  expect(signedIn).toMatchObject({ status: 303, headers: { location: '/_evroute/' } })
+  const cookie = String(signedIn.headers['set-cookie']).split(';')[0]!
+  expect(String(signedIn.headers['set-cookie'])).toContain('HttpOnly; SameSite=Strict')
+  expect(await get(`${page}event?seq=1`, { ...elsewhere, cookie })).toMatchObject({ status: 200 })
+  const foreign = { ...elsewhere, cookie, origin: 'https://example.com' }
+  expect(await get(`${page}event?seq=1`, foreign)).toMatchObject({ status: 403 })
+  const resend = { ...foreign, 'content-type': 'application/json' }
+  expect(await post(`${page}actions/resend`, '{"seq":1}', resend)).toMatchObject({ status: 403 })
+})
+
+test('a receiver on loopback has no link', async () => {
+  const { url, pageToken } = await start()
+  expect(pageToken).toBeNull()
+  expect(await get(`${url}/_evroute/?token=null`, elsewhere)).toMatchObject({ status: 403 })
+})
