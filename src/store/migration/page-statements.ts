@@ -1,4 +1,4 @@
-import type { Query, SqlValue } from '../postgres/database.ts'
+import type { Query, SqlValue } from '../sql/index.ts'
 import type { Column, Page, Row, RowKind } from './row-kind.ts'
 
 /**

@@ -2,7 +2,7 @@ import type { AddRequest, NewEvent } from '../../delivery/index.ts'
 import { refusedReason } from '../refused-deliveries.ts'
 import { toStored, toStoredOrNull } from '../stored-text.ts'
 import { countChanges, wholeStore } from './counts.ts'
-import type { Query } from './database.ts'
+import type { Query } from '../sql/index.ts'
 import type { Lease } from './lease.ts'
 import { holdGate, isSuppressed } from './suppressions.ts'
 

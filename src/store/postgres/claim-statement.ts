@@ -2,7 +2,7 @@ import type { Share } from '../../delivery/index.ts'
 import { lanes, type EventType, type Lane } from '../../model/index.ts'
 import { toStored } from '../stored-text.ts'
 import type { ClaimPlaces } from './claim-places.ts'
-import type { Query } from './database.ts'
+import type { Query } from '../sql/index.ts'
 import type { Lease } from './lease.ts'
 
 /** A delivery that was leased. */

@@ -7,24 +7,10 @@ import {
   type QueryResult,
 } from 'pg'
 import { stopwatch } from '../../runtime/index.ts'
+import type { Query, SqlValue } from '../sql/index.ts'
 import { ClosingClient } from './closing-client.ts'
 import { readableUrl, sessionUrl } from './connection-url.ts'
 import { closedError, isConflict, storeError } from './store-error.ts'
-
-/** A value that a statement is given; arrays are unnested by it. */
-export type SqlValue = string | number | null | readonly (string | number | boolean | null)[]
-
-/** A statement with its values. */
-export interface Query {
-  /**
-   * Names a statement that is always the same: each connection parses it once.
-   */
-  readonly name?: string
-  /** The statement; `$1` is its first value. */
-  readonly sql: string
-  /** Its values. */
-  readonly values: readonly SqlValue[]
-}
 
 /** What statements are given to: a database, or a transaction on it. */
 export interface Session {

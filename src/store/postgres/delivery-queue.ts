@@ -20,7 +20,8 @@ import {
   type DueRow,
   type OwnLeases,
 } from './claim-statement.ts'
-import type { Database, Session } from './database.ts'
+import type { Script } from '../sql/index.ts'
+import type { Database } from './database.ts'
 import { leasedDelivery } from './delivery-rows.ts'
 import { Leases } from './leases.ts'
 import type { Lease } from './lease.ts'
@@ -84,12 +85,11 @@ export class DeliveryQueue {
   }
 
   /**
-   * Writes events with their deliveries in a transaction, and gives nothing out; whoever ends it tells
-   * others with {@link DeliveryQueue.announce}.
+   * Writes events with their deliveries within a transaction, and leases none of them; after the commit
+   * {@link DeliveryQueue.announce} tells others.
    */
-  async addWithin(session: Session, batch: AddRequest): Promise<void> {
-    if (batch.events.length === 0) return
-    await session.rows(addQuery(batch, this.#newLease(batch.nowMs)))
+  *addWithin(batch: AddRequest): Script<void> {
+    if (batch.events.length > 0) yield addQuery(batch, this.#newLease(batch.nowMs))
   }
 
   /** Learns what can be claimed, or that it may be anything. */

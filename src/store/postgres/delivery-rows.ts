@@ -9,7 +9,7 @@ import type {
 import type { EventType, Lane } from '../../model/index.ts'
 import { fromStored, fromStoredOrNull, toStored } from '../stored-text.ts'
 import type { ClaimedRow } from './claim-statement.ts'
-import type { SqlValue } from './database.ts'
+import type { SqlValue } from '../sql/index.ts'
 
 /** The columns of {@link LoggedRow}. */
 export const loggedColumns = `delivery.destination_id, delivery.id, source_id, message_id, type, user_id,

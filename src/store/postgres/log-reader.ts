@@ -9,7 +9,8 @@ import type {
 import type { Lane, RequestRecord, RequestVerdict } from '../../model/index.ts'
 import { fromStored, fromStoredOrNull, toStored } from '../stored-text.ts'
 import { allDestinations, ledgerOf, ledgerSums, purgedSums } from './counts.ts'
-import type { Database, Query, SqlValue } from './database.ts'
+import type { Database } from './database.ts'
+import type { Query, SqlValue } from '../sql/index.ts'
 import { isOfUser } from './look-up-indexes.ts'
 import { conditionsOf, loggedColumns, loggedDelivery, type LoggedRow } from './delivery-rows.ts'
 

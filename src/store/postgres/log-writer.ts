@@ -9,7 +9,8 @@ import type {
 import { discardedReason, type GivenUpDeliveries } from '../../model/index.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 import { allDestinations, countChanges } from './counts.ts'
-import type { Database, Query, SqlValue } from './database.ts'
+import type { Database } from './database.ts'
+import type { Query, SqlValue } from '../sql/index.ts'
 import { conditionsOf } from './delivery-rows.ts'
 import type { RequestPartitions } from './request-partitions.ts'
 

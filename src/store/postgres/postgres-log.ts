@@ -13,16 +13,17 @@ import type {
 } from '../../delivery/index.ts'
 import type { RegulationReader, SharedRegulations } from '../../privacy/index.ts'
 import type { StoreLog } from '../store.ts'
-import { AudienceRows } from './audience-rows.ts'
+import { AudienceRows } from '../audiences/index.ts'
+import { RegulationRows, SharedArchives } from '../regulations/index.ts'
 import { Database } from './database.ts'
+import { regulationEngine } from './erasure-engine.ts'
 import { Hints, retriedLanes } from './hints.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { expectWhole } from './moves.ts'
-import { PostgresSharedRegulations } from './regulation-archives.ts'
-import { RegulationRows } from './regulation-rows.ts'
 import { RequestPartitions } from './request-partitions.ts'
 import { expectTables } from './schema.ts'
+import { PostgresSql } from './sql-database.ts'
 import { ServerClock } from './server-clock.ts'
 
 /** Somebody who looks into a log does one thing after the other. */
@@ -51,9 +52,12 @@ export class PostgresLog implements StoreLog {
     this.#hints = new Hints(database, { url, holder: nobody, onHint: undefined })
     this.#reader = new LogReader(database)
     this.#writer = new LogWriter(database, new RequestPartitions(database))
-    this.audiences = new AudienceRows(database)
-    this.regulations = new RegulationRows(database)
-    this.sharedRegulations = new PostgresSharedRegulations(database, database)
+    this.audiences = new AudienceRows(new PostgresSql(database))
+    this.regulations = new RegulationRows(regulationEngine(database))
+    this.sharedRegulations = new SharedArchives(
+      new PostgresSql(database),
+      new PostgresSql(database),
+    )
   }
 
   /**

@@ -21,23 +21,24 @@ import type {
 import type { DeliveryLedger } from '../../model/index.ts'
 import type { RegulationStore, SharedRegulations } from '../../privacy/index.ts'
 import type { Clock } from '../../runtime/index.ts'
+import { StoredAudiences } from '../audiences/index.ts'
+import { SharedArchives, StoredRegulations } from '../regulations/index.ts'
 import type { Store, TableRows } from '../store.ts'
 import { readLedger } from './counts.ts'
 import { Database } from './database.ts'
 import { PostgresProcesses } from './delivering-processes.ts'
 import { DeliveryQueue } from './delivery-queue.ts'
+import { erasureEngine, regulationEngine } from './erasure-engine.ts'
 import { Hints, retriedLanes } from './hints.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { expectWhole } from './moves.ts'
 import { OnlineSteps } from './online-steps.ts'
-import { PostgresAudiences } from './postgres-audiences.ts'
-import { PostgresRegulations } from './postgres-regulations.ts'
-import { PostgresSharedRegulations } from './regulation-archives.ts'
 import { RequestPartitions } from './request-partitions.ts'
 import { writeSample } from './sample.ts'
 import { migrate } from './schema.ts'
 import { ServerClock } from './server-clock.ts'
+import { PostgresSql } from './sql-database.ts'
 import { tableRows } from './table-rows.ts'
 
 /** How a store in PostgreSQL is used. */
@@ -124,13 +125,25 @@ export class PostgresStore implements Store {
     })
     this.#reader = new LogReader(reading)
     this.#writer = new LogWriter(working, partitions)
-    this.audiences = new PostgresAudiences(working, { queue: this.#queue, reading })
-    this.regulations = new PostgresRegulations(working, {
-      queue: this.#queue,
-      reading,
-      onlineSteps,
+    const work = new PostgresSql(working)
+    const questions = new PostgresSql(reading)
+    const erasures = erasureEngine({
+      database: working,
+      ownLeases: () => this.#queue.own(),
+      // Until then requests are there that cannot be found through their deliveries.
+      isReady: () => onlineSteps.isComplete,
+      announce: () => this.#queue.announce(),
     })
-    this.sharedRegulations = new PostgresSharedRegulations(working, reading)
+    this.audiences = new StoredAudiences(
+      {
+        database: work,
+        addEvents: (batch) => this.#queue.addWithin(batch),
+        notify: () => this.#queue.announce(),
+      },
+      questions,
+    )
+    this.regulations = new StoredRegulations(erasures, regulationEngine(reading))
+    this.sharedRegulations = new SharedArchives(work, questions)
     this.processes = new PostgresProcesses(beats, queue.clock)
     this.tableRows = () => tableRows(reading)
   }

@@ -1,8 +1,9 @@
 import type { NewEvent } from '../../delivery/index.ts'
+import type { RegulationIds } from '../regulations/index.ts'
+import { firstRow, run, type Script } from '../sql/index.ts'
 import { toStored, toStoredOrNull } from '../stored-text.ts'
 import { rowsOf, type BatchDelivery } from './add-statement.ts'
 import { countChanges, wholeStore } from './counts.ts'
-import type { Session } from './database.ts'
 import { awaitEvents } from './suppressions.ts'
 
 /** Deliveries that are written by one statement: it takes a fraction of a second. */
@@ -43,34 +44,27 @@ const countSql = countChanges(
    FROM unnest($3::text[]) AS written (destination_id) GROUP BY destination_id`,
 )
 
-/** How many deliveries notifications have. */
-export function deliveriesOf(notifications: readonly NewEvent[]): number {
-  return notifications.reduce((sum, { deliveries }) => sum + deliveries.length, 0)
-}
-
 /**
  * Reserves ids that follow one another, for good; whoever calls it begins and ends a transaction of its
  * own, because nobody writes events meanwhile.
  *
  * @returns the id in front of them
  */
-export async function reserveIds(session: Session, count: number): Promise<number> {
-  await awaitEvents(session)
-  const values = [count]
-  const [row] = await session.rows<{ readonly id: number }>({ sql: reserveSql, values })
+export function* reserveIds(count: number): Script<number> {
+  yield* awaitEvents()
+  const row = yield* firstRow<{ readonly id: number }>({ sql: reserveSql, values: [count] })
   return (row?.id ?? 0) - count
 }
 
 /**
  * Writes notifications with ids that were reserved, without keeping others from writing events: of those
- * there may be a million. They are counted with {@link countNotifications}, later.
+ * there may be a million. {@link seal} counts them.
  */
-export async function writeNotifications(
-  session: Session,
+export function* writeNotifications(
   notifications: readonly NewEvent[],
-  { afterId, nowMs }: { readonly afterId: number; readonly nowMs: number },
-): Promise<void> {
-  let id = afterId
+  { nowMs, reservedAfterId }: { readonly nowMs: number; readonly reservedAfterId: number },
+): Script<void> {
+  let id = reservedAfterId
   for (const part of partsOf(notifications)) {
     const { events, bodies, deliveries } = rowsOf(part)
     const of = (text: (delivery: BatchDelivery) => string): string[] => deliveries.map(text)
@@ -88,29 +82,32 @@ export async function writeNotifications(
       of(({ event }) => event.type),
       deliveries.map(({ event }) => toStoredOrNull(event.userId)),
     ]
-    await session.rows({ name: 'write_notifications', sql: writeSql, values })
+    yield* run({ name: 'write_notifications', sql: writeSql, values })
     id += deliveries.length
   }
 }
 
 /** Counts notifications that were written; locks figures, so that it comes last in its transaction. */
-export async function countNotifications(
-  session: Session,
-  notifications: readonly NewEvent[],
-): Promise<void> {
+function* countWritten(notifications: readonly NewEvent[]): Script<void> {
   if (notifications.length === 0) return
   const routed = notifications.filter(({ deliveries }) => deliveries.length > 0).length
   const destinationIds = notifications.flatMap(({ deliveries }) =>
     deliveries.map(({ destinationId }) => toStored(destinationId)),
   )
   const values = [notifications.length, routed, destinationIds]
-  await session.rows({ name: 'count_notifications_written', sql: countSql, values })
+  yield* run({ name: 'count_notifications_written', sql: countSql, values })
 }
 
-/** The id of the delivery that was made last. */
-export async function lastId(session: Session): Promise<number> {
-  const [row] = await session.rows<{ readonly id: number }>({ sql: lastIdSql, values: [] })
-  return row?.id ?? 0
+/** Lets no other event be written until the commit, and counts notifications that were written. */
+export function* seal(
+  notifications: readonly NewEvent[],
+  { reservedAfterId }: { readonly reservedAfterId: number },
+): Script<RegulationIds> {
+  yield* awaitEvents()
+  const row = yield* firstRow<{ readonly id: number }>({ sql: lastIdSql, values: [] })
+  yield* countWritten(notifications)
+  const deliveries = notifications.reduce((sum, event) => sum + event.deliveries.length, 0)
+  return { lastId: row?.id ?? 0, lastNotificationId: reservedAfterId + deliveries }
 }
 
 function* partsOf(events: readonly NewEvent[]): Generator<readonly NewEvent[]> {

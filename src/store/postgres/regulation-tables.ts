@@ -60,3 +60,21 @@ export const regulationTables: readonly string[] = [
     PRIMARY KEY (number, destination_id, delivery_id)
   )`,
 ]
+
+/**
+ * The step that makes the tables of archives, which are on disks of processes.
+ *
+ * - `archives`: those that there are, under the names that people know
+ * - `regulation_archives`: those that a regulation waits for
+ */
+export const archiveTables: readonly string[] = [
+  `CREATE TABLE evroute_archives (
+    id text COLLATE "C" PRIMARY KEY,
+    name text NOT NULL
+  )`,
+  `CREATE TABLE evroute_regulation_archives (
+    number bigint NOT NULL,
+    archive_id text COLLATE "C" NOT NULL,
+    PRIMARY KEY (number, archive_id)
+  )`,
+]

@@ -2,7 +2,7 @@ import type { Settlement } from '../../delivery/index.ts'
 import type { RequestRecord } from '../../model/index.ts'
 import { toStored, toStoredOrNull } from '../stored-text.ts'
 import { countChanges } from './counts.ts'
-import type { Query } from './database.ts'
+import type { Query } from '../sql/index.ts'
 
 /** A settlement, and the number of the lease that it ends. */
 export interface NumberedSettlement {

@@ -1,8 +1,5 @@
-import { toStored } from '../stored-text.ts'
-import type { Session } from './database.ts'
-
-/** Stands in the place of a source where the calls of a user are dropped from all. */
-const everySource = ''
+import { run, type Script } from '../sql/index.ts'
+import { everySource } from '../suppressions.ts'
 
 /**
  * A condition: whether calls that come from a source, or from a replay of it, are dropped because of
@@ -31,34 +28,6 @@ export const holdGate = 'gate AS (SELECT FROM evroute_gate FOR KEY SHARE)'
  * Waits until every event that others are writing is written; until the end of the transaction nobody
  * writes another one, and who does later knows what it has changed.
  */
-export async function awaitEvents(session: Session): Promise<void> {
-  await session.rows({ sql: 'LOCK TABLE evroute_gate IN EXCLUSIVE MODE', values: [] })
-}
-
-/** Drops the calls of users from some sources; null stands for all. */
-export async function suppress(
-  session: Session,
-  userIds: readonly string[],
-  sourceIds: readonly string[] | null,
-): Promise<void> {
-  const sql = `
-    INSERT INTO evroute_suppressions (user_id, source_id)
-    SELECT * FROM unnest($1::text[]) AS user_id CROSS JOIN unnest($2::text[]) AS source_id
-    WHERE NOT EXISTS (SELECT 1 FROM evroute_suppressions known
-      WHERE known.user_id = user_id.user_id AND known.source_id = source_id.source_id)`
-  const values = [userIds.map(toStored), sourceIds?.map(toStored) ?? [everySource]]
-  await session.rows({ sql, values })
-}
-
-/** Accepts the calls of users again that were dropped from some sources; null lifts everything. */
-export async function lift(
-  session: Session,
-  userIds: readonly string[],
-  sourceIds: readonly string[] | null,
-): Promise<void> {
-  const sql = `
-    DELETE FROM evroute_suppressions USING unnest($1::text[]) AS lifted (user_id)
-    WHERE evroute_suppressions.user_id = lifted.user_id
-      AND ($2::text[] IS NULL OR evroute_suppressions.source_id = ANY ($2::text[]))`
-  await session.rows({ sql, values: [userIds.map(toStored), sourceIds?.map(toStored) ?? null] })
+export function awaitEvents(): Script<void> {
+  return run({ sql: 'LOCK TABLE evroute_gate IN EXCLUSIVE MODE', values: [] })
 }

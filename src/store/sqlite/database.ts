@@ -24,6 +24,8 @@ export interface Database {
   exec(sql: string): void
   /** Compiles a statement. */
   prepare(sql: string): Statement
+  /** Adds a function that statements can call. */
+  function(name: string, compute: (...values: (string | null)[]) => string): void
   /** Closes the file. */
   close(): void
 }

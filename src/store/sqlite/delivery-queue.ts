@@ -12,6 +12,7 @@ import type {
 } from '../../delivery/index.ts'
 import { lanes, type GivenUpDeliveries } from '../../model/index.ts'
 import { countRefused, refusedReason } from '../refused-deliveries.ts'
+import { scriptOf, type Script } from '../sql/index.ts'
 import { untriedDelivery } from '../untried-delivery.ts'
 import type { Counts } from './counts.ts'
 import type { Leases } from './leases.ts'
@@ -76,6 +77,11 @@ export class DeliveryQueue {
     // Now, so that no claim can give them out as well.
     for (const delivery of leased) this.#leases.begin(delivery)
     return { outcomes, leased, refused }
+  }
+
+  /** Writes events with their deliveries within a transaction, and leases none of them. */
+  *addWithin(batch: AddRequest): Script<void> {
+    yield* scriptOf(() => this.add(batch))
   }
 
   /** Takes back what was given out by what failed in the end. */
@@ -157,7 +163,7 @@ export class DeliveryQueue {
   /** Remembers events, and tells what becomes of each. */
   #outcomesOf({ events, ...moments }: AddRequest): readonly AddOutcome[] {
     // First: of who is suppressed not even the messageId is kept.
-    const isDropped = events.map((event) => this.#suppressions.drops(event))
+    const isDropped = this.#suppressions.drops(events)
     const kept = events.filter((_, place) => isDropped[place] === false)
     const areNew = this.#seen.remember(kept, moments).values()
     this.#counts.add('accepted', events.length)

@@ -10,6 +10,7 @@ import { moveTables } from './move-tables.ts'
 import { numberedTables } from './numbered-tables.ts'
 import { purgeIndexes } from './purge-indexes.ts'
 import { regulationTables } from './regulation-tables.ts'
+import { addKeyFunctions, sharedTables } from './shared-tables.ts'
 
 /** Marks a file as ours, in the place that SQLite keeps for it: `evrt`. */
 const applicationId = 0x65767274
@@ -34,6 +35,7 @@ const migrations: readonly Step[] = [
   { sql: lookupIndexes, room: 0.3 },
   { sql: expiryIndex, room: 0 },
   { sql: purgeIndexes, room: 0 },
+  { sql: sharedTables, room: 0.5 },
 ]
 
 /** Who hears how far an upgrade has come, and how much room there is. */
@@ -59,6 +61,7 @@ export function migrate(database: Database, path: string, options: UpgradeOption
   if (version > 0) expectRoom(path, bytes * roomOf(steps), options)
   const total = steps.reduce((sum, { sql }) => sum + statementsOf(sql).length, 0)
   let done = 0
+  addKeyFunctions(database)
   for (const [index, { sql }] of steps.entries()) {
     const after = version + index + 1
     takeStep(database, () => {

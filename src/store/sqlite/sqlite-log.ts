@@ -12,17 +12,19 @@ import type {
 import { EvrouteError } from '../../model/index.ts'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
 import type { StoreLog } from '../store.ts'
-import { AudienceRows } from './audience-rows.ts'
+import { AudienceRows } from '../audiences/index.ts'
+import { RegulationRows } from '../regulations/index.ts'
 import { Counts } from './counts.ts'
 import { busyTimeoutMs, openDatabase, type Access, type Database } from './database.ts'
+import { regulationEngine } from './erasure-engine.ts'
 import { expectFile, expectOneName, isReadable } from './expect-file.ts'
 import { LogReader } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { beginChanges } from './moves.ts'
 import { realPathOf } from './real-path.ts'
-import { RegulationRows } from './regulation-rows.ts'
 import { expectTables } from './schema.ts'
 import { Snapshot } from './snapshot.ts'
+import { SqliteSql } from './sql-database.ts'
 import { closedError, isBusy, isWriteRefused, storeError } from './store-error.ts'
 import { WriteQueue } from './write-queue.ts'
 
@@ -70,16 +72,12 @@ export class SqliteLog implements StoreLog {
     this.#reader = new LogReader(database, counts)
     this.#writer = new LogWriter(database, { counts })
     this.#writes = new WriteQueue(database, { companion: counts })
-    const audiences = new AudienceRows(database)
-    this.audiences = {
-      list: () => this.#use(() => audiences.list()),
-      members: (request) => this.#use(() => audiences.members(request)),
-    }
-    const regulations = new RegulationRows(database)
-    this.regulations = {
-      find: ({ id }) => this.#use(() => regulations.find(id)),
-      list: (request) => this.#use(() => regulations.list(request)),
-    }
+    const questions = new SqliteSql(database, {
+      read: (task) => this.#use(task),
+      write: (task) => this.#use(() => this.#write(task)),
+    })
+    this.audiences = new AudienceRows(questions)
+    this.regulations = new RegulationRows(regulationEngine(questions))
   }
 
   /**

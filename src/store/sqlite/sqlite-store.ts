@@ -17,16 +17,15 @@ import type {
   StoreAudit,
 } from '../../delivery/index.ts'
 import type { DeliveryLedger } from '../../model/index.ts'
+import { StoredAudiences } from '../audiences/index.ts'
+import { StoredRegulations } from '../regulations/index.ts'
 import type { Store } from '../store.ts'
-import { AudienceChanges } from './audience-changes.ts'
-import { AudienceRows } from './audience-rows.ts'
-import { AudienceStatements } from './audience-statements.ts'
 import { Counts } from './counts.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { busyTimeoutMs, openDatabase, openMemory, type Database } from './database.ts'
 import { DeliveryLock } from './delivery-lock.ts'
 import { DeliveryQueue } from './delivery-queue.ts'
-import { ErasureSteps } from './erasure-steps.ts'
+import { erasureEngine } from './erasure-engine.ts'
 import { ErasureTraces } from './erasure-traces.ts'
 import { expectFolder, expectOneName } from './expect-file.ts'
 import { FileGuard } from './file-guard.ts'
@@ -36,14 +35,11 @@ import { LogWriter } from './log-writer.ts'
 import { MemoryBounds, type MemoryBoundsOptions } from './memory-bounds.ts'
 import { beginChanges } from './moves.ts'
 import { realPathOf } from './real-path.ts'
-import { RegulationRows } from './regulation-rows.ts'
-import { RegulationWriter } from './regulation-writer.ts'
 import { migrate, pragma, type UpgradeOptions } from './schema.ts'
 import { Statements } from './statements.ts'
 import { Sample } from './sample.ts'
 import { SeenMessages } from './seen-messages.ts'
-import { SqliteAudiences } from './sqlite-audiences.ts'
-import { SqliteRegulations } from './sqlite-regulations.ts'
+import { SqliteSql } from './sql-database.ts'
 import { closedError, storeError } from './store-error.ts'
 import { Suppressions } from './suppressions.ts'
 import { WriteQueue } from './write-queue.ts'
@@ -71,8 +67,8 @@ type StorePlace =
  * pending, so that a process that dies gives back all of them, at once and whatever happened.
  */
 export class SqliteStore implements Store {
-  readonly audiences: SqliteAudiences
-  readonly regulations: SqliteRegulations
+  readonly audiences: StoredAudiences
+  readonly regulations: StoredRegulations
   readonly #path: string
   readonly #database: Database
   readonly #file: StoreFile | undefined
@@ -111,28 +107,19 @@ export class SqliteStore implements Store {
     this.#sample = new Sample(database)
     const guard = this.#file?.guard
     this.#writes = new WriteQueue(database, { companion: this.#bounds ?? counts, guard })
-    const work = {
-      write: <Result>(task: () => Result) => this.#write(task),
-      read: <Result>(task: () => Result) => this.#read(task),
-    }
-    const rows = new AudienceRows(database)
-    const changes = new AudienceChanges({
-      rows,
-      statements: new AudienceStatements(database),
-      queue: this.#queue,
-      suppressions,
+    const sql = new SqliteSql(database, {
+      write: (task) => this.#write(task),
+      read: (task) => this.#read(task),
     })
-    this.audiences = new SqliteAudiences({ work, rows, changes })
-    this.regulations = new SqliteRegulations({
-      work,
-      queue: this.#queue,
-      suppressions,
-      rows: new RegulationRows(database),
-      writer: new RegulationWriter(database, counts),
-      steps: new ErasureSteps(database, { counts, leases, audiences: changes }),
-      // In memory nobody can find them.
-      traces: guard && new ErasureTraces(database, { path: this.#path, guard }),
+    this.audiences = new StoredAudiences({
+      database: sql,
+      addEvents: (batch) => this.#queue.addWithin(batch),
+      notify: () => undefined,
     })
+    // In memory no file can have traces.
+    const traces = guard && new ErasureTraces(database, { path: this.#path, guard })
+    const engine = erasureEngine({ database: sql, queue: this.#queue, counts, leases, traces })
+    this.regulations = new StoredRegulations(engine)
   }
 
   /**

@@ -84,6 +84,7 @@ test('waits for readers once the log is long, and not again and again', async ()
     },
     prepare: (sql) => database.prepare(sql),
     close: () => database.close(),
+    function: (...given) => database.function(...given),
   }
   checkpoints = new Checkpoints(watched)
   const insert = database.prepare('INSERT INTO texts VALUES (?)')

@@ -18,6 +18,7 @@ function watched(database: Database, rewrite: () => void): Database {
   return {
     prepare: (sql) => database.prepare(sql),
     close: () => database.close(),
+    function: (...given) => database.function(...given),
     exec: (sql) => {
       if (sql === 'VACUUM') rewrite()
       database.exec(sql)

@@ -21,6 +21,7 @@ async function searchesOf(destinations: number): Promise<Readonly<Record<string,
       exec: (sql) => database.exec(sql),
       prepare: (sql) => counting(database.prepare(sql)),
       close: () => database.close(),
+      function: (...given) => database.function(...given),
     }
   })
   onTestFinished(() => store.close())

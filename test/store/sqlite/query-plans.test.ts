@@ -56,6 +56,7 @@ function noting(database: Database, asked: Set<string>): Database {
   return {
     exec: (sql) => database.exec(sql),
     close: () => database.close(),
+    function: (...given) => database.function(...given),
     prepare: (sql) => {
       asked.add(sql)
       return database.prepare(sql)

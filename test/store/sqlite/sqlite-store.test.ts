@@ -253,6 +253,7 @@ describe('SqliteStore', () => {
         exec: (sql) => database.exec(sql),
         prepare: (sql) => counting(database.prepare(sql)),
         close: () => database.close(),
+        function: (...given) => database.function(...given),
       }
     })
     await add(store, 'm_1')

@@ -25,6 +25,7 @@ async function openCounted(): Promise<Counted> {
     },
     prepare: (sql) => database.prepare(sql),
     close: () => database.close(),
+    function: (...given) => database.function(...given),
   }
   const insert = database.prepare('INSERT INTO numbers VALUES (?)')
   const numbers = database.prepare('SELECT number FROM numbers')

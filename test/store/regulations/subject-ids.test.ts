@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { SubjectIds } from '../../src/store/subject-ids.ts'
+import { SubjectIds } from '../../../src/store/regulations/subject-ids.ts'
 
 describe('SubjectIds', () => {
   const subjects = new SubjectIds(['42', 'ada@example.com', 'u_345678', 'u_34567', 'u\ud800', ''])

@@ -1,5 +1,5 @@
-import type { NewEvent } from '../delivery/index.ts'
-import type { NotificationStream } from '../privacy/index.ts'
+import type { NewEvent } from '../../delivery/index.ts'
+import type { NotificationStream } from '../../privacy/index.ts'
 
 /** How notifications stand that were just stored: one stream for each source and destination. */
 export function newStreams(notifications: readonly NewEvent[]): readonly NotificationStream[] {

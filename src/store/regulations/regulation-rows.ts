@@ -7,9 +7,10 @@ import type {
   RegulationReader,
   RegulationsRequest,
 } from '../../privacy/index.ts'
+import { givenRows, rowsOf, type Query, type Script, type SqlDatabase } from '../sql/index.ts'
 import { fromStored, toStored } from '../stored-text.ts'
-import type { Session } from './database.ts'
-import { awaitedArchives } from './regulation-archives.ts'
+import type { RegulationEngine } from './regulation-engine.ts'
+import { awaitedArchives } from './shared-archives.ts'
 
 interface RegulationRow {
   readonly number: number
@@ -19,7 +20,7 @@ interface RegulationRow {
   readonly created_at: number
   readonly finished_at: number | null
   readonly last_notification_id: number
-  readonly is_store_erased: boolean
+  readonly is_store_erased: unknown
   readonly erased_pending: number
   readonly erased_settled: number
   readonly erased_members: number
@@ -32,46 +33,22 @@ interface UserRow {
   readonly user_id: string
 }
 
-interface CountedRow {
-  readonly number: number
-  readonly destination_id: string
-  readonly source_id: string
-  readonly state: LoggedState
-  readonly count: number
-}
-
-/** Of the notifications of some regulations, whose ids nothing else has. */
-const countedSql = `
-  SELECT asked.number, asked.destination_id, delivery.source_id, delivery.state, count(*)
-  FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[])
-    AS asked (number, destination_id, after_id, last_id)
-  CROSS JOIN LATERAL (
-    SELECT source_id, state FROM evroute_deliveries
-    WHERE destination_id = asked.destination_id AND id > asked.after_id AND id <= asked.last_id
-    OFFSET 0) delivery
-  GROUP BY asked.number, asked.destination_id, delivery.source_id, delivery.state`
-
 /** Reads regulations. */
 export class RegulationRows implements RegulationReader {
-  readonly #database: Session
+  readonly #database: SqlDatabase
+  readonly #countNotifications: RegulationEngine['countNotifications']
 
-  constructor(database: Session) {
+  constructor({ database, countNotifications }: RegulationEngine) {
     this.#database = database
+    this.#countNotifications = countNotifications
   }
 
-  async find({ id }: { readonly id: string }): Promise<Regulation | undefined> {
-    const sql = 'SELECT * FROM evroute_regulations WHERE id = $1'
-    const values = [toStored(id)]
-    const rows = await this.#database.rows<RegulationRow>({ name: 'regulation', sql, values })
-    const [regulation] = await this.#regulations(rows)
-    return regulation
+  find({ id }: { readonly id: string }): Promise<Regulation | undefined> {
+    return this.#database.read(() => this.#findWithin(id))
   }
 
-  async list({
-    limit,
-    beforeId,
-    unfinished = false,
-  }: RegulationsRequest): Promise<readonly Regulation[]> {
+  list(request: RegulationsRequest): Promise<readonly Regulation[]> {
+    const { limit, beforeId, unfinished = false } = request
     const before =
       beforeId === undefined
         ? ''
@@ -80,15 +57,25 @@ export class RegulationRows implements RegulationReader {
       SELECT * FROM evroute_regulations WHERE ${unfinished ? 'finished_at IS NULL' : 'true'} ${before}
       ORDER BY number DESC LIMIT $1`
     const values = beforeId === undefined ? [limit] : [limit, toStored(beforeId)]
-    return await this.#regulations(await this.#database.rows<RegulationRow>({ sql, values }))
+    return this.#database.read(() => this.#regulations({ sql, values }))
   }
 
-  async #regulations(rows: readonly RegulationRow[]): Promise<readonly Regulation[]> {
+  /** One regulation, within a script; undefined when there is none. */
+  *#findWithin(id: string): Script<Regulation | undefined> {
+    const sql = 'SELECT * FROM evroute_regulations WHERE id = $1'
+    const query = { name: 'regulation', sql, values: [toStored(id)] }
+    const [regulation] = yield* this.#regulations(query)
+    return regulation
+  }
+
+  *#regulations(query: Query): Script<readonly Regulation[]> {
+    const rows = yield* rowsOf<RegulationRow>(query)
     if (rows.length === 0) return []
-    const users = await this.#usersOf(rows)
-    const counts = await this.#countsOf(rows)
+    const { dialect } = this.#database
+    const users = yield* this.#usersOf(rows)
+    const counts = yield* this.#countsOf(rows)
     const numbers = rows.filter(isCounted).map(({ number }) => number)
-    const awaited = await awaitedArchives(this.#database, numbers)
+    const awaited = yield* awaitedArchives(numbers, dialect)
     return rows.map((row) => ({
       id: fromStored(row.id),
       type: row.type,
@@ -96,7 +83,7 @@ export class RegulationRows implements RegulationReader {
       sourceIds: JSON.parse(row.source_ids ?? 'null') as readonly string[] | null,
       createdAtMs: row.created_at,
       finishedAtMs: row.finished_at,
-      isStoreErased: row.is_store_erased,
+      isStoreErased: Boolean(row.is_store_erased),
       erased: {
         pending: row.erased_pending,
         settled: row.erased_settled,
@@ -108,11 +95,12 @@ export class RegulationRows implements RegulationReader {
     }))
   }
 
-  async #usersOf(rows: readonly RegulationRow[]): Promise<ReadonlyMap<number, readonly string[]>> {
-    const sql = `SELECT number, user_id FROM evroute_regulation_users WHERE number = ANY ($1::bigint[])
-      ORDER BY number, place`
-    const values = [rows.map(({ number }) => number)]
-    const found = await this.#database.rows<UserRow>({ name: 'regulation_users', sql, values })
+  *#usersOf(rows: readonly RegulationRow[]): Script<ReadonlyMap<number, readonly string[]>> {
+    const numbers = this.#database.dialect.given('$1', { number: 'bigint' })
+    const sql = `SELECT number, user_id FROM evroute_regulation_users
+      WHERE number IN (SELECT given.number FROM ${numbers}) ORDER BY number, place`
+    const values = [givenRows(rows.map(({ number }) => ({ number })))]
+    const found = yield* rowsOf<UserRow>({ name: 'regulation_users', sql, values })
     const users = new Map<number, string[]>()
     for (const { number, user_id: userId } of found) {
       const ids = users.get(number) ?? []
@@ -122,23 +110,20 @@ export class RegulationRows implements RegulationReader {
     return users
   }
 
-  async #countsOf(rows: readonly RegulationRow[]): Promise<ReadonlyMap<string, number>> {
+  *#countsOf(rows: readonly RegulationRow[]): Script<ReadonlyMap<string, number>> {
     const asked = rows.filter(isCounted).flatMap((row) => {
+      const { number, last_notification_id: lastId } = row
+      const afterId = lastId - countOf(streamsOf(row))
       const destinationIds = new Set(streamsOf(row).map(({ destinationId }) => destinationId))
-      return [...destinationIds].map((destinationId) => ({ row, destinationId }))
+      return [...destinationIds].map((id) => ({
+        number,
+        destinationId: toStored(id),
+        afterId,
+        lastId,
+      }))
     })
     if (asked.length === 0) return new Map()
-    const values = [
-      asked.map(({ row }) => row.number),
-      asked.map(({ destinationId }) => toStored(destinationId)),
-      asked.map(({ row }) => row.last_notification_id - countOf(streamsOf(row))),
-      asked.map(({ row }) => row.last_notification_id),
-    ]
-    const found = await this.#database.rows<CountedRow>({
-      name: 'count_notifications',
-      sql: countedSql,
-      values,
-    })
+    const found = yield* this.#countNotifications(asked)
     return new Map(
       found.map(({ number, destination_id: destinationId, source_id: sourceId, state, count }) => [
         JSON.stringify([number, fromStored(sourceId), fromStored(destinationId), state]),
@@ -170,7 +155,7 @@ function streamsNow(
     const of = (state: LoggedState): number =>
       counts.get(JSON.stringify([row.number, sourceId, destinationId, state])) ?? 0
     const [pending, failed, expired] = [of('pending'), of('failed'), of('expired')]
-    // Those that are not there were purged, which those that were not delivered are much later.
+    // Those that are missing were purged. Only delivered ones are purged that early.
     const delivered = all - pending - failed - expired
     return { sourceId, destinationId, pending, delivered, failed, expired }
   })

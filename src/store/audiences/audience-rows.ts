@@ -1,0 +1,110 @@
+import type {
+  Audience,
+  AudienceReader,
+  ComputationClass,
+  Member,
+  MemberIdentity,
+  MembersRequest,
+} from '../../audience/index.ts'
+import { firstRow, rowsOf, type Script, type SqlDatabase } from '../sql/index.ts'
+import { fromStored, toStored } from '../stored-text.ts'
+import { identityOf, memberKey, userKey, type IdentityColumns } from './member-identity.ts'
+
+/** A row of `audiences`. */
+export interface AudienceRow {
+  readonly id: number
+  readonly key: string
+  readonly name: string
+  readonly class: ComputationClass
+  readonly computation_id: string
+  readonly source_id: string
+  readonly members: number
+  readonly numbers: number
+  readonly created_at: number
+  readonly synced_at: number | null
+  readonly sync: number | null
+}
+
+/** A row of `members`. */
+export interface MemberRow extends IdentityColumns {
+  readonly number: number
+  readonly value: string
+}
+
+/** The columns of an audience, by name: another version may have added some. */
+export const audienceColumns =
+  'id, key, name, class, computation_id, source_id, members, numbers, created_at, synced_at, sync'
+
+/** Some members of an audience, in the order of their keys. */
+export interface MemberPage {
+  readonly audienceId: number
+  /** Only those behind this one; null for the first page. */
+  readonly after: MemberIdentity | null
+  /** The most rows that are read. */
+  readonly rowsMax: number
+}
+
+/** Reads audiences and their members. */
+export class AudienceRows implements AudienceReader {
+  readonly #database: SqlDatabase
+
+  constructor(database: SqlDatabase) {
+    this.#database = database
+  }
+
+  async list(): Promise<readonly Audience[]> {
+    const sql = `SELECT ${audienceColumns} FROM evroute_audiences`
+    const rows = await this.#database.read(() =>
+      rowsOf<AudienceRow>({ name: 'audiences', sql, values: [] }),
+    )
+    // Each engine orders some keys in a way of its own.
+    return rows.map(audienceOf).toSorted((a, b) => (a.key < b.key ? -1 : 1))
+  }
+
+  members(request: MembersRequest): Promise<readonly Member[]> {
+    const { dialect } = this.#database
+    return this.#database.read(function* () {
+      const row = yield* findAudience(request.key)
+      if (row === undefined) return []
+      const { after, limit: rowsMax } = request
+      const page = yield* memberPage({ audienceId: row.id, after, rowsMax }, dialect)
+      return page.map((member) => ({
+        identity: identityOf(member),
+        value: fromStored(member.value),
+      }))
+    })
+  }
+}
+
+/** The audience with a key; undefined when there is none. */
+export function findAudience(key: string): Script<AudienceRow | undefined> {
+  const sql = `SELECT ${audienceColumns} FROM evroute_audiences WHERE key = $1`
+  return firstRow<AudienceRow>({ name: 'audience', sql, values: [toStored(key)] })
+}
+
+/** Some members of an audience. */
+export function memberPage(
+  { audienceId, after, rowsMax }: MemberPage,
+  { bytes }: SqlDatabase['dialect'],
+): Script<readonly MemberRow[]> {
+  const sql = `
+    SELECT user_id, anonymous_id, email, number, value FROM evroute_members
+    WHERE audience_id = $1 AND (user_key, member_key) > (${bytes('$2')}, ${bytes('$3')})
+    ORDER BY user_key, member_key LIMIT $4`
+  const keys = after === null ? ['', ''] : [userKey(after), memberKey(after)]
+  return rowsOf<MemberRow>({ name: 'members', sql, values: [audienceId, ...keys, rowsMax] })
+}
+
+/** An audience out of its row. */
+export function audienceOf(row: AudienceRow): Audience {
+  return {
+    key: fromStored(row.key),
+    name: fromStored(row.name),
+    computationClass: row.class,
+    computationId: fromStored(row.computation_id),
+    sourceId: fromStored(row.source_id),
+    members: row.members,
+    createdAtMs: row.created_at,
+    syncedAtMs: row.synced_at,
+  }
+}

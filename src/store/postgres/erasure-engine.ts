@@ -1,0 +1,146 @@
+import {
+  erasableColumns,
+  type AskedNotifications,
+  type CountedNotifications,
+  type DeliveryPlace,
+  type ErasableRow,
+  type ErasureEngine,
+  type HeldRow,
+  type RegulationEngine,
+} from '../regulations/index.ts'
+import { noteCleaned } from '../regulations/index.ts'
+import { givenRows, rowsOf, run, type Script } from '../sql/index.ts'
+import { isFree, type OwnLeases } from './claim-statement.ts'
+import { countChanges } from './counts.ts'
+import type { Database } from './database.ts'
+import { dialect } from './dialect.ts'
+import { hasPending, lookBehind } from './erasure-walk.ts'
+import { reserveIds, seal, writeNotifications } from './regulation-notifications.ts'
+import { PostgresSql } from './sql-database.ts'
+
+const placeColumns = { destination_id: 'text', id: 'bigint' } as const
+
+const holdSql = `
+  SELECT ${erasableColumns
+    .split(', ')
+    .map((column) => `delivery.${column}`)
+    .join(', ')},
+    state = 'pending' AND NOT ${isFree(['$2', '$3', '$4'])} AS "isLeased"
+  FROM ${dialect.given('$1', placeColumns)}
+  JOIN evroute_deliveries delivery
+    ON delivery.destination_id = given.destination_id AND delivery.id = given.id
+  ORDER BY delivery.destination_id, delivery.id
+  FOR UPDATE OF delivery`
+
+const forgetAnswersSql = `
+  UPDATE evroute_requests request SET excerpt = ''
+  FROM ${dialect.given('$1', placeColumns)}
+  WHERE request.destination_id = given.destination_id AND request.delivery_id = given.id
+    AND request.excerpt <> ''`
+
+const countFailedSql = countChanges(
+  ['pending', 'failed'],
+  `SELECT destination_id, -count(*) AS pending, count(*) AS failed
+   FROM ${dialect.given('$1', { destination_id: 'text' })} GROUP BY destination_id`,
+)
+
+/** Of the notifications of some regulations, whose ids nothing else has. */
+const countedSql = `
+  SELECT given.number, given.destination_id, delivery.source_id, delivery.state, count(*)
+  FROM ${dialect.given('$1', { number: 'bigint', destination_id: 'text', after_id: 'bigint', last_id: 'bigint' })}
+  CROSS JOIN LATERAL (
+    SELECT source_id, state FROM evroute_deliveries
+    WHERE destination_id = given.destination_id AND id > given.after_id AND id <= given.last_id
+    OFFSET 0) delivery
+  GROUP BY given.number, given.destination_id, delivery.source_id, delivery.state`
+
+/** The tables that rows of users were in; the first have the most of them. */
+const erasedTables = [
+  'evroute_messages',
+  'evroute_deliveries',
+  'evroute_requests',
+  'evroute_seen',
+  'evroute_members',
+]
+
+/** What erasures need of a process that delivers. */
+interface ErasureParts {
+  readonly database: Database
+  /** What this process has leased. */
+  readonly ownLeases: () => OwnLeases
+  readonly isReady: () => boolean
+  readonly announce: () => void
+}
+
+/** Reads regulations in PostgreSQL. */
+export function regulationEngine(database: Database): RegulationEngine {
+  return { database: new PostgresSql(database), countNotifications }
+}
+
+/**
+ * Erases in PostgreSQL. A delivery that a process leased and never settled, because it died, is free once
+ * its lease has ended.
+ *
+ * PostgreSQL keeps erased rows in its files until VACUUM has cleaned their pages. At the end of an erasure
+ * VACUUM is asked for, for half a minute a table; where that is not permitted or not enough, autovacuum
+ * does it later. Replicas, backups and archived WAL keep the rows until the operator deletes them.
+ */
+export function erasureEngine({
+  database,
+  ownLeases,
+  isReady,
+  announce,
+}: ErasureParts): ErasureEngine {
+  const engine = regulationEngine(database)
+  return {
+    ...engine,
+    isReady,
+    reserveIds,
+    notify: writeNotifications,
+    seal,
+    announce,
+    lookBehind,
+    hasPending,
+    hold: (places, nowMs) => hold(places, { nowMs, own: ownLeases() }),
+    erasedColumns: ', is_erased = true, lease_holder = NULL, lease = NULL, leased_until = NULL',
+    forgetAnswers: (places) =>
+      run({ name: 'forget_answers', sql: forgetAnswersSql, values: [givenPlaces(places)] }),
+    countFailed: (destinationIds) => {
+      const rows = destinationIds.map((id) => ({ destination_id: id }))
+      return run({ sql: countFailedSql, values: [givenRows(rows)] })
+    },
+    leaveNoTraces: async (number) => {
+      for (const table of erasedTables) {
+        const sql = `VACUUM (SKIP_LOCKED) ${table}`
+        await database.rows({ sql, values: [] }).catch(() => undefined)
+      }
+      await engine.database.change(() => noteCleaned(number))
+      return 'done'
+    },
+  }
+}
+
+function hold(
+  places: readonly DeliveryPlace[],
+  { nowMs, own }: { readonly nowMs: number; readonly own: OwnLeases },
+): Script<readonly HeldRow[]> {
+  const values = [givenPlaces(places), nowMs, own.holder, own.numbers]
+  return rowsOf<ErasableRow & HeldRow>({ name: 'hold_deliveries', sql: holdSql, values })
+}
+
+function countNotifications(
+  asked: readonly AskedNotifications[],
+): Script<readonly CountedNotifications[]> {
+  const rows = asked.map(({ number, destinationId, afterId, lastId }) => ({
+    number,
+    destination_id: destinationId,
+    after_id: afterId,
+    last_id: lastId,
+  }))
+  const query = { name: 'count_notifications', sql: countedSql, values: [givenRows(rows)] }
+  return rowsOf<CountedNotifications>(query)
+}
+
+function givenPlaces(places: readonly DeliveryPlace[]): string {
+  return givenRows(places.map(({ destinationId, id }) => ({ destination_id: destinationId, id })))
+}

@@ -1,0 +1,109 @@
+import { erasedReason } from '../erased-reason.ts'
+import { firstRow, givenRows, rowsOf, run, type Dialect, type Script } from '../sql/index.ts'
+import type { ErasureEngine, HeldRow } from './regulation-engine.ts'
+
+/** A messageId that was seen. Texts are as they are stored. */
+type SeenKey = { readonly source_id: string; readonly message_id: string }
+
+interface TextUse {
+  readonly id: number
+  readonly uses: number
+}
+
+const placeColumns = { destination_id: 'text', id: 'bigint' } as const
+
+/** Removes the users from deliveries that are held; those that are pending fail. */
+export function* eraseDeliveries(
+  engine: ErasureEngine,
+  rows: readonly HeldRow[],
+  nowMs: number,
+): Script<void> {
+  if (rows.length === 0) return
+  const { dialect } = engine.database
+  const textId = yield* emptyText(rows, dialect)
+  const erased = rows.map((row) => ({
+    destination_id: row.destination_id,
+    id: row.id,
+    message_id: namesUser(row) ? `erased-${row.id}` : row.message_id,
+  }))
+  const given = dialect.given('$1', { ...placeColumns, message_id: 'text' })
+  const sql = `
+    UPDATE evroute_deliveries AS delivery SET
+      user_id = NULL, previous_id = NULL, body_id = $2, message_id = given.message_id,
+      settled_at = CASE state WHEN 'pending' THEN CAST($3 AS bigint) ELSE settled_at END,
+      reason = CASE state WHEN 'delivered' THEN reason ELSE '${erasedReason}' END,
+      state = CASE state WHEN 'pending' THEN 'failed' ELSE state END${engine.erasedColumns}
+    FROM ${given}
+    WHERE delivery.destination_id = given.destination_id AND delivery.id = given.id`
+  yield* run({ name: 'erase_deliveries', sql, values: [givenRows(erased), textId, nowMs] })
+  yield* engine.forgetAnswers(
+    rows.map(({ destination_id: destinationId, id }) => ({ destinationId, id })),
+  )
+  yield* forgetSeen(rows.filter(namesUser), dialect)
+  const failed = rows.filter(({ state }) => state === 'pending').map((row) => row.destination_id)
+  if (failed.length > 0) yield* engine.countFailed(failed)
+}
+
+/** Forgets that messageIds were seen. They are locked in one order, as a batch that is added locks them. */
+export function* forgetSeen(keys: readonly SeenKey[], dialect: Dialect): Script<void> {
+  if (keys.length === 0) return
+  const given = dialect.given('$1', { source_id: 'text', message_id: 'text' })
+  const values = [
+    givenRows(
+      keys.map(({ source_id: sourceId, message_id: messageId }) => ({
+        source_id: sourceId,
+        message_id: messageId,
+      })),
+    ),
+  ]
+  const named = `(source_id, message_id) IN (SELECT given.source_id, given.message_id FROM ${given})`
+  const hold = `SELECT 1 FROM evroute_seen WHERE ${named}
+    ORDER BY source_id, message_id ${dialect.forUpdate}`
+  yield* run({ name: 'hold_named', sql: hold, values })
+  yield* run({ name: 'forget_named', sql: `DELETE FROM evroute_seen WHERE ${named}`, values })
+}
+
+/**
+ * Takes deliveries away from their texts, and gives them one empty text: other deliveries of the same events
+ * may still have to be sent.
+ *
+ * @returns its id
+ */
+function* emptyText(
+  rows: readonly HeldRow[],
+  { forUpdate, given, newTextId }: Dialect,
+): Script<number> {
+  const places = rows.map(({ destination_id: id, ...row }) => ({ destination_id: id, id: row.id }))
+  const uses = yield* rowsOf<TextUse>({
+    name: 'uses_of_texts',
+    sql: `SELECT delivery.body_id AS id, count(*) AS uses FROM ${given('$1', placeColumns)}
+      JOIN evroute_deliveries delivery
+        ON delivery.destination_id = given.destination_id AND delivery.id = given.id
+      GROUP BY delivery.body_id`,
+    values: [givenRows(places)],
+  })
+  const ids = given('$1', { id: 'bigint', uses: 'bigint' })
+  const values = [givenRows(uses.map(({ id, uses: count }) => ({ id, uses: count })))]
+  const isUsed = `id IN (SELECT given.id FROM ${ids})`
+  const hold = `SELECT 1 FROM evroute_messages WHERE ${isUsed} ORDER BY id ${forUpdate}`
+  yield* run({ name: 'hold_texts', sql: hold, values })
+  const use = `UPDATE evroute_messages AS message SET deliveries = message.deliveries - given.uses
+    FROM ${ids} WHERE message.id = given.id`
+  yield* run({ name: 'use_texts_less', sql: use, values })
+  const drop = `DELETE FROM evroute_messages WHERE deliveries <= 0 AND ${isUsed}`
+  yield* run({ name: 'drop_texts', sql: drop, values })
+  const row = yield* firstRow<{ readonly id: number }>({
+    name: 'empty_text',
+    sql: `INSERT INTO evroute_messages (id, deliveries, body) VALUES (${newTextId}, $1, '') RETURNING id`,
+    values: [rows.length],
+  })
+  return row?.id ?? 0
+}
+
+function namesUser({
+  message_id: messageId,
+  user_id: userId,
+  previous_id: previousId,
+}: HeldRow): boolean {
+  return [userId, previousId].some((id) => id !== null && messageId.includes(id))
+}

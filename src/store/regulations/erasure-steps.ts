@@ -1,0 +1,363 @@
+import { eraseMembers } from '../audiences/index.ts'
+import type { NotificationStream } from '../../privacy/index.ts'
+import { isOfSources } from '../source-scope.ts'
+import { firstRow, givenRows, rowsOf, run, type Dialect, type Script } from '../sql/index.ts'
+import { fromStored, toStored } from '../stored-text.ts'
+import { eraseDeliveries, forgetSeen } from './erasure-deliveries.ts'
+import type { DeliveryPlace, ErasableRow, ErasureEngine, IdRange } from './regulation-engine.ts'
+import { countOf } from './regulation-rows.ts'
+import { SubjectIds } from './subject-ids.ts'
+
+/**
+ * The stages of an erasure, in this order.
+ *
+ * - `deliveries`: goes through all that were there
+ * - `left`: comes back to those that were leased
+ * - `seen`: forgets messageIds that name users, of events that have no deliveries any more
+ * - `members`: removes users from audiences
+ * - `traces`: cleans the files; only where notifications have to be waited for
+ * - `notifications`: erases those that were delivered, until none is pending
+ * - `last traces`: cleans the files
+ */
+type Stage =
+  'deliveries' | 'left' | 'seen' | 'members' | 'traces' | 'notifications' | 'last traces' | 'done'
+
+interface Erasure {
+  readonly number: number
+  readonly source_ids: string | null
+  readonly created_at: number
+  readonly last_id: number
+  readonly last_notification_id: number
+  readonly streams: string
+  readonly stage: Stage
+  readonly at_key: string
+  readonly at_id: number
+}
+
+interface SeenRow {
+  readonly source_id: string
+  readonly message_id: string
+  readonly seen_at: number
+}
+
+/** Asks for a step. */
+export interface StepRequest {
+  /** The regulation. */
+  readonly id: string
+  /** When it is erased, in milliseconds since 1970. */
+  readonly nowMs: number
+  /** The most rows that are looked at. */
+  readonly rowsMax: number
+}
+
+/** The result of a step; `traces`: the files have to be cleaned before the next one. */
+export type ErasureStep =
+  | { readonly kind: 'more'; readonly rows: number }
+  | { readonly kind: 'traces'; readonly number: number }
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'nothing' }
+
+/** How far a stage has come. */
+interface Reached {
+  readonly key: string
+  readonly id: number
+}
+
+const start: Reached = Object.freeze({ key: '', id: 0 })
+
+/** Rows that are looked at in a step, which takes some milliseconds. */
+const stepRowsMax = 1_000
+
+/** Users who are removed from all audiences in a step. */
+const stepUsersMax = 500
+
+/** Scripts that erase step by step, each in a transaction of its own. */
+export class ErasureSteps {
+  readonly #engine: ErasureEngine
+  readonly #dialect: Dialect
+  /** The users of the erasure that is under way: 5,000 of them are not read for every step. */
+  #subjects: { readonly number: number; readonly ids: SubjectIds } | undefined
+
+  constructor(engine: ErasureEngine) {
+    this.#engine = engine
+    this.#dialect = engine.database.dialect
+  }
+
+  /** Does the next step of a regulation. One process at a time: a second one finds it locked. */
+  *step(request: StepRequest): Script<ErasureStep> {
+    const sql = `
+      SELECT number, source_ids, created_at, last_id, last_notification_id, streams, stage, at_key, at_id
+      FROM evroute_regulations WHERE id = $1 ${this.#dialect.forUpdateSkipLocked}`
+    const query = { name: 'hold_regulation', sql, values: [toStored(request.id)] }
+    const erasure = yield* firstRow<Erasure>(query)
+    if (erasure === undefined) return { kind: yield* unheld(request.id) }
+    switch (erasure.stage) {
+      case 'deliveries':
+        return yield* this.#eraseDeliveries(erasure, request)
+      case 'left':
+        return yield* this.#eraseLeft(erasure, request)
+      case 'seen':
+        return yield* this.#forgetMessageIds(erasure, request)
+      case 'members':
+        return yield* this.#eraseMembers(erasure, request)
+      case 'notifications':
+        return yield* this.#eraseNotifications(erasure, request)
+      case 'traces':
+      case 'last traces':
+        return { kind: 'traces', number: erasure.number }
+      case 'done':
+        return { kind: 'nothing' }
+    }
+  }
+
+  *#eraseDeliveries(erasure: Erasure, request: StepRequest): Script<ErasureStep> {
+    const subjects = yield* this.#subjectsOf(erasure)
+    const looked = yield* this.#look(erasure, {
+      range: { afterId: 0, lastId: erasure.last_id },
+      rowsMax: request.rowsMax,
+      isWanted: (row) => isAbout(row, subjects, erasure),
+    })
+    yield* this.#eraseOrLeave(erasure, looked.wanted, request.nowMs)
+    yield* goOn(erasure, looked.next ?? 'left')
+    return { kind: 'more', rows: looked.rows }
+  }
+
+  *#eraseLeft(erasure: Erasure, request: StepRequest): Script<ErasureStep> {
+    const { number, at_key: atKey, at_id: atId } = erasure
+    const limit = Math.min(request.rowsMax, stepRowsMax)
+    const sql = `
+      SELECT destination_id AS "destinationId", delivery_id AS id FROM evroute_regulation_left
+      WHERE number = $1 AND (destination_id, delivery_id) > ($2, CAST($3 AS bigint))
+      ORDER BY destination_id, delivery_id LIMIT $4`
+    const values = [number, atKey, atId, limit]
+    const left = yield* rowsOf<DeliveryPlace>({ name: 'left', sql, values })
+    yield* this.#forgetLeft(number, left)
+    yield* this.#eraseOrLeave(erasure, left, request.nowMs)
+    const last = left.at(-1)
+    if (last !== undefined && left.length === limit) {
+      yield* goOn(erasure, { key: last.destinationId, id: last.id })
+    } else if (yield* isAnyLeft(number)) {
+      yield* goOn(erasure, start)
+      return { kind: 'waiting' }
+    } else {
+      yield* goOn(erasure, 'seen')
+    }
+    return { kind: 'more', rows: left.length }
+  }
+
+  *#forgetMessageIds(erasure: Erasure, { rowsMax }: StepRequest): Script<ErasureStep> {
+    const limit = Math.min(rowsMax, stepRowsMax)
+    const reached = erasure.at_key === '' ? ['', ''] : (JSON.parse(erasure.at_key) as string[])
+    const sql = `
+      SELECT source_id, message_id, seen_at FROM evroute_seen WHERE (source_id, message_id) > ($1, $2)
+      ORDER BY source_id, message_id LIMIT $3`
+    const rows = yield* rowsOf<SeenRow>({ name: 'seen_behind', sql, values: [...reached, limit] })
+    const subjects = yield* this.#subjectsOf(erasure)
+    const sourceIds = sourceIdsOf(erasure)
+    const named = rows.filter(
+      ({ source_id: sourceId, message_id: messageId, seen_at: seenAtMs }) =>
+        seenAtMs <= erasure.created_at &&
+        subjects.areNamedIn(messageId) &&
+        isOfSources(fromStored(sourceId), sourceIds),
+    )
+    yield* forgetSeen(named, this.#dialect)
+    const last = rows.at(-1)
+    const isOver = last === undefined || rows.length < limit
+    const key = isOver ? '' : JSON.stringify([last.source_id, last.message_id])
+    yield* goOn(erasure, isOver ? 'members' : { key, id: 0 })
+    return { kind: 'more', rows: rows.length }
+  }
+
+  *#eraseMembers(erasure: Erasure, { rowsMax }: StepRequest): Script<ErasureStep> {
+    const { number, at_id: firstPlace } = erasure
+    const limit = Math.min(rowsMax, stepUsersMax)
+    const sql = `SELECT place, user_id FROM evroute_regulation_users
+      WHERE number = $1 AND place >= $2 ORDER BY place LIMIT $3`
+    const values = [number, firstPlace, limit]
+    const query = { name: 'users_from', sql, values }
+    const users = yield* rowsOf<{ readonly place: number; readonly user_id: string }>(query)
+    const userIds = users.map((user) => fromStored(user.user_id))
+    const sourceIds = sourceIdsOf(erasure)
+    const members = yield* eraseMembers({ userIds, sourceIds }, this.#dialect)
+    if (members > 0) yield* countErased(number, { pending: 0, settled: 0, members })
+    const last = users.at(-1)
+    if (last !== undefined && users.length === limit) {
+      yield* goOn(erasure, { key: '', id: last.place + 1 })
+    } else {
+      const isLong = yield* this.#engine.hasPending(notificationsOf(erasure))
+      yield* goOn(erasure, isLong ? 'traces' : 'notifications')
+    }
+    return { kind: 'more', rows: users.length }
+  }
+
+  *#eraseNotifications(erasure: Erasure, request: StepRequest): Script<ErasureStep> {
+    const range = notificationsOf(erasure)
+    const looked = yield* this.#look(erasure, {
+      range,
+      rowsMax: request.rowsMax,
+      isWanted: (row) => row.state === 'delivered' && row.user_id !== null,
+    })
+    const held = yield* this.#engine.hold(looked.wanted, request.nowMs)
+    yield* eraseDeliveries(this.#engine, held, request.nowMs)
+    if (looked.next !== null) {
+      yield* goOn(erasure, looked.next)
+      return { kind: 'more', rows: looked.rows }
+    }
+    const isPending = yield* this.#engine.hasPending(range)
+    yield* goOn(erasure, isPending ? start : 'last traces')
+    return isPending ? { kind: 'waiting' } : { kind: 'more', rows: looked.rows }
+  }
+
+  /** Looks at the deliveries behind those of the step before, until it has found some. */
+  *#look(erasure: Erasure, { range, rowsMax, isWanted }: Walk): Script<Looked> {
+    let place = { destinationId: erasure.at_key, id: erasure.at_id }
+    let looked = 0
+    const most = Math.min(rowsMax, stepRowsMax)
+    let wanted: readonly DeliveryPlace[] = []
+    while (looked < most && wanted.length === 0) {
+      const rows = yield* this.#engine.lookBehind(place, { range, rowsMax: most - looked })
+      const last = rows.at(-1)
+      if (last === undefined) return { rows: looked, wanted, next: null }
+      looked += rows.length
+      wanted = rows.filter(isWanted).map(placeOf)
+      place = placeOf(last)
+    }
+    return { rows: looked, wanted, next: { key: place.destinationId, id: place.id } }
+  }
+
+  /** Erases deliveries; those that are leased are left for later. */
+  *#eraseOrLeave(
+    { number }: Erasure,
+    places: readonly DeliveryPlace[],
+    nowMs: number,
+  ): Script<void> {
+    if (places.length === 0) return
+    const held = yield* this.#engine.hold(places, nowMs)
+    const left = held.filter(({ isLeased }) => isLeased)
+    if (left.length > 0) {
+      const sql = `INSERT INTO evroute_regulation_left (number, destination_id, delivery_id)
+        SELECT $1, given.destination_id, given.id FROM ${this.#given('$2')} WHERE true
+        ON CONFLICT DO NOTHING`
+      yield* run({
+        name: 'leave_deliveries',
+        sql,
+        values: [number, givenPlaces(left.map(placeOf))],
+      })
+    }
+    const free = held.filter(({ isLeased }) => !isLeased)
+    yield* eraseDeliveries(this.#engine, free, nowMs)
+    const calls = free.filter(({ type }) => type !== 'delete')
+    const pending = calls.filter(({ state }) => state === 'pending').length
+    const settled = calls.length - pending
+    if (calls.length > 0) yield* countErased(number, { pending, settled, members: 0 })
+  }
+
+  *#forgetLeft(number: number, places: readonly DeliveryPlace[]): Script<void> {
+    if (places.length === 0) return
+    const sql = `DELETE FROM evroute_regulation_left WHERE number = $1
+      AND (destination_id, delivery_id) IN (
+        SELECT given.destination_id, given.id FROM ${this.#given('$2')})`
+    yield* run({ name: 'forget_left', sql, values: [number, givenPlaces(places)] })
+  }
+
+  #given(value: string): string {
+    return this.#dialect.given(value, { destination_id: 'text', id: 'bigint' })
+  }
+
+  *#subjectsOf({ number }: Erasure): Script<SubjectIds> {
+    if (this.#subjects?.number === number) return this.#subjects.ids
+    const sql = 'SELECT user_id FROM evroute_regulation_users WHERE number = $1'
+    const rows = yield* rowsOf<{ readonly user_id: string }>({ sql, values: [number] })
+    const ids = new SubjectIds(rows.map((row) => row.user_id))
+    this.#subjects = { number, ids }
+    return ids
+  }
+}
+
+/** A walk through deliveries. */
+interface Walk {
+  readonly range: IdRange
+  readonly rowsMax: number
+  readonly isWanted: (row: ErasableRow) => boolean
+}
+
+/** The result of a walk in a step. */
+interface Looked {
+  readonly rows: number
+  readonly wanted: readonly DeliveryPlace[]
+  /** Where it goes on; null once it is over. */
+  readonly next: Reached | null
+}
+
+/** The regulations whose files have to be cleaned. */
+export function* withTraces(): Script<readonly number[]> {
+  const sql = "SELECT number FROM evroute_regulations WHERE stage IN ('traces', 'last traces')"
+  const rows = yield* rowsOf<{ readonly number: number }>({ sql, values: [] })
+  return rows.map(({ number }) => number)
+}
+
+/** Notes that the files were cleaned for a regulation. */
+export function noteCleaned(number: number): Script<void> {
+  const sql = `
+    UPDATE evroute_regulations SET is_store_erased = true, at_key = '', at_id = 0,
+      stage = CASE stage WHEN 'traces' THEN 'notifications' ELSE 'done' END
+    WHERE number = $1 AND stage IN ('traces', 'last traces')`
+  return run({ sql, values: [number] })
+}
+
+/** Tells whether a delivery is about users of an erasure, and of its sources. */
+function isAbout(row: ErasableRow, subjects: SubjectIds, erasure: Erasure): boolean {
+  const { source_id: sourceId, type, state, user_id: userId, previous_id: previousId } = row
+  if (![userId, previousId].some((id) => id !== null && subjects.has(id))) return false
+  // The notifications of other regulations are still to be delivered.
+  if (type === 'delete' && state !== 'delivered') return false
+  return isOfSources(fromStored(sourceId), sourceIdsOf(erasure))
+}
+
+/** Goes on in a stage, or with the next one. */
+function* goOn(erasure: Erasure, next: Stage | Reached): Script<void> {
+  const { number, stage: before, at_key: atKey, at_id: atId } = erasure
+  const [stage, { key, id }] = typeof next === 'string' ? [next, start] : [before, next]
+  if (stage === before && key === atKey && id === atId) return
+  const sql = 'UPDATE evroute_regulations SET stage = $2, at_key = $3, at_id = $4 WHERE number = $1'
+  yield* run({ name: 'go_on', sql, values: [number, stage, key, id] })
+}
+
+/** Why a regulation could not be locked: another process has it, or there is none. */
+function* unheld(id: string): Script<'waiting' | 'nothing'> {
+  const sql = 'SELECT 1 FROM evroute_regulations WHERE id = $1'
+  const rows = yield* rowsOf({ sql, values: [toStored(id)] })
+  return rows.length > 0 ? 'waiting' : 'nothing'
+}
+
+function* isAnyLeft(number: number): Script<boolean> {
+  const sql = 'SELECT 1 FROM evroute_regulation_left WHERE number = $1 LIMIT 1'
+  return (yield* rowsOf({ sql, values: [number] })).length > 0
+}
+
+function countErased(
+  number: number,
+  erased: { readonly pending: number; readonly settled: number; readonly members: number },
+): Script<void> {
+  const sql = `
+    UPDATE evroute_regulations SET erased_pending = erased_pending + $2,
+      erased_settled = erased_settled + $3, erased_members = erased_members + $4 WHERE number = $1`
+  return run({ sql, values: [number, erased.pending, erased.settled, erased.members] })
+}
+
+function givenPlaces(places: readonly DeliveryPlace[]): string {
+  return givenRows(places.map(({ destinationId, id }) => ({ destination_id: destinationId, id })))
+}
+
+function placeOf({ destination_id: destinationId, id }: ErasableRow): DeliveryPlace {
+  return { destinationId, id }
+}
+
+function sourceIdsOf({ source_ids: json }: Erasure): readonly string[] | null {
+  return JSON.parse(json ?? 'null') as readonly string[] | null
+}
+
+function notificationsOf({ last_notification_id: lastId, streams }: Erasure): IdRange {
+  const made = JSON.parse(streams) as readonly NotificationStream[]
+  return { afterId: lastId - countOf(made), lastId }
+}

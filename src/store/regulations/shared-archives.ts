@@ -1,0 +1,150 @@
+import { regulationTypes, effectsOf } from '../../model/index.ts'
+import type {
+  ArchiveErasure,
+  KeptArchive,
+  SharedRegulations,
+  UnfinishedRegulation,
+} from '../../privacy/index.ts'
+import {
+  firstRow,
+  givenRows,
+  rowsOf,
+  run,
+  type Dialect,
+  type Script,
+  type SqlDatabase,
+} from '../sql/index.ts'
+import { fromStored, toStored } from '../stored-text.ts'
+
+const typesOfArchives = regulationTypes.filter((type) => effectsOf(type).erasesArchives)
+
+/** An archive as it is stored. */
+type ArchiveRow = { readonly id: string; readonly name: string }
+
+/** The archives and regulations that processes tell each other about through a database. */
+export class SharedArchives implements SharedRegulations {
+  readonly #database: SqlDatabase
+  readonly #reading: SqlDatabase
+
+  /** @param reading - answers questions */
+  constructor(database: SqlDatabase, reading: SqlDatabase) {
+    this.#database = database
+    this.#reading = reading
+  }
+
+  async register({ archives }: { readonly archives: readonly KeptArchive[] }): Promise<void> {
+    if (archives.length === 0) return
+    const rows = archives.map(({ id, name }) => ({ id: toStored(id), name: toStored(name) }))
+    await this.#database.change(() => register(rows, this.#database.dialect))
+  }
+
+  async unfinished({
+    archiveIds,
+  }: {
+    readonly archiveIds: readonly string[]
+  }): Promise<readonly UnfinishedRegulation[]> {
+    const ids = this.#reading.dialect.given('$1', { id: 'text' })
+    const sql = `
+      SELECT id,
+        EXISTS (SELECT 1 FROM evroute_regulation_archives awaited
+          WHERE awaited.number = regulation.number
+            AND archive_id IN (SELECT given.id FROM ${ids})) AS "isArchiveLeft",
+        stage <> 'done' OR NOT EXISTS (SELECT 1 FROM evroute_regulation_archives awaited
+          WHERE awaited.number = regulation.number) AS "isDue"
+      FROM evroute_regulations regulation WHERE finished_at IS NULL ORDER BY regulation.number`
+    const values = [givenRows(archiveIds.map((id) => ({ id: toStored(id) })))]
+    const query = { name: 'unfinished_regulations', sql, values }
+    const rows = await this.#reading.read(() => rowsOf<UnfinishedRegulation>(query))
+    return rows.map(({ id, ...left }) => ({ id: fromStored(id), ...left }))
+  }
+
+  release({ name }: { readonly name: string }): Promise<boolean> {
+    return this.#database.change(() => release(name, this.#database.dialect))
+  }
+}
+
+function* register(archives: readonly ArchiveRow[], { given, lockTable }: Dialect): Script<void> {
+  // First: a process that stores a regulation has committed it then, or sees the archives.
+  yield* lockTable('evroute_archives', 'ROW EXCLUSIVE')
+  const rows = givenRows(archives)
+  // An archive that was not there before may be older than a regulation that is not finished.
+  yield* run({
+    sql: `INSERT INTO evroute_regulation_archives (number, archive_id)
+      SELECT number, given.id FROM ${given('$1', { id: 'text' })} CROSS JOIN evroute_regulations
+      WHERE finished_at IS NULL
+        AND type IN (SELECT given.type FROM ${given('$2', { type: 'text' })})
+        AND NOT EXISTS (SELECT 1 FROM evroute_archives known WHERE known.id = given.id)
+      ON CONFLICT DO NOTHING`,
+    values: [rows, givenRows(typesOfArchives.map((type) => ({ type })))],
+  })
+  yield* run({
+    sql: `INSERT INTO evroute_archives (id, name)
+      SELECT given.id, given.name FROM ${given('$1', { id: 'text', name: 'text' })} WHERE true
+      ORDER BY given.id ON CONFLICT (id) DO UPDATE SET name = excluded.name`,
+    values: [rows],
+  })
+}
+
+function* release(name: string, dialect: Dialect): Script<boolean> {
+  const sql = 'DELETE FROM evroute_archives WHERE name = $1 RETURNING id'
+  const released = yield* rowsOf<{ readonly id: string }>({ sql, values: [toStored(name)] })
+  const problem = `${name}: it was released, and what was in it was not erased`
+  const waiting = yield* rowsOf<{ readonly number: number }>({
+    sql: `SELECT number FROM evroute_regulation_archives
+      WHERE archive_id IN (SELECT given.id FROM ${dialect.given('$1', { id: 'text' })})`,
+    values: [givenRows(released)],
+  })
+  for (const { number } of waiting) {
+    yield* addErased(number, { events: 0, files: 0, problems: [problem] }, dialect)
+  }
+  yield* forgetAwaited({ archiveIds: released.map(({ id }) => id) }, dialect)
+  return released.length > 0
+}
+
+/** Adds to the figures of a regulation what was erased in archives. */
+export function* addErased(
+  number: number,
+  { events, files, problems }: ArchiveErasure,
+  { forUpdate }: Dialect,
+): Script<void> {
+  const sql = `SELECT archive FROM evroute_regulations WHERE number = $1 ${forUpdate}`
+  const row = yield* firstRow<{ readonly archive: string | null }>({ sql, values: [number] })
+  const before = JSON.parse(row?.archive ?? 'null') as ArchiveErasure | null
+  const archive: ArchiveErasure = {
+    events: (before?.events ?? 0) + events,
+    files: (before?.files ?? 0) + files,
+    problems: [...(before?.problems ?? []), ...problems],
+  }
+  const update = 'UPDATE evroute_regulations SET archive = $2 WHERE number = $1'
+  yield* run({ sql: update, values: [number, JSON.stringify(archive)] })
+}
+
+/** One regulation, or all of them, wait for some archives no longer. Ids are as they are stored. */
+export function forgetAwaited(
+  { number, archiveIds }: { readonly number?: number; readonly archiveIds: readonly string[] },
+  { given }: Dialect,
+): Script<void> {
+  const sql = `DELETE FROM evroute_regulation_archives
+    WHERE archive_id IN (SELECT given.id FROM ${given('$1', { id: 'text' })})
+      AND number = coalesce(CAST($2 AS bigint), number)`
+  return run({ sql, values: [givenRows(archiveIds.map((id) => ({ id }))), number ?? null] })
+}
+
+/** The names of the archives that regulations wait for. */
+export function* awaitedArchives(
+  numbers: readonly number[],
+  { given }: Dialect,
+): Script<ReadonlyMap<number, readonly string[]>> {
+  const sql = `SELECT number, name FROM evroute_regulation_archives
+    JOIN evroute_archives ON id = archive_id
+    WHERE number IN (SELECT given.number FROM ${given('$1', { number: 'bigint' })})
+    ORDER BY number, name`
+  const values = [givenRows(numbers.map((number) => ({ number })))]
+  const query = { name: 'awaited_archives', sql, values }
+  const rows = yield* rowsOf<{ readonly number: number; readonly name: string }>(query)
+  const names = new Map<number, string[]>()
+  for (const { number, name } of rows) {
+    names.set(number, [...(names.get(number) ?? []), fromStored(name)])
+  }
+  return names
+}

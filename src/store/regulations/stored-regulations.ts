@@ -1,0 +1,82 @@
+import type {
+  CreateRegulationRequest,
+  EraseRequest,
+  EraseResult,
+  NoteArchiveRequest,
+  Regulation,
+  RegulationsRequest,
+  RegulationStore,
+} from '../../privacy/index.ts'
+import { ErasureSteps } from './erasure-steps.ts'
+import type { ErasureEngine, RegulationEngine } from './regulation-engine.ts'
+import { RegulationRows } from './regulation-rows.ts'
+import { createRegulation, finishRegulation, noteArchive } from './regulation-writer.ts'
+
+/**
+ * Keeps regulations beside the deliveries that they cause and erase.
+ *
+ * How far an erasure has come is in the database: any process goes on from there, one at a time for each
+ * regulation. Once all is erased the engine cleans its files; not before does the store count as erased.
+ */
+export class StoredRegulations implements RegulationStore {
+  readonly #engine: ErasureEngine
+  readonly #rows: RegulationRows
+  readonly #steps: ErasureSteps
+
+  /** @param reading - answers questions; the engine by default */
+  constructor(engine: ErasureEngine, reading: RegulationEngine = engine) {
+    this.#engine = engine
+    this.#rows = new RegulationRows(reading)
+    this.#steps = new ErasureSteps(engine)
+  }
+
+  async create(request: CreateRegulationRequest): Promise<void> {
+    const { database, reserveIds, announce } = this.#engine
+    const { notifications } = request
+    const deliveries = notifications.reduce((sum, event) => sum + event.deliveries.length, 0)
+    const reservedAfterId =
+      deliveries === 0 || reserveIds === undefined
+        ? 0
+        : await database.change(() => reserveIds(deliveries))
+    await database.change(() => createRegulation(this.#engine, request, reservedAfterId))
+    if (deliveries > 0) announce()
+  }
+
+  async erase({ id, nowMs, rowsMax, leavesTraces }: EraseRequest): Promise<EraseResult> {
+    const { database, isReady, leaveNoTraces } = this.#engine
+    if (!isReady()) return 'waiting'
+    let rowsLeft = rowsMax
+    while (rowsLeft > 0) {
+      const request = { id, nowMs, rowsMax: rowsLeft }
+      const step = await database.change(() => this.#steps.step(request))
+      if (step.kind === 'waiting' || step.kind === 'nothing') return step.kind
+      if (step.kind === 'more') {
+        rowsLeft -= step.rows
+        continue
+      }
+      if (leavesTraces === true) return 'traces'
+      const result = await leaveNoTraces(step.number)
+      if (result !== 'done') return result
+    }
+    return 'more'
+  }
+
+  noteArchive(request: NoteArchiveRequest): Promise<void> {
+    const { database } = this.#engine
+    return database.change(() => noteArchive(request, database.dialect))
+  }
+
+  async finish({ id, nowMs }: { readonly id: string; readonly nowMs: number }): Promise<void> {
+    const regulation = await this.#rows.find({ id })
+    if (regulation === undefined) return
+    await this.#engine.database.change(() => finishRegulation(regulation, nowMs))
+  }
+
+  find(request: { readonly id: string }): Promise<Regulation | undefined> {
+    return this.#rows.find(request)
+  }
+
+  list(request: RegulationsRequest): Promise<readonly Regulation[]> {
+    return this.#rows.list(request)
+  }
+}

@@ -1,0 +1,32 @@
+import type { Script } from './script.ts'
+
+/** The type of a column that rows are given in. */
+export type ColumnType = 'text' | 'bigint'
+
+/** The words in which SQLite and PostgreSQL differ. */
+export interface Dialect {
+  /** Ends a SELECT whose rows are locked until the transaction ends; empty in SQLite, which has one writer. */
+  readonly forUpdate: string
+  /** As `forUpdate`; rows that another transaction has locked are left out. */
+  readonly forUpdateSkipLocked: string
+  /**
+   * A table in a FROM clause, `given`, out of a value that {@link givenRows} made. It has the columns and
+   * `place`, which counts the rows.
+   */
+  given(value: string, columns: Readonly<Record<string, ColumnType>>): string
+  /** The bytes that an expression has in hexadecimal digits. */
+  bytes(digits: string): string
+  /** A common table expression that lets no regulation begin until the transaction ends. */
+  readonly gate: string
+  /** An expression for the id of a new text. */
+  readonly newTextId: string
+  /** Lets no other process lock a table in a mode that conflicts, until the transaction ends. */
+  lockTable(table: string, mode: 'ROW EXCLUSIVE' | 'SHARE'): Script<void>
+}
+
+/** Rows as the one value that {@link Dialect.given} reads. */
+export function givenRows(
+  rows: readonly Readonly<Record<string, string | number | null>>[],
+): string {
+  return JSON.stringify(rows)
+}

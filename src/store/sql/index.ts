@@ -1,0 +1,12 @@
+/** The small SQL port that audiences and regulations are written on, once for both engines. */
+export { givenRows, type ColumnType, type Dialect } from './dialect.ts'
+export {
+  firstRow,
+  rowsOf,
+  run,
+  scriptOf,
+  type Query,
+  type Script,
+  type SqlValue,
+} from './script.ts'
+export type { SqlDatabase } from './sql-database.ts'

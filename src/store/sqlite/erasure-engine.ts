@@ -1,0 +1,164 @@
+import type { HeldUpErasure } from '../../privacy/index.ts'
+import {
+  erasableColumns,
+  noteCleaned,
+  withTraces,
+  type AskedNotifications,
+  type CountedNotifications,
+  type DeliveryPlace,
+  type ErasableRow,
+  type ErasureEngine,
+  type HeldRow,
+  type IdRange,
+  type RegulationEngine,
+} from '../regulations/index.ts'
+import { givenRows, rowsOf, run, scriptOf, type Script, type SqlDatabase } from '../sql/index.ts'
+import type { Counts } from './counts.ts'
+import type { DeliveryQueue } from './delivery-queue.ts'
+import { dialect } from './dialect.ts'
+import type { ErasureTraces } from './erasure-traces.ts'
+import type { Leases } from './leases.ts'
+import { fromStored } from './stored-text.ts'
+
+/** Deliveries that are looked at, and perhaps erased, in a transaction: it takes a few milliseconds. */
+const lookedRowsMax = 100
+
+const placeColumns = { destination_id: 'text', id: 'bigint' } as const
+const idColumn = { id: 'bigint' } as const
+
+/** What erasures need of a store. */
+interface ErasureParts {
+  readonly database: SqlDatabase
+  readonly queue: DeliveryQueue
+  readonly counts: Counts
+  readonly leases: Leases
+  /** Undefined in memory, where there are no files. */
+  readonly traces: ErasureTraces | undefined
+}
+
+/** Reads regulations in SQLite. */
+export function regulationEngine(database: SqlDatabase): RegulationEngine {
+  return { database, countNotifications }
+}
+
+/**
+ * Erases in SQLite. Once everything is erased the file is written anew and its log cut off, for which see
+ * {@link ErasureTraces}.
+ */
+export function erasureEngine(parts: ErasureParts): ErasureEngine {
+  const { database, queue, counts, leases, traces } = parts
+  const cleaner = traces && new FileCleaner(database, traces)
+  return {
+    ...regulationEngine(database),
+    isReady: () => true,
+    reserveIds: undefined,
+    notify: (events, { nowMs }) =>
+      // No notification is a duplicate, whenever its messageId was seen.
+      queue.addWithin({ nowMs, seenSinceMs: Number.MAX_SAFE_INTEGER, events, handOver: [] }),
+    seal: () => {
+      const lastId = counts.lastId()
+      return scriptOf(() => ({ lastId, lastNotificationId: lastId }))
+    },
+    announce: () => undefined,
+    lookBehind,
+    hasPending,
+    *hold(places) {
+      const rows = yield* heldRows(places)
+      return rows.map((row): HeldRow => {
+        const leasedIds = leases.idsOf(fromStored(row.destination_id))
+        return { ...row, isLeased: row.state === 'pending' && leasedIds.has(row.id) }
+      })
+    },
+    erasedColumns: '',
+    forgetAnswers: (places) =>
+      run({
+        sql: `UPDATE evroute_requests SET excerpt = ''
+          WHERE delivery_id IN (SELECT given.id FROM ${dialect.given('$1', idColumn)})`,
+        values: [givenRows(places.map(({ id }) => ({ id })))],
+      }),
+    countFailed: (destinationIds) =>
+      scriptOf(() => {
+        for (const destinationId of destinationIds.map(fromStored)) {
+          counts.addFor(destinationId, 'pending', -1)
+          counts.addFor(destinationId, 'failed', 1)
+        }
+      }),
+    leaveNoTraces: async (number) => {
+      const result = cleaner === undefined ? 'done' : await cleaner.clean(number)
+      if (result === 'done') await database.change(() => noteCleaned(number))
+      return result
+    },
+  }
+}
+
+/** Writes a file anew for regulations, and cuts its log off. */
+class FileCleaner {
+  readonly #database: SqlDatabase
+  readonly #traces: ErasureTraces
+  /** Regulations for which the file was written anew, while its log has what was in it. */
+  #rewritten: ReadonlySet<number> = new Set()
+
+  constructor(database: SqlDatabase, traces: ErasureTraces) {
+    this.#database = database
+    this.#traces = traces
+  }
+
+  async clean(number: number): Promise<'done' | 'waiting' | HeldUpErasure> {
+    if (!this.#rewritten.has(number)) {
+      const waiting = await this.#database.read(withTraces)
+      const rewriting = await this.#database.read(() => scriptOf(() => this.#traces.rewrite()))
+      if (rewriting !== 'done') return rewriting === 'busy' ? 'waiting' : rewriting
+      this.#rewritten = new Set(waiting)
+    }
+    const isEmpty = await this.#database.read(() => scriptOf(() => this.#traces.emptyLog()))
+    if (!isEmpty) return 'waiting'
+    this.#rewritten = new Set([...this.#rewritten].filter((other) => other !== number))
+    return 'done'
+  }
+}
+
+/** By their ids: one walk finds the deliveries of all users of a regulation. */
+function lookBehind(
+  { id }: DeliveryPlace,
+  { range, rowsMax }: { readonly range: IdRange; readonly rowsMax: number },
+): Script<readonly ErasableRow[]> {
+  const sql = `SELECT ${erasableColumns} FROM evroute_deliveries
+    WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3`
+  const { afterId, lastId } = range
+  const values = [Math.max(id, afterId), lastId, Math.min(rowsMax, lookedRowsMax)]
+  return rowsOf<ErasableRow>({ sql, values })
+}
+
+function* hasPending({ afterId, lastId }: IdRange): Script<boolean> {
+  // The plus keeps SQLite from reading all that waits, which it may where it has statistics.
+  const sql = `SELECT 1 FROM evroute_deliveries WHERE id > $1 AND id <= $2 AND +state = 'pending' LIMIT 1`
+  return (yield* rowsOf({ sql, values: [afterId, lastId] })).length > 0
+}
+
+function heldRows(places: readonly DeliveryPlace[]): Script<readonly ErasableRow[]> {
+  const columns = erasableColumns.split(', ').map((column) => `delivery.${column}`)
+  const sql = `SELECT ${columns.join(', ')} FROM ${dialect.given('$1', placeColumns)}
+    CROSS JOIN evroute_deliveries delivery
+    WHERE delivery.id = given.id AND delivery.destination_id = given.destination_id`
+  const rows = places.map(({ destinationId, id }) => ({ destination_id: destinationId, id }))
+  return rowsOf<ErasableRow>({ sql, values: [givenRows(rows)] })
+}
+
+/** Their ids tell the notifications of a regulation, whatever their destination. */
+function countNotifications(
+  asked: readonly AskedNotifications[],
+): Script<readonly CountedNotifications[]> {
+  const ranges = new Map(asked.map(({ number, afterId, lastId }) => [number, { afterId, lastId }]))
+  const rows = Array.from(ranges, ([number, { afterId, lastId }]) => ({
+    number,
+    after_id: afterId,
+    last_id: lastId,
+  }))
+  const given = dialect.given('$1', { number: 'bigint', after_id: 'bigint', last_id: 'bigint' })
+  const sql = `
+    SELECT given.number, destination_id, source_id, state, count(*) AS count
+    FROM ${given} CROSS JOIN evroute_deliveries
+    WHERE id > given.after_id AND id <= given.last_id
+    GROUP BY given.number, destination_id, source_id, state`
+  return rowsOf<CountedNotifications>({ sql, values: [givenRows(rows)] })
+}

@@ -1,0 +1,65 @@
+import type { Query, Script, SqlDatabase } from '../sql/index.ts'
+import type { Database, SqlValue, Statement } from './database.ts'
+import { dialect } from './dialect.ts'
+
+/** How the methods of a store do their work. */
+interface StoreWork {
+  /** Does it in a transaction, with other work that arrives meanwhile; it may be done again. */
+  write<Result>(task: () => Result): Promise<Result>
+  /** Does it outside a transaction. */
+  read<Result>(task: () => Result): Promise<Result>
+}
+
+/** A statement as SQLite takes it: where its values stand in the list of a query. */
+interface Compiled {
+  readonly statement: Statement
+  readonly places: readonly number[]
+}
+
+/**
+ * Runs scripts in SQLite, without a pause: nothing comes between two statements of one. Each statement is
+ * compiled once. Tables have no prefix, because the file is evroute's alone.
+ */
+export class SqliteSql implements SqlDatabase {
+  readonly dialect = dialect
+  readonly #database: Database
+  readonly #work: StoreWork
+  readonly #compiled = new Map<string, Compiled>()
+
+  constructor(database: Database, work: StoreWork) {
+    this.#database = database
+    this.#work = work
+  }
+
+  read<Result>(script: () => Script<Result>): Promise<Result> {
+    return this.#work.read(() => this.#run(script()))
+  }
+
+  change<Result>(script: () => Script<Result>): Promise<Result> {
+    return this.#work.write(() => this.#run(script()))
+  }
+
+  #run<Result>(script: Script<Result>): Result {
+    let step = script.next()
+    while (step.done !== true) step = script.next(this.#rows(step.value))
+    return step.value
+  }
+
+  #rows({ sql, values }: Query): readonly unknown[] {
+    const { statement, places } = this.#compile(sql)
+    return statement.all(...places.map((place) => (values[place] ?? null) as SqlValue))
+  }
+
+  #compile(sql: string): Compiled {
+    const known = this.#compiled.get(sql)
+    if (known !== undefined) return known
+    const places: number[] = []
+    const text = sql.replaceAll('evroute_', '').replace(/\$(\d+)/g, (_, number: string) => {
+      places.push(Number(number) - 1)
+      return '?'
+    })
+    const compiled = { statement: this.#database.prepare(text), places }
+    this.#compiled.set(sql, compiled)
+    return compiled
+  }
+}

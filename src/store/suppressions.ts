@@ -1,0 +1,58 @@
+import { givenRows, run, type Dialect, type Script } from './sql/index.ts'
+import { toStored } from './stored-text.ts'
+
+/** The source of a suppression that holds for every source. */
+export const everySource = ''
+
+/** Whose calls are dropped, and from which sources; null stands for all. */
+export interface SuppressedUsers {
+  readonly userIds: readonly string[]
+  readonly sourceIds: readonly string[] | null
+}
+
+/**
+ * A condition: whether calls of a user are dropped that come from a source, or from a replay of it. Where
+ * no user is suppressed it is answered once for a statement.
+ *
+ * @param sourceId - an expression
+ * @param userId - an expression; a column has to be named with its table
+ */
+export function isSuppressed(sourceId: string, userId: string): string {
+  return `(EXISTS (SELECT 1 FROM evroute_suppressions) AND EXISTS (
+    SELECT 1 FROM evroute_suppressions dropped
+    WHERE dropped.user_id = ${userId} AND (dropped.source_id IN ('${everySource}', ${sourceId})
+      OR substr(${sourceId}, 1, length(dropped.source_id) + 1) = dropped.source_id || '/')))`
+}
+
+/** Drops the calls of users from now on. */
+export function suppress(users: SuppressedUsers, { given }: Dialect): Script<void> {
+  const sql = `
+    INSERT INTO evroute_suppressions (user_id, source_id)
+    SELECT given.user_id, given.source_id FROM ${given('$1', { user_id: 'text', source_id: 'text' })}
+    WHERE NOT EXISTS (SELECT 1 FROM evroute_suppressions known
+      WHERE known.user_id = given.user_id AND known.source_id = given.source_id)`
+  return run({ sql, values: [givenRows(pairsOf(users))] })
+}
+
+/** Accepts the calls of users again; from some sources what was suppressed for those. */
+export function lift(users: SuppressedUsers, { given }: Dialect): Script<void> {
+  if (users.sourceIds === null) {
+    const sql = `DELETE FROM evroute_suppressions
+      WHERE user_id IN (SELECT given.user_id FROM ${given('$1', { user_id: 'text' })})`
+    const rows = users.userIds.map((userId) => ({ user_id: toStored(userId) }))
+    return run({ sql, values: [givenRows(rows)] })
+  }
+  const sql = `DELETE FROM evroute_suppressions WHERE (user_id, source_id) IN (
+    SELECT given.user_id, given.source_id FROM ${given('$1', { user_id: 'text', source_id: 'text' })})`
+  return run({ sql, values: [givenRows(pairsOf(users))] })
+}
+
+function pairsOf({
+  userIds,
+  sourceIds,
+}: SuppressedUsers): readonly { readonly user_id: string; readonly source_id: string }[] {
+  const stored = sourceIds?.map(toStored) ?? [everySource]
+  return userIds.flatMap((userId) =>
+    stored.map((sourceId) => ({ user_id: toStored(userId), source_id: sourceId })),
+  )
+}
