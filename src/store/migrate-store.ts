@@ -15,10 +15,10 @@ export interface MigrationPlaces {
 
 /** A migration. */
 export interface MigrationRequest
-  extends MigrationPlaces, Omit<MoveRequest, 'path' | 'url' | 'pageRowsMax'> {}
+  extends MigrationPlaces, Omit<MoveRequest, 'path' | 'url' | 'rowsAtOnce'> {}
 
 /**
- * Moves a store in a file to PostgreSQL. It can end anywhere and be run again.
+ * Moves a store in a file to PostgreSQL. It can be interrupted at any moment; the next run begins anew.
  *
  * @throws SettingError for URLs of other engines; EvrouteError `store_in_use`, or `store_unusable` where
  * one of the two is missing, cannot be used, or the database holds anything else

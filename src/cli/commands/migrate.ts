@@ -16,11 +16,12 @@ Examples:
   evroute migrate --from sqlite:./evroute.db --to @/run/secrets/database-url --json
 
 End the process that delivers from the file first; it can be read meanwhile. The database has to be
-empty. Ctrl-C, a crash or a lost connection cost nothing: the same command goes on where it was. Once
-all is there and was compared, row by row, nobody delivers from the file any more, and it can still be
-read. It keeps what it holds, users who are erased later included: remove it when you need it no more.
+empty. All moves in one transaction: after Ctrl-C, a crash or a lost connection nothing is in the
+database, and the same command begins anew. Once all is there and was compared, no process can deliver
+from the file, and it can still be read. It keeps what it holds, also of users who are erased later:
+remove it when you no longer need it.
 
-Exit codes: 0 moved, now or before, 1 what is there is not what was moved, 2 usage, 7 the file or the
+Exit codes: 0 moved, now or before, 1 the database stored something else, 2 usage, 7 the file or the
 database cannot be used, 130 interrupted.`
 
 /** Adds `evroute migrate`. */

@@ -31,9 +31,6 @@ export interface MigrateRun {
   }
 }
 
-/** Different pages that are named; there may be one for every 500 rows. */
-const pagesMax = 10
-
 /**
  * Moves a store, tells how far it is, and what is on both sides in the end.
  *
@@ -53,8 +50,6 @@ export async function migrate(run: MigrateRun): Promise<ExitCode> {
       newId,
       nowMs: () => clock.nowMs(),
       progress: (progress: MoveProgress) => text.update(progress),
-      beganAnew: () =>
-        note(run, 'The store was changed since a migration was begun: all of it moves anew.'),
     })
     endProgress()
     return await tell(outcome, run, elapsedMs())
@@ -76,10 +71,9 @@ export async function planMigrate(run: MigrateRun): Promise<ExitCode> {
     return exitCodes.ok
   }
   await writeData(io, figuresTable(plan.figures, await tableView(run)))
-  const { rows, rowsAll } = plan.moved
-  const done = rows > 0 ? `${formatCount(rows)} of ` : ''
-  const are = rows > 0 ? 'are there already' : 'would move'
-  note(run, `${done}${formatCount(rowsAll)} rows ${are}: ${shownFrom(run)} to ${plan.place}`)
+  const rows = plan.figures.rows.reduce((sum, count) => sum + count.rows, 0)
+  const are = plan.isMoved ? 'were moved' : 'would move'
+  note(run, `${formatCount(rows)} rows ${are}: ${shownFrom(run)} to ${plan.place}`)
   return exitCodes.ok
 }
 
@@ -92,24 +86,18 @@ async function tell(outcome: MoveOutcome, run: MigrateRun, durationMs: number): 
   const place = plainText(outcome.place)
   switch (outcome.kind) {
     case 'moved':
-      note(run, `${shownFrom(run)} was moved to ${place}: every row is there, and as it was.`)
-      note(run, 'Nobody can deliver from the file any more; name the database with --store.')
+      note(run, `${shownFrom(run)} was moved to ${place}: every row is there.`)
+      note(run, 'No process can deliver from the file any more; name the database with --store.')
       return exitCodes.ok
     case 'already':
       note(run, `${shownFrom(run)} was moved to ${place} before; nothing was left to do.`)
       return exitCodes.ok
-    case 'interrupted': {
-      const { rows, rowsAll } = outcome.rows
-      const done = `${formatCount(rows)} of ${formatCount(rowsAll)} rows`
-      note(run, `Interrupted: ${done} are there; the same command goes on with the rest`)
+    case 'interrupted':
+      note(run, `Interrupted: nothing is in ${place}; the same command begins anew`)
       return exitCodes.interrupted
-    }
     case 'different':
-      for (const page of outcome.pages.slice(0, pagesMax)) {
-        note(run, `Different: ${plainText(page)}`)
-      }
-      note(run, `What is in ${place} is not what is in ${shownFrom(run)}; neither was changed`)
-      note(run, 'Somebody else has written to the database. Empty it, then try again')
+      for (const column of outcome.columns) note(run, `Different: ${column}`)
+      note(run, `${place} did not store what is in ${shownFrom(run)}; neither was changed`)
       return exitCodes.internal
   }
 }

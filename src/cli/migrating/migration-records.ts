@@ -9,9 +9,9 @@ export function outcomeRecord(
   const record = { kind: 'migrated', outcome: kind, to: place, ms: Math.round(durationMs) }
   switch (outcome.kind) {
     case 'interrupted':
-      return { ...record, ...outcome.rows }
+      return record
     case 'different':
-      return { ...record, figures: outcome.figures, pages: outcome.pages }
+      return { ...record, figures: outcome.figures, columns: outcome.columns }
     case 'moved':
     case 'already':
       return { ...record, figures: outcome.figures }
@@ -19,13 +19,17 @@ export function outcomeRecord(
 }
 
 /** What a migration would move, for programs. */
-export function planRecord({ place, figures, moved }: MovePlan): Readonly<Record<string, unknown>> {
+export function planRecord({
+  place,
+  figures,
+  isMoved,
+}: MovePlan): Readonly<Record<string, unknown>> {
   const { rows, states, ledger } = figures
   return {
     kind: 'migrated',
     outcome: 'planned',
     to: place,
-    ...moved,
+    moved: isMoved,
     kinds: Object.fromEntries(rows.map(({ title, rows: count }: RowCount) => [title, count])),
     states,
     ledger,

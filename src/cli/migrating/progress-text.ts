@@ -20,9 +20,9 @@ export class ProgressText {
   }
 
   /** Takes in what was done. */
-  update({ stage, title, rows, rowsAll }: MoveProgress): void {
+  update({ title, rows, rowsAll }: MoveProgress): void {
     const atMs = this.#elapsedMs()
-    const counted = `${stage} ${title}`
+    const counted = `moving ${title}`
     if (counted !== this.#counted) this.#from = { atMs, rows }
     this.#counted = counted
     const done = `${counted}: ${formatCount(rows)} of ${formatCount(rowsAll)}`

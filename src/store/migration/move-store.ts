@@ -1,95 +1,73 @@
 import type { Move } from '../sqlite/moves.ts'
-import { digestOf } from './page-digest.ts'
-import type { Reached } from './move-standing.ts'
-import { PostgresImport, type StoredStore } from './postgres-import.ts'
-import type { Page, RowKind, RowPlace } from './row-kind.ts'
-import { rowKinds } from './row-kinds.ts'
+import { movedTables } from './moved-tables.ts'
+import { PostgresImport, type MoveTarget } from './postgres-import.ts'
 import { SqliteExport } from './sqlite-export.ts'
 import { compareFigures, type ComparedFigure, type StoreFigures } from './store-figures.ts'
 
 /** How far a move has come. */
 export interface MoveProgress {
-  /** What is done with the rows: they are written, then compared one by one. */
-  readonly stage: 'moving' | 'comparing'
-  /** What people call them. */
+  /** What people call the rows that are written. */
   readonly title: string
-  /** Rows of that kind that are done. */
+  /** Rows of that kind that are written. */
   readonly rows: number
   /** Rows of that kind. */
   readonly rowsAll: number
 }
 
-/** What is moved, and where to. */
+/** A store, and where it moves to. */
 export interface MoveRequest {
   /** The file of the store. */
   readonly path: string
   /** The URL of the database. */
   readonly url: string
-  /** Rows in a page at the most; as many as suit their kind by default. */
-  readonly pageRowsMax?: number
-  /** Ends the move after the page that is under way. */
+  /** Rows that are written at once; what suits their table by default. */
+  readonly rowsAtOnce?: number
+  /** Ends the move: nothing is in the database then. */
   readonly signal: AbortSignal
-  /** Makes what the store is known by in the database. */
+  /** Makes the id by which the database knows the store. */
   readonly newId: () => string
   /** Now, in milliseconds since 1970. */
   readonly nowMs: () => number
-  /** Is told after every page. */
+  /** Is called after every statement. */
   readonly progress: (progress: MoveProgress) => void
-  /** Is told that what an earlier run has moved was of no use: the store was changed since. */
-  readonly beganAnew: () => void
 }
 
 /**
- * What became of a move.
+ * The result of a move.
  *
- * - `moved`: all is there and was compared, row by row; nobody delivers from the file any more
+ * - `moved`: all is there and was compared; no process can deliver from the file any more
  * - `already`: an earlier run has done so
- * - `interrupted`: what is there stays; the next run goes on
- * - `different`: what is there is not what is in the file. Neither can be taken for moved
+ * - `interrupted`: nothing is there
+ * - `different`: the database did not store what it was given. Nothing is there
  */
 export type MoveOutcome =
   | { readonly kind: 'moved' | 'already'; readonly place: string; readonly figures: Compared }
-  | { readonly kind: 'interrupted'; readonly place: string; readonly rows: MovedRows }
+  | { readonly kind: 'interrupted'; readonly place: string }
   | {
       readonly kind: 'different'
       readonly place: string
       readonly figures: Compared
-      /** Which rows are different, where not the figures are. */
-      readonly pages: readonly string[]
+      /** The columns whose values are others, as in `deliveries: lane`. */
+      readonly columns: readonly string[]
     }
 
 type Compared = readonly ComparedFigure[]
 
-/** How many rows are where they shall be. */
-export interface MovedRows {
-  /** Rows that were written. */
-  readonly rows: number
-  /** Rows that there are. */
-  readonly rowsAll: number
-}
-
-/** A move under way. */
-interface MoveParts {
-  readonly source: SqliteExport
-  readonly target: PostgresImport
-  readonly request: MoveRequest
-}
-
 /**
- * Moves a store from a file into a database. It can end anywhere, be killed and run again: what was
- * written stays, and the next run goes on behind it.
+ * Moves a store from a file into a database, in one transaction. It can be interrupted or killed at any
+ * moment; the next run begins anew.
  *
- * At the end the file is noted as moved, and only then the database as complete: at no moment could
- * somebody deliver from both.
+ * At the end the file is marked as moved, right before the transaction commits: at no moment could a
+ * process deliver from both.
  *
  * @throws EvrouteError `store_in_use`, `store_unusable`
  */
 export async function moveStore(request: MoveRequest): Promise<MoveOutcome> {
-  const source = await SqliteExport.open(request.path, request)
+  const source = await SqliteExport.open(request.path, request.newId)
   try {
     const target = await PostgresImport.open(request.url)
     try {
-      return await move({ source, target, request })
+      return await move(source, target, request)
     } finally {
       await target.close()
     }
@@ -104,8 +82,8 @@ export interface MovePlan {
   readonly place: string
   /** What is in the file. */
   readonly figures: StoreFigures
-  /** How many rows are there already. */
-  readonly moved: MovedRows
+  /** Whether it was moved already. */
+  readonly isMoved: boolean
 }
 
 /**
@@ -121,10 +99,8 @@ export async function planMove({
   try {
     const target = PostgresImport.connectToLook(url)
     try {
-      const begun = await target.look(source.move)
-      const rowsAll = sum(countRows(source))
-      const rows = begun.kind === 'completed' ? rowsAll : reachedRows(source, begun.reached)
-      return { place: target.place, figures: source.figures(), moved: { rows, rowsAll } }
+      const state = await target.look(source.move)
+      return { place: target.place, figures: source.figures(), isMoved: state === 'completed' }
     } finally {
       await target.close()
     }
@@ -133,138 +109,64 @@ export async function planMove({
   }
 }
 
-function reachedRows(source: SqliteExport, { kind: name, place }: Reached): number {
-  const last = rowKinds.findIndex((kind) => kind.name === name)
-  const counts = rowKinds
-    .slice(0, last + 1)
-    .map((kind, index) => source.count(kind, index === last ? place : null))
-  return sum(counts)
-}
-
-async function move(parts: MoveParts): Promise<MoveOutcome> {
-  const { source, target, request } = parts
+async function move(
+  source: SqliteExport,
+  target: PostgresImport,
+  request: MoveRequest,
+): Promise<MoveOutcome> {
   const { place } = target
-  const begun = await target.begin(source.move as Move)
-  if (begun.kind === 'completed') {
+  const begun = source.move as Move
+  const state = await target.begin(begun, source.requestDays)
+  const ofSource = source.figures()
+  if (state === 'completed') {
     source.noteTarget(place)
-    const figures = compareFigures(source.figures(), await target.figures())
-    return { kind: 'already', place, figures }
+    return { kind: 'already', place, figures: compareFigures(ofSource, await target.figures()) }
   }
-  if (begun.isAnew) request.beganAnew()
-  const rows = await moveRows(parts, begun.reached)
-  if (rows.rows < rows.rowsAll) return { kind: 'interrupted', place, rows }
-  return complete(parts, rows)
-}
-
-/** Reads a page while the one before it is written. */
-async function moveRows({ source, target, request }: MoveParts, from: Reached): Promise<MovedRows> {
-  const { signal, progress } = request
-  const all = countRows(source)
-  const rowsAll = sum(all)
-  const first = rowKinds.findIndex(({ name }) => name === from.kind)
-  let done = sum(all.slice(0, Math.max(first, 0)))
-  for (const [index, kind] of rowKinds.entries()) {
-    if (index < first) continue
-    const after = index === first ? from.place : null
-    let rows = after === null ? 0 : source.count(kind, after)
-    for await (const page of writtenPages({ source, target, signal }, kind, after)) {
-      rows += page.rows.length
-      progress({ stage: 'moving', title: kind.title, rows, rowsAll: all[index] ?? 0 })
-    }
-    done += rows
-    if (signal.aborted) break
-  }
-  return { rows: done, rowsAll }
-}
-
-async function* writtenPages(
-  parts: {
-    readonly source: SqliteExport
-    readonly target: PostgresImport
-    readonly signal: AbortSignal
-  },
-  kind: RowKind,
-  from: RowPlace | null,
-): AsyncGenerator<Page> {
-  const { source, target, signal } = parts
-  let page = source.page(kind, from)
-  while (page.rows.length > 0 && !signal.aborted) {
-    const written = target.write(page)
-    // Read meanwhile; whether the page was written is told below.
-    written.catch(() => undefined)
-    const next = source.pageBehind(page)
-    await written
-    yield page
-    page = next
-  }
-}
-
-async function complete(parts: MoveParts, rows: MovedRows): Promise<MoveOutcome> {
-  const { source, target, request } = parts
-  const { place } = target
-  const sourceFigures = source.figures()
-  const counts = countRows(source)
-  let outcome: MoveOutcome = { kind: 'interrupted', place, rows }
-  const look = async (stored: StoredStore): Promise<boolean> => {
-    const figures = compareFigures(sourceFigures, await stored.figures())
-    const pages = await differentPages({ source, stored, counts }, request)
-    if (pages === undefined) return false
-    const isEqual = pages.length === 0 && figures.every(({ source: a, target: b }) => a === b)
+  // Before the transaction: the server ends one in which it is not asked for long.
+  const sums = source.sums()
+  const { idsGiven } = source
+  let outcome: MoveOutcome = { kind: 'interrupted', place }
+  const work = async (stored: MoveTarget): Promise<boolean> => {
+    if (!(await writeRows(source, stored, { ...request, figures: ofSource }))) return false
+    const figures = compareFigures(ofSource, await stored.figures())
+    const columns = differentColumns(sums, await stored.sums())
+    const isEqual = columns.length === 0 && figures.every(({ source: a, target: b }) => a === b)
     if (isEqual) source.noteTarget(place)
-    // An earlier run that found no difference may have noted it.
-    else if (source.move?.target != null) source.noteTarget(null)
     outcome = isEqual
       ? { kind: 'moved', place, figures }
-      : { kind: 'different', place, figures, pages }
+      : { kind: 'different', place, figures, columns }
     return isEqual
   }
-  await target.complete(look, { idsGiven: source.idsGiven, nowMs: request.nowMs() })
+  await target.complete(work, { move: begun, idsGiven, nowMs: request.nowMs() })
   return outcome
 }
 
-/** What is compared, in a transaction that the server ends where nobody asks anything for long. */
-interface ComparedStores {
-  readonly source: SqliteExport
-  readonly stored: StoredStore
-  /** Rows of each kind in the file, counted before: that takes long. */
-  readonly counts: readonly number[]
-}
-
-/** Names the pages that are not what they are in the file; undefined where it was interrupted. */
-async function differentPages(
-  { source, stored, counts }: ComparedStores,
-  { signal, progress }: MoveRequest,
-): Promise<readonly string[] | undefined> {
-  const different: string[] = []
-  for (const [index, kind] of rowKinds.entries()) {
-    const rowsAll = counts[index] ?? 0
+/** Writes all rows; false where it was interrupted. */
+async function writeRows(
+  source: SqliteExport,
+  target: MoveTarget,
+  { signal, progress, rowsAtOnce, figures }: MoveRequest & { readonly figures: StoreFigures },
+): Promise<boolean> {
+  for (const [index, table] of movedTables.entries()) {
+    const rowsAll = figures.rows[index]?.rows ?? 0
     let rows = 0
-    let page = source.page(kind, null)
-    while (page.rows.length > 0) {
-      if (signal.aborted) return undefined
-      const asked = stored.page(page)
-      asked.catch(() => undefined)
-      const digest = digestOf(kind, page.rows)
-      const next = source.pageBehind(page)
-      const found = await asked
-      if (found.rows !== page.rows.length || found.digest !== digest) different.push(nameOf(page))
-      rows += page.rows.length
-      progress({ stage: 'comparing', title: kind.title, rows, rowsAll })
-      page = next
+    for (const some of source.rows({ ...table, rowsAtOnce: rowsAtOnce ?? table.rowsAtOnce })) {
+      if (signal.aborted) return false
+      await target.write(table, some)
+      rows += some.length
+      progress({ title: table.title, rows, rowsAll })
     }
   }
-  return different
+  return !signal.aborted
 }
 
-function countRows(source: SqliteExport): readonly number[] {
-  return rowKinds.map((kind) => source.count(kind))
-}
-
-function nameOf({ kind, after, last }: Page): string {
-  const from = after === null ? 'from the first' : `behind ${after.join(' ')}`
-  return `${kind.title} ${from} up to ${last?.join(' ') ?? ''}`
-}
-
-function sum(counts: readonly number[]): number {
-  return counts.reduce((total, count) => total + count, 0)
+function differentColumns(
+  source: readonly Readonly<Record<string, number>>[],
+  target: readonly Readonly<Record<string, number>>[],
+): readonly string[] {
+  return movedTables.flatMap(({ title, columns }, index) =>
+    columns
+      .filter(({ name }) => source[index]?.[name] !== target[index]?.[name])
+      .map(({ name }) => `${title}: ${name}`),
+  )
 }

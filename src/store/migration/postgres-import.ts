@@ -8,26 +8,9 @@ import { RequestPartitions } from '../postgres/request-partitions.ts'
 import { expectTables, migrate, schemaLock } from '../postgres/schema.ts'
 import type { Move } from '../sqlite/moves.ts'
 import { fromStored } from '../stored-text.ts'
-import { digestSql } from './page-digest.ts'
-import {
-  nothingReached,
-  standingOf,
-  type BegunImport,
-  type MoveRow,
-  type Reached,
-} from './move-standing.ts'
-import { columnArrays, foundQuery, rangeQuery, writeSql } from './page-statements.ts'
-import type { Page } from './row-kind.ts'
-import { rowKinds } from './row-kinds.ts'
-import type { StateCount, StoreFigures } from './store-figures.ts'
-
-/** What of a page is in the database. */
-export interface StoredPage {
-  /** How many rows. */
-  readonly rows: number
-  /** What digestOf says of them. */
-  readonly digest: string
-}
+import { columnSums, movedTables, type MovedTable } from './moved-tables.ts'
+import type { Row } from './sqlite-export.ts'
+import type { StateCount, StoreFigures, TableSums } from './store-figures.ts'
 
 interface StateRow {
   readonly destination_id: string
@@ -35,26 +18,29 @@ interface StateRow {
   readonly deliveries: number
 }
 
-/** One statement is under way, and one reads ahead of it. */
+/** The row of a move that has begun. */
+interface MoveRow {
+  readonly store_id: string
+  readonly changes: number
+  readonly completed_at: number | null
+}
+
+/** Whether the store is in a database already. */
+export type TargetState = 'empty' | 'begun' | 'completed'
+
 const connectionsMax = 2
 
 /**
- * Writes a store into a database, page by page. Each page is one transaction that also notes how far the
- * move has come: it is there whole, and once, whenever who writes it ends.
- *
- * From when it begins until it is complete nobody else can write to the tables of the store, whenever
- * they opened it: what they would be told is there would be compared, or truncated, with what moves.
+ * Writes a store into a database, in one transaction: it is there whole or not at all. From when the move
+ * begins until it is complete no other process can write to the tables, whenever it opened them.
  */
 export class PostgresImport {
   /** How people may know the database, without user and password. */
   readonly place: string
   readonly #database: Database
-  readonly #partitions: RequestPartitions
-  #reached: Reached = { kind: null, place: null }
 
   private constructor(database: Database, url: string) {
     this.#database = database
-    this.#partitions = new RequestPartitions(database)
     this.place = placeName(url)
   }
 
@@ -81,105 +67,107 @@ export class PostgresImport {
   }
 
   /**
-   * Begins to move a store, or goes on with it.
+   * Begins to move a store: from now on no other process can write. A move that was interrupted begins anew.
    *
-   * @throws EvrouteError `store_unusable` where the database holds anything but what was moved of it, or
-   * the store was moved elsewhere
+   * @param requestDays - the days of its requests, in milliseconds since 1970
+   * @throws EvrouteError `store_unusable` where the database holds another store, or the store was moved
+   * elsewhere
    */
-  async begin(move: Move): Promise<BegunImport> {
-    return this.#database.transaction(async (session) => {
+  async begin(move: Move, requestDays: readonly number[]): Promise<TargetState> {
+    const state = await this.#database.transaction(async (session) => {
       await run(session, `SELECT pg_advisory_xact_lock(${schemaLock})`)
-      // Whoever is still writing a page, because it was killed a moment ago, is waited for.
-      const known = await readMove(session, 'FOR UPDATE')
-      const begun = await this.#look(session, known, move)
-      if (begun.kind === 'completed') return begun
-      if (known === undefined) await this.#beginFirst(session, move)
-      else if (begun.isAnew) await beginAnew(session, move)
-      this.#reached = begun.reached
-      return begun
+      const state = await this.#stateOf(session, move)
+      if (state === 'empty') await this.#refuseWriters(session, move)
+      return state
     })
+    if (state !== 'completed') await new RequestPartitions(this.#database).make(requestDays)
+    return state
   }
 
-  /** Says what {@link begin} would, and changes nothing. */
-  async look(move: Move | undefined): Promise<BegunImport> {
-    if (!(await hasTables(this.#database))) return nothingReached
+  /** Tells what {@link begin} would, and changes nothing. */
+  async look(move: Move | undefined): Promise<TargetState> {
+    const [row] = await this.#database.rows<{ readonly exists: boolean }>({
+      sql: "SELECT to_regclass('evroute_migrations') IS NOT NULL AS exists",
+      values: [],
+    })
+    if (row?.exists !== true) return 'empty'
     await expectTables(this.#database)
-    return this.#look(this.#database, await readMove(this.#database), move)
-  }
-
-  /** Writes a page. */
-  async write({ kind, last, rows }: Page): Promise<void> {
-    if (kind.name === 'requests') {
-      await this.#partitions.make(rows.map((row) => Number(row['written_at'])))
-    }
-    const reached = { kind: kind.name, place: last }
-    const before = this.#reached
-    const values = [
-      reached.kind,
-      JSON.stringify(reached.place),
-      before.kind,
-      before.place === null ? null : JSON.stringify(before.place),
-      ...columnArrays(kind.columns, rows),
-    ]
-    const name = `move_${kind.name}`
-    const [answer] = await this.#database.change(async (session) => {
-      await run(session, passGuard)
-      return session.rows({ name, sql: writeSql(kind), values })
-    })
-    if (answer === undefined) throw this.#busyError()
-    this.#reached = reached
+    return this.#stateOf(this.#database, move)
   }
 
   /**
-   * Looks at what is there and completes the move, all in one transaction.
+   * Does the move in one transaction, which is committed where the work resolves to true.
    *
-   * @param look - compares; the move is completed if it says so
+   * @param work - writes all rows; it must not run twice
    */
-  complete(
-    look: (stored: StoredStore) => Promise<boolean>,
-    { idsGiven, nowMs }: { readonly idsGiven: number; readonly nowMs: number },
+  async complete(
+    work: (target: MoveTarget) => Promise<boolean>,
+    {
+      move,
+      idsGiven,
+      nowMs,
+    }: { readonly move: Move; readonly idsGiven: number; readonly nowMs: number },
   ): Promise<void> {
-    return this.#database.transaction(async (session) => {
-      await readMove(session, 'FOR UPDATE')
-      if (!(await look(new StoredStore(session)))) return
-      await setSequences(session, idsGiven)
-      await session.rows({ sql: 'UPDATE evroute_moves SET completed_at = $1', values: [nowMs] })
-      await run(session, dropGuard)
-    })
+    await this.#database
+      .transaction(async (session) => {
+        await this.#hold(session)
+        await run(session, passGuard)
+        // A move of an earlier version left its rows behind.
+        if ((await firstFound(session)) !== undefined) await run(session, truncate)
+        if (!(await work(new MoveTarget(session)))) throw new NotCompleted()
+        await setSequences(session, idsGiven)
+        const sql = 'UPDATE evroute_moves SET changes = $1, completed_at = $2'
+        await session.rows({ sql, values: [move.changes, nowMs] })
+        await run(session, dropGuard)
+      })
+      .catch((error: unknown) => {
+        if (!isNotCompleted(error)) throw error
+      })
   }
 
   /** What is in the database. */
   figures(): Promise<StoreFigures> {
-    return this.#database.transaction((session) => new StoredStore(session).figures())
+    return this.#database.transaction((session) => new MoveTarget(session).figures())
   }
 
-  /** Lets go of the database. */
+  /** Closes the connections. */
   close(): Promise<void> {
     return this.#database.close()
   }
 
-  async #look(
-    session: Session,
-    known: MoveRow | undefined,
-    move: Move | undefined,
-  ): Promise<BegunImport> {
+  async #stateOf(session: Session, move: Move | undefined): Promise<TargetState> {
+    const sql = 'SELECT store_id, changes, completed_at FROM evroute_moves'
+    const [known] = await session.rows<MoveRow>({ sql, values: [] })
     if (known === undefined) {
       if (move?.target != null) throw movedError(move.target, this.place)
       await this.#expectEmpty(session)
       if (await isDeliveredFrom(session)) throw this.#refusal('a process delivers from it')
-      return nothingReached
+      return 'empty'
     }
-    const standing = standingOf(known, move)
-    if (standing.kind === 'refused') throw this.#refusal(standing.why)
-    return standing
+    const isCompleted = known.completed_at !== null
+    if (known.store_id !== move?.storeId) {
+      const why = isCompleted
+        ? 'another store was moved there'
+        : 'the migration of another store into it has not ended'
+      throw this.#refusal(why)
+    }
+    if (!isCompleted) return 'begun'
+    if (known.changes === move.changes) return 'completed'
+    throw this.#refusal('it has the store as it was before somebody changed the file')
   }
 
-  async #beginFirst(session: Session, move: Move): Promise<void> {
-    for (const sql of guardStatements(rowKinds.map(({ table }) => table))) await run(session, sql)
-    // Whoever was writing when it was looked at has ended by now.
+  /** Lets no other process write, once those that are writing have ended. */
+  async #refuseWriters(session: Session, move: Move): Promise<void> {
+    const tables = movedTables.map(tableName)
+    for (const sql of guardStatements(tables)) await run(session, sql)
     await this.#expectEmpty(session)
     const sql = 'INSERT INTO evroute_moves (store_id, changes) VALUES ($1, $2)'
     await session.rows({ sql, values: [move.storeId, move.changes] })
+  }
+
+  /** Waits until an earlier run has ended that was killed a moment ago. */
+  async #hold(session: Session): Promise<void> {
+    await run(session, 'SELECT FROM evroute_moves FOR UPDATE')
   }
 
   async #expectEmpty(session: Session): Promise<void> {
@@ -194,18 +182,10 @@ export class PostgresImport {
       hint: 'Name an empty database, or another schema with ?options=-csearch_path%3D<schema>.',
     })
   }
-
-  #busyError(): EvrouteError {
-    return new EvrouteError({
-      code: 'store_in_use',
-      message: `Cannot go on moving a store to ${this.place}: another process does so`,
-      hint: 'Wait until it has ended, then try again.',
-    })
-  }
 }
 
-/** What is in a database, at the moment of a transaction. */
-export class StoredStore {
+/** A database within the transaction of a move. */
+export class MoveTarget {
   readonly #session: Session
 
   /** @param session - the transaction */
@@ -213,74 +193,78 @@ export class StoredStore {
     this.#session = session
   }
 
-  /** What of a page is there. */
-  async page(page: Page): Promise<StoredPage> {
-    const { kind } = page
-    const { sql, values } = kind.foundBy === undefined ? rangeQuery(page) : foundQuery(page)
-    const [stored] = await this.#session.rows<StoredPage>({
-      sql: `SELECT count(*) AS rows, ${digestSql(kind)} AS digest FROM (${sql}) page`,
-      values,
-    })
-    return stored ?? { rows: 0, digest: '' }
+  /** Writes rows of a table. */
+  async write(table: MovedTable, rows: readonly Row[]): Promise<void> {
+    const names = table.columns.map(({ name }) => name).join(', ')
+    const arrays = table.columns.map(({ type }, place) => `$${place + 1}::${type}[]`).join(', ')
+    const sql = `INSERT INTO ${tableName(table)} (${names}) OVERRIDING SYSTEM VALUE
+      SELECT * FROM unnest(${arrays}) AS given (${names})`
+    const values = table.columns.map(({ name }) => rows.map((row) => row[name] ?? null))
+    await this.#session.rows({ sql, values })
   }
 
   /** What is in it. */
   async figures(): Promise<StoreFigures> {
     const session = this.#session
-    // Counting reads everything; a page is found by its key.
+    // Counting reads everything.
     await run(session, 'SET LOCAL enable_seqscan = on')
     const rows = []
-    for (const { table, title } of rowKinds) {
-      const sql = `SELECT count(*) AS count FROM ${table}`
+    for (const table of movedTables) {
+      const sql = `SELECT count(*) AS count FROM ${tableName(table)}`
       const [row] = await session.rows<{ readonly count: number }>({ sql, values: [] })
-      rows.push({ title, rows: row?.count ?? 0 })
+      rows.push({ title: table.title, rows: row?.count ?? 0 })
     }
     const states = await session.rows<StateRow>({
       sql: `SELECT destination_id, state, count(*) AS deliveries FROM evroute_deliveries
         GROUP BY destination_id, state ORDER BY destination_id, state`,
       values: [],
     })
-    const ledger = await readLedger(session, undefined)
-    await run(session, 'SET LOCAL enable_seqscan = off')
     return {
       rows,
-      states: states.map(({ destination_id: id, state, deliveries }) => ({
+      states: states.map(({ destination_id: id, ...count }) => ({
         destinationId: fromStored(id),
-        state,
-        deliveries,
+        ...count,
       })),
-      ledger,
+      ledger: await readLedger(session, undefined),
     }
+  }
+
+  /** The sums of each column of each table. */
+  async sums(): Promise<TableSums> {
+    const sums: Record<string, number>[] = []
+    for (const table of movedTables) {
+      const sql = `SELECT ${columnSums(table, ({ name }) => name)} FROM ${tableName(table)}`
+      const [row] = await this.#session.rows<Record<string, unknown>>({ sql, values: [] })
+      const lines = Object.entries(row ?? {}).map(([name, sum]) => [name, Number(sum)])
+      sums.push(Object.fromEntries(lines) as Record<string, number>)
+    }
+    return sums
   }
 }
 
-async function hasTables(session: Session): Promise<boolean> {
-  const [row] = await session.rows<{ readonly exists: boolean }>({
-    sql: "SELECT to_regclass('evroute_migrations') IS NOT NULL AS exists",
-    values: [],
-  })
-  return row?.exists ?? false
+const truncate = `TRUNCATE ${movedTables.map(tableName).join(', ')}`
+
+/** Takes the transaction back. */
+class NotCompleted extends Error {}
+
+function isNotCompleted(error: unknown): boolean {
+  return error instanceof NotCompleted || (error as Error).cause instanceof NotCompleted
 }
 
-async function readMove(
-  session: Session,
-  lock: 'FOR UPDATE' | '' = '',
-): Promise<MoveRow | undefined> {
-  const sql = `SELECT * FROM evroute_moves ${lock}`
-  const [row] = await session.rows<MoveRow>({ sql, values: [] })
-  return row
+function tableName({ name }: MovedTable): string {
+  return `evroute_${name}`
 }
 
 /** What people call the first rows that are there; undefined where there are none. */
 async function firstFound(session: Session): Promise<string | undefined> {
-  for (const { table, title } of rowKinds) {
-    const found = await session.rows({ sql: `SELECT FROM ${table} LIMIT 1`, values: [] })
-    if (found.length > 0) return title
+  for (const table of movedTables) {
+    const sql = `SELECT FROM ${tableName(table)} LIMIT 1`
+    if ((await session.rows({ sql, values: [] })).length > 0) return table.title
   }
   return undefined
 }
 
-/** It would not get any further until the move has ended. */
+/** Such a process would not get any further until the move has ended. */
 async function isDeliveredFrom(session: Session): Promise<boolean> {
   const found = await session.rows({
     sql: `SELECT FROM evroute_processes
@@ -290,23 +274,15 @@ async function isDeliveredFrom(session: Session): Promise<boolean> {
   return found.length > 0
 }
 
-/** What was written is of another moment of the store; nobody else has written anything. */
-async function beginAnew(session: Session, { changes }: Move): Promise<void> {
-  await run(session, passGuard)
-  await run(session, `TRUNCATE ${rowKinds.map(({ table }) => table).join(', ')}`)
-  const sql = 'UPDATE evroute_moves SET changes = $1, kind = NULL, position = NULL'
-  await session.rows({ sql, values: [changes] })
-}
-
-/** Ids go on behind those that were given out. */
+/** New ids follow those that were given. */
 async function setSequences(session: Session, idsGiven: number): Promise<void> {
-  for (const { name, table, sequence } of rowKinds) {
-    if (sequence === undefined) continue
-    const [sequenceName, column] = sequence
+  for (const table of movedTables) {
+    if (table.sequence === undefined) continue
+    const [sequence, column] = table.sequence
     await session.rows({
-      sql: `SELECT setval('${sequenceName}', greatest(last, 1), last > 0)
-        FROM (SELECT greatest(coalesce(max(${column}), 0), $1) AS last FROM ${table}) ids`,
-      values: [name === 'deliveries' ? idsGiven : 0],
+      sql: `SELECT setval('${sequence}', greatest(last, 1), last > 0)
+        FROM (SELECT greatest(coalesce(max(${column}), 0), $1) AS last FROM ${tableName(table)}) ids`,
+      values: [table.name === 'deliveries' ? idsGiven : 0],
     })
   }
 }

@@ -1,4 +1,3 @@
-import type { DeliveryLedger } from '../../model/index.ts'
 import { EvrouteError } from '../../model/index.ts'
 import { fromStored } from '../stored-text.ts'
 import { Counts } from '../sqlite/counts.ts'
@@ -9,28 +8,14 @@ import { beginMove, noteTarget, readMove, type Move } from '../sqlite/moves.ts'
 import { realPathOf } from '../sqlite/real-path.ts'
 import { expectTables, migrate, pragma } from '../sqlite/schema.ts'
 import { isBusy, storeError } from '../sqlite/store-error.ts'
-import type { Page, Row, RowKind, RowPlace } from './row-kind.ts'
-import { rowKinds } from './row-kinds.ts'
-import type { StateCount, StoreFigures } from './store-figures.ts'
+import { columnSums, movedTables, type MovedTable } from './moved-tables.ts'
+import type { StateCount, StoreFigures, TableSums } from './store-figures.ts'
 
-/** Whoever delivers from a store writes to it for shorter. */
+/** A process that delivers from a store writes for a shorter time than this. */
 const writtenForMs = 500
 
-/** Holds the store still, or only reads it as it was when it was opened. */
-type Hold = 'alone' | 'beside others'
-
-/** How a store is read to move it. */
-export interface ExportOptions {
-  /** Makes what the store is known by where it goes. */
-  readonly newId: () => string
-  /** Rows in a page at the most; as many as suit their kind by default. */
-  readonly pageRowsMax?: number | undefined
-}
-
-interface ExportParts {
-  readonly lock?: DeliveryLock | undefined
-  readonly pageRowsMax?: number | undefined
-}
+/** A row, by the names that its columns have in PostgreSQL. */
+export type Row = Readonly<Record<string, string | number | null>>
 
 interface StateRow {
   readonly destination_id: string
@@ -39,54 +24,49 @@ interface StateRow {
 }
 
 /**
- * Reads all that is in a store's file. Nobody delivers from it meanwhile or changes it otherwise; it can
- * be read.
+ * Reads all that is in a store's file, as it is at one moment. Meanwhile no process delivers from it or
+ * changes it otherwise; it can be read.
  */
 export class SqliteExport {
-  readonly path: string
+  readonly #path: string
   readonly #database: Database
   readonly #lock: DeliveryLock | undefined
-  readonly #pageRowsMax: number
-  readonly #pages = new Map<string, Statement>()
+  readonly #statements: Statement[] = []
 
-  private constructor(
-    path: string,
-    database: Database,
-    { lock, pageRowsMax = Infinity }: ExportParts,
-  ) {
-    this.path = path
+  private constructor(path: string, database: Database, lock?: DeliveryLock) {
+    this.#path = path
     this.#database = database
     this.#lock = lock
-    this.#pageRowsMax = pageRowsMax
   }
 
   /**
    * Opens a store to move it; one of an older version is brought up to date.
    *
+   * @param newId - makes the id of the store, by which the target knows it
    * @throws EvrouteError `store_in_use` when a process delivers from it or moves it, `store_unusable` when
    * it is no store, of a newer version, or cannot be opened
    */
-  static open(name: string, { newId, pageRowsMax }: ExportOptions): Promise<SqliteExport> {
-    return openExport(name, 'alone', (path, database, lock) => {
+  static open(name: string, newId: () => string): Promise<SqliteExport> {
+    return openExport(name, 'write', (path, database, lock) => {
       // An empty file is no store, and is not made one here.
       if (pragma(database, 'application_id') === 0) expectTables(database, path)
       migrate(database, path)
       beginMove(database, newId)
       database.exec('BEGIN IMMEDIATE')
-      return new SqliteExport(path, database, { lock, pageRowsMax })
+      return new SqliteExport(path, database, lock)
     })
   }
 
   /**
-   * Opens a store to look at it, beside whoever delivers from it.
+   * Opens a store to look at it, beside a process that may deliver from it.
    *
    * @throws EvrouteError `store_unusable` when it is no store, of another version, or cannot be opened
    */
   static look(name: string): Promise<SqliteExport> {
-    return openExport(name, 'beside others', (path, database) => {
+    return openExport(name, 'read', (path, database) => {
       expectTables(database, path)
       database.exec('BEGIN')
-      return new SqliteExport(path, database, {})
+      return new SqliteExport(path, database)
     })
   }
 
@@ -95,52 +75,67 @@ export class SqliteExport {
     return this.#read(() => readMove(this.#database))
   }
 
-  /** Rows of a kind behind a place, in the order of their key. */
-  page(kind: RowKind, after: RowPlace | null): Page {
-    return this.#read(() => {
-      const key = `${kind.name} ${after === null ? 'first' : 'next'}`
-      const statement = this.#pages.get(key) ?? this.#database.prepare(pageSql(kind, after))
-      this.#pages.set(key, statement)
-      const rows = statement.all(...(after ?? []), this.#pageRows(kind)) as readonly Row[]
-      const last = rows.at(-1)
-      return {
-        kind,
-        after,
-        last: last === undefined ? null : kind.placeOf(last),
-        rows: rows.map(kind.convert),
-      }
-    })
-  }
-
-  /** The page behind another one; empty where that was the last. */
-  pageBehind({ kind, last, rows }: Page): Page {
-    if (rows.length < this.#pageRows(kind)) return { kind, after: last, last: null, rows: [] }
-    return this.page(kind, last)
-  }
-
-  /** How many rows of a kind there are, or how many up to a place. */
-  count(kind: RowKind, upTo: RowPlace | null = null): number {
-    const where = upTo === null ? '' : `WHERE ${tupleOf(kind)} <= (${placesOf(upTo)})`
-    const sql = `SELECT count(*) AS count FROM ${kind.source} ${where}`
-    return this.#read(() => {
-      const row = this.#database.prepare(sql).get(...(upTo ?? []))
-      return (row as { readonly count: number }).count
-    })
-  }
-
-  /** How many ids of deliveries were given out. */
+  /** How many ids of deliveries were given. */
   get idsGiven(): number {
     return this.#read(() => new Counts(this.#database).lastId())
   }
 
-  /** What is in the store. */
-  figures(): StoreFigures {
-    const rows = rowKinds.map((kind) => ({ title: kind.title, rows: this.count(kind) }))
-    return { rows, states: this.#states(), ledger: this.#ledger() }
+  /** The days in which requests were written: a moment of each, in milliseconds since 1970. */
+  get requestDays(): readonly number[] {
+    const dayMs = 24 * 60 * 60 * 1_000
+    const sql = `SELECT DISTINCT CAST(round(at + duration) AS INTEGER) / ${dayMs} AS day FROM requests`
+    const rows = this.#all(sql) as readonly { readonly day: number }[]
+    return rows.map(({ day }) => day * dayMs)
   }
 
-  /** Notes where the store is now, on the disk, or that it is here after all. It is held no more. */
-  noteTarget(target: string | null): void {
+  /** All rows of a table, some at a time. */
+  *rows({ columns, source, rowsAtOnce }: MovedTable): Generator<readonly Row[]> {
+    const names = columns.map((column) => `${column.source} AS ${column.name}`)
+    const statement = this.#read(() =>
+      this.#database.prepare(`SELECT ${names.join(', ')} FROM ${source}`),
+    )
+    // An iterator does not keep its statement from being collected.
+    this.#statements.push(statement)
+    let some: Row[] = []
+    for (const row of statement.iterate()) {
+      some.push(row as Row)
+      if (some.length < rowsAtOnce) continue
+      yield some
+      some = []
+    }
+    if (some.length > 0) yield some
+  }
+
+  /** What is in the store. */
+  figures(): StoreFigures {
+    const rows = movedTables.map(({ title, source }) => {
+      const [row] = this.#all(`SELECT count(*) AS count FROM ${source}`)
+      return { title, rows: (row as { readonly count: number }).count }
+    })
+    const states = this.#all(`SELECT destination_id, state, count(*) AS deliveries
+      FROM deliveries GROUP BY destination_id, state ORDER BY destination_id, state`) as StateRow[]
+    const ledger = this.#read(() => new Counts(this.#database).ledger())
+    return {
+      rows,
+      states: states.map(({ destination_id: id, ...count }) => ({
+        destinationId: fromStored(id),
+        ...count,
+      })),
+      ledger,
+    }
+  }
+
+  /** The sums of each column of each table. */
+  sums(): TableSums {
+    return movedTables.map((table) => {
+      const sums = columnSums(table, ({ source }) => source)
+      const [row] = this.#all(`SELECT ${sums} FROM ${table.source}`)
+      return row as Record<string, number>
+    })
+  }
+
+  /** Notes on the disk where the store is now. It is held no longer. */
+  noteTarget(target: string): void {
     this.#read(() => {
       noteTarget(this.#database, target)
       this.#database.exec('COMMIT')
@@ -150,7 +145,7 @@ export class SqliteExport {
   /** Lets others use the store. */
   close(): void {
     try {
-      // A connection whose statements were not thrown away yet would go on holding the file.
+      // A connection whose statements are not collected yet would go on holding the file.
       this.#database.exec('ROLLBACK')
     } catch {
       // The transaction has ended, with what was noted or by an error.
@@ -159,37 +154,22 @@ export class SqliteExport {
     this.#lock?.release()
   }
 
-  #pageRows({ pageRows }: RowKind): number {
-    return Math.min(pageRows, this.#pageRowsMax)
-  }
-
-  #ledger(): DeliveryLedger {
-    return this.#read(() => new Counts(this.#database).ledger())
-  }
-
-  #states(): readonly StateCount[] {
-    const sql = `SELECT destination_id, state, count(*) AS deliveries FROM deliveries
-      GROUP BY destination_id, state ORDER BY destination_id, state`
-    const rows = this.#read(() => this.#database.prepare(sql).all() as readonly StateRow[])
-    return rows.map(({ destination_id: id, state, deliveries }) => ({
-      destinationId: fromStored(id),
-      state,
-      deliveries,
-    }))
+  #all(sql: string): readonly unknown[] {
+    return this.#read(() => this.#database.prepare(sql).all())
   }
 
   #read<Result>(work: () => Result): Result {
     try {
       return work()
     } catch (error) {
-      throw storeError(this.path, error)
+      throw storeError(this.#path, error)
     }
   }
 }
 
 async function openExport(
   name: string,
-  hold: Hold,
+  access: 'write' | 'read',
   begin: (path: string, database: Database, lock: DeliveryLock | undefined) => SqliteExport,
 ): Promise<SqliteExport> {
   let path = name
@@ -198,11 +178,11 @@ async function openExport(
   try {
     path = realPathOf(name)
     expectFile(path)
-    if (hold === 'alone') {
+    if (access === 'write') {
       expectOneName(path)
       lock = await takeLock(path)
     }
-    database = await openDatabase(path, hold === 'alone' ? 'write' : 'read')
+    database = await openDatabase(path, access)
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA synchronous = FULL`)
     // Bringing a file of an older version up to date leaves nothing of its tables behind.
     database.exec('PRAGMA secure_delete = ON')
@@ -219,24 +199,19 @@ async function takeLock(path: string): Promise<DeliveryLock> {
     return await DeliveryLock.take(path)
   } catch (cause) {
     if (!(cause instanceof EvrouteError) || cause.code !== 'store_in_use') throw cause
-    if (await isHeldStill(path)) {
-      throw new EvrouteError({
-        code: 'store_in_use',
-        message: `Cannot move ${path}: another process does so`,
-        hint: 'Wait until it has ended. Where it could not complete the move, this goes on with it.',
-        cause,
-      })
-    }
+    const isMoving = await isHeldStill(path)
     throw new EvrouteError({
       code: 'store_in_use',
-      message: `Cannot move ${path}: a process delivers from it`,
-      hint: 'End that process, then try again.',
+      message: `Cannot move ${path}: ${isMoving ? 'another process does so' : 'a process delivers from it'}`,
+      hint: isMoving
+        ? 'Wait until it has ended. If it could not complete the move, try again.'
+        : 'End that process, then try again.',
       cause,
     })
   }
 }
 
-/** Whether somebody lets nobody write to a store, from beginning to end. */
+/** Whether another process lets no one write to a store, from beginning to end. */
 async function isHeldStill(path: string): Promise<boolean> {
   const database = await openDatabase(path, 'write')
   try {
@@ -248,20 +223,4 @@ async function isHeldStill(path: string): Promise<boolean> {
   } finally {
     database.close()
   }
-}
-
-/** Reads a page of rows behind a place, or the first one. */
-export function pageSql(kind: RowKind, after: RowPlace | null): string {
-  const columns = kind.columns.map(({ name, source }) => `${source} AS ${name}`).join(', ')
-  const where = after === null ? '' : `WHERE ${tupleOf(kind)} > (${placesOf(after)})`
-  const order = kind.key.map(({ name }) => name).join(', ')
-  return `SELECT ${columns} FROM ${kind.source} ${where} ORDER BY ${order} LIMIT ?`
-}
-
-function tupleOf({ key }: RowKind): string {
-  return `(${key.map(({ name }) => name).join(', ')})`
-}
-
-function placesOf(place: RowPlace): string {
-  return place.map(() => '?').join(', ')
 }

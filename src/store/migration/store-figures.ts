@@ -29,6 +29,9 @@ export interface StoreFigures {
   readonly ledger: DeliveryLedger
 }
 
+/** For each table that moves, a sum for each of its columns. */
+export type TableSums = readonly Readonly<Record<string, number>>[]
+
 /** A figure that both sides have. */
 export interface ComparedFigure {
   /** What is counted. */

@@ -15,6 +15,6 @@ export async function expectWhole(session: Session): Promise<void> {
   throw new EvrouteError({
     code: 'store_unusable',
     message: `Cannot use the store ${session.name}: a migration into it has not ended`,
-    hint: 'Run `evroute migrate` again as before: it goes on where it was.',
+    hint: 'Run `evroute migrate` again as before.',
   })
 }

@@ -13,15 +13,15 @@ export interface Dialect {
    * A table in a FROM clause, `given`, out of a value that {@link givenRows} made. It has the columns and
    * `place`, which counts the rows.
    */
-  given(value: string, columns: Readonly<Record<string, ColumnType>>): string
+  readonly given: (value: string, columns: Readonly<Record<string, ColumnType>>) => string
   /** The bytes that an expression has in hexadecimal digits. */
-  bytes(digits: string): string
+  readonly bytes: (digits: string) => string
   /** A common table expression that lets no regulation begin until the transaction ends. */
   readonly gate: string
   /** An expression for the id of a new text. */
   readonly newTextId: string
   /** Lets no other process lock a table in a mode that conflicts, until the transaction ends. */
-  lockTable(table: string, mode: 'ROW EXCLUSIVE' | 'SHARE'): Script<void>
+  readonly lockTable: (table: string, mode: 'ROW EXCLUSIVE' | 'SHARE') => Script<void>
 }
 
 /** Rows as the one value that {@link Dialect.given} reads. */

@@ -16,6 +16,8 @@ export interface Statement {
   get(...values: readonly SqlValue[]): unknown
   /** All of its rows. */
   all(...values: readonly SqlValue[]): readonly unknown[]
+  /** All of its rows, one at a time. */
+  iterate(...values: readonly SqlValue[]): Iterable<unknown>
 }
 
 /** What the store needs of a database; both bindings have it. */

@@ -26,8 +26,8 @@ export function readMove(database: Database): Move | undefined {
   return database.prepare(sql).get() as Move | undefined
 }
 
-/** Says where the store is now; null where it is here after all. */
-export function noteTarget(database: Database, target: string | null): void {
+/** Marks the store as moved. */
+export function noteTarget(database: Database, target: string): void {
   database.prepare('UPDATE moves SET target = ?').run(target)
 }
 

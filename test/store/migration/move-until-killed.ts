@@ -6,7 +6,7 @@ let left = Number(pages)
 await moveStore({
   path,
   url,
-  pageRowsMax: 2,
+  rowsAtOnce: 2,
   signal: new AbortController().signal,
   newId: () => 'store of a process that is killed',
   nowMs: () => 0,
@@ -14,5 +14,4 @@ await moveStore({
   progress: () => {
     if (--left === 0) setImmediate(() => process.kill(process.pid, 'SIGKILL'))
   },
-  beganAnew: () => undefined,
 })

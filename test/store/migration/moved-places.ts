@@ -20,7 +20,7 @@ export interface Place {
   readonly url: string
 }
 
-/** Moves a store in pages of two rows, so that there are many. */
+/** Moves a store two rows at a time, so that there are many. */
 export function move(
   { path, url }: Place,
   changes: Partial<MoveRequest> = {},
@@ -28,12 +28,11 @@ export function move(
   return moveStore({
     path,
     url,
-    pageRowsMax: 2,
+    rowsAtOnce: 2,
     signal: new AbortController().signal,
     newId: () => `store ${path}`,
     nowMs: () => nowMs,
     progress: () => undefined,
-    beganAnew: () => undefined,
     ...changes,
   })
 }
@@ -51,7 +50,7 @@ export async function expectMoved({ copy, url }: Place & { readonly copy: string
   expect(await contentsAt(url)).toEqual(await contentsAt(`sqlite:${copy}`))
 }
 
-/** Fails once so many pages were moved or compared. */
+/** Fails once so many pages were moved. */
 export function failAfter(pages: number): MoveRequest['progress'] {
   let left = pages
   return () => {

@@ -65,7 +65,7 @@ describe('a file in which the destination is part of the keys', () => {
         'retry', 500, NULL, 'an excerpt of an answer')`
     })
     await makeOlderStore(path, requests.join(';'))
-    const opened = await SqliteExport.open(path, { newId: () => 'store-1' })
+    const opened = await SqliteExport.open(path, () => 'store-1')
     opened.close()
     await (await SqliteStore.open(path)).close()
     const bytes = await readFile(path)
@@ -75,8 +75,9 @@ describe('a file in which the destination is part of the keys', () => {
 
 /** An erasure of `u_3` of everything, which has come to a stage. */
 function regulation(stage: string, key: string, id: number): string {
+  const streams = [{ sourceId: 'website', destinationId: 'ads', pending: 1 }]
   return `INSERT INTO regulations VALUES (1, 'r_1', 'DELETE_ONLY', NULL, 9, NULL, 5, 6, '${stage}',
-      '${key}', ${id}, 0, 0, 0, 0, NULL, '[]');
+      '${key}', ${id}, 0, 0, 0, 0, NULL, '${JSON.stringify(streams)}');
     INSERT INTO regulation_users VALUES (1, 'u_3', 1)`
 }
 

@@ -10,6 +10,7 @@ async function searchesOf(destinations: number): Promise<Readonly<Record<string,
   const counting = (statement: Statement): Statement => ({
     run: (...values) => statement.run(...values),
     get: (...values) => statement.get(...values),
+    iterate: (...values) => statement.iterate(...values),
     all: (...values) => {
       searches++
       return statement.all(...values)

@@ -22,7 +22,11 @@ async function plansOfStore(): Promise<ReadonlyMap<string, readonly string[]>> {
   const events = destinationIds.flatMap((destinationId) =>
     Array.from({ length: 100 }, (_, index) => event(`${destinationId} ${index}`, destinationId)),
   )
-  await store.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
+  const erased = Array.from({ length: 20 }, (_, index) => ({
+    ...event(`erased ${index}`, 'crm'),
+    userId: 'u_2',
+  }))
+  await store.add({ nowMs, seenSinceMs: 0, events: [...events, ...erased], handOver: [] })
   const settled = await claim(store)
   await store.settle({
     nowMs,
@@ -41,6 +45,8 @@ async function plansOfStore(): Promise<ReadonlyMap<string, readonly string[]>> {
     await store.retry({ nowMs, filter, limit: 10 })
   }
   await store.audit()
+  await syncAudience(store)
+  await eraseUser(store, 'u_2')
   await store.close()
   const database = await openDatabase(path, 'write')
   database.exec('ANALYZE')
@@ -49,6 +55,45 @@ async function plansOfStore(): Promise<ReadonlyMap<string, readonly string[]>> {
     .map((sql) => [sql.replaceAll(/\s+/g, ' ').trim(), planOf(database, sql)] as const)
   database.close()
   return new Map(found)
+}
+
+/** Has 400 members come, and all but one go. */
+async function syncAudience({ audiences }: SqliteStore): Promise<void> {
+  const audience = {
+    key: 'vip',
+    name: 'VIP',
+    computationClass: 'audience',
+    computationId: 'aud_1',
+    sourceId: 'website',
+  } as const
+  const identities = Array.from({ length: 400 }, (_, index) => ({
+    userId: `u_${index + 1}`,
+    anonymousId: null,
+    email: null,
+  }))
+  for (const listed of [identities, identities.slice(0, 1)]) {
+    const begun = await audiences.begin({ audience, nowMs })
+    if (begun.kind !== 'begun') throw new Error('the key is taken')
+    const request = {
+      key: 'vip',
+      sync: begun.sync,
+      nowMs,
+      seenSinceMs: 0,
+      eventsOf: () => [],
+    }
+    await audiences.take({
+      ...request,
+      members: listed.map((identity) => ({ identity, value: 'true' })),
+    })
+    await audiences.release({ ...request, rowsMax: 1_000, after: null })
+  }
+}
+
+async function eraseUser({ regulations }: SqliteStore, userId: string): Promise<void> {
+  const regulation = { id: 'r_1', type: 'DELETE_ONLY', userIds: [userId], sourceIds: null } as const
+  await regulations.create({ regulation, notifications: [], nowMs })
+  while ((await regulations.erase({ id: 'r_1', nowMs, rowsMax: 1_000 })) === 'more');
+  expect(await regulations.find({ id: 'r_1' })).toMatchObject({ isStoreErased: true })
 }
 
 /** Notes whatever is compiled. */
@@ -73,9 +118,11 @@ function planFor(beginning: string): readonly string[] | undefined {
   return [...plans].find(([sql]) => sql.includes(beginning))?.[1]
 }
 
-test('nothing but the figures of the audit goes through all deliveries or requests', () => {
+test('nothing but the figures of the audit reads every row of a table', () => {
   const scanned = [...plans].filter(([, plan]) =>
-    plan.some((step) => /^SCAN (deliveries|requests|messages|seen)\b/.test(step)),
+    plan.some((step) =>
+      /^SCAN (deliveries|delivery|requests|messages|message|seen|members)\b/.test(step),
+    ),
   )
   expect(scanned.map(([sql]) => sql)).toEqual([expect.stringMatching(/^SELECT 'pending'/)])
 })
@@ -110,6 +157,10 @@ test.each([
   ["SELECT 'pending'", 'COVERING INDEX deliveries_delivered'],
   ['AND messages.id IS NULL', 'INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
   ["WHERE id > ? AND id <= ? AND +state = 'pending'", 'INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
+  ['UPDATE deliveries AS delivery', 'SEARCH delivery USING INTEGER PRIMARY KEY (rowid=?)'],
+  ['UPDATE requests SET', 'SEARCH requests USING PRIMARY KEY (delivery_id=?)'],
+  ['DELETE FROM members WHERE (audience_id', 'PRIMARY KEY (audience_id=? AND user_key=?)'],
+  ['AND (user_key, member_key) IN', 'PRIMARY KEY (audience_id=? AND user_key=? AND member_key=?)'],
 ])('%s is found by its key or index, in its order', (sql, found) => {
   const plan = planFor(sql)?.join('; ')
   expect(plan).toContain(found)

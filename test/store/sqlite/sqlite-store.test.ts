@@ -242,6 +242,7 @@ describe('SqliteStore', () => {
     const counting = (statement: Statement): Statement => ({
       run: (...values) => statement.run(...values),
       get: (...values) => statement.get(...values),
+      iterate: (...values) => statement.iterate(...values),
       all: (...values) => {
         asked++
         return statement.all(...values)
