@@ -1,10 +1,10 @@
-import type { Script, SqlDatabase } from '../sql/index.ts'
+import type { Dialect, Script, SqlDatabase } from '../sql/index.ts'
 import type { Database, Session } from './database.ts'
 import { dialect } from './dialect.ts'
 
 /** Runs scripts in PostgreSQL. */
 export class PostgresSql implements SqlDatabase {
-  readonly dialect = dialect
+  readonly dialect: Dialect = dialect
   readonly #database: Database
 
   constructor(database: Database) {

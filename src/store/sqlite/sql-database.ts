@@ -1,4 +1,4 @@
-import type { Query, Script, SqlDatabase } from '../sql/index.ts'
+import type { Dialect, Query, Script, SqlDatabase } from '../sql/index.ts'
 import type { Database, SqlValue, Statement } from './database.ts'
 import { dialect } from './dialect.ts'
 
@@ -21,7 +21,7 @@ interface Compiled {
  * compiled once. Tables have no prefix, because the file is evroute's alone.
  */
 export class SqliteSql implements SqlDatabase {
-  readonly dialect = dialect
+  readonly dialect: Dialect = dialect
   readonly #database: Database
   readonly #work: StoreWork
   readonly #compiled = new Map<string, Compiled>()
