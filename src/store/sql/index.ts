@@ -1,5 +1,5 @@
 /** The small SQL port that audiences and regulations are written on, once for both engines. */
-export { givenRows, type ColumnType, type Dialect } from './dialect.ts'
+export { givenRows, type Dialect } from './dialect.ts'
 export {
   firstRow,
   rowsOf,
