@@ -1,18 +1,18 @@
 import { exitCodes, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
 
-/** How a command ends that may be ended early: 130 after a signal, 0 after the reader of its output has left. */
+/** The exit code of a command that ended early: 130 after a signal, 0 after the reader of its output left. */
 export function codeOfEnd({ stop }: Pick<Io, 'stop'>): ExitCode {
   const isSignal = stop.reason === 'SIGINT' || stop.reason === 'SIGTERM'
   return stop.aborted && isSignal ? exitCodes.interrupted : exitCodes.ok
 }
 
-/** Whether the reader of our output has left. */
+/** Whether the reader of stdout has left. */
 export function isOutputClosed({ stop }: Pick<Io, 'stop'>): boolean {
   return stop.reason === 'output_closed'
 }
 
-/** Whether work broke off because the command is to end early: libraries give that reason as the cause. */
+/** Whether work broke off because the command ends early. Libraries pass the stop reason on as the cause. */
 export function isEnd(error: unknown, { stop }: Pick<Io, 'stop'>): boolean {
   if (!stop.aborted) return false
   if (error === stop.reason) return true
@@ -20,9 +20,9 @@ export function isEnd(error: unknown, { stop }: Pick<Io, 'stop'>): boolean {
 }
 
 /**
- * The result of work that may break off because the command is to end early: undefined then.
+ * Resolves with the result of the work, or with undefined if the command ended early.
  *
- * @throws whatever else the work fails with
+ * @throws any other error of the work
  */
 export async function unlessEnded<Result>(
   work: Promise<Result>,

@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import type { Io } from './io.ts'
 
-/** What every command is given. */
+/** Passed to every command. */
 export interface CommandContext {
-  /** Streams, environment and the signal to end early. */
+  /** Streams, environment and stop signal. */
   readonly io: Io
-  /** Says what to exit with: an exit code of ours, or that of a command that was run. */
+  /** Sets the exit code: one of evroute's, or the code of a child process. */
   readonly end: (code: number) => void
 }
 
-/** Adds one command to the program. */
+/** Adds a command to the program. */
 export type AddCommand = (program: Command, context: CommandContext) => void

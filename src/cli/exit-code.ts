@@ -1,27 +1,27 @@
 import { EvrouteError, type ErrorCode } from '../model/index.ts'
 
-/** A number that a command ends with; docs/exit-codes.md is made from the table below. */
+/** The exit code of a command. docs/exit-codes.md is generated from the table below. */
 export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 130
 
-/** How a command can end. */
+/** The exit codes by name. */
 export const exitCodes: {
-  /** All as asked. */
+  /** Success. */
   readonly ok: 0
-  /** An error of evroute itself, or counts that do not balance. */
+  /** An internal error of evroute, or counts that do not balance. */
   readonly internal: 1
   /** The command line or a setting is wrong. */
   readonly usage: 2
-  /** Some rows of the input were rejected. */
+  /** Some input rows were rejected. */
   readonly badInput: 3
   /** A delivery failed or expired. */
   readonly deliveryFailed: 4
-  /** What was expected did not arrive in time. */
+  /** An expectation was not met in time. */
   readonly expectationUnmet: 5
   /** A signature did not verify. */
   readonly badSignature: 6
-  /** Our own port, file, certificate or store cannot be used. */
+  /** A port, file, certificate or store cannot be used. */
   readonly cannotUse: 7
-  /** Ended by a signal before the work was done. */
+  /** A signal ended the command early. */
   readonly interrupted: 130
 } = Object.freeze({
   ok: 0,
@@ -35,10 +35,10 @@ export const exitCodes: {
   interrupted: 130,
 })
 
-/** The gravest first. */
+/** The most severe first. */
 const precedence: readonly number[] = [1, 2, 7, 130, 4, 6, 5, 3, 0] satisfies ExitCode[]
 
-/** The one code that stands for several. One that is not ours, of a command that was run, goes before 5. */
+/** The most severe of several exit codes. The code of a child process ranks before 5. */
 export function gravest<Code extends number>(codes: readonly Code[]): Code | 0 {
   const [first] = codes.toSorted((one, other) => rank(one) - rank(other))
   return first ?? exitCodes.ok
@@ -63,7 +63,7 @@ const codesOfErrors: Readonly<Record<ErrorCode, ExitCode>> = {
   expectation_unmet: exitCodes.expectationUnmet,
 }
 
-/** The code that an error ends the command with. */
+/** The exit code for an error. */
 export function exitCodeOf(error: unknown): ExitCode {
   return error instanceof EvrouteError ? codesOfErrors[error.code] : exitCodes.internal
 }

@@ -8,14 +8,14 @@ import {
   type EventType,
 } from '../model/index.ts'
 
-/** Reads a duration flag as milliseconds. */
+/** Parses a duration flag into milliseconds. */
 export function durationFlag(text: string): number {
   const durationMs = parseDuration(text)
   if (durationMs !== undefined) return durationMs
   throw new InvalidArgumentError('A duration is written as 500ms, 5s, 1.5m or 4h.')
 }
 
-/** Makes a reader of durations that are not over a limit, as milliseconds. */
+/** Makes a parser for durations up to a limit, in milliseconds. */
 export function durationFlagUpTo(maxMs: number): (text: string) => number {
   return (text) => {
     const durationMs = durationFlag(text)
@@ -24,7 +24,7 @@ export function durationFlagUpTo(maxMs: number): (text: string) => number {
   }
 }
 
-/** Makes a reader of whole numbers within bounds. */
+/** Makes a parser for whole numbers in a range. */
 export function countFlag(min: number, max: number): (text: string) => number {
   return (text) => {
     const count = Number(text)
@@ -33,13 +33,13 @@ export function countFlag(min: number, max: number): (text: string) => number {
   }
 }
 
-/** Reads a timestamp flag, keeping its text. */
+/** Checks a timestamp flag and keeps its text. */
 export function timestampFlag(text: string): string {
   if (parseTimestamp(text) !== undefined) return text
   throw new InvalidArgumentError('A timestamp is written as 2026-11-20 or 2026-11-20T10:15:00Z.')
 }
 
-/** Reads a moment flag, keeping its text for {@link momentMs}: a timestamp, or a duration ago. */
+/** Checks a timestamp or a duration ago and keeps its text, for {@link momentMs}. */
 export function momentFlag(text: string): string {
   if (momentMs(text, 0) !== undefined) return text
   throw new InvalidArgumentError(
@@ -47,13 +47,13 @@ export function momentFlag(text: string): string {
   )
 }
 
-/** The moment that a text names, in milliseconds since 1970; undefined when it names none. */
+/** Parses a timestamp or a duration ago into milliseconds since 1970; undefined if it is neither. */
 export function momentMs(text: string, nowMs: number): number | undefined {
   const agoMs = parseDuration(text)
   return agoMs === undefined ? parseTimestamp(text) : nowMs - agoMs
 }
 
-/** Collects the types of events that a repeatable flag names. */
+/** Collects the event types of a repeatable flag. */
 export function eventTypesFlag(
   text: string,
   previous: readonly EventType[] = [],
@@ -62,12 +62,12 @@ export function eventTypesFlag(
   throw new InvalidArgumentError(`It is one of ${eventTypes.join(', ')}.`)
 }
 
-/** Collects a flag that may be repeated. */
+/** Collects the values of a repeatable flag. */
 export function repeatable(text: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, text]
 }
 
-/** Reads `Name: value` flags as headers; the last of a name wins, however it is spelled. */
+/** Collects `Name: value` flags as headers. Names ignore case; the last value wins. */
 export function headerFlag(
   text: string,
   previous: Readonly<Record<string, string>> = {},
@@ -81,7 +81,7 @@ export function headerFlag(
   return { ...Object.fromEntries(others), [name]: text.slice(colon + 1).trim() }
 }
 
-/** Reads `Name=true` and `Name=false` flags as integrations. */
+/** Collects `Name=true` and `Name=false` flags as integrations. */
 export function integrationFlag(
   text: string,
   previous: Readonly<Record<string, boolean>> = {},

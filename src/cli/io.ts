@@ -2,72 +2,69 @@ import { constants } from 'node:os'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
-/** A stream that a command writes to. */
+/** An output stream of a command. */
 export interface OutputStream {
-  /** Writes text; false when the reader is slower than we are. */
+  /** Writes text. Returns false if the reader is behind. */
   write(text: string): boolean
   /** Calls the listener once the reader has caught up. */
   once(event: 'drain', listener: () => void): unknown
-  /** Whether a person looks at it. */
+  /** Whether the stream is a terminal. */
   readonly isTTY?: boolean
-  /** Its width in characters, when it is a terminal. */
+  /** The width of a terminal, in characters. */
   readonly columns?: number
 }
 
-/** Everything a command touches outside of its arguments. */
+/** Everything that a command uses besides its arguments. */
 export interface Io {
-  /** Input that `--file -` reads. */
+  /** The input of `--file -`. */
   readonly stdin: AsyncIterable<Uint8Array> & { readonly isTTY?: boolean }
-  /** Data, and nothing else. */
+  /** Data only. */
   readonly stdout: OutputStream
   /** Everything that is not data. */
   readonly stderr: OutputStream
-  /** The environment's variables. */
+  /** The environment variables. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Aborts when the command is to end early; its reason is a {@link StopReason}. */
+  /** Aborts when the command must end early. The reason is a {@link StopReason}. */
   readonly stop: AbortSignal
-  /** Aborts on a signal only: for what goes on without readers of its output. */
+  /** Aborts on a signal only, for work that goes on after stdout was closed. */
   readonly interrupted: AbortSignal
   /**
-   * Calls the listener whenever a SIGHUP arrives, until the function it returns is called. Without a
-   * listener a SIGHUP ends the process if one of its standard streams is a terminal.
+   * Calls the listener on each SIGHUP. The returned function removes it. Without a listener, a SIGHUP ends
+   * the process if one of its standard streams is a terminal.
    */
   readonly onHangUp?: (listener: () => void) => () => void
   /**
-   * Calls the first listener before Ctrl-Z (SIGTSTP) stops this process, and the second one when it goes on,
-   * until the function it returns is called.
+   * Calls the first listener before Ctrl-Z (SIGTSTP) stops the process, and the second when it continues. The
+   * returned function removes both.
    */
   readonly onSuspend?: (suspended: () => void, resumed: () => void) => () => void
-  /** Where keys can be read: only where stdin, stdout and stderr are a terminal, and not a dumb one. */
+  /** Set if stdin, stdout and stderr are a terminal that is not dumb. */
   readonly terminal?: Terminal
 }
 
-/**
- * Why a command is asked to end early: a signal, that nobody reads its output any more, or the error
- * `cannot_write_file` when output cannot be written.
- */
+/** Why a command must end early: a signal, a closed stdout, or the error `cannot_write_file`. */
 export type StopReason = 'SIGINT' | 'SIGTERM' | 'output_closed' | EvrouteError
 
-/** What the process gives, and a way to let go of it. */
+/** The streams and signals of the process, until they are released. */
 export interface ProcessIo extends Io {
-  /** Takes the signal handlers away again, and reads no more. */
+  /** Removes the signal handlers and stops reading stdin. */
   readonly release: () => void
 }
 
 /**
- * The process's own streams, environment and signals.
+ * The streams, environment and signals of this process.
  *
  * The first SIGINT or SIGTERM asks the command to end. A second one ends the process at once with 130.
- * A SIGQUIT, and a SIGHUP without a listener, end it at once with codes of their own. Listeners to the
- * end of the process run in each case. A process without a terminal ignores SIGHUP, because nohup
- * started it or may have: Node resets the signals that its parent ignores.
+ * SIGQUIT, and SIGHUP without a listener, end the process at once with their own codes. `exit` listeners run
+ * in each case. A process without a terminal ignores SIGHUP, because nohup may have started it: Node resets
+ * the signals that its parent ignores.
  */
 export async function processIo(): Promise<ProcessIo> {
   const interruption = new AbortController()
   const output = new AbortController()
   const onSignal = (signal: 'SIGINT' | 'SIGTERM'): void => {
     if (interruption.signal.aborted) process.exit(130)
-    // What follows goes below the ^C that the terminal shows, unless keys are read one by one.
+    // Continue below the ^C that the terminal echoes. In raw mode it echoes nothing.
     const showsKeys = process.stderr.isTTY && !process.stdin.isRaw
     if (signal === 'SIGINT' && showsKeys) process.stderr.write('\n')
     interruption.abort(signal)
@@ -82,7 +79,7 @@ export async function processIo(): Promise<ProcessIo> {
   const terminal = await processTerminal(() => onSignal('SIGINT'))
   let isInputRead = terminal !== undefined
   return {
-    // Made when it is asked for: that takes as long as the rest of this, and few commands read it.
+    // Open stdin lazily: it takes as long as all the rest here, and few commands read it.
     get stdin() {
       isInputRead = true
       return process.stdin
@@ -110,13 +107,13 @@ export async function processIo(): Promise<ProcessIo> {
       process.off('SIGTERM', onSignal)
       process.off('SIGHUP', hangUp)
       process.off('SIGQUIT', endAtOnce)
-      // A command that was stopped may still wait for input, which would keep the process alive.
+      // An interrupted command may still wait for input, which would keep the process alive.
       if (isInputRead) process.stdin.destroy()
     },
   }
 }
 
-/** @param interrupt - does what a SIGINT does */
+/** @param interrupt - acts like a SIGINT */
 async function processTerminal(interrupt: () => void): Promise<Terminal | undefined> {
   const { stdout, stderr, env } = process
   if (!(stdout.isTTY && stderr.isTTY && process.stdin.isTTY) || env['TERM'] === 'dumb')
@@ -130,7 +127,7 @@ function hangUp(signal: NodeJS.Signals): void {
   if ([stdin, stdout, stderr].some(({ isTTY }) => isTTY)) endAtOnce(signal)
 }
 
-/** A signal's own end of a process tells nobody. */
+/** The default action of a signal would skip the `exit` listeners. */
 function endAtOnce(signal: NodeJS.Signals): never {
   process.exit(128 + constants.signals[signal])
 }
@@ -145,39 +142,39 @@ function reasonOf(error: Error): StopReason {
   })
 }
 
-/** Writes data to stdout: nothing once the reader is gone, and no faster than it reads. */
+/** Writes data to stdout no faster than it is read. Writes nothing after the reader has left. */
 export class DataWriter {
   readonly #io: Io
   #drained: Promise<void> | undefined
 
-  /** @param io - whose stdout is written to */
+  /** @param io - its stdout is the target */
   constructor(io: Io) {
     this.#io = io
   }
 
-  /** Writes now; {@link ready} tells when to go on. */
+  /** Writes now. Await {@link ready} before the next write. */
   write(text: string): void {
     if (isOutputGone(this.#io.stop) || this.#io.stdout.write(text)) return
-    // Nobody waits for a drain once the command is to end.
+    // A command that ends early doesn't wait for a drain.
     if (this.#io.stop.aborted) return
-    // Asked for right after the write: a drain that came before is not told again.
+    // Listen right after the write: a drain event that came earlier does not repeat.
     this.#drained ??= drained(this.#io).then(() => (this.#drained = undefined))
   }
 
-  /** Resolves once the reader has caught up, or the command is to end early. */
+  /** Resolves when the reader has caught up or the command must end early. */
   async ready(): Promise<void> {
     await this.#drained
   }
 }
 
-/** Writes data and waits for a reader that is slower. Resolves at once when the reader went away. */
+/** Writes data and waits for a slow reader. Resolves at once if the reader has left. */
 export async function writeData(io: Io, text: string): Promise<void> {
   const writer = new DataWriter(io)
   writer.write(text)
   await writer.ready()
 }
 
-/** Whether stdout leads nowhere any more. */
+/** Whether stdout is unusable. */
 function isOutputGone({ reason }: AbortSignal): boolean {
   return reason === 'output_closed' || reason instanceof EvrouteError
 }
@@ -186,7 +183,7 @@ async function drained(io: Io): Promise<void> {
   await stoppable(new Promise<void>((resolve) => io.stdout.once('drain', resolve)), io.stop)
 }
 
-/** Resolves as the work does, or with undefined as soon as the command is to end early. */
+/** Resolves with the result of the work, or with undefined as soon as the command must end early. */
 export async function stoppable<Result>(
   work: Promise<Result>,
   stop: AbortSignal,

@@ -4,14 +4,14 @@ import { exitCodeOf, exitCodes, gravest } from './exit-code.ts'
 import type { Io } from './io.ts'
 
 /**
- * Runs one command to its end. It never exits the process and never throws.
+ * Runs one command. It never exits the process and never throws.
  *
  * @param argv - the arguments after the program's name
- * @returns the code to exit with
+ * @returns the exit code
  */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
   const code = await run(argv, io)
-  // Streams tell in a later turn that they could not write.
+  // Streams report a failed write in a later turn.
   await nextTurn()
   const reason: unknown = io.stop.reason
   if (!(reason instanceof EvrouteError)) return code
@@ -21,7 +21,7 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
 }
 
 async function run(argv: readonly string[], io: Io): Promise<number> {
-  // Scripts ask for the version often: it comes before anything of a command line is loaded.
+  // Scripts ask for the version often, so answer before anything else is loaded.
   if (argv.length === 1 && versionFlags.includes(argv[0] ?? '')) {
     io.stdout.write(`${evrouteVersion}\n`)
     return exitCodes.ok

@@ -3,10 +3,11 @@ import type { NamedSecret } from '../receiver/index.ts'
 import type { Io } from './io.ts'
 
 /**
- * The secrets of a configuration's destinations, which a webhook may have been signed with by mistake.
+ * The secrets of a configuration's destinations. A sender may have signed a webhook with one of them by
+ * mistake.
  *
- * @param path - the configuration's file; undefined for none
- * @throws ConfigurationError with all that is wrong; EvrouteError `cannot_read_file`
+ * @param path - the configuration file; undefined for none
+ * @throws ConfigurationError with all problems; EvrouteError `cannot_read_file`
  */
 export async function readOtherSecrets(
   path: string | undefined,

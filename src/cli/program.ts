@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { evrouteVersion } from '../model/index.ts'
 import type { AddCommand, CommandContext } from './command.ts'
 
-/** The commands in the order of help. */
+/** The commands in the order of `--help`. */
 const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   demo: async () => (await import('./commands/demo.ts')).addDemoCommand,
   send: async () => (await import('./commands/send.ts')).addSendCommand,
@@ -26,24 +26,24 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   completion: async () => (await import('./commands/completion.ts')).addCompletionCommand,
 }
 
-/** The commands that have to be there for a command line: the one that it names, else all of them. */
+/** Loads the command that the arguments name, else all commands. */
 async function loadCommands(argv: readonly string[]): Promise<readonly AddCommand[]> {
   // No option of the program itself takes a value.
   const name = argv.find((argument) => !argument.startsWith('-')) ?? ''
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined
-  // A completion script is about the others.
+  // A completion script lists all commands.
   if (load !== undefined && name !== 'completion') return [await load()]
   return Promise.all(Object.values(commands).map((loadOne) => loadOne()))
 }
 
-/** What help ends with: where to go on. */
+/** The end of the help text. */
 export const epilogue = `
 Run \`evroute <command> --help\` for flags and examples. \`evroute demo\` shows all of it at once.`
 
 /**
- * The command line, ready to parse. It writes through the context's streams and never exits.
+ * Builds the command line. It writes through the context's streams and never exits.
  *
- * @param argv - what it is for: what that does not need is not loaded
+ * @param argv - the arguments; only the command in them is loaded
  */
 export async function createProgram(
   argv: readonly string[],
@@ -56,7 +56,7 @@ export async function createProgram(
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
-      // Errors are written in one place, by main.
+      // `main` writes all errors.
       writeErr: () => undefined,
       getOutHelpWidth: () => io.stdout.columns ?? 80,
       getErrHelpWidth: () => io.stderr.columns ?? 80,
@@ -70,7 +70,7 @@ export async function createProgram(
   return program
 }
 
-/** Adds `--no-color`, before a command and after it. */
+/** Adds `--no-color` to the program and to every command. */
 function addColorFlag(program: Command): void {
   for (const command of [program, ...program.commands]) {
     const hasIt = command.options.some(({ long }) => long === '--no-color')

@@ -3,13 +3,13 @@ import { EvrouteError } from '../model/index.ts'
 import { stoppable, type Io } from './io.ts'
 import { tellOfTerminalInput } from './terminal-input.ts'
 
-/** Far above any webhook; it keeps a mistaken file from filling the memory. */
+/** Far above any webhook; protects memory from a wrong file. */
 const bodyBytesMax = 64 * 1024 * 1024
 
 /**
  * Reads the raw bytes of a file, or of stdin for `-`.
  *
- * @returns undefined when the command is to end early
+ * @returns undefined if the command must end early
  * @throws EvrouteError `cannot_read_file`
  */
 export function readBody(path: string, io: Io): Promise<Buffer | undefined> {

@@ -7,10 +7,10 @@ import { writeError } from './output/error.ts'
 import { createProgram, epilogue } from './program.ts'
 
 /**
- * Runs one command to its end. It never exits the process and never throws.
+ * Runs one command. It never exits the process and never throws.
  *
  * @param argv - the arguments after the program's name
- * @returns the code that the command ends with
+ * @returns the exit code
  */
 export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
   let ended: number = exitCodes.ok
@@ -24,7 +24,7 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<numbe
     return ended
   } catch (thrown) {
     if (isEnd(thrown, io)) return codeOfEnd(io)
-    // Commander reports help and version, once they are printed, as errors with exit code 0.
+    // After printing help or the version, commander throws an error with exit code 0.
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok
     const error =
       thrown instanceof CommanderError ? usageError(thrown, triedCommand(program, argv)) : thrown
@@ -33,14 +33,14 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<numbe
   }
 }
 
-/** Tells an error as the command line asks for. */
+/** Reports an error as the command line asks for: as JSON or as text, with or without colour. */
 export async function tellError(error: unknown, argv: readonly string[], io: Io): Promise<void> {
-  // What is behind -- is for the command that is run.
+  // Arguments after `--` belong to the child command.
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
   await writeError(io, error, { json: own.includes('--json'), color: !own.includes('--no-color') })
 }
 
-/** A command, and the command line that it is known by. */
+/** A command, and the command line that names it. */
 interface TriedCommand {
   readonly command: Command
   readonly name: string
@@ -59,7 +59,7 @@ function triedCommand(program: Command, argv: readonly string[]): TriedCommand {
 }
 
 function usageError(error: CommanderError, { command, name }: TriedCommand): EvrouteError {
-  // Commander shows its help here, which says nothing about what is wrong.
+  // Here commander's message is its help, which does not say what is wrong.
   const text = error.code === 'commander.help' ? helplessText(command) : error.message
   const [first = '', suggestion] = text.replace(/^error: /, '').split('\n')
   const message = first.replace(/\.$/, '')
@@ -72,13 +72,13 @@ function usageError(error: CommanderError, { command, name }: TriedCommand): Evr
   })
 }
 
-/** What is wrong where help was asked about nothing that is known, or one of several commands is missing. */
+/** The error for `help` with an unknown topic, or for a missing subcommand. */
 function helplessText({ parent, commands }: Command): string {
   if (parent === null) return 'Cannot help with this: there is no such command'
   return `A command is missing: ${commands.map((each) => each.name()).join(', ')}`
 }
 
-/** What was given after the arguments that a command takes. */
+/** The arguments beyond those that the command takes, quoted. */
 function unexpectedArguments({ args, registeredArguments }: Command): string {
   return args
     .slice(registeredArguments.length)

@@ -4,20 +4,19 @@ import { readReference, type ReferencedValue } from '../runtime/index.ts'
 import type { Io } from './io.ts'
 
 /**
- * Reads a secret as it is given on the command line: the value itself, `@file` for the content of a file
- * without its final line break, or `env:NAME` for a variable. Without a value, EVROUTE_SECRET.
+ * Reads a secret: the value itself, the contents of a file for `@file` (without the final line break), or a
+ * variable for `env:NAME`. Without a value, reads EVROUTE_SECRET.
  *
- * @param flag - the flag that it is given with
- * @returns undefined when there is none
- * @throws SettingError for an empty secret or a variable that is not set, EvrouteError
- * `cannot_read_file`
+ * @param flag - the flag, for errors
+ * @returns undefined if there is no secret
+ * @throws SettingError for an empty secret or an unset variable; EvrouteError `cannot_read_file`
  */
 export async function readSecret(
   value: string | undefined,
   io: Io,
   flag = '--secret',
 ): Promise<string | undefined> {
-  // An empty variable is as good as none; an empty flag would switch signatures off unnoticed.
+  // An empty variable counts as unset. An empty flag would silently disable signatures, so it is an error.
   const given = value ?? (io.env['EVROUTE_SECRET'] || undefined)
   if (given === undefined) return undefined
   if (given === '') {
@@ -39,9 +38,9 @@ export async function readSecret(
 }
 
 /**
- * Reads the secret of a command that cannot do without, as {@link readSecret} does.
+ * Reads a required secret, like {@link readSecret}.
  *
- * @throws SettingError also when there is none
+ * @throws SettingError also if there is no secret
  */
 export async function requireSecret(value: string | undefined, io: Io): Promise<string> {
   const secret = await readSecret(value, io)

@@ -1,21 +1,21 @@
 import type { Io } from './io.ts'
 import { readSecret } from './secret.ts'
 
-/** What `--store` takes, for its help. */
+/** The values of `--store`, for help. */
 export const storeForms = 'sqlite:<file>, postgres://..., env:NAME or @file'
 
 /**
- * The URL of the store that `--store` names, for commands that also take EVROUTE_STORE: itself, or what
- * `env:NAME` or `@file` stands for, so that a password need not be on the command line.
+ * Reads the URL of the store from `--store` or EVROUTE_STORE. `env:NAME` and `@file` keep a password off the
+ * command line.
  *
- * @returns undefined where neither names one
- * @throws SettingError for an empty one or a variable that is not set; EvrouteError `cannot_read_file`
+ * @returns undefined if neither is given
+ * @throws SettingError for an empty value or an unset variable; EvrouteError `cannot_read_file`
  */
 export function readStoreUrl(given: string | undefined, io: Io): Promise<string | undefined> {
   return readGivenStoreUrl(given ?? (io.env['EVROUTE_STORE'] || undefined), io)
 }
 
-/** Reads what `--store` names, and nothing else, as {@link readStoreUrl} does. */
+/** Reads the URL in `--store` only, like {@link readStoreUrl}. */
 export async function readGivenStoreUrl(
   given: string | undefined,
   io: Io,

@@ -8,7 +8,7 @@ import { plainText, recordLine } from '../../model/index.ts'
 import type { AudiencesRun } from '../operations/run-operations.ts'
 import type { Style } from '../output/style.ts'
 
-/** Tells what would become different, as records or lines. */
+/** Writes the changes that a dry run found, as records or lines. */
 export function tellChanges(
   changes: readonly MembershipChange[],
   computationClass: ComputationClass,
@@ -20,7 +20,7 @@ export function tellChanges(
   stdout.write(lines.join(''))
 }
 
-/** What would become different for a member, on one line: `+ u_1`, `- u_2`, `~ u_3 450`. */
+/** One change on one line: `+ u_1`, `- u_2`, `~ u_3 450`. */
 export function changeText(
   { identity, value }: MembershipChange,
   computationClass: ComputationClass,
@@ -32,7 +32,7 @@ export function changeText(
   return `${style.warning('~')} ${who} ${plainText(value)}\n`
 }
 
-/** Who a member is, with every identifier that there is. */
+/** All identifiers of a member, on one line. */
 export function identityText({ userId, anonymousId, email }: MemberIdentity): string {
   const anonymous = anonymousId === null ? [] : [`anonymous ${anonymousId}`]
   const [first = '', ...others] = [

@@ -3,8 +3,8 @@ import { stoppable, type Io } from '../io.ts'
 import { tellOfTerminalInput } from '../terminal-input.ts'
 
 /**
- * The bytes of a file, or of stdin where the path is `-`. When the command is to end early it breaks off
- * with an error, the signal's reason: a list that only ended would be taken for the whole one.
+ * The bytes of a file, or of stdin for `-`. When the command ends early, the iterator throws the signal's
+ * reason. If it only ended, a part of a list would be taken for the whole list.
  *
  * @throws EvrouteError `cannot_read_file`
  */
@@ -26,7 +26,7 @@ async function* breakingOff(
       yield next.value
     }
   } finally {
-    // Where the next chunk never comes, closing would wait for it.
+    // If the next chunk never comes, closing would wait for it.
     const closed = chunks.return?.()
     if (!stop.aborted) await closed
   }

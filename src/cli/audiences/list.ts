@@ -17,7 +17,7 @@ export async function listAudiences(run: ReadersRun): Promise<ExitCode> {
   return exitCodes.ok
 }
 
-/** The most important first. */
+/** The most important column first. */
 function tableColumns(nowMs: number): readonly TableColumn<Audience>[] {
   return [
     { title: 'key', text: ({ key }) => key, look: 'strong', columnsMin: 12 },

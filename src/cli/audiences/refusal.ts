@@ -2,15 +2,15 @@ import type { AudienceRefusal } from '../../admin-api/index.ts'
 import type { Audience } from '../../audience/index.ts'
 import { EvrouteError, nearestName, plainText, SettingError } from '../../model/index.ts'
 
-/** What was asked for, by the flags that are wrong where it is refused. */
+/** The audience that a command asked for. An error names the flag that is wrong. */
 export interface AskedAudience {
-  /** `--key`, or the key that is given. */
+  /** `--key`, or the positional key. */
   readonly key?: string | undefined
   /** `--source` */
   readonly source?: string | undefined
 }
 
-/** The error that says why nothing was begun. */
+/** The error that says why the work could not begin. */
 export function refusalError(
   refusal: AudienceRefusal | { readonly kind: 'taken'; readonly audience: Audience },
   asked: AskedAudience,
@@ -37,7 +37,7 @@ export function refusalError(
   }
 }
 
-/** The error about a key that no audience has. */
+/** The error for an unknown key. */
 export function unknownAudience(key: string, knownKeys: readonly string[]): EvrouteError {
   return new EvrouteError({
     code: 'invalid_usage',
@@ -46,7 +46,7 @@ export function unknownAudience(key: string, knownKeys: readonly string[]): Evro
   })
 }
 
-/** The error about a source that is not there, or not named where there are several. */
+/** The error for a source that does not exist, or that is not named where there are several. */
 export function sourceError(source: string | undefined, knownIds: readonly string[]): SettingError {
   if (source === undefined) {
     const hint = `Name one with --source: ${listText(knownIds)}.`

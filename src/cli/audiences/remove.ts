@@ -8,21 +8,20 @@ import { formatCount } from '../output/numbers.ts'
 import { tellChanges } from './change-text.ts'
 import { refusalError } from './refusal.ts'
 
-/** What is to be removed. */
+/** The audience to remove. */
 export interface RemoveCommand {
-  /** The audience. */
   readonly key: string
-  /** Whether only to tell who would leave. */
+  /** Only show who would leave. */
   readonly isDryRun: boolean
 }
 
-/** A removal that began. */
+/** A removal that has begun. */
 type BegunRemoval = Extract<AudienceRemoveOutcome, { readonly left: number }>
 
 /**
- * Lets every member of an audience leave, delivers the calls about it, and forgets the audience.
+ * Removes every member of an audience, delivers the calls about it, and deletes the audience.
  *
- * @throws EvrouteError where there is no such audience, or the removal cannot begin
+ * @throws EvrouteError if the audience does not exist or the removal cannot begin
  */
 export async function removeMembers(command: RemoveCommand, run: AudiencesRun): Promise<ExitCode> {
   const { audiences, io, offline } = run
@@ -35,7 +34,7 @@ export async function removeMembers(command: RemoveCommand, run: AudiencesRun): 
     listener: {
       rejected: () => undefined,
       changed: (changes) => {
-        // Whoever leaves has no value, in an audience as in a computed trait.
+        // A member who leaves has no value, even in a computed trait.
         if (isDryRun) tellChanges(changes, 'audience', run)
       },
       progress: (counts) => (left = counts.left),
@@ -46,7 +45,7 @@ export async function removeMembers(command: RemoveCommand, run: AudiencesRun): 
   const outcome = await unlessEnded(removal, io)
   const code = outcome === undefined ? interrupted(run) : tell(begun(outcome, key), command, run)
   await drained(run)
-  // A service that ended early is about to end itself.
+  // The service ended early and is about to stop.
   const isLeft = offline === undefined && outcome?.kind === 'ended'
   return isDryRun || isLeft ? code : gravest([code, await finishWork(run)])
 }

@@ -14,13 +14,13 @@ import { formatCount } from '../output/numbers.ts'
 import { textTable, type TableColumn } from '../output/table.ts'
 import { unknownAudience } from './refusal.ts'
 
-/** Members that are asked for at once. */
+/** Members per request. */
 const pageMembersMax = 500
 
 /**
- * Shows an audience, and its first members.
+ * Shows an audience and its first members.
  *
- * @throws EvrouteError `invalid_usage` where there is none with the key
+ * @throws EvrouteError `invalid_usage` for an unknown key
  */
 export async function showAudience(
   { key, membersMax }: { readonly key: string; readonly membersMax: number },

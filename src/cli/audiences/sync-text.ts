@@ -1,7 +1,7 @@
 import type { SyncCounts } from '../../audience/index.ts'
 import { formatCount } from '../output/numbers.ts'
 
-/** What a sync has done, for a person: `1,204 entered, 3 changed, 17 left, 88,000 unchanged (2 rejected)`. */
+/** The counts of a sync, for a person: `1,204 entered, 3 changed, 17 left, 88,000 unchanged (2 rejected)`. */
 export function countsText(counts: SyncCounts): string {
   const { entered, changed, left, unchanged, rejected, suppressed } = counts
   const shown = Object.entries({ entered, changed, left, unchanged }).map(countText)
@@ -11,9 +11,9 @@ export function countsText(counts: SyncCounts): string {
 }
 
 /**
- * How far a sync is, as parts of a line of progress.
+ * The progress of a sync, as parts of a line.
  *
- * @param compared - members that are kept, which a dry run has read to compare the list with
+ * @param compared - members that a dry run has read from the store and compared with the list
  */
 export function progressParts(
   counts: SyncCounts,
@@ -26,7 +26,7 @@ export function progressParts(
   return [rowsText(read), ...changes.map(countText), `${formatCount(rate)}/s`]
 }
 
-/** How many rows were read: `1 row`, `1,204 rows`. */
+/** The number of rows read: `1 row`, `1,204 rows`. */
 export function rowsText(count: number): string {
   return count === 1 ? '1 row' : `${formatCount(count)} rows`
 }

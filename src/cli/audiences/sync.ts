@@ -18,25 +18,24 @@ import { openListInput } from './list-input.ts'
 import { refusalError } from './refusal.ts'
 import { countsText, progressParts, rowsText } from './sync-text.ts'
 
-/** What is to be synced, and with what. */
+/** The audience to sync, and its list. */
 export interface SyncCommand {
-  /** What people call it; one of name and key is there. */
+  /** The display name. Either a name or a key is given. */
   readonly name: string | undefined
-  /** The property of the calls. */
+  /** The property of the identify calls. */
   readonly key: string | undefined
-  /** Whether it is an audience, or a computed trait. */
   readonly computationClass: ComputationClass
   /** The file with the list, `-` for stdin. */
   readonly file: string
   /** The source whose destinations get the calls. */
   readonly source: string | undefined
-  /** What the rows of the list are made of. */
+  /** The columns of the list. */
   readonly columns: MemberColumns
-  /** Whether only to tell what would change. */
+  /** Only show what would change. */
   readonly isDryRun: boolean
 }
 
-/** A sync that came so far that it has counts. */
+/** A sync that got far enough to have counts. */
 type CountedOutcome = Exclude<SyncOutcome, { kind: 'taken' }>
 
 const noCounts: SyncCounts = {
@@ -50,9 +49,9 @@ const noCounts: SyncCounts = {
 }
 
 /**
- * Makes the members of an audience those of a list, tells what changed, and delivers the calls about it.
+ * Syncs the members of an audience with a list, reports the changes, and delivers the calls about them.
  *
- * @throws EvrouteError where the list cannot be read, or the sync cannot begin
+ * @throws EvrouteError if the list cannot be read or the sync cannot begin
  */
 export async function syncList(command: SyncCommand, run: AudiencesRun): Promise<ExitCode> {
   const { audiences, io, offline } = run
@@ -74,7 +73,7 @@ export async function syncList(command: SyncCommand, run: AudiencesRun): Promise
   )
   const code = outcome === undefined ? told.cut() : told.end(counted(outcome, command))
   await drained(run)
-  // A service that ended early is about to end itself.
+  // The service ended early and is about to stop.
   const isLeft = offline === undefined && outcome?.kind === 'ended'
   return isDryRun || isLeft ? code : gravest([code, await finishWork(run)])
 }
@@ -84,7 +83,7 @@ function counted(outcome: AudienceSyncOutcome, command: SyncCommand): CountedOut
   throw refusalError(outcome, command)
 }
 
-/** Tells what a sync does, and what became of it. */
+/** Reports the progress and the outcome of a sync. */
 class ToldSync implements SyncListener {
   readonly #command: SyncCommand
   readonly #run: AudiencesRun
@@ -113,20 +112,21 @@ class ToldSync implements SyncListener {
     this.#counts = counts
   }
 
-  /** What is done so far, as parts of a line of progress. */
+  /** The work done so far, as parts of a progress line. */
   get parts(): readonly string[] {
     const elapsedMs = this.#run.elapsedMs()
     return progressParts(this.#counts, { elapsedMs, compared: this.#compared })
   }
 
-  /** Tells what became of it. */
+  /** Reports the outcome. */
   end(outcome: CountedOutcome): ExitCode {
     const { report, json, stdout, io } = this.#run
     const { isDryRun } = this.#command
     const { audience, counts, kind } = outcome
     const key = plainText(audience.key)
     if (json) stdout.write(recordLine(syncRecord(outcome, { isDryRun })))
-    // In a dry run the changes are the data; who stops reading them stops it, so that not all is counted.
+    // The changes of a dry run go to stdout. If its reader leaves, the sync stops and the counts are
+    // incomplete.
     else if (isDryRun && !isOutputClosed(io)) {
       report.note(`Dry run of ${key}: ${countsText(counts)}`)
     } else if (!isDryRun) stdout.write(`${this.#run.style.name(key)}: ${countsText(counts)}\n`)
@@ -145,7 +145,7 @@ class ToldSync implements SyncListener {
     }
   }
 
-  /** Tells how far it came when it broke off. */
+  /** Reports how far the sync came before it was interrupted. */
   cut(): ExitCode {
     const { json, stdout } = this.#run
     const dryRun = this.#command.isDryRun

@@ -142,7 +142,7 @@ function addSync(audience: Command, context: CommandContext): void {
       const columns = { userIds: flags.idColumn ?? [], value: flags.valueColumn }
       const isDryRun = flags.dryRun ?? false
       const sync = { name, key, computationClass, file, source, columns, isDryRun }
-      // What moves events is loaded only now, so that help and usage errors come at once.
+      // Load the delivery code only now, so that help and usage errors appear at once.
       const [{ runOperations, runPreview }, { syncList }] = await Promise.all([
         import('../operations/run-operations.ts'),
         import('../audiences/sync.ts'),

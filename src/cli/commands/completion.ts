@@ -5,7 +5,7 @@ import { exitCodes } from '../exit-code.ts'
 const completionCommandName = 'completion'
 const shells = ['bash', 'zsh', 'fish', 'powershell']
 
-/** Adds `evroute completion` and the hidden command that its scripts call at every press of Tab. */
+/** Adds `evroute completion` and the hidden command that its scripts call on each press of Tab. */
 export const addCompletionCommand: AddCommand = (program, { end }) => {
   program
     .command(completionCommandName)
@@ -29,10 +29,10 @@ export const addCompletionCommand: AddCommand = (program, { end }) => {
     })
 }
 
-/** The suggestions of every visible command; they are written to the process's own stdout. */
+/** Suggests every visible command. The library writes suggestions to the stdout of the process. */
 async function suggestionsFor(program: Command): Promise<Suggestions> {
   const { default: tab } = await import('@bomb.sh/tab/commander')
-  // The library adds commands of its own, so it gets a program to itself, without ours of their name.
+  // The library adds its own commands. Give it a separate program without ours of the same name.
   const mirror = new Command(program.name())
   for (const command of program.createHelp().visibleCommands(program)) {
     if (program.commands.includes(command) && command.name() !== completionCommandName) {

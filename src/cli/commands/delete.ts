@@ -94,7 +94,7 @@ async function runDelete(flags: DeleteFlags, context: CommandContext): Promise<v
     }
     return
   }
-  // What moves events is loaded only now, so that help and usage errors come at once.
+  // Load the delivery code only now, so that help and usage errors appear at once.
   const [{ runOperations }, { deleteUsers }] = await Promise.all([
     import('../operations/run-operations.ts'),
     import('../regulations/delete.ts'),

@@ -98,7 +98,8 @@ function addList(deliveries: Command, context: CommandContext): void {
     .command('list', { isDefault: true })
     .summary('list deliveries, newest first')
     .description('Lists deliveries, newest first, those that meet every flag.')
-    // A name that is mistyped comes here, as the default; it deserves a better message.
+    // A mistyped command name arrives here as an excess argument of the default command. Answer with a better
+    // message than commander's.
     .allowExcessArguments()
   addFilterFlags(command, states).option(
     '--limit <n>',
@@ -193,7 +194,7 @@ function refuseArguments([name]: readonly string[]): void {
   })
 }
 
-/** Which deliveries are meant: exactly one of an id, flags that select, and everything. */
+/** The selected deliveries: by an id, by filter flags, or all. Exactly one of the three must be given. */
 function selectionOf(id: string | undefined, flags: RetryFlags): (nowMs: number) => RetrySelection {
   const filterFlag = firstFilterFlag(flags)
   const given = [id, filterFlag, flags.all === true ? '--all' : undefined].filter(

@@ -29,7 +29,7 @@ export const addExplainCommand: AddCommand = (program, { io, end }) => {
     .addHelpText('after', examples)
     .action(async (file: string) => {
       const flags = command.opts<SendingFlags>()
-      // It is about webhooks, whatever service EVROUTE_ENDPOINT names.
+      // Explain always plans webhooks, so ignore EVROUTE_ENDPOINT.
       const { to = [io.env['EVROUTE_URL'] || defaultUrl] } = flags
       const options = await readSendingOptions({ ...flags, to, dryRun: true }, io)
       const changes = { type: undefined, timestamp: undefined, integrations: undefined }

@@ -111,7 +111,7 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
   })
 }
 
-/** A duration, or a bare 0 for none at all. */
+/** A duration, or 0 for no limit. */
 function forwardTimeoutFlag(text: string): number {
   return text === '0' ? 0 : durationFlagUpTo(forwardTimeoutMsMax)(text)
 }
@@ -140,7 +140,7 @@ function addSignatureFlags(command: Command): void {
     .option('--strict', 'answer 401 to a bad or missing signature, and end with 6')
 }
 
-/** Flags about passing requests on. */
+/** Adds the flags for forwarding and `--on-event`. */
 function addPassingFlags(command: Command): void {
   command
     .option(

@@ -43,7 +43,7 @@ export const addMigrateCommand: AddCommand = (program, { io, end }) => {
       const { from, dryRun = false, json = false, color, ...given } = command.opts<MigrateFlags>()
       const to = (await readSecret(given.to, io, '--to')) ?? given.to
       const run = { places: { from, to }, io, view: { json, color } }
-      // Loaded only now, with both engines behind it.
+      // Load both engines only now.
       const { migrate, planMigrate } = await import('../migrating/migrate.ts')
       end(await (dryRun ? planMigrate(run) : migrate(run)))
     })

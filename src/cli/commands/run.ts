@@ -6,7 +6,7 @@ import { countFlag, durationFlag, repeatable } from '../flags.ts'
 import type { RunFlags } from '../running/run-options.ts'
 
 const countMax = 1_000_000_000
-/** A scenario has no use for them. */
+/** The flags that `--scenario` ignores. */
 const ofCommands = [
   'expect',
   'count',

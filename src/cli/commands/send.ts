@@ -88,7 +88,7 @@ async function send(request: SendRequest, { io }: CommandContext): Promise<ExitC
   return transfer({ io, options, rows })
 }
 
-/** What to send: the rows of a file, or one call a number of times. */
+/** The input: the rows of a file, or one call repeated. */
 interface SendSource {
   readonly type: EventType | undefined
   readonly file: string | undefined

@@ -81,11 +81,11 @@ export const addVerifyCommand: AddCommand = (program, { io, end }) => {
   })
 }
 
-/** @throws SettingError for a language that there is no handler for */
+/** @throws SettingError for an unsupported language */
 async function readLanguage(flags: VerifyFlags): Promise<SnippetLanguage | undefined> {
   const { language, verbose } = flags
   if (language === undefined) return verbose === true ? 'express' : undefined
-  // Only here: most runs need nothing of the receiver.
+  // Import here: most runs don't need the receiver.
   const { isSnippetLanguage, snippetLanguages } = await import('../../receiver/index.ts')
   if (isSnippetLanguage(language)) return language
   throw new SettingError(

@@ -7,13 +7,13 @@ import { writeData, type Io } from '../io.ts'
 import { defaultConfigurationPath } from './path.ts'
 import { installedSchema, nextSteps, secretsFolderName, starterConfiguration } from './starter.ts'
 
-/** What a starter is made of. */
+/** The options of `evroute init`. */
 export interface InitOptions {
-  /** The configuration's file. */
+  /** Path of the configuration file. */
   readonly path: string
-  /** Replace files that are there. */
+  /** Replace existing files. */
   readonly force: boolean
-  /** A record instead of text. */
+  /** Print a record instead of text. */
   readonly json: boolean
 }
 
@@ -25,11 +25,10 @@ interface NewFile {
 }
 
 /**
- * Writes a starter configuration and, beside it, new random secrets, in files of their own so that the
- * configuration can be shared.
+ * Writes a starter configuration, and new random secrets in files beside it. The configuration itself has no
+ * secrets and can be shared.
  *
- * @throws EvrouteError `cannot_write_file`, also when one of the files is there already; then none of
- *   them is touched
+ * @throws EvrouteError `cannot_write_file`, also if one of the files exists; then no file is touched
  */
 export async function init({ path, force, json }: InitOptions, io: Io): Promise<ExitCode> {
   const folder = dirname(path)
@@ -37,10 +36,10 @@ export async function init({ path, force, json }: InitOptions, io: Io): Promise<
   const configuration = { ...starterConfiguration, ...(await schemaFor(folder)) }
   const files = [
     ...secretFiles(secretsFolder),
-    // Last, so that there is no configuration without its secrets.
+    // Last, so that a configuration never exists without its secrets.
     { path, text: `${JSON.stringify(configuration, null, 2)}\n`, isSecret: false },
   ]
-  // The configuration is looked for first: its name says most.
+  // Check the configuration first: its name tells the user most.
   if (!force) await refuseReplacing(files.toReversed())
   for (const file of files) await writeNew(file, force)
   const paths = files.map((file) => file.path)
@@ -71,7 +70,7 @@ function secretFiles(secretsFolder: string): readonly NewFile[] {
   ]
 }
 
-/** Where editors find the schema: in the package of the project that the folder is in, as Node finds it. */
+/** The path of the JSON schema for editors, in the package that Node would resolve from this folder. */
 async function schemaFor(folder: string): Promise<{ readonly $schema?: string }> {
   const from = resolve(folder)
   for (let above = from; ; above = dirname(above)) {
@@ -80,7 +79,7 @@ async function schemaFor(folder: string): Promise<{ readonly $schema?: string }>
       const path = relative(from, schema).split(sep).join('/')
       return { $schema: path.startsWith('.') ? path : `./${path}` }
     }
-    // Not installed yet: then it will most likely be beside the configuration.
+    // Not installed yet. Expect the package beside the configuration.
     if (above === dirname(above)) return {}
   }
 }
@@ -98,7 +97,7 @@ function randomText(bytes: number): string {
 
 async function refuseReplacing(files: readonly NewFile[]): Promise<void> {
   for (const { path } of files) {
-    // Not what a link leads to: the link itself is there.
+    // Check the link itself, not its target.
     const isThere = await lstat(path).then(
       () => true,
       () => false,
@@ -118,7 +117,7 @@ function thereAlready(path: string): EvrouteError {
 async function writeNew({ path, text, isSecret }: NewFile, force: boolean): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true })
-    // Written over, a file would keep who may read it, and a link would lead elsewhere.
+    // Remove first: overwriting would keep the old permissions, or follow a link.
     if (force) await rm(path, { force: true })
     await writeFile(path, text, { flag: 'wx', mode: isSecret ? 0o600 : 0o644 })
   } catch (error) {

@@ -1,2 +1,2 @@
-/** Where the configuration is looked for when no other file is named. */
+/** The configuration file that commands read by default. */
 export const defaultConfigurationPath = 'evroute.config.json'

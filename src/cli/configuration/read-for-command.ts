@@ -8,20 +8,20 @@ import {
 import type { Log } from '../../runtime/index.ts'
 import { writeData, type Io } from '../io.ts'
 
-/** How a command reads a configuration. */
+/** How a command reads the configuration. */
 export interface CommandReading {
-  /** The configuration's file. */
+  /** Path of the configuration file. */
   readonly path: string
-  /** A record on stdout for each problem. */
+  /** Print a record on stdout for each problem. */
   readonly json: boolean
-  /** Is told of names that have no address. */
+  /** Gets a warning for each host name without an address. */
   readonly log: Log
 }
 
 /**
- * Reads the configuration that a command is about.
+ * Reads the configuration of a command.
  *
- * @throws ConfigurationError with all that is wrong; EvrouteError `cannot_read_file`
+ * @throws ConfigurationError with all problems; EvrouteError `cannot_read_file`
  */
 export async function readForCommand(
   { path, json, log }: CommandReading,

@@ -6,9 +6,9 @@ import { writeData, type Io } from '../io.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { readForCommand } from './read-for-command.ts'
 
-/** What is shown, and how. */
+/** The options of `evroute config`. */
 export interface ShowOptions {
-  /** The configuration's file. */
+  /** Path of the configuration file. */
   readonly path: string
   /** NDJSON records on stdout. */
   readonly json: boolean
@@ -17,16 +17,16 @@ export interface ShowOptions {
 }
 
 /**
- * Shows every setting that is in force and where it comes from, secrets masked.
+ * Shows every setting in force and its origin. Secrets are masked.
  *
- * @throws ConfigurationError with all that is wrong; EvrouteError `cannot_read_file`
+ * @throws ConfigurationError with all problems; EvrouteError `cannot_read_file`
  */
 export async function showConfiguration(options: ShowOptions, io: Io): Promise<ExitCode> {
   const { path, json, color } = options
   const write = (line: string): void => void io.stderr.write(line)
   const log = json ? jsonLog(write, systemClock) : lineLog(write)
   const { settings } = await readForCommand({ path, json, log }, io)
-  // Where no person looks, lines may be of any length.
+  // Without a terminal, lines may have any length.
   const columnsMax = io.stdout.isTTY === true ? io.stdout.columns : undefined
   await writeData(
     io,
@@ -40,10 +40,9 @@ export async function showConfiguration(options: ShowOptions, io: Io): Promise<E
   return exitCodes.ok
 }
 
-/** How a table is shown. */
 interface TableView {
   readonly style: Style
-  /** As wide as its lines may be. */
+  /** The maximum width of a line. */
   readonly columnsMax: number
 }
 
@@ -54,7 +53,7 @@ type Widths = Readonly<Record<(typeof columnNames)[number], number>>
 
 const gapWidth = 2
 
-/** What gets narrower where there is no room, in this order, and down to how many columns. */
+/** The columns that shrink if there is no room, in this order, and their minimum widths. */
 const concessions: readonly (readonly [keyof Widths, number])[] = [
   ['value', 16],
   ['origin', 12],
@@ -101,7 +100,7 @@ function fit(wanted: Widths, columnsMax: number): Widths {
   return widths
 }
 
-/** A path says most at its end. */
+/** The end of a path tells most. */
 function cutFront(path: string, columnsMax: number): string {
   const reversed = (text: string): string => Array.from(text).reverse().join('')
   return reversed(cutToColumns(reversed(path), columnsMax))

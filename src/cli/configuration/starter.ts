@@ -1,10 +1,10 @@
-/** The folder beside a configuration that keeps its secrets. */
+/** The folder for secrets, beside the configuration. */
 export const secretsFolderName = 'evroute.secrets'
 
-/** The schema of an installed package, relative to the folder that has it. */
+/** The schema in an installed package, relative to the project. */
 export const installedSchema = 'node_modules/evroute/dist/evroute.config.schema.json'
 
-/** A starter configuration: one source, and one destination where `evroute listen` listens. */
+/** A starter configuration: one source, and one destination at the address of `evroute listen`. */
 export const starterConfiguration: Readonly<Record<string, unknown>> = Object.freeze({
   $schema: `./${installedSchema}`,
   listen: { host: '127.0.0.1', port: 4_000 },
@@ -24,15 +24,15 @@ export const starterConfiguration: Readonly<Record<string, unknown>> = Object.fr
   ],
 })
 
-/** What the next steps name, as a shell takes it. */
+/** The file names in the next steps, quoted for a shell. */
 export interface StarterFiles {
-  /** The configuration; undefined where `serve` finds it by itself. */
+  /** The configuration; undefined if `serve` finds it by default. */
   readonly configuration: string | undefined
-  /** The folder of its secrets. */
+  /** The folder with the secrets. */
   readonly secretsFolder: string
 }
 
-/** How the starter is made one's own, in the steps in which a destination is set up, and tried. */
+/** Tells the user how to adapt the starter configuration and try it. */
 export function nextSteps({ configuration, secretsFolder }: StarterFiles): string {
   const secret = shellWord(`@${secretsFolder}/shared-secret`)
   const writeKey = `$(cat ${shellWord(`${secretsFolder}/write-key`)})`
@@ -54,7 +54,7 @@ Try it, in three terminals:
 `
 }
 
-/** A text as one word of a POSIX shell. */
+/** Quotes a text as one word of a POSIX shell. */
 function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -11,7 +11,7 @@ import { formatCount } from '../output/numbers.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import type { LogContext } from './open-log.ts'
 
-/** Prints what must be true of a store's figures, and ends with 1 where something is not. */
+/** Prints the equations that the counts of a store must satisfy. Returns 1 if one does not hold. */
 export async function auditStore({ log, io, view }: LogContext): Promise<ExitCode> {
   const audit = await log.audit()
   const equations = auditEquations(audit)

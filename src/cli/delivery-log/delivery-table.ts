@@ -14,18 +14,17 @@ import { parkedText } from './waits.ts'
 
 /** How a table is shown to a person. */
 export interface TableView extends StandingView {
-  /** How text is set apart. */
   readonly style: Style
-  /** The terminal's width; undefined where lines may be of any length. */
+  /** The terminal's width; undefined if lines may have any length. */
   readonly columns: number | undefined
 }
 
-/** A text and how it looks. */
+/** A text and its style. */
 type Cell = readonly [text: string, look: keyof Style]
 
 type Row = Readonly<Record<ColumnName, Cell>>
 
-/** How each state looks. */
+/** The style of each state. */
 export const stateLooks: Readonly<Record<LoggedState, keyof Style>> = {
   pending: 'warning',
   delivered: 'good',
@@ -46,7 +45,7 @@ const header: Row = {
 
 const noWidths = Object.fromEntries(columnNames.map((name) => [name, 0])) as ColumnWidths
 
-/** A line for every delivery. The first page decides how wide the columns are. */
+/** A table with a row for each delivery. The first page sets the widths of the columns. */
 export class DeliveryTable {
   readonly #view: TableView
   #widths: ColumnWidths | undefined
@@ -55,7 +54,7 @@ export class DeliveryTable {
     this.#view = view
   }
 
-  /** The lines of some deliveries, below the names of the columns where they are the first. */
+  /** The rows of one page, below the header on the first page. */
   page(deliveries: readonly LoggedDelivery[]): string {
     if (deliveries.length === 0) return ''
     const rows = deliveries.map((delivery) => rowOf(delivery, this.#view))
@@ -80,7 +79,7 @@ export class DeliveryTable {
   }
 }
 
-/** Outside of the colour, so that it can be taken away at the end of a line. */
+/** Pad outside of the colour codes, so that trailing spaces can be trimmed. */
 function padding(text: string, columns: number): string {
   return padToColumns(text, columns).slice(text.length)
 }
@@ -100,7 +99,7 @@ function rowOf(delivery: LoggedDelivery, view: StandingView): Row {
   }
 }
 
-/** Why it was not delivered, or when it is tried next. */
+/** Why the delivery failed, or when its next attempt is due. */
 function outlookOf(delivery: LoggedDelivery, { nowMs, waitOf }: StandingView): string {
   const { reason, dueAtMs } = delivery
   if (dueAtMs === null) return plainText(reason ?? '')

@@ -10,9 +10,9 @@ import { deliveriesAtOnce, type LogContext } from './open-log.ts'
 import type { RetrySelection } from './retry.ts'
 
 /**
- * Ends pending deliveries as failed, and says how many. A dry run counts them and changes nothing.
+ * Ends pending deliveries as failed and reports how many. A dry run only counts them.
  *
- * @throws EvrouteError `invalid_usage` when the id names none
+ * @throws EvrouteError `invalid_usage` for an unknown id
  */
 export async function discardDeliveries(
   { selection, dryRun }: { readonly selection: RetrySelection; readonly dryRun: boolean },
@@ -40,7 +40,7 @@ async function discardAll(filter: DeliveryFilter, { log, io, nowMs }: LogContext
   for (;;) {
     const count = await log.discard({ nowMs, filter, limit: deliveriesAtOnce })
     total += count
-    // So that signals are heard, and others get their turn with the store.
+    // Yield, so that signals are handled and other users of the store get their turn.
     await nextTurn()
     if (count < deliveriesAtOnce || io.stop.aborted) return total
   }

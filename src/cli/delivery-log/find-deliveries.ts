@@ -3,16 +3,16 @@ import { EvrouteError, plainText } from '../../model/index.ts'
 import type { LogContext } from './open-log.ts'
 
 /**
- * The deliveries that a person means by the id of one, or by a messageId: then all of that event.
+ * A filter for the delivery with this id, or for all deliveries of the event with this messageId.
  *
- * @throws EvrouteError `invalid_usage` when there is none
+ * @throws EvrouteError `invalid_usage` if neither exists
  */
 export async function filterOfId(
   text: string,
   { log, place }: Pick<LogContext, 'log' | 'place'>,
 ): Promise<DeliveryFilter> {
   const key = parseDeliveryId(text)
-  // A messageId may look like the id of a delivery.
+  // A messageId may look like a delivery id, so try both.
   for (const filter of [...(key === undefined ? [] : [key]), { messageId: text }]) {
     const found = await log.list({ filter, limit: 1 })
     if (found.length > 0) return filter

@@ -12,10 +12,10 @@ import { limitMax } from './log-flags.ts'
 import { pagesOf, type LogContext } from './open-log.ts'
 import { faultTexts, waitFields, waitsAt, type DestinationStanding } from './waits.ts'
 
-/** How many times the limit is proposed where there are more. */
+/** If there are more deliveries, propose the limit times this. */
 const moreFactor = 10
 
-/** Lists deliveries, newest first, and says when there are more than the limit. */
+/** Lists deliveries, newest first. Says so if there are more than the limit. */
 export async function listDeliveries(
   { filter, limit }: { readonly filter: DeliveryFilter; readonly limit: number },
   context: LogContext,
@@ -32,7 +32,7 @@ export async function listDeliveries(
   const shownAt = new Set<string>()
   let shown = 0
   let isMore = false
-  // One more than is shown tells whether there are more.
+  // Ask for one more, to learn whether there are more.
   for await (const page of pagesOf(context, { filter, limit: limit + 1 })) {
     const deliveries = page.slice(0, limit - shown)
     shown += deliveries.length
@@ -48,7 +48,7 @@ export async function listDeliveries(
   return exitCodes.ok
 }
 
-/** The faults at the destinations of the deliveries that are listed. */
+/** The faults at the destinations of the listed deliveries. */
 function faultLines(
   destinations: readonly DestinationStanding[] | undefined,
   shownAt: ReadonlySet<string>,

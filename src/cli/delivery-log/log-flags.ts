@@ -5,7 +5,7 @@ import { eventTypesFlag, momentFlag, momentMs } from '../flags.ts'
 import { storeForms } from '../store-flag.ts'
 import type { PlaceFlags } from './log-place.ts'
 
-/** The flags that every command about deliveries has, as commander hands them over. */
+/** The flags of every command about deliveries, from commander. */
 export interface LogFlags extends PlaceFlags {
   /** `--json` */
   readonly json?: boolean
@@ -15,7 +15,7 @@ export interface LogFlags extends PlaceFlags {
   readonly color: boolean
 }
 
-/** The flags that select deliveries, as commander hands them over. */
+/** The flags that filter deliveries, from commander. */
 export interface FilterFlags {
   /** `--state` */
   readonly state?: readonly LoggedState[]
@@ -36,7 +36,7 @@ export interface FilterFlags {
 /** The highest `--limit`. */
 export const limitMax = 1_000_000_000
 
-/** Adds the flags that every command about deliveries has. */
+/** Adds the flags of every command about deliveries. */
 export function addLogFlags(command: Command): Command {
   return command
     .option('--store <url>', `the store: ${storeForms}; also EVROUTE_STORE`)
@@ -54,7 +54,7 @@ export function addRevealFlag(command: Command): Command {
   return command.option('--reveal', 'show the whole URL of each endpoint, with its path and query')
 }
 
-/** Adds the flags that select deliveries, in any of these states. */
+/** Adds the filter flags. `states` are the states that `--state` accepts. */
 export function addFilterFlags(command: Command, states: readonly LoggedState[]): Command {
   return command
     .addOption(stateOption(states))
@@ -72,7 +72,7 @@ export function addFilterFlags(command: Command, states: readonly LoggedState[])
 
 function stateOption(states: readonly LoggedState[]): Option {
   const option = new Option('--state <state>', 'only deliveries in this state, repeatable')
-  // The choices are for help and completion; one that may be repeated has to collect them itself.
+  // `choices` serves help and completion only: a repeatable flag has to collect its values itself.
   return option.choices(states).argParser((text, previous: readonly LoggedState[] | undefined) => {
     const state = states.find((candidate) => candidate === text)
     if (state !== undefined) return [...(previous ?? []), state]
@@ -80,7 +80,7 @@ function stateOption(states: readonly LoggedState[]): Option {
   })
 }
 
-/** The deliveries that the flags select. */
+/** The filter that the flags describe. */
 export function filterOf(flags: FilterFlags, nowMs: number): DeliveryFilter {
   const { since, until } = flags
   return {
@@ -94,7 +94,7 @@ export function filterOf(flags: FilterFlags, nowMs: number): DeliveryFilter {
   }
 }
 
-/** The first of the flags that select deliveries which is there, as it is typed. */
+/** The first filter flag that is given, as typed. */
 export function firstFilterFlag(flags: FilterFlags): string | undefined {
   const names = ['state', 'type', 'user', 'destination', 'message', 'since', 'until'] as const
   const name = names.find((candidate) => flags[candidate] !== undefined)

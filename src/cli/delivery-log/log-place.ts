@@ -7,16 +7,16 @@ import {
 } from '../operations/service-place.ts'
 import { readStoreUrl } from '../store-flag.ts'
 
-/** Where deliveries are looked at: in a store, or in a service that is asked. */
+/** Where a command finds deliveries: in a store, or in a running service. */
 export type LogPlace =
   | {
       readonly kind: 'store'
-      /** Its URL, which may have a password in it. */
+      /** The URL of the store. It may contain a password. */
       readonly url: string
     }
   | ServicePlace
 
-/** The flags that name a place, as commander hands them over. */
+/** The flags that name a store or a service, from commander. */
 export interface PlaceFlags {
   /** `--store` */
   readonly store?: string
@@ -27,9 +27,9 @@ export interface PlaceFlags {
 }
 
 /**
- * The place that a command is about: what a flag names, else EVROUTE_STORE.
+ * Reads which store or service a command works on: from the flags, else from EVROUTE_STORE.
  *
- * @throws SettingError when none is named, or two are; EvrouteError `cannot_read_file`
+ * @throws SettingError if none or two are named; EvrouteError `cannot_read_file`
  */
 export async function readPlace(flags: PlaceFlags, io: Io): Promise<LogPlace> {
   const { store, api, token } = flags

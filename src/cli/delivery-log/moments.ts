@@ -8,20 +8,20 @@ const units: readonly (readonly [string, number])[] = [
   ['s', 1_000],
 ]
 
-/** Writes milliseconds in the largest unit that they fill: `45s`, `12m`, `3h`, `5d`; never negative. */
+/** Formats milliseconds in the largest unit that they fill: `45s`, `12m`, `3h`, `5d`; never negative. */
 export function formatSpan(durationMs: number): string {
   const [unit, unitMs] = units.find(([, size]) => durationMs >= size) ?? ['s', 1_000]
   return `${Math.floor(Math.max(durationMs, 0) / unitMs)}${unit}`
 }
 
-/** Writes a moment where the user is: `10:15:30.207`, with its date unless that is today's. */
+/** Formats a moment in the user's time zone: `10:15:30.207`, with the date unless it is today. */
 export function formatMoment(instantMs: number, nowMs: number): string {
   const [day, today] = [dayOf(instantMs), dayOf(nowMs)]
   const time = formatTimeOfDay(withinDates(instantMs))
   return day === today ? time : `${day} ${time}`
 }
 
-/** {@link formatMoment} to the second. */
+/** Like {@link formatMoment}, to the second. */
 export function formatSecond(instantMs: number, nowMs: number): string {
   return formatMoment(instantMs, nowMs).replace(/\.\d+$/, '')
 }

@@ -9,26 +9,24 @@ import type { Io } from '../io.ts'
 import type { LogPlace } from './log-place.ts'
 import type { DestinationStanding } from './waits.ts'
 
-/** What commands ask about deliveries. */
+/** The delivery log, as the commands use it. */
 export interface AskedLog extends Pick<
   DeliveryLog,
   'list' | 'story' | 'retry' | 'discard' | 'audit'
 > {
-  /** How the destinations of the process that delivers stand; absent where only a store is asked. */
+  /** The status of the destinations; absent if only a store is open. */
   destinations?(): Promise<readonly DestinationStanding[]>
 }
 
-/** What a command about deliveries works with. */
+/** The context of a command about deliveries. */
 export interface LogContext {
-  /** The deliveries. */
   readonly log: AskedLog
-  /** Where they are. */
+  /** Whether `log` reads a store or asks a service. */
   readonly place: LogPlace['kind']
-  /** Streams and the signal to end early. */
+  /** Streams and stop signal. */
   readonly io: Io
-  /** When it is, in milliseconds since 1970. */
+  /** The current time, in milliseconds since 1970. */
   readonly nowMs: number
-  /** How it is shown. */
   readonly view: LogView
 }
 
@@ -40,26 +38,26 @@ export interface LogView {
   readonly color: boolean
 }
 
-/** Deliveries that are read, or retried, at a time. */
+/** Deliveries per page or per retry request. */
 export const deliveriesAtOnce = 500
 
-/** What a command may do with the log, and how it is ended. */
+/** The access that a command needs. */
 export interface LogAccess {
-  /** Whether it changes deliveries. */
+  /** Whether the command changes deliveries. */
   readonly write: boolean
-  /** Whether it sees the whole URLs of endpoints. */
+  /** Whether the command sees full endpoint URLs. */
   readonly reveal: boolean
-  /** Ends questions to a service early, with its reason as the error. */
+  /** Aborts requests to a service. Its reason becomes the error. */
   readonly stop: AbortSignal
 }
 
-/** Opens the log for as long as the work takes. */
+/** Opens the log, runs the work, and closes the log. */
 export async function withDeliveryLog<Result>(
   place: LogPlace,
   { write, reveal, stop }: LogAccess,
   work: (log: AskedLog) => Promise<Result>,
 ): Promise<Result> {
-  // Each brings along what the other does not need.
+  // Import on demand: each branch has dependencies that the other does not need.
   if (place.kind === 'service') {
     const { ServiceLog } = await import('./service-log.ts')
     return work(new ServiceLog(place, { reveal, stop }))
@@ -78,7 +76,10 @@ export async function withDeliveryLog<Result>(
   }
 }
 
-/** Deliveries in pages, newest first, up to a limit. The event loop turns before each, so that signals are heard. */
+/**
+ * Pages of deliveries, newest first, up to a limit. The event loop turns before each page, so that signals
+ * are handled.
+ */
 export async function* pagesOf(
   { log, io }: Pick<LogContext, 'log' | 'io'>,
   { filter, limit }: { readonly filter: DeliveryFilter; readonly limit: number },

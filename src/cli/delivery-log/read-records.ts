@@ -9,9 +9,8 @@ import { emptyLedger, eventTypes, type RequestRecord } from '../../model/index.t
 import type { ReadAnswer } from '../operations/service-api.ts'
 import type { DestinationStanding } from './waits.ts'
 
-/** One page of the deliveries that a service tells of. */
+/** One page of deliveries from a service. */
 export interface DeliveriesPage {
-  /** The deliveries. */
   readonly deliveries: readonly LoggedDelivery[]
 }
 
@@ -109,7 +108,7 @@ const destinations = z.object({
           .object({
             url: z.string(),
             probeAt: moment.nullable(),
-            // A service of an earlier version tells of none.
+            // Services of an earlier version send no faults.
             faults: z.array(fault).default([]),
           })
           .transform(({ url, probeAt, faults }) => ({ url, probeAtMs: probeAt, faults })),
@@ -118,10 +117,10 @@ const destinations = z.object({
   ),
 })
 
-/** Reads what `loggedDeliveryRecord` made of the deliveries on a page. */
+/** Parses a page of `loggedDeliveryRecord` records. */
 export const readPage: ReadAnswer<DeliveriesPage> = reader(page, (value) => value)
 
-/** Reads what `storyRecord` made. */
+/** Parses a `storyRecord` record. */
 export const readStory: ReadAnswer<DeliveryStory> = reader(story, (value) => {
   const { destinationId, id: deliveryId, messageId } = value.delivery
   const requests = value.requests.map((each): RequestRecord => ({
@@ -133,19 +132,19 @@ export const readStory: ReadAnswer<DeliveryStory> = reader(story, (value) => {
   return { ...value.delivery, requests, body: value.body }
 })
 
-/** Reads how many deliveries were retried. */
+/** Parses the number of retried deliveries. */
 export const readRetried: ReadAnswer<number> = reader(retried, ({ deliveries }) => deliveries)
 
-/** Reads how many deliveries were discarded. */
+/** Parses the number of discarded deliveries. */
 export const readDiscarded: ReadAnswer<number> = reader(discarded, ({ deliveries }) => deliveries)
 
-/** Reads how the destinations stand. */
+/** Parses the status of the destinations. */
 export const readDestinations: ReadAnswer<readonly DestinationStanding[]> = reader(
   destinations,
   (value) => value.destinations,
 )
 
-/** Reads what `auditRecord` made. */
+/** Parses an `auditRecord` record. */
 export const readAudit: ReadAnswer<StoreAudit> = reader(
   audit,
   ({ ledger, counted, purged, withoutBody }) => ({ ledger, counted, purged, withoutBody }),

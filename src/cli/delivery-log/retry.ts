@@ -8,13 +8,13 @@ import { createStyle, wantsColor } from '../output/style.ts'
 import { filterOfId } from './find-deliveries.ts'
 import { deliveriesAtOnce, type LogContext } from './open-log.ts'
 
-/** Which deliveries are retried: those that an id names, or those of a filter. */
+/** The deliveries to retry: those of an id, or those that match a filter. */
 export type RetrySelection = { readonly id: string } | { readonly filter: DeliveryFilter }
 
 /**
- * Makes deliveries due again at once, with a new retry window, and says how many.
+ * Makes deliveries due at once, with a new retry window, and reports how many.
  *
- * @throws EvrouteError `invalid_usage` when the id names none
+ * @throws EvrouteError `invalid_usage` for an unknown id
  */
 export async function retryDeliveries(
   selection: RetrySelection,
@@ -39,7 +39,7 @@ async function retryAll(filter: DeliveryFilter, { log, io, nowMs }: LogContext):
   for (;;) {
     const count = await log.retry({ nowMs, filter, limit: deliveriesAtOnce })
     total += count
-    // So that signals are heard, and others get their turn with the store.
+    // Yield, so that signals are handled and other users of the store get their turn.
     await nextTurn()
     if (count < deliveriesAtOnce || io.stop.aborted) return total
   }
@@ -56,7 +56,7 @@ function countText(count: number): string {
   return count === 1 ? '1 delivery is due again' : `${formatCount(count)} deliveries are due again`
 }
 
-/** Why nothing was retried. */
+/** Explains why no delivery was retried. */
 async function reasonsOf(
   selection: RetrySelection,
   filter: DeliveryFilter,

@@ -6,20 +6,20 @@ import type { LogFlags } from './log-flags.ts'
 import { readPlace } from './log-place.ts'
 import type { LogContext } from './open-log.ts'
 
-/** What a command about deliveries is run with. */
+/** The parameters of {@link runOnLog}. */
 export interface LogRun {
-  /** Its flags. */
   readonly flags: LogFlags
-  /** Whether it changes deliveries. */
+  /** Whether the command changes deliveries. */
   readonly write: boolean
-  /** Streams, environment and the way to end. */
+  /** Streams, environment and the exit callback. */
   readonly context: CommandContext
 }
 
 /**
- * Opens the log that the flags name, does the work, and ends the command.
+ * Opens the log that the flags name, runs the work, and sets the exit code.
  *
- * @throws SettingError for flags that name no log; EvrouteError where it cannot be opened or asked
+ * @throws SettingError if the flags name no log; EvrouteError if the log cannot be opened or the service does
+ * not answer
  */
 export async function runOnLog(
   { flags, write, context: { io, end } }: LogRun,
@@ -27,7 +27,7 @@ export async function runOnLog(
 ): Promise<void> {
   const place = await readPlace(flags, io)
   const view = { json: flags.json ?? false, color: flags.color }
-  // Loaded only now, with the engines behind it, so that help and usage errors come at once.
+  // Load the engines only now, so that help and usage errors appear at once.
   const { withDeliveryLog } = await import('./open-log.ts')
   const nowMs = systemClock.nowMs()
   const access = { write, reveal: flags.reveal ?? false, stop: io.stop }

@@ -23,10 +23,10 @@ import {
 } from './read-records.ts'
 import type { DestinationStanding } from './waits.ts'
 
-/** Before it nothing was accepted; a time ago may lie further back than dates are written. */
+/** The earliest time sent to the API: a duration ago can reach further back than dates can be written. */
 const earliestMs = Date.UTC(1970, 0, 1)
 
-/** The delivery log of a running service, asked through its admin API. */
+/** The delivery log of a running service, read through its admin API. */
 export class ServiceLog implements AskedLog {
   readonly #api: ServiceApi
   readonly #reveal: boolean
@@ -51,7 +51,7 @@ export class ServiceLog implements AskedLog {
   async story({ destinationId, id }: DeliveryKey): Promise<DeliveryStory | undefined> {
     const path = this.#revealing(`v1/deliveries/${encodeURIComponent(destinationId)}/${id}`)
     const reply = await this.#api.ask({ path })
-    // What was purged since it was listed is no fault.
+    // A delivery may have been purged since it was listed. That is not an error.
     const isGone = refusalIn(reply)?.code === 'not_found'
     return isGone ? undefined : this.#api.understand(reply, readStory)
   }
@@ -78,14 +78,14 @@ export class ServiceLog implements AskedLog {
   }
 }
 
-/** The body of a retry or a discard: conditions, or all of them. */
+/** The body of a retry or discard request: conditions, or all deliveries. */
 function selectionOf({ filter, limit }: RetryRequest): object {
   const conditions = conditionsOf(filter)
   const isAll = Object.values(conditions).every((condition) => condition === undefined)
   return { ...conditions, ...(isAll ? { all: true } : {}), limit }
 }
 
-/** A filter under the names that the API has for its conditions. */
+/** A filter, with the parameter names of the API. */
 function conditionsOf(
   filter: DeliveryFilter,
 ): Readonly<Record<string, string | readonly string[] | undefined>> {

@@ -9,9 +9,9 @@ import { storyText } from './story-text.ts'
 import { waitFields, waitsAt, type Wait } from './waits.ts'
 
 /**
- * Shows all that happened to a delivery, or to every delivery of an event.
+ * Shows the whole history of a delivery, or of every delivery of an event.
  *
- * @throws EvrouteError `invalid_usage` when the id names none
+ * @throws EvrouteError `invalid_usage` for an unknown id
  */
 export async function showDeliveries(id: string, context: LogContext): Promise<ExitCode> {
   const { io, log, nowMs, view } = context
@@ -24,7 +24,7 @@ export async function showDeliveries(id: string, context: LogContext): Promise<E
   for await (const page of pagesOf(context, { filter, limit: Infinity })) {
     for (const { destinationId, id } of page) {
       const story = await log.story({ destinationId, id })
-      // It may have been purged since it was listed.
+      // Purged since it was listed.
       if (story === undefined) continue
       const text = (): string =>
         `${isFirst ? '' : '\n'}${storyText(story, { nowMs, waitOf, style, columns })}`

@@ -3,15 +3,15 @@ import { formatDuration, plainText } from '../../model/index.ts'
 import { formatSecond } from './moments.ts'
 import { parkedText, type Wait, type WaitOf } from './waits.ts'
 
-/** What it takes to say where a delivery stands. */
+/** The context that the status of a delivery depends on. */
 export interface StandingView {
-  /** When it is, in milliseconds since 1970. */
+  /** The current time, in milliseconds since 1970. */
   readonly nowMs: number
-  /** Tells what keeps a delivery that is due. */
+  /** Tells why a delivery that is due still waits. */
   readonly waitOf: WaitOf
 }
 
-/** Where a delivery stands and why, in a sentence for a person. */
+/** The status of a delivery and the reason for it, in one sentence. */
 export function standingText(delivery: LoggedDelivery, { nowMs, waitOf }: StandingView): string {
   switch (delivery.state) {
     case 'pending':
@@ -25,7 +25,7 @@ export function standingText(delivery: LoggedDelivery, { nowMs, waitOf }: Standi
   }
 }
 
-/** What may keep a delivery that is due from being tried, where its standing does not tell. */
+/** Explains why a delivery that is due was not attempted yet; undefined if its status already says so. */
 export function waitText(wait: Wait | undefined): string | undefined {
   switch (wait?.kind) {
     case 'unknown':

@@ -14,11 +14,11 @@ import { stateLooks, type TableView } from './delivery-table.ts'
 import { formatMoment, formatSecond, formatSpan } from './moments.ts'
 import { standingText, waitText } from './standing.ts'
 
-/** Characters of an answer that a terminal gets; the records have all that was kept. */
+/** Characters of an answer shown on a terminal. The JSON records have the whole stored answer. */
 const excerptCharactersMax = 400
 const outcomeLooks = { success: 'good', retry: 'warning', final: 'bad' } as const
 
-/** All that happened to a delivery, for a person. */
+/** The whole history of a delivery, for a person. */
 export function storyText(story: DeliveryStory, view: TableView): string {
   const { style } = view
   const bytes = formatCount(Buffer.byteLength(story.body))

@@ -10,18 +10,18 @@ export const columnNames = [
   'outlook',
 ] as const
 
-/** A column of the table. */
+/** The name of a column. */
 export type ColumnName = (typeof columnNames)[number]
 
-/** How wide each column is; zero for one that is left out. */
+/** The width of each column; 0 if the column is left out. */
 export type ColumnWidths = Readonly<Record<ColumnName, number>>
 
-/** Characters between two columns. */
+/** Spaces between two columns. */
 export const gapWidth = 2
 
 /**
- * What gives way where there is no room, in this order: a column gets narrower, down to a width, or is
- * left out. The id stays longest: it is what other commands ask for.
+ * If the table is too wide, columns shrink to these widths or are dropped, in this order. The id goes last:
+ * other commands need it.
  */
 const concessions: readonly (readonly [ColumnName, number])[] = [
   ['message', 12],
@@ -40,10 +40,10 @@ const concessions: readonly (readonly [ColumnName, number])[] = [
   ['id', 6],
 ]
 
-/** What gets room back that was taken for nothing, the most important first. */
+/** After a column was dropped, these columns get the spare room back, the most important first. */
 const regrowing: readonly ColumnName[] = ['id', 'outlook', 'user', 'message']
 
-/** Makes columns as wide as they want to be fit into so many characters. */
+/** Fits the wanted widths into the given total width. */
 export function fitWidths(wanted: ColumnWidths, columnsMax: number): ColumnWidths {
   const widths = { ...wanted }
   for (const [name, width] of concessions) {

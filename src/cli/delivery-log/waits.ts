@@ -3,44 +3,46 @@ import { plainText } from '../../model/index.ts'
 import { formatCount } from '../output/numbers.ts'
 import { formatSecond } from './moments.ts'
 
-/** How a destination of a service stands. */
+/** The status of a service's destination. */
 export interface DestinationStanding {
-  /** Its id. */
   readonly id: string
-  /** Off means that nothing is sent to it. */
+  /** If false, nothing is sent to the destination. */
   readonly enabled: boolean
-  /** Its endpoints. */
   readonly endpoints: readonly {
-    /** The URL. */
     readonly url: string
-    /** When it is probed, in milliseconds since 1970; null unless its breaker is open. */
+    /** When the endpoint is probed, in milliseconds since 1970; null unless its breaker is open. */
     readonly probeAtMs: number | null
-    /** How it fails webhooks without a retry. */
+    /** Failures of the endpoint that are not retried. */
     readonly faults: readonly Omit<EndpointFault, 'lastMs'>[]
   }[]
 }
 
 /**
- * What keeps a delivery that is due. `unknown`: a store cannot tell. `disabled` and `removed`: the service
- * sends nothing to its destination, which is off or not configured.
+ * Why a delivery that is due still waits.
+ *
+ * - `unknown`: a store cannot tell.
+ * - `disabled`: the service sends nothing to its destination.
+ * - `removed`: its destination is not configured.
+ * - `in_turn`: it is being sent, or waits for its turn.
+ * - `parked`: every endpoint that it could use is down.
  */
 export type Wait =
   | { readonly kind: 'unknown' | 'disabled' | 'removed' | 'in_turn' }
   | {
       readonly kind: 'parked'
-      /** The endpoints that are down: all that it could be sent to. */
+      /** The endpoints that are down. */
       readonly urls: readonly string[]
-      /** When the first of them is asked again, in milliseconds since 1970. */
+      /** When the first of them is probed, in milliseconds since 1970. */
       readonly untilMs: number
     }
 
-/** Tells what keeps a delivery; undefined unless it is due. */
+/** Tells why a delivery waits; undefined unless it is due. */
 export type WaitOf = (delivery: LoggedDelivery) => Wait | undefined
 
 /**
- * Tells what keeps deliveries, as far as it is known.
+ * Tells why deliveries wait.
  *
- * @param destinations - those of the service that delivers them; undefined where only a store is known
+ * @param destinations - the destinations of the service that delivers; undefined if only a store is known
  */
 export function waitsAt(
   nowMs: number,
@@ -72,7 +74,9 @@ function waitFor(
   return { kind: 'parked', urls: left.map(({ url }) => url), untilMs: Math.min(...probeTimesMs) }
 }
 
-/** What a record has beside the fields of a delivery while it is parked, or nothing is sent there. */
+/**
+ * The extra fields in the record of a delivery that is parked, or whose destination is disabled or removed.
+ */
 export function waitFields(wait: Wait | undefined): {
   readonly parked?: object
   readonly destinationIs?: 'disabled' | 'removed'
@@ -90,7 +94,7 @@ export function waitFields(wait: Wait | undefined): {
   }
 }
 
-/** Why a delivery is parked and until when, for a person; undefined unless it is. */
+/** Why a delivery is parked and until when, for a person; undefined unless it is parked. */
 export function parkedText(wait: Wait | undefined, nowMs: number): string | undefined {
   if (wait?.kind !== 'parked') return undefined
   const { urls, untilMs } = wait
@@ -99,7 +103,7 @@ export function parkedText(wait: Wait | undefined, nowMs: number): string | unde
   return `parked: ${down}, asked again ${time}`
 }
 
-/** How the endpoints of a destination fail webhooks without a retry, for a person. */
+/** Failures at the endpoints of a destination that were not retried, for a person. */
 export function faultTexts({ endpoints }: DestinationStanding, nowMs: number): readonly string[] {
   return endpoints.flatMap(({ url, faults }) =>
     faults.map(({ reason, failures, sinceMs }) => {

@@ -22,9 +22,9 @@ import { signBody } from '../../webhook/index.ts'
 
 const secret = 'demo-secret-that-is-no-secret'
 
-/** How the demonstration is shown. */
+/** The options of `evroute demo`. */
 export interface DemoOptions {
-  /** Whether a page shows it until a signal, with a wrong signature and a failure that was retried. */
+  /** Whether to serve the page until a signal, with a retried failure and a wrong signature to look at. */
   readonly page: boolean
   /** NDJSON records instead of text. */
   readonly json: boolean
@@ -32,7 +32,7 @@ export interface DemoOptions {
   readonly color: boolean
 }
 
-/** Sends a sample of every type to a receiver of its own and shows both sides. */
+/** Sends a sample of each type to a local receiver and shows both sides. */
 export async function demo(options: DemoOptions, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const stage = options.json ? jsonStage(io) : await textStage(io, options)
@@ -71,7 +71,7 @@ export async function demo(options: DemoOptions, io: Io): Promise<ExitCode> {
   return isRight ? exitCodes.ok : exitCodes.internal
 }
 
-/** A webhook that fails and is retried, and one with a wrong signature: what a page explains. */
+/** Sends a webhook that fails and is retried, and one with a wrong signature, for the page to explain. */
 async function makeMistakes({
   receiver,
   url,
@@ -85,7 +85,7 @@ async function makeMistakes({
   await outlet.offer(sampleCall('track'), { line: eventTypes.length + 1 })
   await outlet.finish()
   const body = JSON.stringify({ version: 1, ...sampleCall('track') })
-  // Another secret than that of the receiver, as after a rotation that was forgotten.
+  // Sign with a different secret, like a sender after a forgotten rotation.
   const headers = { 'x-signature': signBody(body, `${secret} `) }
   const answer = await fetch(url, { method: 'POST', body, headers })
   await answer.arrayBuffer()
@@ -96,7 +96,7 @@ function isAsItShouldBe(ledger: Ledger, { counts }: Receiver): boolean {
   return imbalances(ledger).length === 0 && ledger.delivered === all && counts.valid === all
 }
 
-/** Where the demonstration is shown. */
+/** The output of the demo. */
 interface Stage extends Observer {
   opened(url: string): void
   sending(type: EventType): void

@@ -20,23 +20,23 @@ import {
 } from '../../model/index.ts'
 import { readEventRecord } from '../../receiver/index.ts'
 
-/** How a receiver is asked. */
+/** How to ask a receiver. */
 export interface Question {
-  /** The URL of the receiver. */
+  /** The receiver's URL. */
   readonly api: string
-  /** Events up to this `seq` are passed over. */
+  /** Skip events up to this `seq`. */
   readonly after: number
-  /** How long it waits, in milliseconds; undefined for its default. */
+  /** How long the receiver waits, in milliseconds; undefined for its default. */
   readonly timeoutMs: number | undefined
-  /** Ends the question early, with its reason as the error. */
+  /** Aborts the request. Its reason becomes the error. */
   readonly stop: AbortSignal
 }
 
 /**
- * Has a running receiver wait for an expectation.
+ * Asks a running receiver to wait for an expectation.
  *
- * @throws SettingError when no receiver answers there, or it refuses; EvrouteError `expectation_unmet`
- * when it does not keep what has to be counted any more
+ * @throws SettingError if no receiver answers or it refuses; EvrouteError `expectation_unmet` if it dropped
+ * events that would have to be counted
  */
 export async function askReceiver(
   expectation: Expectation,
@@ -59,7 +59,7 @@ export async function askReceiver(
   throw refusalOf(status, body) ?? stranger(api)
 }
 
-/** No time limit: the receiver ends the wait. */
+/** No client timeout: the receiver ends the wait. */
 function ask(
   url: URL,
   signal: AbortSignal,

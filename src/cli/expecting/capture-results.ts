@@ -13,19 +13,19 @@ import { formatCount } from '../output/numbers.ts'
 import { tellOfTerminalInput } from '../terminal-input.ts'
 import { readEventRecord } from '../../receiver/index.ts'
 
-/** What a capture says about expectations. */
+/** The results of expectations over a capture. */
 export interface CaptureResults {
-  /** What became of them, in their order. */
+  /** One result per expectation, in order. */
   readonly results: readonly ExpectationResult[]
-  /** Rows that are no records of `listen`; what they were is not counted. */
+  /** Rows that are not records of `listen`. They are not counted. */
   readonly badRows: number
 }
 
 /**
- * Judges expectations by what was captured. The wait begins with the first event that is looked at, and
- * ends with the file.
+ * Checks expectations against a capture. The time windows start at the first event that counts and end with
+ * the file.
  *
- * @param after - events up to this `seq` are passed over
+ * @param after - skip events up to this `seq`
  * @throws EvrouteError `cannot_read_file`
  */
 export async function captureResults(
@@ -58,7 +58,7 @@ export async function captureResults(
   return { results: (trackers ?? begin(0)).map(expectationResult), badRows }
 }
 
-/** Bad rows that have a line of their own; the rest is counted. */
+/** Bad rows that get their own line; the rest is only counted. */
 const badRowLinesMax = 10
 
 /** Parsers quote the row in their messages. */
@@ -69,7 +69,7 @@ function badRowLine({ line }: Row, path: string, problem: string): string {
   return `Line ${line} of ${plainText(path)} is not counted: ${shown}\n`
 }
 
-/** The event that a row tells of, or what is wrong with it; undefined for other records of `listen`. */
+/** The event in a row, or a message that says why there is none; undefined for other records of `listen`. */
 function eventOf(row: Row): NumberedSubject | string | undefined {
   if (row.kind === 'bad') return row.message
   const problem = 'it is no record of listen'

@@ -8,36 +8,34 @@ import { captureResults, type CaptureResults } from './capture-results.ts'
 import type { ReportFile } from './report-flag.ts'
 import { resultRecord, tellResults } from './tell-results.ts'
 
-/** Where events are looked for. */
+/** Where to look for events. */
 export type ExpectPlace =
   | { readonly kind: 'api'; readonly url: string }
   | { readonly kind: 'capture'; readonly path: string }
 
-/** What `expect` is asked to do, checked. */
+/** The checked options of `evroute expect`. */
 export interface ExpectCommandOptions {
-  /** What is expected. */
   readonly expectations: readonly Expectation[]
-  /** Where events are looked for. */
   readonly place: ExpectPlace
-  /** Events up to this `seq` are passed over. */
+  /** Skip events up to this `seq`. */
   readonly after: number
   /** How long a receiver waits, in milliseconds; undefined for its default. */
   readonly timeoutMs: number | undefined
-  /** The files that reports are written to. */
+  /** The report files to write. */
   readonly reports: readonly ReportFile[]
   /** NDJSON on stdout. */
   readonly json: boolean
-  /** Nothing of what was met. */
+  /** Print nothing about expectations that were met. */
   readonly quiet: boolean
   /** False with `--no-color`. */
   readonly color: boolean
 }
 
-/** Judges expectations by a running receiver or by a capture, and tells what became of them. */
+/** Checks expectations against a running receiver or a capture, and reports the results. */
 export async function expect(options: ExpectCommandOptions, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const looking = resultsOf(options, io)
-  // Once the command is to end early nobody waits for it, nor for how it fails.
+  // If the command ends early, nobody handles a later rejection of this promise.
   looking.catch(() => undefined)
   const found = await stoppable(looking, io.stop)
   if (found === undefined) return exitCodes.interrupted

@@ -4,7 +4,7 @@ import { SettingError } from '../../model/index.ts'
 import { repeatable } from '../flags.ts'
 import { reportFlag, type ReportFile } from './report-flag.ts'
 
-/** The flags as they were given. */
+/** The flags, from commander. */
 export interface ExpectationFlags {
   /** `--expect` */
   readonly expect?: readonly string[]
@@ -14,13 +14,12 @@ export interface ExpectationFlags {
   readonly report?: readonly ReportFile[]
 }
 
-/** What the flags ask for. */
+/** The parsed flags. */
 export interface ExpectationSettings {
-  /** What has to come. */
   readonly expectations: readonly Expectation[]
-  /** What is shown of it; undefined for all. */
+  /** Which requests are shown; undefined for all. */
   readonly filter: Match | undefined
-  /** The files that reports of the expectations are written to. */
+  /** The report files to write. */
   readonly reports: readonly ReportFile[]
 }
 
@@ -40,9 +39,10 @@ export function addExpectationFlags(command: Command): void {
 }
 
 /**
- * Reads the flags.
+ * Parses the flags.
  *
- * @throws MatchError saying what cannot be understood; SettingError for a report of nothing
+ * @throws MatchError for an expectation or a filter that cannot be parsed; SettingError for `--report`
+ * without `--expect`
  */
 export async function readExpectationFlags({
   expect = [],

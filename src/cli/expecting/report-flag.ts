@@ -1,10 +1,10 @@
 import { InvalidArgumentError } from 'commander'
 
-/** A file that a report is written to. */
+/** A report file to write. */
 export interface ReportFile {
-  /** How it is written. */
+  /** The format. */
   readonly kind: 'junit'
-  /** The file, which is replaced. */
+  /** The path. An existing file is replaced. */
   readonly path: string
 }
 

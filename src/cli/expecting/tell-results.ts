@@ -10,25 +10,25 @@ import type { Report, ReportCase } from '../output/report-case.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import type { ReportFile } from './report-flag.ts'
 
-/** How results are told. */
+/** How results are reported. */
 export interface TellOptions {
-  /** The command that asked, such as `evroute listen`. */
+  /** The command, such as `evroute listen`. */
   readonly title: string
-  /** How long it took, in milliseconds. */
+  /** The duration of the command, in milliseconds. */
   readonly durationMs: number
   /** Errors as lines of JSON. */
   readonly json: boolean
-  /** Nothing of what was met. */
+  /** Print nothing about expectations that were met. */
   readonly quiet: boolean
   /** False with `--no-color`. */
   readonly color: boolean
-  /** The files that reports are written to. */
+  /** The report files to write. */
   readonly reports: readonly ReportFile[]
-  /** Other things that failed; none by default. */
+  /** Other checks to report; none by default. */
   readonly cases?: readonly ReportCase[]
 }
 
-/** An expectation and what became of it, as a record for programs. */
+/** The result of an expectation, as a record for programs. */
 export function resultRecord({
   text,
   state,
@@ -39,11 +39,11 @@ export function resultRecord({
 }
 
 /**
- * Tells what became of expectations: all of them on stderr, in reports, and in GitHub Actions as
- * annotations and in the summary of the job.
+ * Reports the results of expectations on stderr and in the report files. In GitHub Actions it also writes
+ * annotations and a job summary.
  *
- * @returns 5 where one was not met, or something else failed
- * @throws EvrouteError `cannot_write_file` when a report cannot be written
+ * @returns 5 if an expectation or another check failed
+ * @throws EvrouteError `cannot_write_file`
  */
 export async function tellResults(
   results: readonly ExpectationResult[],
@@ -83,7 +83,7 @@ function unmetError({ text, account, shortfall }: ExpectationResult): EvrouteErr
   return new EvrouteError({ code: 'expectation_unmet', message: `${text}: ${account}${detail}` })
 }
 
-/** One line for a result, and below it what shows why it was not met. */
+/** One line for a result. If it failed, the lines below show why. */
 function resultText(result: ExpectationResult, style: Style, columns = 80): string {
   const { text, account, shortfall } = result
   const line = `${plainText(text)}: ${account}`
@@ -114,7 +114,7 @@ async function tellGithub(report: Report, io: Io): Promise<void> {
   if (GITHUB_ACTIONS !== 'true' || report.cases.length === 0) return
   io.stderr.write(githubAnnotations(report))
   if (GITHUB_STEP_SUMMARY === undefined || GITHUB_STEP_SUMMARY === '') return
-  // The outcome of the job does not hang on its summary.
+  // A job must not fail because its summary cannot be written.
   await appendFile(GITHUB_STEP_SUMMARY, githubSummary(report)).catch((error: unknown) =>
     io.stderr.write(`The summary of the job cannot be written: ${messageOf(error)}\n`),
   )

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { EvrouteError, messageOf } from '../../model/index.ts'
 
-/** The certificate of an authority in a file, for senders that shall trust it. */
+/** A file with the certificate of a test authority, for senders that should trust it. */
 export class AuthorityFile {
-  /** What NODE_EXTRA_CA_CERTS is set to. */
+  /** The value for NODE_EXTRA_CA_CERTS. */
   readonly path: string
   readonly #remove = (): void => rmSync(dirname(this.path), { recursive: true, force: true })
 
   private constructor(path: string) {
     this.path = path
-    // A second signal ends this process at once, and an error can.
+    // A second signal or an error ends the process without {@link remove}.
     process.once('exit', this.#remove)
   }
 
@@ -33,7 +33,7 @@ export class AuthorityFile {
     }
   }
 
-  /** Removes it. */
+  /** Deletes the file. */
   remove(): void {
     process.off('exit', this.#remove)
     this.#remove()

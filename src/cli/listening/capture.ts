@@ -2,7 +2,7 @@ import { open, stat, type FileHandle } from 'node:fs/promises'
 import { EvrouteError, messageOf, recordLine } from '../../model/index.ts'
 import { eventRecord, type ReceivedEvent } from '../../receiver/index.ts'
 
-/** A file of NDJSON that every request is appended to, with its exact bytes in base64. */
+/** An NDJSON file that every request is appended to, with its raw bytes in base64. */
 export class Capture {
   readonly #path: string
   readonly #file: FileHandle
@@ -15,8 +15,8 @@ export class Capture {
   }
 
   /**
-   * Opens a file to append to. A last line without a line break, as a crash leaves it, is ended first: the next
-   * record must not become a part of it.
+   * Opens a file to append to. If a crash left a last line without a line break, ends that line first.
+   * Otherwise the next record would become a part of it.
    *
    * @throws EvrouteError `cannot_write_file`
    */
@@ -30,18 +30,18 @@ export class Capture {
     }
   }
 
-  /** Aborts when the first request cannot be written; nothing is written after it. */
+  /** Aborts when the first write fails. Nothing is written after that. */
   get failed(): AbortSignal {
     return this.#failure.signal
   }
 
-  /** Resolves once the request is written, or cannot be. */
+  /** Resolves when the request was written or the write failed. */
   append(event: ReceivedEvent): Promise<void> {
     this.#written = this.#written.then(() => this.#write(event))
     return this.#written
   }
 
-  /** @throws EvrouteError `cannot_write_file` when not every request could be written */
+  /** @throws EvrouteError `cannot_write_file` if a request could not be written */
   async close(): Promise<void> {
     await this.#written
     await this.#file.close().catch((error: unknown) => this.#fail(error))
@@ -62,7 +62,7 @@ export class Capture {
   }
 }
 
-/** Whether a file has a last line without a line break. Pipes and devices have none. */
+/** Whether the last line of a file has no line break. Pipes and devices have none. */
 async function isTorn(path: string): Promise<boolean> {
   const info = await stat(path)
   if (!info.isFile() || info.size === 0) return false

@@ -1,7 +1,7 @@
 import type { ReceivedCounts } from '../../receiver/index.ts'
 import { formatCount } from '../output/numbers.ts'
 
-/** How many requests arrived, for a person. */
+/** The number of requests, for a person. */
 export function countsText(counts: ReceivedCounts): string {
   const { wellFormed } = counts
   const parts = [`${formatCount(wellFormed)} ${wellFormed === 1 ? 'webhook' : 'webhooks'}`]

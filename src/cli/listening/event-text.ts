@@ -15,25 +15,24 @@ import { formatTimeOfDay } from '../output/time.ts'
 import { forwardLines } from './forward-text.ts'
 import { payloadText } from './payload-text.ts'
 
-/** How a received request is shown to a person. */
+/** How a request is shown to a person. */
 export interface EventView {
-  /** How text is set apart. */
   readonly style: Style
-  /** What the summaries before saw. */
+  /** Summaries depend on earlier requests. */
   readonly memory: SummaryMemory
   /** Whether the payload follows the line, up to 200 lines of it. */
   readonly verbose: boolean
-  /** The terminal's width; undefined where lines may be of any length. */
+  /** The terminal's width; undefined if lines may have any length. */
   readonly columns: number | undefined
-  /** Whether requests are forwarded or given to a program; not by default. */
+  /** Whether requests are forwarded or given to a program; false by default. */
   readonly passesOn?: boolean
 }
 
-/** Below it there is no room for the time and the duration. */
+/** Narrower terminals show neither the time nor the duration. */
 const wideColumns = 100
-/** Below it there is no room for long ids, nor for the signature's verdict in words. */
+/** Narrower terminals shorten ids and show the signature's verdict as a symbol. */
 const narrowColumns = 80
-/** Below it there is no room for whom it is about, nor for what was injected. */
+/** Narrower terminals show neither the user nor the injected fault. */
 const narrowestColumns = 60
 const summaryColumnsMin = 8
 
@@ -49,7 +48,7 @@ const signatureMarks: Readonly<
   unchecked: { sign: '-', words: 'unchecked', look: 'faint' },
 }
 
-/** A piece of a line and how it looks. */
+/** A text and its style. */
 type Cell = readonly [text: string, look: keyof Style]
 
 const gap = '  '
@@ -68,8 +67,8 @@ const looks: Readonly<Record<SummaryRole, keyof Style>> = {
 }
 
 /**
- * One line for a received request, with the reason and the fix below it when something is wrong, and
- * the payload where it is wanted.
+ * One line for a request. If something is wrong, the reason and the fix follow. In verbose mode the payload
+ * follows too.
  */
 export function eventText(event: ReceivedEvent, view: EventView): string {
   const lines = [mainLine(event, view)]
@@ -95,7 +94,7 @@ function reasonLine({ reason, diagnosis }: ReceivedEvent, style: Style): string 
   return diagnosis === null ? `  ${why}` : `  ${why}. Fix: ${plainText(diagnosis.fix)}`
 }
 
-/** Below a payload whose signature was diagnosed: a handler that verifies it as it should be. */
+/** A handler that verifies signatures correctly, for requests with a diagnosed signature. */
 function handlerParts({ diagnosis }: ReceivedEvent, style: Style): readonly string[] {
   if (diagnosis === null) return []
   const title = 'A handler for express; `evroute verify --language` prints others:'
@@ -113,7 +112,7 @@ function mainLine(event: ReceivedEvent, { style, memory, columns = Infinity }: E
   return [...before.map(paint), paintSummary(parts, room, style), ...after.map(paint)].join(gap)
 }
 
-/** What stands before and after the summary. */
+/** The cells before and after the summary. */
 function cellsOf(
   event: ReceivedEvent,
   columns: number,
@@ -144,7 +143,7 @@ function cellsOf(
   }
 }
 
-/** Which of several endpoints was asked. */
+/** The endpoint that was asked, if there are several. */
 function endpointCells({ endpoint }: ReceivedEvent): readonly Cell[] {
   return endpoint === null ? [] : [[`@${endpoint}`, 'name']]
 }
@@ -170,7 +169,7 @@ function typeLook({ kind, type }: ReceivedEvent): keyof Style {
   return type === 'delete' ? 'warning' : 'strong'
 }
 
-/** Colours a summary; where there is no room for all of it, it is cut. */
+/** Colours a summary, cut to the available width. */
 function paintSummary(parts: readonly SummaryPart[], room: number, style: Style): string {
   const columnsMax = Math.max(room, summaryColumnsMin)
   const text = summaryText(parts)

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { DelayRange } from '../../receiver/index.ts'
 import { countFlag, durationFlagUpTo, repeatable } from '../flags.ts'
 
-/** The flags that make a receiver fail on demand, as commander hands them over. */
+/** The flags that inject faults into a receiver's answers, from commander. */
 export interface FaultFlags {
   /** `--respond` */
   readonly respond?: readonly string[]
@@ -24,10 +24,10 @@ export interface FaultFlags {
 
 const delayMsMax = 60 * 60 * 1_000
 const endpointsMax = 5
-/** A scenario sets them. */
+/** The flags that `--scenario` replaces. */
 const setByScenarios = ['respond', 'delay', 'fail', 'fault', 'seed', 'tls', 'endpoints']
 
-/** Adds the flags to a command. The names they take are checked where the receiver is made. */
+/** Adds the flags to a command. The receiver checks the names in them. */
 export function addFaultFlags(command: Command): Command {
   return command
     .option(

@@ -7,9 +7,9 @@ import {
 import type { FaultFlags } from './fault-flags.ts'
 
 /**
- * What the flags set of a receiver.
+ * The receiver options that the flags set.
  *
- * @throws SettingError for a scenario that there is not
+ * @throws SettingError for an unknown scenario
  */
 export function faultOptions(flags: FaultFlags): ReceiverOptions {
   const { respond, delay, fail, fault, seed, tls, endpoints, scenario } = flags
@@ -18,7 +18,7 @@ export function faultOptions(flags: FaultFlags): ReceiverOptions {
     respond,
     delayMs: delay,
     failShare: fail,
-    // The receiver checks both.
+    // The receiver checks both values.
     fault: fault as Fault | undefined,
     tls: tls as TlsKind | undefined,
     seed,

@@ -1,7 +1,7 @@
 import { isEventType } from '../../model/index.ts'
 import type { ForwardTarget } from '../../receiver/index.ts'
 
-/** Collects `[type=]<url>` flags; whether the URLs can be used is the receiver's to say. */
+/** Collects `[type=]<url>` flags. The receiver checks the URLs. */
 export function forwardFlag(
   text: string,
   previous: readonly ForwardTarget[] = [],

@@ -2,8 +2,8 @@ import { endpointName, formatDuration, limits } from '../../model/index.ts'
 import type { Forwarding } from '../../receiver/index.ts'
 
 /**
- * What is to be said of a forwarded request: that the target did not answer 2xx, with the first line of
- * its answer, and that a sender would not have waited so long. Nothing where all is well.
+ * Warnings about a forwarded request: an error, a status other than 2xx with the first line of the answer, or
+ * an answer later than a sender would wait. Empty if all is well.
  */
 export function forwardLines(forwarding: Forwarding | null): readonly string[] {
   if (forwarding === null) return []
@@ -22,7 +22,11 @@ export function forwardLines(forwarding: Forwarding | null): readonly string[] {
   return lines
 }
 
-/** What is said of a request that was forwarded again; undefined where no target takes it. */
+/**
+ * The message after a request was forwarded again.
+ *
+ * @param forwarding - undefined if no target takes its type
+ */
 export function resentText(forwarding: Forwarding | undefined): string {
   if (forwarding === undefined) return 'no --forward-to takes its type'
   const lines = forwardLines(forwarding)

@@ -40,9 +40,9 @@ const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
 }
 
 /**
- * Opens the page in the browser of this machine.
+ * Opens the page in a browser on this machine.
  *
- * @returns what a person is told
+ * @returns the message for the user
  */
 export async function openPage(url: string | null): Promise<string> {
   if (url === null) return 'There is no page: the receiver listens on no loopback address.'

@@ -30,47 +30,45 @@ import { resentText } from './forward-text.ts'
 import { EventProgram } from './on-event.ts'
 import { listenScreen, type ListenScreen } from './keys/listen-screen.ts'
 
-/** What `listen` is asked to do, checked. */
+/** The checked options of `evroute listen`. */
 export interface ListenOptions extends ExpectationSettings {
-  /** The address to bind. */
   readonly host: string
-  /** The port to bind, 0 for a free one. */
+  /** The port; 0 for a free one. */
   readonly port: number
-  /** Checks signatures with it. */
+  /** Checks signatures; undefined for no check. */
   readonly secret: string | undefined
   /** Secrets that a sender may use by mistake. */
   readonly otherSecrets: readonly NamedSecret[]
-  /** Answers a bad or missing signature with 401 and ends. */
+  /** Answers a bad or missing signature with 401, then ends. */
   readonly strict: boolean
-  /** What is injected into its answers. */
+  /** Faults to inject into answers. */
   readonly faults: FaultFlags
-  /** Ends after so many well-formed webhooks. */
+  /** Ends after this number of well-formed webhooks. */
   readonly count: number | undefined
   /** Ends after this time. */
   readonly timeoutMs: number | undefined
-  /** Appends every request to this file; ends when one cannot be written. */
+  /** Appends every request to this file. Ends if a write fails. */
   readonly save: string | undefined
   /** False with `--no-input`: no keys, even on a terminal. */
   readonly input: boolean
-  /** Where webhooks are forwarded to. */
   readonly forwardTo: readonly ForwardTarget[]
-  /** Time that a target has to answer; 0 for as long as it takes. */
+  /** Timeout for forwarded requests; 0 for none. */
   readonly forwardTimeoutMs: number | undefined
-  /** Forwards requests and runs the program also where the Origin is foreign or the signature not valid. */
+  /** Also forward, and run the program for, requests with a foreign Origin or an invalid signature. */
   readonly allowUnverified: boolean
-  /** Runs this program with its arguments for every request. */
+  /** A program to run for every request, with its arguments. */
   readonly onEvent: readonly [program: string, ...args: string[]] | undefined
   /** NDJSON on stdout. */
   readonly json: boolean
-  /** No lines beside those of requests. */
+  /** Only the lines of requests. */
   readonly quiet: boolean
-  /** Payloads. */
+  /** Show payloads. */
   readonly verbose: boolean
   /** False with `--no-color`. */
   readonly color: boolean
 }
 
-/** Receives until the count, the time, a bad signature or a signal ends it. */
+/** Receives webhooks until the count, the timeout, a bad signature or a signal ends it. */
 export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const screen = await listenScreen(options, io)
@@ -117,7 +115,7 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
   }
 }
 
-/** What forwards a request again and tells how it ended; undefined where nothing is forwarded. */
+/** Forwards a request again and returns a message; undefined without a target. */
 function resendOver(
   receiver: Receiver,
   { forwardTo }: ListenOptions,
@@ -126,13 +124,13 @@ function resendOver(
   return async (event) => resentText(await receiver.forward(event))
 }
 
-/** What is run for every request. */
+/** The program to run for every request. */
 interface RequestProgram {
   run(event: ReceivedEvent): void
   close(stop: AbortSignal): Promise<void>
 }
 
-/** A program that gets the record of the request, or nothing. */
+/** The program of `--on-event`, or a no-op without one. */
 function eventProgram({ onEvent, quiet }: ListenOptions, io: Io): RequestProgram {
   if (onEvent === undefined) return { run: () => undefined, close: () => Promise.resolve() }
   const [program, ...args] = onEvent
@@ -146,7 +144,7 @@ function eventProgram({ onEvent, quiet }: ListenOptions, io: Io): RequestProgram
   }
 }
 
-/** Resolves when all expectations are decided, at the latest with the time or the receiver. */
+/** Resolves when all expectations are decided, at the latest with the timeout or the receiver. */
 async function judge(
   receiver: Receiver,
   { expectations, timeoutMs = Infinity }: ListenOptions,
@@ -156,8 +154,8 @@ async function judge(
 }
 
 /**
- * Resolves when everything expected has arrived, the time is over, or something else ends it. Answers that are
- * delayed or forwarded at that moment are cut short by closing the receiver.
+ * Resolves when everything expected has arrived, at the timeout, or on another reason to end. Closing the
+ * receiver then cuts short the answers that are delayed or forwarded.
  */
 async function untilEnd(parts: {
   readonly receiver: Receiver
@@ -172,29 +170,29 @@ async function untilEnd(parts: {
   const ended = once(AbortSignal.any([stop, end.signal]), 'abort')
   const timer =
     timeoutMs === undefined ? undefined : systemClock.schedule(timeoutMs, () => end.abort())
-  // A time-out shows in the counts and the results.
+  // The counts and results show a timeout.
   const arrived = receiver.waitFor(countOrNone, { timeoutMs }).catch(() => undefined)
   if (!stop.aborted) await Promise.race([Promise.all([arrived, judging]), ended])
   timer?.cancel()
 }
 
-/** Where the receiver can be reached. */
+/** The address of the receiver. */
 interface ListenAddress extends ReceiverAddress {
-  /** The file with the certificate of its authority; null where there is none. */
+  /** The file with its authority's certificate; null without one. */
   readonly ca: string | null
 }
 
-/** What there is to tell at the end. */
+/** The data of the final summary. */
 interface ListenSummary {
   readonly counts: ReceivedCounts
   readonly results: readonly ExpectationResult[]
   readonly durationMs: number
 }
 
-/** Tells what arrives. */
+/** Shows what happens. */
 interface ListenView {
   ready(address: ListenAddress): void
-  /** Resolves once the reader has caught up. */
+  /** Resolves when the reader has caught up. */
   event(event: ReceivedEvent): Promise<void>
   summary(summary: ListenSummary): void
 }
@@ -239,7 +237,7 @@ async function textView(screen: ListenScreen, options: ListenOptions): Promise<L
     },
     event: (event) => {
       const { columns } = io.stdout
-      // Written for what is not shown too: the memory takes in all of it.
+      // Also for hidden requests: the memory has to see all of them.
       const text = eventText(event, { style, memory, verbose, columns, passesOn })
       if (screen.arrive(event)) stdout.write(text)
       return stdout.ready()
@@ -285,7 +283,7 @@ function expectationLines(
   style: Style,
 ): readonly string[] {
   return expectations.map(({ text, count, withinMs }) => {
-    // Until then one too many can come.
+    // Until the end of the wait, one request too many may come.
     const isEndless = count.atMost < Infinity && timeoutMs === undefined && withinMs === undefined
     const end = isEndless ? ` ${style.faint('until --timeout or Ctrl-C')}` : ''
     return `Expecting  ${plainText(text)}${end}`
@@ -298,7 +296,7 @@ function scenarioLines({ scenario }: FaultFlags): readonly string[] {
   return [`Scenario   ${name}: ${rule}`, `           Expected: ${expected.text}.`]
 }
 
-/** What sends a webhook here; a secret is not repeated. */
+/** A command that sends a webhook to this receiver. It does not repeat the secret. */
 function sendCommand({ urls, ca }: ListenAddress, { secret, faults }: ListenOptions): string {
   const trust = ca === null ? '' : `NODE_EXTRA_CA_CERTS=${ca} `
   const isDefault = urls.length === 1 && `${urls[0] ?? ''}/` === defaultUrl
@@ -307,7 +305,7 @@ function sendCommand({ urls, ca }: ListenAddress, { secret, faults }: ListenOpti
   return `${trust}evroute send track${to}${signed}${scenarioFlags(faults)}`
 }
 
-/** What is retried for hours is over in a moment that way. */
+/** With a virtual clock, hours of retries take a moment. */
 function scenarioFlags({ scenario }: FaultFlags): string {
   if (scenario === undefined) return ''
   const { webhooks } = scenarioNamed(scenario)

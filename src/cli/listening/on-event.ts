@@ -2,39 +2,40 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { systemCode, messageOf } from '../../model/index.ts'
 import { systemClock } from '../../runtime/index.ts'
 
-/** What is run for every event. */
+/** The program of `--on-event`, and its surroundings. */
 export interface EventProgramOptions {
-  /** The program, a path or a name that is looked up in PATH. No shell reads it. */
+  /** A path, or a name to look up in PATH. No shell is involved. */
   readonly program: string
-  /** Its arguments, each as it is. */
   readonly args: readonly string[]
-  /** Its environment. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Is given what it prints, and a line for every run that failed. */
+  /** Receives the output of the program, and a line for each failed run. */
   readonly write: (text: string) => void
 }
 
-/** An event on its way to the program. */
+/** An event that waits for its run. */
 interface WaitingEvent {
   readonly seq: number
   readonly line: string
 }
 
-/** Runs at once at the most. */
+/** Maximum number of concurrent runs. */
 export const runsMax = 4
-/** Text of events that wait for their run at the most; what comes then is not run. */
+/** Maximum text of waiting events, in characters. Events beyond that are skipped. */
 const waitingCharactersMax = 32 * 1024 * 1024
-/** Time that everything is given when the command ends by itself. */
+/** Time to finish when the command ends by itself. */
 const finishMs = 5_000
-/** Time between asking a run to end and ending it. */
+/** Time between SIGTERM and SIGKILL. */
 const killMs = 500
-/** Time for output after a program has ended: somebody it has left behind may hold it open for ever. */
+/**
+ * Time to read output after a program has ended: a process that it left behind can hold the pipe open for
+ * ever.
+ */
 const outputGraceMs = 500
 
 /**
- * Runs a program for every event, with the event as one line of JSON on its standard input. Whatever
- * becomes of it is told and changes nothing else: nobody waits for it. What it leaves running when it
- * ends goes on, and is not heard any more.
+ * Runs a program for every event, with the event as a line of JSON on stdin. Failures are reported and have
+ * no other effect. If the program leaves processes behind, they keep running, but their output is no longer
+ * read.
  */
 export class EventProgram {
   readonly #options: EventProgramOptions
@@ -49,11 +50,11 @@ export class EventProgram {
 
   constructor(options: EventProgramOptions) {
     this.#options = options
-    // A second signal ends this process at once, and an error can.
+    // A second signal or an error ends this process at once.
     process.once('exit', this.#kill)
   }
 
-  /** Runs the program for an event, as soon as fewer than {@link runsMax} run. */
+  /** Runs the program for an event as soon as fewer than {@link runsMax} are running. */
   run(seq: number, line: string): void {
     if (this.#closed) return
     if (this.#waitingCharacters + line.length > waitingCharactersMax) {
@@ -66,9 +67,8 @@ export class EventProgram {
   }
 
   /**
-   * Gives what runs and what waits 5 s to come to its end, or none where `stop` aborts; then ends it, with
-   * all that the program has started. Resolves once nothing runs any more. Called again it waits for the
-   * same end.
+   * Gives running and waiting programs 5 s to finish, or no time if `stop` aborts. Then ends them with all
+   * processes that they started. Resolves when nothing runs any more. A second call waits for the same end.
    */
   close(stop: AbortSignal): Promise<void> {
     this.#closing ??= this.#close(stop)
@@ -111,18 +111,18 @@ export class EventProgram {
     child.once('error', (error) => end(cannotRun(error)))
     child.once('close', (code, signal) => end(failureOf(code, signal)))
     child.once('exit', () => endOutputOf(child))
-    // There are no streams where there are too many open files for them.
+    // Out of file descriptors, a child has no streams.
     child.stdout?.setEncoding('utf8').on('data', this.#options.write)
     child.stderr?.setEncoding('utf8').on('data', this.#options.write)
-    // A program need not read its input.
+    // A program may ignore its input.
     child.stdin?.on('error', () => undefined).end(line)
   }
 
-  /** Some failures are thrown, others are events. */
+  /** `spawn` throws some failures and emits others. */
   #spawn(tell: (failure: string) => void): ChildProcess | undefined {
     const { program, args, env } = this.#options
     try {
-      // A group of its own, so that what the program starts ends with it.
+      // A process group of its own, so that everything that the program starts ends with it.
       return spawn(program, args, { env: { ...env }, stdio: 'pipe', detached: true })
     } catch (error) {
       tell(cannotRun(error))
@@ -143,7 +143,7 @@ export class EventProgram {
     this.#options.write(`--on-event ${this.#options.program} ${text}\n`)
   }
 
-  /** Resolves when nothing runs or waits, the time is over, or the signal aborts. */
+  /** Resolves when nothing runs or waits, after the timeout, or when the signal aborts. */
   #untilIdle(bounds: { readonly stop?: AbortSignal; readonly timeoutMs?: number }): Promise<void> {
     const { stop, timeoutMs } = bounds
     if (this.#running.size === 0 || stop?.aborted === true) return Promise.resolve()
@@ -166,7 +166,9 @@ function cannotRun(error: unknown): string {
   return `cannot be run: ${systemCode(error) ?? messageOf(error)}`
 }
 
-/** Reads what is still to come for a while, and then no more: only then has the child closed. */
+/**
+ * Reads remaining output for a short time, then closes the pipes. The child emits `close` only after that.
+ */
 function endOutputOf(child: ChildProcess): void {
   const timer = systemClock.schedule(outputGraceMs, () => {
     child.stdout?.destroy()

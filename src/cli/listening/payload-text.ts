@@ -3,12 +3,12 @@ import type { ReceivedEvent } from '../../receiver/index.ts'
 import { formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 
-/** Lines of a payload that are shown, unless more are asked for. */
+/** Lines of a payload that are shown by default. */
 const linesMaxDefault = 200
-/** Characters of a key or value in it that are shown, and of what is no JSON. */
+/** Characters shown of a key, of a value, or of a payload that is not JSON. */
 const charactersMax = 2_000
 
-/** A payload for a person: indented, coloured, safe to print, and no longer than anybody reads. */
+/** A payload for a person: indented, coloured, safe to print, and limited in length. */
 export function payloadText(
   { body, rawBody }: Pick<ReceivedEvent, 'body' | 'rawBody'>,
   style: Style,
@@ -27,14 +27,14 @@ export function payloadText(
   return lines.join('\n')
 }
 
-/** What stands around a value on its lines. */
+/** The text around a value. */
 interface Surroundings {
   readonly indent: string
   readonly label: string
   readonly comma: string
 }
 
-/** Line by line, so that what is not shown is never written. */
+/** A generator, so that hidden lines are never formatted. */
 function* linesOf(
   value: JsonValue | undefined,
   { indent, label, comma }: Surroundings,

@@ -2,7 +2,7 @@ import type { ComparedFigure, StoreFigures } from '../../store/index.ts'
 import { formatCount } from '../output/numbers.ts'
 import { textTable, type TextTableView } from '../output/table.ts'
 
-/** A line for every figure, with what it is on either side. */
+/** A table of the row counts on both sides. */
 export function comparedTable(figures: readonly ComparedFigure[], view: TextTableView): string {
   return textTable(
     figures,
@@ -20,7 +20,7 @@ export function comparedTable(figures: readonly ComparedFigure[], view: TextTabl
   )
 }
 
-/** A line for every kind of rows. */
+/** A table of the row counts of one store. */
 export function figuresTable({ rows }: StoreFigures, view: TextTableView): string {
   return textTable(
     rows,

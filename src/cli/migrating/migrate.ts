@@ -16,13 +16,13 @@ import { comparedTable, figuresTable } from './figures-table.ts'
 import { outcomeRecord, planRecord } from './migration-records.ts'
 import { ProgressText } from './progress-text.ts'
 
-/** A migration that a command line asks for. */
+/** The migration that a command line asks for. */
 export interface MigrateRun {
-  /** Which store, and where to. */
+  /** The source and the target. */
   readonly places: MigrationPlaces
-  /** Streams and the signal to end early. */
+  /** Streams and stop signal. */
   readonly io: Io
-  /** How it is told. */
+  /** How the result is shown. */
   readonly view: {
     /** NDJSON records instead of text. */
     readonly json: boolean
@@ -32,9 +32,9 @@ export interface MigrateRun {
 }
 
 /**
- * Moves a store, tells how far it is, and what is on both sides in the end.
+ * Migrates a store, shows the progress, and compares both sides at the end.
  *
- * @throws SettingError for URLs of other engines; EvrouteError where one of the two cannot be used
+ * @throws SettingError for URLs of other engines; EvrouteError if one of the stores cannot be used
  */
 export async function migrate(run: MigrateRun): Promise<ExitCode> {
   const { io, view, places } = run
@@ -45,7 +45,7 @@ export async function migrate(run: MigrateRun): Promise<ExitCode> {
   try {
     const outcome = await migrateStore({
       ...places,
-      // Who does not read on may still want it moved.
+      // Keep migrating even if stdout is closed.
       signal: io.interrupted,
       newId,
       nowMs: () => clock.nowMs(),
@@ -59,9 +59,9 @@ export async function migrate(run: MigrateRun): Promise<ExitCode> {
 }
 
 /**
- * Tells what a migration would move.
+ * Shows what a migration would move.
  *
- * @throws what {@link migrate} throws
+ * @throws the errors of {@link migrate}
  */
 export async function planMigrate(run: MigrateRun): Promise<ExitCode> {
   const { io, view, places } = run

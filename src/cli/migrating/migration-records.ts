@@ -1,6 +1,6 @@
 import type { MoveOutcome, MovePlan, RowCount } from '../../store/index.ts'
 
-/** What became of a migration, for programs. */
+/** The outcome of a migration, as a record for programs. */
 export function outcomeRecord(
   outcome: MoveOutcome,
   durationMs: number,

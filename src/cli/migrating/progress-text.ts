@@ -1,12 +1,12 @@
 import type { MoveProgress } from '../../store/index.ts'
 import { formatCount } from '../output/numbers.ts'
 
-/** Tells how far a migration is: `moving deliveries: 120,000 of 200,000 · 41,230/s`. */
+/** The progress line of a migration: `moving deliveries: 120,000 of 200,000 · 41,230/s`. */
 export class ProgressText {
   readonly #elapsedMs: () => number
   #line = 'looking at both sides'
   #counted = ''
-  /** Where the rows at hand began: they may have been moved in part by an earlier run. */
+  /** Where the current kind of rows began: an earlier run may have moved some of them. */
   #from = { atMs: 0, rows: 0 }
 
   /** @param elapsedMs - the time since the migration began */
@@ -14,7 +14,7 @@ export class ProgressText {
     this.#elapsedMs = elapsedMs
   }
 
-  /** The line as it is now. */
+  /** The current line. */
   get line(): string {
     return this.#line
   }

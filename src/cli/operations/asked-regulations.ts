@@ -11,29 +11,29 @@ import {
   type ToldRegulation,
 } from './read-records.ts'
 
-/** What is known of regulations, as the records of programs have it. */
+/** Reads regulations, with the records that programs get. */
 export interface RegulationRecords {
-  /** One regulation; undefined when there is none. */
+  /** One regulation; undefined if it does not exist. */
   find(id: string): Promise<ToldRegulation | undefined>
-  /** Regulations, the newest first. */
+  /** Regulations, newest first. */
   list(request: {
     readonly limit: number
     readonly beforeId?: string | undefined
   }): Promise<readonly ListedRegulation[]>
 }
 
-/** What became of a request for a regulation. */
+/** The outcome of a request for a regulation. */
 export type CreatedRegulation =
   | { readonly kind: 'created'; readonly id: string }
   | { readonly kind: 'unknown_source'; readonly knownIds: readonly string[] }
 
-/** Where deletion requests are handed in, and asked about. */
+/** Creates and reads deletion requests. */
 export interface AskedRegulations extends RegulationRecords {
-  /** Stores a regulation; what it asks for is done after the answer. */
+  /** Stores a regulation. The service carries it out after the answer. */
   create(request: RegulationRequest): Promise<CreatedRegulation>
 }
 
-/** The regulations of a store as the records of programs. */
+/** The regulations of a store. */
 export function regulationRecords(reader: RegulationReader): RegulationRecords {
   return {
     find: async (id) => {
@@ -49,7 +49,7 @@ export function regulationRecords(reader: RegulationReader): RegulationRecords {
   }
 }
 
-/** A service of this process, asked as any other. */
+/** The regulations of a service in this process. */
 export function askedRegulations(operations: RegulationOperations): AskedRegulations {
   return {
     ...regulationRecords(operations),

@@ -5,7 +5,7 @@ const flags = new Map([
   ['valueColumn', '--value-column'],
 ])
 
-/** The error about a column that a list does not have, with the flag that names the column; others as they are. */
+/** Adds the name of the flag to an error about a missing column. Returns other errors unchanged. */
 export function namingColumnFlag(error: unknown): unknown {
   if (!(error instanceof SettingError)) return error
   const { setting, message, hint } = error
@@ -16,7 +16,7 @@ export function namingColumnFlag(error: unknown): unknown {
   )
 }
 
-/** Sentences about columns end with what names them. */
+/** The sentences about columns end with the name of the setting. */
 function withFlag(text: string): string {
   return text.replace(
     /(?<=with )(?:idColumn|valueColumn)(?=\.?$)/,

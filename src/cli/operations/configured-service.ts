@@ -6,19 +6,19 @@ import { ServiceApi } from './service-api.ts'
 
 /** Why the service of a configuration is asked. */
 export interface WhyAsked {
-  /** What keeps the command from doing it itself, as the beginning of a sentence. */
+  /** Why the command cannot do the work itself, as the beginning of a sentence. */
   readonly because: string
-  /** What to do where no service can be asked. */
+  /** What to do if no service answers. */
   readonly hint: string
 }
 
-/** Why a service has to be asked where the store is in memory. */
+/** The store is in memory. */
 export const inMemory: WhyAsked = {
   because: 'The store is memory:, where a command forgets all that it does when it ends',
   hint: 'Start `evroute serve` with an admin API, or name a store that lasts: --store sqlite:<file> or postgres://...',
 }
 
-/** Why a service has to be asked where another process delivers from the store. */
+/** Another process delivers from the store. */
 export function inUse(storeUrl: string): WhyAsked {
   return {
     because: `Another process delivers from ${storeName(storeUrl)}`,
@@ -27,10 +27,10 @@ export function inUse(storeUrl: string): WhyAsked {
 }
 
 /**
- * The running service of a configuration, once it has answered.
+ * Connects to the running service of a configuration.
  *
- * @throws EvrouteError `store_in_use` where none can be asked; SettingError where what answers is none,
- * or has another token
+ * @throws EvrouteError `store_in_use` if there is none; SettingError if something else answers, or the
+ * service has another token
  */
 export async function askConfiguredService(
   { admin }: Pick<Configuration, 'admin'>,

@@ -2,13 +2,13 @@ import type { EndpointChange, RequestRecord, SettledDelivery } from '../../model
 import type { Observer } from '../../runtime/index.ts'
 import { formatCount } from '../output/numbers.ts'
 
-/** Counts what comes to its end, and has what goes wrong told to a person. */
+/** Counts settled deliveries and forwards problems to the next observer. */
 export class DeliveryWatch implements Observer {
   readonly #next: Observer | undefined
   #delivered = 0
   #undelivered = 0
 
-  /** @param next - is told the same; nobody where programs are told of the books only */
+  /** @param next - shows problems to a person; undefined if programs get only the counts */
   constructor(next: Observer | undefined) {
     this.#next = next
   }
@@ -27,7 +27,7 @@ export class DeliveryWatch implements Observer {
     this.#next?.endpoint(change)
   }
 
-  /** What is done, as parts of a line of progress. */
+  /** The counts so far, as parts of a progress line. */
   get progress(): readonly string[] {
     return [
       ...(this.#delivered > 0 ? [`${formatCount(this.#delivered)} delivered`] : []),

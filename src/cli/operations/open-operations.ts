@@ -11,44 +11,45 @@ import type { ConfiguredPlace, OperationsPlace } from './operations-flags.ts'
 import { RemoteAudiences, RemoteRegulations } from './remote-operations.ts'
 import { ServiceApi } from './service-api.ts'
 
-/** Who does the work of a command about audiences. */
+/** The audiences that a command works on. */
 export interface OpenedAudiences {
-  /** Audiences and computed traits. */
   readonly audiences: AudienceOperations
-  /** This process, where it delivers too; undefined where a running service does, or nobody has to. */
+  /** Set if this process delivers; undefined if a running service does, or nothing is delivered. */
   readonly offline: OfflineWork | undefined
 }
 
-/** Who does the work of a command. */
+/** The audiences and regulations that a command works on. */
 export interface OpenedOperations extends OpenedAudiences {
-  /** Deletion requests. */
   readonly regulations: AskedRegulations
 }
 
-/** The work of this process. */
+/** The service in this process. */
 export interface OfflineWork {
   /** Delivers and erases. */
   readonly service: Pick<OfflineService, 'idle' | 'ledger' | 'stop'>
-  /** Where it does so. */
+  /** The URL of its store. */
   readonly storeUrl: string
 }
 
-/** What work is done with. */
+/** The parameters of {@link withOperations}. */
 export interface OperationsParts {
-  /** Streams, environment and the signal to end early. */
+  /** Streams, environment and stop signal. */
   readonly io: Io
   /** Clock, ids, log and observer. */
   readonly runtime: Runtime
-  /** Whether problems of a configuration are records on stdout. */
+  /** Print the problems of a configuration as records on stdout. */
   readonly json: boolean
 }
 
 /**
- * Finds who does the work, for as long as it takes: the service that is named; this process, from the
- * store of a configuration; or the service of that configuration where another process delivers from
- * the store, or the store is in memory.
+ * Opens the operations and runs the work. They run in one of these places:
  *
- * @throws ConfigurationError with all that is wrong; EvrouteError where nobody can do it
+ * - in the service that the flags name;
+ * - in this process, on the store of a configuration;
+ * - in the service of that configuration, if another process delivers from the store or the store is in
+ *   memory.
+ *
+ * @throws ConfigurationError with all problems; EvrouteError if no place can do the work
  */
 export async function withOperations<Result>(
   place: OperationsPlace,
@@ -86,13 +87,13 @@ async function openOffline(
     return { service, storeUrl }
   } catch (error) {
     const isInUse = error instanceof EvrouteError && error.code === 'store_in_use'
-    // Its service delivers from a store of its own, and not from any other.
+    // The configured service delivers from its own store only.
     if (!isInUse || !isStoreOf(configuration, storeUrl)) throw error
     return askConfiguredService(configuration, inUse(storeUrl), io.stop)
   }
 }
 
-/** Paths of a configuration are absolute. */
+/** Paths in a configuration are absolute. */
 function isStoreOf({ store }: Configuration, url: string): boolean {
   const fileOf = (text: string): string => resolve(text.replace(/^sqlite:/, ''))
   return fileOf(store) === fileOf(url)

@@ -8,11 +8,13 @@ import { ServiceApi } from './service-api.ts'
 import { withPossibleStore } from './store-readers.ts'
 
 /**
- * Finds who does a dry run, for as long as it takes: the service that is named; this process, which only
- * reads the store of a configuration, beside whoever delivers from it; or the service of that
- * configuration where the store is in memory.
+ * Opens the operations for a dry run and runs the work. They run in one of these places:
  *
- * @throws ConfigurationError with all that is wrong; EvrouteError where nobody can do it
+ * - in the service that the flags name;
+ * - in this process, which only reads the store of a configuration while another process may deliver from it;
+ * - in the service of that configuration, if the store is in memory.
+ *
+ * @throws ConfigurationError with all problems; EvrouteError if no place can do the work
  */
 export async function withPreviews<Result>(
   place: OperationsPlace,

@@ -10,11 +10,13 @@ import { ServiceApi } from './service-api.ts'
 import { withPossibleStore, withStoreReaders, type OpenedReaders } from './store-readers.ts'
 
 /**
- * Opens what is known for as long as the work takes: in a store, beside whoever delivers from it, or in
- * a running service where one is named, or the store is in memory. In the store of a configuration there
- * is nothing before it is made; one that is named has to be there.
+ * Opens audiences and regulations for reading and runs the work. They come from a store, from the service
+ * that the flags name, or from the service of a configuration whose store is in memory. Another process may
+ * deliver from the store. A store that a flag names must exist; the store of a configuration need not exist
+ * yet.
  *
- * @throws ConfigurationError with all that is wrong; EvrouteError where it cannot be opened or asked
+ * @throws ConfigurationError with all problems; EvrouteError if the store cannot be opened or the service
+ * does not answer
  */
 export async function withReaders<Result>(
   place: OperationsPlace,
@@ -35,15 +37,15 @@ export async function withReaders<Result>(
 }
 
 /**
- * The URL of a store that is named, or that a configuration has.
+ * The URL of the store: from the flag, else from the configuration.
  *
- * @throws ConfigurationError with all that is wrong; EvrouteError where it cannot be read
+ * @throws ConfigurationError with all problems; EvrouteError `cannot_read_file`
  */
 export async function storeUrlOf({ storeUrl, path }: ConfiguredPlace, io: Io): Promise<string> {
   return storeUrl ?? (await readFileOf(path, io)).store
 }
 
-/** Nothing is sent, so that the names of endpoints need no address. */
+/** Reading sends nothing, so the host names of endpoints are not looked up. */
 async function readFileOf(path: string, { env }: Io): Promise<Configuration> {
   const outcome = await readConfiguration(path, {
     env,

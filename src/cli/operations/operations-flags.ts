@@ -5,7 +5,7 @@ import type { Io } from '../io.ts'
 import { readStoreUrl, storeForms } from '../store-flag.ts'
 import { readServicePlace, refuseTokenWithoutApi, type ServicePlace } from './service-place.ts'
 
-/** The flags of every command about audiences and regulations, as commander hands them over. */
+/** The flags of every command about audiences and regulations, from commander. */
 export interface OperationsFlags {
   /** `--config` */
   readonly config?: string
@@ -21,20 +21,20 @@ export interface OperationsFlags {
   readonly color: boolean
 }
 
-/** Where a configuration says how work is done. */
+/** A configuration decides where the work runs. */
 export interface ConfiguredPlace {
-  /** Tells it from a service that is named. */
+  /** Distinguishes it from a service. */
   readonly kind: 'configured'
-  /** The configuration's file. */
+  /** Path of the configuration file. */
   readonly path: string
-  /** The URL of the store, where it is another than that of the configuration. */
+  /** The URL of another store than the configured one. */
   readonly storeUrl: string | undefined
 }
 
-/** Where work is done: as a configuration says, or by a service that is named. */
+/** Where the work runs: as a configuration decides, or in a service. */
 export type OperationsPlace = ConfiguredPlace | ServicePlace
 
-/** Adds the flags that every command about audiences and regulations has. */
+/** Adds the flags of every command about audiences and regulations. */
 export function addOperationsFlags(command: Command): Command {
   return command
     .option('--config <file>', `the configuration (default: ${defaultConfigurationPath})`)
@@ -52,7 +52,7 @@ export function addOperationsFlags(command: Command): Command {
 }
 
 /**
- * Reads where the work is done.
+ * Reads where the work runs.
  *
  * @throws SettingError for flags that exclude each other; EvrouteError `cannot_read_file`
  */

@@ -67,7 +67,7 @@ const counts = z.object({
   suppressed: count,
 })
 
-/** One line of what a service tells while it syncs an audience, or removes one. */
+/** One line of a service's progress while it syncs or removes an audience. */
 export type ProgressLine =
   | { readonly kind: 'rejected'; readonly row: RejectedRow }
   | { readonly kind: 'change'; readonly change: MembershipChange }
@@ -143,79 +143,74 @@ const regulationFields = z.object({
 const wholeRegulation = regulationFields.extend({ subjectIds: z.array(z.string()) })
 const listedRegulation = regulationFields.extend({ subjects: count })
 
-/** What the record of a regulation says, its users aside. */
+/** The fields of a regulation's record, without its users. */
 export interface RegulationFields extends Pick<Regulation, 'id' | 'erased' | 'archive'> {
-  /** What it does. */
   readonly regulationType: RegulationType
-  /** The sources that it is about; null for all. */
+  /** The affected sources; null for all. */
   readonly sources: readonly string[] | null
-  /** How it stands as a whole. */
   readonly overallStatus: OverallStatus
   /** When it was stored, in milliseconds since 1970. */
   readonly createdAt: number
-  /** When nothing was left to do for it, in milliseconds since 1970; null before. */
+  /** When all its work was done, in milliseconds since 1970; null before that. */
   readonly finishedAt: number | null
-  /** The archives of other processes, by name, that may still have something. */
+  /** The names of other processes' archives that may still contain events of its users. */
   readonly archivesLeft: readonly string[]
-  /** Its notifications, from each source to each destination. */
+  /** The notifications from each source to each destination. */
   readonly streamStatus: readonly {
     readonly id: string
     readonly destinationStatus: readonly DestinationStatus[]
   }[]
 }
 
-/** How the notifications from one source to one destination stand. */
+/** The notifications from one source to one destination. */
 export interface DestinationStatus extends Pick<
   NotificationStream,
   'pending' | 'delivered' | 'failed' | 'expired'
 > {
-  /** The destination. */
+  /** The id of the destination. */
   readonly id: string
-  /** How they stand as a whole. */
   readonly status: OverallStatus
 }
 
-/** The record of a regulation, and what it says. */
+/** A parsed regulation. */
 export interface ToldRegulation {
-  /** The record as it is told to programs. */
+  /** The record, unchanged. */
   readonly record: Readonly<Record<string, unknown>>
-  /** What it says. */
   readonly fields: RegulationFields
   /** The ids of its users. */
   readonly userIds: readonly string[]
 }
 
-/** A regulation of a list, which does not say whom it is about. */
+/** A regulation in a list, without its users' ids. */
 export interface ListedRegulation {
-  /** The record as it is told to programs. */
+  /** The record, unchanged. */
   readonly record: Readonly<Record<string, unknown>>
-  /** What it says. */
   readonly fields: RegulationFields
-  /** How many users it is about. */
+  /** The number of users. */
   readonly subjects: number
 }
 
-/** Where a destination gets its events from. */
+/** The sources of a destination. */
 export interface DestinationSources {
-  /** Whether anything is sent to it. */
+  /** If false, nothing is sent to the destination. */
   readonly enabled: boolean
-  /** The sources whose events it takes. */
+  /** The sources that are connected to it. */
   readonly sourceIds: readonly string[]
 }
 
-/** Reads the audiences that a service has. */
+/** Parses the audiences of a service. */
 export const readAudiences: ReadAnswer<readonly Audience[]> = reader(
   z.object({ kind: z.literal('audiences'), audiences: z.array(audience) }),
   ({ audiences }) => audiences,
 )
 
-/** Reads a page of the members of an audience. */
+/** Parses a page of an audience's members. */
 export const readMembers: ReadAnswer<readonly Member[]> = reader(
   z.object({ kind: z.literal('audience'), memberList: z.array(member) }),
   ({ memberList }) => memberList,
 )
 
-/** Reads one line of what a service tells while it works. */
+/** Parses one line of progress. */
 export const readProgressLine: ReadAnswer<ProgressLine> = (answer) => {
   const kind = kinds.safeParse(answer)
   return kind.success ? progressLines[kind.data.kind].safeParse(answer).data : undefined
@@ -224,7 +219,7 @@ const kinds = z.object({
   kind: z.enum(Object.keys(progressLines) as (keyof typeof progressLines)[]),
 })
 
-/** Reads what `regulationRecord` made. */
+/** Parses a `regulationRecord` record. */
 export const readRegulation: ReadAnswer<ToldRegulation> = (answer) => {
   const { data } = wholeRegulation.safeParse(answer)
   if (data === undefined) return undefined
@@ -232,7 +227,7 @@ export const readRegulation: ReadAnswer<ToldRegulation> = (answer) => {
   return { record: answer as ToldRegulation['record'], fields, userIds }
 }
 
-/** Reads a page of regulations. */
+/** Parses a page of regulations. */
 export const readRegulations: ReadAnswer<readonly ListedRegulation[]> = (answer) => {
   const page = z.object({ regulations: z.array(z.unknown()) }).safeParse(answer)
   const read = page.data?.regulations.map(readListedRegulation)
@@ -240,7 +235,7 @@ export const readRegulations: ReadAnswer<readonly ListedRegulation[]> = (answer)
   return known?.length === read?.length ? known : undefined
 }
 
-/** Reads a regulation of a list. */
+/** Parses a regulation of a list. */
 export const readListedRegulation: ReadAnswer<ListedRegulation> = (answer) => {
   const { data } = listedRegulation.safeParse(answer)
   if (data === undefined) return undefined
@@ -248,7 +243,7 @@ export const readListedRegulation: ReadAnswer<ListedRegulation> = (answer) => {
   return { record: answer as ListedRegulation['record'], fields, subjects }
 }
 
-/** Reads which sources the destinations of a service are connected to. */
+/** Parses the sources of a service's destinations. */
 export const readDestinationSources: ReadAnswer<readonly DestinationSources[]> = reader(
   z.object({
     kind: z.literal('destinations'),

@@ -1,11 +1,11 @@
 import { StringDecoder } from 'node:string_decoder'
 
-/** A line of what a service tells has fewer characters. */
+/** A longer line does not come from a service. */
 const lineCharactersMax = 4 * 1_024 * 1_024
 
 /**
- * The records of NDJSON, as they come; a line that is none is undefined. The last line counts without a
- * line break too.
+ * Parses a stream of NDJSON, line by line. Yields undefined for a line that is not a record. The last line
+ * needs no line break.
  */
 export async function* recordsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator {
   const decoder = new StringDecoder('utf8')

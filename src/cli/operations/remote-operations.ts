@@ -23,10 +23,10 @@ import {
 import type { CreatedRegulation, AskedRegulations } from './asked-regulations.ts'
 import { refusalIn, ServiceRefusal, type ServiceApi, type Upload } from './service-api.ts'
 
-/** A line that a piece of work ends with. */
+/** The last line of a sync or a removal. */
 type LastLine = Extract<ProgressLine, { kind: 'sync' | 'removal' }>
 
-/** Who is told what a service does, and whether it keeps up. */
+/** The progress listener, and the back pressure on it. */
 type Listening = Pick<AudienceSyncRequest, 'listener' | 'drained'>
 
 /** The audiences of a running service. */
@@ -52,7 +52,7 @@ export class RemoteAudiences implements AudienceOperations {
     return isGone ? [] : this.#api.understand(reply, readMembers)
   }
 
-  /** @throws EvrouteError for what the service refuses: `sync_running` where another sync keeps it from that */
+  /** @throws EvrouteError for a refusal of the service, such as `sync_running` */
   async sync(
     request: AudienceSyncRequest,
     list: AsyncIterable<Uint8Array>,
@@ -63,7 +63,7 @@ export class RemoteAudiences implements AudienceOperations {
     return { kind: line.outcome, audience: line.audience, counts: line.counts }
   }
 
-  /** @throws EvrouteError for what the service refuses: `sync_running` where a sync keeps it from that */
+  /** @throws EvrouteError for a refusal of the service, such as `sync_running` */
   async remove(request: AudienceRemoveRequest): Promise<AudienceRemoveOutcome> {
     const { key, isDryRun } = request
     const path = `${pathOf(key)}/remove${isDryRun ? '?dryRun=true' : ''}`
@@ -78,7 +78,7 @@ export class RemoteAudiences implements AudienceOperations {
     } catch (error) {
       if (!(error instanceof ServiceRefusal)) throw error
       if (error.code !== 'sync_running') throw error.error
-      // Only the service knows which key it makes of a name, and says it.
+      // Only the service knows the key of a name, and its message says it.
       const { message } = error.error
       throw new EvrouteError({ code: 'sync_running', message, cause: error })
     }
@@ -125,7 +125,7 @@ export class RemoteRegulations implements AskedRegulations {
     this.#api = api
   }
 
-  /** @throws EvrouteError for what the service refuses, a source that it does not know among it */
+  /** @throws EvrouteError for a refusal of the service, such as an unknown source */
   async create(request: RegulationRequest): Promise<CreatedRegulation> {
     const { type, userIds, sourceIds } = request
     const sources = sourceIds === null ? {} : { sources: sourceIds }
@@ -156,7 +156,7 @@ export class RemoteRegulations implements AskedRegulations {
   }
 }
 
-/** Which sources the destinations of a running service are connected to. */
+/** The sources of a running service's destinations. */
 export function remoteDestinations(api: ServiceApi): Promise<readonly DestinationSources[]> {
   return api.read({ path: 'v1/destinations' }, readDestinationSources)
 }

@@ -25,47 +25,46 @@ import {
   type OperationsPlace,
 } from './operations-flags.ts'
 
-/** What a command works with that shows how far it is. */
+/** The context of a command that shows progress. */
 interface WorkRun {
-  /** Streams, environment and the signal to end early. */
+  /** Streams, environment and stop signal. */
   readonly io: Io
   /** NDJSON records instead of text. */
   readonly json: boolean
-  /** How text on stdout is set apart. */
+  /** The style of text on stdout. */
   readonly style: Style
-  /** The width of stdout; undefined where lines may be of any length. */
+  /** The width of stdout; undefined if lines may have any length. */
   readonly columns: number | undefined
-  /** Data goes there. */
   readonly stdout: DataWriter
-  /** Tells a person what happens. */
+  /** Shows problems and notes to the user. */
   readonly report: Report
-  /** Says what is shown of the work while it is under way. */
+  /** Sets the text of the progress line. */
   readonly showProgress: (parts: () => readonly string[]) => void
-  /** The time since the command began, in milliseconds. */
+  /** Milliseconds since the command began. */
   readonly elapsedMs: () => number
 }
 
-/** What a command that changes audiences, or tries to, works with. */
+/** The context of a command that changes audiences, or previews a change. */
 export type AudiencesRun = OpenedAudiences & WorkRun
 
-/** What a command that changes audiences or regulations works with. */
+/** The context of a command that changes audiences or regulations. */
 export type OperationsRun = OpenedOperations & WorkRun
 
-/** What a command is called with. */
+/** A command with its flags. */
 interface CalledCommand {
   readonly flags: OperationsFlags
   readonly context: CommandContext
 }
 
-/** What is told of a delivery that cannot be made for now. */
+/** The note on deliveries that will be retried. */
 const retryNote =
   'It is tried again, as long as its destination says; Ctrl-C leaves the rest in the store'
 const farFutureMs = Number.MAX_SAFE_INTEGER
 
 /**
- * Finds who does the work that the flags ask for, does it, and ends the command.
+ * Opens the operations that the flags name, runs the work, and sets the exit code.
  *
- * @throws SettingError for flags that exclude each other; EvrouteError where nobody can do it
+ * @throws SettingError for flags that exclude each other; EvrouteError if no place can do the work
  */
 export async function runOperations(
   called: CalledCommand,
@@ -75,9 +74,9 @@ export async function runOperations(
 }
 
 /**
- * Finds who does the dry run that the flags ask for, does it, and ends the command. It delivers nothing.
+ * Opens the operations for a dry run, runs it, and sets the exit code. It delivers nothing.
  *
- * @throws SettingError for flags that exclude each other; EvrouteError where nobody can do it
+ * @throws SettingError for flags that exclude each other; EvrouteError if no place can do the work
  */
 export async function runPreview(
   called: CalledCommand,
@@ -127,16 +126,16 @@ async function runWith<Opened>(
   }
 }
 
-/** Resolves once whoever reads stdout has caught up. */
+/** Resolves when the reader of stdout has caught up. */
 export async function drained({ report, stdout }: WorkRun): Promise<void> {
   await Promise.all([report.ready(), stdout.ready()])
 }
 
 /**
- * Delivers and erases all that can be done now, tells the books, and says what they are worth. Where a
- * running service does that it is only told so.
+ * Delivers and erases everything that is possible now, prints the summary, and returns the exit code. If a
+ * running service does the work, only tells the user so.
  *
- * @param tellMore - tells what was done, before the books
+ * @param tellMore - reports more before the summary
  */
 export async function finishWork(
   run: AudiencesRun,
@@ -153,7 +152,7 @@ export async function finishWork(
   const { accepted, ...others } = books
   const counted = { read: accepted, accepted, rejected: 0, ...others }
   report.summary({
-    // What is read here is counted elsewhere: a program finds the calls that were made of it.
+    // Records always have `read` and `rejected`. Here `read` counts the calls that this command made.
     ledger: json ? counted : books,
     durationMs: elapsedMs(),
     skipped: undefined,
@@ -165,7 +164,7 @@ export async function finishWork(
   return gravest([...codes, verdict(books, offline, run)])
 }
 
-/** @returns the codes of what went wrong on the way */
+/** @returns the exit codes of the errors */
 async function deliver(
   { service }: OfflineWork,
   { io, report }: WorkRun,

@@ -8,24 +8,25 @@ import { withReaders } from './open-readers.ts'
 import { readOperationsPlace, type OperationsFlags } from './operations-flags.ts'
 import type { OpenedReaders } from './store-readers.ts'
 
-/** What a command that shows audiences or regulations works with. */
+/** The context of a command that shows audiences or regulations. */
 export interface ReadersRun extends OpenedReaders {
-  /** Streams and the signal to end early. */
+  /** Streams and stop signal. */
   readonly io: Io
   /** NDJSON records instead of text. */
   readonly json: boolean
-  /** How text on stdout is set apart. */
+  /** The style of text on stdout. */
   readonly style: Style
-  /** The width of stdout; undefined where lines may be of any length. */
+  /** The width of stdout; undefined if lines may have any length. */
   readonly columns: number | undefined
-  /** When it is, in milliseconds since 1970. */
+  /** The current time, in milliseconds since 1970. */
   readonly nowMs: number
 }
 
 /**
- * Opens what the flags name, shows something of it, and ends the command.
+ * Opens what the flags name, runs the work, and sets the exit code.
  *
- * @throws SettingError for flags that exclude each other; EvrouteError where it cannot be opened or asked
+ * @throws SettingError for flags that exclude each other; EvrouteError if the store cannot be opened or the
+ * service does not answer
  */
 export async function runReaders(
   {

@@ -14,44 +14,47 @@ import {
 import { recordsOf } from './record-lines.ts'
 import type { ServicePlace } from './service-place.ts'
 
-/** Time that a service has for one answer; one that is streamed may take any time. */
+/** Timeout for an answer. Streamed answers have none. */
 const answerTimeoutMs = 30_000
-/** Time for the answer to a change once the command is to end early: without it the outcome is unknown. */
+/**
+ * Extra time for the answer to a change when the command must end early. Without the answer, the outcome is
+ * unknown.
+ */
 const changeGraceMs = 1_000
 
-/** What a service is asked. */
+/** A request to a service. */
 export interface Question {
-  /** Below the URL of the API. */
+  /** Relative to the URL of the API. */
   readonly path: string
   /** Sent as JSON, by POST. */
   readonly body?: object
 }
 
-/** What a service is given to work on; it tells what it does meanwhile. */
+/** A request with a streamed body. The service reports progress meanwhile. */
 export interface Upload {
-  /** Below the URL of the API. */
+  /** Relative to the URL of the API. */
   readonly path: string
-  /** Sent as it comes, by POST. */
+  /** Sent as a stream, by POST. */
   readonly body: AsyncIterable<Uint8Array>
 }
 
-/** What a service answers. */
+/** The answer of a service. */
 export interface Reply {
-  /** The status of the answer. */
+  /** The HTTP status. */
   readonly status: number
-  /** Its body, parsed; undefined where that is no JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   readonly body: unknown
 }
 
-/** Reads an answer of a service; undefined when it is something else. */
+/** Parses an answer; undefined if it does not have the expected form. */
 export type ReadAnswer<Value> = (answer: unknown) => Value | undefined
 
-/** A refusal of a service that its asker may expect. */
+/** A refusal that the caller may expect. */
 export class ServiceRefusal extends Error {
   override readonly name: string = 'ServiceRefusal'
-  /** The stable name that programs compare. */
+  /** The stable error code. */
   readonly code: string
-  /** What it is to who did not expect it. */
+  /** The error for callers that did not expect the refusal. */
   readonly error: EvrouteError
 
   constructor(code: string, error: EvrouteError) {
@@ -61,15 +64,15 @@ export class ServiceRefusal extends Error {
   }
 }
 
-/** The admin API of a running service, and what is said of one that cannot be asked. */
+/** A client for the admin API of a running service. Its errors explain why the service cannot be asked. */
 export class ServiceApi {
-  /** Where it is. */
+  /** The URL of the API. */
   readonly url: string
   readonly #headers: Readonly<Record<string, string>>
   readonly #stop: AbortSignal
   readonly #stopOfChanges = new AbortController()
 
-  /** @param stop - ends questions early, with its reason as the error */
+  /** @param stop - aborts requests; its reason becomes the error */
   constructor({ url, token }: ServicePlace, stop: AbortSignal) {
     this.url = url
     this.#stop = stop
@@ -78,14 +81,14 @@ export class ServiceApi {
     stop.addEventListener('abort', stopSoon, { once: true })
     this.#headers = {
       accept: 'application/json',
-      // The bytes of a header stand for themselves.
+      // `fetch` writes headers as Latin-1, so this keeps the token's UTF-8 bytes.
       authorization: `Bearer ${Buffer.from(token).toString('latin1')}`,
       'user-agent': `evroute/${evrouteVersion}`,
     }
   }
 
   /**
-   * Asks, and reads the answer.
+   * Sends a request and parses the answer.
    *
    * @throws EvrouteError as {@link ServiceApi.ask} and {@link ServiceApi.understand} do
    */
@@ -94,10 +97,10 @@ export class ServiceApi {
   }
 
   /**
-   * Reads an answer.
+   * Parses an answer.
    *
-   * @throws SettingError for a token that is wrong, a question that is refused, and who is no service of
-   * ours; EvrouteError `store_unusable` for a service that fails
+   * @throws SettingError for a wrong token, a refused request, or an answer that does not come from evroute;
+   * EvrouteError `store_unusable` for a service that fails
    */
   understand<Value>(reply: Reply, read: ReadAnswer<Value>): Value {
     if (reply.status !== 200) throw this.#refused(reply)
@@ -107,9 +110,9 @@ export class ServiceApi {
   }
 
   /**
-   * Asks; any status is an answer.
+   * Sends a request. Any status is an answer.
    *
-   * @throws EvrouteError `store_unusable` for a service that does not answer
+   * @throws EvrouteError `store_unusable` if the service does not answer
    */
   async ask({ path, body }: Question): Promise<Reply> {
     const timeout = AbortSignal.timeout(answerTimeoutMs)
@@ -124,7 +127,7 @@ export class ServiceApi {
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         body: body === undefined ? null : JSON.stringify(body),
-        // The token is for this service and no other.
+        // A redirect could take the token to another host.
         redirect: 'manual',
         signal,
       })
@@ -137,17 +140,17 @@ export class ServiceApi {
   }
 
   /**
-   * Sends bytes of any number, and gives what the service tells, record by record, while it works on
-   * them; however long that takes. Where it is ended early the connection is cut, so that the service
-   * does not take what it has for all.
+   * Streams bytes to the service and yields its records while it works, without a timeout. If the command
+   * must end early, cuts the connection. Otherwise the service would take a part of a list for the whole
+   * list.
    *
-   * @throws ServiceRefusal where the service does not begin; EvrouteError `store_unusable` where it does
-   * not answer or breaks off; whatever keeps the bytes from being read
+   * @throws ServiceRefusal if the service refuses to begin; EvrouteError `store_unusable` if it does not
+   * answer or breaks off; any error of reading the bytes
    */
   async *upload({ path, body }: Upload): AsyncGenerator {
     const input = new WatchedInput(body)
     const request = this.#post(path)
-    // Whatever fails on the way fails the answer too; an answer may come before all was sent.
+    // An upload that fails must fail the answer too. An answer may come before the upload has ended.
     void pipeline(input.bytes(), request).catch((error: unknown) =>
       request.destroy(error instanceof Error ? error : new Error(messageOf(error))),
     )
@@ -165,7 +168,7 @@ export class ServiceApi {
     }
   }
 
-  /** Something answers, but not like the admin API of evroute. */
+  /** The answer does not come from this version of evroute's admin API. */
   stranger(): EvrouteError {
     return new SettingError(
       '--api',
@@ -174,9 +177,9 @@ export class ServiceApi {
     )
   }
 
-  /** The service could not go on, and says why. */
+  /** The service reports that it cannot continue. */
   failed({ code, message }: { readonly code: string; readonly message: string }): EvrouteError {
-    // What it was given cannot be used, which it only saw while it worked.
+    // The service noticed invalid input only while it worked.
     if (code === 'invalid_request') return new SettingError('--api', this.#refusal(message))
     return this.brokenOff(message)
   }
@@ -251,7 +254,7 @@ export class ServiceApi {
 
   #unreachable(error: unknown, known?: string): EvrouteError {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-    // It speaks, but no HTTP.
+    // The server does not speak HTTP.
     const isParserError =
       cause instanceof Error &&
       (cause.name === 'HTTPParserError' || systemCode(cause)?.startsWith('HPE_') === true)
@@ -266,7 +269,7 @@ export class ServiceApi {
   }
 }
 
-/** Why a service refuses, in its own words; undefined where an answer says nothing of that. */
+/** The service's own reason for a refusal; undefined if the body has none. */
 export function refusalIn({
   body,
 }: Reply): { readonly code: string; readonly message: string } | undefined {
@@ -275,7 +278,7 @@ export function refusalIn({
   return typeof code === 'string' && typeof message === 'string' ? { code, message } : undefined
 }
 
-/** Bytes that remember why they could not be read: a connection has errors of its own. */
+/** Remembers why the input could not be read: the request fails with an error of its own. */
 class WatchedInput {
   readonly #given: AsyncIterable<Uint8Array>
   failure: { readonly error: unknown } | undefined

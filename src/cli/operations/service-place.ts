@@ -2,20 +2,20 @@ import { checkUrl, SettingError } from '../../model/index.ts'
 import type { Io } from '../io.ts'
 import { readSecret } from '../secret.ts'
 
-/** A running service that is asked. */
+/** A running service. */
 export interface ServicePlace {
-  /** Tells it from a store. */
+  /** Distinguishes it from a store. */
   readonly kind: 'service'
   /** The URL of its admin API. */
   readonly url: string
-  /** What the API wants to be shown. */
+  /** The admin token. */
   readonly token: string
 }
 
 /**
- * The service that `--api` names, with its token: what a flag gives, else EVROUTE_ADMIN_TOKEN.
+ * The service that `--api` names, and its token from `--token` or EVROUTE_ADMIN_TOKEN.
  *
- * @throws SettingError for a URL or a token that cannot be used; EvrouteError `cannot_read_file`
+ * @throws SettingError for an invalid URL or token; EvrouteError `cannot_read_file`
  */
 export async function readServicePlace(
   { api, token }: { readonly api: string; readonly token?: string | undefined },
@@ -25,7 +25,7 @@ export async function readServicePlace(
 }
 
 /**
- * Refuses a token that nobody asks for.
+ * Refuses `--token` without `--api`.
  *
  * @throws SettingError
  */

@@ -2,18 +2,16 @@ import type { AudienceReader } from '../../audience/index.ts'
 import { MissingStoreError, openDeliveryLog, type StoreLog } from '../../store/index.ts'
 import { regulationRecords, type RegulationRecords } from './asked-regulations.ts'
 
-/** What is known of audiences and regulations. */
+/** Readers of audiences and regulations. */
 export interface OpenedReaders {
-  /** Audiences and computed traits. */
   readonly audiences: AudienceReader
-  /** Deletion requests. */
   readonly regulations: RegulationRecords
 }
 
 /**
- * Opens what a store knows for as long as the work takes, beside whoever delivers from it.
+ * Opens a store for reading and runs the work. Another process may deliver from the store.
  *
- * @throws MissingStoreError where there is no such store; EvrouteError `store_unusable`
+ * @throws MissingStoreError if the store does not exist; EvrouteError `store_unusable`
  */
 export async function withStoreReaders<Result>(
   url: string,
@@ -23,9 +21,9 @@ export async function withStoreReaders<Result>(
 }
 
 /**
- * As {@link withStoreReaders}; of a store that is not made yet nothing is known.
+ * Like {@link withStoreReaders}, but a store that does not exist counts as empty.
  *
- * @param missing - is told that it is not there
+ * @param missing - called if the store does not exist
  * @throws EvrouteError `store_unusable`
  */
 export async function withPossibleStore<Result>(

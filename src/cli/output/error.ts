@@ -3,7 +3,7 @@ import type { ConfigurationError } from '../../service/index.ts'
 import type { Io } from '../io.ts'
 import { createStyle, wantsColor, type Style } from './style.ts'
 
-/** Tells an error on stderr: to a program, or to a person. */
+/** Writes an error to stderr, as JSON or as text. */
 export async function writeError(
   io: Io,
   error: unknown,
@@ -16,14 +16,14 @@ export async function writeError(
   )
 }
 
-/** An error as one line of JSON, for programs; with all that is wrong where it is a configuration. */
+/** An error as one line of JSON. A configuration error includes all its problems. */
 export function errorRecord(error: unknown): string {
   const { code, message, hint } = partsOf(error)
   const record = { code, message, hint: hint ?? null }
   return `${JSON.stringify({ error: isAboutConfiguration(error) ? { ...record, ...problemsOf(error) } : record })}\n`
 }
 
-/** Told by its name: the room that has the class is loaded by few commands. */
+/** Compare the name: importing the class would load its whole room in every command. */
 function isAboutConfiguration(error: unknown): error is ConfigurationError {
   return error instanceof EvrouteError && error.name === 'ConfigurationError'
 }
@@ -35,7 +35,7 @@ function problemsOf({ summary, problems }: ConfigurationError): object {
   }
 }
 
-/** An error for a person: what could not be done, then what to do about it. */
+/** An error for a person: what failed, then what to do. */
 export function errorText(error: unknown, style: Style): string {
   const { message, hint } = partsOf(error)
   return `${style.bad('evroute:')} ${message}${hint === undefined ? '' : `. ${hint}`}\n`

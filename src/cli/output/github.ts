@@ -3,8 +3,8 @@ import { formatCount } from './numbers.ts'
 import type { Report, ReportCase } from './report-case.ts'
 
 /**
- * The workflow commands that make GitHub Actions show what failed beside the job. Whatever stands in
- * them is escaped, so that no payload can begin a command of its own.
+ * The workflow commands that show failures in GitHub Actions. All values are escaped, so that a payload
+ * cannot inject a command.
  */
 export function githubAnnotations({ title, cases }: Report): string {
   return cases
@@ -24,7 +24,7 @@ function property(text: string): string {
   return data(text).replace(/:/g, '%3A').replace(/,/g, '%2C')
 }
 
-/** A table of what was checked in Markdown, for the summary of a job in GitHub Actions. */
+/** A Markdown table of the results, for the job summary of GitHub Actions. */
 export function githubSummary({ title, cases }: Report): string {
   const failed = cases.filter(({ failure }) => failure !== undefined)
   const met = cases.length - failed.length
@@ -45,12 +45,12 @@ function tableRow({ name, failure }: ReportCase): string {
   return `| ${sign} | ${cell(name)} | ${cell(result)} |`
 }
 
-/** Text as it stands, in a cell of a table: code would show the backslash before a bar. */
+/** Text in a table cell. Inline code would show the backslash that escapes a bar. */
 function cell(text: string): string {
   return `<code>${plainText(text).replace(/[&<>|`*_[\]\\]/g, (sign) => `&#${sign.charCodeAt(0)};`)}</code>`
 }
 
-/** A block of code that its content cannot end. */
+/** A code block with a fence longer than any in its content. */
 function fenced(text: string): readonly string[] {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
   const fence = '`'.repeat(longest + 1)

@@ -1,7 +1,7 @@
 import { type JsonValue, plainText } from '../../model/index.ts'
 import type { Style } from './style.ts'
 
-/** A key, a string, or any other scalar of indented JSON. */
+/** A key, a string, or another scalar in indented JSON. */
 const token = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\b\d[\d.eE+-]*\b/g
 
 /** JSON for a person: indented, coloured, and safe to print. */

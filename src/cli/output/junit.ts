@@ -1,6 +1,6 @@
 import type { Report, ReportCase } from './report-case.ts'
 
-/** What XML 1.0 cannot carry: control characters, halves of characters, and two that are none. */
+/** Characters that XML 1.0 does not allow: control characters, lone surrogates, and two non-characters. */
 const notInXml = /[^\P{Cc}\t\n\r]|[\p{Cs}\ufffe\uffff]/gu
 
 const entities: Readonly<Record<string, string>> = {
@@ -13,7 +13,7 @@ const entities: Readonly<Record<string, string>> = {
   '\r': '&#13;',
 }
 
-/** Writes a report as JUnit reads it: one suite, one test case for everything that was checked. */
+/** A report in JUnit's format: one suite, with a test case for each check. */
 export function junitXml({ title, cases, durationMs }: Report): string {
   const failures = cases.filter(({ failure }) => failure !== undefined).length
   const counts = `tests="${cases.length}" failures="${failures}" errors="0" skipped="0"`
@@ -40,7 +40,7 @@ function caseXml(title: string, { name, failure }: ReportCase): string {
   ].join('\n')
 }
 
-/** Line breaks of an attribute would become spaces. */
+/** Parsers turn line breaks in attributes into spaces, so escape them. */
 function attribute(text: string): string {
   return text.replace(notInXml, '').replace(/[&<>"\t\n\r]/g, (sign) => entities[sign] ?? '')
 }

@@ -2,20 +2,19 @@ import { shortText } from '../../model/index.ts'
 import type { Ora } from 'ora'
 import type { Io } from '../io.ts'
 
-/** Shown only for what takes longer. */
+/** Commands that end sooner show no progress. */
 const showAfterMs = 500
 const refreshEveryMs = 200
-/** Columns that the moving sign in front of the text takes, and one to spare. */
+/** The spinner's columns, and one to spare. */
 const signColumns = 3
 
-/** Takes the line that tells how far a command is away for good. */
+/** Removes the progress line. */
 export type EndProgress = () => void
 
 /**
- * Shows a line of progress on stderr when that is a terminal, after half a second; else does nothing.
- * While it is there, other lines that the process writes go above it.
+ * Shows a progress line on stderr after half a second, if stderr is a terminal. Other output goes above it.
  *
- * @param text - makes the line anew each time it is drawn
+ * @param text - returns the current line
  */
 export function startProgress(io: Io, text: () => string, color: boolean): EndProgress {
   if (io.stderr.isTTY !== true || io.env['TERM'] === 'dumb') return () => undefined
@@ -30,7 +29,7 @@ export function startProgress(io: Io, text: () => string, color: boolean): EndPr
       stream: process.stderr,
       color: color ? 'cyan' : false,
       isEnabled: true,
-      // Left to itself ora would put stdin into raw mode, which a command that reads stdin breaks.
+      // By default ora puts stdin into raw mode, which breaks commands that read stdin.
       discardStdin: false,
     }).start()
   }

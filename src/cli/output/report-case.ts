@@ -1,26 +1,26 @@
-/** One thing that was checked, as reports for other programs tell it. */
+/** One check in a report. */
 export interface ReportCase {
-  /** What was checked. */
+  /** The name of the check. */
   readonly name: string
-  /** Why it failed; undefined where it did not. */
+  /** Why it failed; undefined if it passed. */
   readonly failure:
     | {
         /** The stable name of the reason. */
         readonly type: string
-        /** What was expected and what came, on one line. */
+        /** Expected and actual value, on one line. */
         readonly message: string
-        /** What shows it, on any number of lines. */
+        /** Details, on any number of lines. */
         readonly detail: string
       }
     | undefined
 }
 
-/** What was checked together. */
+/** The checks of one command. */
 export interface Report {
-  /** The command that checked it, such as `evroute listen`. */
+  /** The command, such as `evroute listen`. */
   readonly title: string
-  /** In the order that they were asked for. */
+  /** In the order of the flags. */
   readonly cases: readonly ReportCase[]
-  /** How long it took, in milliseconds. */
+  /** The duration of the command, in milliseconds. */
   readonly durationMs: number
 }

@@ -1,29 +1,29 @@
 import type { Io, OutputStream } from '../io.ts'
 
-/** Colours a piece of text, or leaves it as it is. */
+/** Colours a text, or returns it unchanged. */
 type Paint = (text: string) => string
 
-/** The few ways in which text is set apart. */
+/** The styles of text. */
 export interface Style {
   /** Important. */
   readonly strong: Paint
   /** Less important. */
   readonly faint: Paint
-  /** As it should be. */
+  /** Success. */
   readonly good: Paint
-  /** Wrong. */
+  /** Failure. */
   readonly bad: Paint
   /** Worth a look. */
   readonly warning: Paint
-  /** A name that somebody gave. */
+  /** A name that the user chose. */
   readonly name: Paint
-  /** As it is. */
+  /** Unstyled. */
   readonly plain: Paint
 }
 
 /**
- * Whether a stream gets colour. NO_COLOR and `--no-color` forbid it, FORCE_COLOR asks for it, else a
- * terminal gets it that is not dumb.
+ * Whether to colour a stream. NO_COLOR and `--no-color` disable colour, FORCE_COLOR enables it. Otherwise a
+ * terminal gets colour unless it is dumb.
  */
 export function wantsColor(io: Io, stream: OutputStream, colorFlag = true): boolean {
   const { NO_COLOR, FORCE_COLOR, TERM } = io.env
@@ -36,7 +36,7 @@ export function wantsColor(io: Io, stream: OutputStream, colorFlag = true): bool
 
 const unpainted: Paint = (text) => text
 
-/** The style of a stream without colour. */
+/** The style without colour. */
 export const plainStyle: Style = Object.freeze({
   strong: unpainted,
   faint: unpainted,
@@ -50,7 +50,7 @@ export const plainStyle: Style = Object.freeze({
 /** The style of one stream. */
 export async function createStyle(color: boolean): Promise<Style> {
   if (!color) return plainStyle
-  // Loaded only now: most output of scripts has no colour.
+  // Import chalk on demand: most output of scripts has no colour.
   const { Chalk } = await import('chalk')
   const chalk = new Chalk({ level: 1 })
   return {

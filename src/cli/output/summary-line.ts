@@ -2,13 +2,12 @@ import { formatDuration, type DeliveryLedger, type Ledger } from '../../model/in
 import { formatCount } from './numbers.ts'
 import type { Style } from './style.ts'
 
-/** A count, its name, and how it looks when it is not zero. */
+/** A count, its name, and its style when it is not zero. */
 type Part = readonly [keyof Ledger, keyof Style]
 
 /**
- * The one line that ends every command which moves events. It is made of equations, so that a reader
- * sees that the counts balance; parts that are zero are left out where the sum shows it, and what was
- * read where the books do not say it.
+ * The summary line of a command that moves events. It consists of equations, so that the reader sees that the
+ * counts balance. Zero terms are left out, and `read` if the ledger has none.
  */
 export function summaryLine(
   ledger: DeliveryLedger & Partial<Ledger>,

@@ -3,38 +3,38 @@ import type { Style } from './style.ts'
 
 /** A column of a table. */
 export interface TableColumn<Row> {
-  /** What stands above it. */
+  /** The header. */
   readonly title: string
-  /** What stands in it; it is made safe to print. */
+  /** The text of a cell. The table makes it safe to print. */
   readonly text: (row: Row) => string
-  /** How it looks. */
+  /** The style. */
   readonly look?: keyof Style | ((row: Row) => keyof Style)
-  /** Whether it is aligned to the right, as counts are. */
+  /** Whether to align to the right, as for counts. */
   readonly isCount?: boolean
-  /** It gets no narrower than this before columns are left out; 8 by default, or what is in it. */
+  /**
+   * Minimum width before columns are dropped; the default is 8, or the width of the content if that is less.
+   */
   readonly columnsMin?: number
 }
 
-/** How a table is shown. */
 export interface TextTableView {
-  /** How text is set apart. */
   readonly style: Style
-  /** The terminal's width; undefined where lines may be of any length. */
+  /** The terminal's width; undefined if lines may have any length. */
   readonly columns: number | undefined
 }
 
 const gapWidth = 2
 const columnsMinDefault = 8
 
-/** A column with what is in it. */
+/** A column with its cells. */
 interface Filled<Row> {
   readonly column: TableColumn<Row>
   readonly texts: readonly string[]
 }
 
 /**
- * A line for every row below the titles of the columns. Where there is no room for all, the widest columns
- * get narrower; where that is not enough the last ones are left out. The first one always stays.
+ * A header and a line for each row. If the table is too wide, the widest columns shrink first, then the last
+ * columns are dropped. The first column always stays.
  */
 export function textTable<Row>(
   rows: readonly Row[],
@@ -50,7 +50,7 @@ export function textTable<Row>(
     `${cells
       .map(({ text, look, isCount }, at) => {
         const padding = ' '.repeat(Math.max((widths[at] ?? 0) - columnsOf(text), 0))
-        // Outside of the colour, so that it can be taken away at the end of a line.
+        // Pad outside of the colour codes, so that trailing spaces can be trimmed.
         return isCount ? padding + style[look](text) : style[look](text) + padding
       })
       .join(' '.repeat(gapWidth))
@@ -69,7 +69,7 @@ export function textTable<Row>(
   return [titles, ...lines].map(lineOf).join('')
 }
 
-/** What stands in one place of a table. */
+/** One cell of a table. */
 interface Cell {
   readonly text: string
   readonly look: keyof Style
@@ -83,7 +83,7 @@ function fit<Row>(
   for (let count = all.length; ; count -= 1) {
     const shown = all.slice(0, count)
     const wanted = shown.map(({ column, texts }) =>
-      // Not spread: a table can have more rows than a call can have arguments.
+      // Don't spread: a table can have more rows than a call can have arguments.
       texts.reduce((widest, text) => Math.max(widest, columnsOf(text)), columnsOf(column.title)),
     )
     const room = columnsMax - gapWidth * (count - 1)
@@ -95,7 +95,7 @@ function fit<Row>(
   }
 }
 
-/** Takes what is too much from the widest, column by column of the terminal. */
+/** Shrinks the widest columns, one character at a time. */
 function narrowed(
   wanted: readonly number[],
   least: readonly number[],

@@ -1,4 +1,4 @@
-/** The time of day where the user is, with milliseconds: `12:04:31.207`. */
+/** The local time of day with milliseconds: `12:04:31.207`. */
 export function formatTimeOfDay(instantMs: number): string {
   const date = new Date(instantMs)
   const two = (part: number): string => String(part).padStart(2, '0')

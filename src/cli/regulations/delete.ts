@@ -9,26 +9,25 @@ import { formatCount } from '../output/numbers.ts'
 import { regulationText } from './regulation-text.ts'
 import { noSubjects, readSubjects, type SubjectsSource } from './subjects.ts'
 
-/** What is to be done about whom. */
+/** The users, and the regulation to create for them. */
 export interface DeleteCommand extends SubjectsSource {
-  /** What is to be done. */
+  /** The type of the regulation. */
   readonly type: RegulationType
-  /** The sources; null for all. */
+  /** The affected sources; null for all. */
   readonly sourceIds: readonly string[] | null
 }
 
-/** What was stored. */
+/** The result of storing. */
 interface Stored {
   readonly ids: readonly string[]
   readonly rejected: number
 }
 
 /**
- * Stores regulations about users, as many as their number asks for, and tells their ids; where this
- * process carries them out, waits for that and tells what was done. Nothing is stored before the list
- * was read to its end.
+ * Stores one or more regulations about users and prints their ids. If this process carries them out, waits
+ * for that and reports the result. Nothing is stored before the whole list was read.
  *
- * @throws EvrouteError where the users cannot be read, there are none, or a source is not there
+ * @throws EvrouteError if the users cannot be read, the list is empty, or a source does not exist
  */
 export async function deleteUsers(command: DeleteCommand, run: OperationsRun): Promise<ExitCode> {
   const ids: string[] = []
@@ -53,7 +52,7 @@ interface StoringListener {
   readonly rejected: () => void
 }
 
-/** @returns true once all are stored */
+/** @returns true when all regulations are stored */
 async function store(
   { type, sourceIds, ...source }: DeleteCommand,
   run: OperationsRun,
@@ -103,7 +102,7 @@ async function finish({ ids, rejected }: Stored, run: OperationsRun): Promise<Ex
   return gravest([code, await finishWork(run, () => tellAll(ids, run))])
 }
 
-/** Tells what was done, without saying whom it is about. */
+/** Reports the results, without the users' ids. */
 async function tellAll(ids: readonly string[], run: OperationsRun): Promise<ExitCode> {
   const { regulations, stdout, json, style, columns } = run
   let code: ExitCode = exitCodes.ok
@@ -114,7 +113,7 @@ async function tellAll(ids: readonly string[], run: OperationsRun): Promise<Exit
     const shown = { fields, users: userIds.length, style, columns, nowMs: systemClock.nowMs() }
     stdout.write(json ? recordLine(withoutUsers(found)) : `\n${regulationText(shown)}`)
     await drained(run)
-    // Files of ours could not be read or written: what is about the users may still be in them.
+    // An archive file could not be read or written: it may still contain events of the users.
     if ((fields.archive?.problems.length ?? 0) > 0) code = exitCodes.cannotUse
     if (fields.archivesLeft.length > 0 && !json) {
       run.report.note(`${plainText(id)} waits for the services that keep these archives`)
@@ -129,7 +128,7 @@ async function tellAll(ids: readonly string[], run: OperationsRun): Promise<Exit
   return code
 }
 
-/** Tells whether something is left that nobody else does: the store's file could not be rewritten. */
+/** Whether work is left that this process should have done: the store's file could not be rewritten. */
 function isHeldUp({ finishedAt, archivesLeft, streamStatus }: ToldRegulation['fields']): boolean {
   const streams = streamStatus.flatMap(({ destinationStatus }) => destinationStatus)
   const isNotified = streams.every(({ pending }) => pending === 0)

@@ -8,19 +8,19 @@ import { formatCount } from '../output/numbers.ts'
 import { textTable, type TableColumn } from '../output/table.ts'
 import { statusLooks } from './regulation-text.ts'
 
-/** Regulations that are asked for at once. */
+/** Regulations per request. */
 const pageRegulationsMax = 100
 
-/** Characters of an id, which other commands ask for. */
+/** The length of an id. Ids are never cut: other commands need them. */
 const idColumns = 31
 
-/** Lists regulations, the newest first, and says when there are more than the limit. */
+/** Lists regulations, newest first. Says so if there are more than the limit. */
 export async function listRegulations(
   { limit }: { readonly limit: number },
   run: ReadersRun,
 ): Promise<ExitCode> {
   const { io, json, nowMs, style, columns } = run
-  // One more than is shown tells whether there are more.
+  // Ask for one more, to learn whether there are more.
   const found = await newest(limit + 1, run)
   const shown = found.slice(0, limit)
   if (json) await writeData(io, shown.map(({ record }) => recordLine(record)).join(''))
@@ -44,7 +44,7 @@ async function newest(
   return found
 }
 
-/** The most important first. */
+/** The most important column first. */
 function tableColumns(nowMs: number): readonly TableColumn<ListedRegulation>[] {
   return [
     { title: 'regulation', text: ({ fields }) => fields.id, look: 'strong', columnsMin: idColumns },

@@ -13,28 +13,28 @@ import { formatCount } from '../output/numbers.ts'
 import type { DeleteCommand } from './delete.ts'
 import { noSubjects, readSubjects } from './subjects.ts'
 
-/** Where a dry run looks, and how it tells. */
+/** The parameters of {@link planDeletion}. */
 export interface DeletionPlanParts {
-  /** Where the work would be done. */
+  /** Where the deletion would run. */
   readonly place: OperationsPlace
-  /** Streams, environment and the signal to end early. */
+  /** Streams, environment and stop signal. */
   readonly io: Io
   /** NDJSON records instead of text. */
   readonly json: boolean
 }
 
-/** What there is: sources that are known, and where their events go. */
+/** The known sources and destinations. */
 interface Surroundings {
-  /** Undefined where only the destinations of a service are known. */
+  /** Undefined if only the destinations of a service are known. */
   readonly sourceIds: readonly string[] | undefined
   readonly destinations: readonly DestinationSources[]
 }
 
 /**
- * Tells how many users a deletion would be about, and how many notifications it would send. Nothing is
- * stored, and no store is opened.
+ * Reports how many users a deletion would affect, and how many notifications it would send. Stores nothing
+ * and opens no store.
  *
- * @throws EvrouteError where the users cannot be read, there are none, or a source is not there
+ * @throws EvrouteError if the users cannot be read, the list is empty, or a source does not exist
  */
 export async function planDeletion(
   command: DeleteCommand,
@@ -83,9 +83,10 @@ async function lookAround(place: OperationsPlace, io: Io, json: boolean): Promis
 }
 
 /**
- * The sources of a deletion that may be there or not: a service only tells those that a destination has.
+ * Checks the sources of a deletion. Of a service, only the sources of its destinations are known, so for
+ * others this only warns.
  *
- * @throws EvrouteError where one is known not to be there
+ * @throws EvrouteError if a source does not exist
  */
 function checkSources(
   { sourceIds }: DeleteCommand,
@@ -108,7 +109,7 @@ function uncheckedText(sourceId: string): string {
   )
 }
 
-/** To how many destinations of how many sources each user's notification goes. */
+/** The number of notifications per user: one for each source and destination. */
 function streamCount({ sourceIds }: DeleteCommand, { destinations }: Surroundings): number {
   const affected = sourceIds === null ? undefined : new Set(sourceIds)
   return destinations

@@ -9,19 +9,17 @@ import { regulationTexts } from './regulation-types.ts'
 
 /** A regulation, and how it is shown. */
 export interface RegulationView {
-  /** What its record says. */
   readonly fields: RegulationFields
-  /** Whom it is about, or how many there are where that is not told. */
+  /** The ids of the users, or their number if the ids are unknown. */
   readonly users: readonly string[] | number
-  /** How text is set apart. */
   readonly style: Style
-  /** The terminal's width; undefined where lines may be of any length. */
+  /** The terminal's width; undefined if lines may have any length. */
   readonly columns: number | undefined
-  /** When it is, in milliseconds since 1970. */
+  /** The current time, in milliseconds since 1970. */
   readonly nowMs: number
 }
 
-/** How each status looks. */
+/** The style of each status. */
 export const statusLooks: Readonly<Record<OverallStatus, keyof Style>> = {
   INITIALIZED: 'warning',
   RUNNING: 'warning',
@@ -30,7 +28,7 @@ export const statusLooks: Readonly<Record<OverallStatus, keyof Style>> = {
   FAILED: 'bad',
 }
 
-/** Users that a person is shown; the record has all. */
+/** Maximum number of users to show; the record has all. */
 const usersShownMax = 20
 
 /** The notifications from one source to one destination. */
@@ -54,7 +52,7 @@ const streamColumns: readonly TableColumn<ShownStream>[] = [
   })),
 ]
 
-/** What a regulation has done so far, for a person. */
+/** The progress of a regulation, for a person. */
 export function regulationText(view: RegulationView): string {
   const { style, columns } = view
   const pairs = pairsOf(view).map(([name, text]) => `${style.faint(name.padEnd(13))}${text}\n`)

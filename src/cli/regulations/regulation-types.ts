@@ -1,6 +1,6 @@
 import type { RegulationType } from '../../model/index.ts'
 
-/** What each type of regulation does, in a line. */
+/** A one-line description of each type of regulation. */
 export const regulationTexts: Readonly<Record<RegulationType, string>> = {
   SUPPRESS_WITH_DELETE: 'erase what is kept, tell destinations, and drop later calls',
   SUPPRESS_WITH_DELETE_INTERNAL: 'erase what is kept and drop later calls, telling nobody',
@@ -11,7 +11,7 @@ export const regulationTexts: Readonly<Record<RegulationType, string>> = {
   UNSUPPRESS: 'accept later calls again',
 }
 
-/** All types, a line for each with what it does. */
+/** All types with their descriptions, one per line. */
 export function regulationTypesText(): string {
   const names = Object.keys(regulationTexts)
   const width = Math.max(...names.map(({ length }) => length))

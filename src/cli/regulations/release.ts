@@ -6,9 +6,9 @@ import { storeUrlOf } from '../operations/open-readers.ts'
 import type { ConfiguredPlace } from '../operations/operations-flags.ts'
 
 /**
- * Lets go of an archive that is gone for good, so that no regulation waits for it any more.
+ * Releases an archive that no longer exists, so that regulations stop waiting for it.
  *
- * @throws EvrouteError `invalid_usage` where there is none with the name, or the store has none
+ * @throws EvrouteError `invalid_usage` for an unknown archive, or a store without archives
  */
 export async function releaseArchive(
   name: string,

@@ -5,9 +5,9 @@ import type { ReadersRun } from '../operations/run-readers.ts'
 import { regulationText } from './regulation-text.ts'
 
 /**
- * Shows what a regulation has erased and sent, and whom it is about.
+ * Shows what a regulation has erased and sent, and its users.
  *
- * @throws EvrouteError `invalid_usage` where there is none with the id
+ * @throws EvrouteError `invalid_usage` for an unknown id
  */
 export async function showRegulation(id: string, run: ReadersRun): Promise<ExitCode> {
   const { regulations, io, json, nowMs, style, columns } = run

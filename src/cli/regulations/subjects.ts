@@ -5,24 +5,24 @@ import { openListInput } from '../audiences/list-input.ts'
 import type { Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 
-/** Whom a regulation is to be about. */
+/** The users of a regulation. */
 export interface SubjectsSource {
-  /** The users that flags name. */
+  /** The users from flags. */
   readonly userIds: readonly string[]
-  /** A file that names users, `-` for stdin; undefined where flags do. */
+  /** A file with users, `-` for stdin; undefined if flags name them. */
   readonly file: string | undefined
-  /** The columns of the file that have ids. */
+  /** The columns of the file that contain user ids. */
   readonly idColumns: readonly string[]
 }
 
-/** A row that names nobody. */
+/** A row without a user id. */
 export interface RejectedSubject {
   readonly line: number
   readonly code: string
   readonly message: string
 }
 
-/** The error about a list that names nobody. */
+/** The error for a list without users. */
 export function noSubjects(): EvrouteError {
   return new EvrouteError({
     code: 'invalid_usage',
@@ -31,25 +31,25 @@ export function noSubjects(): EvrouteError {
   })
 }
 
-/** Bytes of the ids of one regulation: a request about them may have twice as many. */
+/** Maximum size of the ids in one regulation, in bytes. The API accepts requests of twice that size. */
 const batchBytesMax = 1_024 * 1_024
 
-/** Batches of a list that are kept until it is read to its end: a million users, or 200 MB of ids. */
+/** Maximum number of batches in a list: a million users, or 200 MB of ids. */
 const batchesMax = 200
 
-/** Is told what a list has while it is read. */
+/** Hears about the rows of a list while it is read. */
 export interface SubjectsListener {
-  /** How many users there are so far. */
+  /** The number of users so far. */
   readonly read: (users: number) => void
-  /** A row names nobody. */
+  /** A row has no user id. */
   readonly rejected: (row: RejectedSubject) => void
 }
 
 /**
- * The users, each once in its batch, in batches that one regulation can be about. They are all read
- * before the first is told: nothing is done about a part of a list that cannot be read to its end.
+ * Reads the users in batches, one per regulation, each user once per batch. Reads the whole list before it
+ * returns, so that a list that cannot be read completely changes nothing.
  *
- * @throws EvrouteError where the file cannot be read, or has too many users
+ * @throws EvrouteError if the file cannot be read or has too many users
  */
 export async function readSubjects(
   source: SubjectsSource,

@@ -6,7 +6,7 @@ import {
   type NumberedSubject,
 } from '../../match/index.ts'
 
-/** Counts what arrives for all that is expected. */
+/** Tracks all expectations of a run. */
 export class Awaited {
   readonly #trackers: readonly ExpectationTracker<NumberedSubject>[]
 
@@ -20,8 +20,11 @@ export class Awaited {
   }
 
   /**
-   * How all of it stands: something is missing that may still come, or nothing is and there may still come
-   * too much, or nothing that comes changes anything.
+   * The state of all expectations together:
+   *
+   * - `missing`: something that may still arrive is missing;
+   * - `satisfied`: nothing is missing, but too much may still arrive;
+   * - `decided`: further requests change nothing.
    */
   stateAt(nowMs: number): 'missing' | 'satisfied' | 'decided' {
     const states = this.#trackers.map((tracker) => tracker.stateAt(nowMs))
@@ -30,7 +33,7 @@ export class Awaited {
     return open.length > 0 ? 'satisfied' : 'decided'
   }
 
-  /** What became of each expectation, when nobody waits any longer. */
+  /** The results when the wait has ended. */
   results(): readonly ExpectationResult[] {
     return this.#trackers.map((tracker) => expectationResult(tracker))
   }

@@ -4,26 +4,25 @@ import { constants } from 'node:os'
 import { EvrouteError, messageOf, plainText, systemCode } from '../../model/index.ts'
 import { sleep, systemClock } from '../../runtime/index.ts'
 
-/** What is run. */
+/** The command to run. */
 export interface ChildCommand {
-  /** A path, or a name that is looked up in PATH. No shell reads it. */
+  /** A path, or a name to look up in PATH. No shell is involved. */
   readonly program: string
-  /** Its arguments, each as it is. */
   readonly args: readonly string[]
-  /** Its whole environment. */
+  /** The complete environment. */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** What is left of a command is given so long between being asked to end and being ended. */
+/** Grace period between SIGTERM and SIGKILL for leftover processes, in milliseconds. */
 const leftoversGraceMs = 500
 const leftoversLookMs = 20
 
 /**
- * A command in a process group of its own, with the standard streams of this process. Nothing of it
- * outlives this process, however it ends, unless it leaves the group or this process is killed outright.
+ * A command in its own process group, with the standard streams of this process. Its processes end with this
+ * process, however this process ends. Exceptions: they left the group, or this process got a SIGKILL.
  */
 export class Child {
-  /** What a shell would call its exit code: 128 and the signal's number where one ended it. */
+  /** The exit code, as in a shell: 128 plus the signal's number if a signal ended the command. */
   readonly ended: Promise<number>
   readonly #groupId: number
   readonly #kill = (): void => this.signal('SIGKILL')
@@ -35,11 +34,11 @@ export class Child {
       this.#send(0)
       return exitCode(code, signal)
     })
-    // A second signal ends this process at once, and an error can.
+    // A second signal or an error ends this process at once.
     process.once('exit', this.#kill)
   }
 
-  /** @throws EvrouteError `invalid_usage` where there is no such program, or it may not be run */
+  /** @throws EvrouteError `invalid_usage` if the program does not exist or is not executable */
   static async start({ program, args, env }: ChildCommand): Promise<Child> {
     try {
       const child = spawn(program, args, { env: { ...env }, stdio: 'inherit', detached: true })
@@ -50,12 +49,12 @@ export class Child {
     }
   }
 
-  /** Sends a signal to the command and to all that it has started. */
+  /** Sends a signal to the command and all processes that it started. */
   signal(signal: NodeJS.Signals): void {
     this.#send(signal)
   }
 
-  /** Ends what the command has left behind. The command itself has to have ended. */
+  /** Ends the processes that the command left behind. The command itself must have ended. */
   async endLeftovers(): Promise<void> {
     this.#send('SIGTERM')
     for (let waitedMs = 0; this.#send(0); waitedMs += leftoversLookMs) {
@@ -68,9 +67,9 @@ export class Child {
     process.off('exit', this.#kill)
   }
 
-  /** @returns whether there is anybody to get it; never again once there was nobody */
+  /** @returns whether the group still exists; after the first false, always false */
   #send(signal: NodeJS.Signals | 0): boolean {
-    // The system may give the number of a group that is gone to another one.
+    // The system may give the id of a finished group to another one.
     if (this.#isGone) return false
     try {
       return process.kill(-this.#groupId, signal)

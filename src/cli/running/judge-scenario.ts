@@ -3,7 +3,7 @@ import { limits, type RequestRecord } from '../../model/index.ts'
 import type { Scenario } from '../../receiver/index.ts'
 import type { ScenarioObservation } from './run-scenario.ts'
 
-/** Says what of a scenario was not as it must be; nothing where all of it was. Pure. */
+/** Compares a run of a scenario with its expected outcome. Returns the differences. Pure. */
 export function judgeScenario(
   { webhooks, expected }: Pick<Scenario, 'webhooks' | 'expected'>,
   { settled, requests, arrived, logged }: ScenarioObservation,
@@ -41,7 +41,7 @@ function isRetriedAfterSuccess(requests: readonly RequestRecord[]): boolean {
   )
 }
 
-/** From the beginning of the first request to that of the last one, in milliseconds. */
+/** Milliseconds from the start of the first request to the start of the last. */
 export function spanMs(requests: readonly RequestRecord[]): number {
   const times = requests.map(({ atMs }) => atMs)
   return times.length === 0 ? 0 : Math.max(...times) - Math.min(...times)

@@ -6,7 +6,7 @@ import { readSecret } from '../secret.ts'
 import type { RunOptions } from './run.ts'
 import type { RunViewOptions } from './run-view.ts'
 
-/** The flags as commander hands them over. */
+/** The flags, from commander. */
 export interface RunFlags {
   /** `--expect` */
   readonly expect?: readonly string[]
@@ -47,7 +47,7 @@ export interface RunFlags {
 const timeoutMsDefault = 5_000
 
 /**
- * Checks the flags, reads the secret and the expectations.
+ * Checks the flags, reads the secret, and parses the expectations.
  *
  * @throws SettingError, MatchError, EvrouteError `invalid_usage` without a command
  */
@@ -106,7 +106,7 @@ function viewOptionsOf({
 function expectationsOf({ expect = [], count }: RunFlags): readonly Expectation[] {
   const expectations = expect.map((text) => parseExpectation(text))
   if (count === undefined) return expectations
-  // What has a type is well-formed.
+  // A request that has a type is well-formed.
   return [
     ...expectations,
     { ...parseExpectation(`has:type x${count}..`), text: `--count ${count}` },

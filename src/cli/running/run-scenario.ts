@@ -5,21 +5,21 @@ import { Pipeline } from '../../pipeline/index.ts'
 import { openStore } from '../../store/index.ts'
 import { checkDestination } from '../../webhook/index.ts'
 
-/** What was seen of the webhooks of a scenario. */
+/** The observations of one run of a scenario. */
 export interface ScenarioObservation {
-  /** How their deliveries ended. */
+  /** The settled deliveries. */
   readonly settled: readonly SettledDelivery[]
-  /** What the sender did, in order; where a certificate is refused it sent nothing. */
+  /** The requests in order. A refused certificate counts as a request, though nothing was sent. */
   readonly requests: readonly RequestRecord[]
-  /** How many requests arrived, for each webhook that any arrived for. */
+  /** The number of requests that arrived, per webhook. */
   readonly arrived: readonly number[]
-  /** The codes of the warnings in the log. */
+  /** The codes of the logged warnings. */
   readonly logged: readonly string[]
 }
 
-/** How a scenario is run. */
+/** The options of a scenario run. */
 export interface ScenarioRun {
-  /** Time that a request has, in milliseconds of real time; 5 s by default and at the most. */
+  /** Request timeout, in milliseconds of real time; 5 s by default, which is also the maximum. */
   readonly deadlineMs?: number
 }
 
@@ -27,8 +27,8 @@ const sourceId = 'scenario'
 const secret = 'not-a-real-secret'
 
 /**
- * Sends webhooks through the real dispatcher and sender to a receiver that is set to a scenario. Waiting
- * for a retry takes no time; the requests take theirs.
+ * Sends webhooks through the real dispatcher and sender to a receiver with the settings of a scenario.
+ * Waiting for a retry takes no time; requests take real time.
  */
 export async function runScenario(
   { settings, webhooks }: Scenario,
@@ -49,7 +49,7 @@ export async function runScenario(
         sourceIds: [sourceId],
         endpoints: urls.map((url) => ({ url })),
         sharedSecret: secret,
-        // One after the other, so that chance has the same turn in every run.
+        // One at a time, so that random decisions repeat in every run.
         concurrency: 1,
       }),
     ],
@@ -73,7 +73,7 @@ export async function runScenario(
   } finally {
     await pipeline.close()
   }
-  // What was never answered is an event once it has ended.
+  // Requests that were never answered become events when the receiver closes.
   await receiver.close()
   return { settled, requests, arrived: arrivals(receiver), logged }
 }

@@ -8,11 +8,11 @@ import { formatCount } from '../output/numbers.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import type { StageEnvironment } from './stage.ts'
 
-/** What `run` tells. */
+/** What `run` prints. */
 export interface RunViewOptions {
-  /** The address of the page that shows every request. */
+  /** The URL of the page that shows every request. */
   readonly page: boolean
-  /** Only what was expected and did not come. */
+  /** Only expectations that were not met. */
   readonly quiet: boolean
   /** A line for every request. */
   readonly verbose: boolean
@@ -20,7 +20,7 @@ export interface RunViewOptions {
   readonly color: boolean
 }
 
-/** Tells of a run on stderr: stdout is the command's own. */
+/** Reports a run on stderr: stdout belongs to the command. */
 export class RunView {
   readonly #options: RunViewOptions
   readonly #io: Io
@@ -33,12 +33,11 @@ export class RunView {
     this.#style = style
   }
 
-  /** Gets ready to tell. */
   static async open(options: RunViewOptions, io: Io): Promise<RunView> {
     return new RunView(options, io, await createStyle(wantsColor(io, io.stderr, options.color)))
   }
 
-  /** Where the command finds what it runs beside; secrets are not shown. */
+  /** Prints the addresses that the command finds in its environment, without secrets. */
   ready({ EVROUTE_URL, EVROUTE_ENDPOINT }: StageEnvironment): void {
     if (this.#options.quiet) return
     this.#tell(`Receiver  ${EVROUTE_URL}  ${this.#style.faint('EVROUTE_URL, EVROUTE_SECRET')}`)
@@ -48,7 +47,7 @@ export class RunView {
     this.#tell(`Service   ${EVROUTE_ENDPOINT}  ${names}`)
   }
 
-  /** A request arrived. */
+  /** Prints a request. */
   event(event: ReceivedEvent): void {
     if (!this.#options.verbose) return
     const { columns } = this.#io.stderr
@@ -56,18 +55,18 @@ export class RunView {
     this.#io.stderr.write(eventText(event, { style, memory, verbose: false, columns }))
   }
 
-  /** The command has ended, and nothing more is waited for. */
+  /** Prints the summary. */
   summary(counts: ReceivedCounts, durationMs: number): void {
     if (this.#options.quiet) return
     this.#tell(`${countsText(counts)} in ${formatDuration(durationMs)}`)
   }
 
-  /** The run failed, and the page stays. */
+  /** Prints that the run failed and the page stays. */
   held(url: string): void {
     this.#tell(`Page      ${inspectorUrl(url) ?? ''}  shows what arrived. Ctrl-C ends it.`)
   }
 
-  /** Deliveries that are left when the run ends. */
+  /** Prints the number of pending deliveries. */
   pending(count: number): void {
     if (count > 0 && !this.#options.quiet)
       this.#tell(`Deliveries still pending: ${formatCount(count)}`)

@@ -13,25 +13,23 @@ import { Child } from './child.ts'
 import { RunView, type RunViewOptions } from './run-view.ts'
 import { Stage, type StageOptions } from './stage.ts'
 
-/** What `run` is asked to do, checked. */
+/** The checked options of `evroute run`. */
 export interface RunOptions extends StageOptions, RunViewOptions {
-  /** What is run: a program and its arguments. */
+  /** The program and its arguments. */
   readonly command: readonly [program: string, ...args: string[]]
-  /** What has to arrive. */
   readonly expectations: readonly Expectation[]
-  /** The files that reports are written to. */
+  /** The report files to write. */
   readonly reports: readonly ReportFile[]
-  /** How long is waited for what is still to come once the command has ended, in milliseconds. */
+  /** Maximum wait for expectations after the command has ended, in milliseconds. */
   readonly timeoutMs: number
-  /** Whether a delivery that is pending at the end is told and fails nothing. */
+  /** If true, pending deliveries at the end don't fail the run. */
   readonly allowPending: boolean
-  /** Whether the receiver and its page stay until a signal if the run fails. */
+  /** Whether to keep the receiver and its page until a signal if the run fails. */
   readonly hold: boolean
-  /** Every request is appended to this file. */
+  /** Append every request to this file. */
   readonly save: string | undefined
 }
 
-/** What a run is made of. */
 interface Run {
   readonly options: RunOptions
   readonly io: Io
@@ -40,18 +38,18 @@ interface Run {
   readonly awaited: Awaited
 }
 
-/** How often it is looked whether all has come. */
+/** Interval between two checks, in milliseconds. */
 const lookMs = 20
-/** Time without a request after which none is taken to be under way any more. */
+/** After this time without a request, assume that none is under way. */
 const quietMs = 100
 
 /**
- * Runs a command beside a receiver, and a service where that is wanted, until it has ended and what it
- * has sent is there. It leaves nothing behind, neither processes nor ports.
+ * Runs a command beside a receiver, and with `serve` a service, then waits for the expected requests. Leaves
+ * neither processes nor open ports behind.
  *
- * @returns what the command ended with; where that is 0, whether all came that was expected
- * @throws EvrouteError `invalid_usage` where the command cannot be run, `cannot_write_file` where a file
- * cannot be written
+ * @returns the exit code of the command; if that is 0, whether the expectations were met
+ * @throws EvrouteError `invalid_usage` if the command cannot be run, `cannot_write_file` if a file cannot be
+ * written
  */
 export async function run(options: RunOptions, io: Io): Promise<number> {
   const view = await RunView.open(options, io)
@@ -80,11 +78,11 @@ async function runOn({ options, io, view, stage, awaited }: Run): Promise<number
   try {
     const code = await child.ended
     stage.commandEnded()
-    // A command that failed has told why; nothing that is missing is still to be expected.
+    // A command that failed has said why. Don't wait for missing requests then.
     if (code === 0) await untilAllCame({ options, io, stage, awaited })
     if (code === 0 && io.interrupted.aborted) return exitCodes.interrupted
     const pending = code === 0 ? await stage.pending() : 0
-    // What is in hand when the time ends has arrived and counts.
+    // A request in progress at the timeout has arrived and counts.
     await (options.hold ? stage.closeService() : stage.close())
     const cases = pending > 0 && !options.allowPending ? [pendingCase(pending)] : []
     const told = { ...options, title: 'evroute run', durationMs: elapsedMs(), json: false, cases }
@@ -106,7 +104,7 @@ async function held(view: RunView, { receiver }: Stage, { interrupted }: Io): Pr
   if (!interrupted.aborted) await once(interrupted, 'abort')
 }
 
-/** A webhook that is tried again after the end would change what was counted. */
+/** A webhook that is retried after the end would change the counts. */
 function pendingCase(pending: number): ReportCase {
   return {
     name: 'no delivery is pending',
@@ -120,13 +118,13 @@ function pendingCase(pending: number): ReportCase {
   }
 }
 
-/** The command, and not only this process, is who a signal is for. */
+/** Signals are meant for the command too. */
 function passSignalsOn(child: Child, { interrupted, onHangUp, onSuspend }: Io): () => void {
   const pass = (): void => child.signal(interrupted.reason as NodeJS.Signals)
   if (interrupted.aborted) pass()
   interrupted.addEventListener('abort', pass, { once: true })
   const endHangUps = onHangUp?.(() => child.signal('SIGHUP'))
-  // SIGTSTP would not stop it: the terminal is not its own.
+  // SIGTSTP would not stop the command: it does not control the terminal.
   const endSuspensions = onSuspend?.(
     () => child.signal('SIGSTOP'),
     () => child.signal('SIGCONT'),
@@ -138,7 +136,7 @@ function passSignalsOn(child: Child, { interrupted, onHangUp, onSuspend }: Io): 
   }
 }
 
-/** Resolves when nothing is missing and nothing is under way, when the time is over, or on a signal. */
+/** Resolves when nothing is missing or under way, at the timeout, or on a signal. */
 async function untilAllCame({
   options: { timeoutMs },
   io: { interrupted },

@@ -6,9 +6,8 @@ import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { judgeScenario, spanMs } from './judge-scenario.ts'
 import { runScenario, type ScenarioObservation, type ScenarioRun } from './run-scenario.ts'
 
-/** Which scenarios are run, and how they are shown. */
+/** The scenarios to run, and how to show them. */
 export interface ScenariosOptions extends ScenarioRun {
-  /** Those that are run. */
   readonly scenarios: readonly Scenario[]
   /** NDJSON on stdout. */
   readonly json: boolean
@@ -20,23 +19,23 @@ export interface ScenariosOptions extends ScenarioRun {
 interface JudgedScenario {
   readonly scenario: Scenario
   readonly observed: ScenarioObservation
-  /** What was not as it must be. */
+  /** The differences from the expected outcome. */
   readonly complaints: readonly string[]
 }
 
 /**
- * The scenario of a name, or all of them.
+ * The scenario with this name, or all of them.
  *
- * @throws SettingError `scenario` where there is none of the name
+ * @throws SettingError `scenario` for an unknown name
  */
 export function scenariosNamed(name: string): readonly Scenario[] {
   return name === 'all' ? scenarios : [scenarioNamed(name)]
 }
 
 /**
- * Runs rows of the specification's table of errors one after the other and shows what was observed.
+ * Runs rows of the specification's error table one after the other and shows the observations.
  *
- * @returns 5 when one of them was not as it must be
+ * @returns 5 if a scenario did not go as expected
  */
 export async function runScenarios(options: ScenariosOptions, io: Io): Promise<ExitCode> {
   const { json, color } = options
@@ -116,7 +115,7 @@ function tallyText(names: readonly string[]): string {
     .join(', ')
 }
 
-/** How often each name is there, in the order of their first. */
+/** Counts the occurrences of each name, in the order of their first. */
 function tally(names: readonly string[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)

@@ -1,13 +1,13 @@
 import { systemClock, VirtualClock, type Clock, type Timer } from '../../runtime/index.ts'
 
-/** A task that waits for its time. */
+/** A scheduled task. */
 interface Waiting {
   readonly dueMs: number
   readonly task: () => void
   timer: Timer
 }
 
-/** The system's clock until {@link skip}. From then on waiting takes no time. */
+/** The system clock until {@link skip}. After that, waiting takes no time. */
 export class SkippableClock implements Clock {
   #clock: Clock = systemClock
   readonly #waiting = new Set<Waiting>()
@@ -41,7 +41,7 @@ export class SkippableClock implements Clock {
     }
   }
 
-  /** Jumps to the next task from now on, whenever nothing holds the clock. */
+  /** From now on, jumps to the next task whenever nothing holds the clock. */
   skip(): void {
     const nowMs = this.nowMs()
     const virtual = new VirtualClock(nowMs)

@@ -3,29 +3,28 @@ import { createRuntime } from '../../runtime/index.ts'
 import { startLocalService, type Service } from '../../service/index.ts'
 import { SkippableClock } from './skippable-clock.ts'
 
-/** What a command is run beside. */
+/** The surroundings of the command. */
 export interface StageOptions {
-  /** Signs the webhooks, or checks them; undefined for a new one. */
+  /** Signs and checks webhooks; undefined for a random secret. */
   readonly secret: string | undefined
-  /** Whether a service stands in front of the receiver. */
+  /** Whether to put a service in front of the receiver. */
   readonly serve: boolean
-  /** What the receiver answers. */
+  /** The answers of the receiver. */
   readonly respond: ReceiverOptions['respond']
-  /** Whether the service waits for no retry once the command has ended. */
+  /** Whether retries of the service take no time once the command has ended. */
   readonly virtualClock: boolean
 }
 
-/** Where the command sends its calls and webhooks. */
+/** The environment variables that tell the command where to send calls and webhooks. */
 export interface StageEnvironment {
   readonly EVROUTE_URL: string
   readonly EVROUTE_SECRET: string
-  /** With a service; undefined without one. */
+  /** Set with a service; undefined without one. */
   readonly EVROUTE_ENDPOINT: string | undefined
-  /** With a service; undefined without one. */
+  /** Set with a service; undefined without one. */
   readonly EVROUTE_WRITE_KEY: string | undefined
 }
 
-/** What a stage is made of. */
 interface StageParts {
   readonly receiver: Receiver
   readonly environment: StageEnvironment
@@ -33,11 +32,11 @@ interface StageParts {
   readonly clock?: SkippableClock | undefined
 }
 
-/** A receiver, and in front of it a service where there is to be one; both on free ports. */
+/** A receiver, optionally with a service in front of it, on free ports. */
 export class Stage implements AsyncDisposable {
   /** Receives the webhooks. */
   readonly receiver: Receiver
-  /** Variables of the command's environment; undefined where the outer one must not show through. */
+  /** Environment variables for the command; undefined hides a variable of the outer environment. */
   readonly environment: StageEnvironment
   readonly #service: Service | undefined
   readonly #clock: SkippableClock | undefined
@@ -49,7 +48,7 @@ export class Stage implements AsyncDisposable {
     this.#clock = parts.clock
   }
 
-  /** @throws SettingError for a plan that cannot be followed; EvrouteError `cannot_listen` */
+  /** @throws SettingError for an invalid answer plan; EvrouteError `cannot_listen` */
   static async open(options: StageOptions): Promise<Stage> {
     const clock = options.virtualClock ? new SkippableClock() : undefined
     const runtime = createRuntime(clock === undefined ? {} : { clock })
@@ -73,29 +72,31 @@ export class Stage implements AsyncDisposable {
     }
   }
 
-  /** Deliveries of the service that have not come to an end. */
+  /** Deliveries of the service that are not settled. */
   async pending(): Promise<number> {
     return (await this.#service?.pending()) ?? 0
   }
 
-  /** The command has ended: with a virtual clock the service waits for no retry any more. */
+  /** Tells that the command has ended. With a virtual clock, retries take no time from now on. */
   commandEnded(): void {
     this.#clock?.skip()
   }
 
-  /** Closes the port of the service. What was not delivered is gone; the receiver goes on. */
+  /** Closes the service. Undelivered webhooks are lost. The receiver continues. */
   async closeService(): Promise<void> {
     await this.#service?.close()
   }
 
-  /** Closes both ports. The receiver tells what it has in hand; what was not delivered is gone. */
+  /**
+   * Closes the service and the receiver. The receiver first reports the requests in progress. Undelivered
+   * webhooks are lost.
+   */
   async close(): Promise<void> {
-    // First, so that it sends nothing to a receiver that is gone.
+    // First, so that it sends nothing to a closed receiver.
     await this.closeService()
     await this.receiver.close()
   }
 
-  /** Closes at the end of a block. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }

@@ -1,4 +1,4 @@
-/** What a call made on the command line may be given. */
+/** The flags that set the fields of a call. */
 export interface CallFlags {
   /** `--event` */
   readonly event?: string
@@ -18,7 +18,7 @@ export interface CallFlags {
   readonly integration?: Readonly<Record<string, boolean>>
 }
 
-/** The fields of a call that have a flag of their own. */
+/** The fields that have a flag. */
 export const fieldNames: readonly FieldName[] = [
   'event',
   'userId',
@@ -28,10 +28,10 @@ export const fieldNames: readonly FieldName[] = [
   'name',
 ]
 
-/** A field of a call that has a flag of its own. */
+/** A field that has a flag. */
 export type FieldName = Exclude<keyof CallFlags, 'timestamp' | 'integration'>
 
-/** The flag that sets a field: `userId` is `--user-id`. */
+/** The flag of a field: `userId` has `--user-id`. */
 export function flagName(field: string): string {
   return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }

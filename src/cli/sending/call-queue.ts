@@ -2,39 +2,39 @@ import type { Client, ClientOptions, FailedCall } from '../../client/index.ts'
 import type { JsonObject, Rejection } from '../../model/index.ts'
 import type { SendingOptions } from './sending-options.ts'
 
-/** What became of a row that was offered; `closed` after the way out was closed. */
+/** The outcome of offering a row; `closed` after the outlet was closed. */
 export type OfferResult =
   { readonly kind: 'taken' | 'closed' } | ({ readonly kind: 'rejected' } & Rejection)
 
-/** Where a row stands. */
+/** The position of a row in its input. */
 export interface RowPlace {
-  /** The file; undefined where there is only one input. */
+  /** The file; undefined if there is only one input. */
   readonly file?: string | undefined
   /** The line on which the row begins, from 1. */
   readonly line: number
 }
 
-/** Few enough calls that memory stays flat, also when each is as large as a call may be. */
+/** Low enough for flat memory even if every call has the maximum size. */
 const queueMax = 1_000
 
-/** Rows of a file come faster than they are stored or answered: larger batches cost less for each row. */
+/** Rows are read faster than they are stored or answered, and larger batches cost less per row. */
 const joinedCallsMax = 250
 
-/** The client's options that follow from those of the command. `--flush-at` is exact. */
+/** The client options for the command's options. `--flush-at` is exact. */
 export function queueOptions({ flushAt, flushAfterMs }: SendingOptions): ClientOptions {
   return {
     flushAt,
     batchMax: flushAt ?? joinedCallsMax,
     flushAfterMs,
-    // A queue that is full is flushed, so a smaller one would make smaller batches.
+    // A full queue is flushed, so a smaller queue would make smaller batches.
     queueMax: Math.max(queueMax, flushAt ?? 0),
   }
 }
 
-/** A client that waits where its queue is full, and knows from which place each call came. */
+/** A client that waits while its queue is full, and remembers the position of each call. */
 export class CallQueue {
   readonly #client: Client
-  /** Of each messageId, the places of its calls in their order: ids may repeat. */
+  /** The positions of the calls with each messageId, in order: ids may repeat. */
   readonly #places = new Map<string, RowPlace[]>()
 
   constructor(client: Client, failed: (call: FailedCall, place: RowPlace) => void) {
@@ -43,7 +43,7 @@ export class CallQueue {
     client.on('failed', (call) => failed(call, this.#takePlace(call.messageId)))
   }
 
-  /** Hands a row to the client, as soon as it has room. */
+  /** Passes a row to the client as soon as it has room. */
   async offer(row: JsonObject, place: RowPlace): Promise<OfferResult> {
     for (;;) {
       const result = this.#client.enqueue(row)
@@ -56,12 +56,12 @@ export class CallQueue {
     }
   }
 
-  /** Resolves when every call that was taken came to its end. */
+  /** Resolves when every accepted call is done. */
   flush(): Promise<void> {
     return this.#client.flush()
   }
 
-  /** Waits `timeoutMs` for calls under way, then gives them up. */
+  /** Waits `timeoutMs` for calls under way, then gives up on them. */
   async close(timeoutMs: number): Promise<void> {
     await this.#client.close({ timeoutMs })
   }

@@ -8,10 +8,9 @@ import { stopGraceMs, type Outlet, type OutletLedger, type OutletParts } from '.
 import type { CapturedTarget } from './sending-options.ts'
 import { TimeShift } from './time-shift.ts'
 
-/** What a way out for captured requests is made of. */
 type CaptureOutletParts = OutletParts & { readonly target: CapturedTarget }
 
-/** Sends captured requests again: past client and router, which would make new webhooks of them. */
+/** Sends captured requests again. It bypasses client and router, which would make new webhooks of them. */
 export class CaptureOutlet implements Outlet {
   readonly #destinationId: string
   readonly #pipeline: Pipeline
@@ -27,7 +26,7 @@ export class CaptureOutlet implements Outlet {
       destinations: [
         {
           ...destination,
-          // One after the other, so that they arrive in the order in which they came.
+          // One at a time, to keep their order.
           concurrency: 1,
           compose: (webhook, endpoint) => {
             const nowMs = runtime.clock.nowMs()
@@ -63,7 +62,7 @@ export class CaptureOutlet implements Outlet {
     }
     this.#taken++
     const event = {
-      // A source of its own: a webhook that was received twice is sent twice.
+      // A separate source for each request: a webhook that was received twice is sent twice.
       sourceId: `capture:${this.#taken}`,
       messageId: request.messageId ?? capturedId(place),
       type: request.type,
@@ -91,7 +90,7 @@ export class CaptureOutlet implements Outlet {
   }
 }
 
-/** What a request is called whose body has no messageId. */
+/** The id of a request without a messageId in its body. */
 export function capturedId({ line }: RowPlace): string {
   return `line-${line}`
 }

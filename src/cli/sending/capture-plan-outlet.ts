@@ -8,13 +8,12 @@ import type { Outlet, OutletLedger, OutletParts } from './outlet.ts'
 import type { CapturedTarget } from './sending-options.ts'
 import { TimeShift } from './time-shift.ts'
 
-/** What a dry run of captured requests is made of. */
 type CapturePlanParts = OutletParts & {
   readonly target: CapturedTarget
   readonly planned: (plan: Plan) => void
 }
 
-/** Tells which captured requests would be sent again, and sends none. */
+/** A dry run of {@link CaptureOutlet}: plans requests and sends none. */
 export class CapturePlanOutlet implements Outlet {
   readonly #parts: CapturePlanParts
   readonly #shift: TimeShift | undefined

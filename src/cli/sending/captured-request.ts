@@ -10,26 +10,26 @@ import {
   type RejectionCode,
 } from '../../model/index.ts'
 
-/** A webhook as it was received. */
+/** A webhook as received. */
 export interface CapturedRequest {
-  /** What it is. */
+  /** The type of the event. */
   readonly type: EventType
-  /** Whom it is about; null where that is not known. */
+  /** The id of the user; null if unknown. */
   readonly userId: string | null
-  /** The id in its body; null where that has none. */
+  /** The messageId in the body; null if there is none. */
   readonly messageId: string | null
-  /** Its headers, names in lower case. */
+  /** The headers, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Its body: the bytes of a webhook are text in UTF-8. */
+  /** The body: webhooks are UTF-8 text. */
   readonly body: string
 }
 
-/** What a row of a capture holds. */
+/** A parsed row of a capture. */
 export type CapturedRow =
   | { readonly kind: 'request'; readonly request: CapturedRequest }
   | ({ readonly kind: 'rejected' } & Rejection)
 
-/** Whether a row is a record of `listen`; a capture can have others around those of requests. */
+/** Whether a row is a record of `listen`. A capture also has records that are not requests. */
 export function isListenRecord({ v, kind }: JsonObject): boolean {
   return v === 1 && typeof kind === 'string'
 }
@@ -39,7 +39,7 @@ export function isCapturedRow(row: JsonObject): boolean {
   return isListenRecord(row) && row['kind'] === 'event' && row['rawBase64'] !== undefined
 }
 
-/** Reads the record of a request. One that was no webhook is rejected: there is nothing to deliver. */
+/** Parses the record of a request. Rejects a request that was not a webhook. */
 export function readCapturedRequest(row: JsonObject): CapturedRow {
   const { type, userId, code, reason, headers, rawBase64 } = row
   if (typeof type !== 'string' || !isEventType(type)) return noWebhook(code, reason)
@@ -77,7 +77,7 @@ function rejected(code: RejectionCode, message: string): CapturedRow {
 function readText(base64: JsonValue | undefined): string | undefined {
   if (typeof base64 !== 'string') return undefined
   const bytes = Buffer.from(base64, 'base64')
-  // What is no base64 would be decoded to other bytes without a word.
+  // Buffer decodes invalid base64 to other bytes without an error.
   return bytes.toString('base64') === base64 && isUtf8(bytes) ? bytes.toString('utf8') : undefined
 }
 

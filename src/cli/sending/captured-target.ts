@@ -2,23 +2,23 @@ import { SettingError } from '../../model/index.ts'
 import type { GivenSendingOptions, SendingTarget } from './sending-options.ts'
 import type { TimeShiftBy } from './time-shift.ts'
 
-/** What is asked for captured requests, beside what is asked for calls. */
+/** The options that only apply to captured requests. */
 export interface CaptureRequest {
-  /** Whether the files hold captured requests. */
+  /** Whether the files contain captured requests. */
   readonly isCapture: boolean
   /** Whether to sign again: `--resign`. */
   readonly resign: boolean
-  /** Whether `--secret` was given; EVROUTE_SECRET alone asks for nothing. */
+  /** Whether `--secret` was given; EVROUTE_SECRET does not count. */
   readonly hasSecretFlag: boolean
-  /** How times are moved: `--shift-time`. */
+  /** How to move timestamps: `--shift-time`. */
   readonly shiftBy: TimeShiftBy | undefined
 }
 
 /**
- * Where `replay` sends what the files hold. What cannot be done with a capture, or with calls, is refused:
- * nothing is quietly sent in another way than asked.
+ * The target of `replay`. Refuses options that don't apply to captures, or don't apply to calls, rather than
+ * ignoring them.
  *
- * @throws SettingError naming the flag
+ * @throws SettingError with the flag
  */
 export function replayTarget(options: GivenSendingOptions, request: CaptureRequest): SendingTarget {
   const { isCapture, resign, hasSecretFlag, shiftBy } = request
@@ -47,7 +47,7 @@ export function replayTarget(options: GivenSendingOptions, request: CaptureReque
 }
 
 /**
- * Refuses to move times under signatures that stay.
+ * Refuses to move timestamps without signing again.
  *
  * @throws SettingError
  */
@@ -69,7 +69,7 @@ function refuseWithCalls({ resign }: CaptureRequest): void {
   )
 }
 
-/** Flags of which captured requests make no use. */
+/** Refuses flags that don't apply to captures. */
 function refuseWithCapture({ store, flushAt, flushAfterMs }: GivenSendingOptions): void {
   if (store !== undefined) {
     const message = 'Cannot use --store with a capture: a store keeps no headers'

@@ -1,11 +1,11 @@
 import { setFlagsFromString } from 'node:v8'
 
 /**
- * Has garbage collected when the heap is half as large again as what lives in it. Left to itself V8 waits
- * until it is four times as large, and everything that streams by is garbage soon: replaying a hundred
- * thousand calls would take 180 MB instead of 130, for an eighth less of CPU.
+ * Makes V8 collect garbage when the heap is half as large again as its live objects. By default V8 waits
+ * until the heap is four times as large. Calls that stream through are short-lived: to replay 100,000 of them
+ * takes 130 MB instead of 180 MB, for an eighth more CPU.
  */
 export function collectEarly(): void {
-  // V8 asks for this one whenever it has collected, so that it may be set while the process runs.
+  // V8 reads this flag after each collection, so it can change at run time.
   setFlagsFromString('--heap-growing-percent=50')
 }

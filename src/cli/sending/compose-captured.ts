@@ -3,31 +3,31 @@ import type { Endpoint } from '../../model/index.ts'
 import { signBody, signStandardWebhook, type RequestContent } from '../../webhook/index.ts'
 import type { CapturedRequest } from './captured-request.ts'
 
-/** What of a captured request is sent again. */
+/** The parts of a captured request that are sent again. */
 export type CapturedContent = Pick<CapturedRequest, 'headers' | 'body'>
 
-/** The text that stands for a captured request in a store, which keeps one text for each. */
+/** Serialises a captured request: a store keeps one text per delivery. */
 export function capturedText({ headers, body }: CapturedContent): string {
   return JSON.stringify({ headers, body })
 }
 
-/** Reads what {@link capturedText} writes. */
+/** Parses the text of {@link capturedText}. */
 export function readCapturedText(text: string): CapturedContent {
   return JSON.parse(text) as CapturedContent
 }
 
-/** How a captured request is made anew. */
+/** How to sign a captured request again. */
 export interface Resigning {
-  /** Signs with it; undefined to keep the signatures. */
+  /** The new secret; undefined to keep the signatures. */
   readonly newSecret: string | undefined
-  /** The time of the request, which Standard Webhooks signs. */
+  /** The current time, which Standard Webhooks signs. */
   readonly nowMs: number
 }
 
 /**
- * The request that sends a captured one again: its bytes and its headers, but for those of the
- * connection, with the endpoint's static headers in place of its own of the same name. Signed again it
- * has a new X-Signature, and new headers of Standard Webhooks where it had them.
+ * Composes the request that sends a captured one again. It has the same body and the same headers, except for
+ * connection headers. Static headers of the endpoint replace captured headers of the same name. If it is
+ * signed again, it gets a new X-Signature, and new Standard Webhooks headers if it had them.
  */
 export function composeCaptured(
   { headers, body }: CapturedContent,

@@ -8,7 +8,7 @@ import {
 } from '../../model/index.ts'
 import { fieldNames, flagName, type CallFlags, type FieldName } from './call-flags.ts'
 
-/** The fields that each type can take from a flag; others would be ignored and are refused. */
+/** The fields that each type accepts from flags. Other flags are refused rather than ignored. */
 const fieldsOf: Readonly<Record<EventType, readonly FieldName[]>> = {
   identify: ['userId', 'anonymousId'],
   track: ['userId', 'anonymousId', 'event'],
@@ -19,17 +19,20 @@ const fieldsOf: Readonly<Record<EventType, readonly FieldName[]>> = {
   delete: ['userId'],
 }
 
-/** The flags that say what a call is about, not whom: a call that has one is not the sample. */
+/**
+ * The fields that describe the call rather than the user. A call with one of them keeps only the ids of the
+ * sample.
+ */
 const ownFields: readonly FieldName[] = ['event', 'name', 'groupId', 'previousId']
 
-/** What a call keeps of the sample: its ids, and the event that a track cannot do without. */
+/** The sample fields that always stay: the ids, and the event that a track call requires. */
 const keptFields: readonly string[] = ['type', 'userId', 'groupId', 'previousId', 'event']
 
 /**
- * Makes a call of the sample of its type, the flags and the `key=value` pairs. With a pair or a flag
- * of the type's own field, only the sample's ids are kept; an id replaces the sample's.
+ * Makes a call from the sample of its type, the flags and the `key=value` pairs. With a pair or a flag of the
+ * type's own fields, only the ids of the sample stay. An id replaces the sample's id.
  *
- * @throws SettingError for a flag that the type has no use for, or a pair that cannot be read
+ * @throws SettingError for a flag that the type does not have, or a pair that cannot be parsed
  */
 export function composeCall(
   type: EventType,
@@ -64,7 +67,7 @@ function pick(call: JsonObject, fields: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(call).filter(([field]) => fields.includes(field)))
 }
 
-/** Where `key=value` pairs go. */
+/** The object that `key=value` pairs go into. */
 function bagOf(type: EventType): 'properties' | 'traits' {
   switch (type) {
     case 'identify':
@@ -80,7 +83,7 @@ function bagOf(type: EventType): 'properties' | 'traits' {
   }
 }
 
-/** Reads `key=text` and `key:=json`. Any key is plain data, `__proto__` too. */
+/** Parses `key=text` and `key:=json`. Every key is plain data, even `__proto__`. */
 function parsePairs(pairs: readonly string[]): Record<string, JsonValue> {
   return Object.fromEntries(pairs.map(parsePair))
 }

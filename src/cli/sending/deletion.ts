@@ -1,11 +1,11 @@
 import type { DeletionRequest } from '../../intake/index.ts'
 import type { JsonObject, Rejection } from '../../model/index.ts'
 
-/** A row of type `delete`, read. */
+/** A parsed row of type `delete`. */
 export type DeletionRow =
   ({ readonly kind: 'deletion' } & DeletionRequest) | ({ readonly kind: 'rejected' } & Rejection)
 
-/** What a service says to a deletion: its tracking API takes calls only. */
+/** The answer of a service to a deletion: its tracking API accepts calls only. */
 export const noDeletions: Extract<DeletionRow, { kind: 'rejected' }> = Object.freeze({
   kind: 'rejected',
   code: 'unknown_type',
@@ -13,8 +13,8 @@ export const noDeletions: Extract<DeletionRow, { kind: 'rejected' }> = Object.fr
 })
 
 /**
- * Reads the deletion request of a row; such rows enter at intake, behind the client. A number serves
- * as an id, as it does in calls.
+ * Parses the deletion request in a row. Deletions bypass the client and go directly to intake. As in calls, a
+ * number is a valid id.
  */
 export function readDeletion({ userId, timestamp, messageId }: JsonObject): DeletionRow {
   if (userId === undefined || userId === null || userId === '') {

@@ -22,29 +22,29 @@ import {
   type WebhookTarget,
 } from './sending-options.ts'
 
-/** Why an event is sent, or is not: routing decides, but for what came before. */
+/** Why an event is sent or not. */
 export type PlanReason = RoutingReason | 'duplicate'
 
 /** Whether the destination gets an event, and why. */
 export type PlanDecision = Omit<RoutingDecision, 'reason'> & { readonly reason: PlanReason }
 
-/** What would be sent for one event. */
+/** The plan for one event. */
 export interface Plan {
-  /** Identifies the event. */
+  /** The id of the event. */
   readonly messageId: string
-  /** What it is. */
+  /** The type of the event. */
   readonly type: string
-  /** Whether the destination gets it, and why; undefined where a service decides. */
+  /** The routing decision; undefined if a service decides. */
   readonly decision: PlanDecision | undefined
-  /** Where it would be sent. */
+  /** The URLs that it would be sent to. */
   readonly urls: readonly string[]
-  /** The exact text of the webhook, or of the call for a service; null when nothing is sent. */
+  /** The exact text of the webhook, or of the call for a service; null if nothing is sent. */
   readonly body: string | null
-  /** The value of X-Signature; null when the webhook would not be signed. */
+  /** The value of X-Signature; null if the webhook would not be signed. */
   readonly signature: string | null
 }
 
-/** Does all that sending does, but for the sending: it plans, and hands the plans on. */
+/** An outlet for dry runs: it does everything except sending, and passes on the plans. */
 export class DryOutlet implements Outlet {
   readonly #planning: Planning
   readonly #calls: CallQueue
@@ -97,16 +97,16 @@ export class DryOutlet implements Outlet {
   }
 }
 
-/** Takes calls as the real way out does, and tells what would be sent. */
+/** Plans calls in the same way as the real outlet. */
 interface Planning {
-  /** @returns the calls that are refused */
+  /** @returns the rejected calls */
   accept(calls: readonly unknown[]): Promise<readonly RejectedCall[]>
-  /** Takes a row of type `delete`. */
+  /** Plans a row of type `delete`. */
   offerDeletion(row: JsonObject): Promise<OfferResult>
   ledger(): Promise<DeliveryLedger>
 }
 
-/** Plans webhooks with the intake that sends them, and stores none. */
+/** Plans webhooks with the same intake that sending uses, and stores nothing. */
 class WebhookPlanning implements Planning {
   readonly #destination: Destination
   readonly #planned: (plan: Plan) => void
@@ -164,7 +164,7 @@ class WebhookPlanning implements Planning {
   }
 }
 
-/** Plans calls for a service, which decides itself what becomes of them. */
+/** Plans calls for a service, which makes the routing decisions itself. */
 class ServicePlanning implements Planning {
   readonly #endpoint: string
   readonly #planned: (plan: Plan) => void
@@ -187,7 +187,7 @@ class ServicePlanning implements Planning {
     return Promise.resolve({ ...emptyLedger, accepted: this.#taken, routed: this.#taken })
   }
 
-  /** @returns the refusal of a call that intake would refuse, else nothing */
+  /** @returns the rejection of an invalid call, else nothing */
   #planCall(value: unknown, index: number): readonly RejectedCall[] {
     const check = checkParsedCall(value)
     if (check.kind === 'invalid') return [{ ...check, index }]

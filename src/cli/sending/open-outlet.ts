@@ -2,10 +2,10 @@ import { DryOutlet, type Plan } from './dry-outlet.ts'
 import type { Outlet, OutletParts, ServiceListener } from './outlet.ts'
 
 /**
- * Opens the way out that the options ask for; what sends is loaded only where it is asked for.
+ * Opens the outlet for the options. Code that sends is imported on demand.
  *
- * @param planned - is told what would be sent, where nothing is sent
- * @throws EvrouteError `store_in_use` or `store_unusable`; SettingError for a URL that names no store
+ * @param planned - called with each plan of a dry run
+ * @throws EvrouteError `store_in_use` or `store_unusable`; SettingError for an invalid store URL
  */
 export async function openOutlet(
   parts: OutletParts & { readonly listener: ServiceListener },

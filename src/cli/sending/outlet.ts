@@ -5,55 +5,55 @@ import type { OfferResult, RowPlace } from './call-queue.ts'
 import type { SendingOptions } from './sending-options.ts'
 import type { EndedDelivery } from './sending-records.ts'
 
-/** Time that calls and then requests under way are given when a command is interrupted. */
+/** Grace period for calls, and then for requests, when a command is interrupted. */
 export const stopGraceMs = 300
 
-/** The books of an outlet. */
+/** The ledger of an outlet. */
 export interface OutletLedger extends DeliveryLedger {
-  /** Calls that a service answered for; undefined where there is none. */
+  /** Calls that a service acknowledged; undefined without a service. */
   readonly acknowledged?: number
 }
 
 /** The way that rows leave a command. */
 export interface Outlet {
-  /** The store that keeps what is not delivered, as it may be shown; undefined where none does. */
+  /** The store that keeps undelivered webhooks, without its password; undefined without a store. */
   readonly storeName?: string | undefined
-  /** Whether deliveries of earlier runs to the same destination failed or expired, and are kept. */
+  /** Whether the store has failed or expired deliveries of earlier runs to the same destination. */
   readonly hasFailedBefore?: boolean
-  /** Takes one row in, waiting while too many are under way. */
+  /** Takes a row. Waits while too many are under way. */
   offer(row: JsonObject, place: RowPlace): Promise<OfferResult>
-  /** Resolves once everything that was taken has come to its end. */
+  /** Resolves when every accepted row is done. */
   finish(): Promise<void>
-  /** Ends early; what is not done stays open in the books. */
+  /** Ends early. Unfinished deliveries stay pending in the ledger. */
   stop(): Promise<void>
-  /** The books so far. */
+  /** The ledger so far. */
   ledger(): Promise<OutletLedger>
-  /** Lets go of everything. */
+  /** Releases all resources. */
   close(): Promise<void>
 }
 
-/** Is told what happens to rows after they were taken. */
+/** Hears what happens to rows after they were taken. */
 export interface OutletListener {
-  /** A row was refused after all: it counts as rejected, not as accepted. */
+  /** A row was rejected after all. It counts as rejected, not as accepted. */
   rejected(place: RowPlace, rejection: Rejection): void
 }
 
-/** Is told what a service does with rows; webhooks tell the observer of the runtime instead. */
+/** Hears what a service does with rows. For webhooks, the observer of the runtime hears this instead. */
 export interface ServiceListener extends OutletListener {
-  /** The service took a row. */
+  /** The service acknowledged a row. */
   acknowledged(): void
-  /** A batch could not be sent and is tried again. */
+  /** A batch failed and will be retried. */
   retrying(retry: BatchRetry): void
-  /** A row that was taken will not reach the service; the message says why. */
+  /** A row will not reach the service; the message says why. */
   failed(delivery: EndedDelivery, message: string): void
 }
 
-/** What every outlet is made of. */
+/** The parts of every outlet. */
 export interface OutletParts {
   /** Where and how to send. */
   readonly options: SendingOptions
-  /** Everything ambient. */
+  /** Clock, ids, log and observer. */
   readonly runtime: Runtime
-  /** Is told what happens to rows later. */
+  /** Hears what happens to rows later. */
   readonly listener: OutletListener
 }

@@ -1,22 +1,24 @@
 import { sleep, type Clock } from '../../runtime/index.ts'
 
-/** Timers wake late by a little, which the next turns make up for; more than this is forgiven. */
+/**
+ * Timers fire a little late. The next turns make up for a delay of up to this; longer delays are forgiven.
+ */
 const latenessMsMax = 100
 
-/** Spreads turns evenly, so that their rate is met on average; late turns do not pile up. */
+/** Spreads turns evenly, to meet a rate on average. Late turns do not pile up. */
 export class Pace {
   readonly #clock: Clock
   readonly #intervalMs: number
   #nextMs: number
 
-  /** @param ratePerSecond - turns per second; Infinity for as many as come */
+  /** @param ratePerSecond - turns per second; Infinity for no limit */
   constructor(clock: Clock, ratePerSecond: number) {
     this.#clock = clock
     this.#intervalMs = 1_000 / ratePerSecond
     this.#nextMs = clock.nowMs()
   }
 
-  /** Resolves when it is time for the next turn, or the signal aborts. */
+  /** Resolves when the next turn is due, or the signal aborts. */
   async turn(stop: AbortSignal): Promise<void> {
     if (this.#intervalMs === 0) return
     const nowMs = this.#clock.nowMs()

@@ -16,7 +16,7 @@ const reasons: Readonly<Record<PlanReason, string>> = {
   duplicate: 'not sent: a call with this messageId came before',
 }
 
-/** What would be sent for one event, for a person: the decision, where, signature and body. */
+/** A plan for a person: the decision, URLs, signature and body. */
 export function planText(plan: Plan, style: Style): string {
   const { type, messageId, decision, urls, body, signature } = plan
   const lines = [`${style.strong(type.toUpperCase())} ${style.faint(plainText(messageId))}`]

@@ -1,21 +1,21 @@
 import type { AddOutcome, NewEvent } from '../../delivery/index.ts'
 import { emptyLedger, type DeliveryLedger } from '../../model/index.ts'
 
-/** messageIds that are remembered, as many as a store in memory does. */
+/** Maximum number of remembered messageIds; the same as for a store in memory. */
 const messageIdsMax = 100_000
 
-/** What a store would make of the events of one source, where their deliveries end as they come. */
+/** Predicts the outcome of adding events of one source to a store where deliveries end at once. */
 export class PlannedEvents {
-  /** The one that came first is the first. */
+  /** A Set keeps insertion order, so the first is the oldest. */
   readonly #messageIds = new Set<string>()
   #ledger = emptyLedger
 
-  /** The books so far; nothing is delivered. */
+  /** The ledger so far. Nothing is delivered. */
   get ledger(): DeliveryLedger {
     return this.#ledger
   }
 
-  /** Takes events in, and tells what would become of each, in order. */
+  /** Adds events and returns the outcome of each, in order. */
   add(events: readonly NewEvent[]): readonly AddOutcome[] {
     return events.map((event) => {
       const outcome = this.#outcomeOf(event)

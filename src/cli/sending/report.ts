@@ -31,18 +31,18 @@ import { planText } from './plan-text.ts'
 import type { SendingOptions } from './sending-options.ts'
 import { deliveryRecord, requestRecord, type EndedDelivery } from './sending-records.ts'
 
-/** Lines about requests and deliveries that went wrong, before the summary stands for the rest. */
+/** Maximum number of lines about failed requests and deliveries before only the summary counts them. */
 const problemLinesMax = 20
-/** Lines about rejected rows: they are all that says which rows to mend. */
+/** Maximum number of lines about rejected rows. No other output says which rows to fix. */
 const rejectionLinesMax = 100
 
 /**
- * The earliest that a delivery is tried again. The retry policy has it, of which nothing else is needed
- * here: all that delivers would be loaded for it.
+ * The shortest delay before a retry. A copy of the retry policy's value: importing the policy would load
+ * everything that delivers.
  */
 export const firstRetryMs = 8_000
 
-/** Why a row was not taken. */
+/** Why a row was rejected. */
 interface RowProblem {
   readonly code: string
   readonly message: string
@@ -53,21 +53,20 @@ export interface ReportOptions extends Pick<
   SendingOptions,
   'json' | 'quiet' | 'verbose' | 'color' | 'retryForMs'
 > {
-  /** Said once of what fails for now, in place of how long it is retried. */
+  /** Replaces the line that says how long a delivery is retried. */
   readonly retryNote?: string
 }
 
-/** What a command that moves events ends with. */
+/** The result of a command that moves events. */
 export interface Closing {
-  /** The books; without rows where those are counted elsewhere. */
+  /** The ledger; without `read` and `rejected` if the input does not consist of calls. */
   readonly ledger: OutletLedger & DeliveryLedger & Partial<Ledger>
-  /** How long it took, in milliseconds. */
+  /** The duration of the command, in milliseconds. */
   readonly durationMs: number
-  /** Rows that were passed over; undefined where none can be. */
+  /** Rows that were not selected; undefined if the command selects none. */
   readonly skipped: number | undefined
 }
 
-/** What a report is made of. */
 interface ReportParts {
   readonly io: Io
   readonly options: ReportOptions
@@ -76,11 +75,11 @@ interface ReportParts {
   readonly dataStyle: Style
 }
 
-/** Tells the user what happens while calls are sent: records on stdout, or lines on stderr. */
+/** Reports what happens while calls are sent: records on stdout, or lines on stderr. */
 export class Report implements Observer {
   readonly #io: Io
   readonly #options: ReportOptions
-  /** Of stderr. */
+  /** The style of stderr. */
   readonly #style: Style
   readonly #dataStyle: Style
   readonly #elapsedMs: () => number
@@ -103,9 +102,9 @@ export class Report implements Observer {
   }
 
   /**
-   * Gets ready to tell.
+   * Opens a report.
    *
-   * @param elapsedMs - the time since the command began
+   * @param elapsedMs - returns the time since the command began
    */
   static async open(io: Io, options: ReportOptions, elapsedMs: () => number): Promise<Report> {
     const { color } = options
@@ -115,9 +114,9 @@ export class Report implements Observer {
   }
 
   /**
-   * Shows progress from now on, until the summary or `close`.
+   * Shows progress until the summary or `close`.
    *
-   * @param text - what is shown; how many rows have come to their end by default
+   * @param text - returns the progress line; by default the number of finished rows
    */
   begin(text = (): string => this.#progressText()): void {
     if (this.#options.quiet) return
@@ -125,7 +124,7 @@ export class Report implements Observer {
     this.#endProgress = startProgress(this.#io, text, color)
   }
 
-  /** Where rooms say what they do: on stderr, details as DEBUG asks, warnings but for `--quiet`. */
+  /** Writes to stderr: details if DEBUG asks for them, warnings unless `--quiet` is given. */
   get log(): Log {
     const { debug, info } = logFromEnvironment({ ...this.#io.env })
     if (this.#options.quiet) return { debug, info, warn: silentLog.warn }
@@ -134,7 +133,7 @@ export class Report implements Observer {
       debug,
       info,
       warn: (message, fields) => {
-        // A timeout has a line of its own, as every request that did not succeed.
+        // Like every failed request, a timeout has its own line.
         if (fields?.['code'] !== 'timeout') warn(message, fields)
       },
     }
@@ -149,7 +148,7 @@ export class Report implements Observer {
       this.#line(`${this.#requestText(record)}\n`)
     } else if (outcome !== 'success') {
       this.#problem(this.#requestText(record))
-      // What we cut off ourselves, because we end, is not tried again.
+      // A request that this process interrupted is not retried.
       if (outcome === 'retry' && error !== 'interrupted') this.#announceRetries(error)
     }
   }
@@ -168,12 +167,12 @@ export class Report implements Observer {
     this.#problem(text)
   }
 
-  /** A service will not get a row; the message says why. */
+  /** A row will not reach the service; the message says why. */
   failed(delivery: EndedDelivery, message: string): void {
     this.#settled(delivery, ` (${plainText(message)})`)
   }
 
-  /** A batch for a service is tried again. */
+  /** A batch for a service will be retried. */
   retrying({ callCount, attempt, delayMs, reason }: BatchRetry): void {
     this.#lastProblem = reason
     if (this.#options.json) return
@@ -182,7 +181,7 @@ export class Report implements Observer {
     this.#problem(`attempt ${attempt} for a batch of ${calls}: ${plainText(reason)}; ${next}`)
   }
 
-  /** A row that was not taken. */
+  /** A row was rejected. */
   rejected({ file, line }: RowPlace, { code, message }: RowProblem): void {
     const { json, quiet, verbose } = this.#options
     if (json) {
@@ -201,18 +200,18 @@ export class Report implements Observer {
     }
   }
 
-  /** An error that ends the transfer early; the summary is still to come. */
+  /** Reports an error that ends the transfer early. The summary still follows. */
   failure(error: unknown): void {
     const { json } = this.#options
     this.#io.stderr.write(json ? errorRecord(error) : errorText(error, this.#style))
   }
 
-  /** A service took a row. */
+  /** A service acknowledged a row. */
   acknowledged(): void {
     this.#done++
   }
 
-  /** What would be sent, where nothing is: data, for a program or for a person. */
+  /** Writes a plan of a dry run to stdout. */
   planned(plan: Plan): void {
     this.#done++
     if (!this.#options.json) {
@@ -224,7 +223,7 @@ export class Report implements Observer {
     this.#record({ kind: 'plan', messageId, type, send, reason, hint, urls, body, signature })
   }
 
-  /** The last word: counts that balance. */
+  /** Writes the summary, whose counts balance. */
   summary({ ledger, durationMs, skipped }: Closing): void {
     this.#endProgress()
     if (this.#options.json) {
@@ -236,17 +235,17 @@ export class Report implements Observer {
     this.#io.stderr.write(summaryLine(ledger, durationMs, this.#style))
   }
 
-  /** Text for a person on stderr, whatever the flags. */
+  /** Writes a note for the user to stderr, whatever the flags. */
   note(text: string): void {
     this.#io.stderr.write(`${text}\n`)
   }
 
-  /** Resolves once whoever reads stdout has caught up. */
+  /** Resolves when the reader of stdout has caught up. */
   async ready(): Promise<void> {
     await this.#stdout.ready()
   }
 
-  /** Takes the progress line away. */
+  /** Removes the progress line. */
   close(): void {
     this.#endProgress()
   }
@@ -294,7 +293,7 @@ export class Report implements Observer {
     if (this.#problemLines <= problemLinesMax || this.#options.verbose) this.#line(`${text}\n`)
   }
 
-  /** Says once that what fails for now is not given up: the next line may take a while. */
+  /** Says once that failed requests are retried: the next line may take a while. */
   #announceRetries(error: string | null): void {
     const { quiet, retryForMs, retryNote } = this.#options
     if (this.#retriesAnnounced || quiet || retryForMs < firstRetryMs) return

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { Row } from '../../importer/index.ts'
 
-/** Where a row stands in all that is read. */
+/** The position of a row in the input. */
 export interface RowPosition {
-  /** The file, the same however it is named. */
+  /** The absolute path of the file. */
   readonly file: string
-  /** The row's place among the rows of the file, from 0: several may stand on one line. */
+  /** The index of the row in its file, from 0: several rows may be on one line. */
   readonly index: number
 }
 
 /**
- * Gives a row without a messageId one that follows from its place and what it says, so that the same row of
- * the same file is the same event whenever it is read.
+ * Gives a row without a messageId an id derived from its position and content. The same row of the same file
+ * is then the same event each time it is read.
  */
 export function identifyRow(row: Row, { file, index }: RowPosition): Row {
   if (row.kind === 'bad') return row

@@ -15,29 +15,28 @@ import { isCapturedRow, isListenRecord } from './captured-request.ts'
 import { identifyRow } from './row-identity.ts'
 import type { RowGroup } from './row-source.ts'
 
-/** Which rows of the files are wanted; undefined means all. */
+/** Which rows to select; undefined means all. */
 export interface RowSelection {
-  /** Of these types. */
+  /** Only these types. */
   readonly types: readonly EventType[] | undefined
-  /** With a timestamp from then on, in milliseconds since 1970. */
+  /** Only timestamps from this time on, in milliseconds since 1970. */
   readonly sinceMs: number | undefined
-  /** With a timestamp before then, in milliseconds since 1970. */
+  /** Only timestamps before this time, in milliseconds since 1970. */
   readonly untilMs: number | undefined
 }
 
-/** Rows as they are read. */
 interface ReadRows {
-  /** The file as it was named. */
+  /** The path as given. */
   readonly path: string
   readonly rows: readonly Row[]
 }
 
-/** Groups without a good row that are held back until the format is known. */
+/** Maximum number of groups to read ahead for the first good row. */
 const heldGroupsMax = 64
 
 /**
- * The rows of several files, one file after the other: calls, or the requests of captures, as the first
- * good row is. Rows that are not selected are passed over; bad rows never are. A call without a messageId
+ * The rows of several files, one file after the other. The first good row decides whether they are calls or
+ * captured requests. Rows that are not selected are skipped; bad rows never are. A call without a messageId
  * gets one that stays the same when the file is read again.
  */
 export class SelectedRows implements AsyncIterable<RowGroup> {
@@ -46,7 +45,7 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
   readonly #io: Io
   readonly #groups: AsyncGenerator<ReadRows>
   readonly #rowsRead = new Map<string, number>()
-  /** Groups that were read to find the first good row. */
+  /** Groups that were read ahead. */
   readonly #held: ReadRows[] = []
   #isCapture: Promise<boolean> | undefined
   #skipped = 0
@@ -59,14 +58,14 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
     this.#groups = this.#read()
   }
 
-  /** Rows that were passed over so far. */
+  /** Rows skipped so far. */
   get skipped(): number {
     return this.#skipped
   }
 
   /**
-   * Whether the files hold captured requests. Resolves once the first good row is read, or the command is to
-   * end early. Without a good row in the first 64 groups the files count as calls.
+   * Whether the files contain captured requests. Resolves when the first good row was read or the command
+   * must end early. Without a good row in the first 64 groups, the files count as calls.
    *
    * @throws EvrouteError `cannot_read_file`
    */
@@ -75,7 +74,7 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
     return (await stoppable(this.#isCapture, this.#io.stop)) ?? false
   }
 
-  /** Gives the rows; once only. */
+  /** Yields the rows. Can be used once. */
   async *[Symbol.asyncIterator](): AsyncGenerator<RowGroup> {
     await this.holdCapture()
     const isCapture = await this.#isCapture
@@ -107,7 +106,7 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
 
   async *#read(): AsyncGenerator<ReadRows> {
     tellOfTerminalInput(this.#paths, this.#io)
-    // All are opened first, so that a wrong name costs nothing.
+    // Open all files first, so that a wrong name changes nothing.
     const inputs = await Promise.all(
       this.#paths.map(async (path) => ({ path, bytes: await openInput(path, this.#io.stdin) })),
     )
@@ -132,7 +131,7 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
     return this.#select(identified, (row) => row)
   }
 
-  /** @param callOf - what of a row says when and what it was */
+  /** @param callOf - returns the call in a row, which has the type and the timestamp */
   #select(rows: readonly Row[], callOf: (row: JsonObject) => JsonObject): readonly Row[] {
     const selected = rows.filter(
       (row) => row.kind === 'bad' || isSelected(callOf(row.value), this.#selection),
@@ -142,7 +141,7 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
   }
 }
 
-/** Whether a row is one that `listen` writes; those that begin and end its output have no bytes. */
+/** Whether a row is a record of `listen`. The records around the requests have no bytes. */
 function isOfListen(row: JsonObject): boolean {
   return isCapturedRow(row) || (isListenRecord(row) && row['kind'] === 'ready')
 }
@@ -158,8 +157,8 @@ function requestOfRow(row: Row): Row {
 }
 
 /**
- * The call of a row, which is not quite the row where that is one of an archive. The record of a request
- * would pass for a call that has lost its fields.
+ * The call in a row. The rows of an archive have a different form. Captured requests are rejected: they would
+ * pass for a call without its fields.
  */
 function callOfRow(row: Row): Row {
   if (row.kind === 'bad') return row
@@ -178,7 +177,7 @@ function callOfRow(row: Row): Row {
 function isSelected(call: JsonObject, { types, sinceMs, untilMs }: RowSelection): boolean {
   if (types !== undefined && !types.some((type) => type === call['type'])) return false
   if (sinceMs === undefined && untilMs === undefined) return true
-  // A call without a readable timestamp happened at no time that could be asked for.
+  // A call without a valid timestamp matches no time range.
   const atMs = parseTimestamp(call['timestamp']) ?? parseTimestamp(call['originalTimestamp'])
   if (atMs === undefined) return false
   return atMs >= (sinceMs ?? -Infinity) && atMs < (untilMs ?? Infinity)

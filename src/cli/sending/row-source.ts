@@ -10,28 +10,28 @@ import type { Io } from '../io.ts'
 import { tellOfTerminalInput } from '../terminal-input.ts'
 import { isCapturedRow } from './captured-request.ts'
 
-/** What the command line changes in every call. */
+/** Changes to every call from the command line. */
 export interface RowChanges {
-  /** The type of rows that have none; a row of another type is rejected. */
+  /** The type of rows that have none. A row of another type is rejected. */
   readonly type: EventType | undefined
-  /** Replaces the call's own. */
+  /** Replaces the timestamp of the call. */
   readonly timestamp: string | undefined
-  /** Added to the call's own, name by name. */
+  /** Merged into the integrations of the call. */
   readonly integrations: Readonly<Record<string, boolean>> | undefined
 }
 
-/** Rows that become known together. */
+/** Rows that were read together. */
 export interface RowGroup {
-  /** The file they are from; undefined where there is only one input. */
+  /** The file; undefined if there is only one input. */
   readonly file?: string | undefined
-  /** The rows, in their order. */
+  /** The rows in order. */
   readonly rows: readonly Row[]
 }
 
-/** Rows are handed on in groups, so that a million of them cost a thousand waits. */
+/** Rows are passed on in groups: a million rows cost a thousand awaits. */
 const groupRows = 1_000
 
-/** The rows of a file or of stdin, changed as asked. */
+/** The rows of a file or of stdin, with the changes. */
 export async function* fileRows(
   path: string,
   changes: RowChanges,
@@ -44,7 +44,7 @@ export async function* fileRows(
   }
 }
 
-/** The same call again and again, changed as asked; each gets an id of its own when it is sent. */
+/** One call repeated, with the changes. Each copy gets its own id when it is sent. */
 export async function* repeatedRows(
   call: JsonObject,
   count: number,

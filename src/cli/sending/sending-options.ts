@@ -14,69 +14,68 @@ import { readSecret } from '../secret.ts'
 import { readGivenStoreUrl, storeForms } from '../store-flag.ts'
 import type { TimeShiftBy } from './time-shift.ts'
 
-/** Where `send` and `replay` send when no URL is given: where `listen` listens. */
+/** The default target of `send` and `replay`: the default address of `listen`. */
 export const defaultUrl = 'http://127.0.0.1:4100/'
 const retryForDefaultMs = 60_000
-/** What the client accepts. */
+/** The maximum that the client accepts. */
 const flushAfterMsMax = 24 * 60 * 60 * 1_000
 
 /**
- * Where the calls go: through client, router and sender in this process to webhook endpoints; through
- * the client to a service; or, where they are captured requests, to endpoints as they are.
+ * Where calls go: to webhook endpoints, through client, router and sender in this process; or through the
+ * client to a service. Captured requests go to webhook endpoints unchanged.
  */
 export type SendingTarget = WebhookTarget | ServiceTarget | CapturedTarget
 
 /** Webhook endpoints. */
 export interface WebhookTarget {
-  /** Tells it from a service. */
+  /** Distinguishes it from a service. */
   readonly kind: 'webhooks'
-  /** The endpoints, with what is sent along. */
+  /** The endpoints and their settings. */
   readonly destination: Destination
 }
 
-/** Webhook endpoints that get captured requests again, as they were. */
+/** Webhook endpoints for captured requests. */
 export interface CapturedTarget {
-  /** Tells it from endpoints that get new webhooks. */
+  /** Distinguishes it from endpoints for new webhooks. */
   readonly kind: 'captured'
-  /** The endpoints. */
   readonly destination: Destination
-  /** Signs again with it; undefined to keep the signatures. */
+  /** Signs requests again; undefined to keep the signatures. */
   readonly newSecret: string | undefined
-  /** How the times of the bodies are moved; undefined to keep them. */
+  /** How to move the timestamps in bodies; undefined to keep them. */
   readonly shiftBy: TimeShiftBy | undefined
 }
 
-/** Through the client to a service that does the rest. */
+/** A service. */
 export interface ServiceTarget {
-  /** Tells it from webhook endpoints. */
+  /** Distinguishes it from webhook endpoints. */
   readonly kind: 'service'
   /** The request URL of its tracking API. */
   readonly endpoint: string
-  /** Identifies the source there. */
+  /** The write key of the source. */
   readonly writeKey: string
 }
 
-/** What `send` and `replay` have in common. */
+/** The options that `send` and `replay` share. */
 export interface SendingOptions {
-  /** Where the calls go. */
+  /** Where calls go. */
   readonly target: SendingTarget
   /** Calls per batch; undefined for the client's default. */
   readonly flushAt: number | undefined
-  /** Time between flushes; undefined for the client's default. */
+  /** Flush interval, in milliseconds; undefined for the client's default. */
   readonly flushAfterMs: number | undefined
-  /** The URL of the store that keeps what is not delivered yet; undefined to keep it in memory. */
+  /** The URL of the store for undelivered webhooks; undefined to keep them in memory. */
   readonly store: string | undefined
-  /** How long a delivery is retried. */
+  /** How long to retry a delivery, in milliseconds. */
   readonly retryForMs: number
-  /** Time an endpoint has to answer. */
+  /** Request timeout, in milliseconds. */
   readonly timeoutMs: number
   /** Whether waiting takes no time. */
   readonly virtualClock: boolean
-  /** Show what would be sent and send nothing. */
+  /** Show what would be sent, and send nothing. */
   readonly dryRun: boolean
   /** NDJSON on stdout. */
   readonly json: boolean
-  /** No progress, no lines beside the summary. */
+  /** No progress; only the summary. */
   readonly quiet: boolean
   /** A line for every request. */
   readonly verbose: boolean
@@ -84,12 +83,12 @@ export interface SendingOptions {
   readonly color: boolean
 }
 
-/** The options as flags and environment give them, whatever the input turns out to be. */
+/** The options from flags and environment, before the input is known. */
 export interface GivenSendingOptions extends SendingOptions {
   readonly target: WebhookTarget | ServiceTarget
 }
 
-/** The flags as commander hands them over. */
+/** The flags, from commander. */
 export interface SendingFlags {
   /** `--to` */
   readonly to?: readonly string[]
@@ -125,7 +124,7 @@ export interface SendingFlags {
   readonly color?: boolean
 }
 
-/** Adds the flags that name webhook endpoints. */
+/** Adds the flags for webhook endpoints. */
 export function addWebhookFlags(command: Command): Command {
   return command
     .option(
@@ -137,7 +136,7 @@ export function addWebhookFlags(command: Command): Command {
     .option('--secret <value>', 'sign with it; also @file, env:NAME or EVROUTE_SECRET')
 }
 
-/** Adds the flags that say what is shown. */
+/** Adds the flags for output. */
 export function addOutputFlags(command: Command): Command {
   return command
     .option('--json', 'NDJSON records on stdout')
@@ -146,7 +145,7 @@ export function addOutputFlags(command: Command): Command {
     .option('--no-color', 'no colours')
 }
 
-/** Adds the flags that `send` and `replay` have in common. */
+/** Adds the flags that `send` and `replay` share. */
 export function addSendingFlags(command: Command): Command {
   addWebhookFlags(command)
     .option(
@@ -191,9 +190,9 @@ export function addSendingFlags(command: Command): Command {
 }
 
 /**
- * Checks the common flags, reads the secret or the write key and the store, and freezes the result.
+ * Checks the shared flags, reads the secret or the write key and the store, and freezes the result.
  *
- * @throws SettingError, or EvrouteError `cannot_read_file` for the file of any
+ * @throws SettingError; EvrouteError `cannot_read_file`
  */
 export async function readSendingOptions(
   flags: SendingFlags,
@@ -236,7 +235,7 @@ async function readTarget(flags: SendingFlags, io: Io): Promise<WebhookTarget | 
       'Name the service with --endpoint or EVROUTE_ENDPOINT.',
     )
   }
-  // `run` says there where its receiver is.
+  // `run` sets it to the URL of its receiver.
   const urls = flags.to ?? [io.env['EVROUTE_URL'] || defaultUrl]
   const headers = flags.header ?? {}
   const given = checkDestination({
@@ -250,7 +249,7 @@ async function readTarget(flags: SendingFlags, io: Io): Promise<WebhookTarget | 
   return { kind: 'webhooks', destination }
 }
 
-/** Flags that only webhooks have a use for; with a service they would be ignored and are refused. */
+/** Flags that only apply to webhooks. With a service they are refused rather than ignored. */
 const webhookFlags = [
   ['--to', 'to'],
   ['--header', 'header'],
@@ -259,7 +258,7 @@ const webhookFlags = [
   ['--retry-for', 'retryFor'],
 ] as const satisfies readonly (readonly [string, keyof SendingFlags])[]
 
-/** A service is named by the URL of its requests, or as Segment's libraries name it, by its host. */
+/** Accepts the request URL of a service, or its host, as Segment's libraries do. */
 function requestUrl(endpoint: string): string {
   const url = parseUrl(endpoint)
   return url?.pathname === '/' ? new URL('/v1/batch', url).href : endpoint
@@ -290,7 +289,7 @@ async function serviceTarget(
   return { kind: 'service', endpoint: requestUrl(endpoint), writeKey }
 }
 
-/** A store outlives the command: nothing may come into it that did not happen. */
+/** A store outlives the command, so it must contain nothing that did not happen. */
 function refuseBesideStore({ store, dryRun, clock }: SendingFlags): void {
   if (store === undefined) return
   if (dryRun === true) {
@@ -319,18 +318,18 @@ function within(
   )
 }
 
-/** The source of everything that the command line sends. */
+/** The source of all calls from the command line. */
 export const commandLineSourceId = 'cli'
 
 /**
- * The source under which calls to an ad-hoc destination are accepted: one for each, so that what was
- * sent to one is not taken for a duplicate when it is sent to another.
+ * The source of calls to an ad-hoc destination. Each destination has its own. Otherwise a call that was sent
+ * to one destination would be a duplicate for the next.
  */
 export function sourceIdOf({ sourceIds: [sourceId = commandLineSourceId] }: Destination): string {
   return sourceId
 }
 
-/** The same URLs make the same destination, run after run; its host is there for people to see. */
+/** The same URLs always give the same id. It contains the host, for people. */
 function adHocDestinationId(urls: readonly string[]): string {
   const hash = createHash('sha256')
     .update([...urls].sort().join('\n'))

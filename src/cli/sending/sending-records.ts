@@ -5,10 +5,10 @@ import {
   type SettledDelivery,
 } from '../../model/index.ts'
 
-/** What is said of a delivery that came to its end, be it to a webhook or to a service. */
+/** A settled delivery, to a webhook or a service. */
 export type EndedDelivery = Omit<SettledDelivery, 'acceptedAtMs'>
 
-/** One request to an endpoint as a record for programs. */
+/** A request to an endpoint, as a record for programs. */
 export function requestRecord(request: RequestRecord): Readonly<Record<string, unknown>> {
   const { messageId, url, attempt, outcome, status, error, durationMs, atMs } = request
   const at = formatTimestamp(atMs)
@@ -25,7 +25,7 @@ export function requestRecord(request: RequestRecord): Readonly<Record<string, u
   }
 }
 
-/** A delivery that came to its end as a record for programs. */
+/** A settled delivery, as a record for programs. */
 export function deliveryRecord(delivery: EndedDelivery): Readonly<Record<string, unknown>> {
   const { messageId, type, destinationId, state, attempts, reason } = delivery
   return { kind: 'delivery', messageId, type, destination: destinationId, state, attempts, reason }

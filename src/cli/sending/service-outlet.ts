@@ -11,7 +11,7 @@ import {
 } from './outlet.ts'
 import type { ServiceTarget } from './sending-options.ts'
 
-/** The client alone: a service at the other end does the rest. */
+/** Sends calls with the client to a service. */
 export class ServiceOutlet implements Outlet {
   readonly #target: ServiceTarget
   readonly #listener: ServiceListener
@@ -57,7 +57,7 @@ export class ServiceOutlet implements Outlet {
     return this.#calls.close(stopGraceMs)
   }
 
-  /** A call that is taken is one delivery: to the service. */
+  /** Each accepted call is one delivery: to the service. */
   ledger(): Promise<OutletLedger> {
     return Promise.resolve({
       accepted: this.#accepted,
@@ -93,7 +93,7 @@ export class ServiceOutlet implements Outlet {
     }
   }
 
-  /** A service's own words may quote the key. */
+  /** The service's message may quote the key. */
   #withoutKey(text: string): string {
     return text.replaceAll(this.#target.writeKey, '***')
   }

@@ -1,19 +1,19 @@
 import type { Clock, Timer } from '../../runtime/index.ts'
 
 /**
- * A clock that nothing holds once the command is to end: a virtual one would stand still while an
- * endpoint does not answer, and no grace would ever be over.
+ * A clock whose holds end when the command must end early. Otherwise a virtual clock would stand still while
+ * an endpoint does not answer, and no grace period would end.
  */
 export class StoppableClock implements Clock {
   readonly #clock: Clock
   readonly #stop: AbortSignal
   readonly #releases = new Set<() => void>()
 
-  /** @param stop - aborts when the command is to end early */
+  /** @param stop - aborts when the command must end early */
   constructor(clock: Clock, stop: AbortSignal) {
     this.#clock = clock
     this.#stop = stop
-    // One listener for all: Node warns of a signal that has many.
+    // One listener for all holds: Node warns about a signal with many listeners.
     stop.addEventListener('abort', () => this.#releaseAll(), { once: true })
   }
 

@@ -1,10 +1,10 @@
 import { formatTimestamp, parseDuration, parseTimestamp } from '../../model/index.ts'
 import type { Clock } from '../../runtime/index.ts'
 
-/** By how much timestamps are moved, in milliseconds; `now` makes the first one the present moment. */
+/** How far to move timestamps, in milliseconds; `now` moves the first one to the present. */
 export type TimeShiftBy = 'now' | number
 
-/** Reads `now`, or a duration with a sign or without one; undefined when it is neither. */
+/** Parses `now` or a duration with an optional sign; undefined if it is neither. */
 export function parseTimeShift(text: string): TimeShiftBy | undefined {
   if (text === 'now') return text
   const durationMs = parseDuration(text.replace(/^[+-]/, ''))
@@ -12,18 +12,18 @@ export function parseTimeShift(text: string): TimeShiftBy | undefined {
   return text.startsWith('-') ? -durationMs : durationMs
 }
 
-/** Moves the timestamps of bodies, all by the same time, so that the gaps between them stay. */
+/** Moves all timestamps by the same time, so that the intervals between them stay. */
 export class TimeShift {
   readonly #clock: Clock
   #offsetMs: number | undefined
 
-  /** @param clock - tells what `now` is */
+  /** @param clock - defines `now` */
   constructor(by: TimeShiftBy, clock: Clock) {
     this.#clock = clock
     this.#offsetMs = by === 'now' ? undefined : by
   }
 
-  /** The body with its times moved, and nothing else of it changed. */
+  /** Moves the timestamps in a body and changes nothing else. */
   apply(text: string): string {
     const times = timesOf(text)
     const first = times.find(({ name }) => name === 'timestamp') ?? times[0]
@@ -39,7 +39,7 @@ export class TimeShift {
   }
 }
 
-/** A time in a JSON text: the string from `start` to `end`, quotes included. */
+/** A timestamp in JSON text: the string from `start` to `end`, with its quotes. */
 interface TimePlace {
   readonly name: string
   readonly start: number
@@ -49,10 +49,10 @@ interface TimePlace {
 
 const timeNames = new Set(['timestamp', 'originalTimestamp', 'sentAt'])
 
-/** A name with its string, at whatever depth; a string that is no name; or a bracket. */
+/** A property name with a string value; another string; or a bracket. */
 const token = /("(?:[^"\\]|\\.)*")(?:\s*:\s*("(?:[^"\\]|\\.)*")?)?|[{}[\]]/dgs
 
-/** The times that a JSON object has of itself, not within another one. */
+/** The timestamps in a JSON object, without those in nested objects. */
 function timesOf(text: string): readonly TimePlace[] {
   const times: TimePlace[] = []
   let depth = 0
@@ -74,7 +74,7 @@ function timeOf({ 1: name, 2: value, indices }: RegExpExecArray): TimePlace | un
   return atMs === undefined ? undefined : { name: field, start: place[0], end: place[1], atMs }
 }
 
-/** A string as it is written in JSON, read. */
+/** Parses a JSON string literal. */
 function parseText(literal: string): string | undefined {
   try {
     return JSON.parse(literal) as string
@@ -85,7 +85,7 @@ function parseText(literal: string): string | undefined {
 
 const latestMs = 8_640_000_000_000_000
 
-/** No shift leads out of what a timestamp can say. */
+/** Clamps to the range that a timestamp can express. */
 function movedTime(atMs: number): string {
   return formatTimestamp(Math.min(Math.max(atMs, -latestMs), latestMs))
 }

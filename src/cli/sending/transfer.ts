@@ -22,27 +22,25 @@ import type { RowGroup } from './row-source.ts'
 import type { SendingOptions } from './sending-options.ts'
 import { StoppableClock } from './stoppable-clock.ts'
 
-/** What a transfer is made of. */
+/** The parameters of {@link transfer}. */
 export interface TransferOptions {
-  /** Streams and the signal to end early. */
+  /** Streams and stop signal. */
   readonly io: Io
-  /** Where and how to send. */
   readonly options: SendingOptions
-  /** What to send. */
   readonly rows: AsyncIterable<RowGroup>
-  /** Rows per second at the most; as fast as possible when undefined. */
+  /** Maximum rate in rows per second; undefined for no limit. */
   readonly ratePerSecond?: number | undefined
-  /** Rows that were passed over so far; undefined where none can be. */
+  /** Rows skipped so far; undefined if the command skips none. */
   readonly skipped?: (() => number) | undefined
 }
 
-/** A row, and where it stands. */
+/** A row and its position. */
 interface PlacedRow {
   readonly row: Row
   readonly place: RowPlace
 }
 
-/** Sends every row, tells what happens, and ends with the books and the exit code they deserve. */
+/** Sends every row, reports the progress, and ends with the summary and the exit code. */
 export async function transfer(request: TransferOptions): Promise<ExitCode> {
   const { io, options, skipped } = request
   const elapsedMs = stopwatch()
@@ -80,7 +78,6 @@ function virtualClock({ stop }: Io): Clock {
   return new StoppableClock(new VirtualClock(systemClock.nowMs()), stop)
 }
 
-/** What sending is done with. */
 interface Sending extends TransferOptions {
   readonly clock: Clock
   readonly report: Report
@@ -88,18 +85,17 @@ interface Sending extends TransferOptions {
   readonly outlet: Outlet
 }
 
-/** An error that the user was told of; one of ours leaves undone what was taken. */
+/** An error that was reported. `isOurs`: it does not come from the input, so accepted rows may be unfinished. */
 interface TransferError {
   readonly error: unknown
   readonly isOurs: boolean
 }
 
 /**
- * Resolves once every row that could be read came to its end, nothing more can be done, or the
- * command is to end early.
+ * Resolves when every readable row is done, nothing more can be done, or the command must end early.
  *
- * @returns what went wrong on the way
- * @throws whatever kept the first row from being read: nothing has happened then
+ * @returns the errors on the way
+ * @throws any error before the first row was read; then nothing has happened
  */
 async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
   const { io, report, counts, outlet } = sending
@@ -141,10 +137,10 @@ async function offerAll(rows: AsyncIterable<PlacedRow>, sending: Sending): Promi
 }
 
 /**
- * Gives the rows one by one; a virtual clock stands still while they are read. Before each group the
- * event loop turns, so that signals are heard however fast rows come.
+ * Yields rows one by one. A virtual clock stands still while they are read. The event loop turns before each
+ * group, so that signals are handled.
  *
- * @param unreadable - is told why the rows end before their end
+ * @param unreadable - called with the error that ends the rows early
  */
 async function* eachRow(
   { rows, clock, io }: TransferOptions & { readonly clock: Clock },
@@ -167,7 +163,7 @@ async function* eachRow(
   }
 }
 
-/** What the books and the way the command ended are worth. */
+/** The exit code, from the ledger and the way the command ended. Prints notes about problems. */
 function verdict(end: {
   readonly ledger: OutletLedger & Ledger
   readonly report: Report
@@ -193,7 +189,7 @@ function verdict(end: {
     report.note(`${waiting} deliveries could not be made now${whereTheyStay(outlet)}`)
     codes.push(exitCodes.deliveryFailed)
   }
-  // What is a duplicate now may be what was not delivered then.
+  // A duplicate may have failed in the earlier run.
   if (ledger.duplicate > 0 && outlet.hasFailedBefore === true) {
     const how = `see ${commandForUndelivered(options.store, outlet)}`
     report.note(`Deliveries of earlier runs to the same --to failed or expired; ${how}`)
@@ -203,14 +199,14 @@ function verdict(end: {
   return gravest(codes)
 }
 
-/** What becomes of deliveries that a command leaves behind. */
+/** Where deliveries stay when the command ends before them. */
 function whereTheyStay({ storeName }: Outlet): string {
   if (storeName === undefined) return ''
   const next = 'the next `send` or `replay` to the same --to with this --store goes on with them'
   return `; they stay in ${storeName}, and ${next}`
 }
 
-/** It can be run as it stands, where nothing of the URL has to be kept from the screen. */
+/** A command line that can be copied, unless the store URL must be kept secret. */
 function commandForUndelivered(store: string | undefined, { storeName }: Outlet): string {
   const states = '--state failed --state expired'
   return store !== undefined && storeName === store
@@ -218,7 +214,7 @@ function commandForUndelivered(store: string | undefined, { storeName }: Outlet)
     : `\`evroute deliveries ${states}\` with this --store`
 }
 
-/** What was read and is not in a store was not taken, and is no part of its books. */
+/** The ledger of an interrupted transfer. With a durable store, only rows in the store count. */
 function booksOfCut(
   { options }: TransferOptions,
   counts: RowCounts,

@@ -15,23 +15,22 @@ import { readDeletion } from './deletion.ts'
 import { stopGraceMs, type Outlet, type OutletLedger, type OutletParts } from './outlet.ts'
 import { commandLineSourceId, sourceIdOf } from './sending-options.ts'
 
-/** A run that is interrupted may go on much later, and must know its rows then. */
+/** An interrupted run may continue much later and must still recognise its rows. */
 const commandRetention = Object.freeze({
   ...defaultRetention,
   messageIdsMs: defaultRetention.failedMs,
 })
 
-/** What a way out to webhooks is made of. */
 type WebhookOutletParts = OutletParts & { readonly destination: Destination }
 
-/** The store of a run, and its books when the run began. */
+/** The store of a run, and its ledger at the start. */
 interface OpenedStore {
   readonly store: Store
   readonly begin: DeliveryLedger
   readonly hasFailedBefore: boolean
 }
 
-/** Client, router, queue and sender, all in this process. */
+/** An outlet with client, router, queue and sender in this process. */
 export class WebhookOutlet implements Outlet {
   readonly storeName: string | undefined
   readonly hasFailedBefore: boolean
@@ -57,7 +56,7 @@ export class WebhookOutlet implements Outlet {
       processes: store.processes,
       runtime,
       retention: commandRetention,
-      // A store that several processes share is a service's, which says how long it remembers.
+      // Several processes share this store, so a service owns it. The service decides how long to keep data.
       purges: store.processes === undefined,
       retryWindowMs: options.retryForMs,
       deadlineMs: options.timeoutMs,
@@ -74,9 +73,9 @@ export class WebhookOutlet implements Outlet {
   }
 
   /**
-   * Opens the store that the options name, or one in memory.
+   * Opens the store in the options, or one in memory.
    *
-   * @throws EvrouteError `store_in_use` or `store_unusable`; SettingError for a URL that names no store
+   * @throws EvrouteError `store_in_use` or `store_unusable`; SettingError for an invalid store URL
    */
   static async open(parts: WebhookOutletParts): Promise<WebhookOutlet> {
     const url = parts.options.store ?? 'memory:'
@@ -89,7 +88,7 @@ export class WebhookOutlet implements Outlet {
       const destinationId = parts.destination.id
       const begin = await store.ledger({ destinationId })
       const filter = { destinationId, states: ['failed', 'expired'] as const }
-      // The books also count what was purged since.
+      // The ledger also counts deliveries that were purged since.
       const hasFailedBefore =
         begin.failed + begin.expired > 0 && (await store.list({ filter, limit: 1 })).length > 0
       return new WebhookOutlet(parts, { store, begin, hasFailedBefore })
@@ -99,13 +98,13 @@ export class WebhookOutlet implements Outlet {
     }
   }
 
-  /** @throws whatever keeps calls from being taken: there is no use in reading on */
+  /** @throws the error that makes further calls impossible */
   async offer(row: JsonObject, place: RowPlace): Promise<OfferResult> {
     if (this.#failure !== undefined) throw this.#failure.error
     if (row['type'] !== 'delete') return this.#calls.offer(row, place)
     const deletion = readDeletion(row)
     if (deletion.kind === 'rejected') return deletion
-    // Calls that came before wait in the client; a deletion that overtook them would be undone.
+    // Earlier calls may still wait in the client. The deletion must not overtake them.
     await this.#calls.flush()
     await this.#pipeline.intake.acceptDeletion(deletion, this.#sourceId)
     return { kind: 'taken' }
@@ -118,11 +117,11 @@ export class WebhookOutlet implements Outlet {
   }
 
   async stop(): Promise<void> {
-    // At once: while the calls have their grace the pipeline would start further requests.
+    // In parallel: the pipeline must not start requests during the grace period of the calls.
     await Promise.all([this.#pipeline.stop(stopGraceMs), this.#calls.close(stopGraceMs)])
   }
 
-  /** The books of this run: what the store held for the destination already is delivered by it too. */
+  /** The ledger of this run. Deliveries that were already in the store count too: this run delivers them. */
   async ledger(): Promise<OutletLedger> {
     const end = await this.#pipeline.ledger({ destinationId: this.#destinationId })
     return ledgerSince(this.#begin, end)
@@ -140,7 +139,7 @@ export class WebhookOutlet implements Outlet {
       const results = await this.#pipeline.intake.accept({ sourceId: this.#sourceId, calls })
       return { rejected: results.filter((result) => result.kind === 'rejected') }
     } catch (error) {
-      // The client would tell its message only.
+      // The client passes on only the error's message, so keep the error here.
       this.#failure ??= { error }
       throw error
     }

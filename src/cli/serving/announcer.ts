@@ -5,33 +5,31 @@ import { storeName } from '../../store/index.ts'
 import type { Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 
-/** Tells on stderr what a service does. */
+/** Reports on stderr what a service does. */
 export interface Announcer {
-  /** Where rooms say what they do. */
+  /** The log of the service. */
   readonly log: Log
-  /** It accepts requests. */
+  /** The service accepts requests. */
   readonly serving: (address: ServiceAddress) => void
-  /** A signal asked it to end: it still serves requests for this long, in milliseconds. */
+  /** After a signal, the service still serves requests for this long, in milliseconds. */
   readonly draining: (drainMs: number) => void
-  /** It closes its ports. */
+  /** The service closes its ports. */
   readonly ending: (work: ServiceWork) => void
-  /** It has ended; what was not delivered is in that store. */
+  /** The service has ended. Undelivered webhooks are in that store. */
   readonly ended: (store: string, work: ServiceWork) => void
 }
 
-/** What is said of a service. */
 export interface AnnouncedService {
-  /** Its configuration file. */
+  /** Path of the configuration file. */
   readonly path: string
-  /** Time that requests under way are given at the end, in milliseconds. */
+  /** Grace period for requests under way at the end, in milliseconds. */
   readonly graceMs: number
 }
 
 /**
- * Everything is for one reader: lines of text where a person looks at a terminal, else one JSON object a
- * line.
+ * Creates an announcer that writes lines of text to a terminal, else JSON lines.
  *
- * @param json - whether a program was announced to read the output, whatever it is
+ * @param json - write JSON even to a terminal
  */
 export function createAnnouncer(
   service: AnnouncedService,

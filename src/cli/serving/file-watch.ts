@@ -1,14 +1,14 @@
 import { readFile, stat } from 'node:fs/promises'
 import type { Clock, Timer } from '../../runtime/index.ts'
 
-/** How often a file is looked at, in milliseconds. */
+/** Interval between two looks at a file, in milliseconds. */
 export const fileLookMs = 1_000
 
 /**
- * Tells of every change of a file from the moment on that it resolves; that the file goes or comes back is
- * one too.
+ * Calls back on every change of a file after the promise has resolved. Deleting and restoring the file are
+ * changes too.
  *
- * @returns ends it
+ * @returns a function that stops watching
  */
 export async function watchFile(
   path: string,
@@ -34,11 +34,12 @@ export async function watchFile(
   }
 }
 
-/** What differs after each change of a file; undefined while there is none. */
+/** A text that differs after each change of a file; undefined if the file does not exist. */
 async function versionOf(path: string): Promise<string | undefined> {
   try {
     const file = await stat(path, { bigint: true })
-    // Two changes within a tick of the file system have the same time. What is in a pipe is read once only.
+    // Include the text: two changes within a tick of the file system have the same time. A pipe can be read
+    // only once, so leave it out.
     const text = file.isFile() ? await readFile(path, 'utf8') : ''
     return `${file.ino} ${file.mtimeNs} ${text}`
   } catch {

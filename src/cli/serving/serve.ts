@@ -14,32 +14,32 @@ import type { Io } from '../io.ts'
 import { createAnnouncer, type Announcer } from './announcer.ts'
 import { watchFile } from './file-watch.ts'
 
-/** What `serve` is asked to do. */
+/** The options of `evroute serve`. */
 export interface ServeOptions {
-  /** The configuration file. */
+  /** Path of the configuration file. */
   readonly path: string
-  /** A ready record on stdout. */
+  /** Print a ready record on stdout. */
   readonly json: boolean
-  /** Time that requests under way are given at the end, in milliseconds. */
+  /** Grace period for requests under way at the end, in milliseconds. */
   readonly graceMs: number
-  /** Time for which requests are still served at the end while `/readyz` answers 503, in milliseconds. */
+  /** How long to serve requests after a signal while `/readyz` answers 503, in milliseconds. */
   readonly drainMs: number
-  /** What the process does of all that a service does. */
+  /** The part of the service that this process runs. */
   readonly role: ServiceRole
 }
 
 /**
- * Runs the service of a configuration until it is to end, and follows the configuration. That nobody reads
- * what it writes any more does not end it: those who post to it are others.
+ * Runs the service of a configuration until a signal, and follows changes of the configuration. A closed
+ * stdout does not end it: other clients depend on the service.
  *
- * @throws ConfigurationError; EvrouteError for a port, a file or a store that cannot be used, at the start
- * or later
+ * @throws ConfigurationError; EvrouteError for a port, a file or a store that cannot be used, at the start or
+ * later
  */
 export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
   const announcer = createAnnouncer(options, io, options.json)
   const reloads = new Reloads(options.path, io, announcer.log)
   try {
-    // Before the file is read: what changes in between is read again.
+    // Watch before the first read, so that no change is missed.
     await reloads.listen()
     const { configuration } = await readForCommand({ ...options, log: announcer.log }, io)
     await run(configuration, { options, io, announcer, reloads })
@@ -105,8 +105,8 @@ function tellReady({ address }: Service, { json }: ServeOptions, io: Io): void {
 }
 
 /**
- * Reads the configuration again on SIGHUP and whenever its file changes; a bad one changes nothing. What
- * comes before there is a service is done once there is one.
+ * Reloads the configuration on SIGHUP and when its file changes. An invalid configuration changes nothing. A
+ * reload that is requested before the service runs is done once it runs.
  */
 class Reloads {
   readonly #path: string
@@ -123,7 +123,7 @@ class Reloads {
     this.#log = log
   }
 
-  /** Resolves once no change goes unnoticed. */
+  /** Resolves when every further change is noticed. */
   async listen(): Promise<void> {
     const wanted = (): void => this.#want()
     const endHangUps = this.#io.onHangUp?.(wanted)
@@ -131,13 +131,13 @@ class Reloads {
     this.#ends.push(await watchFile(this.#path, wanted, systemClock))
   }
 
-  /** This is who follows the configuration. */
+  /** Sets the service to reload. */
   follow(service: Service): void {
     this.#service = service
     if (this.#isWanted) this.#want()
   }
 
-  /** Reads no more. */
+  /** Stops watching. */
   end(): void {
     for (const end of this.#ends) end()
   }

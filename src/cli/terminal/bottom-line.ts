@@ -1,42 +1,41 @@
 import type { Clock, Timer } from '../../runtime/index.ts'
 import type { OutputStream } from '../io.ts'
 
-/** What the bottom line shows. */
+/** The content of the bottom line. */
 export interface BottomText {
   /** Fits on one line; may have colours. */
   readonly text: string
-  /** How many columns before its end the cursor stands. */
+  /** Columns between the cursor and the end of the text. */
   readonly cursorBack: number
 }
 
-/** What a bottom line is made of. */
+/** The parts of a {@link BottomLine}. */
 export interface BottomLineParts {
   /** The terminal. */
   readonly stream: OutputStream
-  /** Tells when to draw again. */
+  /** Schedules redraws. */
   readonly clock: Clock
-  /** Makes the text anew, in at most so many columns. */
+  /** Returns the text, at most `columnsMax` columns wide. */
   readonly text: (columnsMax: number) => BottomText
 }
 
-/** Between two drawings of the line: a stream of events does not make it flicker. */
+/** Minimum interval between redraws, so that a stream of events does not make the line flicker. */
 const redrawMs = 100
-/** A window that is dragged changes its width many times. */
+/** A window that is being dragged changes its width many times. */
 const resizeMs = 250
 
 const erase = '\r\u001b[J'
 
 /**
- * The last line of a terminal whose screen is only ever appended to: what is written through
- * {@link over} goes above it. It is taken away before that and drawn again after, ten times a second at
- * the most.
+ * The last line of a terminal that otherwise only scrolls. Text written through {@link over} goes above it:
+ * the line is erased first and drawn again after, at most ten times a second.
  */
 export class BottomLine {
   readonly #parts: BottomLineParts
   #timer: Timer | undefined
   #drawnAtMs = -Infinity
   #isDrawn = false
-  /** Whether what was written ended in a line break: nothing is drawn behind half a line. */
+  /** Whether the output ends in a line break. The line is not drawn after half a line. */
   #isAtStart = true
   #isOpen = false
 
@@ -44,7 +43,7 @@ export class BottomLine {
     this.#parts = parts
   }
 
-  /** A stream to the same terminal whose text goes above the line. */
+  /** A stream to the same terminal, whose text goes above the line. */
   over(stream: OutputStream): OutputStream {
     return {
       write: (text) => this.#writeAbove(stream, text),
@@ -58,13 +57,13 @@ export class BottomLine {
     }
   }
 
-  /** Shows it from now on, until it is closed. */
+  /** Shows the line until it is closed. */
   open(): void {
     this.#isOpen = true
     this.draw()
   }
 
-  /** Draws it now, because of what a person did. */
+  /** Draws the line now, after a key. */
   draw(): void {
     this.#cancel()
     if (!this.#isOpen || !this.#isAtStart) return
@@ -77,7 +76,7 @@ export class BottomLine {
     this.#drawnAtMs = clock.nowMs()
   }
 
-  /** Draws it soon, because of what happened. */
+  /** Draws the line soon, after an event. */
   changed(): void {
     this.#drawIn(Math.max(this.#drawnAtMs + redrawMs - this.#parts.clock.nowMs(), 0))
   }
@@ -87,20 +86,20 @@ export class BottomLine {
     this.#erase()
   }
 
-  /** Takes it away until the terminal keeps its new width. */
+  /** Hides the line until the terminal keeps its new width. */
   resized(): void {
     this.#hide()
     this.#drawIn(resizeMs)
   }
 
-  /** Moves what is on the screen up, out of sight but not away, and begins at the top. */
+  /** Scrolls the screen's content up into the history and begins at the top. */
   clear(rows: number): void {
     this.#hide()
     this.#parts.stream.write(`${'\n'.repeat(rows)}\u001b[H\u001b[J`)
     this.draw()
   }
 
-  /** Takes it away until it is opened again. */
+  /** Hides the line until it is opened again. */
   close(): void {
     this.#hide()
     this.#isOpen = false
@@ -121,7 +120,7 @@ export class BottomLine {
     this.#parts.stream.write(erase)
   }
 
-  /** A drawing that is due stays due: text that comes without end does not put it off. */
+  /** Keeps an earlier timer: endless output must not postpone drawing. */
   #drawIn(delayMs: number): void {
     if (!this.#isOpen) return
     this.#timer ??= this.#parts.clock.schedule(delayMs, () => this.draw())

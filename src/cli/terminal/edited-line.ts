@@ -1,26 +1,25 @@
 import { columnsOf, cutToColumns } from '../../model/index.ts'
 import type { Key, NamedKey } from './key.ts'
 
-/** A line that is being written, with the cursor between its two halves. */
+/** A line being edited, with the cursor between its two halves. */
 export interface EditedLine {
-  /** What stands before the cursor. */
+  /** The text before the cursor. */
   readonly before: string
-  /** What stands behind it. */
+  /** The text after the cursor. */
   readonly after: string
 }
 
-/** A line as it is shown. */
+/** The visible part of a line. */
 export interface LineView {
-  /** The part of it that there is room for. */
   readonly text: string
-  /** How many columns before its end the cursor stands. */
+  /** Columns between the cursor and the end of the text. */
   readonly cursorBack: number
 }
 
-/** Longer than what a match may be, so that it is the match that says so. */
+/** More than the maximum length of a match, so that the match parser reports the error. */
 const charactersMax = 10_000
 
-/** The line after a key; the same one where the key does not edit. */
+/** The line after a key; unchanged if the key does not edit. */
 export function editLine(line: EditedLine, key: Key): EditedLine {
   const { before, after } = line
   if (key.kind !== 'character') return edits[key.kind]?.(line) ?? line
@@ -53,9 +52,9 @@ function withoutLast(text: string): string {
   return text.slice(0, text.length - lastOf(text).length)
 }
 
-/** The part of a line around its cursor that fits into so many columns. */
+/** The part of a line around its cursor that fits into the columns. */
 export function viewLine({ before, after }: EditedLine, columnsMax: number): LineView {
-  // The cursor needs a place of its own behind the text.
+  // The cursor needs a column of its own after the text.
   const room = Math.max(columnsMax - 1, 1)
   const head = cutFromStart(before, room)
   const left = room - columnsOf(head)
@@ -63,7 +62,7 @@ export function viewLine({ before, after }: EditedLine, columnsMax: number): Lin
   return { text: head + tail, cursorBack: columnsOf(tail) }
 }
 
-/** The end of a text in at most so many columns; where some of it is left out it begins with `…`. */
+/** The end of a text that fits into the columns. A text that was cut begins with `…`. */
 function cutFromStart(text: string, columnsMax: number): string {
   if (columnsOf(text) <= columnsMax) return text
   const characters = Array.from(text)

@@ -1,30 +1,27 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-/**
- * Whether the terminal is this process's to read. One that was started with `&` would be stopped by the
- * system if it tried.
- */
+/** Whether this process may read the terminal. The system would stop a background process that tried. */
 export function isInForeground(): boolean {
   const groups = groupsOfProcess()
   return groups === undefined || ownsTerminal(groups)
 }
 
-/** Two numbers: the process's group, and the group that the terminal listens to. */
+/** Two process groups: this process's own, and the terminal's foreground group. */
 export type ProcessGroups = readonly [own: number, terminal: number]
 
-/** Without a group that the terminal listens to there is no job control, and nobody is stopped. */
+/** Without a foreground group there is no job control, so nothing is stopped. */
 export function ownsTerminal([own, terminal]: ProcessGroups): boolean {
   return terminal <= 0 || own === terminal
 }
 
-/** The groups in the text of Linux's `/proc/self/stat`, in which a program's name can have any signs. */
+/** Parses the groups from Linux's `/proc/self/stat`. The program name in it may contain any characters. */
 export function groupsInStat(stat: string): ProcessGroups | undefined {
   const [, , own, , , terminal] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return asGroups([own, terminal])
 }
 
-/** The groups that `ps -o pgid=,tpgid=` prints. */
+/** Parses the groups from the output of `ps -o pgid=,tpgid=`. */
 export function groupsInList(list: string): ProcessGroups | undefined {
   const [own, terminal] = list.trim().split(/\s+/)
   return asGroups([own, terminal])

@@ -1,6 +1,6 @@
 import { plainText } from '../../model/index.ts'
 
-/** A key that is not a sign to be written; `unknown` is one that means nothing here. */
+/** A key that is not a printable character; `unknown` has no meaning here. */
 export type NamedKey =
   | 'enter'
   | 'escape'
@@ -16,11 +16,11 @@ export type NamedKey =
   | 'suspend'
   | 'unknown'
 
-/** A key that was pressed on a terminal in raw mode. */
+/** A key press on a terminal in raw mode. */
 export type Key =
   { readonly kind: NamedKey } | { readonly kind: 'character'; readonly text: string }
 
-/** An escape sequence (CSI, SS3), a key together with Alt, the escape key, or one character. */
+/** An escape sequence (CSI, SS3), a key with Alt, the escape key, or one character. */
 const press = /\u001b(?:\[[0-?]*[ -/]*[@-~]|O[ -~]|[^\u001b])?|[^]/gu
 
 const namedKeys: ReadonlyMap<string, NamedKey> = new Map<string, NamedKey>([
@@ -49,14 +49,14 @@ const namedKeys: ReadonlyMap<string, NamedKey> = new Map<string, NamedKey>([
 ])
 
 /**
- * The keys that a terminal in raw mode sent at once. An escape at the end is the escape key: terminals
- * send a sequence as one piece.
+ * The keys in input that arrived at once. An escape at the end is the escape key: terminals send a sequence
+ * as one piece.
  */
 export function keysOf(input: string): readonly Key[] {
   return (input.match(press) ?? []).map((text) => {
     const kind = namedKeys.get(text)
     if (kind !== undefined) return { kind }
-    // Not what moves the cursor or turns the writing direction, pasted or typed.
+    // Ignore characters that move the cursor or change the writing direction.
     const isWritable = !text.startsWith('\u001b') && plainText(text) === text
     return isWritable ? { kind: 'character', text } : { kind: 'unknown' }
   })

@@ -2,16 +2,16 @@ import { StringDecoder } from 'node:string_decoder'
 import { isInForeground } from './foreground.ts'
 import type { Terminal, TerminalListeners } from './terminal.ts'
 
-/** How often a process in the background looks whether it has the terminal. */
+/** How often a background process checks whether it has the terminal. */
 const foregroundLookMs = 500
 
-/** The terminal that stdin, stdout and stderr of this process are. */
+/** The terminal of this process's stdin, stdout and stderr. */
 export class ProcessTerminal implements Terminal {
   readonly #interrupt: () => void
   #leave = (): void => undefined
   #enter = (): void => undefined
 
-  /** @param interrupt - does what a SIGINT does */
+  /** @param interrupt - acts like a SIGINT */
   constructor(interrupt: () => void) {
     this.#interrupt = interrupt
   }
@@ -27,7 +27,7 @@ export class ProcessTerminal implements Terminal {
     const onData = (bytes: Buffer): void => listeners.input(decoder.write(bytes))
     const enter = (): void => {
       if (!isInForeground()) return
-      // Off and on again: whoever had the terminal meanwhile may have changed its settings.
+      // Off and on again: another process may have changed the terminal's settings meanwhile.
       stdin.setRawMode(false).setRawMode(true)
       if (!isEntered) stdin.on('data', onData).resume()
       isEntered = true
@@ -51,7 +51,7 @@ export class ProcessTerminal implements Terminal {
       stderr.off('resize', onResize)
       process.off('SIGCONT', enter).off('exit', leave)
     }
-    // A terminal that goes away cannot be read, nor given its settings back; the SIGHUP says the rest.
+    // A terminal that closed can neither be read nor restored; the SIGHUP ends the process.
     stdin.on('error', () => undefined)
     stderr.on('resize', onResize)
     process.on('SIGCONT', enter).on('exit', leave)
@@ -68,7 +68,7 @@ export class ProcessTerminal implements Terminal {
     this.#leave()
     // The whole job, as the terminal itself would.
     process.kill(0, 'SIGTSTP')
-    // Where no shell could continue it the system does not stop it, and there is no SIGCONT.
+    // If no shell can continue the process, the system does not stop it and sends no SIGCONT.
     setImmediate(() => this.#enter())
   }
 }

@@ -1,26 +1,26 @@
-/** Is told what happens at a terminal that was opened. */
+/** Hears what happens at an open terminal. */
 export interface TerminalListeners {
-  /** Text was typed, one key or several. */
+  /** The user typed text, one key or several. */
   input(text: string): void
-  /** The window has another size. */
+  /** The window was resized. */
   resized(): void
-  /** Keys are read, from now on or again. */
+  /** Reading keys starts, or starts again. */
   entered(): void
-  /** The last moment before the terminal is given back, for a while or for good. */
+  /** The terminal is about to be given back, temporarily or permanently. */
   leaving(): void
 }
 
-/** A terminal that keys can be read from one by one, without an echo. */
+/** A terminal that reads keys one by one, without an echo. */
 export interface Terminal {
-  /** How many rows it has. */
+  /** The number of rows. */
   readonly rows: number
   /**
-   * Reads keys until the function it returns is called. The terminal gets its settings back then, and
-   * on every other way out of the process.
+   * Reads keys until the returned function is called. That function, or any other end of the process,
+   * restores the terminal's settings.
    */
   open(listeners: TerminalListeners): () => void
-  /** Does what a SIGINT does: asks the command to end, the second time ends the process at once. */
+  /** Acts like a SIGINT: asks the command to end; the second time, ends the process at once. */
   interrupt(): void
-  /** Gives the terminal back and stops the process, as Ctrl-Z does, until somebody continues it. */
+  /** Gives the terminal back and stops the process, as Ctrl-Z does, until it is continued. */
   suspend(): void
 }

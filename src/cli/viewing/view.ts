@@ -7,26 +7,26 @@ import { writeData, type Io } from '../io.ts'
 import { inspectorUrl, openPage } from '../listening/inspector-page.ts'
 import { formatCount } from '../output/numbers.ts'
 
-/** What `view` is asked to show, checked. */
+/** The checked options of `evroute view`. */
 export interface ViewOptions {
-  /** The capture; `-` for stdin. */
+  /** The path of the capture; `-` for stdin. */
   readonly path: string
-  /** The port, or 0 for a free one. */
+  /** The port; 0 for a free one. */
   readonly port: number
-  /** Where requests are sent again; undefined for nowhere. */
+  /** The URL for "Resend"; undefined to disable it. */
   readonly resendTo: string | undefined
-  /** Signs requests that are edited; undefined for no signature. */
+  /** Signs edited requests; undefined for no signature. */
   readonly secret: string | undefined
-  /** Whether a browser is started. */
+  /** Whether to open a browser. */
   readonly open: boolean
-  /** A record on stdout once the page is there. */
+  /** Print a record on stdout when the page is ready. */
   readonly json: boolean
 }
 
 /**
  * Shows a capture on a page until a signal.
  *
- * @throws SettingError for a URL that is none; EvrouteError `cannot_read_file`, `port_in_use` or `cannot_listen`
+ * @throws SettingError for an invalid URL; EvrouteError `cannot_read_file`, `port_in_use` or `cannot_listen`
  */
 export async function view(options: ViewOptions, io: Io): Promise<ExitCode> {
   const resendTo = options.resendTo === undefined ? undefined : checkUrl('--to', options.resendTo)
@@ -44,7 +44,7 @@ export async function view(options: ViewOptions, io: Io): Promise<ExitCode> {
   return badRows > 0 ? exitCodes.badInput : exitCodes.ok
 }
 
-/** @returns how many rows are neither requests nor other records of `listen` */
+/** @returns the number of rows that are not records of `listen` */
 async function load(viewer: CaptureViewer, path: string, io: Io): Promise<number> {
   let badRows = 0
   for await (const part of readCapture(await openInput(path, io.stdin))) {

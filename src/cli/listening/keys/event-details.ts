@@ -5,10 +5,10 @@ import type { Style } from '../../output/style.ts'
 import { formatTimeOfDay } from '../../output/time.ts'
 import { payloadText } from '../payload-text.ts'
 
-/** Lines of a payload that are shown: a whole one, but for what nobody meant to send. */
+/** Show whole payloads, but cut extreme ones. */
 const linesMax = 10_000
 
-/** A request in full, for a person: how it came and was answered, its headers, its payload. */
+/** A full request for a person: metadata, answer, headers and payload. */
 export function eventDetails(event: ReceivedEvent, style: Style): string {
   const { seq, method, path, atMs, reason, diagnosis, headers } = event
   const parts = [

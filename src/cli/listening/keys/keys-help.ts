@@ -1,4 +1,4 @@
-/** What the keys of `listen` do. */
+/** Help for the keys of `listen`. */
 export const keysHelp: string = `Keys
   o      open the page that shows every request
   enter  the last request in full

@@ -7,7 +7,7 @@ import type { KeysState } from './keys-state.ts'
 
 const editorPrompt = '/ '
 
-/** What the bottom line shows of the keys, in at most so many columns; what counts most comes first. */
+/** The text of the bottom line, at most `columnsMax` wide. The most important part comes first. */
 export function keysLine(state: KeysState, columnsMax: number, style: Style): BottomText {
   const { mode } = state
   switch (mode.kind) {

@@ -2,43 +2,43 @@ import type { Match } from '../../../match/index.ts'
 import type { ReceivedEvent } from '../../../receiver/index.ts'
 import type { EditedLine } from '../../terminal/edited-line.ts'
 
-/** What the next key means. */
+/** How the next key is interpreted. */
 export type KeysMode =
   | { readonly kind: 'keys' }
   | { readonly kind: 'failure' }
   | { readonly kind: 'filter'; readonly line: EditedLine }
   | { readonly kind: 'ending' }
 
-/** What the keys of `listen` have led to. */
+/** The state of the keys of `listen`. */
 export interface KeysState {
   readonly mode: KeysMode
-  /** What is shown of the requests that arrive; undefined for all. */
+  /** Which requests are shown; undefined for all. */
   readonly filter: Match | undefined
-  /** How many arrived since the display was paused; undefined while it is not. */
+  /** Requests since the display was paused; undefined unless it is paused. */
   readonly arrivedInPause: number | undefined
-  /** How many arrived in all. */
+  /** All requests so far. */
   readonly arrived: number
-  /** The last one that was shown. */
+  /** The last request that was shown. */
   readonly last: ReceivedEvent | undefined
 }
 
-/** How a webhook is made to fail. */
+/** The failure of the next webhook. */
 export type NextFailure = 503 | 'hang'
 
-/** What is to be done after a key. */
+/** An action that a key triggers. */
 export type KeyEffect =
   | { readonly kind: 'tell'; readonly text: string }
   | { readonly kind: 'show' | 'resend' | 'save'; readonly event: ReceivedEvent }
   | { readonly kind: 'fail_next'; readonly failure: NextFailure }
   | { readonly kind: 'clear' | 'interrupt' | 'suspend' | 'open_page' }
 
-/** What a key leads to. */
+/** The result of a key. */
 export interface KeysStep {
   readonly state: KeysState
   readonly effects: readonly KeyEffect[]
 }
 
-/** Before the first key. */
+/** The state before the first key. */
 export function initialKeysState(filter: Match | undefined): KeysState {
   return {
     mode: { kind: 'keys' },
@@ -54,7 +54,7 @@ export function isShown({ filter, arrivedInPause }: KeysState, event: ReceivedEv
   return arrivedInPause === undefined && filter?.test(event) !== false
 }
 
-/** The state once a request has arrived. */
+/** The state after a request has arrived. */
 export function afterArrival(state: KeysState, event: ReceivedEvent): KeysState {
   const { arrived, arrivedInPause } = state
   return {

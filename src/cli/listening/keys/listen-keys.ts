@@ -20,43 +20,43 @@ import {
 } from './keys-state.ts'
 import { stepKeys } from './step-keys.ts'
 
-/** What the keys of `listen` are made of. */
+/** The parts of {@link ListenKeys}. */
 export interface ListenKeysParts {
-  /** What `listen` writes to, and the signal that ends it. */
+  /** The streams of `listen`, and its stop signal. */
   readonly io: Io
-  /** Where keys are pressed. */
+  /** The terminal to read keys from. */
   readonly terminal: Terminal
-  /** How text beside the data is set apart. */
+  /** The style of text on stderr. */
   readonly style: Style
-  /** What is shown at first; undefined for all. */
+  /** The initial filter; undefined to show all requests. */
   readonly filter: Match | undefined
-  /** The file that every request is saved to anyway. */
+  /** The file of `--save`. */
   readonly save: string | undefined
 }
 
-/** What keys act on. */
+/** The objects that keys act on. */
 export interface KeyTargets {
-  /** Whose next answer can fail. */
+  /** Can fail its next answer. */
   readonly receiver: Pick<Receiver, 'respondNext'>
-  /** Sends a request to its target again and says how that went; undefined where there is none. */
+  /** Forwards a request again and returns a message; undefined without a target. */
   readonly resend: ((event: ReceivedEvent) => Promise<string>) | undefined
-  /** Opens the page in a browser and says how that went. */
+  /** Opens the page in a browser and returns a message. */
   readonly openPage: () => Promise<string>
 }
 
-/** Where a request is saved when nobody named a file. */
+/** The default file for requests that the user saves. */
 const captureFile = './evroute-capture.ndjson'
 
-/** The keys of `listen` on a terminal, with the line at the bottom that tells how things stand. */
+/** The keys of `listen` on a terminal, and the status line at the bottom. */
 export class ListenKeys {
-  /** Like the one that it was made of, but what is written goes above the bottom line. */
+  /** Streams that write above the bottom line. */
   readonly io: Io
   readonly #parts: ListenKeysParts
   readonly #line: BottomLine
   #state: KeysState
   #targets: KeyTargets | undefined
   #savedSeq = 0
-  /** What keys have started, one after the other. */
+  /** The actions that keys have started, one after the other. */
   #work: Promise<void> = Promise.resolve()
   #closeTerminal = (): void => undefined
 
@@ -72,7 +72,7 @@ export class ListenKeys {
     this.io = { ...io, stdout: this.#line.over(io.stdout), stderr: this.#line.over(io.stderr) }
   }
 
-  /** Reads keys from now on, until {@link close}. */
+  /** Reads keys until {@link close}. */
   open(targets: KeyTargets): void {
     this.#targets = targets
     this.#parts.io.stop.addEventListener('abort', this.#onStop, { once: true })
@@ -84,7 +84,7 @@ export class ListenKeys {
     })
   }
 
-  /** Takes in a request; tells whether it is to be shown. */
+  /** Records a request. Returns whether to show it. */
   arrive(event: ReceivedEvent): boolean {
     const shown = isShown(this.#state, event)
     this.#state = afterArrival(this.#state, event)
@@ -92,7 +92,7 @@ export class ListenKeys {
     return shown
   }
 
-  /** Gives the terminal back, once what keys have started has ended. */
+  /** Gives the terminal back after the running actions have ended. */
   async close(): Promise<void> {
     await this.#work
     this.#parts.io.stop.removeEventListener('abort', this.#onStop)

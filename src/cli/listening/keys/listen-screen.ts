@@ -6,33 +6,33 @@ import { ListenKeys, type KeyTargets } from './listen-keys.ts'
 
 /** How requests are shown. */
 export interface ListenScreenOptions {
-  /** What is shown of them; all where it is left out. */
+  /** Which requests are shown; all by default. */
   readonly filter?: Match | undefined
-  /** The file that every request is saved to. */
+  /** The file of `--save`. */
   readonly save: string | undefined
-  /** False where no keys are wanted. */
+  /** False to read no keys. */
   readonly input: boolean
   /** Records instead of lines. */
   readonly json: boolean
-  /** Nothing beside the lines of requests. */
+  /** Only the lines of requests. */
   readonly quiet: boolean
-  /** False where no colours are wanted. */
+  /** False for no colours. */
   readonly color: boolean
 }
 
-/** What `listen` writes to, and who decides what is shown. */
+/** The output of `listen`. It decides which requests are shown. */
 export interface ListenScreen {
   /** The streams to write to. */
   readonly io: Io
-  /** Begins, once there is something to act on. */
+  /** Starts reading keys. */
   open(targets: KeyTargets): void
-  /** Takes in a request; tells whether it is to be shown. */
+  /** Records a request. Returns whether to show it. */
   arrive(event: ReceivedEvent): boolean
-  /** Ends; what is written later goes to the streams as they are. */
+  /** Ends. Later writes go directly to the streams. */
   close(): Promise<void>
 }
 
-/** With keys on a terminal that a person looks at; else streams and nothing more. */
+/** A screen with keys on an interactive terminal, else plain streams. */
 export async function listenScreen(options: ListenScreenOptions, io: Io): Promise<ListenScreen> {
   const { filter, save, input, json, quiet, color } = options
   const { terminal } = io

@@ -6,10 +6,10 @@ import type { Key } from '../../terminal/key.ts'
 import { keysHelp } from './keys-help.ts'
 import type { KeyEffect, KeysState, KeysStep } from './keys-state.ts'
 
-/** Nobody presses so many keys at once: they were pasted, most likely into the wrong window. */
+/** So many keys at once must be a paste, probably into the wrong window. */
 const pastedMin = 8
 
-/** What keys that came at once lead to. Pure. */
+/** Handles keys that came at once. Pure. */
 export function stepKeys(state: KeysState, keys: readonly Key[]): KeysStep {
   if (state.mode.kind !== 'filter' && isPasted(keys)) {
     return tell(state, 'What was pasted is not read as keys: press / before it to filter by it.')
@@ -26,7 +26,7 @@ export function stepKeys(state: KeysState, keys: readonly Key[]): KeysStep {
 
 function isPasted(keys: readonly Key[]): boolean {
   const [first] = keys
-  // Text behind this key has a place to go.
+  // After `/`, pasted text goes into the filter.
   if (first?.kind === 'character' && first.text === '/') return false
   const isInterrupted = keys.some(({ kind }) => kind === 'interrupt')
   return !isInterrupted && keys.filter(({ kind }) => kind === 'character').length >= pastedMin
@@ -47,7 +47,7 @@ function stepKey(state: KeysState, key: Key): KeysStep {
   }
 }
 
-/** What the letters do; with caps lock they do the same. */
+/** The letter keys; upper case counts too. */
 const letters: ReadonlyMap<string, (state: KeysState) => KeysStep> = new Map([
   ['h', (state) => tell(state, keysHelp)],
   ['r', (state) => withLast(state, 'resend')],
