@@ -3,21 +3,21 @@ import { once } from 'node:events'
 import { hostname } from 'node:os'
 
 /**
- * The URL of the page that shows what a receiver gets: for this machine where it has a loopback address, else with
- * the token that lets any browser in. Null where there is neither.
+ * The URL of the receiver's page: the loopback address if there is one, else the address with the page's
+ * token. Null if there is neither.
  *
- * @param url - that of the receiver
- * @param token - that of the page
+ * @param url - the URL of the receiver
+ * @param token - admits browsers on other machines
  */
 export function inspectorUrl(url: string, token: string | null = null): string | null {
   const page = new URL('/_evroute/', url)
-  // It listens on all addresses, of which loopback is one.
+  // A receiver on all addresses also listens on loopback.
   if (isEveryAddress(page)) page.hostname = '127.0.0.1'
   if (/^(127\.[\d.]+|localhost|\[::1\])$/.test(page.hostname)) return page.href
   return token === null ? null : withToken(page, token)
 }
 
-/** The URL of the page for browsers of other machines; null where none can reach it. */
+/** The URL of the page for browsers on other machines; null without a token. */
 export function networkPageUrl(url: string, token: string | null): string | null {
   if (token === null) return null
   const page = new URL('/_evroute/', url)

@@ -18,7 +18,7 @@ export function outcomeRecord(
   }
 }
 
-/** What a migration would move, for programs. */
+/** The plan of a migration, as a record for programs. */
 export function planRecord({
   place,
   figures,

@@ -6,7 +6,7 @@ export class ProgressText {
   readonly #elapsedMs: () => number
   #line = 'looking at both sides'
   #counted = ''
-  /** Where the current kind of rows began: an earlier run may have moved some of them. */
+  /** The time and the row count when the current kind of rows began. */
   #from = { atMs: 0, rows: 0 }
 
   /** @param elapsedMs - the time since the migration began */
@@ -19,7 +19,7 @@ export class ProgressText {
     return this.#line
   }
 
-  /** Takes in what was done. */
+  /** Updates the line. */
   update({ title, rows, rowsAll }: MoveProgress): void {
     const atMs = this.#elapsedMs()
     const counted = `moving ${title}`
