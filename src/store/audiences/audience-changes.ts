@@ -13,7 +13,7 @@ import { toStored, toStoredOrNull } from '../stored-text.ts'
 import { isSuppressed } from '../suppressions.ts'
 import { audienceColumns, findAudience, memberPage, type AudienceRow } from './audience-rows.ts'
 import { takePart, type KnownLine, type TakenPart } from './list-part.ts'
-import { identityOf, memberKey, userKey } from './member-identity.ts'
+import { identityOf, keysOf, type MemberKeys } from './member-identity.ts'
 import type { Sync } from './syncs.ts'
 
 /** Who left, and where to go on; null once every member was looked at. */
@@ -97,13 +97,15 @@ export class AudienceChanges {
   *take(request: TakeRequest, sync: Sync): Script<TakenPart | undefined> {
     const audience = yield* this.#hold(sync)
     if (audience === undefined) return undefined
+    const { members } = request
+    const keys = members.map(({ identity }) => keysOf(identity, this.#dialect))
     const part = takePart({
-      members: request.members,
-      known: yield* this.#knownLines(audience, request.members),
+      members,
+      known: yield* this.#knownLines(audience, members, keys),
       nextNumber: audience.numbers,
       wasListed: (number) => sync.listed.has(number),
     })
-    yield* this.#write(audience, part)
+    yield* this.#write(audience, part, keys)
     yield* this.#send(part.changes, request)
     return part
   }
@@ -115,8 +117,9 @@ export class AudienceChanges {
     const { after, rowsMax, nowMs } = request
     const page = yield* memberPage({ audienceId: audience.id, after, rowsMax }, this.#dialect)
     const gone = page.filter(({ number }) => !sync.listed.has(number)).map(identityOf)
-    yield* this.#leave(audience, gone)
-    const users = yield* this.#usersOf(audience, lastOfUsers(gone))
+    const keys = gone.map((identity) => keysOf(identity, this.#dialect))
+    yield* this.#leave(audience, keys)
+    const users = yield* this.#usersOf(audience, lastOfUsers(gone, keys))
     // A user who is still there by another identifier has not left.
     const left = users.filter(({ isMember }) => !isMember)
     const called = left.filter((user) => !user.isSuppressed)
@@ -151,22 +154,25 @@ export class AudienceChanges {
     return firstRow<AudienceRow>({ name: 'hold_audience', sql, values })
   }
 
-  *#knownLines(audience: AudienceRow, members: readonly Member[]): Script<readonly KnownLine[]> {
-    const { bytes, gate, given } = this.#dialect
+  *#knownLines(
+    audience: AudienceRow,
+    members: readonly Member[],
+    keys: readonly MemberKeys[],
+  ): Script<readonly KnownLine[]> {
+    const { key, gate, given } = this.#dialect
     const kept = (column: string): string => `(SELECT ${column} FROM evroute_members
-      WHERE audience_id = $1 AND user_key = ${bytes('given.user_key')}
-        AND member_key = ${bytes('given.member_key')}) AS ${column}`
+      WHERE audience_id = $1 AND user_key = ${key('given.user_key')}
+        AND member_key = ${key('given.member_key')}) AS ${column}`
     const sql = `
       WITH ${gate}
       SELECT ${kept('number')}, ${kept('value')},
         ${isSuppressed('CAST($3 AS text)', 'given.user_id')} AS is_suppressed
       FROM ${given('$2', { ...keyColumns, user_id: 'text' })} ORDER BY given.place`
-    const keys = members.map(({ identity }) => ({
-      user_key: userKey(identity),
-      member_key: memberKey(identity),
+    const lines = members.map(({ identity }, place) => ({
+      ...keys[place],
       user_id: toStoredOrNull(identity.userId),
     }))
-    const values = [audience.id, givenRows(keys), audience.source_id]
+    const values = [audience.id, givenRows(lines), audience.source_id]
     const rows = yield* rowsOf<KnownRow>({ name: 'known_members', sql, values })
     return rows.map(({ number, value, is_suppressed: isDropped }, place) => ({
       kept: number === null || value === null ? undefined : { number, value },
@@ -175,18 +181,21 @@ export class AudienceChanges {
     }))
   }
 
-  *#write(audience: AudienceRow, { written, entered }: TakenPart): Script<void> {
+  *#write(
+    audience: AudienceRow,
+    { written, entered }: TakenPart,
+    keys: readonly MemberKeys[],
+  ): Script<void> {
     if (written.length === 0) return
-    const { bytes, given } = this.#dialect
+    const { key, given } = this.#dialect
     const sql = `
       INSERT INTO evroute_members (audience_id, user_key, member_key, user_id, anonymous_id, email,
         number, value)
-      SELECT $1, ${bytes('user_key')}, ${bytes('member_key')}, user_id, anonymous_id, email, number, value
+      SELECT $1, ${key('user_key')}, ${key('member_key')}, user_id, anonymous_id, email, number, value
       FROM ${given('$2', memberColumns)} WHERE true
       ON CONFLICT (audience_id, user_key, member_key) DO UPDATE SET value = excluded.value`
-    const rows = written.map(({ member: { identity }, number, value }) => ({
-      user_key: userKey(identity),
-      member_key: memberKey(identity),
+    const rows = written.map(({ member: { identity }, place, number, value }) => ({
+      ...keys[place],
       user_id: toStoredOrNull(identity.userId),
       anonymous_id: toStoredOrNull(identity.anonymousId),
       email: toStoredOrNull(identity.email),
@@ -199,25 +208,21 @@ export class AudienceChanges {
     yield* run({ name: 'count_members', sql: count, values: [audience.id, entered, entered] })
   }
 
-  /** @param identities - in the order of their keys; only rows between the first and the last are read */
-  *#leave(audience: AudienceRow, identities: readonly MemberIdentity[]): Script<void> {
-    const [first, last] = [identities[0], identities.at(-1)]
+  /** @param keys - in their order; only rows between the first and the last are read */
+  *#leave(audience: AudienceRow, keys: readonly MemberKeys[]): Script<void> {
+    const [first, last] = [keys[0], keys.at(-1)]
     if (first === undefined || last === undefined) return
-    const { bytes, given } = this.#dialect
+    const { key, given } = this.#dialect
     const sql = `
       DELETE FROM evroute_members WHERE audience_id = $1
-        AND (user_key, member_key) >= (${bytes('$3')}, ${bytes('$4')})
-        AND (user_key, member_key) <= (${bytes('$5')}, ${bytes('$6')})
+        AND (user_key, member_key) >= (${key('$3')}, ${key('$4')})
+        AND (user_key, member_key) <= (${key('$5')}, ${key('$6')})
         AND (user_key, member_key) IN (
-          SELECT ${bytes('given.user_key')}, ${bytes('given.member_key')} FROM ${given('$2', keyColumns)})`
-    const keys = identities.map((identity) => ({
-      user_key: userKey(identity),
-      member_key: memberKey(identity),
-    }))
-    const range = [userKey(first), memberKey(first), userKey(last), memberKey(last)]
+          SELECT ${key('given.user_key')}, ${key('given.member_key')} FROM ${given('$2', keyColumns)})`
+    const range = [first.user_key, first.member_key, last.user_key, last.member_key]
     yield* run({ name: 'leave', sql, values: [audience.id, givenRows(keys), ...range] })
     const count = 'UPDATE evroute_audiences SET members = members - $2 WHERE id = $1'
-    yield* run({ name: 'count_left', sql: count, values: [audience.id, identities.length] })
+    yield* run({ name: 'count_left', sql: count, values: [audience.id, keys.length] })
   }
 
   /** Tells of users whether their calls are dropped, and whether another member is the same user. */
@@ -226,15 +231,15 @@ export class AudienceChanges {
     identities: readonly MemberIdentity[],
   ): Script<readonly KnownUser[]> {
     if (identities.length === 0) return []
-    const { bytes, gate, given } = this.#dialect
+    const { key, gate, given } = this.#dialect
     const sql = `
       WITH ${gate}
       SELECT ${isSuppressed('CAST($3 AS text)', 'given.user_id')} AS is_suppressed,
         (SELECT 1 FROM evroute_members
-          WHERE audience_id = $1 AND user_key = ${bytes('given.user_key')} LIMIT 1) AS is_member
+          WHERE audience_id = $1 AND user_key = ${key('given.user_key')} LIMIT 1) AS is_member
       FROM ${given('$2', userColumns)} ORDER BY given.place`
     const users = identities.map((identity) => ({
-      user_key: userKey(identity),
+      user_key: keysOf(identity, this.#dialect).user_key,
       user_id: toStoredOrNull(identity.userId),
     }))
     const values = [audience.id, givenRows(users), audience.source_id]
@@ -262,7 +267,9 @@ interface KnownUser {
 }
 
 /** Of each user the last identifier: in the order of their keys those of a user stand together. */
-function lastOfUsers(identities: readonly MemberIdentity[]): readonly MemberIdentity[] {
-  const keys = identities.map(userKey)
-  return identities.filter((_, place) => keys[place] !== keys[place + 1])
+function lastOfUsers(
+  identities: readonly MemberIdentity[],
+  keys: readonly MemberKeys[],
+): readonly MemberIdentity[] {
+  return identities.filter((_, place) => keys[place]?.user_key !== keys[place + 1]?.user_key)
 }

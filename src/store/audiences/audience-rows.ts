@@ -6,9 +6,9 @@ import type {
   MemberIdentity,
   MembersRequest,
 } from '../../audience/index.ts'
-import { firstRow, rowsOf, type Script, type SqlDatabase } from '../sql/index.ts'
+import { firstRow, rowsOf, type Dialect, type Script, type SqlDatabase } from '../sql/index.ts'
 import { fromStored, toStored } from '../stored-text.ts'
-import { identityOf, memberKey, userKey, type IdentityColumns } from './member-identity.ts'
+import { identityOf, keysOf, type IdentityColumns } from './member-identity.ts'
 
 /** A row of `audiences`. */
 export interface AudienceRow {
@@ -85,15 +85,23 @@ export function findAudience(key: string): Script<AudienceRow | undefined> {
 /** Some members of an audience. */
 export function memberPage(
   { audienceId, after, rowsMax }: MemberPage,
-  { bytes }: SqlDatabase['dialect'],
+  dialect: Dialect,
 ): Script<readonly MemberRow[]> {
+  const { key } = dialect
   const sql = `
     SELECT user_id, anonymous_id, email, number, value FROM evroute_members
-    WHERE audience_id = $1 AND (user_key, member_key) > (${bytes('$2')}, ${bytes('$3')})
+    WHERE audience_id = $1 AND (user_key, member_key) > (${key('$2')}, ${key('$3')})
     ORDER BY user_key, member_key LIMIT $4`
-  const keys = after === null ? ['', ''] : [userKey(after), memberKey(after)]
-  return rowsOf<MemberRow>({ name: 'members', sql, values: [audienceId, ...keys, rowsMax] })
+  const keys = after === null ? noKeys : keysOf(after, dialect)
+  return rowsOf<MemberRow>({
+    name: 'members',
+    sql,
+    values: [audienceId, keys.user_key, keys.member_key, rowsMax],
+  })
 }
+
+/** They come before all others. */
+const noKeys = Object.freeze({ user_key: '', member_key: '' })
 
 /** An audience out of its row. */
 export function audienceOf(row: AudienceRow): Audience {

@@ -18,28 +18,28 @@ export function* eraseMembers(
     userIds,
     sourceIds,
   }: { readonly userIds: readonly string[]; readonly sourceIds: readonly string[] | null },
-  { bytes, forUpdate, given }: Dialect,
+  dialect: Dialect,
 ): Script<number> {
+  const { forUpdate, given, isOneOf, key } = dialect
   const sql = 'SELECT id, source_id FROM evroute_audiences'
   const audiences = yield* rowsOf<SourceRow>({ name: 'audience_sources', sql, values: [] })
   const wanted = audiences.filter((row) => isOfSources(fromStored(row.source_id), sourceIds))
   if (wanted.length === 0 || userIds.length === 0) return 0
+  const givenIds = `SELECT given.id FROM ${given('$1', { id: 'bigint' })}`
+  const wantedAudience = (column: string): string => isOneOf(column, givenIds)
   const ids = givenRows(wanted.map(({ id }) => ({ id })))
   // Until the end of the transaction no sync writes a member of theirs.
   yield* run({
     name: 'hold_audiences',
-    sql: `SELECT id FROM evroute_audiences WHERE id IN (SELECT given.id FROM ${given('$1', { id: 'bigint' })})
-      ORDER BY id ${forUpdate}`,
+    sql: `SELECT id FROM evroute_audiences WHERE ${wantedAudience('id')} ORDER BY id ${forUpdate}`,
     values: [ids],
   })
-  const keys = userIds.map((userId) => ({ user_key: userKey({ userId, anonymousId: null }) }))
+  const keys = userIds.map((userId) => ({ user_key: userKey(userId, dialect) }))
+  const givenUsers = `SELECT ${key('given.user_key')} FROM ${given('$2', { user_key: 'text' })}`
+  const erasedUser = isOneOf('user_key', givenUsers)
   const gone = yield* rowsOf<{ readonly audience_id: number }>({
     name: 'erase_members',
-    sql: `DELETE FROM evroute_members WHERE (audience_id, user_key) IN (
-        SELECT audience.id, erased.user_key
-        FROM (SELECT given.id FROM ${given('$1', { id: 'bigint' })}) audience
-        CROSS JOIN (SELECT ${bytes('given.user_key')} AS user_key
-          FROM ${given('$2', { user_key: 'text' })}) erased)
+    sql: `DELETE FROM evroute_members WHERE ${wantedAudience('audience_id')} AND ${erasedUser}
       RETURNING audience_id`,
     values: [ids, givenRows(keys)],
   })

@@ -14,6 +14,8 @@ export interface KnownLine {
 /** A member that enters, or has another value now. */
 export interface WrittenMember {
   readonly member: Member
+  /** Where it stands in the list. */
+  readonly place: number
   readonly number: number
   /** As it is stored. */
   readonly value: string
@@ -57,7 +59,7 @@ export function takePart({ members, known, nextNumber, wasListed }: PartRequest)
     const outcome = isSuppressed ? 'suppressed' : outcomeOf(value, kept?.value, isListed)
     if (outcome === 'entered') entered++
     if (outcome === 'entered' || kept !== undefined) listed.add(number)
-    if (isNews(outcome)) written.set(key, { member, number, value })
+    if (isNews(outcome)) written.set(key, { member, place, number, value })
     return outcome
   })
   const all = [...written.values()]

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { MemberIdentity } from '../../audience/index.ts'
+import type { Dialect } from '../sql/index.ts'
 import { fromStoredOrNull } from '../stored-text.ts'
 
 /** The columns that say who a member is. */
@@ -18,20 +18,30 @@ export function identityOf(columns: IdentityColumns): MemberIdentity {
   }
 }
 
-/**
- * Stands for the user that a member is, by userId, or by anonymousId where there is none; in
- * hexadecimal digits, as the database is given it.
- */
-export function userKey({ userId, anonymousId }: Omit<MemberIdentity, 'email'>): string {
-  return digest(userId === null ? [null, anonymousId] : [userId])
+/** The keys by which a member is found. */
+export type MemberKeys = {
+  /** Of the user. */
+  readonly user_key: string
+  /** Of the member among those of its user. */
+  readonly member_key: string
 }
 
-/** Stands for a member among those of its user, in hexadecimal digits. */
-export function memberKey({ userId, anonymousId, email }: MemberIdentity): string {
-  return digest([userId, anonymousId, email])
+/** The keys of an identity. */
+export function keysOf(identity: MemberIdentity, { keyOf }: Dialect): MemberKeys {
+  return { user_key: keyOf(userText(identity)), member_key: keyOf(memberText(identity)) }
 }
 
-/** Half of a SHA-256: nobody can make two that are the same, and an index of them is not large. */
-function digest(identifiers: readonly (string | null)[]): string {
-  return createHash('sha256').update(JSON.stringify(identifiers)).digest('hex').slice(0, 32)
+/** The key of a user. */
+export function userKey(userId: string, { keyOf }: Dialect): string {
+  return keyOf(userText({ userId, anonymousId: null }))
+}
+
+/** The text that tells a user from others: the userId, or the anonymousId where there is none. */
+export function userText({ userId, anonymousId }: Omit<MemberIdentity, 'email'>): string {
+  return JSON.stringify(userId === null ? [null, anonymousId] : [userId])
+}
+
+/** The text that tells a member from others. */
+export function memberText({ userId, anonymousId, email }: MemberIdentity): string {
+  return JSON.stringify([userId, anonymousId, email])
 }

@@ -180,8 +180,8 @@ export const movedTables: readonly MovedTable[] = [
     title: 'members',
     columns: {
       audience_id: 'bigint',
-      user_key: ['bytea', "'\\x' || lower(hex(user_key))"],
-      member_key: ['bytea', "'\\x' || lower(hex(member_key))"],
+      user_key: ['bytea', 'key_digest(user_key)'],
+      member_key: ['bytea', 'key_digest(member_key)'],
       number: 'bigint',
       user_id: 'text',
       anonymous_id: 'text',

@@ -1,5 +1,6 @@
 import { EvrouteError } from '../../model/index.ts'
 import { fromStored } from '../stored-text.ts'
+import { keyDigest } from '../postgres/dialect.ts'
 import { Counts } from '../sqlite/counts.ts'
 import { busyTimeoutMs, openDatabase, type Database, type Statement } from '../sqlite/database.ts'
 import { DeliveryLock } from '../sqlite/delivery-lock.ts'
@@ -37,6 +38,7 @@ export class SqliteExport {
     this.#path = path
     this.#database = database
     this.#lock = lock
+    database.function('key_digest', (text) => `\\x${keyDigest(text ?? '')}`)
   }
 
   /**

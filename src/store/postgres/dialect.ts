@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { run, type Dialect } from '../sql/index.ts'
 import { holdGate } from './suppressions.ts'
 
@@ -11,8 +12,15 @@ export const dialect: Dialect = Object.freeze({
     return `ROWS FROM (jsonb_to_recordset(${value}::jsonb) AS (${typed.join(', ')}))
       WITH ORDINALITY AS given (${names.join(', ')})`
   },
-  bytes: (digits) => `decode(${digits}, 'hex')`,
+  isOneOf: (column, select) => `${column} = ANY (ARRAY(${select}))`,
+  keyOf: keyDigest,
+  key: (expression) => `decode(${expression}, 'hex')`,
   gate: holdGate,
   newTextId: "nextval('evroute_message_ids')",
   lockTable: (table, mode) => run({ sql: `LOCK TABLE ${table} IN ${mode} MODE`, values: [] }),
 } satisfies Dialect)
+
+/** Half of a SHA-256, in hexadecimal digits: two that are the same cannot be made. */
+export function keyDigest(text: string): string {
+  return hash('sha256', text).slice(0, 32)
+}

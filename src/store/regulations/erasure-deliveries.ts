@@ -56,7 +56,10 @@ export function* forgetSeen(keys: readonly SeenKey[], dialect: Dialect): Script<
       })),
     ),
   ]
-  const named = `(source_id, message_id) IN (SELECT given.source_id, given.message_id FROM ${given})`
+  const { isOneOf } = dialect
+  const named = `${isOneOf('source_id', `SELECT given.source_id FROM ${given}`)}
+    AND ${isOneOf('message_id', `SELECT given.message_id FROM ${given}`)}
+    AND (source_id, message_id) IN (SELECT given.source_id, given.message_id FROM ${given})`
   const hold = `SELECT 1 FROM evroute_seen WHERE ${named}
     ORDER BY source_id, message_id ${dialect.forUpdate}`
   yield* run({ name: 'hold_named', sql: hold, values })
@@ -71,7 +74,7 @@ export function* forgetSeen(keys: readonly SeenKey[], dialect: Dialect): Script<
  */
 function* emptyText(
   rows: readonly HeldRow[],
-  { forUpdate, given, newTextId }: Dialect,
+  { forUpdate, given, isOneOf, newTextId }: Dialect,
 ): Script<number> {
   const places = rows.map(({ destination_id: id, ...row }) => ({ destination_id: id, id: row.id }))
   const uses = yield* rowsOf<TextUse>({
@@ -84,7 +87,7 @@ function* emptyText(
   })
   const ids = given('$1', { id: 'bigint', uses: 'bigint' })
   const values = [givenRows(uses.map(({ id, uses: count }) => ({ id, uses: count })))]
-  const isUsed = `id IN (SELECT given.id FROM ${ids})`
+  const isUsed = isOneOf('id', `SELECT given.id FROM ${ids}`)
   const hold = `SELECT 1 FROM evroute_messages WHERE ${isUsed} ORDER BY id ${forUpdate}`
   yield* run({ name: 'hold_texts', sql: hold, values })
   const use = `UPDATE evroute_messages AS message SET deliveries = message.deliveries - given.uses

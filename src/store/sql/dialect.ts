@@ -14,8 +14,15 @@ export interface Dialect {
    * `place`, which counts the rows.
    */
   readonly given: (value: string, columns: Readonly<Record<string, ColumnType>>) => string
-  /** The bytes that an expression has in hexadecimal digits. */
-  readonly bytes: (digits: string) => string
+  /**
+   * A condition: whether a column has one of the values that a SELECT finds. PostgreSQL then looks up each
+   * in an index, also where its planner knows nothing of a table that is new.
+   */
+  readonly isOneOf: (column: string, select: string) => string
+  /** The key of a text that may be longer than an index takes: a digest in PostgreSQL, the text in SQLite. */
+  readonly keyOf: (text: string) => string
+  /** A value for a column of keys, out of an expression for what `keyOf` gave. */
+  readonly key: (expression: string) => string
   /** A common table expression that lets no regulation begin until the transaction ends. */
   readonly gate: string
   /** An expression for the id of a new text. */

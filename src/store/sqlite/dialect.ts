@@ -8,7 +8,9 @@ export const dialect: Dialect = Object.freeze({
     const names = Object.keys(columns).map((name) => `value ->> '$.${name}' AS ${name}`)
     return `(SELECT ${names.join(', ')}, key + 1 AS place FROM json_each(${value})) AS given`
   },
-  bytes: (digits) => `unhex(${digits})`,
+  isOneOf: (column, select) => `${column} IN (${select})`,
+  keyOf: (text) => text,
+  key: (expression) => expression,
   gate: 'gate AS (SELECT 1)',
   newTextId: 'NULL',
   lockTable: () => scriptOf(() => undefined),

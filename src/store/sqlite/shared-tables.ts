@@ -1,4 +1,4 @@
-import { memberKey, userKey } from '../audiences/index.ts'
+import { memberText, userText } from '../audiences/index.ts'
 import type { Database } from './database.ts'
 import { fromStored } from './stored-text.ts'
 
@@ -9,7 +9,7 @@ const present = (column: string): string =>
  * The step after which audiences and regulations have the tables that they have in PostgreSQL.
  *
  * - `audiences`: `sync` is the sync that goes on
- * - `members`: found by digests of the user and of all identifiers; an identifier that is absent is null
+ * - `members`: found by texts that tell the user and the member from others; an identifier that is absent is null
  * - `archives`, `regulation_archives`: the archives that regulations wait for
  */
 export const sharedTables: string = `
@@ -18,8 +18,8 @@ export const sharedTables: string = `
 
   CREATE TABLE members (
     audience_id INTEGER NOT NULL,
-    user_key BLOB NOT NULL,
-    member_key BLOB NOT NULL,
+    user_key TEXT NOT NULL,
+    member_key TEXT NOT NULL,
     number INTEGER NOT NULL,
     user_id TEXT,
     anonymous_id TEXT,
@@ -29,8 +29,8 @@ export const sharedTables: string = `
   ) STRICT, WITHOUT ROWID;
 
   INSERT INTO members
-    SELECT audience_id, unhex(user_key_of(user_id, anonymous_id)),
-      unhex(member_key_of(user_id, anonymous_id, email)), number, user_id, anonymous_id, email, value
+    SELECT audience_id, user_text_of(user_id, anonymous_id),
+      member_text_of(user_id, anonymous_id, email), number, user_id, anonymous_id, email, value
     FROM (SELECT audience_id, number, value, ${present('user_id')} AS user_id,
       ${present('anonymous_id')} AS anonymous_id, ${present('email')} AS email FROM members_before);
 
@@ -53,12 +53,12 @@ type Identifier = string | null
 /** Adds the functions that {@link sharedTables} computes the keys of members with. */
 export function addKeyFunctions(database: Database): void {
   const raw = (stored: Identifier): Identifier => (stored === null ? null : fromStored(stored))
-  database.function('user_key_of', (userId: Identifier, anonymousId: Identifier) =>
-    userKey({ userId: raw(userId), anonymousId: raw(anonymousId) }),
+  database.function('user_text_of', (userId: Identifier, anonymousId: Identifier) =>
+    userText({ userId: raw(userId), anonymousId: raw(anonymousId) }),
   )
   database.function(
-    'member_key_of',
+    'member_text_of',
     (userId: Identifier, anonymousId: Identifier, email: Identifier) =>
-      memberKey({ userId: raw(userId), anonymousId: raw(anonymousId), email: raw(email) }),
+      memberText({ userId: raw(userId), anonymousId: raw(anonymousId), email: raw(email) }),
   )
 }

@@ -159,7 +159,7 @@ test.each([
   ["WHERE id > ? AND id <= ? AND +state = 'pending'", 'INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
   ['UPDATE deliveries AS delivery', 'SEARCH delivery USING INTEGER PRIMARY KEY (rowid=?)'],
   ['UPDATE requests SET', 'SEARCH requests USING PRIMARY KEY (delivery_id=?)'],
-  ['DELETE FROM members WHERE (audience_id', 'PRIMARY KEY (audience_id=? AND user_key=?)'],
+  ['RETURNING audience_id', 'PRIMARY KEY (audience_id=? AND user_key=?)'],
   ['AND (user_key, member_key) IN', 'PRIMARY KEY (audience_id=? AND user_key=? AND member_key=?)'],
 ])('%s is found by its key or index, in its order', (sql, found) => {
   const plan = planFor(sql)?.join('; ')
