@@ -11,8 +11,6 @@ export interface ProcessPlace {
    * for one that found nobody when it came, and has nobody's requests to wait for.
    */
   readonly memberMs: number
-  /** How long the members have been the same, in milliseconds; at most `memberMs`. */
-  readonly unchangedMs: number
 }
 
 /** That a process lives, and where it sends. */

@@ -3,7 +3,7 @@ import { processGoneMs, shareOf, type ProcessPlace } from '../../src/delivery/in
 
 /** A place among some that have been the same ones for long, but for what is said. */
 function place(changes: Partial<ProcessPlace> = {}): ProcessPlace {
-  const settled = { memberMs: processGoneMs, unchangedMs: processGoneMs }
+  const settled = { memberMs: processGoneMs }
   return { destinationId: 'crm', rank: 0, processes: 1, ...settled, ...changes }
 }
 
@@ -24,7 +24,7 @@ describe('a part of the concurrency', () => {
   })
 
   test('is everything for one that is alone, however new', () => {
-    expect(shareOf(10, place({ memberMs: 0, unchangedMs: 0 }))).toBe(10)
+    expect(shareOf(10, place({ memberMs: 0 }))).toBe(10)
   })
 
   test.each([1, 2, 3, 7, 10, 1_000])('is as equal as can be, and all of %i in sum', (all) => {
@@ -36,7 +36,7 @@ describe('a part of the concurrency', () => {
   })
 
   test('is nothing for a newcomer until all others have made room', () => {
-    const newcomer = { processes: 2, rank: 1, unchangedMs: 0 }
+    const newcomer = { processes: 2, rank: 1 }
     expect(shareOf(10, place({ ...newcomer, memberMs: processGoneMs - 1 }))).toBe(0)
     expect(shareOf(10, place({ ...newcomer, memberMs: processGoneMs }))).toBe(5)
   })
@@ -60,7 +60,6 @@ describe('a part of the concurrency', () => {
   })
 
   test('is something for the first while others come and go all the time', () => {
-    const never = { unchangedMs: 0 }
-    for (const processes of [2, 3, 9]) expect(shares(1, processes, never)[0]).toBe(1)
+    for (const processes of [2, 3, 9]) expect(shares(1, processes)[0]).toBe(1)
   })
 })

@@ -39,15 +39,11 @@ export class ProcessRegistry implements DeliveringProcesses {
       }
       own.beatenAtMs = nowMs
       const there = members.filter((member) => isThere(member, nowMs))
-      const changes = members.map((member) =>
-        isThere(member, nowMs) ? member.joinedAtMs : member.beatenAtMs + processGoneMs,
-      )
       return {
         destinationId,
         rank: there.indexOf(own),
         processes: there.length,
         memberMs: nowMs - own.joinedAtMs,
-        unchangedMs: nowMs - Math.max(...changes),
       }
     })
   }

@@ -267,7 +267,7 @@ async function firstFound(session: Session): Promise<string | undefined> {
 /** Such a process would not get any further until the move has ended. */
 async function isDeliveredFrom(session: Session): Promise<boolean> {
   const found = await session.rows({
-    sql: `SELECT FROM evroute_processes
+    sql: `SELECT FROM evroute_live_processes
       WHERE beaten_at > extract(epoch FROM clock_timestamp()) * 1000 - $1::bigint LIMIT 1`,
     values: [processGoneMs],
   })

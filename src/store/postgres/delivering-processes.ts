@@ -6,13 +6,15 @@ import {
   type ProcessPlace,
 } from '../../delivery/index.ts'
 import { stopwatch } from '../../runtime/index.ts'
-import { toStored } from '../stored-text.ts'
+import { fromStored, toStored } from '../stored-text.ts'
 import type { Database } from './database.ts'
+import { placesOf, type LiveProcess, type Membership } from './process-places.ts'
 import { ServerClock } from './server-clock.ts'
+import type { Step } from './step.ts'
 
 /**
- * The step that makes the table: which processes send to which destination, in milliseconds since 1970
- * of the server's clock.
+ * The step that made the table of the versions before: a row for each process and destination. Nothing
+ * reads it any more.
  */
 export const processTables: readonly string[] = [
   `CREATE TABLE evroute_processes (
@@ -25,39 +27,64 @@ export const processTables: readonly string[] = [
     autovacuum_vacuum_cost_delay = 0)`,
 ]
 
-/** What whoever beats or leaves locks first, as an advisory lock: one more than that of the tables. */
+/**
+ * The step that makes the table of processes: one row for each, so that a heartbeat writes as much for a
+ * thousand destinations as for one. Times are in milliseconds since 1970, by the server's clock.
+ *
+ * - `destinations`: by id, when the process joined, and when it last named the destination if it no longer
+ *   does. A heartbeat leaves it as it is
+ * - `version`: when `destinations` was written
+ */
+export const liveProcesses: Step = {
+  kind: 'expand',
+  changes: [
+    `CREATE TABLE evroute_live_processes (
+      process_id text COLLATE "C" PRIMARY KEY,
+      beaten_at bigint NOT NULL,
+      version bigint NOT NULL,
+      destinations jsonb NOT NULL
+    ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,
+      autovacuum_vacuum_cost_delay = 0)`,
+  ],
+}
+
+/** Every heartbeat and leave takes this advisory lock first: one more than that of the tables. */
 const lock = 'SELECT pg_advisory_xact_lock(28559206516094054)'
 
 /** The server's time when a statement begins, which is after the lock: that of its transaction is not. */
 const moment =
   'moment AS MATERIALIZED (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now)'
 
-/** A row of that age still tells others since when they have been the same ones. */
-const forgottenMs = 2 * processGoneMs
+const isAlive = `beaten_at > now - ${processGoneMs}`
 
-/** What is known of what a process does not count any more. */
-const forget = `WITH ${moment} DELETE FROM evroute_processes USING moment
-  WHERE beaten_at <= now - ${forgottenMs}`
+const forget = `WITH ${moment} DELETE FROM evroute_live_processes USING moment WHERE NOT (${isAlive})`
 
-interface PlaceRow {
-  readonly place: number
-  readonly rank: number
-  readonly processes: number
-  readonly member: number
-  readonly unchanged: number
+interface LiveRow {
+  readonly process_id: string
+  readonly version: number
+  /** Null where this process knows the version. */
+  readonly destinations: Readonly<Record<string, Membership>> | null
   readonly now: number
 }
 
+/** The destinations of a process, as a heartbeat found them. */
+interface KnownProcess extends LiveProcess {
+  readonly version: number
+}
+
 /**
- * The processes that deliver from a database. Each beat is one round trip, whose statements the server
- * runs without waiting for anybody: a process that stands still holds no other up.
+ * The processes that deliver from a database. Each heartbeat is one round trip, whose statements the server
+ * runs without a pause: a process that stands still holds up no other.
  *
  * The server's clock must not be set forward by more than a few seconds while processes deliver: all of
- * them would seem gone. A process whose own clock differs from it is not there until they agree.
+ * them would seem dead. A process whose own clock differs from it does not count until they agree.
  */
 export class PostgresProcesses implements DeliveringProcesses {
   readonly #database: Database
   readonly #clock: ServerClock
+  /** Of each process that sends heartbeats here the destinations that it named last. */
+  readonly #named = new Map<string, string>()
+  #known: ReadonlyMap<string, KnownProcess> = new Map()
 
   constructor(database: Database, clock: ServerClock = new ServerClock(database.name)) {
     this.#database = database
@@ -66,69 +93,97 @@ export class PostgresProcesses implements DeliveringProcesses {
 
   async beat({ processId, destinationIds }: ProcessBeat): Promise<readonly ProcessPlace[]> {
     if (destinationIds.length === 0) return []
-    return this.#clock.inAgreement(this.#database, () => this.#beat({ processId, destinationIds }))
-  }
-
-  async #beat({ processId, destinationIds }: ProcessBeat): Promise<readonly ProcessPlace[]> {
-    const process = literal(processId)
-    const named = `named (id, place) AS (
-      SELECT * FROM unnest(ARRAY[${destinationIds.map(literal).join(', ')}]::text[]) WITH ORDINALITY)`
-    const sinceAskedMs = stopwatch()
-    const results = await this.#database.script([
-      lock,
-      forget,
-      joinSql(named, process),
-      placesSql(named, process),
-    ])
-    const rows = results.at(-1) as readonly PlaceRow[]
-    if (rows[0] !== undefined) this.#clock.learn(rows[0].now, sinceAskedMs)
-    return rows.flatMap(({ place, rank, processes, member, unchanged }) => {
-      const destinationId = destinationIds[place - 1]
-      if (destinationId === undefined) return []
-      return [{ destinationId, rank, processes, memberMs: member, unchangedMs: unchanged }]
+    const named = JSON.stringify(destinationIds)
+    const places = await this.#clock.inAgreement(this.#database, async () => {
+      const isKnown = this.#named.get(processId) === named
+      const alive = isKnown ? await this.#beat(processId, beatSql(processId)) : undefined
+      // It stood still, and the others have done without it.
+      return alive ?? (await this.#beat(processId, joinSql(processId, destinationIds))) ?? []
     })
+    this.#named.set(processId, named)
+    return places
   }
 
   async leave({ processId }: { readonly processId: string }): Promise<void> {
-    // Its rows tell until when it was there.
-    await this.#database.script([
-      lock,
-      `WITH ${moment} UPDATE evroute_processes SET beaten_at = now - ${processGoneMs} FROM moment
-        WHERE process_id = ${literal(processId)} AND beaten_at > now - ${processGoneMs}`,
-    ])
+    this.#named.delete(processId)
+    const id = literal(processId)
+    const sql = `DELETE FROM evroute_live_processes WHERE process_id = ${id}`
+    await this.#database.script([lock, sql])
+  }
+
+  /** Sends a heartbeat; undefined where the process does not count. */
+  async #beat(processId: string, beat: string): Promise<readonly ProcessPlace[] | undefined> {
+    const sinceAskedMs = stopwatch()
+    const results = await this.#database.script([lock, forget, beat, aliveSql(this.#known)])
+    const rows = results.at(-1) as readonly LiveRow[]
+    const [first] = rows
+    if (first === undefined) return undefined
+    this.#clock.learn(first.now, sinceAskedMs)
+    this.#known = new Map(rows.map((row) => [row.process_id, this.#processOf(row)]))
+    const processes = [...this.#known.values()]
+    if (!this.#known.has(toStored(processId))) return undefined
+    return placesOf(processId, processes, first.now)
+  }
+
+  #processOf({ process_id: id, version, destinations }: LiveRow): KnownProcess {
+    const known = this.#known.get(id)
+    if (destinations === null && known !== undefined) return known
+    const entries = Object.entries(destinations ?? {})
+    return {
+      processId: fromStored(id),
+      version,
+      destinations: new Map(entries.map(([name, times]) => [fromStored(name), times])),
+    }
   }
 }
 
-/** One that finds nobody has nobody to wait for, and is there as if it had always been. */
-function joinSql(named: string, process: string): string {
-  return `WITH ${moment}, ${named}
-    INSERT INTO evroute_processes AS own (destination_id, process_id, joined_at, beaten_at)
-    SELECT id, ${process}, CASE WHEN EXISTS (
-        SELECT FROM evroute_processes other
-        WHERE other.destination_id = id AND other.beaten_at > now - ${processGoneMs}
-      ) THEN now ELSE now - ${processGoneMs} END, now
-    FROM named, moment
-    ON CONFLICT (destination_id, process_id) DO UPDATE SET
-      beaten_at = excluded.beaten_at,
-      joined_at = CASE WHEN own.beaten_at > excluded.beaten_at - ${processGoneMs}
-        THEN own.joined_at ELSE excluded.joined_at END`
+function beatSql(processId: string): string {
+  return `WITH ${moment} UPDATE evroute_live_processes SET beaten_at = now FROM moment
+    WHERE process_id = ${literal(processId)}`
 }
 
-function placesSql(named: string, process: string): string {
-  const isThere = (row: string): string => `${row}.beaten_at > now - ${processGoneMs}`
-  return `WITH ${moment}, ${named}
-    SELECT place::integer,
-      (count(*) FILTER (WHERE ${isThere('each')}
-        AND (each.joined_at, each.process_id) < (own.joined_at, own.process_id)))::integer AS rank,
-      (count(*) FILTER (WHERE ${isThere('each')}))::integer AS processes,
-      now - own.joined_at AS member,
-      now - max(CASE WHEN ${isThere('each')} THEN each.joined_at
-        ELSE each.beaten_at + ${processGoneMs} END) AS unchanged,
-      now
-    FROM named CROSS JOIN moment
-    JOIN evroute_processes own ON own.destination_id = id AND own.process_id = ${process}
-    JOIN evroute_processes each ON each.destination_id = id
-    GROUP BY place, now, own.joined_at, own.process_id`
+/**
+ * Writes the destinations of a process. One that is alone at a destination has no other to wait for, and
+ * counts as if it had always been there.
+ */
+function joinSql(processId: string, destinationIds: readonly string[]): string {
+  const id = literal(processId)
+  const isMember = (process: string, destination: string): string =>
+    `coalesce((${process}.destinations -> ${destination} ->> 1)::bigint, now) > now - ${processGoneMs}`
+  return `
+    WITH ${moment}, named (id) AS (
+      SELECT unnest(ARRAY[${destinationIds.map(literal).join(', ')}]::text[])
+    ), own AS (
+      SELECT beaten_at, destinations FROM evroute_live_processes WHERE process_id = ${id}
+    ), membership (id, joined_at, left_at) AS (
+      SELECT named.id, coalesce(
+        (SELECT (own.destinations -> named.id ->> 0)::bigint FROM own WHERE ${isMember('own', 'named.id')}),
+        CASE WHEN EXISTS (SELECT FROM evroute_live_processes other
+            WHERE process_id <> ${id} AND other.destinations ? named.id
+              AND ${isMember('other', 'named.id')})
+          THEN now ELSE now - ${processGoneMs} END), NULL
+      FROM named, moment
+      UNION ALL
+      SELECT before.key, (before.value ->> 0)::bigint,
+        coalesce((before.value ->> 1)::bigint, own.beaten_at)
+      FROM own, moment, jsonb_each(own.destinations) before
+      WHERE before.key NOT IN (SELECT named.id FROM named) AND ${isMember('own', 'before.key')}
+    )
+    INSERT INTO evroute_live_processes AS kept (process_id, beaten_at, version, destinations)
+    SELECT ${id}, now, now, jsonb_object_agg(id, jsonb_build_array(joined_at, left_at))
+    FROM membership, moment GROUP BY now
+    ON CONFLICT (process_id) DO UPDATE SET
+      beaten_at = excluded.beaten_at, version = excluded.version, destinations = excluded.destinations`
+}
+
+/** The processes that are alive, without the destinations of those that are known. */
+function aliveSql(known: ReadonlyMap<string, KnownProcess>): string {
+  const versions = Array.from(known, ([id, { version }]) => `(${escapeLiteral(id)}, ${version})`)
+  const isKnown =
+    versions.length === 0 ? 'false' : `(process_id, version) IN (VALUES ${versions.join(', ')})`
+  return `WITH ${moment} SELECT process_id, version, now,
+      CASE WHEN ${isKnown} THEN NULL ELSE destinations END AS destinations
+    FROM evroute_live_processes, moment`
 }
 
 function literal(text: string): string {

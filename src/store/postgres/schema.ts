@@ -3,7 +3,7 @@ import { sleep, systemClock } from '../../runtime/index.ts'
 import { MissingStoreError } from '../missing-store.ts'
 import { audienceTables } from './audience-tables.ts'
 import type { Database, Session } from './database.ts'
-import { processTables } from './delivering-processes.ts'
+import { liveProcesses, processTables } from './delivering-processes.ts'
 import { lookUpIndexes } from './look-up-indexes.ts'
 import { moveTables } from './move-tables.ts'
 import { archiveTables, regulationTables } from './regulation-tables.ts'
@@ -137,6 +137,7 @@ const steps: readonly Step[] = [
   requestsOfDeliveries,
   expiringDeliveries,
   lookUpIndexes,
+  liveProcesses,
 ]
 
 /** How far a store has come. */

@@ -45,8 +45,8 @@ async function join(beat: Beat): Promise<void> {
   void beatOn()
 }
 
-function isSettled({ processes, unchangedMs }: ProcessPlace): boolean {
-  return processes === settings.processes && unchangedMs >= processGoneMs
+function isSettled({ processes, memberMs }: ProcessPlace): boolean {
+  return processes === settings.processes && memberMs >= processGoneMs
 }
 
 /** The processes as a pipeline sees them that has been among them for a while. */

@@ -104,7 +104,7 @@ describe('a store in PostgreSQL', () => {
     await endpoint.received(1)
     // Others that send to the same endpoint meanwhile leave room for it.
     const [, schema = ''] = /search_path%3D(\w+)/.exec(store) ?? []
-    const { rowCount } = await admin.query(`SELECT FROM ${schema}.evroute_processes`)
+    const { rowCount } = await admin.query(`SELECT FROM ${schema}.evroute_live_processes`)
     expect(rowCount).toBe(1)
     command.stop()
     const { code, stderr } = await command.ended

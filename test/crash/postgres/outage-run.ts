@@ -153,7 +153,7 @@ class OutageRun {
     const refused = this.#installation.tally.happened('refused 503')
     const other = await connect(store)
     await other.query('BEGIN')
-    for (const table of ['evroute_deliveries', 'evroute_processes']) {
+    for (const table of ['evroute_deliveries', 'evroute_live_processes']) {
       await other.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
     }
     await (isHurried ? this.#somebodyWaits() : refused)

@@ -51,8 +51,10 @@ export class TimeLapse {
     const now = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
     const literals = ids.map((each) => `'${each}'`).join(', ')
     await this.#installation.ask(`BEGIN; ${lock};
-      UPDATE evroute_processes SET beaten_at = ${now} - ${processGoneMs} WHERE process_id = '${id}';
-      UPDATE evroute_processes SET joined_at = joined_at - ${processGoneMs}
+      UPDATE evroute_live_processes SET beaten_at = ${now} - ${processGoneMs} WHERE process_id = '${id}';
+      UPDATE evroute_live_processes SET version = version - ${processGoneMs}, destinations = (
+          SELECT jsonb_object_agg(key, jsonb_build_array((value ->> 0)::bigint - ${processGoneMs}, value -> 1))
+          FROM jsonb_each(destinations))
         WHERE process_id IN (${literals}); COMMIT`)
     this.#identities.delete(dead)
     await this.endLeases()
@@ -82,7 +84,7 @@ export class TimeLapse {
 
   async #newcomer(): Promise<string> {
     const known = [...this.#identities.values()].map(({ processId }) => processId)
-    const sql = 'SELECT process_id FROM evroute_processes WHERE process_id <> ALL ($1) LIMIT 1'
+    const sql = 'SELECT process_id FROM evroute_live_processes WHERE process_id <> ALL ($1) LIMIT 1'
     for (;;) {
       const [row] = await this.#installation.ask<{ process_id: string }>(sql, [known])
       if (row !== undefined) return row.process_id

@@ -58,9 +58,9 @@ describe('a move that cannot be made', () => {
     const place = await newPlace()
     await (await openStore(place.url)).close()
     const now = 'extract(epoch FROM now()) * 1000'
-    await ask(place, `INSERT INTO evroute_processes VALUES ('crm', 'p_1', 0, ${now})`)
+    await ask(place, `INSERT INTO evroute_live_processes VALUES ('p_1', ${now}, 0, '{}')`)
     await expect(move(place)).rejects.toThrow('a process delivers from it')
-    await ask(place, 'UPDATE evroute_processes SET beaten_at = 0')
+    await ask(place, 'UPDATE evroute_live_processes SET beaten_at = 0')
     expect(await move(place)).toMatchObject({ kind: 'moved' })
   })
 
