@@ -41,6 +41,8 @@ describe('the packed package, installed in an empty folder', () => {
     expect([...folders].sort()).toEqual(
       ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'package.json', 'src'].sort(),
     )
+    // The command is bundled without source maps.
+    expect(packed.files.filter(({ path }) => path.startsWith('src/cli/'))).toEqual([])
     expect(packed.size).toBeLessThan(bytesMax)
   })
 
