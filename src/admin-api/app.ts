@@ -20,8 +20,8 @@ import { streamingHandler } from './streaming.ts'
 
 /**
  * What the operator asks over HTTP. Every request must come by a name of loopback and not from a
- * foreign web page; all but `/healthz` and `/readyz` need the token. Every answer but `/metrics` is
- * JSON; a refusal is `{"error":{"code","message"}}`.
+ * foreign web page; all but `/healthz` and `/readyz` need the token. Below `/_evroute/` is the page, whose
+ * sessions ask with a cookie. Every answer but `/metrics` and the files of the page is JSON; a refusal is `{"error":{"code","message"}}`.
  */
 export function adminApp(options: AdminApiOptions): RequestListener {
   const { ready, runtime } = options
@@ -73,7 +73,9 @@ function createApp(options: AdminApiOptions): Express {
     if (hasToken(request.headers.authorization)) next()
     else send(response, unauthorized)
   }
-  app.use('/v1', requireToken, operationsRouter(options))
+  const operations = operationsRouter(options)
+  app.use('/v1', requireToken, operations)
+  app.use('/_evroute', lazyPage(options, operations))
   const metrics: RequestHandler = async (_request, response) => {
     const { contentType } = options.metrics
     const body = await options.metrics.text()
@@ -85,6 +87,16 @@ function createApp(options: AdminApiOptions): Express {
     .get(metrics)
     .all((_request, response) => send(response, refuseMethod('GET, HEAD')))
   return app
+}
+
+/** Loaded once somebody asks for it. */
+function lazyPage(options: AdminApiOptions, operations: Router): RequestHandler {
+  let page: Promise<Router> | undefined
+  return async (request, response, next) => {
+    page ??= import('./page.ts').then(({ pageRouter }) => pageRouter(options, operations))
+    const router = await page
+    router(request, response, next)
+  }
 }
 
 function operationsRouter(options: AdminApiOptions): Router {

@@ -6,6 +6,13 @@ export { Metrics } from './metrics/metrics.ts'
 export { queueStates, type QueueState } from './metrics/queue-states.ts'
 export { StoreFiguresWatch, type StoreFigures } from './metrics/store-figures.ts'
 export type {
+  DeliveriesRecord,
+  DestinationFields,
+  DestinationsRecord,
+  EndpointFields,
+  OverviewRecord,
+} from './records.ts'
+export type {
   AdminApiOptions,
   AudienceOperations,
   AudienceRefusal,

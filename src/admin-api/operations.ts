@@ -12,7 +12,14 @@ import { notFound, record, refuse, type Answer } from './answer.ts'
 import { audienceOperations } from './audience-operations.ts'
 import type { ApiOperation, Operation } from './operation.ts'
 import type { AdminApiOptions, DestinationState, ReplayOutcome } from './ports.ts'
+import { problemsOf } from './problems.ts'
 import { pageRowsMax, type Reading } from './read-fields.ts'
+import type {
+  DeliveriesRecord,
+  DestinationFields,
+  DestinationsRecord,
+  OverviewRecord,
+} from './records.ts'
 import { regulationOperations } from './regulation-operations.ts'
 import {
   readDiscardRequest,
@@ -31,6 +38,7 @@ export function operations(options: AdminApiOptions): readonly ApiOperation[] {
     { path: '/deliveries/discard', method: 'post', operation: discardOperation(options) },
     { path: '/deliveries/:destination/:number', method: 'get', operation: storyOperation(options) },
     { path: '/destinations', method: 'get', operation: destinationsOperation(options) },
+    { path: '/overview', method: 'get', operation: overviewOperation(options) },
     { path: '/ledger', method: 'get', operation: ledgerOperation(options) },
     { path: '/audit', method: 'get', operation: auditOperation(options) },
     { path: '/replay', method: 'post', operation: replayOperation(options) },
@@ -48,7 +56,8 @@ function listOperation({ log, runtime }: AdminApiOptions): Operation {
     const found = await readableLog(log, reveal).list({ filter, limit: limit + 1, beforeId })
     const page = found.slice(0, limit)
     const next = found.length > limit ? (page.at(-1)?.id ?? null) : null
-    return record({ kind: 'deliveries', deliveries: page.map(loggedDeliveryRecord), next })
+    const deliveries = page.map(loggedDeliveryRecord)
+    return record({ kind: 'deliveries', deliveries, next } satisfies DeliveriesRecord)
   }
 }
 
@@ -122,15 +131,13 @@ function destinationsOperation({ destinations }: AdminApiOptions): Operation {
     const reading = readReveal(query)
     if (reading.kind === 'refused') return refuse(reading.refusal)
     const states = await destinations()
-    return record({
-      kind: 'destinations',
-      destinations: states.map((state) => destinationFields(state, reading.value)),
-    })
+    const fields = states.map((state) => destinationFields(state, reading.value))
+    return record({ kind: 'destinations', destinations: fields } satisfies DestinationsRecord)
   }
 }
 
 /** Field by field, so that nothing gets out that a destination has beside these. */
-function destinationFields(destination: DestinationState, reveal: boolean): object {
+function destinationFields(destination: DestinationState, reveal: boolean): DestinationFields {
   const { id, enabled, sourceIds, endpoints, ledger } = destination
   const { deliveries, delivered, failed, expired, pending } = ledger
   return {
@@ -153,6 +160,27 @@ function destinationFields(destination: DestinationState, reveal: boolean): obje
     failed,
     expired,
     pending,
+  }
+}
+
+function overviewOperation({ ready, ledger, destinations, metrics }: AdminApiOptions): Operation {
+  return async () => {
+    const [reasons, books, states] = await Promise.all([ready(), ledger(), destinations()])
+    const { recent, oldestDueAtMs } = metrics
+    const { deliveries, p50Ms, p99Ms } = recent.latency
+    return record({
+      kind: 'overview',
+      problems: problemsOf(reasons, states),
+      ledger: books,
+      oldestDueAt: isoOrNull(oldestDueAtMs),
+      latency: { deliveries, p50: p50Ms, p99: p99Ms },
+      minutes: recent.minutes.map(({ atMs, accepted, delivered, failed }) => ({
+        at: isoOrNull(atMs),
+        accepted,
+        delivered,
+        failed,
+      })),
+    } satisfies OverviewRecord)
   }
 }
 

@@ -7,9 +7,11 @@ import type {
   SyncOutcome,
 } from '../audience/index.ts'
 import type { BreakerState, DeliveryLog, EndpointFault } from '../delivery/index.ts'
+import type { PageSessions } from '../http/index.ts'
 import type { DeliveryLedger, EventType, RegulationType } from '../model/index.ts'
 import type { Regulation, RegulationReader } from '../privacy/index.ts'
 import type { Runtime } from '../runtime/index.ts'
+import type { RecentActivity } from './metrics/recent-activity.ts'
 
 /** What the admin API is made of. */
 export interface AdminApiOptions {
@@ -35,7 +37,13 @@ export interface AdminApiOptions {
     readonly contentType: string
     /** All metrics, as Prometheus reads them. */
     text(): Promise<string>
+    /** The last hour of this process. */
+    readonly recent: Pick<RecentActivity, 'minutes' | 'latency'>
+    /** When the delivery that waits longest was due, in milliseconds since 1970; null where none is. */
+    readonly oldestDueAtMs: number | null
   }
+  /** Who is signed in to the page. */
+  readonly sessions: PageSessions
   /** Clock and log. */
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
 }

@@ -6,16 +6,63 @@ import type { DeliveryStory, LoggedDelivery, StoreAudit } from './log-port.ts'
 /** The delivery log as JSON for programs. The names are part of every interface. */
 export type LogRecord = Readonly<Record<string, unknown>>
 
+/** A delivery of the log as JSON for programs. Moments are UTC, ISO 8601. */
+export interface DeliveryFields
+  extends
+    LogRecord,
+    Pick<
+      LoggedDelivery,
+      | 'messageId'
+      | 'type'
+      | 'userId'
+      | 'state'
+      | 'lane'
+      | 'attempts'
+      | 'windowAttempts'
+      | 'manualRetries'
+      | 'reason'
+    > {
+  readonly id: string
+  readonly source: string
+  readonly destination: string
+  readonly acceptedAt: string | null
+  readonly firstAttemptAt: string | null
+  readonly dueAt: string | null
+  readonly expiresAt: string | null
+  readonly settledAt: string | null
+  readonly holds: readonly { readonly url: string; readonly until: string | null }[]
+}
+
+/** A request to an endpoint as JSON for programs. */
+export interface RequestFields
+  extends
+    LogRecord,
+    Pick<RequestRecord, 'url' | 'lane' | 'attempt' | 'outcome' | 'status' | 'error' | 'excerpt'> {
+  readonly ms: number
+  readonly at: string | null
+}
+
+/** A delivery in a list. */
+export type DeliveryListRecord = DeliveryFields & Readonly<Record<'kind', 'delivery'>>
+
+/** A delivery with all that happened to it. */
+export interface StoryRecord extends LogRecord {
+  readonly kind: 'story'
+  readonly delivery: DeliveryFields
+  readonly requests: readonly RequestFields[]
+  readonly body: string
+}
+
 /** The last moment that a date can name: an endpoint may ask for a later one. */
 const latestMs = 8_640_000_000_000_000
 
 /** A delivery of the log as a record for programs. */
-export function loggedDeliveryRecord(delivery: LoggedDelivery): LogRecord {
+export function loggedDeliveryRecord(delivery: LoggedDelivery): DeliveryListRecord {
   return { kind: 'delivery', ...deliveryFields(delivery) }
 }
 
 /** A delivery with all that happened to it as a record for programs. */
-export function storyRecord(story: DeliveryStory): LogRecord {
+export function storyRecord(story: DeliveryStory): StoryRecord {
   return {
     kind: 'story',
     delivery: deliveryFields(story),
@@ -53,7 +100,7 @@ export function isoOrNull(instantMs: number | null): string | null {
   return instantMs === null ? null : formatTimestamp(withinDates(instantMs))
 }
 
-function deliveryFields(delivery: LoggedDelivery): LogRecord {
+function deliveryFields(delivery: LoggedDelivery): DeliveryFields {
   return {
     id: formatDeliveryId(delivery),
     messageId: delivery.messageId,
@@ -76,7 +123,7 @@ function deliveryFields(delivery: LoggedDelivery): LogRecord {
   }
 }
 
-function requestFields(request: RequestRecord): LogRecord {
+function requestFields(request: RequestRecord): RequestFields {
   const { url, lane, attempt, outcome, status, error, durationMs, atMs, excerpt } = request
   const at = isoOrNull(atMs)
   return { url, lane, attempt, outcome, status, error, ms: durationMs, at, excerpt }

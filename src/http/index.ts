@@ -13,7 +13,7 @@ export * from './listen.ts'
 export { NameSource, type NameAnswer, type NameSourceOptions } from './name-source.ts'
 export * from './names.ts'
 export { PageFiles } from './page-files.ts'
-export { PageSessions, type PageSessionsOptions } from './page-sessions.ts'
+export { PageSessions } from './page-sessions.ts'
 export * from './passed-on-headers.ts'
 export {
   bodyDeadlineMs,

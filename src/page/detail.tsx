@@ -1,10 +1,11 @@
-import type { ComponentChildren, JSX } from 'preact'
+import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { EventRecord } from '../receiver/index.ts'
 import { Changes } from './changes.tsx'
 import { curlCommand } from './curl.ts'
 import type { Dialogs } from './dialog.tsx'
 import type { Session } from './session.ts'
+import { Pair, Part } from './shown.tsx'
 import {
   answerLook,
   bytesOf,
@@ -37,11 +38,13 @@ export function Detail({ session, dialogs }: DetailParts): JSX.Element {
     case 'failed':
       return <p class="empty problem">{detail.message}</p>
     case 'shown':
-      return <Shown key={detail.record.seq} record={detail.record} {...{ session, dialogs }} />
+      return (
+        <ShownRequest key={detail.record.seq} record={detail.record} {...{ session, dialogs }} />
+      )
   }
 }
 
-function Shown({
+function ShownRequest({
   record,
   session,
   dialogs,
@@ -173,36 +176,6 @@ function Facts({ record }: { readonly record: EventRecord }): JSX.Element {
       )}
       {withheld === null ? null : <Pair name="Withheld">{withheldTexts[withheld]}</Pair>}
     </dl>
-  )
-}
-
-function Pair({
-  name,
-  children,
-}: {
-  readonly name: string
-  readonly children: ComponentChildren
-}): JSX.Element {
-  return (
-    <div>
-      <dt>{visibleText(name)}</dt>
-      <dd>{children}</dd>
-    </div>
-  )
-}
-
-function Part({
-  title,
-  children,
-}: {
-  readonly title: string
-  readonly children: ComponentChildren
-}): JSX.Element {
-  return (
-    <section class="part-of-detail">
-      <h3>{title}</h3>
-      {children}
-    </section>
   )
 }
 

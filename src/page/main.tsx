@@ -6,6 +6,7 @@ import { Detail } from './detail.tsx'
 import { Dialogs } from './dialog.tsx'
 import { ShownDialog } from './dialogs.tsx'
 import { List } from './list.tsx'
+import { ShownNotice } from './notice.tsx'
 import { Session } from './session.ts'
 import { Toolbar } from './toolbar.tsx'
 
@@ -38,7 +39,7 @@ function Page(): JSX.Element {
           <Detail session={session} dialogs={dialogs} />
         </section>
       </main>
-      <Notice />
+      <ShownNotice notice={session.notice} />
       <ShownDialog session={session} dialogs={dialogs} />
     </>
   )
@@ -49,32 +50,6 @@ const connectionTexts = {
   open: 'Live',
   lost: 'Not connected; trying again',
 } as const
-
-function Notice(): JSX.Element {
-  const notice = session.notice.value
-  return (
-    <div class="notices" role="status" aria-live="polite">
-      {notice === undefined ? null : (
-        <div class={`notice ${notice.isProblem ? 'problem' : ''}`}>
-          <span>{notice.text}</span>
-          {notice.undo === undefined ? null : (
-            <button type="button" class="link" onClick={notice.undo}>
-              Undo
-            </button>
-          )}
-          <button
-            type="button"
-            class="link"
-            aria-label="Dismiss"
-            onClick={() => (session.notice.value = undefined)}
-          >
-            ✕
-          </button>
-        </div>
-      )}
-    </div>
-  )
-}
 
 /** What a key does while no text is written and no dialog is open. */
 const keyActions: Readonly<Record<string, () => void>> = {

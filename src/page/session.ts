@@ -3,6 +3,7 @@ import type { EventRecord, EventSummary, Resent } from '../receiver/index.ts'
 import * as api from './api.ts'
 import type { MatchProblem, NewRequest, RequestEdit } from './api.ts'
 import { EventList } from './event-list.ts'
+import type { Notice } from './notice.tsx'
 import { messageOf } from './use-read.ts'
 
 /** What is shown of the selected request. */
@@ -10,13 +11,6 @@ export type Detail =
   | { readonly kind: 'none' | 'loading' | 'gone' }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'shown'; readonly record: EventRecord }
-
-/** What an action did, and how to undo it. */
-export interface Notice {
-  readonly text: string
-  readonly isProblem: boolean
-  readonly undo?: () => void
-}
 
 /** The capture that is shown instead of the requests of the receiver. */
 export interface ShownCapture extends api.Capture {

@@ -14,8 +14,8 @@ export function countText(count: number): string {
 }
 
 /** A count with its noun, such as `1 request` or `2 requests`. */
-export function counted(count: number, noun: string): string {
-  return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${countText(count)} ${count === 1 ? noun : plural}`
 }
 
 const signatureWords: Readonly<Record<EventSummary['signature'], string>> = {
@@ -69,4 +69,18 @@ export function hexText(bytes: Uint8Array): string {
     rows.push(`${offset.toString(16).padStart(6, '0')}  ${hex.padEnd(47)}  ${printable.join('')}`)
   }
   return rows.join('\n')
+}
+
+const units = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const
+
+/** A duration in its largest unit: `3 min`, `40 ms`. */
+export function durationText(durationMs: number): string {
+  if (durationMs < 1) return 'under 1 ms'
+  const [unit, unitMs] = units.find(([, eachMs]) => durationMs >= eachMs) ?? ['ms', 1]
+  return `${countText(Math.floor(durationMs / unitMs))} ${unit}`
 }

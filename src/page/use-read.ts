@@ -31,6 +31,16 @@ export function useRead<Value>(
 /** Says what went wrong, for a person. */
 export function messageOf(error: unknown): string {
   // A browser says of a server that is gone no more than that.
-  if (error instanceof TypeError) return 'The receiver does not answer. Is it still running?'
+  if (error instanceof TypeError) return 'There is no answer. Is it still running?'
   return error instanceof Error ? error.message : String(error)
+}
+
+/** Counts up in an interval, so that something is read again. */
+export function useTick(everyMs: number): number {
+  const [count, setCount] = useState(0)
+  useEffect(() => {
+    const timer = setInterval(() => setCount((before) => before + 1), everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs])
+  return count
 }

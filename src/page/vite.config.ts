@@ -1,6 +1,7 @@
+import { join } from 'node:path'
 import { defineConfig } from 'vite'
 
-/** Builds the page into `dist/page`: relative names, no inline code, one script and one style sheet. */
+/** Builds the pages of the receiver and of the service into `dist/page`: relative names, no inline code. */
 export default defineConfig({
   root: import.meta.dirname,
   base: './',
@@ -11,6 +12,9 @@ export default defineConfig({
     target: 'es2022',
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rolldownOptions: {
+      input: ['index.html', 'service.html'].map((name) => join(import.meta.dirname, name)),
+    },
   },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
 })

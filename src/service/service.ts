@@ -7,7 +7,7 @@ import {
   StoreFiguresWatch,
 } from '../admin-api/index.ts'
 import { EndpointFaults, FullBacklogs, type DueTime } from '../delivery/index.ts'
-import { AddressGuard, type Listening } from '../http/index.ts'
+import { AddressGuard, PageSessions, type Listening } from '../http/index.ts'
 import type { IntakeBatch, IntakeOutcome } from '../intake/index.ts'
 import type { Destination } from '../model/index.ts'
 import { CoalescingLog, createRuntime, type Runtime } from '../runtime/index.ts'
@@ -50,6 +50,7 @@ export class Service implements AsyncDisposable {
   readonly #regulations: ServiceRegulations
   readonly #readiness: Readiness
   readonly #role: ServiceRole
+  readonly #sessions: PageSessions
   readonly #ending = new AbortController()
   readonly #accepting = new Set<Promise<unknown>>()
   #configuration: Configuration
@@ -77,6 +78,7 @@ export class Service implements AsyncDisposable {
       runtime: given,
     })
     this.#faults = new EndpointFaults(given)
+    this.#sessions = new PageSessions({ clock: given.clock })
     this.#figures = new StoreFiguresWatch({
       queues: () => queueStates(store, destinationIdsOf(this.#configuration)),
       tables: store.tableRows,
@@ -158,6 +160,12 @@ export class Service implements AsyncDisposable {
     return { url: tracking?.url ?? '', port: tracking?.port ?? 0, admin: admin?.url ?? null }
   }
 
+  /** A new link that opens the page once, within an hour; null where there is no admin API. */
+  signInLink(): string | null {
+    const { admin } = this.address
+    return admin === null ? null : `${admin}/_evroute/sign-in?token=${this.#sessions.newLink()}`
+  }
+
   /** What is left to do. */
   get work(): ServiceWork {
     return { requests: this.#pipeline.requests, pending: this.#pendingAtEnd }
@@ -188,6 +196,7 @@ export class Service implements AsyncDisposable {
     const token = configuration.admin?.token ?? admin?.token ?? ''
     this.#configuration = { ...configuration, listen, admin: admin && { ...admin, token }, store }
     this.#sources = directoryOf(configuration)
+    if (isAbout(changes, /^admin\.token$/)) this.#sessions.endAll()
     this.#admin = this.#newAdmin()
     if (isAbout(changes, /^retention\./)) this.#pipeline.replaceRetention(configuration.retention)
     if (isAbout(changes, /^(destinations|network)\.|^retention\.messageIds$/)) {
@@ -295,6 +304,7 @@ export class Service implements AsyncDisposable {
       regulations: this.#regulations,
       ready: () => this.#readiness.reasons(),
       metrics: this.#metrics,
+      sessions: this.#sessions,
       runtime: this.#runtime,
     })
   }

@@ -8,7 +8,7 @@ import {
   queueStates,
   type AdminApiOptions,
 } from '../../src/admin-api/index.ts'
-import { listen, type ConnectionLimits } from '../../src/http/index.ts'
+import { listen, PageSessions, type ConnectionLimits } from '../../src/http/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { MemoryStore } from '../support/memory-store.ts'
 import { addSamples, nowMs, type Sample } from '../cli/delivery-log/stores.ts'
@@ -48,6 +48,7 @@ export async function startAdmin(settings: AdminSettings = {}) {
     regulations,
     ready: () => Promise.resolve([]),
     metrics,
+    sessions: new PageSessions({ clock }),
     runtime,
     ...options,
   })

@@ -72,7 +72,7 @@ describe('serve', () => {
       url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) as string,
       port: expect.any(Number) as number,
       admin: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) as string,
-      inspector: null,
+      inspector: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/_evroute\/$/) as string,
       pid: expect.any(Number) as number,
     })
     const answer = await post(url, writeKey, 'm_1')

@@ -217,9 +217,9 @@ test('everything says that the receiver is gone', async () => {
   await page.getByText('There is no earlier event').waitFor()
   await receiver.close()
   await page.getByRole('button', { name: 'Expectations' }).click()
-  await page.getByText('The receiver does not answer. Is it still running?').first().waitFor()
+  await page.getByText('There is no answer. Is it still running?').first().waitFor()
   await page.getByRole('button', { name: 'Compose' }).click()
-  await page.getByRole('dialog').getByText('The receiver does not answer').waitFor()
+  await page.getByRole('dialog').getByText('There is no answer').waitFor()
 })
 
 test('every panel fits into 320 px', async () => {

@@ -4,6 +4,7 @@ import chromium from '@sparticuz/chromium'
 import { chromium as launcher } from 'playwright-core'
 import { Receiver } from '../../src/receiver/index.ts'
 import { signBody } from '../../src/webhook/index.ts'
+import { openShop } from './shop-service.ts'
 
 /** Takes the pictures of the documentation from the page as it is built, with webhooks of a fictional shop. */
 
@@ -47,17 +48,31 @@ await post(
   'sha256',
 )
 
+await using shop = await openShop()
+
 const browser = await launcher.launch({
   executablePath: await chromium.executablePath(),
   args: ['--no-sandbox', '--disable-gpu'],
 })
 for (const colorScheme of ['light', 'dark'] as const) {
-  const viewport = { width: 1_280, height: 760 }
-  const page = await browser.newPage({ colorScheme, viewport })
+  const page = await browser.newPage({ colorScheme, viewport: { width: 1_280, height: 760 } })
+  const shoot = (name: string): Promise<Buffer> => {
+    const path = new URL(`../../docs/images/${name}-${colorScheme}.png`, import.meta.url)
+    return page.screenshot({ path: fileURLToPath(path) })
+  }
   await page.goto(`${url}/_evroute/`)
   await page.getByRole('option', { name: /Refunded/ }).click()
   await page.getByRole('article').waitFor()
-  const path = new URL(`../../docs/images/page-${colorScheme}.png`, import.meta.url)
-  await page.screenshot({ path: fileURLToPath(path) })
+  await shoot('page')
+  await page.goto(shop.signInLink() ?? '')
+  await page.getByRole('list', { name: 'What is wrong' }).waitFor()
+  await shoot('service')
+  await page.getByRole('link', { name: 'Deliveries', exact: true }).click()
+  await page.getByLabel('State').selectOption('pending')
+  await page.getByRole('button', { name: 'Filter' }).click()
+  await page.getByRole('row').last().getByRole('link').click()
+  await page.getByRole('article').waitFor()
+  await shoot('delivery')
+  await page.close()
 }
 await browser.close()

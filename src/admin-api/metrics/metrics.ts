@@ -11,6 +11,7 @@ import {
 import type { Observer, Runtime } from '../../runtime/index.ts'
 import { BreakerBoard, breakerStates, type EndpointNames } from './breaker-board.ts'
 import { processMetrics } from './process-metrics.ts'
+import { RecentActivity } from './recent-activity.ts'
 import type { StoreFigures } from './store-figures.ts'
 
 /** What metrics are made of. */
@@ -44,6 +45,8 @@ const acceptedOutcomes: readonly string[] = [
 export class Metrics implements Observer {
   /** How the endpoints of the configured destinations stand. */
   readonly breakers: BreakerBoard = new BreakerBoard()
+  /** The last hour of this process. */
+  readonly recent: RecentActivity
   readonly #registry = new Registry()
   readonly #options: MetricsOptions
   readonly #counters = countersIn(this.#registry)
@@ -54,6 +57,7 @@ export class Metrics implements Observer {
 
   constructor(options: MetricsOptions) {
     this.#options = options
+    this.recent = new RecentActivity(options.runtime.clock)
     this.#latency = new Histogram({
       name: 'evroute_delivery_latency_seconds',
       help: 'Time from the acceptance of an event until the answer 2xx of an endpoint is written down.',
@@ -83,6 +87,7 @@ export class Metrics implements Observer {
     const { sourceId: source, outcome, count } = counted
     if (acceptedOutcomes.includes(outcome)) {
       this.#counters.accepted.inc({ source, outcome }, count)
+      this.recent.count('accepted', count)
     } else this.#counters.rejected.inc({ source, code: outcome }, count)
   }
 
@@ -98,15 +103,18 @@ export class Metrics implements Observer {
 
   settled({ destinationId: destination, state, acceptedAtMs }: SettledDelivery): void {
     this.#counters.settled.inc({ destination, state })
+    this.recent.count(state === 'delivered' ? 'delivered' : 'failed', 1)
     if (state !== 'delivered') return
-    const latencyMs = this.#options.runtime.clock.nowMs() - acceptedAtMs
     // A clock that was set back is no reason for less than nothing.
-    this.#latency.observe({ destination }, Math.max(latencyMs, 0) / 1_000)
+    const latencyMs = Math.max(this.#options.runtime.clock.nowMs() - acceptedAtMs, 0)
+    this.#latency.observe({ destination }, latencyMs / 1_000)
+    this.recent.took(latencyMs)
   }
 
   gaveUp({ destinationId: destination, reason, deliveries }: GivenUpDeliveries): void {
     this.#counters.settled.inc({ destination, state: givenUpStates[reason] }, deliveries)
     this.#counters.gaveUp.inc({ destination, reason }, deliveries)
+    this.recent.count('failed', deliveries)
   }
 
   endpoint(change: EndpointChange): void {
@@ -117,6 +125,12 @@ export class Metrics implements Observer {
   connection(use: { readonly destinationId: string; readonly kind: 'opened' | 'reused' }): void {
     const { destinationId: destination, kind } = use
     this.#counters[kind].inc({ destination })
+  }
+
+  /** When the delivery that waits longest was due, in milliseconds since 1970; null where none is or it is not known. */
+  get oldestDueAtMs(): number | null {
+    const due = this.#options.figures()?.queues.flatMap((queue) => queue.oldestDueAtMs ?? [])
+    return due === undefined || due.length === 0 ? null : Math.min(...due)
   }
 
   /** All metrics, as Prometheus reads them. Never waits for the store. */

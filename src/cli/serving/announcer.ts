@@ -1,6 +1,6 @@
 import { formatDuration, plainText } from '../../model/index.ts'
 import { jsonLog, lineLog, systemClock, type Log } from '../../runtime/index.ts'
-import type { ServiceAddress, ServiceWork } from '../../service/index.ts'
+import type { Service, ServiceWork } from '../../service/index.ts'
 import { storeName } from '../../store/index.ts'
 import type { Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
@@ -9,8 +9,8 @@ import { formatCount } from '../output/numbers.ts'
 export interface Announcer {
   /** The log of the service. */
   readonly log: Log
-  /** The service accepts requests. */
-  readonly serving: (address: ServiceAddress) => void
+  /** The service accepts requests. A person gets a link that opens its page once. */
+  readonly serving: (service: Pick<Service, 'address' | 'signInLink'>) => void
   /** After a signal, the service still serves requests for this long, in milliseconds. */
   readonly draining: (drainMs: number) => void
   /** The service closes its ports. */
@@ -44,11 +44,14 @@ function forPerson({ path, graceMs }: AnnouncedService, write: (line: string) =>
   const grace = formatDuration(graceMs)
   return {
     log: lineLog(write),
-    serving: ({ url, admin }) => {
+    serving: (service) => {
+      const { url, admin } = service.address
+      const link = service.signInLink()
       const lines = [
         `Serving ${plainText(path)}`,
         `  tracking API  ${url}/v1/batch`,
         ...(admin === null ? [] : [`  admin API     ${admin}`]),
+        ...(link === null ? [] : [`  page          ${link}`, '                (opens once)']),
         `Ctrl-C ends it: requests under way are given ${grace}, the rest stays in the store`,
       ]
       write(`${lines.join('\n')}\n`)
@@ -77,7 +80,7 @@ function forProgram({ path, graceMs }: AnnouncedService, write: (line: string) =
   const log = jsonLog(write, systemClock)
   return {
     log,
-    serving: ({ url, admin }) => log.info('serving', { file: path, url, admin }),
+    serving: ({ address: { url, admin } }) => log.info('serving', { file: path, url, admin }),
     draining: (drainMs) => log.info('draining, ends at once with another signal', { drainMs }),
     ending: ({ requests }) =>
       log.info('ending, at once with another signal', { requests, graceMs }),

@@ -68,7 +68,7 @@ async function run(
   })
   try {
     tellReady(service, options, io)
-    announcer.serving(service.address)
+    announcer.serving(service)
     reloads.follow(service)
     await aborted(AbortSignal.any([io.interrupted, failed.signal]))
     if (!failed.signal.aborted) await drain(service, { options, announcer, failed: failed.signal })
@@ -99,9 +99,8 @@ async function drain(
 function tellReady({ address }: Service, { json }: ServeOptions, io: Io): void {
   if (!json) return
   const { url, port, admin } = address
-  io.stdout.write(
-    recordLine({ kind: 'ready', url, port, admin, inspector: null, pid: process.pid }),
-  )
+  const inspector = admin === null ? null : `${admin}/_evroute/`
+  io.stdout.write(recordLine({ kind: 'ready', url, port, admin, inspector, pid: process.pid }))
 }
 
 /**

@@ -28,6 +28,9 @@ describe('serve', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr.startsWith(`Serving ${path}\n`)).toBe(true)
     expect(stderr).toMatch(
+      /^ {2}page {10}http:\/\/127\.0\.0\.1:\d+\/_evroute\/sign-in\?token=[\w-]{43}\n {16}\(opens once\)$/m,
+    )
+    expect(stderr).toMatch(
       /\nEnding: 0 webhooks are under way, given 2s; Ctrl-C again ends it at once\nEnded: 0 deliveries stay in sqlite:.*store\.db\n$/,
     )
     expect(stderr).toMatch(/^ {2}tracking API {2}http:\/\/127\.0\.0\.1:\d+\/v1\/batch$/m)

@@ -106,9 +106,7 @@ class FieldReader {
     const element = this.#checker.isArrayType(type)
       ? this.#checker.getTypeArguments(type as ts.TypeReference)[0]
       : type
-    const isBag =
-      element?.getStringIndexType() !== undefined && element.getProperties().length === 0
-    if (!isBag) return undefined
+    if (element?.getStringIndexType() === undefined) return undefined
     const maker =
       ts.isCallExpression(expression) &&
       ts.isPropertyAccessExpression(expression.expression) &&

@@ -145,6 +145,13 @@ const sections: readonly Section[] = [
       'Each destination with `id`, `enabled`, `sources`, `endpoints` (`url`, `breaker`, `probeAt`, `faults`) and its counts.',
     made: [operations],
   },
+  {
+    kind: 'overview',
+    writers: 'the admin API',
+    about:
+      'What is wrong now (`text`, `advice`, `destination`), and the last hour of the process by the minute (`at`, `accepted`, `delivered`, `failed`).',
+    made: [operations],
+  },
   { kind: 'ledger', writers: 'the admin API', about: 'The counts of a store.', made: [operations] },
   {
     kind: 'audit',

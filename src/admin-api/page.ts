@@ -1,0 +1,96 @@
+import type { IncomingMessage } from 'node:http'
+import express, { type RequestHandler, type Router } from 'express'
+import { PageFiles } from '../http/index.ts'
+import { isJsonObject } from '../model/index.ts'
+import { commonHeaders, refuse, refuseMethod, send, type Answer } from './answer.ts'
+import { tokenCheck } from './guard.ts'
+import type { AdminApiOptions } from './ports.ts'
+import { readDocument } from './read-document.ts'
+
+/**
+ * The page of a service, and the API for its sessions: a browser signs in with the link that `serve` prints or with
+ * the admin token, and then asks the operations below `v1` with its cookie. No other path takes the cookie.
+ *
+ * @param operations - what the API can be asked
+ */
+export function pageRouter(options: AdminApiOptions, operations: Router): Router {
+  const { sessions } = options
+  const router = express.Router()
+  router.use(requireOwnPage)
+  router.get('/sign-in', (request, response) => {
+    const { token } = request.query
+    const cookie = typeof token === 'string' ? sessions.useLink(token, portOf(request)) : undefined
+    send(response, cookie === undefined ? redirect('./?link=refused') : redirect('./', cookie))
+  })
+  router.post('/sign-in', signInHandler(options))
+  router.post('/sign-out', (request, response) => {
+    const cookie = sessions.end(request.headers, portOf(request))
+    send(response, { status: 204, headers: { 'set-cookie': cookie }, body: '' })
+  })
+  const requireSession: RequestHandler = (request, response, next) => {
+    if (sessions.isOpen(request.headers, portOf(request))) next()
+    else send(response, signedOut)
+  }
+  router.use('/v1', requireSession, operations)
+  const files = new PageFiles('service.html')
+  router.get('/{*name}', async (request, response, next) => {
+    response.setHeaders(new Map(Object.entries(commonHeaders)))
+    if (!(await files.send(response, request.path.slice(1)))) next()
+  })
+  router.all('/', (_request, response) => send(response, refuseMethod('GET, HEAD')))
+  return router
+}
+
+/**
+ * Lets a page of another origin do nothing, not even one of another port on this machine, whose requests carry the
+ * cookie: what changes something has to name its origin, and has a media type that no form can send. That a named
+ * origin is the page's own is checked for every request.
+ */
+const requireOwnPage: RequestHandler = ({ method, headers }, response, next) => {
+  const isRead = method === 'GET' || method === 'HEAD'
+  const isJson = headers['content-type']?.split(';')[0]?.trim() === 'application/json'
+  if (isRead || (headers.origin !== undefined && isJson)) next()
+  else send(response, foreignAction)
+}
+
+const foreignAction: Answer = refuse({
+  status: 403,
+  code: 'origin_not_allowed',
+  message: 'Only the page itself does this: it sends its Origin, and JSON',
+})
+
+const signedOut: Answer = refuse({
+  status: 401,
+  code: 'unauthorized',
+  message: 'Nobody is signed in; open the link that serve prints, or sign in with the admin token',
+})
+
+function signInHandler({ sessions, token, runtime }: AdminApiOptions): RequestHandler {
+  const hasToken = tokenCheck(token)
+  return async (request, response) => {
+    const document = await readDocument(request, { clock: runtime.clock })
+    if (document.kind === 'cut_off') return
+    if (document.kind === 'refused') {
+      send(response, document.answer)
+      return
+    }
+    const given = isJsonObject(document.value) ? document.value['token'] : undefined
+    // The check reads a header, whose bytes are Latin-1.
+    const text = typeof given === 'string' ? Buffer.from(given).toString('latin1') : ''
+    if (!hasToken(`Bearer ${text}`)) {
+      send(response, refuse({ status: 401, code: 'unauthorized', message: 'The token is wrong' }))
+      return
+    }
+    const cookie = sessions.open(portOf(request))
+    send(response, { status: 204, headers: { 'set-cookie': cookie }, body: '' })
+  }
+}
+
+function redirect(location: string, cookie?: string): Answer {
+  const headers = cookie === undefined ? { location } : { location, 'set-cookie': cookie }
+  return { status: 303, headers, body: '' }
+}
+
+function portOf({ socket }: IncomingMessage): number {
+  return socket.localPort ?? 0
+}

@@ -1,0 +1,40 @@
+import type { Signal } from '@preact/signals'
+import type { JSX } from 'preact'
+
+/** What an action did, and how to undo it. */
+export interface Notice {
+  readonly text: string
+  readonly isProblem: boolean
+  readonly undo?: () => void
+}
+
+/** Shows the latest notice until it is dismissed. */
+export function ShownNotice({
+  notice,
+}: {
+  readonly notice: Signal<Notice | undefined>
+}): JSX.Element {
+  const { value } = notice
+  return (
+    <div class="notices" role="status" aria-live="polite">
+      {value === undefined ? null : (
+        <div class={`notice ${value.isProblem ? 'problem' : ''}`}>
+          <span>{value.text}</span>
+          {value.undo === undefined ? null : (
+            <button type="button" class="link" onClick={value.undo}>
+              Undo
+            </button>
+          )}
+          <button
+            type="button"
+            class="link"
+            aria-label="Dismiss"
+            onClick={() => (notice.value = undefined)}
+          >
+            ✕
+          </button>
+        </div>
+      )}
+    </div>
+  )
+}

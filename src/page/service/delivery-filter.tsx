@@ -1,0 +1,89 @@
+import type { JSX } from 'preact'
+import { useRead } from '../use-read.ts'
+import type { Conditions } from './api.ts'
+import { deliveriesPath } from './route.ts'
+import type { ServiceSession } from './service-session.ts'
+
+const states = ['pending', 'delivered', 'failed', 'expired'] as const
+const types = ['identify', 'track', 'page', 'screen', 'group', 'alias', 'delete'] as const
+const texts = [
+  ['user', 'User', ''],
+  ['message', 'messageId', ''],
+  ['since', 'Accepted since', '2h, or 2026-11-20T10:15:00Z'],
+] as const
+
+/** The conditions of the list; they stand in the address, so that it can be kept. */
+export function DeliveryFilter({
+  session,
+  conditions,
+}: {
+  readonly session: ServiceSession
+  readonly conditions: Conditions
+}): JSX.Element {
+  const reading = useRead(() => session.api.destinations(), [])
+  const destinations = reading.kind === 'read' ? reading.value.map(({ id }) => id) : []
+  const apply = (event: SubmitEvent): void => {
+    event.preventDefault()
+    const fields = new FormData(event.currentTarget as HTMLFormElement)
+    const given = [...fields].filter((field): field is [string, string] => field[1] !== '')
+    location.hash = deliveriesPath(Object.fromEntries(given))
+  }
+  return (
+    <form class="conditions" role="search" aria-label="Deliveries" onSubmit={apply}>
+      <Choice name="state" label="State" options={states} chosen={conditions.state} />
+      <Choice name="type" label="Type" options={types} chosen={conditions.type} />
+      <Choice
+        name="destination"
+        label="Destination"
+        options={withChosen(destinations, conditions.destination)}
+        chosen={conditions.destination}
+      />
+      {texts.map(([name, label, placeholder]) => (
+        <label key={name}>
+          {label}
+          <input
+            name={name}
+            value={conditions[name] ?? ''}
+            placeholder={placeholder}
+            autocomplete="off"
+            spellcheck={false}
+          />
+        </label>
+      ))}
+      <button type="submit" class="primary">
+        Filter
+      </button>
+    </form>
+  )
+}
+
+/** A destination that is not configured any more can have deliveries. */
+function withChosen(options: readonly string[], chosen: string | undefined): readonly string[] {
+  return chosen === undefined || options.includes(chosen) ? options : [...options, chosen]
+}
+
+function Choice({
+  name,
+  label,
+  options,
+  chosen = '',
+}: {
+  readonly name: string
+  readonly label: string
+  readonly options: readonly string[]
+  readonly chosen: string | undefined
+}): JSX.Element {
+  return (
+    <label>
+      {label}
+      <select name={name}>
+        <option value="">any</option>
+        {options.map((option) => (
+          <option key={option} selected={option === chosen}>
+            {option}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}

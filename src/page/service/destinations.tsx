@@ -1,0 +1,120 @@
+import type { JSX } from 'preact'
+import type { DestinationFields, EndpointFields } from '../../admin-api/index.ts'
+import { Moment } from '../moment.tsx'
+import { Pair, Shown } from '../shown.tsx'
+import { counted, countText, visibleText } from '../text.ts'
+import { useRead, useTick } from '../use-read.ts'
+import { deliveriesPath } from './route.ts'
+import type { ServiceSession } from './service-session.ts'
+
+const readMs = 5_000
+
+/** How the destinations stand, and what can be done with their deliveries. */
+export function Destinations({ session }: { readonly session: ServiceSession }): JSX.Element {
+  const tick = useTick(readMs)
+  const reading = useRead(() => session.api.destinations(), [tick, session.version.value])
+  return (
+    <Shown reading={reading}>
+      {(destinations) => (
+        <>
+          <h2>Destinations</h2>
+          {destinations.length === 0 ? (
+            <p class="empty">
+              No destination is configured. Add one to the file of the configuration; the service
+              reads it again.
+            </p>
+          ) : null}
+          {destinations.map((destination) => (
+            <Destination key={destination.id} destination={destination} session={session} />
+          ))}
+        </>
+      )}
+    </Shown>
+  )
+}
+
+function Destination({
+  destination,
+  session,
+}: {
+  readonly destination: DestinationFields
+  readonly session: ServiceSession
+}): JSX.Element {
+  const { id, enabled, sources, endpoints } = destination
+  return (
+    <section class="part-of-detail destination" aria-label={`Destination ${id}`}>
+      <div class="detail-head">
+        <h3>{id}</h3>
+        <span class={enabled ? 'good' : 'warning'}>{enabled ? '✓ enabled' : '– disabled'}</span>
+        <div class="actions">
+          <a class="button" href={deliveriesPath({ destination: id })}>
+            Deliveries
+          </a>
+          <button type="button" onClick={() => void session.propose('retry', { destination: id })}>
+            Retry failed
+          </button>
+          <button
+            type="button"
+            onClick={() => void session.propose('discard', { destination: id })}
+          >
+            Discard backlog
+          </button>
+        </div>
+      </div>
+      <dl class="pairs">
+        <Pair name="Deliveries">
+          {(['pending', 'delivered', 'failed', 'expired'] as const)
+            .map((state) => `${countText(destination[state])} ${state}`)
+            .join(', ')}
+        </Pair>
+        <Pair name="Sources">{sources.join(', ')}</Pair>
+        {endpoints.map((endpoint) => (
+          <Pair key={endpoint.url} name="Endpoint">
+            <Endpoint endpoint={endpoint} />
+          </Pair>
+        ))}
+      </dl>
+    </section>
+  )
+}
+
+const breakerTexts: Readonly<Record<EndpointFields['breaker'], string>> = {
+  closed: '✓ in use',
+  open: '✗ down',
+  'half-open': '… probed now',
+  recovering: '… recovering',
+}
+const breakerLooks = {
+  closed: 'good',
+  open: 'bad',
+  'half-open': 'warning',
+  recovering: 'warning',
+} as const
+
+function Endpoint({
+  endpoint: { url, breaker, probeAt, faults },
+}: {
+  readonly endpoint: EndpointFields
+}): JSX.Element {
+  return (
+    <>
+      {visibleText(url)} <span class={breakerLooks[breaker]}>{breakerTexts[breaker]}</span>
+      {probeAt === null ? null : (
+        <>
+          , probed <Moment at={probeAt} />
+        </>
+      )}
+      {faults.map(({ reason, failures, since }) => (
+        <p key={reason} class="problem">
+          refuses webhooks: {visibleText(reason)}, {counted(failures, 'time')}
+          {since === null ? null : (
+            <>
+              {' '}
+              since <Moment at={since} />
+            </>
+          )}
+        </p>
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,78 @@
+import { render, type JSX } from 'preact'
+import { ShownNotice } from '../notice.tsx'
+import { ConfirmDialog } from './confirm-dialog.tsx'
+import { Deliveries } from './deliveries.tsx'
+import { Destinations } from './destinations.tsx'
+import { Overview } from './overview.tsx'
+import { ServiceSession } from './service-session.ts'
+import { SignIn } from './sign-in.tsx'
+import { Story } from './story.tsx'
+
+const session = new ServiceSession()
+
+const views = [
+  ['overview', 'Overview', '#/'],
+  ['destinations', 'Destinations', '#/destinations'],
+  ['deliveries', 'Deliveries', '#/deliveries'],
+] as const
+
+function Page(): JSX.Element {
+  const isSignedIn = session.api.isSignedIn.value
+  const { view } = session.route.value
+  return (
+    <>
+      <header>
+        <div class="top">
+          <h1>evroute service</h1>
+          {isSignedIn ? (
+            <>
+              <nav aria-label="Views">
+                {views.map(([name, label, path]) => (
+                  <a key={name} href={path} aria-current={currentOf(name, view)}>
+                    {label}
+                  </a>
+                ))}
+              </nav>
+              <button type="button" class="link" onClick={() => void session.signOut()}>
+                Sign out
+              </button>
+            </>
+          ) : null}
+        </div>
+      </header>
+      {isSignedIn ? (
+        <main class="service">
+          <View />
+        </main>
+      ) : (
+        <SignIn session={session} />
+      )}
+      <ShownNotice notice={session.notice} />
+      <ConfirmDialog session={session} />
+    </>
+  )
+}
+
+/** A story is one of the deliveries. */
+function currentOf(name: string, view: string): 'page' | 'true' | undefined {
+  if (name === view) return 'page'
+  return name === 'deliveries' && view === 'story' ? 'true' : undefined
+}
+
+function View(): JSX.Element {
+  const route = session.route.value
+  switch (route.view) {
+    case 'overview':
+      return <Overview session={session} />
+    case 'destinations':
+      return <Destinations session={session} />
+    case 'deliveries':
+      return <Deliveries session={session} conditions={route.conditions} />
+    case 'story':
+      return <Story key={route.id} session={session} id={route.id} />
+  }
+}
+
+const root = document.getElementById('page')
+if (root !== null) render(<Page />, root)
+session.follow()

@@ -1,0 +1,77 @@
+import type { JSX } from 'preact'
+import type { OverviewRecord } from '../../admin-api/index.ts'
+import { Pair, Part, Shown } from '../shown.tsx'
+import { countText, durationText } from '../text.ts'
+import { useRead, useTick } from '../use-read.ts'
+import { RatePlot } from './rate-plot.tsx'
+import { deliveriesPath } from './route.ts'
+import type { ServiceSession } from './service-session.ts'
+
+const readMs = 5_000
+
+/** How the service stands: what is wrong, what it did in the last hour, and its books. */
+export function Overview({ session }: { readonly session: ServiceSession }): JSX.Element {
+  const tick = useTick(readMs)
+  const reading = useRead(() => session.api.overview(), [tick, session.version.value])
+  return (
+    <Shown reading={reading}>
+      {(overview) => (
+        <>
+          <h2>Overview</h2>
+          <Problems problems={overview.problems} />
+          <Part title="Last hour">
+            <RatePlot minutes={overview.minutes} />
+          </Part>
+          <Part title="Deliveries">
+            <Figures overview={overview} />
+          </Part>
+        </>
+      )}
+    </Shown>
+  )
+}
+
+function Problems({ problems }: Pick<OverviewRecord, 'problems'>): JSX.Element {
+  if (problems.length === 0) return <p class="good">✓ Nothing is wrong.</p>
+  return (
+    <ul class="problems" aria-label="What is wrong">
+      {problems.map(({ text, advice, destination }) => (
+        <li key={text} class="diagnosis">
+          <strong>
+            {destination === null ? '' : `${destination}: `}
+            {text}
+          </strong>
+          <p>{advice}</p>
+          {destination === null ? null : (
+            <a href={deliveriesPath({ destination })}>Deliveries of {destination}</a>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Figures({ overview }: { readonly overview: OverviewRecord }): JSX.Element {
+  const { ledger, oldestDueAt, latency } = overview
+  const ageMs = oldestDueAt === null ? 0 : Math.max(0, Date.now() - Date.parse(oldestDueAt))
+  return (
+    <dl class="pairs">
+      {(['pending', 'delivered', 'failed', 'expired'] as const).map((state) => (
+        <Pair key={state} name={state}>
+          <a href={deliveriesPath({ state })}>{countText(ledger[state])}</a>
+          {state === 'pending' && ageMs > 0 ? `, the oldest due for ${durationText(ageMs)}` : ''}
+        </Pair>
+      ))}
+      <Pair name="Acceptance to 2xx">
+        {latency.p50 === null || latency.p99 === null
+          ? 'Nothing was delivered since the start.'
+          : `half within ${durationText(latency.p50)}, 99 % within ${durationText(latency.p99)} (the latest ${countText(latency.deliveries)})`}
+      </Pair>
+      <Pair name="Events">
+        {countText(ledger.accepted)} accepted = {countText(ledger.routed)} routed +{' '}
+        {countText(ledger.filtered)} filtered + {countText(ledger.duplicate)} duplicate +{' '}
+        {countText(ledger.suppressed)} suppressed
+      </Pair>
+    </dl>
+  )
+}

@@ -1,0 +1,37 @@
+import type { JSX } from 'preact'
+import type { ServiceSession } from './service-session.ts'
+
+/** Asks for the admin token where no link was opened, or the session is over. */
+export function SignIn({ session }: { readonly session: ServiceSession }): JSX.Element {
+  const isRefused = new URLSearchParams(location.search).get('link') === 'refused'
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault()
+    const form = event.currentTarget as HTMLFormElement
+    const token = new FormData(form).get('token')
+    if (typeof token !== 'string') return
+    void session.signIn(token).then((isDone) => {
+      // The address would go on to say that the link was refused.
+      if (isDone && isRefused) history.replaceState(null, '', location.pathname + location.hash)
+    })
+  }
+  return (
+    <main class="service">
+      <form class="sign-in" onSubmit={submit}>
+        <h2>Sign in</h2>
+        {isRefused ? (
+          <p class="problem" role="alert">
+            This link was used before, or is older than an hour.
+          </p>
+        ) : null}
+        <p>Open the link that `evroute serve` prints, or use the admin token.</p>
+        <label>
+          Admin token
+          <input name="token" type="password" required autocomplete="current-password" />
+        </label>
+        <button type="submit" class="primary">
+          Sign in
+        </button>
+      </form>
+    </main>
+  )
+}

@@ -1,0 +1,15 @@
+import type { JSX } from 'preact'
+import type { LoggedState } from '../../delivery/index.ts'
+
+const texts: Readonly<Record<LoggedState, string>> = {
+  pending: '… pending',
+  delivered: '✓ delivered',
+  failed: '✗ failed',
+  expired: '✗ expired',
+}
+const looks = { pending: 'warning', delivered: 'good', failed: 'bad', expired: 'bad' } as const
+
+/** The state of a delivery, by sign, word and colour. */
+export function StateBadge({ state }: { readonly state: LoggedState }): JSX.Element {
+  return <span class={`state ${looks[state]}`}>{texts[state]}</span>
+}

@@ -1,0 +1,171 @@
+import type { JSX } from 'preact'
+import type { DeliveryFields, RequestFields, StoryRecord } from '../../delivery/index.ts'
+import { Moment } from '../moment.tsx'
+import { Pair, Part, Shown } from '../shown.tsx'
+import { answerLook, countText, visibleText } from '../text.ts'
+import { Tree } from '../tree.tsx'
+import { useRead, useTick } from '../use-read.ts'
+import type { ServiceSession } from './service-session.ts'
+import { StateBadge } from './state-badge.tsx'
+
+const readMs = 2_000
+/** Requests that are shown: a delivery can be retried by hand for ever. */
+const requestsShown = 200
+
+/** Everything that happened to a delivery, and what happens next. */
+export function Story({
+  session,
+  id,
+}: {
+  readonly session: ServiceSession
+  readonly id: string
+}): JSX.Element {
+  const tick = useTick(readMs)
+  const reading = useRead(() => session.api.story(id), [tick, session.version.value])
+  return (
+    <Shown reading={reading}>
+      {({ delivery, requests, body }) => (
+        <article aria-label={`Delivery ${id}`}>
+          <div class="detail-head">
+            <h2>{id}</h2>
+            <StateBadge state={delivery.state} />
+            <Actions session={session} delivery={delivery} />
+          </div>
+          <Facts delivery={delivery} />
+          <Part title="Requests">
+            <Requests requests={requests} delivery={delivery} />
+          </Part>
+          <Part title="Webhook">
+            <Body text={body} />
+          </Part>
+        </article>
+      )}
+    </Shown>
+  )
+}
+
+function Actions({
+  session,
+  delivery: { id, state },
+}: {
+  readonly session: ServiceSession
+  readonly delivery: DeliveryFields
+}): JSX.Element {
+  const propose = (action: 'retry' | 'discard'): void => {
+    session.pending.value = { action, conditions: { id }, count: 1 }
+  }
+  return (
+    <div class="actions">
+      <button type="button" disabled={state === 'delivered'} onClick={() => propose('retry')}>
+        Retry
+      </button>
+      <button type="button" disabled={state !== 'pending'} onClick={() => propose('discard')}>
+        Discard
+      </button>
+    </div>
+  )
+}
+
+function Facts({ delivery }: { readonly delivery: DeliveryFields }): JSX.Element {
+  const { messageId, type, userId, source, destination, reason, attempts } = delivery
+  const { manualRetries, acceptedAt, expiresAt, settledAt, holds } = delivery
+  const moments = [
+    ['Accepted', acceptedAt],
+    ['Retried until', expiresAt],
+    ['Ended', settledAt],
+  ] as const
+  return (
+    <dl class="pairs">
+      <Pair name="Event">
+        <span class={`type ${type}`}>{type}</span> {visibleText(messageId)}
+      </Pair>
+      <Pair name="User">{visibleText(userId ?? '–')}</Pair>
+      <Pair name="Route">
+        {source} → {destination}
+      </Pair>
+      {reason === null ? null : <Pair name="Reason">{visibleText(reason)}</Pair>}
+      {moments.map(([name, at]) =>
+        at === null ? null : (
+          <Pair key={name} name={name}>
+            <Moment at={at} />
+          </Pair>
+        ),
+      )}
+      <Pair name="Attempts">
+        {attempts}
+        {manualRetries === 0 ? '' : `, retried by hand ${countText(manualRetries)} times`}
+      </Pair>
+      {holds.map(({ url, until }) => (
+        <Pair key={url} name="Not asked">
+          {visibleText(url)} {until === null ? 'any more' : <Moment at={until} />}
+        </Pair>
+      ))}
+    </dl>
+  )
+}
+
+function Requests({
+  requests,
+  delivery: { state, dueAt },
+}: Pick<StoryRecord, 'requests' | 'delivery'>): JSX.Element {
+  const shown = requests.slice(-requestsShown)
+  return (
+    <ol class="timeline" aria-label="Requests">
+      {requests.length > shown.length ? (
+        <li class="muted">{countText(requests.length - shown.length)} earlier requests</li>
+      ) : null}
+      {shown.map((request, index) => (
+        <Request key={index} request={request} />
+      ))}
+      {requests.length === 0 && state !== 'pending' ? <li class="muted">None was sent.</li> : null}
+      {state === 'pending' ? (
+        <li class="next">
+          <NextTry dueAt={dueAt} />
+        </li>
+      ) : null}
+    </ol>
+  )
+}
+
+function NextTry({ dueAt }: { readonly dueAt: string | null }): JSX.Element {
+  if (dueAt === null) return <>A request is under way.</>
+  const isDue = Date.parse(dueAt) < Date.now()
+  return (
+    <>
+      {isDue ? 'Waits for its turn or its endpoint, due since' : 'Next try'} <Moment at={dueAt} />
+    </>
+  )
+}
+
+function Request({ request }: { readonly request: RequestFields }): JSX.Element {
+  const { at, url, attempt, lane, outcome, status, error, ms, excerpt } = request
+  return (
+    <li class={outcome}>
+      <span class={`status ${answerLook(status)}`}>{status ?? error ?? 'no answer'}</span>{' '}
+      {visibleText(url)} <span class="muted">in {countText(Math.round(ms))} ms</span>
+      <p class="muted">
+        attempt {attempt}
+        {lane === 'manual' ? ', by hand' : ''}
+        {outcome === 'retry' ? ', to be tried again' : ''}
+        {outcome === 'final' ? ', refused for good' : ''} {at === null ? '' : <Moment at={at} />}
+      </p>
+      {status !== null && error !== null && error !== `status_${status}` ? (
+        <p class="problem">{visibleText(error)}</p>
+      ) : null}
+      {excerpt === '' ? null : (
+        <details>
+          <summary>Answer</summary>
+          <pre tabIndex={0}>{visibleText(excerpt)}</pre>
+        </details>
+      )}
+    </li>
+  )
+}
+
+function Body({ text }: { readonly text: string }): JSX.Element {
+  try {
+    return <Tree value={JSON.parse(text) as unknown} />
+  } catch {
+    return <pre tabIndex={0}>{visibleText(text)}</pre>
+  }
+}

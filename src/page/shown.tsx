@@ -1,0 +1,48 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { visibleText } from './text.ts'
+import type { Reading } from './use-read.ts'
+
+/** Shows what was read, or that it is being read, or why it cannot be. */
+export function Shown<Value>({
+  reading,
+  children,
+}: {
+  readonly reading: Reading<Value>
+  readonly children: (value: Value) => ComponentChildren
+}): JSX.Element {
+  if (reading.kind === 'loading') return <p class="empty">Reading…</p>
+  if (reading.kind === 'failed') return <p class="empty problem">{reading.message}</p>
+  return <>{children(reading.value)}</>
+}
+
+/** A name and its value in a list of facts. */
+export function Pair({
+  name,
+  children,
+}: {
+  readonly name: string
+  readonly children: ComponentChildren
+}): JSX.Element {
+  return (
+    <div>
+      <dt>{visibleText(name)}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+/** A section with a heading. */
+export function Part({
+  title,
+  children,
+}: {
+  readonly title: string
+  readonly children: ComponentChildren
+}): JSX.Element {
+  return (
+    <section class="part-of-detail">
+      <h3>{title}</h3>
+      {children}
+    </section>
+  )
+}

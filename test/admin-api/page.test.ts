@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest'
+import { PageSessions } from '../../src/http/index.ts'
+import { ManualClock } from '../../src/runtime/index.ts'
+import { failed, nowMs } from '../cli/delivery-log/stores.ts'
+import { ask, startAdmin, token, type AdminSettings } from './support.ts'
+
+/** An admin API, its sessions, and the headers of a browser that is signed in. */
+async function startPage(settings: AdminSettings = {}) {
+  const clock = new ManualClock(nowMs)
+  const sessions = new PageSessions({ clock })
+  const admin = await startAdmin({ clock, ...settings, options: { sessions, ...settings.options } })
+  const page = `${admin.url}/_evroute`
+  const { port, url } = admin
+  const cookie = sessions.open(port).split(';')[0]!
+  const json = { 'content-type': 'application/json' }
+  const own = { cookie, origin: url, ...json }
+  const get = (path: string, headers: Readonly<Record<string, string>> = { cookie }) =>
+    ask(`${page}${path}`, { hasToken: false, headers })
+  const act = (path: string, body: object, headers: Readonly<Record<string, string>> = own) =>
+    ask(`${page}${path}`, { hasToken: false, method: 'POST', headers, body })
+  return { ...admin, sessions, page, own, get, act }
+}
+
+describe('signing in', () => {
+  test('by a link works once, and sets a cookie that no script and no other site can use', async () => {
+    const { sessions, get } = await startPage()
+    const path = `/sign-in?token=${sessions.newLink()}`
+    const first = await get(path, {})
+    expect(first).toMatchObject({ status: 303, headers: { location: './' } })
+    const setCookie = String(first.headers['set-cookie'])
+    expect(setCookie).toMatch(
+      /^evroute-\d+=[\w-]{43}; Path=\/_evroute\/; HttpOnly; SameSite=Strict/,
+    )
+    expect(await get('/v1/ledger', { cookie: setCookie.split(';')[0]! })).toMatchObject({
+      status: 200,
+    })
+    const second = await get(path, {})
+    expect(second).toMatchObject({ status: 303, headers: { location: './?link=refused' } })
+    expect(second.headers['set-cookie']).toBeUndefined()
+    expect(await get('/sign-in', {})).toMatchObject({ headers: { location: './?link=refused' } })
+  })
+
+  test('with the admin token, and signing out', async () => {
+    const { act, get, own } = await startPage()
+    const withoutCookie = { ...own, cookie: '' }
+    const wrong = await act('/sign-in', { token: 'wrong' }, withoutCookie)
+    expect(wrong).toMatchObject({ status: 401, body: { error: { message: 'The token is wrong' } } })
+    const right = await act('/sign-in', { token }, withoutCookie)
+    expect(right.status).toBe(204)
+    const cookie = String(right.headers['set-cookie']).split(';')[0]!
+    expect(await get('/v1/ledger', { cookie })).toMatchObject({ status: 200 })
+    expect(await act('/sign-out', {}, { ...own, cookie })).toMatchObject({ status: 204 })
+    expect(await get('/v1/ledger', { cookie })).toMatchObject({ status: 401 })
+  })
+})
+
+describe('a session', () => {
+  test('is needed below v1, which takes no token; and no other path takes the cookie', async () => {
+    const { url, own, get } = await startPage()
+    expect(await get('/v1/overview')).toMatchObject({ status: 200, body: { kind: 'overview' } })
+    expect(await get('/v1/overview', {})).toMatchObject({ status: 401 })
+    expect(await get('/v1/overview', { authorization: `Bearer ${token}` })).toMatchObject({
+      status: 401,
+    })
+    expect(await get('/v1/nothing')).toMatchObject({ status: 404 })
+    for (const path of ['/v1/overview', '/metrics']) {
+      expect(await ask(`${url}${path}`, { hasToken: false, headers: own })).toMatchObject({
+        status: 401,
+      })
+    }
+  })
+
+  test('acts for its own page only', async () => {
+    const samples = [failed]
+    const { act, own, port, store } = await startPage({ samples })
+    const retry = (headers: Readonly<Record<string, string>>) =>
+      act('/v1/deliveries/retry', { all: true }, headers)
+    const withoutOrigin = { cookie: own.cookie, 'content-type': 'application/json' }
+    for (const headers of [
+      withoutOrigin,
+      { ...own, origin: 'https://example.com' },
+      // Another port of this machine is the same site: its requests carry the cookie.
+      { ...own, origin: `http://127.0.0.1:${port + 1}` },
+      { ...own, origin: 'null' },
+      { ...own, 'content-type': 'text/plain' },
+      { ...own, 'content-type': 'application/x-www-form-urlencoded' },
+      { ...own, host: 'rebound.example.com', origin: 'http://rebound.example.com' },
+    ]) {
+      expect(await retry(headers)).toMatchObject({ status: 403 })
+    }
+    expect(await retry({ ...own, cookie: 'evroute-1=guessed' })).toMatchObject({ status: 401 })
+    expect((await store.ledger()).failed).toBe(1)
+    expect(await retry(own)).toMatchObject({ status: 200, body: { kind: 'retry', deliveries: 1 } })
+  })
+})
+
+test('the files of the page need no session, run nothing else, and are read only', async () => {
+  const { get, page, own } = await startPage()
+  const { status, headers, text } = await get('/', {})
+  expect(status).toBe(200)
+  expect(String(headers['content-security-policy'])).toMatch(
+    /^default-src 'none'; script-src 'self'; style-src 'self'; .*frame-ancestors 'none'$/,
+  )
+  expect(headers).toMatchObject({
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  })
+  const [, script = ''] = /src="\.\/(assets\/[^"]+\.js)"/.exec(text) ?? []
+  expect(await get(`/${script}`, {})).toMatchObject({ status: 200 })
+  expect(await get('/..%2f..%2fpackage.json', {})).toMatchObject({ status: 404 })
+  expect(await get('/', { host: 'rebound.example.com' })).toMatchObject({ status: 403 })
+  const posted = await ask(`${page}/`, { hasToken: false, method: 'POST', headers: own, body: {} })
+  expect(posted).toMatchObject({ status: 405 })
+})
+
+test('GET /v1/overview tells the last hour, how long deliveries took, and what is wrong', async () => {
+  const clock = new ManualClock(nowMs)
+  const url = 'https://hooks.example.com/secret/path'
+  const ledger = { deliveries: 9, delivered: 5, failed: 0, expired: 0, pending: 4 }
+  const fault = { reason: 'status_404', failures: 3, sinceMs: nowMs, lastMs: nowMs }
+  const endpoint = { url, breaker: 'open' as const, probeAtMs: nowMs + 30_000, faults: [fault] }
+  const destination = {
+    id: 'crm',
+    enabled: true,
+    sourceIds: ['website'],
+    endpoints: [endpoint],
+    ledger,
+  }
+  const off = { ...destination, id: 'mail', enabled: false, endpoints: [] }
+  const { url: admin, metrics } = await startAdmin({
+    clock,
+    options: {
+      destinations: () => Promise.resolve([destination, off]),
+      ready: () => Promise.resolve(['The store does not answer']),
+    },
+  })
+  metrics.calls({ sourceId: 'website', outcome: 'routed', count: 3 })
+  metrics.calls({ sourceId: 'website', outcome: 'no_event', count: 5 })
+  const settled = { messageId: 'm', type: 'track', destinationId: 'crm', attempts: 1 } as const
+  metrics.settled({ ...settled, state: 'delivered', acceptedAtMs: nowMs - 40, reason: null })
+  await clock.advance(60_000)
+  metrics.settled({ ...settled, state: 'failed', acceptedAtMs: nowMs, reason: 'status_404' })
+  metrics.gaveUp({ destinationId: 'crm', reason: 'backlog_full', deliveries: 2 })
+  const { body } = await ask(`${admin}/v1/overview`)
+  const {
+    minutes,
+    problems,
+    latency,
+    ledger: books,
+  } = body as {
+    minutes: object[]
+    problems: { text: string; destination: string | null }[]
+    latency: object
+    ledger: object
+  }
+  expect(minutes).toHaveLength(60)
+  expect(minutes.slice(-2)).toMatchObject([
+    { accepted: 3, delivered: 1, failed: 0 },
+    { accepted: 0, delivered: 0, failed: 3 },
+  ])
+  expect(latency).toEqual({ deliveries: 1, p50: 40, p99: 40 })
+  expect(books).toMatchObject({ deliveries: 0 })
+  expect(problems.map(({ destination: about, text }) => [about, text])).toEqual([
+    [null, 'The store does not answer.'],
+    [
+      'crm',
+      expect.stringMatching(/^https:\/\/hooks\.example\.com\/…#\w+ is down: its deliveries wait/),
+    ],
+    ['crm', expect.stringMatching(/refuses webhooks since .*: status_404, 3 times\.$/)],
+    ['mail', 'The destination is disabled, and 4 deliveries wait.'],
+  ])
+  await clock.advance(60 * 60_000)
+  const later = (await ask(`${admin}/v1/overview`)).body as { minutes: object[] }
+  expect(JSON.stringify(later.minutes)).not.toMatch(/[1-9]\d*,"(delivered|failed)":[1-9]/)
+})

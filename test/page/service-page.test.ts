@@ -1,0 +1,286 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { accessibilityFaults, openPage, withBrowser } from './browser.ts'
+import { startService, token } from './service.ts'
+
+withBrowser()
+
+/** The page reads again every few seconds. */
+const readAgain = { timeout: 15_000 }
+
+/** A service whose endpoint took `m_1` and refused `m_2`, and its page in a browser that is signed in. */
+async function openService(look?: Parameters<typeof openPage>[1]) {
+  const running = await startService([[200, 404, 200]])
+  const { track, settled, link } = running
+  await track('m_1')
+  await expect.poll(() => settled.length).toBe(1)
+  await track('m_2')
+  await expect.poll(() => settled.length).toBe(2)
+  const page = await openPage(link(), look)
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  return { ...running, page }
+}
+
+const goTo = (page: Page, view: string): Promise<void> =>
+  page.getByRole('navigation').getByRole('link', { name: view }).click()
+
+describe('signing in', () => {
+  test('a link opens the page once; then the admin token does', async () => {
+    const { link } = await startService([200])
+    const once = link()
+    const first = await openPage(once)
+    await first.getByText('Nothing is wrong').waitFor()
+    expect(first.url()).toMatch(/\/_evroute\/$/)
+    const page = await openPage(once, { expected: /401/ })
+    await page.getByText('This link was used before').waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    const field = page.getByLabel('Admin token')
+    await field.fill('wrong')
+    await field.press('Enter')
+    await page.getByText('The token is wrong').waitFor()
+    await field.fill(token)
+    await field.press('Enter')
+    await page.getByText('Nothing is wrong').waitFor()
+    expect(await page.evaluate('document.cookie')).toBe('')
+    await page.reload()
+    await page.getByText('Nothing is wrong').waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(await page.getByText('This link').count()).toBe(0)
+  })
+
+  test('a session ends when the admin token changes', async () => {
+    const { page, document, reconfigure } = await openService({ expected: /401/ })
+    await reconfigure({ ...document, admin: { port: 0, token: 'another-token-that-is-no-secret' } })
+    await goTo(page, 'Deliveries')
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  })
+})
+
+describe('the overview', () => {
+  test('shows the last hour, the counts, and leads to the deliveries', async () => {
+    const { page } = await openService()
+    const figures = page.locator('.pairs')
+    expect(await figures.innerText()).toMatch(
+      /pending\s+0\s+delivered\s+1\s+failed\s+1\s+expired\s+0/,
+    )
+    expect(await figures.innerText()).toMatch(/half within \d+ m?s, 99 % within/)
+    expect(await figures.innerText()).toContain('2 accepted = 2 routed + 0 filtered')
+    await page.getByRole('img', { name: /^In the last hour: / }).waitFor()
+    await figures.getByRole('link').nth(2).click()
+    await page.getByRole('cell', { name: '✗ failed' }).waitFor()
+    expect(page.url()).toContain('#/deliveries?state=failed')
+  })
+
+  test('says what is wrong, and what to do', async () => {
+    const { track, settled, link } = await startService([404])
+    for (let count = 1; count <= 10; count += 1) {
+      await track(`m_${count}`)
+      await expect.poll(() => settled.length).toBe(count)
+    }
+    const page = await openPage(link())
+    const problems = page.getByRole('list', { name: 'What is wrong' })
+    await expect
+      .poll(() => problems.innerText(), readAgain)
+      .toMatch(/crm: .* refuses webhooks .* status_404/)
+    expect(await problems.innerText()).toContain('then retry the failed deliveries')
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.getByRole('link', { name: 'Deliveries of crm' }).click()
+    await expect.poll(() => page.getByRole('row').count()).toBe(11)
+  })
+})
+
+describe('destinations', () => {
+  test('are shown with their endpoints, retried after a confirmation, and lead to deliveries', async () => {
+    const { page, endpoint, settled } = await openService()
+    await goTo(page, 'Destinations')
+    const crm = page.getByRole('region', { name: 'Destination crm' })
+    await expect.poll(() => crm.innerText()).toMatch(/0 pending, 1 delivered, 1 failed/)
+    expect(await crm.innerText()).toContain('✓ in use')
+    // Its path may be a secret.
+    expect(await crm.innerText()).toMatch(/\/…#\w{6}/)
+    await crm.getByRole('button', { name: 'Discard backlog' }).click()
+    await page.getByText('There is nothing to discard.').waitFor()
+    await crm.getByRole('button', { name: 'Retry failed' }).click()
+    await page.getByRole('heading', { name: 'Retry 1 delivery?' }).waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    expect(endpoint.requests).toHaveLength(2)
+    await crm.getByRole('button', { name: 'Retry failed' }).click()
+    await page.getByRole('button', { name: 'Retry', exact: true }).click()
+    await page.getByText('Retrying 1 delivery.').waitFor()
+    await expect.poll(() => settled.length).toBe(3)
+    await goTo(page, 'Overview')
+    await goTo(page, 'Destinations')
+    await expect.poll(() => crm.innerText(), readAgain).toMatch(/0 pending, 2 delivered, 0 failed/)
+  })
+
+  test('that are none say so', async () => {
+    const { link } = await startService([200], { destinations: [] })
+    const page = await openPage(link())
+    await page.getByText('Nothing is wrong').waitFor()
+    await goTo(page, 'Destinations')
+    await page.getByText('No destination is configured').waitFor()
+  })
+})
+
+describe('deliveries', () => {
+  test('are filtered, and the filter stands in the address', async () => {
+    const { page } = await openService()
+    await goTo(page, 'Deliveries')
+    const rows = page.getByRole('row')
+    await expect.poll(() => rows.count()).toBe(3)
+    await page.getByLabel('State').selectOption('delivered')
+    await page.getByRole('button', { name: 'Filter' }).click()
+    await expect.poll(() => rows.count()).toBe(2)
+    expect(await page.getByRole('button', { name: 'Retry all that match' }).isDisabled()).toBe(true)
+    await page.reload()
+    await expect.poll(() => rows.count()).toBe(2)
+    expect(await page.getByLabel('State').inputValue()).toBe('delivered')
+    await page.getByLabel('User').fill('u_nobody')
+    await page.keyboard.press('Enter')
+    await page.getByText('No delivery matches.').waitFor()
+    await page.goBack()
+    await expect.poll(() => rows.count()).toBe(2)
+  })
+
+  test('say what is wrong with a condition', async () => {
+    const { page } = await openService({ expected: /400/ })
+    await goTo(page, 'Deliveries')
+    await page.getByLabel('Accepted since').fill('yesterday')
+    await page.keyboard.press('Enter')
+    await page.getByText('since: Cannot use "yesterday"').waitFor()
+  })
+
+  test('are turned page by page, and all that match are discarded', async () => {
+    const { track, link, warnings } = await startService([503])
+    for (let count = 0; count < 60; count += 1) await track(`m_${count}`)
+    // From now on they wait.
+    await expect.poll(() => JSON.stringify(warnings)).toContain('an endpoint is down')
+    const page = await openPage(link())
+    await page.getByText('is down: its deliveries wait').waitFor()
+    await goTo(page, 'Deliveries')
+    const rows = page.getByRole('row')
+    await expect.poll(() => rows.count()).toBe(51)
+    await page.getByRole('button', { name: 'Older' }).click()
+    await expect.poll(() => rows.count()).toBe(11)
+    await page.getByRole('button', { name: 'Newest' }).click()
+    await expect.poll(() => rows.count()).toBe(51)
+    await page.getByRole('button', { name: 'Discard all that match' }).click()
+    await page.getByRole('heading', { name: 'Discard 60 deliveries?' }).waitFor()
+    await page.getByRole('button', { name: 'Discard', exact: true }).click()
+    await page.getByText(/^Discarded \d+ deliveries\.$/).waitFor()
+    await page.getByRole('cell', { name: 'discarded' }).first().waitFor()
+  })
+})
+
+describe('a delivery', () => {
+  test('tells its story: requests, answers, and the retry by hand', async () => {
+    const { page, endpoint } = await openService()
+    await goTo(page, 'Deliveries')
+    await page.getByRole('row', { name: /m_2/ }).getByRole('link').click()
+    const story = page.getByRole('article')
+    await expect.poll(() => story.innerText()).toMatch(/✗ failed[^]*status_404/)
+    const requests = story.getByRole('list', { name: 'Requests' })
+    expect(await requests.innerText()).toMatch(/404[^]*attempt 1, refused for good/)
+    expect(await story.innerText()).toMatch(/Order Completed/)
+    expect(await accessibilityFaults(page)).toEqual([])
+    expect(await story.getByRole('button', { name: 'Discard' }).isDisabled()).toBe(true)
+    await story.getByRole('button', { name: 'Retry' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
+    await page.getByText('Retrying 1 delivery.').waitFor()
+    await expect.poll(() => story.innerText(), readAgain).toContain('✓ delivered')
+    await expect.poll(() => requests.innerText()).toMatch(/200[^]*by hand/)
+    expect(endpoint.requests).toHaveLength(3)
+  })
+
+  test('that waits says when it is tried next, and is discarded', async () => {
+    const { track, link, endpoint } = await startService([
+      { status: 503, body: '<script>alert(1)</script>\u202e' },
+    ])
+    await track('m_1')
+    await expect.poll(() => endpoint.requests.length).toBe(1)
+    const page = await openPage(link())
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await goTo(page, 'Deliveries')
+    await page.getByRole('row', { name: /m_1/ }).getByRole('link').click()
+    const story = page.getByRole('article')
+    await expect
+      .poll(() => story.innerText(), readAgain)
+      .toMatch(/503[^]*to be tried again[^]*Next try .*in \d+ s/)
+    await story.getByText('Answer').click()
+    await story.getByText('<script>alert(1)</script>\\u202e').waitFor()
+    await story.getByRole('button', { name: 'Discard' }).click()
+    await page.getByText('They end as failed without being sent').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
+    await page.getByText('Discarded 1 delivery.').waitFor()
+    await expect.poll(() => story.innerText(), readAgain).toMatch(/✗ failed[^]*discarded/)
+  })
+
+  test('that does not exist says so', async () => {
+    const { page } = await openService({ expected: /404/ })
+    await page.goto(page.url().replace(/#.*|$/, '#/deliveries/crm%2F999999'))
+    await page.getByText('There is no such delivery').waitFor()
+  })
+})
+
+describe('for everybody', () => {
+  test.each([
+    ['light', 1_280],
+    ['dark', 1_280],
+    ['light', 320],
+    ['dark', 320],
+  ] as const)('axe-core finds nothing in %s at %i px', async (colorScheme, width) => {
+    const { page } = await openService({ colorScheme, width })
+    const check = async (): Promise<void> => {
+      expect(await accessibilityFaults(page)).toEqual([])
+      const overflow = await page.evaluate<number>(
+        'document.documentElement.scrollWidth - innerWidth',
+      )
+      expect(overflow).toBeLessThanOrEqual(0)
+    }
+    await check()
+    await goTo(page, 'Destinations')
+    await page.getByRole('region', { name: 'Destination crm' }).waitFor()
+    await check()
+    await goTo(page, 'Deliveries')
+    await page.getByRole('row', { name: /m_2/ }).waitFor()
+    await check()
+    await page.getByRole('row', { name: /m_2/ }).getByRole('link').click()
+    await page.getByRole('article').waitFor()
+    await check()
+  })
+
+  test('the keyboard alone leads from the overview to the retry of a delivery', async () => {
+    const { page, endpoint } = await openService()
+    const tabTo = async (name: string | RegExp): Promise<void> => {
+      const matches = (text: string): boolean =>
+        typeof name === 'string' ? text === name : name.test(text)
+      for (let count = 0; count < 40; count += 1) {
+        await page.keyboard.press('Tab')
+        if (matches(await page.locator(':focus').innerText())) return
+      }
+      throw new Error(`Nothing to tab to: ${String(name)}`)
+    }
+    await tabTo('Deliveries')
+    await page.keyboard.press('Enter')
+    await page.getByRole('row', { name: /m_2/ }).waitFor()
+    await tabTo(/^crm\/\d+$/)
+    await page.keyboard.press('Enter')
+    await page.getByRole('article').waitFor()
+    await expect.poll(() => page.getByRole('article').innerText()).toContain('✗ failed')
+    await tabTo('Retry')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor()
+    expect(await page.locator(':focus').innerText()).toBe('Retry')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => endpoint.requests.length).toBe(3)
+  })
+
+  test('a service that is gone says so', async () => {
+    const { page, service } = await openService({ expected: /ERR_|Failed to load/ })
+    await service.close()
+    await goTo(page, 'Deliveries')
+    await page.getByText('There is no answer. Is it still running?').first().waitFor()
+  })
+})
