@@ -62,22 +62,30 @@ export interface DeliveryProgress {
   readonly holds: readonly EndpointHold[]
 }
 
-/** A delivery that the dispatcher holds until it settles it. */
-export interface LeasedDelivery extends DeliveryProgress {
-  /** Identifies it among the deliveries of its destination; later ones have greater ids. */
+/** The lease of a delivery: a settlement ends it. */
+export interface Lease {
+  /** Identifies the delivery among those of its destination; later ones have greater ids. */
   readonly id: number
   /** The destination. */
   readonly destinationId: string
+  /** Tells this lease of the delivery from every other. Only the engine reads it. */
+  readonly lease: number
+  /** Why it is due. */
+  readonly lane: Lane
+  /** When the event was accepted, in milliseconds since 1970. */
+  readonly acceptedAtMs: number
+  /** Rounds that were made before the lease, over all. */
+  readonly attempts: number
+}
+
+/** A delivery that the dispatcher holds until it settles it. */
+export interface LeasedDelivery extends Lease, DeliveryProgress {
   /** The event. */
   readonly messageId: string
   /** The type of the event. */
   readonly type: EventType
   /** The exact text to send. */
   readonly body: string
-  /** When the event was accepted, in milliseconds since 1970. */
-  readonly acceptedAtMs: number
-  /** Why it is due. */
-  readonly lane: Lane
   /** Since when it is due, in milliseconds since 1970. */
   readonly dueAtMs: number
   /**
@@ -87,10 +95,10 @@ export interface LeasedDelivery extends DeliveryProgress {
   readonly leasedUntilMs?: number
 }
 
-/** How a leased delivery ends its lease. */
-export type Settlement = {
-  /** The delivery as it was given out: it stands for that lease and no other. */
-  readonly delivery: LeasedDelivery
+/** The end of a lease. */
+export type LeaseEnd = {
+  /** The lease that ends. */
+  readonly delivery: Lease
 } & (
   | { readonly kind: 'delivered'; readonly attempts: number }
   | {
@@ -110,6 +118,9 @@ export type Settlement = {
   /** Given back, its round not made or cut off by our own side: nothing counted, same lane. */
   | { readonly kind: 'returned'; readonly dueAtMs: number }
 )
+
+/** The end of the lease of a delivery. */
+export type Settlement = LeaseEnd & { readonly delivery: LeasedDelivery }
 
 /** How many deliveries of one destination may be given out. */
 export interface Room {

@@ -3,6 +3,7 @@ import type { LeasedDelivery, NewEvent } from '../delivery/index.ts'
 /** A delivery that was added now. */
 export interface AddedDelivery {
   readonly id: number
+  readonly lease: number
   readonly destinationId: string
   readonly event: Pick<NewEvent, 'messageId' | 'type'>
   readonly body: string
@@ -10,11 +11,12 @@ export interface AddedDelivery {
 
 /** What is handed over of a delivery that was added at a moment: nobody has tried it. */
 export function untriedDelivery(
-  { id, destinationId, event, body }: AddedDelivery,
+  { id, lease, destinationId, event, body }: AddedDelivery,
   nowMs: number,
 ): LeasedDelivery {
   return {
     id,
+    lease,
     destinationId,
     messageId: event.messageId,
     type: event.type,

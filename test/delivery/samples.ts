@@ -27,6 +27,7 @@ export function destinationOf(endpoints: number, concurrency = 10): Destination 
 export function leased(changes: Partial<LeasedDelivery> = {}): LeasedDelivery {
   return {
     id: 1,
+    lease: 1,
     destinationId: 'crm',
     messageId: 'm_1',
     type: 'track',

@@ -3,7 +3,7 @@ import { refusedReason } from '../refused-deliveries.ts'
 import { toStored, toStoredOrNull } from '../stored-text.ts'
 import { countChanges, wholeStore } from './counts.ts'
 import type { Query } from '../sql/index.ts'
-import type { Lease } from './lease.ts'
+import type { LeaseTerm } from './lease-term.ts'
 import { holdGate, isSuppressed } from './suppressions.ts'
 
 /**
@@ -128,7 +128,7 @@ const sql = `
   WHERE is_leased OR is_refused`
 
 /** Takes a batch in; what there is room for is leased. */
-export function addQuery(batch: AddRequest, lease: Lease): AddQuery {
+export function addQuery(batch: AddRequest, lease: LeaseTerm): AddQuery {
   const { events, bodies, deliveries } = rowsOf(batch.events)
   const bounded = deliveries.filter(({ backlogMax }) => backlogMax !== undefined)
   const boundedIds = new Set(bounded.map(({ destinationId }) => destinationId))

@@ -3,7 +3,7 @@ import { lanes, type EventType, type Lane } from '../../model/index.ts'
 import { toStored } from '../stored-text.ts'
 import type { ClaimPlaces } from './claim-places.ts'
 import type { Query } from '../sql/index.ts'
-import type { Lease } from './lease.ts'
+import type { LeaseTerm } from './lease-term.ts'
 
 /** A delivery that was leased. */
 export interface ClaimedRow {
@@ -109,7 +109,7 @@ export function claimQuery(
     lease,
     own,
     places,
-  }: { nowMs: number; lease: Lease; own: OwnLeases; places: ClaimPlaces },
+  }: { nowMs: number; lease: LeaseTerm; own: OwnLeases; places: ClaimPlaces },
 ): Query {
   const values = [
     shares.map(({ destinationId }) => toStored(destinationId)),

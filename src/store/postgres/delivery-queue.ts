@@ -24,7 +24,7 @@ import type { Script } from '../sql/index.ts'
 import type { Database } from './database.ts'
 import { leasedDelivery } from './delivery-rows.ts'
 import { Leases } from './leases.ts'
-import type { Lease } from './lease.ts'
+import type { LeaseTerm } from './lease-term.ts'
 import type { RequestPartitions } from './request-partitions.ts'
 import { settleQuery, type SettledRow } from './settle-statement.ts'
 
@@ -70,7 +70,7 @@ export class DeliveryQueue {
         return kind !== 'leased' || delivery === undefined ? [] : [{ id, ...delivery }]
       })
       .sort((a, b) => a.id - b.id)
-      .map((row) => handedOver(row, { atMs: batch.nowMs, untilMs: lease.untilMs }))
+      .map((row) => handedOver(row, lease, batch.nowMs))
     this.#leases.begin(lease.number, leased)
     const refused = countRefused(
       rows
@@ -117,7 +117,7 @@ export class DeliveryQueue {
     const lease = this.#newLease(nowMs)
     const query = claimQuery(shares, { nowMs, lease, own: this.own(), places: this.#places })
     const rows = await this.#given(lease, this.#parts.delivering.rows<ClaimedRow>(query))
-    const leased = rows.map((row) => leasedDelivery(row, lease.untilMs))
+    const leased = rows.map((row) => leasedDelivery(row, lease))
     this.#leases.begin(lease.number, leased)
     for (const delivery of leased) this.#places.passed(delivery)
     return leased
@@ -142,21 +142,18 @@ export class DeliveryQueue {
   async settle({ nowMs, settlements, requests }: SettleRequest): Promise<readonly Settlement[]> {
     this.#noteTime(nowMs)
     const { delivering, partitions, holder } = this.#parts
-    const numbered = settlements.flatMap((settlement) => {
-      const number = this.#leases.beginEnd(settlement.delivery)
-      return number === undefined ? [] : [{ settlement, number }]
-    })
-    if (numbered.length + requests.length === 0) return []
-    const query = settleQuery({ nowMs, holder, settlements: numbered, requests })
+    const ending = settlements.filter(({ delivery }) => this.#leases.beginEnd(delivery))
+    if (ending.length + requests.length === 0) return []
+    const query = settleQuery({ nowMs, holder, settlements: ending, requests })
     const settle = (): Promise<readonly SettledRow[]> => delivering.rows<SettledRow>(query)
     let rows: readonly SettledRow[]
     try {
       rows = await (requests.length === 0 ? settle() : partitions.insert(nowMs, settle))
     } catch (error) {
-      for (const { settlement } of numbered) this.#leases.goOn(settlement.delivery)
+      for (const { delivery } of ending) this.#leases.goOn(delivery)
       throw error
     }
-    for (const { settlement } of numbered) this.#leases.end(settlement.delivery)
+    for (const { delivery } of ending) this.#leases.end(delivery)
     const effective = query.settlementsOf(rows)
     this.learn(effective.flatMap(dueAgain))
     // A retry is for this process, which knows of it.
@@ -169,7 +166,7 @@ export class DeliveryQueue {
   }
 
   /** A connection that is lost takes the answer with it, and not always what was given out. */
-  async #given<Rows>(lease: Lease, answer: Promise<Rows>): Promise<Rows> {
+  async #given<Rows>(lease: LeaseTerm, answer: Promise<Rows>): Promise<Rows> {
     try {
       return await answer
     } catch (error) {
@@ -179,7 +176,7 @@ export class DeliveryQueue {
     }
   }
 
-  #newLease(nowMs: number): Lease {
+  #newLease(nowMs: number): LeaseTerm {
     const { holder, leaseMs } = this.#parts
     return { holder, number: this.#leases.nextNumber(), untilMs: nowMs + leaseMs }
   }
@@ -236,11 +233,12 @@ function dueAgain(settlement: Settlement): readonly DueTime[] {
 
 function handedOver(
   { id, event, destinationId, body }: BatchDelivery & { readonly id: number },
-  { atMs, untilMs }: { readonly atMs: number; readonly untilMs: number },
+  { number: lease, untilMs }: LeaseTerm,
+  atMs: number,
 ): LeasedDelivery {
   const { messageId, type } = event
   const moments = { acceptedAtMs: atMs, dueAtMs: atMs, leasedUntilMs: untilMs }
-  return { id, destinationId, messageId, type, body, ...moments, ...untried }
+  return { id, lease, destinationId, messageId, type, body, ...moments, ...untried }
 }
 
 /** How far a new delivery has come. */

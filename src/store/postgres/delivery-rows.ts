@@ -8,6 +8,7 @@ import type {
 } from '../../delivery/index.ts'
 import type { EventType, Lane } from '../../model/index.ts'
 import { fromStored, fromStoredOrNull, toStored } from '../stored-text.ts'
+import type { LeaseTerm } from './lease-term.ts'
 import type { ClaimedRow } from './claim-statement.ts'
 import type { SqlValue } from '../sql/index.ts'
 
@@ -59,10 +60,11 @@ export function loggedDelivery(row: LoggedRow): LoggedDelivery {
   }
 }
 
-/** A delivery as it is given out. */
-export function leasedDelivery(row: ClaimedRow, leasedUntilMs: number): LeasedDelivery {
+/** A delivery out of its row, once it is leased. */
+export function leasedDelivery(row: ClaimedRow, { number, untilMs }: LeaseTerm): LeasedDelivery {
   return {
     id: row.id,
+    lease: number,
     destinationId: fromStored(row.destination_id),
     messageId: fromStored(row.message_id),
     type: row.type,
@@ -70,7 +72,7 @@ export function leasedDelivery(row: ClaimedRow, leasedUntilMs: number): LeasedDe
     acceptedAtMs: row.accepted_at,
     lane: row.lane,
     dueAtMs: row.due_at,
-    leasedUntilMs,
+    leasedUntilMs: untilMs,
     ...progressOf(row),
   }
 }

@@ -1,68 +1,61 @@
-import type { LeasedDelivery } from '../../delivery/index.ts'
-import type { Lease } from './lease.ts'
+import type { Lease } from '../../delivery/index.ts'
+import type { LeaseTerm } from './lease-term.ts'
 
 /** Numbers that are lost at the most; of more the first are given out again when their leases end. */
 const lostMax = 1_000
 
 /**
- * The deliveries that this process has given out, each with the number of its lease: what the database
- * knows it by. A lease is the very object that was given out.
+ * The deliveries that this process has leased, by the number of their lease: all that it leases together
+ * have one. It may have a delivery twice, where its first lease ended by time.
  */
 export class Leases {
-  readonly #numbers = new Map<LeasedDelivery, number>()
-  readonly #ending = new Set<LeasedDelivery>()
-  readonly #sizes = new Map<number, number>()
+  readonly #byNumber = new Map<number, Map<number, 'leased' | 'ending'>>()
   readonly #lost = new Map<number, number>()
   #lastNumber = 0
 
-  /** A number for what is given out together; never the same twice. */
+  /** A number for deliveries that are leased together; never the same twice. */
   nextNumber(): number {
     this.#lastNumber++
     return this.#lastNumber
   }
 
-  /** Gives deliveries out under a number. */
-  begin(number: number, deliveries: readonly LeasedDelivery[]): void {
+  /** Leases deliveries under a number. */
+  begin(number: number, deliveries: readonly Lease[]): void {
     if (deliveries.length === 0) return
-    for (const delivery of deliveries) this.#numbers.set(delivery, number)
-    this.#sizes.set(number, deliveries.length)
+    this.#byNumber.set(number, new Map(deliveries.map(({ id }) => [id, 'leased'])))
   }
 
   /**
-   * Announces the end of a lease. Until {@link Leases.end} the delivery is still given out.
+   * Announces the end of a lease. Until {@link Leases.end} the delivery is still leased.
    *
-   * @returns the number of the lease; undefined when it has ended, or its end was announced already
+   * @returns false when the lease has ended, or its end was announced already
    */
-  beginEnd(delivery: LeasedDelivery): number | undefined {
-    if (this.#ending.has(delivery)) return undefined
-    const number = this.#numbers.get(delivery)
-    if (number !== undefined) this.#ending.add(delivery)
-    return number
+  beginEnd({ id, lease }: Lease): boolean {
+    const leases = this.#byNumber.get(lease)
+    if (leases?.get(id) !== 'leased') return false
+    leases.set(id, 'ending')
+    return true
   }
 
   /** Takes the announcement of an end back. */
-  goOn(delivery: LeasedDelivery): void {
-    this.#ending.delete(delivery)
+  goOn({ id, lease }: Lease): void {
+    this.#byNumber.get(lease)?.set(id, 'leased')
   }
 
-  /** Takes a delivery back. */
-  end(delivery: LeasedDelivery): void {
-    this.#ending.delete(delivery)
-    const number = this.#numbers.get(delivery)
-    if (number === undefined) return
-    this.#numbers.delete(delivery)
-    const left = (this.#sizes.get(number) ?? 1) - 1
-    if (left > 0) this.#sizes.set(number, left)
-    else this.#sizes.delete(number)
+  /** Ends a lease. */
+  end({ id, lease }: Lease): void {
+    const leases = this.#byNumber.get(lease)
+    leases?.delete(id)
+    if (leases?.size === 0) this.#byNumber.delete(lease)
   }
 
-  /** The numbers under which something is still given out. */
+  /** The numbers under which something is still leased. */
   numbers(): readonly number[] {
-    return [...this.#sizes.keys()]
+    return [...this.#byNumber.keys()]
   }
 
   /** Notes that nobody will ever know what was given out under a number, if anything was. */
-  lose({ number, untilMs }: Lease): void {
+  lose({ number, untilMs }: LeaseTerm): void {
     this.#lost.set(number, untilMs)
     const [first] = this.#lost.keys()
     if (this.#lost.size > lostMax && first !== undefined) this.#lost.delete(first)

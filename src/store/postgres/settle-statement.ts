@@ -4,12 +4,6 @@ import { toStored, toStoredOrNull } from '../stored-text.ts'
 import { countChanges } from './counts.ts'
 import type { Query } from '../sql/index.ts'
 
-/** A settlement, and the number of the lease that it ends. */
-export interface NumberedSettlement {
-  readonly settlement: Settlement
-  readonly number: number
-}
-
 /** The settlements that took effect, by their places. */
 export interface SettledRow {
   readonly places: readonly number[] | null
@@ -109,19 +103,19 @@ const sql = `
 export function settleQuery(batch: {
   readonly nowMs: number
   readonly holder: number
-  readonly settlements: readonly NumberedSettlement[]
+  readonly settlements: readonly Settlement[]
   readonly requests: readonly RequestRecord[]
 }): SettleQuery {
   const { nowMs, holder, requests } = batch
   const settlements = batch.settlements.toSorted(inOneOrder)
-  const changes = settlements.map(({ settlement }) => changeOf(settlement))
+  const changes = settlements.map(changeOf)
   const values = [
     nowMs,
     holder,
-    settlements.map(({ settlement }) => toStored(settlement.delivery.destinationId)),
-    settlements.map(({ settlement }) => settlement.delivery.id),
-    settlements.map(({ number }) => number),
-    settlements.map(({ settlement }) => settlement.kind),
+    settlements.map(({ delivery }) => toStored(delivery.destinationId)),
+    settlements.map(({ delivery }) => delivery.id),
+    settlements.map(({ delivery }) => delivery.lease),
+    settlements.map(({ kind }) => kind),
     changes.map(({ attempts }) => attempts ?? null),
     changes.map(({ reason }) => toStoredOrNull(reason ?? null)),
     changes.map(({ dueAtMs }) => dueAtMs ?? null),
@@ -130,17 +124,16 @@ export function settleQuery(batch: {
     changes.map(({ firstAttemptAtMs }) => firstAttemptAtMs ?? null),
     changes.map(({ holds }) => holds ?? null),
     ...requestValues(requests),
-    settlements.map(({ settlement }) => settlement.delivery.attempts),
-    settlements.map(({ settlement }) => settlement.delivery.acceptedAtMs),
+    settlements.map(({ delivery }) => delivery.attempts),
+    settlements.map(({ delivery }) => delivery.acceptedAtMs),
   ]
   const settlementsOf: SettleQuery['settlementsOf'] = ([row]) =>
-    (row?.places ?? []).flatMap((place) => settlements[place - 1]?.settlement ?? [])
+    (row?.places ?? []).flatMap((place) => settlements[place - 1] ?? [])
   return { name: 'settle', sql, values, settlementsOf }
 }
 
 /** Rows are locked in the order in which they are given. */
-function inOneOrder(a: NumberedSettlement, b: NumberedSettlement): number {
-  const [first, second] = [a.settlement.delivery, b.settlement.delivery]
+function inOneOrder({ delivery: first }: Settlement, { delivery: second }: Settlement): number {
   if (first.destinationId === second.destinationId) return first.id - second.id
   return first.destinationId < second.destinationId ? -1 : 1
 }

@@ -3,10 +3,11 @@ import type {
   AddRequest,
   AddResult,
   DueTime,
+  Lease,
+  LeaseEnd,
   LeasedDelivery,
   NewDelivery,
   NewEvent,
-  Settlement,
   SettleRequest,
   Share,
 } from '../../delivery/index.ts'
@@ -17,11 +18,23 @@ import { untriedDelivery } from '../untried-delivery.ts'
 import type { Counts } from './counts.ts'
 import type { Leases } from './leases.ts'
 import type { SeenMessages } from './seen-messages.ts'
-import type { BodyRow, DeliveryEnd, DeliveryRow, LaneOf, Statements } from './statements.ts'
+import {
+  leasedDelivery,
+  type BodyRow,
+  type DeliveryEnd,
+  type DeliveryRow,
+  type LaneOf,
+  type Statements,
+} from './statements.ts'
 import type { Suppressions } from './suppressions.ts'
 
+/** Leases to end, and requests to write. */
+export interface EndRequest<End extends LeaseEnd> extends Omit<SettleRequest, 'settlements'> {
+  readonly settlements: readonly End[]
+}
+
 /** A settlement after which nothing is left to do. */
-type Ending = Extract<Settlement, { readonly attempts: number }>
+type Ending = Extract<LeaseEnd, { readonly attempts: number }>
 
 /** An end of several deliveries of one destination. */
 interface SharedEnd extends DeliveryEnd {
@@ -73,9 +86,12 @@ export class DeliveryQueue {
       rows.filter(({ isRefused }) => isRefused),
       batch.nowMs,
     )
-    const leased = handedOver(rows, batch)
-    // Now, so that no claim can give them out as well.
-    for (const delivery of leased) this.#leases.begin(delivery)
+    // Now, so that no claim leases them as well.
+    const leased = handedOver(rows, batch).map((row) => {
+      const { id, destinationId, event, body } = row
+      const lease = this.#leases.begin(row)
+      return untriedDelivery({ id, lease, destinationId, event, body }, batch.nowMs)
+    })
     return { outcomes, leased, refused }
   }
 
@@ -85,7 +101,7 @@ export class DeliveryQueue {
   }
 
   /** Takes back what was given out by what failed in the end. */
-  takeBack(deliveries: readonly LeasedDelivery[]): void {
+  takeBack(deliveries: readonly Lease[]): void {
     for (const delivery of deliveries) this.#leases.end(delivery)
   }
 
@@ -118,10 +134,10 @@ export class DeliveryQueue {
    *
    * @returns those that took effect: another process may have ended a delivery
    */
-  settle(batch: SettleRequest): readonly Settlement[] {
+  settle(batch: EndRequest<LeaseEnd>): readonly LeaseEnd[] {
     this.#statements.addRequests(batch.requests)
     const endings: Ending[] = []
-    const effective: Settlement[] = []
+    const effective: LeaseEnd[] = []
     for (const settlement of batch.settlements) {
       switch (settlement.kind) {
         case 'delivered':
@@ -149,15 +165,17 @@ export class DeliveryQueue {
     const isFree = (id: number): boolean => !leasedIds.has(id)
     const ids = this.#statements.waiting(request).filter(isFree).slice(0, share.deliveriesMax)
     if (ids.length === 0) return []
-    let claimed = this.#statements.leasedDeliveries(ids, share)
-    if (claimed.length < ids.length) {
+    let rows = this.#statements.leasable(ids)
+    if (rows.length < ids.length) {
       // Some have lost their texts, and stand before others for as long as they are there.
       const withText = this.#statements.waitingWithText(request).map(({ id }) => id)
-      const others = withText.filter(isFree).slice(0, share.deliveriesMax)
-      claimed = this.#statements.leasedDeliveries(others, share)
+      rows = this.#statements.leasable(withText.filter(isFree).slice(0, share.deliveriesMax))
     }
-    for (const delivery of claimed) this.#leases.begin(delivery)
-    return claimed
+    const { destinationId, lane } = share
+    return rows.map((row) => {
+      const lease = this.#leases.begin({ destinationId, id: row.id })
+      return leasedDelivery(row, { destinationId, lane, lease })
+    })
   }
 
   /** Remembers events, and tells what becomes of each. */
@@ -248,20 +266,18 @@ function outcomeOf(deliveries: readonly NewDelivery[], isNew = false): AddOutcom
   return deliveries.length === 0 ? 'filtered' : 'routed'
 }
 
-/** What of new deliveries there is room for, in their order. */
+/** The new deliveries that there is room for, in their order. */
 function handedOver(
   rows: readonly NewDeliveryRow[],
-  { handOver, nowMs }: AddRequest,
-): readonly LeasedDelivery[] {
+  { handOver }: AddRequest,
+): readonly NewDeliveryRow[] {
   const rooms = new Map(handOver.map((room) => [room.destinationId, room.deliveriesMax]))
-  const leased: LeasedDelivery[] = []
-  for (const row of rows) {
-    const room = rooms.get(row.destinationId) ?? 0
-    if (room <= 0 || row.isRefused) continue
-    rooms.set(row.destinationId, room - 1)
-    leased.push(untriedDelivery(row, nowMs))
-  }
-  return leased
+  return rows.filter(({ destinationId, isRefused }) => {
+    const room = rooms.get(destinationId) ?? 0
+    if (room <= 0 || isRefused) return false
+    rooms.set(destinationId, room - 1)
+    return true
+  })
 }
 
 /** Puts together what ends in the same way. */

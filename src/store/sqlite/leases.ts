@@ -1,52 +1,55 @@
-import type { LeasedDelivery } from '../../delivery/index.ts'
+import type { Lease } from '../../delivery/index.ts'
 
-/** The deliveries that are given out. A lease is the very object that was given out. */
+/** A delivery of a destination. */
+type DeliveryKey = Pick<Lease, 'destinationId' | 'id'>
+
+/** The deliveries that are leased, each with the number of its lease. */
 export class Leases {
-  readonly #byDestination = new Map<string, Map<number, LeasedDelivery>>()
-  readonly #ending = new Set<LeasedDelivery>()
+  readonly #byDestination = new Map<string, Map<number, number>>()
+  readonly #ending = new Set<number>()
+  #last = 0
 
-  /** Gives a delivery out. */
-  begin(delivery: LeasedDelivery): void {
-    const leases = this.#byDestination.get(delivery.destinationId)
-    if (leases === undefined) {
-      this.#byDestination.set(delivery.destinationId, new Map([[delivery.id, delivery]]))
-    } else {
-      leases.set(delivery.id, delivery)
-    }
+  /** Leases a delivery; the number of the lease, which no other one has. */
+  begin({ destinationId, id }: DeliveryKey): number {
+    const lease = ++this.#last
+    const leases = this.#byDestination.get(destinationId)
+    if (leases === undefined) this.#byDestination.set(destinationId, new Map([[id, lease]]))
+    else leases.set(id, lease)
+    return lease
   }
 
   /**
-   * Announces the end of a lease. Until {@link Leases.end} the delivery is still given out.
+   * Announces the end of a lease. Until {@link Leases.end} the delivery is still leased.
    *
    * @returns false when the lease has ended, or its end was announced already
    */
-  beginEnd(delivery: LeasedDelivery): boolean {
-    const lease = this.#byDestination.get(delivery.destinationId)?.get(delivery.id)
-    if (lease !== delivery || this.#ending.has(delivery)) return false
-    this.#ending.add(delivery)
+  beginEnd({ destinationId, id, lease }: Lease): boolean {
+    const known = this.#byDestination.get(destinationId)?.get(id)
+    if (known !== lease || this.#ending.has(lease)) return false
+    this.#ending.add(lease)
     return true
   }
 
   /** Takes the announcement of an end back. */
-  goOn(delivery: LeasedDelivery): void {
-    this.#ending.delete(delivery)
+  goOn({ lease }: Lease): void {
+    this.#ending.delete(lease)
   }
 
-  /** Takes a delivery back. */
-  end(delivery: LeasedDelivery): void {
-    this.#ending.delete(delivery)
-    this.#byDestination.get(delivery.destinationId)?.delete(delivery.id)
+  /** Ends a lease. */
+  end({ destinationId, id, lease }: Lease): void {
+    this.#ending.delete(lease)
+    this.#byDestination.get(destinationId)?.delete(id)
   }
 
-  /** How many deliveries are given out. */
+  /** How many deliveries are leased. */
   get size(): number {
     return [...this.#byDestination.values()].reduce((sum, { size }) => sum + size, 0)
   }
 
-  /** The ids of a destination's deliveries that are given out. */
-  idsOf(destinationId: string): Pick<ReadonlySet<number>, 'has' | 'size'> {
+  /** The ids of a destination's deliveries that are leased. */
+  idsOf(destinationId: string): Pick<ReadonlyMap<number, unknown>, 'has' | 'size'> {
     return this.#byDestination.get(destinationId) ?? noIds
   }
 }
 
-const noIds: ReadonlySet<number> = new Set()
+const noIds: ReadonlyMap<number, unknown> = new Map()

@@ -6,14 +6,13 @@ import type {
   DeliveryStory,
   DiscardRequest,
   DueTime,
+  LeaseEnd,
   LeasedDelivery,
   ListRequest,
   LoggedDelivery,
   PurgeRequest,
   PurgeResult,
   RetryRequest,
-  Settlement,
-  SettleRequest,
   StoreAudit,
 } from '../../delivery/index.ts'
 import type { DeliveryLedger } from '../../model/index.ts'
@@ -24,7 +23,7 @@ import { Counts } from './counts.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { busyTimeoutMs, openDatabase, openMemory, type Database } from './database.ts'
 import { DeliveryLock } from './delivery-lock.ts'
-import { DeliveryQueue } from './delivery-queue.ts'
+import { DeliveryQueue, type EndRequest } from './delivery-queue.ts'
 import { erasureEngine } from './erasure-engine.ts'
 import { ErasureTraces } from './erasure-traces.ts'
 import { expectFolder, expectOneName } from './expect-file.ts'
@@ -198,17 +197,17 @@ export class SqliteStore implements Store {
     })
   }
 
-  async settle(batch: SettleRequest): Promise<readonly Settlement[]> {
-    // Only the leases they were given out with: settling twice changes nothing.
+  async settle<End extends LeaseEnd>(batch: EndRequest<End>): Promise<readonly End[]> {
+    // Settling a lease twice changes nothing.
     const settlements = batch.settlements.filter(({ delivery }) => this.#leases.beginEnd(delivery))
     try {
       const requests = this.#bounds?.keepsLog === false ? [] : batch.requests
-      const settle = (): readonly Settlement[] =>
-        this.#queue.settle({ ...batch, settlements, requests })
+      const settle = (): ReadonlySet<LeaseEnd> =>
+        new Set(this.#queue.settle({ ...batch, settlements, requests }))
       const effective = await this.#write(settle)
       // Not before the commit: until then the file says that they are due.
       for (const { delivery } of settlements) this.#leases.end(delivery)
-      return effective
+      return settlements.filter((settlement) => effective.has(settlement))
     } catch (error) {
       for (const { delivery } of settlements) this.#leases.goOn(delivery)
       throw error

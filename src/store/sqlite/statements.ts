@@ -3,7 +3,8 @@ import type {
   EndpointHold,
   LeasedDelivery,
   NewEvent,
-  Settlement,
+  Lease,
+  LeaseEnd,
 } from '../../delivery/index.ts'
 import {
   discardedReason,
@@ -16,7 +17,8 @@ import { RowsStatement } from './rows-statement.ts'
 import { DamagedRowError } from './store-error.ts'
 import { fromStored, toStored, toStoredOrNull } from './stored-text.ts'
 
-interface LeasedRow extends WaitingRow {
+/** A row of a delivery that can be leased. */
+export interface LeasableRow extends WaitingRow {
   readonly message_id: string
   readonly type: EventType
   readonly accepted_at: number
@@ -216,31 +218,11 @@ export class Statements {
     ) as WaitingRow[]
   }
 
-  /** What is given out for deliveries that wait, the oldest first, but for what has lost its text. */
-  leasedDeliveries(
-    ids: readonly number[],
-    { destinationId, lane }: LaneOf,
-  ): readonly LeasedDelivery[] {
-    const rows = this.#leased.all(JSON.stringify(ids))
+  /** The deliveries with some ids that have their text, in the order in which they are due. */
+  leasable(ids: readonly number[]): readonly LeasableRow[] {
+    const rows = this.#leased.all(JSON.stringify(ids)) as readonly LeasableRow[]
     // SQLite would copy the texts to sort them.
-    const sorted = (rows as readonly LeasedRow[]).toSorted(byDueTime)
-    return sorted.map((row) => {
-      const { attempts, windowAttempts, firstAttemptAtMs, holds } = progressOf(row)
-      return {
-        id: row.id,
-        destinationId,
-        messageId: fromStored(row.message_id),
-        type: row.type,
-        body: fromStored(row.body),
-        acceptedAtMs: row.accepted_at,
-        lane,
-        dueAtMs: row.due_at,
-        attempts,
-        windowAttempts,
-        firstAttemptAtMs,
-        holds,
-      }
-    })
+    return rows.toSorted(byDueTime)
   }
 
   /** Writes the end of those deliveries that are pending, and tells how many they are. */
@@ -268,7 +250,7 @@ export class Statements {
    * Writes when a delivery is tried again; one that somebody made due meanwhile stays due. False when
    * somebody has ended it.
    */
-  retry({ delivery, dueAtMs, expiresAtMs, progress }: Settlement & { kind: 'retry' }): boolean {
+  retry({ delivery, dueAtMs, expiresAtMs, progress }: LeaseEnd & { kind: 'retry' }): boolean {
     const { attempts, windowAttempts, firstAttemptAtMs, holds } = progress
     const { id, lane } = delivery
     const next = [dueAtMs, expiresAtMs, attempts, windowAttempts, firstAttemptAtMs]
@@ -277,7 +259,7 @@ export class Statements {
   }
 
   /** Writes when a delivery is due again whose round was not made. */
-  giveBack({ id, lane }: LeasedDelivery, dueAtMs: number): void {
+  giveBack({ id, lane }: Lease, dueAtMs: number): void {
     this.#giveBack.run(dueAtMs, id, lane)
   }
 
@@ -309,7 +291,7 @@ function byDueTime(a: WaitingRow, b: WaitingRow): number {
 
 /** How far a delivery has come, out of its row. */
 export function progressOf(
-  row: Pick<LeasedRow, 'attempts' | 'window_attempts' | 'first_attempt_at' | 'holds'>,
+  row: Pick<LeasableRow, 'attempts' | 'window_attempts' | 'first_attempt_at' | 'holds'>,
 ): DeliveryProgress {
   return {
     attempts: row.attempts,
@@ -324,5 +306,28 @@ function holdsOf(json: string): readonly EndpointHold[] {
     return JSON.parse(json) as readonly EndpointHold[]
   } catch (cause) {
     throw new DamagedRowError('the endpoints that a delivery leaves out cannot be read', { cause })
+  }
+}
+
+/** A delivery out of its row, once it is leased. */
+export function leasedDelivery(
+  row: LeasableRow,
+  { destinationId, lane, lease }: LaneOf & { readonly lease: number },
+): LeasedDelivery {
+  const { attempts, windowAttempts, firstAttemptAtMs, holds } = progressOf(row)
+  return {
+    id: row.id,
+    lease,
+    destinationId,
+    messageId: fromStored(row.message_id),
+    type: row.type,
+    body: fromStored(row.body),
+    acceptedAtMs: row.accepted_at,
+    lane,
+    dueAtMs: row.due_at,
+    attempts,
+    windowAttempts,
+    firstAttemptAtMs,
+    holds,
   }
 }

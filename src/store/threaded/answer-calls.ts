@@ -3,14 +3,14 @@ import type { MembershipChange, SyncRequest } from '../../audience/index.ts'
 import type { NewEvent } from '../../delivery/index.ts'
 import { SqliteLog } from '../sqlite/sqlite-log.ts'
 import { SqliteStore } from '../sqlite/sqlite-store.ts'
-import type { Store, StoreLog } from '../store.ts'
 import type { UpgradeProgress } from '../upgrade.ts'
 import { Gathering } from './gathering.ts'
-import { NumberedLeases } from './numbered-leases.ts'
+import { placesOf } from './handed-over.ts'
 import {
   openingCall,
   type MadeEvents,
   type Remote,
+  type SlimQueue,
   type ThreadAnswer,
   type ThreadParts,
   type ThreadRequest,
@@ -43,7 +43,7 @@ export async function answerCalls(port: MessagePort, settings: ThreadSettings): 
       tell({ kind: 'failed', call, error: thrownError(error) })
     }
   }
-  let store: Store | StoreLog | undefined
+  let store: SqliteStore | SqliteLog | undefined
   await answer(openingCall, async () => {
     store = await open(settings, (progress) => port.postMessage([{ kind: 'upgrading', progress }]))
   })
@@ -76,12 +76,12 @@ export async function answerCalls(port: MessagePort, settings: ThreadSettings): 
 function open(
   { path, access }: ThreadSettings,
   onProgress: (progress: UpgradeProgress) => void,
-): Promise<Store | StoreLog> {
+): Promise<SqliteStore | SqliteLog> {
   if (access === 'read') return SqliteLog.open(path, { write: false })
   return SqliteStore.open(path, undefined, { onProgress })
 }
 
-function partsOf(store: Store | StoreLog, makeEvents: MakeEvents): Partial<ThreadParts> {
+function partsOf(store: SqliteStore | SqliteLog, makeEvents: MakeEvents): Partial<ThreadParts> {
   if (!('add' in store)) return { questions: store }
   const { audiences, regulations } = store
   const local = <Request extends SyncRequest>(request: Remote<Request>): Request => {
@@ -89,7 +89,7 @@ function partsOf(store: Store | StoreLog, makeEvents: MakeEvents): Partial<Threa
     return { ...request, eventsOf } as unknown as Request
   }
   return {
-    queue: new NumberedLeases(store),
+    queue: slimQueueOf(store),
     store,
     audiences: {
       begin: (request) => audiences.begin(request),
@@ -100,6 +100,22 @@ function partsOf(store: Store | StoreLog, makeEvents: MakeEvents): Partial<Threa
       members: (request) => audiences.members(request),
     },
     regulations,
+  }
+}
+
+function slimQueueOf(store: SqliteStore): SlimQueue {
+  return {
+    async add(batch) {
+      const { outcomes, leased, refused } = await store.add(batch)
+      const ids = leased.map(({ id }) => id)
+      const leases = leased.map(({ lease }) => lease)
+      return { outcomes, refused, places: placesOf(batch, leased), ids, leases }
+    },
+    claim: (request) => store.claim(request),
+    async settle(batch) {
+      const effective = new Set(await store.settle(batch))
+      return batch.settlements.flatMap((each, place) => (effective.has(each) ? [place] : []))
+    },
   }
 }
 

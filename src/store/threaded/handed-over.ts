@@ -1,6 +1,6 @@
 import type { AddRequest, LeasedDelivery } from '../../delivery/index.ts'
 import { untriedDelivery } from '../untried-delivery.ts'
-import type { NumberedAddition } from './thread-messages.ts'
+import type { SlimAddition } from './thread-messages.ts'
 
 /** Where the deliveries of a batch are that were handed over, counted from zero over all of them. */
 export function placesOf(
@@ -25,15 +25,15 @@ export function placesOf(
 /** What was handed over of a batch: the texts did not travel back. */
 export function handedOver(
   { nowMs, events }: AddRequest,
-  { places, ids }: Pick<NumberedAddition, 'places' | 'ids'>,
+  { places, ids, leases }: SlimAddition,
 ): readonly LeasedDelivery[] {
   const leased: LeasedDelivery[] = []
   let place = 0
   for (const event of events) {
     for (const { destinationId, body } of event.deliveries) {
-      const id = ids[leased.length]
-      if (id !== undefined && places[leased.length] === place) {
-        leased.push(untriedDelivery({ id, destinationId, event, body }, nowMs))
+      const [id, lease] = [ids[leased.length], leases[leased.length]]
+      if (id !== undefined && lease !== undefined && places[leased.length] === place) {
+        leased.push(untriedDelivery({ id, lease, destinationId, event, body }, nowMs))
       }
       place++
     }

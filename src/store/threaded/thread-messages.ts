@@ -7,16 +7,13 @@ import type {
   TakeRequest,
 } from '../../audience/index.ts'
 import type {
-  AddOutcome,
   AddRequest,
   AddResult,
-  ClaimRequest,
   DeliveryLog,
   DeliveryStore,
-  LeasedDelivery,
+  LeaseEnd,
   NewEvent,
   SettleRequest,
-  Settlement,
 } from '../../delivery/index.ts'
 import type { RegulationStore } from '../../privacy/index.ts'
 import type { UpgradeProgress } from '../upgrade.ts'
@@ -34,44 +31,27 @@ export interface ThreadSettings {
   readonly areThere: Int32Array
 }
 
-/** Deliveries that were given out, with the numbers of their leases: that of the first, one more for each. */
-export interface NumberedDeliveries {
-  readonly firstLease: number
-  readonly deliveries: readonly LeasedDelivery[]
-}
-
-/** What became of a batch that was added; what was handed over is known by its place and its id. */
-export interface NumberedAddition {
-  readonly outcomes: readonly AddOutcome[]
-  /** The number of the first lease; those that follow have one more each. */
-  readonly firstLease: number
+/** The result of a batch that was added. Deliveries that were handed over are known by place, id and lease. */
+export interface SlimAddition extends Pick<AddResult, 'outcomes' | 'refused'> {
   /** Which of all deliveries of the batch were handed over, in order, counted from zero. */
   readonly places: readonly number[]
-  /** The ids that they got. */
+  /** Their ids. */
   readonly ids: readonly number[]
-  readonly refused: AddResult['refused']
+  /** Their leases. */
+  readonly leases: readonly number[]
 }
 
-type Numbered<Ending> = Ending extends unknown
-  ? Omit<Ending, 'delivery'> & { readonly lease: number }
-  : never
-
-/** How a lease ends that has a number. */
-export type NumberedSettlement = Numbered<Settlement>
-
-/** Leases to end that have numbers, and requests to write to the log. */
-export interface NumberedSettleRequest extends Omit<SettleRequest, 'settlements'> {
-  readonly settlements: readonly NumberedSettlement[]
+/** Leases to end, without what else is known of their deliveries, and requests to write. */
+export interface SlimSettleRequest extends Omit<SettleRequest, 'settlements'> {
+  readonly settlements: readonly LeaseEnd[]
 }
 
-/** Deliveries in and out. A lease is a number: the very object that was given out cannot leave its thread. */
-export interface NumberedQueue {
+/** Deliveries in and out. No text travels that the thread which asks has. */
+export interface SlimQueue extends Pick<DeliveryStore, 'claim'> {
   /** As `add` of the DeliveryStore. */
-  add(batch: AddRequest): Promise<NumberedAddition>
-  /** As `claim` of the DeliveryStore. */
-  claim(request: ClaimRequest): Promise<NumberedDeliveries>
-  /** As `settle` of the DeliveryStore; the leases whose settlements took effect. */
-  settle(batch: NumberedSettleRequest): Promise<readonly number[]>
+  add(batch: AddRequest): Promise<SlimAddition>
+  /** As `settle` of the DeliveryStore; the places of the settlements that took effect. */
+  settle(batch: SlimSettleRequest): Promise<readonly number[]>
 }
 
 /** A request of a sync whose events are made by the thread that asks. */
@@ -93,8 +73,8 @@ export type Questions = Pick<DeliveryLog, 'list' | 'story' | 'audit'>
 
 /** What a thread can be asked, by part and method: one that reads only `questions`, the other all else. */
 export interface ThreadParts {
-  readonly queue: NumberedQueue
-  readonly store: Omit<DeliveryStore, keyof NumberedQueue | keyof Questions | 'close'>
+  readonly queue: SlimQueue
+  readonly store: Omit<DeliveryStore, keyof SlimQueue | keyof Questions | 'close'>
   readonly audiences: RemoteAudiences
   readonly regulations: RegulationStore
   readonly questions: Questions

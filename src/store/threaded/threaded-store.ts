@@ -7,6 +7,7 @@ import type {
   DeliveryStory,
   DiscardRequest,
   DueTime,
+  Lease,
   LeasedDelivery,
   ListRequest,
   LoggedDelivery,
@@ -22,11 +23,10 @@ import type { RegulationStore } from '../../privacy/index.ts'
 import type { Store } from '../store.ts'
 import type { UpgradeProgress } from '../upgrade.ts'
 import { handedOver } from './handed-over.ts'
-import { numbered } from './numbered-settlement.ts'
 import { ReadingThread } from './reading-thread.ts'
 import { startThread, type StartThread } from './start-thread.ts'
 import { StoreCalls } from './store-calls.ts'
-import type { NumberedAddition, NumberedSettlement } from './thread-messages.ts'
+import type { SlimAddition } from './thread-messages.ts'
 
 /** Events that are worth a message of their own. */
 const largeFrom = 16
@@ -41,8 +41,6 @@ export class ThreadedStore implements Store {
   readonly regulations: RegulationStore
   readonly #calls: StoreCalls
   readonly #reading: ReadingThread
-  /** The numbers of those that have not ended. */
-  readonly #leases = new Map<LeasedDelivery, number>()
 
   private constructor(calls: StoreCalls, reading: ReadingThread) {
     this.#calls = calls
@@ -75,37 +73,22 @@ export class ThreadedStore implements Store {
     return batch.handOver.length === 0 ? stored(answer) : this.#handedOver(answer, batch)
   }
 
-  async #handedOver(answer: Promise<NumberedAddition>, batch: AddRequest): Promise<AddResult> {
+  async #handedOver(answer: Promise<SlimAddition>, batch: AddRequest): Promise<AddResult> {
     const addition = await answer
-    const leased = handedOver(batch, addition)
-    this.#number(leased, addition.firstLease)
-    return { outcomes: addition.outcomes, leased, refused: addition.refused }
+    const { outcomes, refused } = addition
+    return { outcomes, leased: handedOver(batch, addition), refused }
   }
 
-  async claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]> {
-    const { firstLease, deliveries } = await this.#calls.ask('queue', 'claim', request)
-    this.#number(deliveries, firstLease)
-    return deliveries
+  claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]> {
+    return this.#calls.ask('queue', 'claim', request)
   }
 
-  async settle({ settlements, ...batch }: SettleRequest): Promise<readonly Settlement[]> {
-    const ending = new Map<number, Settlement>()
-    const endings: NumberedSettlement[] = []
-    for (const settlement of settlements) {
-      const { delivery } = settlement
-      const lease = this.#leases.get(delivery)
-      if (lease === undefined) continue
-      this.#leases.delete(delivery)
-      ending.set(lease, settlement)
-      endings.push(numbered(settlement, lease))
-    }
-    try {
-      const effective = await this.#calls.ask('queue', 'settle', { ...batch, settlements: endings })
-      return effective.flatMap((lease) => ending.get(lease) ?? [])
-    } catch (error) {
-      for (const [lease, { delivery }] of ending) this.#leases.set(delivery, lease)
-      throw error
-    }
+  async settle(batch: SettleRequest): Promise<readonly Settlement[]> {
+    const settlements = batch.settlements.map((settlement) => {
+      return { ...settlement, delivery: leaseOf(settlement.delivery) }
+    })
+    const places = await this.#calls.ask('queue', 'settle', { ...batch, settlements })
+    return places.flatMap((place) => batch.settlements[place] ?? [])
   }
 
   checkWritable(): Promise<void> {
@@ -148,15 +131,14 @@ export class ThreadedStore implements Store {
     // SQLite empties the log only for the last connection.
     return this.#calls.close(this.#reading.close())
   }
-
-  #number(deliveries: readonly LeasedDelivery[], firstLease: number): void {
-    for (const [place, delivery] of deliveries.entries()) {
-      this.#leases.set(delivery, firstLease + place)
-    }
-  }
 }
 
-async function stored(answer: Promise<NumberedAddition>): Promise<AddResult> {
+/** The lease alone: the text stays here. */
+function leaseOf({ id, destinationId, lease, lane, acceptedAtMs, attempts }: Lease): Lease {
+  return { id, destinationId, lease, lane, acceptedAtMs, attempts }
+}
+
+async function stored(answer: Promise<SlimAddition>): Promise<AddResult> {
   const { outcomes, refused } = await answer
   return { outcomes, leased: [], refused }
 }

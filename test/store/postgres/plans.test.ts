@@ -129,8 +129,8 @@ test.each(analysed)(
     WHERE destination_id = 'crm' AND id BETWEEN 29001 AND 29300 AND state = 'pending'
     RETURNING destination_id, id::int`)
     const settlements = leased.rows.map(({ destination_id: destinationId, id }) => {
-      const delivery = { destinationId, id } as LeasedDelivery
-      return { settlement: { kind: 'delivered', delivery, attempts: 1 } as const, number: 1 }
+      const delivery = { destinationId, id, lease: 1 } as LeasedDelivery
+      return { kind: 'delivered', delivery, attempts: 1 } as const
     })
     const ends = await readsOf(client, settleQuery({ nowMs, holder: 1, settlements, requests: [] }))
     // Once to settle them, once for each request that is logged.

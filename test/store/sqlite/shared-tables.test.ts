@@ -15,24 +15,17 @@ async function openOlderStore(): Promise<SqliteStore> {
   return SqliteStore.open(path)
 }
 
-function member(
-  place: number,
-  userId: string | null,
-  anonymousId: string | null = null,
-  email: string | null = null,
-): Member {
-  return { identity: { userId, anonymousId, email }, value: `v${place}` }
-}
-
 /** The members that the older version wrote. */
 const members = [
-  member(0, 'u_1'),
-  member(1, 'u_2', 'a_2', 'b@example.com'),
-  member(2, null, 'a_3'),
-  member(3, '', 'a_4'),
-  member(4, '\u0000\ud800'),
-  member(5, '\u001a'),
-]
+  ['u_1', null, null],
+  ['u_2', 'a_2', 'b@example.com'],
+  [null, 'a_3', null],
+  ['', 'a_4', null],
+  ['\u0000\ud800', null, null],
+  ['\u001a', null, null],
+].map(([userId = null, anonymousId = null, email = null], place): Member => {
+  return { identity: { userId, anonymousId, email }, value: `v${place}` }
+})
 
 test('members of an older file are found again, whatever their identifiers', async () => {
   const store = await openOlderStore()

@@ -1,5 +1,5 @@
 /** What a lease is in the database: who holds it, under which number, and until when. */
-export interface Lease {
+export interface LeaseTerm {
   /** The process. */
   readonly holder: number
   /** What it has given out together. */
