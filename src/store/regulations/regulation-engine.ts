@@ -78,11 +78,7 @@ export interface ErasureEngine extends RegulationEngine {
   readonly isReady: () => boolean
   /** Reserves ids for notifications, in a transaction of its own; undefined where they need none. */
   readonly reserveIds: ((count: number) => Script<number>) | undefined
-  /**
-   * Writes notifications with their deliveries.
-   *
-   * @param reservedAfterId - the id before those that were reserved
-   */
+  /** Writes notifications with their deliveries, with the ids behind the one before those reserved. */
   readonly notify: (
     notifications: readonly NewEvent[],
     moment: { readonly nowMs: number; readonly reservedAfterId: number },
