@@ -17,6 +17,7 @@ export interface TableColumn<Row> {
   readonly columnsMin?: number
 }
 
+/** How a table is shown. */
 export interface TextTableView {
   readonly style: Style
   /** The terminal's width; undefined if lines may have any length. */

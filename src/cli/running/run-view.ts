@@ -33,6 +33,7 @@ export class RunView {
     this.#style = style
   }
 
+  /** Opens the view, with the colours that stderr can show. */
   static async open(options: RunViewOptions, io: Io): Promise<RunView> {
     return new RunView(options, io, await createStyle(wantsColor(io, io.stderr, options.color)))
   }

@@ -97,6 +97,7 @@ export class Stage implements AsyncDisposable {
     await this.receiver.close()
   }
 
+  /** Closes everything, as `close` does. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }

@@ -13,7 +13,7 @@ type CapturePlanParts = OutletParts & {
   readonly planned: (plan: Plan) => void
 }
 
-/** A dry run of {@link CaptureOutlet}: plans requests and sends none. */
+/** A dry run of a capture: plans requests and sends none. */
 export class CapturePlanOutlet implements Outlet {
   readonly #parts: CapturePlanParts
   readonly #shift: TimeShift | undefined

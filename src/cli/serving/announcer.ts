@@ -19,6 +19,7 @@ export interface Announcer {
   readonly ended: (store: string, work: ServiceWork) => void
 }
 
+/** The parts of the configuration that the announcements name. */
 export interface AnnouncedService {
   /** Path of the configuration file. */
   readonly path: string
