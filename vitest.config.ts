@@ -22,6 +22,7 @@ export default defineConfig({
           name: 'evroute',
           include: ['test/**/*.test.ts'],
           exclude: ['test/bench/**', ...testsAlone],
+          globalSetup: 'test/page/unpack-browser.ts',
           // A process and its modules serve many files: to load them anew for each takes a third of the time.
           isolate: false,
         },
