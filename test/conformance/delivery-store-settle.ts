@@ -236,6 +236,8 @@ function knowsLeases(tested: StoreUnderTest): void {
   })
 }
 
+const success = { outcome: 'success', status: 204, error: null } as const
+
 function logs(tested: StoreUnderTest): void {
   test('writes every request of a delivery, in the order they started', async () => {
     const delivery = await tested.leaseOne()
@@ -251,7 +253,6 @@ function logs(tested: StoreUnderTest): void {
     const second = requestOf(delivery, { url: 'https://example.com/b', atMs: nowMs - 80 })
     await tested.log([second, first], retried(delivery))
     const again = await tested.claimOne('crm', { lane: 'retry' })
-    const success = { outcome: 'success', status: 204, error: null } as const
     const fourth = requestOf(again, { atMs: nowMs - 10, ...success })
     const third = requestOf(again, { atMs: nowMs - 20, url: 'https://example.com/b' })
     await tested.log([fourth], delivered(again))
@@ -270,6 +271,31 @@ function logs(tested: StoreUnderTest): void {
     const story = await tested.story(delivery)
     expect(story.state).toBe('delivered')
     expect(story.requests).toEqual(requests)
+  })
+
+  test('writes a first try that succeeded beside other requests of its delivery', async () => {
+    await tested.add([event('m_1', 'crm'), event('m_2', 'crm'), event('m_3', 'crm')])
+    const leased = await tested.claim('crm')
+    const [one, two, three] = leased.map((delivery, place) =>
+      requestOf(delivery, { ...success, atMs: nowMs - place, excerpt: `ok \0 ${place}` }),
+    )
+    const before = requestOf(leased[1]!, { atMs: nowMs - 20, url: 'https://example.com/b' })
+    await tested.log([two!, one!, before, three!], ...leased.map(delivered))
+    const after = requestOf(leased[2]!, { ...success, atMs: nowMs + 5 })
+    await tested.log([after])
+    const stories = await Promise.all(leased.map((delivery) => tested.story(delivery)))
+    expect(stories.map(({ requests }) => requests)).toEqual([[one], [before, two], [three, after]])
+    expect(stories.map(({ state, attempts }) => [state, attempts])).toEqual(
+      Array<unknown>(3).fill(['delivered', 1]),
+    )
+  })
+
+  test('writes a first try whose lease has ended', async () => {
+    const delivery = await tested.leaseOne()
+    await tested.settle(ended('failed', delivery))
+    const late = requestOf(delivery, success)
+    await tested.log([late], delivered(delivery))
+    expect(await tested.story(delivery)).toMatchObject({ state: 'failed', requests: [late] })
   })
 
   test('tells the requests of deliveries apart', async () => {

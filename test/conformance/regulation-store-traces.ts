@@ -44,6 +44,8 @@ export function tracesSuite(tested: RegulationsUnderTest, find: FindText): void 
   describe('no column of any table names a user who was erased', () => {
     test('whose deliveries are there, in every state', async () => {
       await deliver(await lease())
+      const atOnce = await lease()
+      await tested.log([echo(atOnce, success)], delivered(atOnce))
       for (const kind of ['failed', 'expired'] as const) {
         const delivery = await lease()
         await tested.log([echo(delivery, { outcome: 'final' })], ended(kind, delivery))

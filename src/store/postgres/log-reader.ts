@@ -1,39 +1,16 @@
 import type {
   DeliveryFilter,
-  DeliveryKey,
-  DeliveryStory,
   ListRequest,
   LoggedDelivery,
   StoreAudit,
 } from '../../delivery/index.ts'
-import type { Lane, RequestRecord, RequestVerdict } from '../../model/index.ts'
-import { fromStored, fromStoredOrNull, toStored } from '../stored-text.ts'
+import { loggedColumns, loggedDelivery, type LoggedRow } from '../log/index.ts'
+import { toStored } from '../stored-text.ts'
 import { allDestinations, ledgerOf, ledgerSums, purgedSums } from './counts.ts'
 import type { Database } from './database.ts'
 import type { Query, SqlValue } from '../sql/index.ts'
 import { isOfUser } from './look-up-indexes.ts'
-import { conditionsOf, loggedColumns, loggedDelivery, type LoggedRow } from './delivery-rows.ts'
-
-interface RequestRow {
-  readonly attempt: number
-  readonly lane: Lane
-  readonly url: string
-  readonly at: number
-  readonly duration: number
-  readonly outcome: RequestVerdict
-  readonly status: number | null
-  readonly error: string | null
-  readonly excerpt: string
-}
-
-const storySql = `
-  SELECT ${loggedColumns}, message.body
-  FROM evroute_deliveries delivery LEFT JOIN evroute_messages message ON message.id = body_id
-  WHERE delivery.destination_id = $1 AND delivery.id = $2`
-
-const requestsSql = `
-  SELECT attempt, lane, url, at, duration, outcome, status, error, excerpt FROM evroute_requests
-  WHERE destination_id = $1 AND delivery_id = $2 ORDER BY at, id`
+import { conditionsOf } from './delivery-rows.ts'
 
 /** One statement sees one moment. */
 const auditSql = `
@@ -45,6 +22,9 @@ const auditSql = `
       count(*) FILTER (WHERE state = 'expired') AS counted_expired,
       count(*) FILTER (WHERE message.id IS NULL) AS without_body
     FROM evroute_deliveries LEFT JOIN evroute_messages message ON message.id = body_id) in_store`
+
+/** The condition of a request that belongs to the destination `$1` and the delivery `$2`. */
+export const requestsOfDelivery = 'destination_id = $1 AND delivery_id = $2'
 
 /** Answers questions about the deliveries in a database. */
 export class LogReader {
@@ -60,26 +40,6 @@ export class LogReader {
   async list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
     const rows = await this.#database.rows<LoggedRow>(listQuery(request))
     return rows.map(loggedDelivery)
-  }
-
-  /** One delivery with its text and its requests; undefined when there is none. */
-  async story({ destinationId, id }: DeliveryKey): Promise<DeliveryStory | undefined> {
-    const values = [toStored(destinationId), id]
-    const [[row], requests] = await Promise.all([
-      this.#database.rows<LoggedRow & { readonly body: string | null }>({
-        name: 'story',
-        sql: storySql,
-        values,
-      }),
-      this.#database.rows<RequestRow>({ name: 'requests', sql: requestsSql, values }),
-    ])
-    if (row === undefined) return undefined
-    const delivery = loggedDelivery(row)
-    return {
-      ...delivery,
-      body: fromStored(row.body ?? ''),
-      requests: requests.map((request) => requestRecord(request, delivery)),
-    }
   }
 
   /**
@@ -149,21 +109,4 @@ function lookedUpBy({ messageId, userId }: DeliveryFilter, values: SqlValue[]): 
   if (wanted === undefined) return undefined
   const place = `$${values.push(toStored(wanted))}::text`
   return messageId === undefined ? isOfUser(place) : `message_id = ${place}`
-}
-
-function requestRecord(row: RequestRow, delivery: LoggedDelivery): RequestRecord {
-  return {
-    destinationId: delivery.destinationId,
-    deliveryId: delivery.id,
-    messageId: delivery.messageId,
-    url: fromStored(row.url),
-    lane: row.lane,
-    attempt: row.attempt,
-    atMs: row.at,
-    outcome: row.outcome,
-    status: row.status,
-    error: fromStoredOrNull(row.error),
-    durationMs: row.duration,
-    excerpt: fromStored(row.excerpt),
-  }
 }

@@ -14,11 +14,12 @@ import type {
 import type { RegulationReader, SharedRegulations } from '../../privacy/index.ts'
 import type { StoreLog } from '../store.ts'
 import { AudienceRows } from '../audiences/index.ts'
+import { storyOf } from '../log/index.ts'
 import { RegulationRows, SharedArchives } from '../regulations/index.ts'
 import { Database } from './database.ts'
 import { regulationEngine } from './erasure-engine.ts'
 import { Hints, retriedLanes } from './hints.ts'
-import { LogReader } from './log-reader.ts'
+import { LogReader, requestsOfDelivery } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { expectWhole } from './moves.ts'
 import { RequestPartitions } from './request-partitions.ts'
@@ -44,6 +45,7 @@ export class PostgresLog implements StoreLog {
   readonly #mayWrite: boolean
   readonly #hints: Hints
   readonly #reader: LogReader
+  readonly #questions: PostgresSql
   readonly #writer: LogWriter
 
   private constructor(database: Database, url: string, mayWrite: boolean) {
@@ -52,12 +54,10 @@ export class PostgresLog implements StoreLog {
     this.#hints = new Hints(database, { url, holder: nobody, onHint: undefined })
     this.#reader = new LogReader(database)
     this.#writer = new LogWriter(database, new RequestPartitions(database))
-    this.audiences = new AudienceRows(new PostgresSql(database))
+    this.#questions = new PostgresSql(database)
+    this.audiences = new AudienceRows(this.#questions)
     this.regulations = new RegulationRows(regulationEngine(database))
-    this.sharedRegulations = new SharedArchives(
-      new PostgresSql(database),
-      new PostgresSql(database),
-    )
+    this.sharedRegulations = new SharedArchives(this.#questions, this.#questions)
   }
 
   /**
@@ -85,7 +85,7 @@ export class PostgresLog implements StoreLog {
   }
 
   story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
-    return this.#reader.story(key)
+    return this.#questions.read(() => storyOf(key, requestsOfDelivery))
   }
 
   async retry(request: RetryRequest): Promise<number> {

@@ -22,6 +22,7 @@ import type { DeliveryLedger } from '../../model/index.ts'
 import type { RegulationStore, SharedRegulations } from '../../privacy/index.ts'
 import type { Clock } from '../../runtime/index.ts'
 import { StoredAudiences } from '../audiences/index.ts'
+import { storyOf } from '../log/index.ts'
 import { SharedArchives, StoredRegulations } from '../regulations/index.ts'
 import type { Store, TableRows } from '../store.ts'
 import { readLedger } from './counts.ts'
@@ -30,7 +31,7 @@ import { PostgresProcesses } from './delivering-processes.ts'
 import { DeliveryQueue } from './delivery-queue.ts'
 import { erasureEngine, regulationEngine } from './erasure-engine.ts'
 import { Hints, retriedLanes } from './hints.ts'
-import { LogReader } from './log-reader.ts'
+import { LogReader, requestsOfDelivery } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { expectWhole } from './moves.ts'
 import { OnlineSteps } from './online-steps.ts'
@@ -102,6 +103,7 @@ export class PostgresStore implements Store {
   readonly #clock: ServerClock
   readonly #queue: DeliveryQueue
   readonly #reader: LogReader
+  readonly #questions: PostgresSql
   readonly #writer: LogWriter
 
   private constructor(
@@ -126,7 +128,7 @@ export class PostgresStore implements Store {
     this.#reader = new LogReader(reading)
     this.#writer = new LogWriter(working, partitions)
     const work = new PostgresSql(working)
-    const questions = new PostgresSql(reading)
+    this.#questions = new PostgresSql(reading)
     const erasures = erasureEngine({
       database: working,
       ownLeases: () => this.#queue.own(),
@@ -140,10 +142,10 @@ export class PostgresStore implements Store {
         addEvents: (batch) => this.#queue.addWithin(batch),
         notify: () => this.#queue.announce(),
       },
-      questions,
+      this.#questions,
     )
     this.regulations = new StoredRegulations(erasures, regulationEngine(reading))
-    this.sharedRegulations = new SharedArchives(work, questions)
+    this.sharedRegulations = new SharedArchives(work, this.#questions)
     this.processes = new PostgresProcesses(beats, queue.clock)
     this.tableRows = () => tableRows(reading)
   }
@@ -216,7 +218,7 @@ export class PostgresStore implements Store {
   }
 
   story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
-    return this.#reader.story(key)
+    return this.#questions.read(() => storyOf(key, requestsOfDelivery))
   }
 
   async retry(request: RetryRequest): Promise<number> {

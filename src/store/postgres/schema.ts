@@ -8,6 +8,7 @@ import { lookUpIndexes } from './look-up-indexes.ts'
 import { moveTables } from './move-tables.ts'
 import { archiveTables, regulationTables } from './regulation-tables.ts'
 import { expiringDeliveries } from './expiring-deliveries.ts'
+import { firstTryColumns } from './first-try-columns.ts'
 import { requestsOfDeliveries } from './requests-of-deliveries.ts'
 import type { OnlineWork, Step } from './step.ts'
 import { isLockTimeout } from './store-error.ts'
@@ -138,6 +139,7 @@ const steps: readonly Step[] = [
   expiringDeliveries,
   lookUpIndexes,
   liveProcesses,
+  firstTryColumns,
 ]
 
 /** How far a store has come. */

@@ -1,5 +1,6 @@
 import type { Settlement } from '../../delivery/index.ts'
 import type { RequestRecord } from '../../model/index.ts'
+import { firstTriesOf } from '../log/index.ts'
 import { toStored, toStoredOrNull } from '../stored-text.ts'
 import { countChanges } from './counts.ts'
 import type { Query } from '../sql/index.ts'
@@ -55,12 +56,10 @@ const settled = `
     first_attempt_at = CASE WHEN given.kind = 'retry' THEN given.first_attempt_at
       ELSE delivery.first_attempt_at END,
     holds = coalesce(given.holds, delivery.holds),
+    try_url = given.try_url, try_at = given.try_at, try_duration = given.try_duration,
+    try_status = given.try_status, try_excerpt = given.try_excerpt,
     lease_holder = NULL, lease = NULL, leased_until = NULL
-  FROM unnest($3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::int[], $8::text[], $9::bigint[],
-      $10::bigint[], $11::int[], $12::bigint[], $13::text[], $25::int[], $26::bigint[])
-      WITH ORDINALITY
-    AS given (destination_id, id, lease, kind, attempts, reason, due_at, expires_at, window_attempts,
-      first_attempt_at, holds, attempts_before, accepted_at, place)
+  FROM given
   WHERE delivery.destination_id = given.destination_id AND delivery.id = given.id
     AND ((delivery.lease_holder = $2::bigint AND delivery.lease = given.lease)
       OR (given.kind = 'delivered' AND delivery.state = 'pending'
@@ -90,13 +89,28 @@ const logged = `
     SELECT destination_id, id, is_erased FROM settled UNION ALL SELECT * FROM late) known
     ON known.destination_id = request.destination_id AND known.id = request.delivery_id`
 
+const given = `
+  SELECT * FROM unnest($3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::int[], $8::text[], $9::bigint[],
+      $10::bigint[], $11::int[], $12::bigint[], $13::text[], $25::int[], $26::bigint[],
+      $27::text[], $28::bigint[], $29::float8[], $30::int[], $31::text[])
+      WITH ORDINALITY
+    AS given (destination_id, id, lease, kind, attempts, reason, due_at, expires_at, window_attempts,
+      first_attempt_at, holds, attempts_before, accepted_at, try_url, try_at, try_duration, try_status,
+      try_excerpt, place)`
+
+/** Those with rows of their own, and first tries whose settlement took no effect. */
+const requests = `
+  SELECT * FROM unnest($14::text[], $15::bigint[], $16::bigint[], $17::float8[], $18::int[], $19::int[],
+      $20::text[], $21::text[], $22::text[], $23::text[], $24::text[])
+    AS request (destination_id, delivery_id, at, duration, attempt, status, lane, outcome, url, error,
+      excerpt)
+  UNION ALL
+  SELECT destination_id, id, try_at, try_duration, 1, try_status, 'first', 'success', try_url, NULL, try_excerpt
+  FROM given WHERE try_at IS NOT NULL AND place NOT IN (SELECT place FROM settled)`
+
 const sql = `
-  WITH settled AS (${settled}), request AS MATERIALIZED (
-    SELECT * FROM unnest($14::text[], $15::bigint[], $16::bigint[], $17::float8[], $18::int[], $19::int[],
-        $20::text[], $21::text[], $22::text[], $23::text[], $24::text[])
-      AS request (destination_id, delivery_id, at, duration, attempt, status, lane, outcome, url, error,
-        excerpt)
-  ), late AS MATERIALIZED (${late}), logged AS (${logged}), counted AS (${counted})
+  WITH given AS MATERIALIZED (${given}), settled AS (${settled}),
+  request AS MATERIALIZED (${requests}), late AS MATERIALIZED (${late}), logged AS (${logged}), counted AS (${counted})
   SELECT array_agg(place::int) AS places FROM settled`
 
 /** Ends leases and writes requests to the log. */
@@ -106,8 +120,10 @@ export function settleQuery(batch: {
   readonly settlements: readonly Settlement[]
   readonly requests: readonly RequestRecord[]
 }): SettleQuery {
-  const { nowMs, holder, requests } = batch
+  const { nowMs, holder } = batch
   const settlements = batch.settlements.toSorted(inOneOrder)
+  const { succeeded, others } = firstTriesOf(settlements, batch.requests)
+  const tries = settlements.map((settlement) => succeeded.get(settlement))
   const changes = settlements.map(changeOf)
   const values = [
     nowMs,
@@ -123,9 +139,14 @@ export function settleQuery(batch: {
     changes.map(({ windowAttempts }) => windowAttempts ?? null),
     changes.map(({ firstAttemptAtMs }) => firstAttemptAtMs ?? null),
     changes.map(({ holds }) => holds ?? null),
-    ...requestValues(requests),
+    ...requestValues(others),
     settlements.map(({ delivery }) => delivery.attempts),
     settlements.map(({ delivery }) => delivery.acceptedAtMs),
+    tries.map((request) => toStoredOrNull(request?.url ?? null)),
+    tries.map((request) => request?.atMs ?? null),
+    tries.map((request) => request?.durationMs ?? null),
+    tries.map((request) => request?.status ?? null),
+    tries.map((request) => toStoredOrNull(request?.excerpt ?? null)),
   ]
   const settlementsOf: SettleQuery['settlementsOf'] = ([row]) =>
     (row?.places ?? []).flatMap((place) => settlements[place - 1] ?? [])

@@ -29,7 +29,7 @@ export function* eraseDeliveries(
   const given = dialect.given('$1', { ...placeColumns, message_id: 'text' })
   const sql = `
     UPDATE evroute_deliveries AS delivery SET
-      user_id = NULL, previous_id = NULL, body_id = $2, message_id = given.message_id,
+      user_id = NULL, previous_id = NULL, body_id = $2, message_id = given.message_id, try_excerpt = '',
       settled_at = CASE state WHEN 'pending' THEN CAST($3 AS bigint) ELSE settled_at END,
       reason = CASE state WHEN 'delivered' THEN reason ELSE '${erasedReason}' END,
       state = CASE state WHEN 'pending' THEN 'failed' ELSE state END${engine.erasedColumns}

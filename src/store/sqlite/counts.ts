@@ -1,7 +1,7 @@
 import type { EndedCounts } from '../../delivery/index.ts'
 import { emptyLedger, type DeliveryLedger } from '../../model/index.ts'
 import type { Database, Statement } from './database.ts'
-import { toStored } from './stored-text.ts'
+import { toStored } from '../stored-text.ts'
 import type { Companion } from './write-queue.ts'
 
 type LedgerLine = keyof DeliveryLedger

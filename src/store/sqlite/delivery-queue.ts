@@ -11,7 +11,8 @@ import type {
   SettleRequest,
   Share,
 } from '../../delivery/index.ts'
-import { lanes, type GivenUpDeliveries } from '../../model/index.ts'
+import { lanes, type GivenUpDeliveries, type RequestRecord } from '../../model/index.ts'
+import { firstTriesOf } from '../log/index.ts'
 import { countRefused, refusedReason } from '../refused-deliveries.ts'
 import { scriptOf, type Script } from '../sql/index.ts'
 import { untriedDelivery } from '../untried-delivery.ts'
@@ -135,7 +136,8 @@ export class DeliveryQueue {
    * @returns those that took effect: another process may have ended a delivery
    */
   settle(batch: EndRequest<LeaseEnd>): readonly LeaseEnd[] {
-    this.#statements.addRequests(batch.requests)
+    const { succeeded, others } = firstTriesOf(batch.settlements, batch.requests)
+    this.#statements.addRequests(others)
     const endings: Ending[] = []
     const effective: LeaseEnd[] = []
     for (const settlement of batch.settlements) {
@@ -154,7 +156,10 @@ export class DeliveryQueue {
           break
       }
     }
-    for (const end of endsOf(endings)) effective.push(...this.#end(end, batch.nowMs))
+    for (const end of endsOf(endings)) {
+      const tries = end.endings.flatMap((ending) => succeeded.get(ending) ?? [])
+      effective.push(...this.#end(end, tries, batch.nowMs))
+    }
     return effective
   }
 
@@ -241,16 +246,30 @@ export class DeliveryQueue {
       .find(({ id }) => !leasedIds.has(id))?.due_at
   }
 
-  #end({ endings, ...end }: SharedEnd, nowMs: number): readonly Ending[] {
-    // Only what the file calls pending: another process may have ended it.
+  #end(
+    { endings, ...end }: SharedEnd,
+    tries: readonly RequestRecord[],
+    nowMs: number,
+  ): readonly Ending[] {
     const ids = endings.map(({ delivery }) => delivery.id)
-    const ended = this.#endRows(ids, end, nowMs)
+    const triedIds = new Set(tries.map(({ deliveryId }) => deliveryId))
+    const otherIds = ids.filter((id) => !triedIds.has(id))
+    // Only what the file calls pending: another process may have ended it.
+    const ended = this.#deliverAtFirstTry(tries, nowMs) + this.#endRows(otherIds, end, nowMs)
     this.#counts.addFor(end.destinationId, end.state, ended)
     this.#counts.addFor(end.destinationId, 'pending', -ended)
     if (ended === ids.length) return endings
     if (end.state === 'delivered') this.#deliverDiscarded(ids, end, nowMs)
     const endedIds = this.#statements.endedOf(ids, end, nowMs)
     return endings.filter(({ delivery }) => endedIds.has(delivery.id))
+  }
+
+  #deliverAtFirstTry(tries: readonly RequestRecord[], nowMs: number): number {
+    const delivered = this.#statements.deliverAtFirstTry(tries, nowMs)
+    if (delivered < tries.length) {
+      this.#statements.addRequests(this.#statements.unwritten(tries))
+    }
+    return delivered
   }
 
   /** Another process discarded them while they were being sent. The endpoint has them. */

@@ -1,57 +1,6 @@
-import type { DeliveryFilter, LoggedDelivery, LoggedState } from '../../delivery/index.ts'
-import type { EventType, Lane } from '../../model/index.ts'
+import type { DeliveryFilter } from '../../delivery/index.ts'
+import { toStored } from '../stored-text.ts'
 import type { SqlValue } from './database.ts'
-import { progressOf } from './statements.ts'
-import { fromStored, fromStoredOrNull, toStored } from './stored-text.ts'
-
-/** The columns of {@link LoggedRow}. */
-export const loggedColumns = `destination_id, id, source_id, message_id, type, user_id, body_id, state,
-  lane, accepted_at, due_at, attempts, window_attempts, first_attempt_at, expires_at, holds, reason,
-  settled_at, manual_retries`
-
-/** A delivery as it stands in the file. */
-export interface LoggedRow {
-  readonly destination_id: string
-  readonly id: number
-  readonly source_id: string
-  readonly message_id: string
-  readonly type: EventType
-  readonly user_id: string | null
-  readonly body_id: number
-  readonly state: LoggedState
-  readonly lane: Lane
-  readonly accepted_at: number
-  readonly due_at: number
-  readonly attempts: number
-  readonly window_attempts: number
-  readonly first_attempt_at: number | null
-  readonly expires_at: number | null
-  readonly holds: string
-  readonly reason: string | null
-  readonly settled_at: number | null
-  readonly manual_retries: number
-}
-
-/** A delivery as the log lists it. */
-export function loggedDelivery(row: LoggedRow): LoggedDelivery {
-  return {
-    destinationId: fromStored(row.destination_id),
-    id: row.id,
-    sourceId: fromStored(row.source_id),
-    messageId: fromStored(row.message_id),
-    type: row.type,
-    userId: fromStoredOrNull(row.user_id),
-    state: row.state,
-    lane: row.lane,
-    acceptedAtMs: row.accepted_at,
-    dueAtMs: row.state === 'pending' ? row.due_at : null,
-    expiresAtMs: row.expires_at,
-    settledAtMs: row.settled_at,
-    reason: fromStoredOrNull(row.reason),
-    manualRetries: row.manual_retries,
-    ...progressOf(row),
-  }
-}
 
 /** Conditions in SQL, each of which begins with `AND`. */
 export interface Conditions {

@@ -18,7 +18,7 @@ import type { DeliveryQueue } from './delivery-queue.ts'
 import { dialect } from './dialect.ts'
 import type { ErasureTraces } from './erasure-traces.ts'
 import type { Leases } from './leases.ts'
-import { fromStored } from './stored-text.ts'
+import { fromStored } from '../stored-text.ts'
 
 /** Deliveries that are looked at, and perhaps erased, in a transaction: it takes a few milliseconds. */
 const lookedRowsMax = 100

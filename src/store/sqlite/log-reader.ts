@@ -1,31 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type {
   DeliveryFilter,
-  DeliveryKey,
-  DeliveryStory,
   ListRequest,
   LoggedDelivery,
   LoggedState,
   StoreAudit,
 } from '../../delivery/index.ts'
-import type { Lane, RequestRecord, RequestVerdict } from '../../model/index.ts'
+import { loggedColumns, loggedDelivery, type LoggedRow } from '../log/index.ts'
 import type { Counts } from './counts.ts'
 import type { Database } from './database.ts'
-import { conditionsOf, loggedColumns, loggedDelivery, type LoggedRow } from './delivery-rows.ts'
+import { conditionsOf } from './delivery-rows.ts'
 import { bucketShift } from './lookup-indexes.ts'
-import { fromStored, fromStoredOrNull, toStored } from './stored-text.ts'
-
-interface RequestRow {
-  readonly attempt: number
-  readonly lane: Lane
-  readonly url: string
-  readonly at: number
-  readonly duration: number
-  readonly outcome: RequestVerdict
-  readonly status: number | null
-  readonly error: string | null
-  readonly excerpt: string
-}
 
 interface CountedRow {
   readonly state: LoggedState
@@ -44,6 +29,9 @@ const searchedAtOnce = 256
 /** Buckets of which every row is read, after which others get a turn: about 10 ms. */
 const readAtOnce = 2
 
+/** The condition of a request that belongs to the delivery `$2`. */
+export const requestsOfDelivery = 'delivery_id = $2'
+
 /** Which buckets are asked about, and how many at a time. */
 interface BucketsRequest {
   readonly id?: number | undefined
@@ -58,9 +46,6 @@ interface BucketsRequest {
 export class LogReader {
   readonly #database: Database
   readonly #counts: Counts
-  readonly #delivery
-  readonly #body
-  readonly #requests
   readonly #ids
   readonly #counted
   readonly #withoutBody
@@ -68,13 +53,6 @@ export class LogReader {
   constructor(database: Database, counts: Counts) {
     this.#database = database
     this.#counts = counts
-    this.#delivery = database.prepare(
-      `SELECT ${loggedColumns} FROM deliveries WHERE id = ? AND destination_id = ?`,
-    )
-    this.#body = database.prepare('SELECT body FROM messages WHERE id = ?')
-    this.#requests = database.prepare(`
-      SELECT attempt, lane, url, at, duration, outcome, status, error, excerpt FROM requests
-      WHERE delivery_id = ? ORDER BY at, id`)
     this.#ids = database.prepare(`
       SELECT (SELECT min(id) FROM deliveries) AS first, (SELECT max(id) FROM deliveries) AS last`)
     // Each part counts the entries of an index, twenty times as fast as the rows.
@@ -102,7 +80,7 @@ export class LogReader {
     const [source, inBucket] =
       index === undefined ? ['', ''] : [`INDEXED BY ${index}`, `id >> ${bucketShift} = ? AND`]
     const statement = this.#database.prepare(`
-      SELECT ${loggedColumns} FROM deliveries ${source}
+      SELECT ${loggedColumns} FROM deliveries delivery ${source}
       WHERE ${inBucket} id BETWEEN ? AND ? ${sql} ORDER BY id DESC LIMIT ?`)
     const atOnce = index === undefined ? readAtOnce : searchedAtOnce
     const rows: LoggedRow[] = []
@@ -116,20 +94,6 @@ export class LogReader {
       if (rows.length >= limit) break
     }
     return rows.map(loggedDelivery)
-  }
-
-  /** One delivery with its text and its requests; undefined when there is none. */
-  story(key: DeliveryKey): DeliveryStory | undefined {
-    const row = this.#delivery.get(key.id, toStored(key.destinationId)) as LoggedRow | undefined
-    if (row === undefined) return undefined
-    const delivery = loggedDelivery(row)
-    const text = this.#body.get(row.body_id) as { readonly body: string } | undefined
-    const requests = this.#requests.all(key.id) as RequestRow[]
-    return {
-      ...delivery,
-      body: fromStored(text?.body ?? ''),
-      requests: requests.map((request) => requestRecord(request, delivery)),
-    }
   }
 
   /** The books beside what is there at the same moment, and what lacks its text soon after. */
@@ -176,21 +140,4 @@ function indexFor({ id, messageId, userId }: DeliveryFilter): string | undefined
   if (id !== undefined) return undefined
   if (messageId !== undefined) return 'deliveries_by_message'
   return userId === undefined ? undefined : 'deliveries_by_user'
-}
-
-function requestRecord(row: RequestRow, delivery: LoggedDelivery): RequestRecord {
-  return {
-    destinationId: delivery.destinationId,
-    deliveryId: delivery.id,
-    messageId: delivery.messageId,
-    url: fromStored(row.url),
-    lane: row.lane,
-    attempt: row.attempt,
-    atMs: row.at,
-    outcome: row.outcome,
-    status: row.status,
-    error: fromStoredOrNull(row.error),
-    durationMs: row.duration,
-    excerpt: fromStored(row.excerpt),
-  }
 }

@@ -13,7 +13,7 @@ import type { Database, Statement } from './database.ts'
 import { conditionsOf } from './delivery-rows.ts'
 import type { Leases } from './leases.ts'
 import type { DeliveryEnd } from './statements.ts'
-import { fromStored } from './stored-text.ts'
+import { fromStored } from '../stored-text.ts'
 
 interface EndedRow {
   readonly id: number

@@ -5,6 +5,7 @@ import { rollBack, type Database } from './database.ts'
 import { freeBytesBeside, inMegabytes } from './disk-room.ts'
 import { firstTables } from './first-tables.ts'
 import { expiryIndex } from './expiry-index.ts'
+import { firstTryColumns } from './first-try-columns.ts'
 import { lookupIndexes } from './lookup-indexes.ts'
 import { moveTables } from './move-tables.ts'
 import { numberedTables } from './numbered-tables.ts'
@@ -36,6 +37,7 @@ const migrations: readonly Step[] = [
   { sql: expiryIndex, room: 0 },
   { sql: purgeIndexes, room: 0 },
   { sql: sharedTables, room: 0.5 },
+  { sql: firstTryColumns, room: 0 },
 ]
 
 /** Who hears how far an upgrade has come, and how much room there is. */

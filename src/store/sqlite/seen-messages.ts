@@ -1,6 +1,6 @@
 import type { NewEvent } from '../../delivery/index.ts'
 import type { Database } from './database.ts'
-import { toStored } from './stored-text.ts'
+import { toStored } from '../stored-text.ts'
 
 /** When events are added, and since when others with their messageIds make duplicates of them. */
 interface SeenMoments {

@@ -1,6 +1,6 @@
 import { memberText, userText } from '../audiences/index.ts'
 import type { Database } from './database.ts'
-import { fromStored } from './stored-text.ts'
+import { fromStored } from '../stored-text.ts'
 
 const present = (column: string): string =>
   `CASE ${column} WHEN '' THEN NULL WHEN char(26) THEN '' ELSE ${column} END`

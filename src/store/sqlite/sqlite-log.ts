@@ -13,12 +13,13 @@ import { EvrouteError } from '../../model/index.ts'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
 import type { StoreLog } from '../store.ts'
 import { AudienceRows } from '../audiences/index.ts'
+import { storyOf } from '../log/index.ts'
 import { RegulationRows } from '../regulations/index.ts'
 import { Counts } from './counts.ts'
 import { busyTimeoutMs, openDatabase, type Access, type Database } from './database.ts'
 import { regulationEngine } from './erasure-engine.ts'
 import { expectFile, expectOneName, isReadable } from './expect-file.ts'
-import { LogReader } from './log-reader.ts'
+import { LogReader, requestsOfDelivery } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { beginChanges } from './moves.ts'
 import { realPathOf } from './real-path.ts'
@@ -59,6 +60,7 @@ export class SqliteLog implements StoreLog {
   readonly #mayWrite: boolean
   readonly #snapshot: Snapshot | undefined
   readonly #reader: LogReader
+  readonly #questions: SqliteSql
   readonly #writer: LogWriter
   readonly #writes: WriteQueue
   #closed: Promise<void> | undefined
@@ -72,12 +74,12 @@ export class SqliteLog implements StoreLog {
     this.#reader = new LogReader(database, counts)
     this.#writer = new LogWriter(database, { counts })
     this.#writes = new WriteQueue(database, { companion: counts })
-    const questions = new SqliteSql(database, {
+    this.#questions = new SqliteSql(database, {
       read: (task) => this.#use(task),
       write: (task) => this.#use(() => this.#write(task)),
     })
-    this.audiences = new AudienceRows(questions)
-    this.regulations = new RegulationRows(regulationEngine(questions))
+    this.audiences = new AudienceRows(this.#questions)
+    this.regulations = new RegulationRows(regulationEngine(this.#questions))
   }
 
   /**
@@ -107,7 +109,7 @@ export class SqliteLog implements StoreLog {
   }
 
   story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
-    return this.#use(() => this.#reader.story(key))
+    return this.#questions.read(() => storyOf(key, requestsOfDelivery))
   }
 
   retry(request: RetryRequest): Promise<number> {

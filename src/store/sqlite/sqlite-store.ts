@@ -19,6 +19,7 @@ import type { DeliveryLedger } from '../../model/index.ts'
 import { StoredAudiences } from '../audiences/index.ts'
 import { StoredRegulations } from '../regulations/index.ts'
 import type { Store } from '../store.ts'
+import { storyOf } from '../log/index.ts'
 import { Counts } from './counts.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { busyTimeoutMs, openDatabase, openMemory, type Database } from './database.ts'
@@ -29,7 +30,7 @@ import { ErasureTraces } from './erasure-traces.ts'
 import { expectFolder, expectOneName } from './expect-file.ts'
 import { FileGuard } from './file-guard.ts'
 import { Leases } from './leases.ts'
-import { LogReader } from './log-reader.ts'
+import { LogReader, requestsOfDelivery } from './log-reader.ts'
 import { LogWriter } from './log-writer.ts'
 import { MemoryBounds, type MemoryBoundsOptions } from './memory-bounds.ts'
 import { beginChanges } from './moves.ts'
@@ -75,6 +76,7 @@ export class SqliteStore implements Store {
   readonly #counts: Counts
   readonly #queue: DeliveryQueue
   readonly #reader: LogReader
+  readonly #sql: SqliteSql
   readonly #writer: LogWriter
   readonly #sample: Sample
   readonly #writes: WriteQueue
@@ -110,6 +112,7 @@ export class SqliteStore implements Store {
       write: (task) => this.#write(task),
       read: (task) => this.#read(task),
     })
+    this.#sql = sql
     this.audiences = new StoredAudiences({
       database: sql,
       addEvents: (batch) => this.#queue.addWithin(batch),
@@ -232,7 +235,7 @@ export class SqliteStore implements Store {
   }
 
   story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
-    return this.#read(() => this.#reader.story(key))
+    return this.#sql.read(() => storyOf(key, requestsOfDelivery))
   }
 
   retry(request: RetryRequest): Promise<number> {

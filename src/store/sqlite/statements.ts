@@ -1,31 +1,20 @@
-import type {
-  DeliveryProgress,
-  EndpointHold,
-  LeasedDelivery,
-  NewEvent,
-  Lease,
-  LeaseEnd,
-} from '../../delivery/index.ts'
+import type { LeasedDelivery, NewEvent, Lease, LeaseEnd } from '../../delivery/index.ts'
 import {
   discardedReason,
   type EventType,
   type Lane,
   type RequestRecord,
 } from '../../model/index.ts'
+import { progressOf, type ProgressRow } from '../log/index.ts'
 import type { Database, SqlValue } from './database.ts'
 import { RowsStatement } from './rows-statement.ts'
-import { DamagedRowError } from './store-error.ts'
-import { fromStored, toStored, toStoredOrNull } from './stored-text.ts'
+import { fromStored, toStored, toStoredOrNull } from '../stored-text.ts'
 
 /** A row of a delivery that can be leased. */
-export interface LeasableRow extends WaitingRow {
+export interface LeasableRow extends WaitingRow, ProgressRow {
   readonly message_id: string
   readonly type: EventType
   readonly accepted_at: number
-  readonly attempts: number
-  readonly window_attempts: number
-  readonly first_attempt_at: number | null
-  readonly holds: string
   readonly body: string
 }
 
@@ -70,6 +59,26 @@ export interface DeliveryEnd {
   readonly reason: string | null
 }
 
+const deliverAtFirstTrySql = (rows: string): string => `
+  WITH tried (id, settled, url, at, duration, status, excerpt) AS (VALUES ${rows})
+  UPDATE OR FAIL deliveries SET state = 'delivered', attempts = 1, reason = NULL,
+    settled_at = settled, try_url = url, try_at = at, try_duration = duration,
+    try_status = status, try_excerpt = excerpt
+  FROM tried WHERE deliveries.id = tried.id AND state = 'pending'`
+
+/** An answer that comes late, when its delivery is erased already, is not kept either. */
+const isErased = `d.state <> 'pending' AND d.user_id IS NULL
+  AND EXISTS (SELECT 1 FROM messages WHERE messages.id = d.body_id AND body = '')`
+
+const addRequestsSql = (rows: string): string => `
+  WITH sent (delivery_id, place, attempt, lane, url, at, duration, outcome,
+    status, error, excerpt) AS (VALUES ${rows})
+  INSERT OR FAIL INTO requests SELECT d.id,
+    sent.place + (SELECT coalesce(max(r.id), 0) FROM requests r WHERE r.delivery_id = d.id),
+    sent.attempt, sent.lane, sent.url, sent.at, sent.duration, sent.outcome, sent.status,
+    sent.error, CASE WHEN ${isErased} THEN '' ELSE sent.excerpt END
+  FROM sent CROSS JOIN deliveries d ON d.id = sent.delivery_id`
+
 /**
  * What taking in, giving out and settling say to the database, compiled once. Every change of a
  * delivery says whether the delivery stood where the change begins: another process may have
@@ -84,6 +93,8 @@ export class Statements {
   readonly #waitingWithText
   readonly #leased
   readonly #end
+  readonly #deliverAtFirstTry
+  readonly #withoutTry
   readonly #endedOf
   readonly #deliverDiscarded
   readonly #retry
@@ -128,6 +139,14 @@ export class Statements {
         UPDATE OR FAIL deliveries SET state = ?, attempts = ?, reason = ?, settled_at = ?
         WHERE id IN (${ids}) AND state = 'pending'`,
     )
+    this.#deliverAtFirstTry = new RowsStatement(
+      database,
+      '(?, ?, ?, ?, ?, ?, ?)',
+      deliverAtFirstTrySql,
+    )
+    this.#withoutTry = database.prepare(`
+      SELECT deliveries.id FROM json_each(?) AS asked CROSS JOIN deliveries ON deliveries.id = asked.value
+      WHERE try_at IS NULL`)
     this.#deliverDiscarded = database.prepare(`
       UPDATE deliveries SET state = 'delivered', attempts = ?, reason = NULL, settled_at = ?
       WHERE id IN (SELECT value FROM json_each(?)) AND +state = 'failed' AND +reason = '${discardedReason}'`)
@@ -142,20 +161,10 @@ export class Statements {
       UPDATE deliveries SET attempts = ? WHERE id = ? AND state = 'pending'`)
     this.#giveBack = database.prepare(`
       UPDATE deliveries SET due_at = ? WHERE id = ? AND state = 'pending' AND lane = ?`)
-    // An answer that comes late, when its delivery is erased already, is not kept either.
-    const isErased = `d.state <> 'pending' AND d.user_id IS NULL
-      AND EXISTS (SELECT 1 FROM messages WHERE messages.id = d.body_id AND body = '')`
     this.#addRequests = new RowsStatement(
       database,
       '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      (rows) => `
-        WITH sent (delivery_id, place, attempt, lane, url, at, duration, outcome,
-          status, error, excerpt) AS (VALUES ${rows})
-        INSERT OR FAIL INTO requests SELECT d.id,
-          sent.place + (SELECT coalesce(max(r.id), 0) FROM requests r WHERE r.delivery_id = d.id),
-          sent.attempt, sent.lane, sent.url, sent.at, sent.duration, sent.outcome, sent.status,
-          sent.error, CASE WHEN ${isErased} THEN '' ELSE sent.excerpt END
-        FROM sent CROSS JOIN deliveries d ON d.id = sent.delivery_id`,
+      addRequestsSql,
     )
   }
 
@@ -231,6 +240,22 @@ export class Statements {
     return this.#end.run(ids, first)
   }
 
+  /** Writes first tries that delivered those deliveries that are pending, and tells how many they are. */
+  deliverAtFirstTry(tries: readonly RequestRecord[], nowMs: number): number {
+    const values: SqlValue[] = []
+    for (const { deliveryId, url, atMs, durationMs, status, excerpt } of tries) {
+      values.push(deliveryId, nowMs, toStored(url), atMs, durationMs, status, toStored(excerpt))
+    }
+    return this.#deliverAtFirstTry.run(values)
+  }
+
+  /** Those first tries that their deliveries do not have in their rows. */
+  unwritten(tries: readonly RequestRecord[]): readonly RequestRecord[] {
+    const rows = this.#withoutTry.all(JSON.stringify(tries.map(({ deliveryId }) => deliveryId)))
+    const ids = new Set((rows as readonly { readonly id: number }[]).map(({ id }) => id))
+    return tries.filter(({ deliveryId }) => ids.has(deliveryId))
+  }
+
   /** Delivers those that were discarded meanwhile, and says how many. */
   deliverDiscarded(ids: readonly number[], { attempts }: DeliveryEnd, nowMs: number): number {
     return Number(this.#deliverDiscarded.run(attempts, nowMs, JSON.stringify(ids)).changes)
@@ -289,32 +314,11 @@ function byDueTime(a: WaitingRow, b: WaitingRow): number {
   return a.due_at - b.due_at || a.id - b.id
 }
 
-/** How far a delivery has come, out of its row. */
-export function progressOf(
-  row: Pick<LeasableRow, 'attempts' | 'window_attempts' | 'first_attempt_at' | 'holds'>,
-): DeliveryProgress {
-  return {
-    attempts: row.attempts,
-    windowAttempts: row.window_attempts,
-    firstAttemptAtMs: row.first_attempt_at,
-    holds: row.holds === '[]' ? [] : holdsOf(row.holds),
-  }
-}
-
-function holdsOf(json: string): readonly EndpointHold[] {
-  try {
-    return JSON.parse(json) as readonly EndpointHold[]
-  } catch (cause) {
-    throw new DamagedRowError('the endpoints that a delivery leaves out cannot be read', { cause })
-  }
-}
-
 /** A delivery out of its row, once it is leased. */
 export function leasedDelivery(
   row: LeasableRow,
   { destinationId, lane, lease }: LaneOf & { readonly lease: number },
 ): LeasedDelivery {
-  const { attempts, windowAttempts, firstAttemptAtMs, holds } = progressOf(row)
   return {
     id: row.id,
     lease,
@@ -325,9 +329,6 @@ export function leasedDelivery(
     acceptedAtMs: row.accepted_at,
     lane,
     dueAtMs: row.due_at,
-    attempts,
-    windowAttempts,
-    firstAttemptAtMs,
-    holds,
+    ...progressOf(row),
   }
 }

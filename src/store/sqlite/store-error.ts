@@ -1,4 +1,5 @@
 import { EvrouteError, messageOf, StoreUnusableError } from '../../model/index.ts'
+import { DamagedRowError } from '../damaged-row.ts'
 
 /** Codes of SQLite, of which the lower eight bits are the kind. */
 const resultCodes = {
@@ -44,9 +45,6 @@ const messages: ReadonlyMap<string, number> = new Map([
   ['unable to open database file', resultCodes.cannotOpen],
   ['file is not a database', resultCodes.notDatabase],
 ])
-
-/** Thrown for a row that SQLite can read and nobody can have written. */
-export class DamagedRowError extends Error {}
 
 /** Tells whether another connection keeps something locked. */
 export function isBusy(error: unknown): boolean {

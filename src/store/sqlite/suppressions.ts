@@ -2,7 +2,7 @@ import type { NewEvent } from '../../delivery/index.ts'
 import { isOfSource } from '../source-scope.ts'
 import { everySource } from '../suppressions.ts'
 import type { Database } from './database.ts'
-import { fromStored, toStored } from './stored-text.ts'
+import { fromStored, toStored } from '../stored-text.ts'
 
 /** Tells which events are dropped because of the users that they are about. */
 export class Suppressions {

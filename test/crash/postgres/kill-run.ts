@@ -121,7 +121,10 @@ class KillRun {
 
   async #loggedTwice(): Promise<number> {
     const [row] = await this.#installation.ask<{ count: string }>(
-      `SELECT count(*) FROM (SELECT FROM evroute_requests WHERE outcome = 'success'
+      `SELECT count(*) FROM (SELECT FROM (
+          SELECT destination_id, delivery_id FROM evroute_requests WHERE outcome = 'success'
+          UNION ALL
+          SELECT destination_id, id FROM evroute_deliveries WHERE try_at IS NOT NULL) successes
         GROUP BY destination_id, delivery_id HAVING count(*) > 1) twice`,
     )
     return Number(row?.count)

@@ -18,7 +18,16 @@ describe('a file in which the destination is part of the keys', () => {
     const deliveries = await rowsOf(path, 'SELECT * FROM deliveries ORDER BY id')
     const requests = await rowsOf(path, 'SELECT * FROM requests ORDER BY delivery_id, id')
     await openStore(path)
-    expect(await rowsOf(path, 'SELECT * FROM deliveries ORDER BY id')).toEqual(deliveries)
+    const noTry = {
+      try_url: null,
+      try_at: null,
+      try_duration: null,
+      try_status: null,
+      try_excerpt: null,
+    }
+    expect(await rowsOf(path, 'SELECT * FROM deliveries ORDER BY id')).toEqual(
+      deliveries.map((row) => ({ ...(row as object), ...noTry })),
+    )
     const kept = `SELECT destination_id, requests.* FROM requests
       JOIN deliveries ON deliveries.id = delivery_id ORDER BY delivery_id, requests.id`
     expect(await rowsOf(path, kept)).toEqual(requests)

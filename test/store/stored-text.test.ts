@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { openDatabase } from '../../../src/store/sqlite/database.ts'
-import { fromStored, toStored } from '../../../src/store/sqlite/stored-text.ts'
-import { newPath } from './store-calls.ts'
+import { openDatabase } from '../../src/store/sqlite/database.ts'
+import { fromStored, toStored } from '../../src/store/stored-text.ts'
+import { newPath } from './sqlite/store-calls.ts'
 
 test('plain text is stored as it is', () => {
   const text = '{"name":"Zoë 🦊\\n"}'

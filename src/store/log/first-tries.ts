@@ -1,0 +1,52 @@
+import type { LeaseEnd } from '../../delivery/index.ts'
+import type { RequestRecord } from '../../model/index.ts'
+
+/** Requests, divided by where they are kept. */
+export interface FirstTries<End extends LeaseEnd> {
+  /** First tries that succeeded, by their settlement. Their delivery keeps them in its own row. */
+  readonly succeeded: ReadonlyMap<End, RequestRecord>
+  /** The requests that have rows of their own. */
+  readonly others: readonly RequestRecord[]
+}
+
+/**
+ * Finds the first tries that succeeded among requests. Most deliveries need no other request, so that most
+ * requests cost no row and no entry of an index.
+ */
+export function firstTriesOf<End extends LeaseEnd>(
+  settlements: readonly End[],
+  requests: readonly RequestRecord[],
+): FirstTries<End> {
+  const untried = new Map<number, End>()
+  for (const settlement of settlements) {
+    if (isFirstTry(settlement)) untried.set(settlement.delivery.id, settlement)
+  }
+  const succeeded = new Map<End, RequestRecord>()
+  const others: RequestRecord[] = []
+  for (const request of requests) {
+    const settlement = untried.get(request.deliveryId)
+    if (settlement === undefined || !hasSucceeded(request, settlement)) others.push(request)
+    else {
+      untried.delete(request.deliveryId)
+      succeeded.set(settlement, request)
+    }
+  }
+  return { succeeded, others }
+}
+
+function isFirstTry(settlement: LeaseEnd): boolean {
+  const { kind, delivery } = settlement
+  return kind === 'delivered' && delivery.lane === 'first' && settlement.attempts === 1
+}
+
+/** What the row of the delivery does not say is the same for all of them. */
+function hasSucceeded(request: RequestRecord, { delivery }: LeaseEnd): boolean {
+  const { destinationId, lane, attempt, outcome, error } = request
+  return (
+    destinationId === delivery.destinationId &&
+    lane === 'first' &&
+    attempt === 1 &&
+    outcome === 'success' &&
+    error === null
+  )
+}

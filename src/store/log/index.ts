@@ -1,0 +1,10 @@
+/** What the log shows of deliveries and requests, read once for both engines. */
+export { firstTriesOf, type FirstTries } from './first-tries.ts'
+export {
+  loggedColumns,
+  loggedDelivery,
+  progressOf,
+  type LoggedRow,
+  type ProgressRow,
+} from './logged-delivery.ts'
+export { storyOf } from './story.ts'

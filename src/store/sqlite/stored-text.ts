@@ -1,1 +1,0 @@
-export * from '../stored-text.ts'
