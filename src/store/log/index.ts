@@ -1,5 +1,5 @@
 /** What the log shows of deliveries and requests, read once for both engines. */
-export { firstTriesOf, type FirstTries } from './first-tries.ts'
+export { firstTriesOf } from './first-tries.ts'
 export {
   loggedColumns,
   loggedDelivery,
