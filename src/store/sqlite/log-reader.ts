@@ -10,7 +10,7 @@ import { loggedColumns, loggedDelivery, type LoggedRow } from '../log/index.ts'
 import type { Counts } from './counts.ts'
 import type { Database } from './database.ts'
 import { conditionsOf } from './delivery-rows.ts'
-import { bucketShift } from './lookup-indexes.ts'
+import { bucketShift } from './tables.ts'
 
 interface CountedRow {
   readonly state: LoggedState

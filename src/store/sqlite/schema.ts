@@ -1,44 +1,15 @@
 import { EvrouteError } from '../../model/index.ts'
 import type { UpgradeProgress } from '../upgrade.ts'
-import { audienceTables } from './audience-tables.ts'
 import { rollBack, type Database } from './database.ts'
 import { freeBytesBeside, inMegabytes } from './disk-room.ts'
-import { firstTables } from './first-tables.ts'
-import { expiryIndex } from './expiry-index.ts'
-import { firstTryColumns } from './first-try-columns.ts'
-import { lookupIndexes } from './lookup-indexes.ts'
-import { moveTables } from './move-tables.ts'
-import { numberedTables } from './numbered-tables.ts'
-import { purgeIndexes } from './purge-indexes.ts'
-import { regulationTables } from './regulation-tables.ts'
-import { addKeyFunctions, sharedTables } from './shared-tables.ts'
+import { tables } from './tables.ts'
+import { addUpgradeFunctions, oldestFormat, upgrades, type Upgrade } from './upgrades.ts'
 
 /** Marks a file as ours, in the place that SQLite keeps for it: `evrt`. */
 const applicationId = 0x65767274
 
-/** A step from one version of the tables to the next. */
-interface Step {
-  readonly sql: string
-  /** Room that it takes for a while in the log and in the file, as a part of the file's size. */
-  readonly room: number
-}
-
-/**
- * The steps from an empty file to the tables of today; the file's `user_version` counts those it has
- * been through. A step that was released is never changed.
- */
-const migrations: readonly Step[] = [
-  { sql: firstTables, room: 0 },
-  { sql: regulationTables, room: 0 },
-  { sql: audienceTables, room: 0 },
-  { sql: moveTables, room: 0 },
-  { sql: numberedTables, room: 1.2 },
-  { sql: lookupIndexes, room: 0.3 },
-  { sql: expiryIndex, room: 0 },
-  { sql: purgeIndexes, room: 0 },
-  { sql: sharedTables, room: 0.5 },
-  { sql: firstTryColumns, room: 0 },
-]
+/** The format of a file, which its `user_version` has. */
+const format = oldestFormat + upgrades.length
 
 /** Who hears how far an upgrade has come, and how much room there is. */
 export interface UpgradeOptions {
@@ -51,37 +22,49 @@ export interface UpgradeOptions {
 /**
  * Brings a file to the tables of today; a file that has them is left as it is.
  *
- * @throws EvrouteError `store_unusable` for a file of another program or of a newer evroute, and where
- * there is no room for the upgrade
+ * @throws EvrouteError `store_unusable` for a file of another program, of a newer evroute or one that is too
+ * old, and where there is no room for the upgrade
  */
 export function migrate(database: Database, path: string, options: UpgradeOptions = {}): void {
-  const version = isNew(database) ? 0 : storeVersion(database, path)
-  const steps = migrations.slice(version)
-  if (steps.length === 0) return
+  if (isNew(database)) {
+    takeStep(database, format, () => database.exec(tables))
+    return
+  }
+  const found = storeFormat(database, path)
+  if (found < oldestFormat) throw tooOldError(path)
+  const steps = upgrades.slice(found - oldestFormat)
+  if (steps.length > 0) upgrade(database, { path, found, steps }, options)
+}
+
+function upgrade(
+  database: Database,
+  file: { readonly path: string; readonly found: number; readonly steps: readonly Upgrade[] },
+  options: UpgradeOptions,
+): void {
+  const { path, found, steps } = file
   const bytes = pragma(database, 'page_count') * pragma(database, 'page_size')
-  const tell = version === 0 ? undefined : options.onProgress
-  if (version > 0) expectRoom(path, bytes * roomOf(steps), options)
+  expectRoom(path, bytes * roomOf(steps), options)
   const total = steps.reduce((sum, { sql }) => sum + statementsOf(sql).length, 0)
   let done = 0
-  addKeyFunctions(database)
+  const tell = (): void => options.onProgress?.({ file: path, bytes, done, total })
+  addUpgradeFunctions(database)
   for (const [index, { sql }] of steps.entries()) {
-    const after = version + index + 1
-    takeStep(database, () => {
+    takeStep(database, found + index + 1, () => {
       for (const statement of statementsOf(sql)) {
-        tell?.({ file: path, bytes, done, total })
+        tell()
         database.exec(statement)
         done++
       }
-      database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${after}`)
     })
   }
-  tell?.({ file: path, bytes, done, total })
+  tell()
 }
 
-function takeStep(database: Database, take: () => void): void {
+function takeStep(database: Database, after: number, take: () => void): void {
   database.exec('BEGIN IMMEDIATE')
   try {
     take()
+    database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${after}`)
     database.exec('COMMIT')
   } catch (error) {
     rollBack(database)
@@ -93,7 +76,7 @@ function statementsOf(sql: string): readonly string[] {
   return sql.split(/;\s*\n/).filter((statement) => statement.trim() !== '')
 }
 
-function roomOf(steps: readonly Step[]): number {
+function roomOf(steps: readonly Upgrade[]): number {
   return steps.reduce((sum, { room }) => sum + room, 0)
 }
 
@@ -126,7 +109,9 @@ export function expectTables(database: Database, path: string): void {
       hint: 'Deliver from it once, which makes the store, or name another file.',
     })
   }
-  if (storeVersion(database, path) === migrations.length) return
+  const found = storeFormat(database, path)
+  if (found === format) return
+  if (found < oldestFormat) throw tooOldError(path)
   throw new EvrouteError({
     code: 'store_unusable',
     message: `Cannot use the store ${path}: an older version of evroute made it`,
@@ -134,8 +119,8 @@ export function expectTables(database: Database, path: string): void {
   })
 }
 
-function storeVersion(database: Database, path: string): number {
-  const version = pragma(database, 'user_version')
+function storeFormat(database: Database, path: string): number {
+  const found = pragma(database, 'user_version')
   if (pragma(database, 'application_id') !== applicationId) {
     throw new EvrouteError({
       code: 'store_unusable',
@@ -143,14 +128,22 @@ function storeVersion(database: Database, path: string): number {
       hint: 'Name another file; whoever delivers makes it when it does not exist.',
     })
   }
-  if (version > migrations.length) {
+  if (found > format) {
     throw new EvrouteError({
       code: 'store_unusable',
       message: `Cannot use the store ${path}: a newer version of evroute made it`,
       hint: 'Use that version, or another file.',
     })
   }
-  return version
+  return found
+}
+
+function tooOldError(path: string): EvrouteError {
+  return new EvrouteError({
+    code: 'store_unusable',
+    message: `Cannot use the store ${path}: a version of evroute made it that is too old`,
+    hint: 'Name another file. Files are upgraded from format 8 on.',
+  })
 }
 
 /** The value of one of SQLite's settings. */

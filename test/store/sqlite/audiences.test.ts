@@ -3,15 +3,13 @@ import { statSync } from 'node:fs'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { SyncRequest } from '../../../src/audience/index.ts'
 import { ListedMembers } from '../../../src/store/audiences/syncs.ts'
-import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { audienceStoreSuite } from '../../conformance/audience-store.ts'
 import { AudiencesUnderTest, member, vip } from '../../conformance/audience-store-under-test.ts'
 import { nowMs } from '../../conformance/store-under-test.ts'
 import { startSource } from '../../support/run-source.ts'
-import { firstTables } from './first-tables.ts'
-import { add, claim, newPath } from './store-calls.ts'
+import { newPath } from './store-calls.ts'
 
 audienceStoreSuite('SqliteStore', async () => SqliteStore.open(await newPath()))
 
@@ -94,29 +92,6 @@ describe('audiences in a file', () => {
     const before = written()
     expect(await sync.take(...list)).toEqual(['unchanged', 'unchanged'])
     expect(written()).toBe(before)
-  })
-
-  test('can be kept in one that the first release made, whose deliveries stay', async () => {
-    const path = await newPath()
-    const old = await openDatabase(path)
-    old.exec(firstTables)
-    old.exec(`
-      INSERT INTO messages VALUES (1, 1, '{}');
-      INSERT INTO deliveries VALUES ('crm', 1, 'website', 'm_1', 'track', 'u_1', 1, 'pending', 'first',
-        1, 1, 0, 0, NULL, NULL, '[]', NULL, NULL, 0);
-      INSERT INTO seen VALUES ('website', 'm_1', 1);
-      INSERT INTO counts VALUES ('', 'accepted', 1), ('', 'routed', 1), ('', 'ids', 1),
-        ('crm', 'deliveries', 1), ('crm', 'pending', 1);
-      PRAGMA application_id = 0x65767274; PRAGMA user_version = 1`)
-    old.close()
-
-    const tested = await opened(path)
-    expect(await claim(tested.store)).toMatchObject([{ messageId: 'm_1', body: '{}' }])
-    expect(await add(tested.store, 'm_1')).toEqual(['duplicate'])
-    expect(await tested.store.audiences.list()).toEqual([])
-    await tested.sync(list)
-    expect(await tested.members()).toHaveLength(2)
-    await tested.end()
   })
 
   test('are those of the calls that wait when the process that syncs is killed', async () => {

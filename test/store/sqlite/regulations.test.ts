@@ -2,14 +2,12 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { AddResult } from '../../../src/delivery/index.ts'
 import type { RegulationType } from '../../../src/model/index.ts'
 import type { EraseResult } from '../../../src/privacy/index.ts'
-import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteLog } from '../../../src/store/sqlite/sqlite-log.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { regulationStoreSuite } from '../../conformance/regulation-store.ts'
 import { eventAbout } from '../../conformance/regulation-store-under-test.ts'
 import { delivered, nowMs } from '../../conformance/store-under-test.ts'
 import { findInSqlite } from '../../support/find-text.ts'
-import { firstTables } from './first-tables.ts'
 import { claim, newPath } from './store-calls.ts'
 
 let suitePath = ''
@@ -73,29 +71,6 @@ describe('regulations in a file', () => {
       })
       const claimed = await claim(store)
       expect(claimed.map(({ body }) => body.includes('u_2'))).toEqual([true, true, true])
-    })
-  })
-
-  test('are made for what an older version has left in a file', async () => {
-    const older = await openDatabase(path)
-    older.exec(firstTables)
-    older.exec(`
-      INSERT INTO messages VALUES (1, 1, '{}'), (2, 1, '{}');
-      INSERT INTO deliveries VALUES
-        ('crm', 1, 'website', 'm_1', 'track', 'u_1', 1, 'pending', 'first', 1, 1, 0, 0, NULL, NULL, '[]',
-          NULL, NULL, 0),
-        ('crm', 2, 'website', 'm_2', 'track', 'u_2', 2, 'pending', 'first', 1, 1, 0, 0, NULL, NULL, '[]',
-          NULL, NULL, 0);
-      INSERT INTO counts VALUES ('', 'accepted', 2), ('', 'routed', 2), ('', 'ids', 2),
-        ('crm', 'deliveries', 2), ('crm', 'pending', 2);
-      PRAGMA application_id = 0x65767274; PRAGMA user_version = 1`)
-    older.close()
-    await withStore(async (store) => {
-      await create(store, 'DELETE_INTERNAL')
-      expect(await erase(store, 100)).toBe('nothing')
-      expect(await store.regulations.find({ id: 'r_1' })).toMatchObject({ erased: { pending: 1 } })
-      expect(await claim(store)).toHaveLength(1)
-      expect(await store.audit()).toMatchObject({ withoutBody: 0, counted: { failed: 1 } })
     })
   })
 

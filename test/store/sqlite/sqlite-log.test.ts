@@ -235,7 +235,8 @@ describe('SqliteLog', () => {
     })
 
     test.each([
-      ['an older version', 0, 'Deliver from it once'],
+      ['an older version', 8, 'Deliver from it once'],
+      ['a version that is too old', 7, 'upgraded from format 8 on'],
       ['a newer version', 1_000, 'Use that version'],
     ])('a file of %s', async (_name, version, hint) => {
       await (await SqliteStore.open(path)).close()

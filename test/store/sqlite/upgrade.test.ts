@@ -1,13 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import { beforeEach, expect, test } from 'vitest'
+import type { Member } from '../../../src/audience/index.ts'
 import { lineLog } from '../../../src/runtime/index.ts'
 import { openStore } from '../../../src/store/index.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { migrate } from '../../../src/store/sqlite/schema.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import type { UpgradeProgress } from '../../../src/store/upgrade.ts'
-import { makeOlderStore } from './older-store.ts'
-import { newPath } from './store-calls.ts'
+import { event } from '../../conformance/store-under-test.ts'
+import { makeOlderStore, rowsOf } from './older-store.ts'
+import { claim, newPath, openStore as openFile } from './store-calls.ts'
+
+const nowMs = 1_700_000_001_000
 
 let path = ''
 beforeEach(async () => {
@@ -54,4 +58,98 @@ test('an upgrade that lacks room says how much it takes, and leaves the file as 
   database.close()
   expect((await readFile(path)).equals(before)).toBe(true)
   await (await SqliteStore.open(path)).close()
+})
+
+test('an upgraded file has the tables, columns and indexes of a new one', async () => {
+  await makeOlderStore(path)
+  await (await SqliteStore.open(path)).close()
+  await (await SqliteStore.open(`${path}-new`)).close()
+  const columns = `SELECT t.name AS "table", c.* FROM sqlite_schema t, pragma_table_info(t.name) c
+    WHERE t.type = 'table' ORDER BY t.name, c.cid`
+  const indexes = `SELECT name, tbl_name, replace(replace(sql, ' ', ''), char(10), '') AS sql
+    FROM sqlite_schema WHERE type = 'index' ORDER BY name`
+  for (const sql of [columns, indexes]) {
+    expect(await rowsOf(path, sql)).toEqual(await rowsOf(`${path}-new`, sql))
+  }
+})
+
+test('a file of a version that is too old is refused and stays as it was', async () => {
+  await makeOlderStore(path)
+  const database = await openDatabase(path, 'write')
+  database.exec('PRAGMA user_version = 7')
+  database.close()
+  await expect(SqliteStore.open(path)).rejects.toMatchObject({
+    code: 'store_unusable',
+    message: `Cannot use the store ${path}: a version of evroute made it that is too old`,
+    hint: 'Name another file. Files are upgraded from format 8 on.',
+  })
+  expect(await rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: 7 }])
+})
+
+test('deliveries of an older file are claimed, known as duplicates, and audited', async () => {
+  await makeOlderStore(path)
+  const store = await openFile(path)
+  const claimed = await claim(store)
+  expect(claimed.length).toBeGreaterThan(0)
+  const seen = { ...event(claimed[0]!.messageId, 'crm'), userId: 'u_unknown' }
+  const { outcomes } = await store.add({ nowMs, seenSinceMs: 0, events: [seen], handOver: [] })
+  expect(outcomes).toEqual(['duplicate'])
+  const audit = await store.audit()
+  expect(audit).toMatchObject({ withoutBody: 0 })
+  const { ledger, counted } = audit
+  expect(counted).toEqual({
+    pending: ledger.pending,
+    delivered: ledger.delivered,
+    failed: ledger.failed,
+    expired: ledger.expired,
+  })
+})
+
+/** The members that the older version wrote. */
+const members = [
+  ['u_1', null, null],
+  ['u_2', 'a_2', 'b@example.com'],
+  [null, 'a_3', null],
+  ['', 'a_4', null],
+  ['\u0000\ud800', null, null],
+  ['\u001a', null, null],
+].map(([userId = null, anonymousId = null, email = null], place): Member => {
+  return { identity: { userId, anonymousId, email }, value: `v${place}` }
+})
+
+test('members of an older file are found again, whatever their identifiers', async () => {
+  await makeOlderStore(path)
+  const store = await openFile(path)
+  const { audiences } = store
+  const found = await audiences.members({ key: 'vip', limit: 10, after: null })
+  expect(found).toHaveLength(6)
+  expect(found).toEqual(expect.arrayContaining(members))
+  const [vip] = await audiences.list()
+  const begun = await audiences.begin({ audience: vip!, nowMs })
+  if (begun.kind !== 'begun') throw new Error('the key is taken')
+  const { sync } = begun
+  const request = { key: 'vip', sync, nowMs, seenSinceMs: 0, eventsOf: () => [] }
+  const taken = await audiences.take({ ...request, members })
+  // The user is suppressed since.
+  const outcomes = ['suppressed', ...Array<string>(5).fill('unchanged')]
+  expect(taken).toEqual({ kind: 'taken', outcomes })
+  const released = await audiences.release({ ...request, rowsMax: 10, after: null })
+  expect(released).toEqual({ kind: 'released', left: [], next: null })
+})
+
+test('an erasure that was under way in an older file goes on to its end', async () => {
+  await makeOlderStore(path)
+  const store = await openFile(path)
+  const { regulations } = store
+  const erase = () => regulations.erase({ id: 'r_1', nowMs, rowsMax: 1 })
+  let steps = 0
+  while ((await erase()) === 'more') steps++
+  expect(steps).toBeGreaterThan(2)
+  expect(await regulations.find({ id: 'r_1' })).toMatchObject({
+    userIds: ['u_1', 'u_9'],
+    erased: { pending: 1, settled: 1, members: 1 },
+    streams: [{ destinationId: 'crm', pending: 1 }],
+  })
+  const left = await store.list({ filter: { userId: 'u_1' }, limit: 10 })
+  expect(left.map(({ type }) => type)).toEqual(['delete'])
 })
