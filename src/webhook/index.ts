@@ -1,7 +1,9 @@
 /** Requests to endpoints: body, signature, request and verdict. */
 export * from './body.ts'
+export * from './body-style.ts'
 export type { ConnectionKind } from './connections.ts'
 export * from './destination-settings.ts'
+export * from './json-style.ts'
 export * from './outcome.ts'
 export * from './sender.ts'
 export * from './signature.ts'

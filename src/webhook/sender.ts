@@ -53,6 +53,23 @@ interface Way {
   readonly path: string
 }
 
+/**
+ * The headers of a webhook by the specification, after the static ones of its endpoint.
+ *
+ * @param signature - the value of X-Signature; undefined sends none
+ */
+export function webhookHeaders(
+  endpoint: Endpoint,
+  signature: string | undefined,
+): Readonly<Record<string, string>> {
+  return {
+    ...endpoint.headers,
+    'User-Agent': 'evroute/1.0',
+    'Content-Type': 'application/json',
+    ...(signature === undefined ? {} : { 'X-Signature': signature }),
+  }
+}
+
 /** With undici, which takes longer to load than all else: a process that sends nothing does without. */
 const importConnections = () => import('./connections.ts')
 let loading: ReturnType<typeof importConnections> | undefined
@@ -131,14 +148,14 @@ export class WebhookSender {
   #signed(webhook: OutgoingWebhook, endpoint: Endpoint): RequestContent {
     const secret = this.#destination.sharedSecret
     const signing = this.#standardWebhooks
-    const headers = {
-      ...endpoint.headers,
-      'User-Agent': 'evroute/1.0',
-      'Content-Type': 'application/json',
-      ...(secret === undefined ? {} : { 'X-Signature': signBody(webhook.body, secret) }),
-      ...(signing && standardWebhooksHeaders(webhook, signing, this.#clock.nowMs())),
-    }
-    return { headers, body: webhook.body }
+    const { body } = webhook
+    const headers = webhookHeaders(
+      endpoint,
+      secret === undefined ? undefined : signBody(body, secret),
+    )
+    if (signing === undefined) return { headers, body }
+    const added = standardWebhooksHeaders(webhook, signing, this.#clock.nowMs())
+    return { headers: { ...headers, ...added }, body }
   }
 
   async #wayTo(endpointUrl: string): Promise<Way> {

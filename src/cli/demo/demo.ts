@@ -46,7 +46,7 @@ export async function demo(options: DemoOptions, io: Io): Promise<ExitCode> {
   const rejections: string[] = []
   const outlet = await WebhookOutlet.open({
     options: sending,
-    destination: sending.target.destination,
+    target: sending.target,
     runtime,
     listener: { rejected: (_, { code }) => rejections.push(code) },
   })

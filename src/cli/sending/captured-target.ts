@@ -70,7 +70,11 @@ function refuseWithCalls({ resign }: CaptureRequest): void {
 }
 
 /** Refuses flags that don't apply to captures. */
-function refuseWithCapture({ store, flushAt, flushAfterMs }: GivenSendingOptions): void {
+function refuseWithCapture({ target, store, flushAt, flushAfterMs }: GivenSendingOptions): void {
+  if (target.kind === 'webhooks' && target.bodyStyle !== undefined) {
+    const message = 'Cannot use --body-style with a capture: its bodies are sent byte for byte'
+    throw new SettingError('--body-style', message, 'Leave it out, or send calls.')
+  }
   if (store !== undefined) {
     const message = 'Cannot use --store with a capture: a store keeps no headers'
     throw new SettingError('--store', message, 'Leave it out; the capture is the store.')

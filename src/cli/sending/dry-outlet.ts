@@ -5,7 +5,6 @@ import {
   endpointName,
   isRejectionCode,
   type DeliveryLedger,
-  type Destination,
   type JsonObject,
 } from '../../model/index.ts'
 import type { RoutingDecision, RoutingReason } from '../../router/index.ts'
@@ -21,6 +20,7 @@ import {
   type ServiceTarget,
   type WebhookTarget,
 } from './sending-options.ts'
+import { inStyle } from './styled-body.ts'
 
 /** Why an event is sent or not. */
 export type PlanReason = RoutingReason | 'duplicate'
@@ -58,7 +58,7 @@ export class DryOutlet implements Outlet {
     const { target, planned, runtime, listener, options } = parts
     this.#planning =
       target.kind === 'webhooks'
-        ? new WebhookPlanning(target.destination, runtime, planned)
+        ? new WebhookPlanning(target, runtime, planned)
         : new ServicePlanning(target.endpoint, planned)
     const transport = createInProcessTransport(async ({ calls }) => ({
       rejected: await this.#planning.accept(calls),
@@ -108,24 +108,24 @@ interface Planning {
 
 /** Plans webhooks with the same intake that sending uses, and stores nothing. */
 class WebhookPlanning implements Planning {
-  readonly #destination: Destination
+  readonly #target: WebhookTarget
   readonly #planned: (plan: Plan) => void
   readonly #events = new PlannedEvents()
   readonly #intake: Intake
 
-  constructor(destination: Destination, runtime: Runtime, planned: (plan: Plan) => void) {
-    this.#destination = destination
+  constructor(target: WebhookTarget, runtime: Runtime, planned: (plan: Plan) => void) {
+    this.#target = target
     this.#planned = planned
     this.#intake = new Intake({
       add: (events) => Promise.resolve(this.#events.add(events)),
-      destinations: [destination],
+      destinations: [target.destination],
       runtime,
     })
   }
 
   async accept(calls: readonly unknown[]): Promise<readonly RejectedCall[]> {
     const results = await this.#intake.accept({
-      sourceId: sourceIdOf(this.#destination),
+      sourceId: sourceIdOf(this.#target.destination),
       calls,
     })
     this.#show(results.filter((result) => result.kind === 'accepted'))
@@ -135,7 +135,7 @@ class WebhookPlanning implements Planning {
   async offerDeletion(row: JsonObject): Promise<OfferResult> {
     const deletion = readDeletion(row)
     if (deletion.kind === 'rejected') return deletion
-    this.#show(await this.#intake.acceptDeletion(deletion, sourceIdOf(this.#destination)))
+    this.#show(await this.#intake.acceptDeletion(deletion, sourceIdOf(this.#target.destination)))
     return { kind: 'taken' }
   }
 
@@ -148,9 +148,11 @@ class WebhookPlanning implements Planning {
   }
 
   #plan({ event, outcome, decisions, deliveries }: AcceptedEvent): Plan {
-    const { id, endpoints, sharedSecret } = this.#destination
+    const { destination, bodyStyle } = this.#target
+    const { id, endpoints, sharedSecret } = destination
     const isDuplicate = outcome === 'duplicate'
-    const body = isDuplicate ? null : (deliveries[0]?.body ?? null)
+    const text = isDuplicate ? undefined : deliveries[0]?.body
+    const body = text === undefined ? null : inStyle(text, bodyStyle)
     return {
       messageId: event.messageId,
       type: event.type,

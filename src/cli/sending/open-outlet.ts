@@ -26,7 +26,7 @@ export async function openOutlet(
   switch (target.kind) {
     case 'webhooks': {
       const { WebhookOutlet } = await import('./webhook-outlet.ts')
-      return WebhookOutlet.open({ ...parts, destination: target.destination })
+      return WebhookOutlet.open({ ...parts, target })
     }
     case 'service': {
       const { ServiceOutlet } = await import('./service-outlet.ts')

@@ -7,7 +7,7 @@ import {
   SettingError,
   type Destination,
 } from '../../model/index.ts'
-import { checkDestination } from '../../webhook/index.ts'
+import { bodyStyles, checkDestination, type BodyStyle } from '../../webhook/index.ts'
 import { countFlag, durationFlag, durationFlagUpTo, headerFlag, repeatable } from '../flags.ts'
 import type { Io } from '../io.ts'
 import { readSecret } from '../secret.ts'
@@ -32,6 +32,8 @@ export interface WebhookTarget {
   readonly kind: 'webhooks'
   /** The endpoints and their settings. */
   readonly destination: Destination
+  /** How to write the bodies; undefined for `JSON.stringify`. */
+  readonly bodyStyle: BodyStyle | undefined
 }
 
 /** Webhook endpoints for captured requests. */
@@ -96,6 +98,8 @@ export interface SendingFlags {
   readonly header?: Readonly<Record<string, string>>
   /** `--secret` */
   readonly secret?: string
+  /** `--body-style` */
+  readonly bodyStyle?: BodyStyle
   /** `--write-key` */
   readonly writeKey?: string
   /** `--endpoint` */
@@ -148,6 +152,11 @@ export function addOutputFlags(command: Command): Command {
 /** Adds the flags that `send` and `replay` share. */
 export function addSendingFlags(command: Command): Command {
   addWebhookFlags(command)
+    .addOption(
+      new Option('--body-style <style>', 'write bodies as encoders of other languages do').choices(
+        bodyStyles,
+      ),
+    )
     .option(
       '--endpoint <url>',
       'send to the tracking API of a service instead of to webhooks: its host, or <host>/v1/batch',
@@ -246,7 +255,7 @@ async function readTarget(flags: SendingFlags, io: Io): Promise<WebhookTarget | 
   })
   const id = adHocDestinationId(given.endpoints.map(({ url }) => url))
   const destination = { ...given, id, sourceIds: [`${commandLineSourceId}:${id}`] }
-  return { kind: 'webhooks', destination }
+  return { kind: 'webhooks', destination, bodyStyle: flags.bodyStyle }
 }
 
 /** Flags that only apply to webhooks. With a service they are refused rather than ignored. */
@@ -254,6 +263,7 @@ const webhookFlags = [
   ['--to', 'to'],
   ['--header', 'header'],
   ['--secret', 'secret'],
+  ['--body-style', 'bodyStyle'],
   ['--store', 'store'],
   ['--retry-for', 'retryFor'],
 ] as const satisfies readonly (readonly [string, keyof SendingFlags])[]

@@ -4,7 +4,6 @@ import {
   isRejectionCode,
   ledgerSince,
   type DeliveryLedger,
-  type Destination,
   type JsonObject,
 } from '../../model/index.ts'
 import { Pipeline } from '../../pipeline/index.ts'
@@ -13,7 +12,8 @@ import { collectEarly } from './collect-early.ts'
 import { CallQueue, queueOptions, type OfferResult, type RowPlace } from './call-queue.ts'
 import { readDeletion } from './deletion.ts'
 import { stopGraceMs, type Outlet, type OutletLedger, type OutletParts } from './outlet.ts'
-import { commandLineSourceId, sourceIdOf } from './sending-options.ts'
+import { commandLineSourceId, sourceIdOf, type WebhookTarget } from './sending-options.ts'
+import { composeInStyle } from './styled-body.ts'
 
 /** An interrupted run may continue much later and must still recognise its rows. */
 const commandRetention = Object.freeze({
@@ -21,7 +21,7 @@ const commandRetention = Object.freeze({
   messageIdsMs: defaultRetention.failedMs,
 })
 
-type WebhookOutletParts = OutletParts & { readonly destination: Destination }
+type WebhookOutletParts = OutletParts & { readonly target: WebhookTarget }
 
 /** The store of a run, and its ledger at the start. */
 interface OpenedStore {
@@ -42,15 +42,16 @@ export class WebhookOutlet implements Outlet {
   #failure: { readonly error: unknown } | undefined
 
   private constructor(parts: WebhookOutletParts, { store, begin, hasFailedBefore }: OpenedStore) {
-    const { options, runtime, listener } = parts
+    const { options, runtime, listener, target } = parts
+    const { destination } = target
     collectEarly()
     this.storeName = options.store === undefined ? undefined : storeName(options.store)
-    this.#destinationId = parts.destination.id
-    this.#sourceId = sourceIdOf(parts.destination)
+    this.#destinationId = destination.id
+    this.#sourceId = sourceIdOf(destination)
     this.#begin = begin
     this.hasFailedBefore = hasFailedBefore
     this.#pipeline = new Pipeline({
-      destinations: [parts.destination],
+      destinations: [{ ...destination, compose: composeInStyle(target) }],
       store,
       isStoreOwn: options.store === undefined,
       processes: store.processes,
@@ -85,7 +86,7 @@ export class WebhookOutlet implements Outlet {
       log: parts.runtime.log,
     })
     try {
-      const destinationId = parts.destination.id
+      const destinationId = parts.target.destination.id
       const begin = await store.ledger({ destinationId })
       const filter = { destinationId, states: ['failed', 'expired'] as const }
       // The ledger also counts deliveries that were purged since.

@@ -1,5 +1,5 @@
 import type { BodyRecipe } from './body-recipe.ts'
-import type { JsonStyle } from './json-style.ts'
+import type { JsonStyle } from '../../webhook/index.ts'
 import type { SuspectBody } from './suspect.ts'
 
 /** Everything but printable ASCII, DEL included, as Python escapes it. Line breaks stand between members. */

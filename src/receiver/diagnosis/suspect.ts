@@ -1,5 +1,5 @@
 import { isNestedDeeper, limits } from '../../model/index.ts'
-import { sortKeys, tokensOf, writeJson, type JsonStyle } from './json-style.ts'
+import { sortKeys, tokensOf, writeJson, type JsonStyle } from '../../webhook/index.ts'
 
 /** A request whose signature does not fit. */
 export interface SuspectRequest {

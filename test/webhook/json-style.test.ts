@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { tokensOf, writeJson } from '../../../src/receiver/diagnosis/json-style.ts'
+import { tokensOf, writeJson } from '../../src/webhook/json-style.ts'
 
 const style = { comma: ', ', colon: ': ', indent: 4 } as const
 

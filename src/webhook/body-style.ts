@@ -1,0 +1,45 @@
+import { tokensOf, writeJson } from './json-style.ts'
+
+/**
+ * How JSON encoders of other languages write the same body.
+ *
+ * - `spaced`: a space after each comma and colon, as Python writes it
+ * - `escaped`: `\/` and `\u00e9`, as PHP writes it
+ * - `reordered`: the keys of every object in reverse
+ * - `pretty`: indented by two spaces
+ */
+export type BodyStyle = 'spaced' | 'escaped' | 'reordered' | 'pretty'
+
+/** The styles, in the order of the documentation. */
+export const bodyStyles: readonly BodyStyle[] = Object.freeze([
+  'spaced',
+  'escaped',
+  'reordered',
+  'pretty',
+] as const)
+
+/** Everything that PHP escapes beside what JSON requires. */
+const beyondSevenBits = /[\u0080-\uffff]/g
+
+/** Writes a webhook's body in another style. Its value stays the same, its bytes change. */
+export function restyleBody(body: string, style: BodyStyle): string {
+  switch (style) {
+    case 'spaced':
+      return writeJson(tokensOf(body), { comma: ', ', colon: ': ' }) ?? body
+    case 'escaped': {
+      const php = { comma: ',', colon: ':', slashes: true, escaped: beyondSevenBits } as const
+      return writeJson(tokensOf(body), php) ?? body
+    }
+    case 'reordered':
+      return JSON.stringify(reversed(JSON.parse(body)))
+    case 'pretty':
+      return JSON.stringify(JSON.parse(body), null, 2)
+  }
+}
+
+function reversed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reversed)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([key, inner]) => [key, reversed(inner)] as const)
+  return Object.fromEntries(entries.reverse())
+}

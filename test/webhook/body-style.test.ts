@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { bodyStyles, restyleBody } from '../../src/webhook/index.ts'
+
+const body = '{"a":"é/","b":[1,{"c":"x, y: z","d":null}],"e":{}}'
+
+test.each([
+  ['spaced', '{"a": "é/", "b": [1, {"c": "x, y: z", "d": null}], "e": {}}'],
+  ['escaped', '{"a":"\\u00e9\\/","b":[1,{"c":"x, y: z","d":null}],"e":{}}'],
+  ['reordered', '{"e":{},"b":[1,{"d":null,"c":"x, y: z"}],"a":"é/"}'],
+  ['pretty', JSON.stringify(JSON.parse(body), null, 2)],
+] as const)('a body can be %s', (style, written) => {
+  expect(restyleBody(body, style)).toBe(written)
+})
+
+test.each(bodyStyles)('a body that is %s means the same', (style) => {
+  expect(JSON.parse(restyleBody(body, style))).toEqual(JSON.parse(body))
+})
