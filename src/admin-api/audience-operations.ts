@@ -34,6 +34,7 @@ import type {
   AudienceRemoveOutcome,
   AudienceSyncOutcome,
 } from './ports.ts'
+import type { AudienceMembersRecord, AudiencesRecord } from './records.ts'
 
 /** How long after one record about the progress of a sync the next may come. */
 const progressMs = 500
@@ -59,7 +60,10 @@ export function audienceOperations({
 function listOperation(audiences: AudienceOperations): Operation {
   return async () => {
     const found = await audiences.list()
-    return record({ kind: 'audiences', audiences: found.map(audienceRecord) })
+    return record({
+      kind: 'audiences',
+      audiences: found.map(audienceRecord),
+    } satisfies AudiencesRecord)
   }
 }
 
@@ -80,7 +84,7 @@ function showOperation(audiences: AudienceOperations): Operation {
       ...audienceRecord(audience),
       memberList: page.map(memberFields),
       next: last === undefined ? null : formatCursor(last.identity),
-    })
+    } satisfies AudienceMembersRecord)
   }
 }
 

@@ -6,11 +6,16 @@ export { Metrics } from './metrics/metrics.ts'
 export { queueStates, type QueueState } from './metrics/queue-states.ts'
 export { StoreFiguresWatch, type StoreFigures } from './metrics/store-figures.ts'
 export type {
+  AudienceMembersRecord,
+  AudiencesRecord,
   DeliveriesRecord,
   DestinationFields,
   DestinationsRecord,
   EndpointFields,
   OverviewRecord,
+  RegulationsRecord,
+  SourceFields,
+  SourcesRecord,
 } from './records.ts'
 export type {
   AdminApiOptions,
@@ -28,4 +33,5 @@ export type {
   ReplayCounts,
   ReplayOutcome,
   ReplayRequest,
+  SourceState,
 } from './ports.ts'

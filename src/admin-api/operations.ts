@@ -11,7 +11,8 @@ import {
 import { notFound, record, refuse, type Answer } from './answer.ts'
 import { audienceOperations } from './audience-operations.ts'
 import type { ApiOperation, Operation } from './operation.ts'
-import type { AdminApiOptions, DestinationState, ReplayOutcome } from './ports.ts'
+import type { SourceCounts } from './metrics/source-activity.ts'
+import type { AdminApiOptions, DestinationState, ReplayOutcome, SourceState } from './ports.ts'
 import { problemsOf } from './problems.ts'
 import { pageRowsMax, type Reading } from './read-fields.ts'
 import type {
@@ -19,6 +20,8 @@ import type {
   DestinationFields,
   DestinationsRecord,
   OverviewRecord,
+  SourceFields,
+  SourcesRecord,
 } from './records.ts'
 import { regulationOperations } from './regulation-operations.ts'
 import {
@@ -38,6 +41,7 @@ export function operations(options: AdminApiOptions): readonly ApiOperation[] {
     { path: '/deliveries/discard', method: 'post', operation: discardOperation(options) },
     { path: '/deliveries/:destination/:number', method: 'get', operation: storyOperation(options) },
     { path: '/destinations', method: 'get', operation: destinationsOperation(options) },
+    { path: '/sources', method: 'get', operation: sourcesOperation(options) },
     { path: '/overview', method: 'get', operation: overviewOperation(options) },
     { path: '/ledger', method: 'get', operation: ledgerOperation(options) },
     { path: '/audit', method: 'get', operation: auditOperation(options) },
@@ -160,6 +164,37 @@ function destinationFields(destination: DestinationState, reveal: boolean): Dest
     failed,
     expired,
     pending,
+  }
+}
+
+function sourcesOperation({ sources, metrics }: AdminApiOptions): Operation {
+  return () => {
+    const { url, sources: configured } = sources()
+    const fields = configured.map((source) => sourceFields(source, metrics.sources.of(source.id)))
+    return Promise.resolve(
+      record({ kind: 'sources', url, sources: fields } satisfies SourcesRecord),
+    )
+  }
+}
+
+function sourceFields(
+  { id, enabled, writeKeys, destinationIds, isArchived }: SourceState,
+  { accepted, rejected, latestRejected }: SourceCounts,
+): SourceFields {
+  return {
+    id,
+    enabled,
+    writeKeys,
+    destinations: destinationIds,
+    archived: isArchived,
+    accepted,
+    rejected,
+    latestRejected: latestRejected.map(({ atMs, messageId, code, message }) => ({
+      at: isoOrNull(atMs),
+      messageId,
+      code,
+      message,
+    })),
   }
 }
 

@@ -12,6 +12,7 @@ import type { DeliveryLedger, EventType, RegulationType } from '../model/index.t
 import type { Regulation, RegulationReader } from '../privacy/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import type { RecentActivity } from './metrics/recent-activity.ts'
+import type { SourceActivity } from './metrics/source-activity.ts'
 
 /** What the admin API is made of. */
 export interface AdminApiOptions {
@@ -23,6 +24,8 @@ export interface AdminApiOptions {
   readonly ledger: () => Promise<DeliveryLedger>
   /** Every configured destination, and how it stands. */
   readonly destinations: () => Promise<readonly DestinationState[]>
+  /** Every configured source, and where it sends. */
+  readonly sources: () => SourcesState
   /** Sends archived events again; ends that when the signal aborts: nobody waits for it any more. */
   readonly replay: (request: ReplayRequest, signal: AbortSignal) => Promise<ReplayOutcome>
   /** Audiences and computed traits. */
@@ -39,6 +42,8 @@ export interface AdminApiOptions {
     text(): Promise<string>
     /** The last hour of this process. */
     readonly recent: Pick<RecentActivity, 'minutes' | 'latency'>
+    /** What sources sent to this process. */
+    readonly sources: Pick<SourceActivity, 'of'>
     /** When the delivery that waits longest was due, in milliseconds since 1970; null where none is. */
     readonly oldestDueAtMs: number | null
   }
@@ -50,6 +55,28 @@ export interface AdminApiOptions {
 
 /** Says why a service cannot do its work, in words; nothing when it can. */
 export type Readiness = () => Promise<readonly string[]>
+
+/** The configured sources. */
+export interface SourcesState {
+  /** The URL that they send to. */
+  readonly url: string
+  /** Each of them. */
+  readonly sources: readonly SourceState[]
+}
+
+/** A configured source. */
+export interface SourceState {
+  /** Its id. */
+  readonly id: string
+  /** Off means that its calls are refused. */
+  readonly enabled: boolean
+  /** Its write keys, at least one. */
+  readonly writeKeys: readonly string[]
+  /** The destinations that take its events. */
+  readonly destinationIds: readonly string[]
+  /** Whether its events are archived. */
+  readonly isArchived: boolean
+}
 
 /** How a configured destination stands. */
 export interface DestinationState {

@@ -1,5 +1,8 @@
+import type { AudienceFields, MemberFields } from '../audience/index.ts'
 import type { DeliveryListRecord } from '../delivery/index.ts'
-import type { DeliveryLedger } from '../model/index.ts'
+import type { DeliveryLedger, RejectionCode } from '../model/index.ts'
+import type { SourceCounts } from './metrics/source-activity.ts'
+import type { ListedRegulationFields } from '../privacy/index.ts'
 import type { Problem } from './problems.ts'
 import type { DestinationState, EndpointState } from './ports.ts'
 
@@ -34,6 +37,56 @@ export interface EndpointFields extends Pick<EndpointState, 'url' | 'breaker'> {
     readonly since: string | null
     readonly last: string | null
   }[]
+}
+
+/** The configured sources. */
+export interface SourcesRecord extends Readonly<Record<string, unknown>> {
+  readonly kind: 'sources'
+  /** The URL that they send to. */
+  readonly url: string
+  readonly sources: readonly SourceFields[]
+}
+
+/** A source, and what became of its calls since this process began. */
+export interface SourceFields extends Readonly<Record<string, unknown>> {
+  readonly id: string
+  readonly enabled: boolean
+  readonly writeKeys: readonly string[]
+  readonly destinations: readonly string[]
+  readonly archived: boolean
+  /** Calls that were accepted, by what became of them. */
+  readonly accepted: SourceCounts['accepted']
+  /** Calls that were rejected, by code. */
+  readonly rejected: SourceCounts['rejected']
+  /** The last rejected calls, at most 20, the latest first. */
+  readonly latestRejected: readonly {
+    readonly at: string | null
+    readonly messageId: string | null
+    readonly code: RejectionCode
+    readonly message: string
+  }[]
+}
+
+/** The audiences and computed traits. */
+export interface AudiencesRecord extends Readonly<Record<string, unknown>> {
+  readonly kind: 'audiences'
+  readonly audiences: readonly AudienceFields[]
+}
+
+/** An audience with a page of its members. */
+export interface AudienceMembersRecord extends AudienceFields {
+  readonly memberList: readonly MemberFields[]
+  /** Turns the page; null on the last one. */
+  readonly next: string | null
+}
+
+/** A page of deletion requests. */
+export interface RegulationsRecord extends Readonly<Record<string, unknown>> {
+  readonly kind: 'regulations'
+  /** The newest first. */
+  readonly regulations: readonly ListedRegulationFields[]
+  /** Turns the page; null on the last one. */
+  readonly next: string | null
 }
 
 /** How a service stands. */

@@ -2,6 +2,7 @@ import { listedRegulationRecord, regulationRecord } from '../privacy/index.ts'
 import { notFound, record, refuse, type Answer } from './answer.ts'
 import type { ApiOperation, Operation } from './operation.ts'
 import type { AdminApiOptions, RegulationOperations } from './ports.ts'
+import type { RegulationsRecord } from './records.ts'
 import {
   readRegulationRequest,
   readRegulationsQuery,
@@ -33,7 +34,8 @@ function listOperation(regulations: RegulationOperations): Operation {
     const found = await regulations.list({ limit: limit + 1, beforeId })
     const page = found.slice(0, limit)
     const next = found.length > limit ? (page.at(-1)?.id ?? null) : null
-    return record({ kind: 'regulations', regulations: page.map(listedRegulationRecord), next })
+    const listed = page.map(listedRegulationRecord)
+    return record({ kind: 'regulations', regulations: listed, next } satisfies RegulationsRecord)
   }
 }
 

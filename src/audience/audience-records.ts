@@ -6,13 +6,36 @@ import type { RejectedRow, SyncCounts, SyncOutcome } from './sync-audience.ts'
 /** What audiences tell programs, as JSON; the names are part of every interface. */
 export type AudienceRecord = Readonly<Record<string, unknown>>
 
+/** An audience, or a computed trait, in a record. Moments are UTC, ISO 8601. */
+export interface AudienceFields extends AudienceRecord {
+  readonly key: string
+  readonly name: string
+  readonly class: Audience['computationClass']
+  readonly computationId: string
+  readonly source: string
+  /** How many members it has. */
+  readonly members: number
+  readonly createdAt: string | null
+  /** When a sync last came to its end; null before the first. */
+  readonly syncedAt: string | null
+}
+
+/** A member in the record of its audience. */
+export interface MemberFields extends AudienceRecord {
+  readonly userId: string | null
+  readonly anonymousId: string | null
+  readonly email: string | null
+  /** The value of a computed trait, true in an audience; null for a member that leaves. */
+  readonly value: unknown
+}
+
 /** An audience, or a computed trait, as a record for programs. */
-export function audienceRecord(audience: Audience): AudienceRecord {
+export function audienceRecord(audience: Audience): AudienceFields {
   return { kind: 'audience', ...audienceFields(audience) }
 }
 
 /** A member as it stands in the record of its audience. */
-export function memberFields({ identity, value }: Member): AudienceRecord {
+export function memberFields({ identity, value }: Member): MemberFields {
   return changeFields({ identity, value })
 }
 
@@ -71,7 +94,7 @@ export function removalRecord(
   }
 }
 
-function audienceFields(audience: Audience): AudienceRecord {
+function audienceFields(audience: Audience): AudienceFields {
   const { key, name, computationClass, computationId, sourceId, members } = audience
   return {
     key,
@@ -85,7 +108,7 @@ function audienceFields(audience: Audience): AudienceRecord {
   }
 }
 
-function changeFields({ identity, value }: MembershipChange): AudienceRecord {
+function changeFields({ identity, value }: MembershipChange): MemberFields {
   const { userId, anonymousId, email } = identity
   const parsed = value === null ? null : (JSON.parse(value) as unknown)
   return { userId, anonymousId, email, value: parsed }

@@ -5,17 +5,37 @@ import { overallStatus, streamStatus } from './status.ts'
 /** What regulations tell programs, as JSON; the names are part of every interface. */
 export type RegulationRecord = Readonly<Record<string, unknown>>
 
+/** A regulation in a record. Moments are UTC, ISO 8601. */
+export interface RegulationFields extends RegulationRecord {
+  readonly id: string
+  readonly regulationType: Regulation['type']
+  readonly overallStatus: ReturnType<typeof overallStatus>
+  readonly createdAt: string | null
+  readonly finishedAt: string | null
+  /** What was erased of the store. */
+  readonly erased: Regulation['erased']
+}
+
+/** The same in a list. */
+export interface ListedRegulationFields extends RegulationFields {
+  /** How many users it is about. */
+  readonly subjects: number
+}
+
 /** A regulation as a record for programs. */
 export function regulationRecord(regulation: Regulation): RegulationRecord {
   return recordWith({ subjectIds: regulation.userIds }, regulation)
 }
 
 /** The same in a list, where it only says how many users it is about. */
-export function listedRegulationRecord(regulation: Regulation): RegulationRecord {
+export function listedRegulationRecord(regulation: Regulation): ListedRegulationFields {
   return recordWith({ subjects: regulation.userIds.length }, regulation)
 }
 
-function recordWith(subjects: RegulationRecord, regulation: Regulation): RegulationRecord {
+function recordWith<Subjects extends RegulationRecord>(
+  subjects: Subjects,
+  regulation: Regulation,
+): RegulationFields & Subjects {
   const { id, type, sourceIds, erased, archive, archivesLeft = [], streams } = regulation
   return {
     kind: 'regulation',

@@ -24,6 +24,7 @@ import {
 } from './configuration/index.ts'
 import { destinationStates } from './destination-states.ts'
 import { observedRuntime } from './observe.ts'
+import { sourceStates } from './source-states.ts'
 import { AddingBytes, Pipeline } from '../pipeline/index.ts'
 import { removeAbandonedPreviews } from './preview-store.ts'
 import { Readiness } from './readiness.ts'
@@ -299,6 +300,7 @@ export class Service implements AsyncDisposable {
         const knowledge = { store: this.#store, breakers, faults: this.#faults }
         return destinationStates(this.#configuration.destinations, knowledge)
       },
+      sources: () => ({ url: this.address.url, sources: sourceStates(this.#configuration) }),
       replay: (request, signal) => this.#replay.run(request, signal),
       audiences: this.#audiences,
       regulations: this.#regulations,

@@ -39,7 +39,14 @@ interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
 export type Admission =
   { readonly kind: 'admitted'; readonly source: TrackingSource } | SourceRefusal
 
-const silentObserver: TrackingObserver = { calls: () => undefined, refused: () => undefined }
+/** Rejected calls of a request that the observer is told of. */
+const rejectedToldMax = 20
+
+const silentObserver: TrackingObserver = {
+  calls: () => undefined,
+  rejected: () => undefined,
+  refused: () => undefined,
+}
 
 /** Accepts the calls of requests, and decides the answers. */
 export class Collector {
@@ -144,6 +151,8 @@ export class Collector {
     for (const counted of outcome.counted) {
       this.#observer.calls({ sourceId: source.id, ...counted })
     }
+    const { rejected } = outcome
+    if (rejected.length > 0) this.#observer.rejected(source.id, rejected.slice(0, rejectedToldMax))
     const refusal = nothingAccepted(outcome, isAlone)
     if (refusal !== undefined) return this.refused({ ...refusal, source })
     return taken(outcome.accepted, outcome.rejected)

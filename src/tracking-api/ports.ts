@@ -2,7 +2,7 @@ import type { AddOutcome } from '../delivery/index.ts'
 import type { IntakeBatch, IntakeOutcome } from '../intake/index.ts'
 import type { RejectionCode } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
-import type { RefusalCode } from './answer.ts'
+import type { RefusalCode, RejectedCall } from './answer.ts'
 
 /** A sender of calls, as far as the tracking API needs to know it. */
 export interface TrackingSource {
@@ -58,6 +58,8 @@ export interface RefusedRequest {
 export interface TrackingObserver {
   /** Calls were accepted or rejected. */
   calls(counted: CountedCalls): void
+  /** Some of the calls of a request were rejected: the first ones of them, at most 20. */
+  rejected(sourceId: string, calls: readonly RejectedCall[]): void
   /** A request was refused. */
   refused(refused: RefusedRequest): void
 }

@@ -1,28 +1,8 @@
-import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { accessibilityFaults, openPage, withBrowser } from './browser.ts'
-import { startService, token } from './service.ts'
+import { goTo, openService, readAgain, startService, token } from './service.ts'
 
 withBrowser()
-
-/** The page reads again every few seconds. */
-const readAgain = { timeout: 15_000 }
-
-/** A service whose endpoint took `m_1` and refused `m_2`, and its page in a browser that is signed in. */
-async function openService(look?: Parameters<typeof openPage>[1]) {
-  const running = await startService([[200, 404, 200]])
-  const { track, settled, link } = running
-  await track('m_1')
-  await expect.poll(() => settled.length).toBe(1)
-  await track('m_2')
-  await expect.poll(() => settled.length).toBe(2)
-  const page = await openPage(link(), look)
-  await page.getByRole('heading', { name: 'Overview' }).waitFor()
-  return { ...running, page }
-}
-
-const goTo = (page: Page, view: string): Promise<void> =>
-  page.getByRole('navigation').getByRole('link', { name: view }).click()
 
 describe('signing in', () => {
   test('a link opens the page once; then the admin token does', async () => {
@@ -64,8 +44,10 @@ describe('the overview', () => {
     expect(await figures.innerText()).toMatch(
       /pending\s+0\s+delivered\s+1\s+failed\s+1\s+expired\s+0/,
     )
-    expect(await figures.innerText()).toMatch(/half within \d+ m?s, 99 % within/)
-    expect(await figures.innerText()).toContain('2 accepted = 2 routed + 0 filtered')
+    expect(await figures.innerText()).toMatch(/p50 \d+ m?s, p99 \d+ m?s, of the latest 1/)
+    const equation = 'Events: 2 accepted = 2 routed + 0 filtered + 0 duplicate + 0 suppressed'
+    await page.getByRole('img', { name: equation }).waitFor()
+    expect(await page.getByText('✓ It balances.').count()).toBe(2)
     await page.getByRole('img', { name: /^In the last hour: / }).waitFor()
     await figures.getByRole('link').nth(2).click()
     await page.getByRole('cell', { name: '✗ failed' }).waitFor()
@@ -162,9 +144,9 @@ describe('deliveries', () => {
     await goTo(page, 'Deliveries')
     const rows = page.getByRole('row')
     await expect.poll(() => rows.count()).toBe(51)
-    await page.getByRole('button', { name: 'Older' }).click()
+    await page.getByRole('button', { name: 'Next page' }).click()
     await expect.poll(() => rows.count()).toBe(11)
-    await page.getByRole('button', { name: 'Newest' }).click()
+    await page.getByRole('button', { name: 'First page' }).click()
     await expect.poll(() => rows.count()).toBe(51)
     await page.getByRole('button', { name: 'Discard all that match' }).click()
     await page.getByRole('heading', { name: 'Discard 60 deliveries?' }).waitFor()
@@ -224,6 +206,20 @@ describe('a delivery', () => {
   })
 })
 
+describe('the ledger', () => {
+  test('says where it does not balance', async () => {
+    const { page } = await openService()
+    await page.route('**/v1/overview', async (route) => {
+      const answer = await route.fetch()
+      const overview = (await answer.json()) as { readonly ledger: object }
+      await route.fulfill({ json: { ...overview, ledger: { ...overview.ledger, accepted: 5 } } })
+    })
+    await page.reload()
+    await page.getByText('✗ The parts add up to 2.').waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+  })
+})
+
 describe('for everybody', () => {
   test.each([
     ['light', 1_280],
@@ -231,7 +227,7 @@ describe('for everybody', () => {
     ['light', 320],
     ['dark', 320],
   ] as const)('axe-core finds nothing in %s at %i px', async (colorScheme, width) => {
-    const { page } = await openService({ colorScheme, width })
+    const { page, track } = await openService({ colorScheme, width })
     const check = async (): Promise<void> => {
       expect(await accessibilityFaults(page)).toEqual([])
       const overflow = await page.evaluate<number>(
@@ -249,6 +245,12 @@ describe('for everybody', () => {
     await page.getByRole('row', { name: /m_2/ }).getByRole('link').click()
     await page.getByRole('article').waitFor()
     await check()
+    await track('m_3', undefined, { event: 7 })
+    for (const view of ['Sources', 'Audiences', 'Deletions', 'Replay']) {
+      await goTo(page, view)
+      await page.getByRole('heading', { name: view }).waitFor()
+      await check()
+    }
   })
 
   test('the keyboard alone leads from the overview to the retry of a delivery', async () => {

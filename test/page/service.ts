@@ -1,3 +1,6 @@
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { openPage } from './browser.ts'
 import { startService as startRunning, documentFor, token } from '../service/running-service.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
 
@@ -21,4 +24,25 @@ export async function startService(
     /** A link that opens it once. */
     link: (): string => running.service.signInLink() ?? '',
   }
+}
+
+/** The page reads again every few seconds. */
+export const readAgain = { timeout: 15_000 }
+
+/** A service whose endpoint took `m_1` and refused `m_2`, and its page in a browser that is signed in. */
+export async function openService(look?: Parameters<typeof openPage>[1]) {
+  const running = await startService([[200, 404, 200]])
+  const { track, settled, link } = running
+  await track('m_1')
+  await expect.poll(() => settled.length).toBe(1)
+  await track('m_2')
+  await expect.poll(() => settled.length).toBe(2)
+  const page = await openPage(link(), look)
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  return { ...running, page }
+}
+
+/** Goes to a view of the service. */
+export function goTo(page: Page, view: string): Promise<void> {
+  return page.getByRole('navigation').getByRole('link', { name: view }).click()
 }

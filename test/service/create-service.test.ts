@@ -140,7 +140,7 @@ describe('createService', () => {
   })
 
   test('tells what keeps it from going on', async () => {
-    const endpoint = await TestEndpoint.start()
+    const endpoint = await TestEndpoint.start(404)
     const file = join(await temporaryFolder(), 'store.db')
     const failures: unknown[] = []
     const { address } = await start({

@@ -87,7 +87,7 @@ describe('a service', () => {
   })
 
   test('is not ready once the store failed, and tells whoever runs it', async () => {
-    const endpoint = await TestEndpoint.start()
+    const endpoint = await TestEndpoint.start(404)
     const file = join(await temporaryFolder(), 'store.db')
     const running = await startService(documentFor(endpoint, { store: `sqlite:${file}` }))
     await dropTable(file, 'requests')

@@ -124,11 +124,12 @@ test('nothing of what is refused is stored', async () => {
 })
 
 test('the observer is told what became of calls and requests', async () => {
-  const { url, counted, refused: told } = await startApi()
+  const { url, counted, rejected, refused: told } = await startApi()
   const post = (document: unknown, headers = known) =>
     send(url, { headers, body: JSON.stringify(document) })
   await post({ batch: [track, track, { ...track, integrations: { All: false } }, 1, 2, {}] })
-  await post({ batch: [3] })
+  const messageId = 'm_odd'
+  await post({ batch: [{ ...track, messageId, type: 'tracks' }, ...Array<number>(30).fill(3)] })
   await post({ batch: 'none' })
   await post({ batch: [] }, basic('wk_unknown'))
   await post({ batch: [] }, basic(disabledWriteKey))
@@ -139,9 +140,17 @@ test('the observer is told what became of calls and requests', async () => {
       { sourceId: 'website', outcome: 'duplicate', count: 2 },
       { sourceId: 'website', outcome: 'not_an_object', count: 2 },
       { sourceId: 'website', outcome: 'unknown_type', count: 1 },
-      { sourceId: 'website', outcome: 'not_an_object', count: 1 },
+      { sourceId: 'website', outcome: 'not_an_object', count: 30 },
     ]),
   )
+  expect(rejected.slice(0, 4)).toMatchObject([
+    { sourceId: 'website', messageId: null, code: 'not_an_object' },
+    { sourceId: 'website', messageId: null, code: 'not_an_object' },
+    { sourceId: 'website', code: 'unknown_type' },
+    { sourceId: 'website', messageId, code: 'unknown_type' },
+  ])
+  // Of a request with many of them, the observer is told of the first 20.
+  expect(rejected).toHaveLength(3 + 20)
   expect(told).toEqual([
     { sourceId: 'website', code: 'nothing_valid' },
     { sourceId: 'website', code: 'invalid_batch' },

@@ -16,6 +16,7 @@ import {
   type TrackingObserver,
   type TrackingSource,
 } from '../../src/tracking-api/index.ts'
+import type { RejectedCall } from '../../src/tracking-api/answer.ts'
 
 export { dial, postHead, readAll } from '../http/raw-client.ts'
 
@@ -63,6 +64,8 @@ export interface TestApi {
   /** What the observer was told. */
   readonly counted: readonly CountedCalls[]
   readonly refused: readonly RefusedRequest[]
+  /** The first rejected calls of each request. */
+  readonly rejected: readonly (RejectedCall & { readonly sourceId: string })[]
   /** The lines of the log. */
   readonly logged: readonly string[]
 }
@@ -80,6 +83,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const batches: IntakeBatch[] = []
   const counted: CountedCalls[] = []
   const refused: RefusedRequest[] = []
+  const rejected: (RejectedCall & { readonly sourceId: string })[] = []
   const ends = new EventEmitter()
   let handledCount = 0
   let ids = 0
@@ -108,7 +112,11 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     },
     isFull: () => false,
     runtime,
-    observer: { calls: (calls) => counted.push(calls), refused: (one) => refused.push(one) },
+    observer: {
+      calls: (calls) => counted.push(calls),
+      rejected: (sourceId, calls) => rejected.push(...calls.map((call) => ({ sourceId, ...call }))),
+      refused: (one) => refused.push(one),
+    },
     ...replacements,
   })
   const address = { host: '127.0.0.1', port: 0 }
@@ -123,6 +131,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     },
     counted,
     refused,
+    rejected,
     logged,
     webhooks: async () => {
       const dueByMs = clock.nowMs()
@@ -146,7 +155,7 @@ export function rateThatRecovers(): {
     codes.push(code)
     clock.jump(10_000)
   }
-  return { clock, observer: { calls: () => undefined, refused }, codes }
+  return { clock, observer: { calls: () => undefined, rejected: () => undefined, refused }, codes }
 }
 
 export interface Reply {

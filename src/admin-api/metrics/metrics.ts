@@ -12,6 +12,7 @@ import type { Observer, Runtime } from '../../runtime/index.ts'
 import { BreakerBoard, breakerStates, type EndpointNames } from './breaker-board.ts'
 import { processMetrics } from './process-metrics.ts'
 import { RecentActivity } from './recent-activity.ts'
+import { SourceActivity, type LatestRejected } from './source-activity.ts'
 import type { StoreFigures } from './store-figures.ts'
 
 /** What metrics are made of. */
@@ -47,6 +48,8 @@ export class Metrics implements Observer {
   readonly breakers: BreakerBoard = new BreakerBoard()
   /** The last hour of this process. */
   readonly recent: RecentActivity
+  /** What sources sent to this process. */
+  readonly sources: SourceActivity
   readonly #registry = new Registry()
   readonly #options: MetricsOptions
   readonly #counters = countersIn(this.#registry)
@@ -58,6 +61,7 @@ export class Metrics implements Observer {
   constructor(options: MetricsOptions) {
     this.#options = options
     this.recent = new RecentActivity(options.runtime.clock)
+    this.sources = new SourceActivity(options.runtime.clock)
     this.#latency = new Histogram({
       name: 'evroute_delivery_latency_seconds',
       help: 'Time from the acceptance of an event until the answer 2xx of an endpoint is written down.',
@@ -85,10 +89,16 @@ export class Metrics implements Observer {
     readonly count: number
   }): void {
     const { sourceId: source, outcome, count } = counted
+    this.sources.count(source, outcome, count)
     if (acceptedOutcomes.includes(outcome)) {
       this.#counters.accepted.inc({ source, outcome }, count)
       this.recent.count('accepted', count)
     } else this.#counters.rejected.inc({ source, code: outcome }, count)
+  }
+
+  /** Calls of a source were rejected. */
+  rejected(sourceId: string, calls: readonly Omit<LatestRejected, 'atMs'>[]): void {
+    for (const call of calls) this.sources.reject(sourceId, call)
   }
 
   /** A request to the tracking API was refused as a whole. */

@@ -1,11 +1,17 @@
 import { signal } from '@preact/signals'
 import type {
+  AudienceMembersRecord,
+  AudiencesRecord,
   DeliveriesRecord,
   DestinationFields,
   DestinationsRecord,
   OverviewRecord,
+  RegulationsRecord,
+  SourcesRecord,
 } from '../../admin-api/index.ts'
+import type { AudienceFields, SyncCounts } from '../../audience/index.ts'
 import type { StoryRecord } from '../../delivery/index.ts'
+import type { RegulationType } from '../../model/index.ts'
 
 /** Which deliveries are meant, as the admin API names it; a condition that is empty is none. */
 export type Conditions = Readonly<
@@ -39,6 +45,67 @@ export class ServiceApi {
   /** How the destinations stand. */
   async destinations(): Promise<readonly DestinationFields[]> {
     return (await this.#ask<DestinationsRecord>('v1/destinations')).destinations
+  }
+
+  /** What the sources sent. */
+  sources(): Promise<SourcesRecord> {
+    return this.#ask('v1/sources')
+  }
+
+  /** The audiences and computed traits. */
+  async audiences(): Promise<readonly AudienceFields[]> {
+    return (await this.#ask<AudiencesRecord>('v1/audiences')).audiences
+  }
+
+  /** A page of the members of an audience. */
+  members(key: string, after: string | undefined): Promise<AudienceMembersRecord> {
+    const query = new URLSearchParams({ limit: String(pageRows) })
+    if (after !== undefined) query.set('after', after)
+    return this.#ask(`v1/audiences/${encodeURIComponent(key)}?${query}`)
+  }
+
+  /** Lets the members of an audience leave, and forgets it; with a dry run it only counts them. */
+  removeAudience(
+    key: string,
+    mode?: 'dry run',
+  ): Promise<{ readonly audience: AudienceFields; readonly left: number }> {
+    const query = mode === undefined ? '' : '?dryRun=true'
+    return this.#stream(`v1/audiences/${encodeURIComponent(key)}/remove${query}`, '{}')
+  }
+
+  /** Gives an audience the members of a list; with a dry run it only counts what would change. */
+  syncAudience(
+    { name, source }: { readonly name: string; readonly source: string },
+    list: File,
+    mode?: 'dry run',
+  ): Promise<SyncCounts> {
+    const query = new URLSearchParams({ name })
+    if (source !== '') query.set('source', source)
+    if (mode !== undefined) query.set('dryRun', 'true')
+    return this.#stream(`v1/audiences/sync?${query}`, list)
+  }
+
+  /** A page of deletion requests, newest first. */
+  regulations(before: string | undefined): Promise<RegulationsRecord> {
+    const query = new URLSearchParams({ limit: String(pageRows) })
+    if (before !== undefined) query.set('before', before)
+    return this.#ask(`v1/regulations?${query}`)
+  }
+
+  /** Asks for the deletion of users. */
+  createRegulation(
+    regulationType: RegulationType,
+    subjectIds: readonly string[],
+  ): Promise<{ readonly id: string }> {
+    return this.#post('v1/regulations', { regulationType, subjectIds })
+  }
+
+  /** Sends archived events again: all of them where there is no condition. */
+  replay(
+    conditions: Readonly<Record<string, string>>,
+  ): Promise<{ readonly events: number; readonly deliveries: number }> {
+    const isAll = Object.keys(conditions).length === 0
+    return this.#post('v1/replay', isAll ? { all: true } : conditions)
   }
 
   /** A page of deliveries, newest first. */
@@ -85,21 +152,42 @@ export class ServiceApi {
   }
 
   #post<Answer>(path: string, body: object): Promise<Answer> {
-    const headers = { 'content-type': 'application/json' }
-    return this.#ask(path, { method: 'POST', headers, body: JSON.stringify(body) })
+    return this.#ask(path, post(JSON.stringify(body)))
+  }
+
+  /** Sends a body, and gives the last record of the answer: the outcome. */
+  async #stream<Answer>(path: string, body: BodyInit): Promise<Answer> {
+    const lines = (await this.#textOf(path, post(body))).trimEnd().split('\n')
+    return answerOf(lines.at(-1) ?? '') as Answer
+  }
+
+  async #ask<Answer>(path: string, init?: RequestInit): Promise<Answer> {
+    return answerOf(await this.#textOf(path, init)) as Answer
   }
 
   /** @throws Error with the message of a refusal */
-  async #ask<Answer>(path: string, init?: RequestInit): Promise<Answer> {
+  async #textOf(path: string, init?: RequestInit): Promise<string> {
     const answer = await fetch(path, init)
     const text = await answer.text()
-    const body = (text === '' ? {} : JSON.parse(text)) as Answer & {
-      readonly error?: { readonly message?: string }
-    }
-    if (answer.ok) return body
+    if (answer.ok) return text
     if (answer.status === 401) this.isSignedIn.value = false
-    throw new Error(body.error?.message ?? `The service answered ${answer.status}`)
+    answerOf(text)
+    throw new Error(`The service answered ${answer.status}`)
   }
+}
+
+/** The media type is one that no form can send, whatever the body is. */
+function post(body: BodyInit): RequestInit {
+  return { method: 'POST', headers: { 'content-type': 'application/json' }, body }
+}
+
+/** @throws Error with the message of a refusal */
+function answerOf(text: string): unknown {
+  const body = (text === '' ? {} : JSON.parse(text)) as {
+    readonly error?: { readonly message?: string }
+  }
+  if (body.error?.message !== undefined) throw new Error(body.error.message)
+  return body
 }
 
 function queryOf(conditions: Conditions): URLSearchParams {

@@ -1,36 +1,24 @@
 import type { JSX } from 'preact'
 import { Dialog } from '../dialog.tsx'
-import { pendingCount, type ServiceSession } from './service-session.ts'
+import type { ServiceSession } from './service-session.ts'
 
-const texts = {
-  retry: {
-    verb: 'Retry',
-    consequence: 'Each is due at once and gets a new retry window. Endpoints may get it again.',
-  },
-  discard: {
-    verb: 'Discard',
-    consequence:
-      'They end as failed without being sent, with the reason "discarded". You can retry them later.',
-  },
-} as const
-
-/** Asks before something is done to deliveries. */
+/** Asks before something is done. */
 export function ConfirmDialog({
   session,
 }: {
   readonly session: ServiceSession
 }): JSX.Element | null {
-  const { value: pending } = session.pending
-  if (pending === undefined) return null
-  const { verb, consequence } = texts[pending.action]
+  const { value: proposal } = session.proposal
+  if (proposal === undefined) return null
+  const { title, verb, consequence } = proposal
   const close = (): void => {
-    session.pending.value = undefined
+    session.proposal.value = undefined
   }
   return (
-    <Dialog title={`${verb} ${pendingCount(pending)}?`} dialogs={{ close }}>
+    <Dialog title={title} dialogs={{ close }}>
       <p>{consequence}</p>
       <div class="actions">
-        <button type="button" class="primary" onClick={() => void session.confirm(pending)}>
+        <button type="button" class="primary" onClick={() => void session.confirm(proposal)}>
           {verb}
         </button>
         <button type="button" onClick={close}>

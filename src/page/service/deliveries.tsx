@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { DeliveriesRecord } from '../../admin-api/index.ts'
+import type { DeliveryFields } from '../../delivery/index.ts'
 import { Moment } from '../moment.tsx'
 import { Shown } from '../shown.tsx'
 import { visibleText } from '../text.ts'
@@ -10,6 +10,7 @@ import { DeliveryFilter } from './delivery-filter.tsx'
 import { storyPath } from './route.ts'
 import type { ServiceSession } from './service-session.ts'
 import { StateBadge } from './state-badge.tsx'
+import { Pager, Table, type Row } from './table.tsx'
 
 interface Parts {
   readonly session: ServiceSession
@@ -54,7 +55,7 @@ function Actions({ session, conditions }: Parts): JSX.Element {
 }
 
 function Pages({ session, conditions }: Parts): JSX.Element {
-  const [before, setBefore] = useState<number | undefined>(undefined)
+  const [before, turn] = useState<number | undefined>(undefined)
   const reading = useRead(
     () => session.api.deliveries(conditions, before),
     [before, session.version.value],
@@ -63,63 +64,33 @@ function Pages({ session, conditions }: Parts): JSX.Element {
     <Shown reading={reading}>
       {({ deliveries, next }) => (
         <>
-          <Table deliveries={deliveries} />
-          <div class="actions">
-            {before === undefined ? null : (
-              <button type="button" onClick={() => setBefore(undefined)}>
-                Newest
-              </button>
-            )}
-            {next === null ? null : (
-              <button type="button" onClick={() => setBefore(next)}>
-                Older
-              </button>
-            )}
-          </div>
+          <Table
+            label="Deliveries that match"
+            columns={['State', 'Delivery', 'Event', 'User', 'Accepted', 'Attempts', 'Reason']}
+            rows={deliveries.map(row)}
+            empty="No delivery matches."
+          />
+          <Pager place={before} next={next} turn={turn} />
         </>
       )}
     </Shown>
   )
 }
 
-const columns = ['State', 'Delivery', 'Event', 'User', 'Accepted', 'Attempts', 'Reason'] as const
-
-function Table({ deliveries }: Pick<DeliveriesRecord, 'deliveries'>): JSX.Element {
-  if (deliveries.length === 0) return <p class="empty">No delivery matches.</p>
-  return (
-    <div class="scroll" role="region" aria-label="Deliveries that match" tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <th key={column} scope="col">
-                {column}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {deliveries.map(
-            ({ id, state, type, messageId, userId, acceptedAt, attempts, reason }) => (
-              <tr key={id}>
-                <td>
-                  <StateBadge state={state} />
-                </td>
-                <td>
-                  <a href={storyPath(id)}>{id}</a>
-                </td>
-                <td>
-                  <span class={`type ${type}`}>{type}</span> {visibleText(messageId.slice(0, 60))}
-                </td>
-                <td>{visibleText(userId?.slice(0, 60) ?? '–')}</td>
-                <td>{acceptedAt === null ? '–' : <Moment at={acceptedAt} />}</td>
-                <td>{attempts}</td>
-                <td>{reason ?? '–'}</td>
-              </tr>
-            ),
-          )}
-        </tbody>
-      </table>
-    </div>
-  )
+function row(delivery: DeliveryFields): Row {
+  const { id, state, type, messageId, userId, acceptedAt, attempts, reason } = delivery
+  return {
+    key: id,
+    cells: [
+      <StateBadge state={state} />,
+      <a href={storyPath(id)}>{id}</a>,
+      <>
+        <span class={`type ${type}`}>{type}</span> {visibleText(messageId.slice(0, 60))}
+      </>,
+      visibleText(userId?.slice(0, 60) ?? '–'),
+      acceptedAt === null ? '–' : <Moment at={acceptedAt} />,
+      attempts,
+      reason ?? '–',
+    ],
+  }
 }

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useRead } from '../use-read.ts'
 import type { Conditions } from './api.ts'
+import { Choice, filledFields } from './choice.tsx'
 import { deliveriesPath } from './route.ts'
 import type { ServiceSession } from './service-session.ts'
 
@@ -23,10 +24,7 @@ export function DeliveryFilter({
   const reading = useRead(() => session.api.destinations(), [])
   const destinations = reading.kind === 'read' ? reading.value.map(({ id }) => id) : []
   const apply = (event: SubmitEvent): void => {
-    event.preventDefault()
-    const fields = new FormData(event.currentTarget as HTMLFormElement)
-    const given = [...fields].filter((field): field is [string, string] => field[1] !== '')
-    location.hash = deliveriesPath(Object.fromEntries(given))
+    location.hash = deliveriesPath(filledFields(event))
   }
   return (
     <form class="conditions" role="search" aria-label="Deliveries" onSubmit={apply}>
@@ -60,30 +58,4 @@ export function DeliveryFilter({
 /** A destination that is not configured any more can have deliveries. */
 function withChosen(options: readonly string[], chosen: string | undefined): readonly string[] {
   return chosen === undefined || options.includes(chosen) ? options : [...options, chosen]
-}
-
-function Choice({
-  name,
-  label,
-  options,
-  chosen = '',
-}: {
-  readonly name: string
-  readonly label: string
-  readonly options: readonly string[]
-  readonly chosen: string | undefined
-}): JSX.Element {
-  return (
-    <label>
-      {label}
-      <select name={name}>
-        <option value="">any</option>
-        {options.map((option) => (
-          <option key={option} selected={option === chosen}>
-            {option}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
 }

@@ -1,20 +1,35 @@
 import { render, type JSX } from 'preact'
 import { ShownNotice } from '../notice.tsx'
+import { AudienceMembers, Audiences } from './audiences.tsx'
 import { ConfirmDialog } from './confirm-dialog.tsx'
+import { Deletions } from './deletions.tsx'
 import { Deliveries } from './deliveries.tsx'
 import { Destinations } from './destinations.tsx'
 import { Overview } from './overview.tsx'
+import { Replay } from './replay.tsx'
+import type { Route } from './route.ts'
 import { ServiceSession } from './service-session.ts'
 import { SignIn } from './sign-in.tsx'
+import { Sources } from './sources.tsx'
 import { Story } from './story.tsx'
 
 const session = new ServiceSession()
 
 const views = [
   ['overview', 'Overview', '#/'],
-  ['destinations', 'Destinations', '#/destinations'],
   ['deliveries', 'Deliveries', '#/deliveries'],
+  ['destinations', 'Destinations', '#/destinations'],
+  ['sources', 'Sources', '#/sources'],
+  ['audiences', 'Audiences', '#/audiences'],
+  ['deletions', 'Deletions', '#/deletions'],
+  ['replay', 'Replay', '#/replay'],
 ] as const
+
+/** Views of one thing, which belong to those of all. */
+const parentOf: Readonly<Partial<Record<Route['view'], string>>> = {
+  story: 'deliveries',
+  audience: 'audiences',
+}
 
 function Page(): JSX.Element {
   const isSignedIn = session.api.isSignedIn.value
@@ -53,10 +68,9 @@ function Page(): JSX.Element {
   )
 }
 
-/** A story is one of the deliveries. */
-function currentOf(name: string, view: string): 'page' | 'true' | undefined {
+function currentOf(name: string, view: Route['view']): 'page' | 'true' | undefined {
   if (name === view) return 'page'
-  return name === 'deliveries' && view === 'story' ? 'true' : undefined
+  return name === parentOf[view] ? 'true' : undefined
 }
 
 function View(): JSX.Element {
@@ -66,6 +80,16 @@ function View(): JSX.Element {
       return <Overview session={session} />
     case 'destinations':
       return <Destinations session={session} />
+    case 'sources':
+      return <Sources session={session} />
+    case 'audiences':
+      return <Audiences session={session} />
+    case 'audience':
+      return <AudienceMembers key={route.id} session={session} audienceKey={route.id} />
+    case 'deletions':
+      return <Deletions session={session} />
+    case 'replay':
+      return <Replay session={session} />
     case 'deliveries':
       return <Deliveries session={session} conditions={route.conditions} />
     case 'story':

@@ -3,13 +3,14 @@ import type { OverviewRecord } from '../../admin-api/index.ts'
 import { Pair, Part, Shown } from '../shown.tsx'
 import { countText, durationText } from '../text.ts'
 import { useRead, useTick } from '../use-read.ts'
+import { LedgerPicture } from './ledger.tsx'
 import { RatePlot } from './rate-plot.tsx'
 import { deliveriesPath } from './route.ts'
 import type { ServiceSession } from './service-session.ts'
 
 const readMs = 5_000
 
-/** How the service stands: what is wrong, what it did in the last hour, and its books. */
+/** How the service stands: what is wrong, what it did in the last hour, and its ledger. */
 export function Overview({ session }: { readonly session: ServiceSession }): JSX.Element {
   const tick = useTick(readMs)
   const reading = useRead(() => session.api.overview(), [tick, session.version.value])
@@ -24,6 +25,9 @@ export function Overview({ session }: { readonly session: ServiceSession }): JSX
           </Part>
           <Part title="Deliveries">
             <Figures overview={overview} />
+          </Part>
+          <Part title="Ledger">
+            <LedgerPicture ledger={overview.ledger} />
           </Part>
         </>
       )}
@@ -65,12 +69,7 @@ function Figures({ overview }: { readonly overview: OverviewRecord }): JSX.Eleme
       <Pair name="Acceptance to 2xx">
         {latency.p50 === null || latency.p99 === null
           ? 'Nothing was delivered since the start.'
-          : `half within ${durationText(latency.p50)}, 99 % within ${durationText(latency.p99)} (the latest ${countText(latency.deliveries)})`}
-      </Pair>
-      <Pair name="Events">
-        {countText(ledger.accepted)} accepted = {countText(ledger.routed)} routed +{' '}
-        {countText(ledger.filtered)} filtered + {countText(ledger.duplicate)} duplicate +{' '}
-        {countText(ledger.suppressed)} suppressed
+          : `p50 ${durationText(latency.p50)}, p99 ${durationText(latency.p99)}, of the latest ${countText(latency.deliveries)}`}
       </Pair>
     </dl>
   )

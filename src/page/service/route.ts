@@ -2,17 +2,32 @@ import type { Conditions } from './api.ts'
 
 /** Which view is shown. */
 export type Route =
-  | { readonly view: 'overview' | 'destinations' }
+  | { readonly view: PlainView }
   | { readonly view: 'deliveries'; readonly conditions: Conditions }
-  | { readonly view: 'story'; readonly id: string }
+  | { readonly view: 'story' | 'audience'; readonly id: string }
+
+/** A view that is about everything of its kind. */
+export type PlainView = (typeof plainViews)[number]
+
+const plainViews = [
+  'overview',
+  'destinations',
+  'sources',
+  'audiences',
+  'deletions',
+  'replay',
+] as const
 
 /** Reads the view from the address behind `#`. */
 export function readRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?')
   const [view, ...rest] = path.split('/')
-  if (view === 'destinations') return { view }
-  if (view !== 'deliveries') return { view: 'overview' }
-  if (rest.length > 0) return { view: 'story', id: decoded(rest.join('/')) }
+  const id = decoded(rest.join('/'))
+  if (view === 'audiences' && id !== '') return { view: 'audience', id }
+  if (view !== 'deliveries') {
+    return { view: plainViews.find((known) => known === view) ?? 'overview' }
+  }
+  if (id !== '') return { view: 'story', id }
   return { view, conditions: Object.fromEntries(new URLSearchParams(query)) }
 }
 
@@ -20,6 +35,11 @@ export function readRoute(hash: string): Route {
 export function deliveriesPath(conditions: Conditions): string {
   const given = Object.entries(conditions).filter(([, value]) => value !== '')
   return `#/deliveries?${new URLSearchParams(given)}`
+}
+
+/** The address of the members of an audience. */
+export function audiencePath(key: string): string {
+  return `#/audiences/${encodeURIComponent(key)}`
 }
 
 /** The address of a delivery's story. */

@@ -52,7 +52,7 @@ function Actions({
   readonly delivery: DeliveryFields
 }): JSX.Element {
   const propose = (action: 'retry' | 'discard'): void => {
-    session.pending.value = { action, conditions: { id }, count: 1 }
+    session.proposeFor(1, action, { id })
   }
   return (
     <div class="actions">

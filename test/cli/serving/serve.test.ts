@@ -138,7 +138,7 @@ describe('serve', () => {
   })
 
   test('ends with 7 when its store fails, and says why', async () => {
-    const { path, store } = await configured()
+    const { path, store } = await configured(404)
     const command = start(['serve', '--config', path, '--json'])
     const { url } = await command.stdout.record('ready')
     await dropTable(store, 'requests')

@@ -146,6 +146,13 @@ const sections: readonly Section[] = [
     made: [operations],
   },
   {
+    kind: 'sources',
+    writers: 'the admin API',
+    about:
+      'Each source with `id`, `enabled`, `writeKeys`, `destinations`, `archived`, and what became of its calls in this process: `accepted` by outcome, `rejected` by code, `latestRejected` (`at`, `messageId`, `code`, `message`).',
+    made: [operations],
+  },
+  {
     kind: 'overview',
     writers: 'the admin API',
     about:

@@ -1,0 +1,118 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { AudienceFields } from '../../audience/index.ts'
+import { Moment } from '../moment.tsx'
+import { Part, Shown } from '../shown.tsx'
+import { countText, visibleText } from '../text.ts'
+import { useRead } from '../use-read.ts'
+import { audiencePath } from './route.ts'
+import type { ServiceSession } from './service-session.ts'
+import { Pager, Table } from './table.tsx'
+
+/** The audiences and computed traits, and a form to sync one with a list. */
+export function Audiences({ session }: { readonly session: ServiceSession }): JSX.Element {
+  const reading = useRead(() => session.api.audiences(), [session.version.value])
+  return (
+    <>
+      <h2>Audiences</h2>
+      <Shown reading={reading}>
+        {(audiences) => (
+          <Table
+            label="Audiences"
+            columns={['Name', 'Key', 'Kind', 'Source', 'Members', 'Synced', '']}
+            empty="There is no audience. Sync a list of users to make one."
+            rows={audiences.map((audience) => row(audience, session))}
+          />
+        )}
+      </Shown>
+      <Part title="Sync with a list">
+        <SyncForm session={session} />
+      </Part>
+    </>
+  )
+}
+
+function row(audience: AudienceFields, session: ServiceSession) {
+  const { key, name, source, members, syncedAt } = audience
+  return {
+    key,
+    cells: [
+      <a href={audiencePath(key)}>{visibleText(name)}</a>,
+      key,
+      audience.class === 'trait' ? 'computed trait' : 'audience',
+      source,
+      countText(members),
+      syncedAt === null ? 'never' : <Moment at={syncedAt} />,
+      <button type="button" onClick={() => void session.proposeRemoval(key)}>
+        Remove {visibleText(name)}
+      </button>,
+    ],
+  }
+}
+
+function SyncForm({ session }: { readonly session: ServiceSession }): JSX.Element {
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault()
+    const fields = new FormData(event.currentTarget as HTMLFormElement)
+    const [name, source, list] = [fields.get('name'), fields.get('source'), fields.get('list')]
+    if (typeof name !== 'string' || typeof source !== 'string' || !(list instanceof File)) return
+    void session.proposeSync({ name, source }, list)
+  }
+  return (
+    <form class="conditions" onSubmit={submit}>
+      <label>
+        Name
+        <input name="name" required autocomplete="off" />
+      </label>
+      <label>
+        Source
+        <input name="source" placeholder="where there are several" autocomplete="off" />
+      </label>
+      <label>
+        List (CSV, NDJSON or JSON)
+        <input name="list" type="file" required />
+      </label>
+      <button type="submit" class="primary">
+        Compare
+      </button>
+    </form>
+  )
+}
+
+/** The members of an audience, page by page. */
+export function AudienceMembers({
+  session,
+  audienceKey,
+}: {
+  readonly session: ServiceSession
+  readonly audienceKey: string
+}): JSX.Element {
+  const [after, turn] = useState<string | undefined>(undefined)
+  const reading = useRead(
+    () => session.api.members(audienceKey, after),
+    [after, session.version.value],
+  )
+  return (
+    <Shown reading={reading}>
+      {({ name, members, memberList, next }) => (
+        <>
+          <h2>{visibleText(name)}</h2>
+          <p class="muted">{countText(members)} members</p>
+          <Table
+            label={`Members of ${visibleText(name)}`}
+            columns={['userId', 'anonymousId', 'Email', 'Value']}
+            empty="It has no members."
+            rows={memberList.map(({ userId, anonymousId, email, value }, place) => ({
+              key: String(place),
+              cells: [
+                ...[userId, anonymousId, email].map((id) => visibleText(id ?? '–')),
+                visibleText(JSON.stringify(value)),
+              ],
+            }))}
+          />
+          <Pager place={after} next={next} turn={turn} />
+        </>
+      )}
+    </Shown>
+  )
+}

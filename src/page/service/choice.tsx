@@ -1,0 +1,39 @@
+import type { JSX } from 'preact'
+
+/** A choice among options, or none of them. */
+export function Choice({
+  name,
+  label,
+  options,
+  chosen = '',
+}: {
+  readonly name: string
+  readonly label: string
+  readonly options: readonly string[]
+  readonly chosen?: string | undefined
+}): JSX.Element {
+  return (
+    <label>
+      {label}
+      <select name={name}>
+        <option value="">any</option>
+        {options.map((option) => (
+          <option key={option} selected={option === chosen}>
+            {option}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+/** The fields of a form that are not empty. */
+export function filledFields(event: SubmitEvent): Readonly<Record<string, string>> {
+  event.preventDefault()
+  const fields = new FormData(event.currentTarget as HTMLFormElement)
+  return Object.fromEntries(
+    [...fields].filter((field): field is [string, string] => {
+      return typeof field[1] === 'string' && field[1] !== ''
+    }),
+  )
+}

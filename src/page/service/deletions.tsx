@@ -1,0 +1,95 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { RegulationType } from '../../model/index.ts'
+import { Moment } from '../moment.tsx'
+import { Part, Shown } from '../shown.tsx'
+import { countText } from '../text.ts'
+import { useRead, useTick } from '../use-read.ts'
+import { filledFields } from './choice.tsx'
+import type { ServiceSession } from './service-session.ts'
+import { Pager, Table } from './table.tsx'
+
+const readMs = 5_000
+
+const meanings: Readonly<Record<RegulationType, string>> = {
+  DELETE_ONLY: 'delete here and at destinations',
+  SUPPRESS_WITH_DELETE: 'delete here and at destinations, and drop later calls',
+  DELETE_INTERNAL: 'delete here',
+  SUPPRESS_WITH_DELETE_INTERNAL: 'delete here, and drop later calls',
+  DELETE_ARCHIVE_ONLY: 'delete from archives',
+  SUPPRESS_ONLY: 'drop later calls',
+  UNSUPPRESS: 'take calls again',
+}
+
+/** The deletion requests, and a form for a new one. */
+export function Deletions({ session }: { readonly session: ServiceSession }): JSX.Element {
+  const tick = useTick(readMs)
+  const [before, turn] = useState<string | undefined>(undefined)
+  const reading = useRead(
+    () => session.api.regulations(before),
+    [before, tick, session.version.value],
+  )
+  return (
+    <>
+      <h2>Deletions</h2>
+      <Shown reading={reading}>
+        {({ regulations, next }) => (
+          <>
+            <Table
+              label="Deletion requests"
+              columns={['Request', 'Type', 'Status', 'Users', 'Deliveries erased', 'Asked']}
+              empty="There is no deletion request."
+              rows={regulations.map((each) => ({
+                key: each.id,
+                cells: [
+                  each.id,
+                  each.regulationType,
+                  each.overallStatus,
+                  countText(each.subjects),
+                  countText(each.erased.pending + each.erased.settled),
+                  each.createdAt === null ? '–' : <Moment at={each.createdAt} />,
+                ],
+              }))}
+            />
+            <Pager place={before} next={next} turn={turn} />
+          </>
+        )}
+      </Shown>
+      <Part title="Ask for a deletion">
+        <DeletionForm session={session} />
+      </Part>
+    </>
+  )
+}
+
+function DeletionForm({ session }: { readonly session: ServiceSession }): JSX.Element {
+  const submit = (event: SubmitEvent): void => {
+    const { type = '', users = '' } = filledFields(event)
+    const subjectIds = users.split('\n').map((line) => line.trim())
+    session.proposeDeletion(
+      type as RegulationType,
+      subjectIds.filter((id) => id !== ''),
+    )
+  }
+  return (
+    <form class="conditions" onSubmit={submit}>
+      <label>
+        Type
+        <select name="type">
+          {Object.entries(meanings).map(([type, meaning]) => (
+            <option key={type} value={type}>
+              {meaning}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        userIds, one a line
+        <textarea name="users" rows={3} required spellcheck={false} />
+      </label>
+      <button type="submit" class="primary">
+        Ask
+      </button>
+    </form>
+  )
+}

@@ -1,0 +1,46 @@
+import type { JSX } from 'preact'
+import { useRead } from '../use-read.ts'
+import { Choice, filledFields } from './choice.tsx'
+import type { ServiceSession } from './service-session.ts'
+
+const texts = [
+  ['event', 'Event name', 'Order Completed'],
+  ['since', 'Accepted since', '2h, or 2026-11-20T10:15:00Z'],
+  ['until', 'Accepted before', '1h'],
+] as const
+
+/** Sends archived events again. */
+export function Replay({ session }: { readonly session: ServiceSession }): JSX.Element {
+  const reading = useRead(() => session.api.sources(), [])
+  const sources = reading.kind === 'read' ? reading.value.sources : []
+  const isArchived = sources.some(({ archived }) => archived)
+  const destinations = [...new Set(sources.flatMap((source) => source.destinations))]
+  return (
+    <>
+      <h2>Replay</h2>
+      {reading.kind === 'failed' ? <p class="empty problem">{reading.message}</p> : null}
+      {reading.kind === 'read' && !isArchived ? (
+        <p class="empty">No source has an archive. Give one a folder with its setting "archive".</p>
+      ) : null}
+      {isArchived ? (
+        <form class="conditions" onSubmit={(event) => session.proposeReplay(filledFields(event))}>
+          <Choice
+            name="source"
+            label="Source"
+            options={sources.flatMap(({ id, archived }) => (archived ? [id] : []))}
+          />
+          <Choice name="destination" label="Destination" options={destinations} />
+          {texts.map(([name, label, placeholder]) => (
+            <label key={name}>
+              {label}
+              <input name={name} placeholder={placeholder} autocomplete="off" spellcheck={false} />
+            </label>
+          ))}
+          <button type="submit" class="primary">
+            Replay
+          </button>
+        </form>
+      ) : null}
+    </>
+  )
+}

@@ -1,0 +1,110 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { SourceFields } from '../../admin-api/index.ts'
+import { Moment } from '../moment.tsx'
+import { Pair, Shown } from '../shown.tsx'
+import { countText, visibleText } from '../text.ts'
+import { useRead, useTick } from '../use-read.ts'
+import type { ServiceSession } from './service-session.ts'
+import { setupSnippets } from './setup-snippets.ts'
+import { Table } from './table.tsx'
+
+const readMs = 5_000
+
+/** What each source sent, what was rejected and why, and how a program is set up to send. */
+export function Sources({ session }: { readonly session: ServiceSession }): JSX.Element {
+  const tick = useTick(readMs)
+  const reading = useRead(() => session.api.sources(), [tick, session.version.value])
+  return (
+    <Shown reading={reading}>
+      {({ url, sources }) => (
+        <>
+          <h2>Sources</h2>
+          <p class="muted">Counts are of this process, since it started.</p>
+          {sources.map((source) => (
+            <Source key={source.id} source={source} url={url} session={session} />
+          ))}
+        </>
+      )}
+    </Shown>
+  )
+}
+
+interface Parts {
+  readonly source: SourceFields
+  readonly url: string
+  readonly session: ServiceSession
+}
+
+function Source({ source, url, session }: Parts): JSX.Element {
+  const { id, enabled, destinations, archived, accepted, rejected, latestRejected } = source
+  const codes = Object.entries(rejected)
+  return (
+    <section class="part-of-detail destination" aria-label={`Source ${id}`}>
+      <div class="detail-head">
+        <h3>{id}</h3>
+        <span class={enabled ? 'good' : 'warning'}>{enabled ? '✓ enabled' : '– disabled'}</span>
+      </div>
+      <dl class="pairs">
+        <Pair name="Accepted">
+          {Object.entries(accepted)
+            .map(([outcome, count]) => `${countText(count)} ${outcome}`)
+            .join(', ')}
+        </Pair>
+        <Pair name="Rejected">
+          {codes.length === 0
+            ? 'none'
+            : codes.map(([code, count]) => `${countText(count)} ${code}`).join(', ')}
+        </Pair>
+        <Pair name="Destinations">{destinations.join(', ') || 'none takes its events'}</Pair>
+        <Pair name="Archive">{archived ? 'its events are archived' : 'none'}</Pair>
+      </dl>
+      {latestRejected.length === 0 ? null : (
+        <Table
+          label={`Last rejected calls of ${id}`}
+          columns={['Rejected', 'messageId', 'Code', 'Reason']}
+          rows={latestRejected.map(({ at, messageId, code, message }, place) => ({
+            key: String(place),
+            cells: [
+              at === null ? '–' : <Moment at={at} />,
+              visibleText(messageId?.slice(0, 60) ?? '–'),
+              code,
+              visibleText(message),
+            ],
+          }))}
+          empty=""
+        />
+      )}
+      <Setup source={source} url={url} session={session} />
+    </section>
+  )
+}
+
+function Setup({ source: { id, writeKeys }, url, session }: Parts): JSX.Element {
+  const [chosen, choose] = useState(0)
+  const snippets = setupSnippets(url, writeKeys[0] ?? '')
+  const text = snippets[chosen]?.text ?? ''
+  return (
+    <details>
+      <summary>Set up a program</summary>
+      <div class="actions">
+        <label>
+          Language
+          <select onChange={({ currentTarget }) => choose(currentTarget.selectedIndex)}>
+            {snippets.map(({ language }, place) => (
+              <option key={language} selected={place === chosen}>
+                {language}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="button" onClick={() => void session.copy(text)}>
+          Copy
+        </button>
+      </div>
+      <pre tabIndex={0} aria-label={`Set-up of ${id}`}>
+        {text}
+      </pre>
+    </details>
+  )
+}

@@ -1,0 +1,72 @@
+import type { ComponentChildren, JSX } from 'preact'
+
+/** A row of a table. */
+export interface Row {
+  readonly key: string
+  readonly cells: readonly ComponentChildren[]
+}
+
+/** A table that scrolls where it is wider than the page, or a sentence where it is empty. */
+export function Table({
+  label,
+  columns,
+  rows,
+  empty,
+}: {
+  readonly label: string
+  readonly columns: readonly string[]
+  readonly rows: readonly Row[]
+  readonly empty: string
+}): JSX.Element {
+  if (rows.length === 0) return <p class="empty">{empty}</p>
+  return (
+    <div class="scroll" role="region" aria-label={label} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column} scope="col">
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ key, cells }) => (
+            <tr key={key}>
+              {cells.map((cell, place) => (
+                <td key={place}>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** Turns the pages of a list. */
+export function Pager<Cursor>({
+  place,
+  next,
+  turn,
+}: {
+  readonly place: Cursor | undefined
+  readonly next: Cursor | null
+  readonly turn: (place: Cursor | undefined) => void
+}): JSX.Element {
+  return (
+    <div class="actions">
+      {place === undefined ? null : (
+        <button type="button" onClick={() => turn(undefined)}>
+          First page
+        </button>
+      )}
+      {next === null ? null : (
+        <button type="button" onClick={() => turn(next)}>
+          Next page
+        </button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import type { SourcesRecord } from '../../src/admin-api/index.ts'
+import { formatTimestamp } from '../../src/model/index.ts'
+import { nowMs } from '../cli/delivery-log/stores.ts'
+import { ask, startAdmin } from './support.ts'
+
+const website = {
+  id: 'website',
+  enabled: true,
+  writeKeys: ['wk_example'],
+  destinationIds: ['crm'],
+  isArchived: false,
+}
+const sources = () => ({ url: 'http://127.0.0.1:4000', sources: [website] })
+
+test('GET /v1/sources tells what became of the calls of each source', async () => {
+  const { url, metrics } = await startAdmin({ options: { sources } })
+  metrics.calls({ sourceId: 'website', outcome: 'routed', count: 3 })
+  metrics.calls({ sourceId: 'website', outcome: 'duplicate', count: 1 })
+  metrics.calls({ sourceId: 'website', outcome: 'no_event', count: 2 })
+  metrics.calls({ sourceId: 'removed', outcome: 'routed', count: 1 })
+  const rejected = { messageId: 'm_1', code: 'no_event', message: 'event is missing' } as const
+  metrics.rejected('website', [rejected])
+  const { status, body } = await ask(`${url}/v1/sources`)
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    v: 1,
+    kind: 'sources',
+    url: 'http://127.0.0.1:4000',
+    sources: [
+      {
+        id: 'website',
+        enabled: true,
+        writeKeys: ['wk_example'],
+        destinations: ['crm'],
+        archived: false,
+        accepted: { routed: 3, filtered: 0, duplicate: 1, suppressed: 0 },
+        rejected: { no_event: 2 },
+        latestRejected: [{ at: formatTimestamp(nowMs), ...rejected }],
+      },
+    ],
+  })
+})
+
+test('the last 20 rejected calls of a source are kept, shortened', async () => {
+  const { url, metrics } = await startAdmin({ options: { sources } })
+  const calls = Array.from({ length: 1_000 }, (_, place) => ({
+    messageId: `${place} ${'x'.repeat(100_000)}`,
+    code: 'unknown_type' as const,
+    message: 'y'.repeat(100_000),
+  }))
+  metrics.rejected('website', calls)
+  const { body, text } = await ask(`${url}/v1/sources`)
+  const [source] = (body as SourcesRecord).sources
+  expect(source?.latestRejected).toHaveLength(20)
+  expect(source?.latestRejected[0]?.messageId).toMatch(/^999 x/)
+  expect(text.length).toBeLessThan(20_000)
+})

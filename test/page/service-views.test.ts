@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest'
+import { accessibilityFaults, openPage, withBrowser } from './browser.ts'
+import { goTo, openService, readAgain, startService } from './service.ts'
+
+withBrowser()
+
+describe('sources', () => {
+  test('show what was rejected and why, and how a program is set up', async () => {
+    const { page, track } = await openService()
+    const messageId = '<img src=x onerror=alert(1)>\u202e'
+    await track(messageId, undefined, { event: 7 })
+    await goTo(page, 'Sources')
+    const website = page.getByRole('region', { name: 'Source website', exact: true })
+    await expect.poll(() => website.innerText()).toMatch(/2 routed[^]*1 wrong_type/)
+    const rejected = website.getByRole('region', { name: 'Last rejected calls of website' })
+    await rejected.getByRole('cell', { name: '<img src=x onerror=alert(1)>\\u202e' }).waitFor()
+    await website.getByText('Set up a program').click()
+    await website.getByLabel('Language').selectOption('curl')
+    const setup = website.getByLabel('Set-up of website')
+    expect(await setup.innerText()).toMatch(
+      /^curl -u 'wk_example': 'http:\/\/127\.0\.0\.1:\d+\/v1\/track'/,
+    )
+    await website.getByRole('button', { name: 'Copy' }).click()
+    await page.getByText('Copied.').waitFor()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(await setup.innerText())
+  })
+})
+
+describe('audiences', () => {
+  test('are synced with a list, shown with their members, and removed', async () => {
+    const { page, endpoint } = await openService()
+    await goTo(page, 'Audiences')
+    await page.getByText('There is no audience.').waitFor()
+    await page.getByLabel('Name').fill('Very important people')
+    const list = {
+      name: 'vip.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from('userId\nu_1\nu_2\n\n'),
+    }
+    await page.getByLabel('List').setInputFiles(list)
+    await page.getByRole('button', { name: 'Compare' }).click()
+    await page.getByText('2 users enter, 0 users leave, 0 values change.').waitFor()
+    expect(endpoint.requests).toHaveLength(2)
+    await page.getByRole('button', { name: 'Sync', exact: true }).click()
+    await page.getByText('Synced Very important people: 2 entered, 0 left.').waitFor()
+    await expect.poll(() => endpoint.requests.length).toBe(4)
+    await page.getByRole('link', { name: 'Very important people' }).click()
+    await page.getByRole('cell', { name: 'u_2' }).waitFor()
+    await goTo(page, 'Audiences')
+    await page.getByRole('button', { name: 'Remove Very important people' }).click()
+    await page.getByText('2 members leave').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('There is no audience.').waitFor()
+  })
+
+  test('say why a list cannot be used', async () => {
+    const { page } = await openService({ expected: /400/ })
+    await goTo(page, 'Audiences')
+    await page.getByLabel('Name').fill('vip')
+    await page
+      .getByLabel('List')
+      .setInputFiles({ name: 'a', mimeType: 'text/csv', buffer: Buffer.from('x\n1\n') })
+    await page.getByRole('button', { name: 'Compare' }).click()
+    await page.locator('.notice.problem').waitFor()
+  })
+})
+
+describe('deletions', () => {
+  test('are asked for after a confirmation, and listed with their state', async () => {
+    const { page } = await openService()
+    await goTo(page, 'Deletions')
+    await page.getByText('There is no deletion request.').waitFor()
+    await page.getByLabel('Type').selectOption('DELETE_INTERNAL')
+    await page.getByLabel('userIds').fill('u_1\n\n u_2 ')
+    await page.getByRole('button', { name: 'Ask' }).click()
+    await page.getByRole('heading', { name: 'Ask for DELETE_INTERNAL of 2 users?' }).waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Ask' }).click()
+    const row = page.getByRole('row', { name: /DELETE_INTERNAL/ })
+    await expect.poll(() => row.innerText(), readAgain).toMatch(/FINISHED\s+2\s+2/)
+  })
+})
+
+describe('a replay', () => {
+  test('sends archived events again after a confirmation', async () => {
+    const archive = { directory: 'archive' }
+    const { track, settled, link, endpoint } = await startService([200], { source: { archive } })
+    await track('m_1')
+    await expect.poll(() => settled.length).toBe(1)
+    const page = await openPage(link())
+    await goTo(page, 'Replay')
+    await page.getByLabel('Event name').fill('Order Completed')
+    await page.getByRole('button', { name: 'Replay' }).click()
+    await page.getByText('Destinations get them again: event Order Completed.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click()
+    await page.getByText('Replayed 1 event: 1 delivery.').waitFor()
+    await expect.poll(() => endpoint.requests.length).toBe(2)
+    expect(await accessibilityFaults(page)).toEqual([])
+  })
+
+  test('is not offered where nothing is archived', async () => {
+    const { page } = await openService()
+    await goTo(page, 'Replay')
+    await page.getByText('No source has an archive.').waitFor()
+  })
+})
