@@ -9,6 +9,8 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>
   /** The text of its body. */
   readonly body: string
+  /** The record in its body, if there is one. */
+  readonly record?: Readonly<Record<string, unknown>>
 }
 
 /** Why a request is refused. */
@@ -44,7 +46,7 @@ export function json(status: number, body: object, headers: Answer['headers'] = 
 
 /** Answers with a record, as the command line writes it. */
 export function record(fields: Readonly<Record<string, unknown>>): Answer {
-  return json(200, { v: 1, ...fields })
+  return { ...json(200, { v: 1, ...fields }), record: fields }
 }
 
 /** A refusal before it is an answer. */

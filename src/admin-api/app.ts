@@ -8,28 +8,29 @@ import express, {
 } from 'express'
 import type { ConnectionLimits } from '../http/index.ts'
 import type { Log } from '../runtime/index.ts'
+import { actionFields } from './action-fields.ts'
 import { closeOf, refuse, refuseMethod, send, type Answer } from './answer.ts'
 import { refusalOfFailure } from './failure.ts'
-import { foreignRequest, tokenCheck } from './guard.ts'
+import { foreignRequest, tokenCheck, tokenName } from './guard.ts'
 import { healthHandler } from './health.ts'
-import type { ApiOperation, Operation } from './operation.ts'
+import type { ApiOperation, ApiRecord, Operation } from './operation.ts'
 import { operations } from './operations.ts'
 import type { AdminApiOptions } from './ports.ts'
 import { readDocument } from './read-document.ts'
 import { streamingHandler } from './streaming.ts'
 
 /**
- * What the operator asks over HTTP. Every request must come by a name of loopback and not from a
- * foreign web page; all but `/healthz` and `/readyz` need the token. Below `/_evroute/` is the page, whose
+ * What the operator asks over HTTP. No request may come from a foreign web page; all but `/healthz` and `/readyz`
+ * need the token, or for `/metrics` that of metrics. Below `/_evroute/` is the page, whose
  * sessions ask with a cookie. Every answer but `/metrics` and the files of the page is JSON; a refusal is `{"error":{"code","message"}}`.
  */
 export function adminApp(options: AdminApiOptions): RequestListener {
-  const { ready, runtime } = options
+  const { access, ready, runtime } = options
   const { log } = runtime
   const app = createApp(options)
   const health = healthHandler(ready, log)
   return (request, response) => {
-    const foreign = foreignRequest(request.headers)
+    const foreign = foreignRequest(request.headers, access.host)
     if (foreign !== undefined) {
       send(response, refuse(foreign))
       return
@@ -68,13 +69,9 @@ function createApp(options: AdminApiOptions): Express {
   const app = express()
   app.disable('x-powered-by')
   app.set('query parser', 'simple')
-  const hasToken = tokenCheck(options.token)
-  const requireToken: RequestHandler = (request, response, next) => {
-    if (hasToken(request.headers.authorization)) next()
-    else send(response, unauthorized)
-  }
+  const { token, metricsToken } = options.access
   const operations = operationsRouter(options)
-  app.use('/v1', requireToken, operations)
+  app.use('/v1', requireToken(token), operations)
   app.use('/_evroute', lazyPage(options, operations))
   const metrics: RequestHandler = async (_request, response) => {
     const { contentType } = options.metrics
@@ -83,10 +80,24 @@ function createApp(options: AdminApiOptions): Express {
   }
   app
     .route('/metrics')
-    .all(requireToken)
+    .all(requireToken(token, ...(metricsToken === null ? [] : [metricsToken])))
     .get(metrics)
     .all((_request, response) => send(response, refuseMethod('GET, HEAD')))
   return app
+}
+
+/** Lets requests pass that carry one of the tokens, and notes which. */
+function requireToken(...tokens: readonly string[]): RequestHandler {
+  const checks = tokens.map((token) => ({ hasToken: tokenCheck(token), name: tokenName(token) }))
+  return ({ headers }, response, next) => {
+    const [found] = checks.filter(({ hasToken }) => hasToken(headers.authorization))
+    if (found === undefined) {
+      send(response, unauthorized)
+      return
+    }
+    response.locals['caller'] = found.name
+    next()
+  }
 }
 
 /** Loaded once somebody asks for it. */
@@ -104,7 +115,7 @@ function operationsRouter(options: AdminApiOptions): Router {
   const table = operations(options)
   for (const entry of table) {
     if (entry.method === 'get') router.get(entry.path, handlerOf(entry.operation))
-    else router.post(entry.path, postHandlerOf(entry, options.runtime))
+    else router.post(entry.path, postHandlerOf(entry, options))
   }
   // Behind all of them: what is one path's last part may be a name in another's.
   for (const { path } of table) {
@@ -124,9 +135,11 @@ function handlerOf(operation: Operation): RequestHandler {
 
 function postHandlerOf(
   entry: Extract<ApiOperation, { method: 'post' }>,
-  runtime: AdminApiOptions['runtime'],
+  { actions, runtime }: Pick<AdminApiOptions, 'actions' | 'runtime'>,
 ): RequestHandler {
-  if ('streaming' in entry) return streamingHandler(entry.streaming, runtime)
+  const done = ({ path }: Request, { locals }: Response, record: ApiRecord): void =>
+    actions('admin action', { by: String(locals['caller']), path, ...actionFields(record) })
+  if ('streaming' in entry) return streamingHandler(entry.streaming, { ...runtime, done })
   const { operation, bodyBytesMax } = entry
   const { clock } = runtime
   return async (request, response) => {
@@ -134,9 +147,12 @@ function postHandlerOf(
     const signal = closeOf(response)
     const document = await readDocument(request, { clock, bytesMax: bodyBytesMax })
     switch (document.kind) {
-      case 'read':
-        send(response, await operation({ query, params, body: document.value, signal }))
+      case 'read': {
+        const answer = await operation({ query, params, body: document.value, signal })
+        if (answer.record !== undefined) done(request, response, answer.record)
+        send(response, answer)
         break
+      }
       case 'refused':
         send(response, document.answer)
         break

@@ -1,19 +1,24 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { foreignSign } from '../http/index.ts'
+import { foreignSign, isForeignOrigin, isLoopbackAddress } from '../http/index.ts'
 import type { Refusal } from './answer.ts'
 
 /**
  * Refuses requests that a web page may have made: those that call the API by a name which is not
  * loopback, because a foreign name can be made to lead here (DNS rebinding), and those with an Origin
- * that is not the API's own.
+ * that is not the API's own. An API that listens to other machines is called by any name: tokens and
+ * cookies protect it.
  *
+ * @param listenHost - the address that the API listens on
  * @returns undefined when there is nothing to refuse
  */
 export function foreignRequest(
   headers: Pick<IncomingHttpHeaders, 'host' | 'origin'>,
+  listenHost: string,
 ): Refusal | undefined {
-  switch (foreignSign(headers)) {
+  const sign = foreignSign(headers)
+  const isReached = sign !== 'foreign_host' || isLoopbackAddress(listenHost)
+  switch (isReached ? sign : isForeignOrigin(headers) ? 'foreign_origin' : undefined) {
     case 'foreign_host':
       return {
         status: 403,
@@ -43,6 +48,11 @@ export function tokenCheck(token: string): (authorization: string | undefined) =
     const [, given = ''] = /^Bearer +(.+)$/i.exec(authorization) ?? []
     return timingSafeEqual(digest(Buffer.from(given, 'latin1')), expected)
   }
+}
+
+/** Names a token in the log, so that an operator can tell an old one from a new one. */
+export function tokenName(token: string): string {
+  return `token ${digest(Buffer.from(token)).toString('hex').slice(0, 8)}`
 }
 
 function digest(bytes: Buffer): Buffer {

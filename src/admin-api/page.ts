@@ -28,8 +28,12 @@ export function pageRouter(options: AdminApiOptions, operations: Router): Router
     send(response, { status: 204, headers: { 'set-cookie': cookie }, body: '' })
   })
   const requireSession: RequestHandler = (request, response, next) => {
-    if (sessions.isOpen(request.headers, portOf(request))) next()
-    else send(response, signedOut)
+    if (!sessions.isOpen(request.headers, portOf(request))) {
+      send(response, signedOut)
+      return
+    }
+    response.locals['caller'] = 'page'
+    next()
   }
   router.use('/v1', requireSession, operations)
   const files = new PageFiles('service.html')
@@ -65,8 +69,8 @@ const signedOut: Answer = refuse({
   message: 'Nobody is signed in; open the link that serve prints, or sign in with the admin token',
 })
 
-function signInHandler({ sessions, token, runtime }: AdminApiOptions): RequestHandler {
-  const hasToken = tokenCheck(token)
+function signInHandler({ sessions, access, runtime }: AdminApiOptions): RequestHandler {
+  const hasToken = tokenCheck(access.token)
   return async (request, response) => {
     const document = await readDocument(request, { clock: runtime.clock })
     if (document.kind === 'cut_off') return

@@ -10,14 +10,14 @@ import type { BreakerState, DeliveryLog, EndpointFault } from '../delivery/index
 import type { PageSessions } from '../http/index.ts'
 import type { DeliveryLedger, EventType, RegulationType } from '../model/index.ts'
 import type { Regulation, RegulationReader } from '../privacy/index.ts'
-import type { Runtime } from '../runtime/index.ts'
+import type { LogLine, Runtime } from '../runtime/index.ts'
 import type { RecentActivity } from './metrics/recent-activity.ts'
 import type { SourceActivity } from './metrics/source-activity.ts'
 
 /** What the admin API is made of. */
 export interface AdminApiOptions {
-  /** Who asks must know it: `Authorization: Bearer <token>`. Not empty. */
-  readonly token: string
+  /** Who may ask. */
+  readonly access: AdminAccess
   /** What is known of deliveries. */
   readonly log: Pick<DeliveryLog, 'list' | 'story' | 'retry' | 'discard' | 'audit'>
   /** The books of the store. */
@@ -49,8 +49,20 @@ export interface AdminApiOptions {
   }
   /** Who is signed in to the page. */
   readonly sessions: PageSessions
+  /** Gets a line for each request that changes something or sends something. */
+  readonly actions: LogLine
   /** Clock and log. */
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
+}
+
+/** Who may ask the admin API. */
+export interface AdminAccess {
+  /** The address that it listens on. If that is loopback, requests must come by a loopback name. */
+  readonly host: string
+  /** Callers must know it: `Authorization: Bearer <token>`. Not empty. */
+  readonly token: string
+  /** Reads metrics and nothing else; null for none. */
+  readonly metricsToken: string | null
 }
 
 /** Says why a service cannot do its work, in words; nothing when it can. */

@@ -1,15 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { RequestHandler } from 'express'
+import type { Request, RequestHandler, Response } from 'express'
 import { EvrouteError } from '../model/index.ts'
 import type { Log, Runtime } from '../runtime/index.ts'
 import { closeOf, refuse, send, type Refusal } from './answer.ts'
 import { isStoreError, refusalOfFailure } from './failure.ts'
 import { LineAnswer } from './line-answer.ts'
-import type { StreamingOperation } from './operation.ts'
+import type { ApiRecord, StreamingOperation } from './operation.ts'
 import { Upload, UploadError } from './upload.ts'
 
 /** Encodings of a body; what is compressed is told by its content. */
 const encodings = ['identity', 'gzip', 'x-gzip']
+
+/** Clock and log, and what is told of actions. */
+interface StreamingParts extends Pick<Runtime, 'clock' | 'log'> {
+  /** Gets the last record of an action, or how it failed. */
+  readonly done: (request: Request, response: Response, record: ApiRecord) => void
+}
 
 /**
  * Answers a request record by record, while its body arrives. What is refused before anything was told
@@ -17,7 +23,7 @@ const encodings = ['identity', 'gzip', 'x-gzip']
  */
 export function streamingHandler(
   operation: StreamingOperation,
-  { clock, log }: Pick<Runtime, 'clock' | 'log'>,
+  { clock, log, done }: StreamingParts,
 ): RequestHandler {
   return async (request, response) => {
     if (!encodings.includes(encodingOf(request))) {
@@ -32,9 +38,13 @@ export function streamingHandler(
     const { query, params } = request
     try {
       const end = await operation({ query, params, upload, tell, drained, signal })
-      if (end.kind === 'told') answer.end(end.record)
-      else refuseOrEnd(end.refusal, answer, response)
+      if (end.kind === 'told') {
+        done(request, response, end.record)
+        answer.end(end.record)
+      } else refuseOrEnd(end.refusal, answer, response)
     } catch (error) {
+      // Part of it may be done.
+      done(request, response, { outcome: 'failed' })
       // The client left: nobody waits for an answer, and nothing failed.
       if (upload.error?.code === 'cut_off' || (signal.aborted && error === signal.reason)) return
       refuseOrEnd(refusalOf(upload.error ?? error, log), answer, response)

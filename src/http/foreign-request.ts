@@ -35,6 +35,11 @@ export function isForeignOrigin({
   return origin !== undefined && !isOwnOrigin(origin, host)
 }
 
+/** Whether a name or an address, as one listens on it, is reached from this machine only. */
+export function isLoopbackAddress(host: string): boolean {
+  return isLoopbackHost(isIP(host) === 6 ? `[${host}]` : host)
+}
+
 function isLoopbackHost(host: string | undefined): boolean {
   const name = host === undefined ? undefined : nameOf(host)
   return name !== undefined && isLoopback(name)
@@ -57,5 +62,6 @@ function isLoopback(name: string): boolean {
 function isOwnOrigin(origin: string, host: string): boolean {
   if (!/^https?:\/\//i.test(origin) || parseUrl(origin) === undefined) return false
   const { protocol, host: originHost } = new URL(origin)
-  return originHost === new URL(`${protocol}//${host}`).host
+  const own = `${protocol}//${host}`
+  return parseUrl(own) !== undefined && originHost === new URL(own).host
 }

@@ -29,6 +29,8 @@ export class CoalescingLog implements Log {
   readonly debug: LogLine
   readonly info: LogLine
   readonly warn: LogLine
+  /** Writes at level info, however often a line repeats. */
+  readonly each: LogLine
   readonly #clock: Clock
   /** The kind that came last is at the end, so that a minute's lines keep their order. */
   readonly #kinds = new Map<string, Kind>()
@@ -38,6 +40,7 @@ export class CoalescingLog implements Log {
   /** @param log - gets the lines that are written */
   constructor(log: Log, clock: Clock) {
     this.#clock = clock
+    this.each = log.info
     this.debug = (message, fields) =>
       this.#add({ level: 'debug', write: log.debug, message }, fields)
     this.info = (message, fields) => this.#add({ level: 'info', write: log.info, message }, fields)

@@ -22,7 +22,10 @@ export interface ServiceConfiguration {
   /** Where clients post to; on a free port by default. */
   readonly listen?: Optional<ConfigurationDocument['listen']> | undefined
   /** The admin API, on a free port by default; none when it is left out. */
-  readonly admin?: { readonly port?: number | undefined; readonly token: string } | null | undefined
+  readonly admin?:
+    | (Optional<NonNullable<ConfigurationDocument['admin']>> & { readonly token: string })
+    | null
+    | undefined
   /** `memory:`, `sqlite:<file>` or `postgres://...`, or a reference to one; `sqlite:./evroute.db` by default. */
   readonly store?: string | undefined
   /** Private and other non-public addresses that webhooks may go to nevertheless. */

@@ -251,7 +251,7 @@ export class Service implements AsyncDisposable {
       const adminListening = await listenFor(
         'admin',
         (request, response) => this.#admin?.(request, response),
-        { host: '127.0.0.1', port: admin.port },
+        admin,
       )
       this.#listening = [listening, adminListening]
     }
@@ -282,7 +282,7 @@ export class Service implements AsyncDisposable {
     const { admin } = this.#configuration
     if (admin === undefined) return undefined
     return adminApp({
-      token: admin.token,
+      access: admin,
       log: {
         list: (request) => this.#store.list(request),
         story: (request) => this.#store.story(request),
@@ -307,6 +307,7 @@ export class Service implements AsyncDisposable {
       ready: () => this.#readiness.reasons(),
       metrics: this.#metrics,
       sessions: this.#sessions,
+      actions: this.#log.each,
       runtime: this.#runtime,
     })
   }

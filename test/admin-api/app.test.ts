@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { emptyLedger, EvrouteError } from '../../src/model/index.ts'
 import { failed } from '../cli/delivery-log/stores.ts'
-import { ask, startAdmin, token, type Asked } from './support.ts'
+import { access, ask, startAdmin, token, type Asked } from './support.ts'
 
 const refusal = (code: string, message: unknown = expect.any(String)) => ({
   error: { code, message },
@@ -334,7 +334,7 @@ describe('the admin API', () => {
   })
 
   test('takes a token of any characters', async () => {
-    const { url } = await startAdmin({ options: { token: 'schlüssel 🔑' } })
+    const { url } = await startAdmin({ options: { access: { ...access, token: 'schlüssel 🔑' } } })
     const authorization = `Bearer ${Buffer.from('schlüssel 🔑').toString('latin1')}`
     expect(await ask(`${url}/v1/ledger`, { headers: { authorization } })).toMatchObject({
       status: 200,

@@ -53,7 +53,8 @@ describe('a client that leaves', () => {
     expect(ends).toMatchObject([{ code: 'cut_off' }, expect.any(Boolean)])
     await expect(answer).rejects.toThrow('aborted')
     expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200 })
-    expect([warnings, infos]).toEqual([[], []])
+    expect(warnings).toEqual([])
+    expect(infos).toMatchObject([{ message: 'admin action', outcome: 'failed' }])
   })
 
   test('ends a sync that reads nothing', async () => {

@@ -16,6 +16,9 @@ import { recordingRuntime } from '../support/recording-runtime.ts'
 
 export const token = 'not-a-real-token'
 
+/** Who may ask it. */
+export const access = { host: '127.0.0.1', token, metricsToken: null }
+
 /** What differs from an admin API over an empty store. */
 export interface AdminSettings {
   readonly samples?: readonly Sample[]
@@ -39,7 +42,7 @@ export async function startAdmin(settings: AdminSettings = {}) {
   const figures = { queues, tables: [], measuredAtMs: clock.nowMs() }
   const metrics = new Metrics({ figures: () => figures, runtime })
   const app = adminApp({
-    token,
+    access,
     log: store,
     ledger: () => store.ledger(),
     destinations: () => Promise.resolve([]),
@@ -50,6 +53,7 @@ export async function startAdmin(settings: AdminSettings = {}) {
     ready: () => Promise.resolve([]),
     metrics,
     sessions: new PageSessions({ clock }),
+    actions: runtime.log.info,
     runtime,
     ...options,
   })

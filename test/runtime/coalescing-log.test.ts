@@ -99,4 +99,10 @@ describe('a coalescing log', () => {
     ])
     expect(clock.nextDueMs()).toBeUndefined()
   })
+
+  test('writes each line where that is asked for', () => {
+    const { lines, log } = createLog()
+    for (let count = 0; count < 3; count++) log.each('admin action', { by: 'page' })
+    expect(lines).toEqual(Array(3).fill('info admin action by=page'))
+  })
 })

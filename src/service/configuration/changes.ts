@@ -15,7 +15,7 @@ export interface ConfigurationChange {
 }
 
 /** What a running service holds on to: its ports and its store. */
-const afterRestart = /^(listen\.|admin$|admin\.port$|store$)/
+const afterRestart = /^(listen\.|admin$|admin\.(host|port)$|store$)/
 
 /** What the settings are called in the file, where their names differ here. */
 const namesInFile: Readonly<Record<string, string>> = {

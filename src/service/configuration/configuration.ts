@@ -16,7 +16,7 @@ export interface Configuration {
     /** Proxies in front whose `X-Forwarded-For` is believed. */
     readonly trustedProxies: number
   }
-  /** The admin API on 127.0.0.1; undefined for none. */
+  /** The admin API; undefined for none. */
   readonly admin: AdminConfiguration | undefined
   /** `memory:`, `sqlite:` and an absolute path, or the URL of a PostgreSQL with its password. */
   readonly store: string
@@ -35,10 +35,14 @@ export interface Configuration {
 
 /** How the admin API is reached. */
 export interface AdminConfiguration {
+  /** An address or name of this machine. */
+  readonly host: string
   /** 0 for a free one. */
   readonly port: number
   /** The bearer token that every request carries. */
   readonly token: string
+  /** Reads metrics and nothing else; null for none. */
+  readonly metricsToken: string | null
 }
 
 /** Who sends. */

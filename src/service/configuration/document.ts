@@ -9,7 +9,12 @@ import { shownValue, type DocumentPath, type PlacedProblem } from './problem.ts'
 export interface ConfigurationDocument {
   readonly $schema?: string | undefined
   readonly listen: { readonly host: string; readonly port: number; readonly trustedProxies: number }
-  readonly admin: { readonly port: number; readonly token: string } | null
+  readonly admin: {
+    readonly host: string
+    readonly port: number
+    readonly token: string
+    readonly metricsToken: string | null
+  } | null
   readonly store: string
   readonly network: { readonly allow: readonly string[] }
   readonly retention: {
@@ -120,6 +125,15 @@ function isSigningSecret(text: string): boolean {
   return bytes.length >= 24 && bytes.length <= 64 && bytes.toString('base64') === base64
 }
 
+const bearerToken = () =>
+  secret(
+    (text) => /^[\w.~+/-]+=*$/.test(text),
+    `letters, digits and . _ ~ + / - as bearer tokens have them, ${secretForms}`,
+  )
+
+const host = () =>
+  pattern(/^\S+$/, 'an address or name of this machine, such as 127.0.0.1').default('127.0.0.1')
+
 /** What is wrong with the URL of a server in detail is for the room that opens it to tell. */
 function isStoreUrl(text: string): boolean {
   return /^(memory:|sqlite:(?!:memory:$|.*\/$).+)$/.test(text) || /^postgres(ql)?:\/\//i.test(text)
@@ -218,9 +232,7 @@ const documentSchema = section(
   {
     $schema: z.string(accepts('a text')).optional().describe('Lets editors complete this file.'),
     listen: section({
-      host: pattern(/^\S+$/, 'an address or name of this machine, such as 127.0.0.1')
-        .default('127.0.0.1')
-        .describe('The address of the tracking API; 0.0.0.0 opens it to the network.'),
+      host: host().describe('The address of the tracking API; 0.0.0.0 opens it to the network.'),
       port: wholeNumber(0, 65_535).default(defaultPorts.listen).describe('0 for a free one.'),
       trustedProxies: wholeNumber(0, 10)
         .default(0)
@@ -229,13 +241,19 @@ const documentSchema = section(
       .prefault({})
       .describe('Where SDKs post to. A change needs a restart.'),
     admin: section({
+      host: host().describe(
+        'The address of the admin API; 0.0.0.0 opens it to the network. A change needs a restart.',
+      ),
       port: wholeNumber(0, 65_535)
         .default(defaultPorts.admin)
-        .describe('On 127.0.0.1; 0 for a free one. A change needs a restart.'),
-      token: secret(
-        (text) => /^[\w.~+/-]+=*$/.test(text),
-        `letters, digits and . _ ~ + / - as bearer tokens have them, ${secretForms}`,
-      ).describe('The bearer token that every request carries: a value, env:NAME or @file.'),
+        .describe('0 for a free one. A change needs a restart.'),
+      token: bearerToken().describe(
+        'The bearer token that every request carries: a value, env:NAME or @file.',
+      ),
+      metricsToken: bearerToken()
+        .nullable()
+        .default(null)
+        .describe('Another bearer token, which reads /metrics and nothing else.'),
     })
       .nullable()
       .default(null)

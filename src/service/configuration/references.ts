@@ -113,15 +113,8 @@ const tokenCharactersMin = 16
 function checkAdmin(document: unknown): readonly PlacedProblem[] {
   const { listen = {}, admin } = isJsonObject(document) ? document : {}
   if (!isJsonObject(admin)) return []
-  const problems: PlacedProblem[] = []
-  const { token, port = defaultPorts.admin } = admin
-  if (typeof token === 'string' && token.length < tokenCharactersMin) {
-    problems.push({
-      path: ['admin', 'token'],
-      message: `Cannot use this value: it has fewer than ${tokenCharactersMin} characters`,
-      hint: 'Make one with `openssl rand -hex 32`, or take the one that `evroute init` makes.',
-    })
-  }
+  const problems: PlacedProblem[] = [...checkTokens(admin)]
+  const { port = defaultPorts.admin } = admin
   const listenPort = isJsonObject(listen) ? (listen['port'] ?? defaultPorts.listen) : undefined
   if (typeof port === 'number' && port === listenPort && port !== 0) {
     problems.push({
@@ -131,6 +124,21 @@ function checkAdmin(document: unknown): readonly PlacedProblem[] {
     })
   }
   return problems
+}
+
+function checkTokens({ token, metricsToken }: JsonObject): readonly PlacedProblem[] {
+  const guessable = Object.entries({ token, metricsToken }).filter(
+    ([, value]) => typeof value === 'string' && value.length < tokenCharactersMin,
+  )
+  const problems: PlacedProblem[] = guessable.map(([name]) => ({
+    path: ['admin', name],
+    message: `Cannot use this value: it has fewer than ${tokenCharactersMin} characters`,
+    hint: 'Make one with `openssl rand -hex 32`, or take the one that `evroute init` makes.',
+  }))
+  if (typeof token !== 'string' || token !== metricsToken) return problems
+  const hint = 'Make another one with `openssl rand -hex 32`.'
+  const message = 'Cannot use this value: it is the token as well'
+  return [...problems, { path: ['admin', 'metricsToken'], message, hint }]
 }
 
 function checkStore(document: unknown): readonly PlacedProblem[] {

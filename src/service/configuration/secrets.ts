@@ -25,6 +25,7 @@ export interface ResolvedDocument {
 /** The places that take a value, `env:NAME` or `@file`. A star is any key or index. */
 const secretPlaces: readonly DocumentPath[] = [
   ['admin', 'token'],
+  ['admin', 'metricsToken'],
   ['sources', '*', 'writeKeys', '*'],
   ['destinations', '*', 'sharedSecret'],
   ['destinations', '*', 'standardWebhooks', 'secrets', '*'],

@@ -8,7 +8,7 @@ import type { Io } from '../../../src/cli/io.ts'
 import { listen } from '../../../src/http/index.ts'
 import { emptyLedger, EvrouteError, formatTimestamp } from '../../../src/model/index.ts'
 import { openDeliveryLog } from '../../../src/store/index.ts'
-import { startAdmin, token } from '../../admin-api/support.ts'
+import { access, startAdmin, token } from '../../admin-api/support.ts'
 import { run, start, type RunSettings } from '../../support/io.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import {
@@ -219,7 +219,7 @@ describe('the token', () => {
 
   test('may be of any characters', async () => {
     const odd = 'schlüssel 🔑'
-    const { url } = await startAdmin({ options: { token: odd } })
+    const { url } = await startAdmin({ options: { access: { ...access, token: odd } } })
     expect(await run([...list, '--api', url, '--token', odd])).toMatchObject({ code: 0 })
   })
 

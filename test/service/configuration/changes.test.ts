@@ -20,6 +20,12 @@ describe('changes of a configuration', () => {
     [{}, { admin }, ['admin added after_restart']],
     [{ admin }, {}, ['admin removed after_restart']],
     [{ admin }, { admin: { ...admin, port: 2 } }, ['admin.port changed after_restart']],
+    [{ admin }, { admin: { ...admin, host: '0.0.0.0' } }, ['admin.host changed after_restart']],
+    [
+      { admin },
+      { admin: { ...admin, metricsToken: 'metrics-token-no-secret' } },
+      ['admin.metricsToken changed at_once'],
+    ],
     [
       { admin },
       { admin: { ...admin, token: 'another-token-no-secret' } },

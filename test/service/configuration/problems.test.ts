@@ -59,6 +59,16 @@ describe('what is wrong', () => {
       'admin.token: Cannot be left out: it is letters, digits and . _ ~ + / - as bearer tokens have them, given as a value, env:NAME or @file',
     ],
     [
+      'a metrics token that can be guessed',
+      documentWith({ admin: { token: 'not-a-real-token', metricsToken: 'short' } }),
+      'admin.metricsToken: Cannot use this value: it has fewer than 16 characters',
+    ],
+    [
+      'a metrics token that is the token',
+      documentWith({ admin: { token: 'not-a-real-token', metricsToken: 'not-a-real-token' } }),
+      'admin.metricsToken: Cannot use this value: it is the token as well',
+    ],
+    [
       'an admin token that can be guessed',
       documentWith({ admin: { token: 'fifteen-letters' } }),
       'admin.token: Cannot use this value: it has fewer than 16 characters',
