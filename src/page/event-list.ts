@@ -5,6 +5,10 @@ import type { EventSummary } from '../receiver/index.ts'
 export const rowsMax = 100_000
 /** Beyond the bound this many go at once, so that few batches pay for it. */
 const rowsSlack = 5_000
+/** A batch of this many or more does not need to be drawn at once: no person reads so fast. */
+const crowdedMin = 100
+/** Crowded batches are drawn this often, so that the browser leaves the processor to the receiver. */
+const crowdedMs = 300
 
 /**
  * The requests of the list, oldest first. They change in place, because copies of 100,000 would be made with every
@@ -21,6 +25,8 @@ export class EventList {
   #held: EventSummary[] = []
   #failed: EventSummary[] | undefined
   #isPaused = false
+  /** Draws crowded batches. */
+  #drawing: number | undefined
 
   /** All rows, or those that failed. */
   rows(onlyFailed: boolean): readonly EventSummary[] {
@@ -36,13 +42,15 @@ export class EventList {
       this.heldCount.value = this.#held.length
       return
     }
+    const isFirst = this.#rows.length === 0
     for (const summary of summaries) this.#rows.push(summary)
     const excess = this.#rows.length - rowsMax
     if (excess > rowsSlack) {
       this.#rows.splice(0, excess)
       this.missedCount.value += excess
     }
-    this.#changed()
+    if (isFirst || summaries.length < crowdedMin) this.#changed()
+    else this.#drawing ??= window.setTimeout(() => this.#changed(), crowdedMs)
   }
 
   /** Keeps new requests back, or shows those that were. */
@@ -70,6 +78,8 @@ export class EventList {
   }
 
   #changed(): void {
+    window.clearTimeout(this.#drawing)
+    this.#drawing = undefined
     this.#failed = undefined
     this.version.value += 1
   }

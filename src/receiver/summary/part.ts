@@ -27,11 +27,16 @@ export function part(role: SummaryRole, text: string): SummaryPart {
   return { role, text }
 }
 
+const blank = part('muted', ' ')
+
 /** Puts phrases in a row; empty ones leave no gap. */
 export function joinPhrases(phrases: readonly Phrase[]): readonly SummaryPart[] {
-  return phrases
-    .filter((phrase) => phrase.length > 0)
-    .flatMap((phrase, index) => (index === 0 ? phrase : [part('muted', ' '), ...phrase]))
+  const parts: SummaryPart[] = []
+  for (const phrase of phrases) {
+    if (parts.length > 0 && phrase.length > 0) parts.push(blank)
+    parts.push(...phrase)
+  }
+  return parts
 }
 
 /** A title in quotation marks; nothing where there is none. */

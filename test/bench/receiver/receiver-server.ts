@@ -8,6 +8,14 @@ import { sampleSecret } from '../sample-webhook.ts'
 /** Who answers: the limit knows no signatures and keeps nothing of what came. */
 export type ReceiverName = 'evroute' | 'limit'
 
+/** What it is asked: its port, or the milliseconds of CPU that it has used. */
+export type ReceiverQuestion = 'port' | 'cpuMs'
+
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
+
 async function startReceiver(): Promise<number> {
   const receiver = new Receiver({ secret: sampleSecret, strict: true })
   return (await receiver.start()).port
@@ -27,4 +35,4 @@ function startExpress(): Promise<number> {
 }
 
 const port = await (programSettings() === 'evroute' ? startReceiver() : startExpress())
-answerQuestions(() => port)
+answerQuestions((question: ReceiverQuestion) => (question === 'port' ? port : cpuMs()))
