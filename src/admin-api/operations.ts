@@ -116,13 +116,14 @@ async function changed({ kind, reading }: Change, options: AdminApiOptions): Pro
 async function changeAll(
   kind: Change['kind'],
   { filter, limit }: RetryRequest,
-  { log, runtime }: AdminApiOptions,
+  { log, metrics, runtime }: AdminApiOptions,
 ): Promise<number> {
   const nowMs = runtime.clock.nowMs()
   let total = 0
   for (;;) {
     const asked = Math.min(limit - total, pageRowsMax)
     const count = await log[kind]({ nowMs, filter, limit: asked })
+    if (kind === 'discard') metrics.discarded(count)
     total += count
     if (count < asked || total === limit) return total
     // So that others get their turn with the store.

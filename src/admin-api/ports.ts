@@ -40,6 +40,8 @@ export interface AdminApiOptions {
     readonly contentType: string
     /** All metrics, as Prometheus reads them. */
     text(): Promise<string>
+    /** Deliveries were discarded by hand. */
+    discarded(deliveries: number): void
     /** The last hour of this process. */
     readonly recent: Pick<RecentActivity, 'minutes' | 'latency'>
     /** What sources sent to this process. */

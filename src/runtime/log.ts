@@ -17,6 +17,12 @@ export interface Log {
   readonly warn: LogLine
 }
 
+/** How important a line is, from the least to the most. */
+export type LogLevel = keyof Log
+
+/** All levels, from the least important to the most. */
+export const logLevels: readonly LogLevel[] = Object.freeze(['debug', 'info', 'warn'] as const)
+
 /** What ends a line for some readers, or steers a terminal. */
 const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
@@ -24,6 +30,15 @@ const nothing = (): void => undefined
 
 /** Says nothing. */
 export const silentLog: Log = Object.freeze({ debug: nothing, info: nothing, warn: nothing })
+
+/** The lines of a log from a level on. */
+export function logFrom(level: LogLevel, log: Log): Log {
+  const from = logLevels.indexOf(level)
+  const [debug, info, warn] = [log.debug, log.info, log.warn].map((line, index) =>
+    index < from ? nothing : line,
+  ) as [LogLine, LogLine, LogLine]
+  return { debug, info, warn }
+}
 
 /**
  * Writes each line through the given function: the message, then `name=value` for every field.

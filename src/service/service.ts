@@ -18,6 +18,8 @@ import { Archives, leftArchives } from './archives.ts'
 import { AudienceSyncs } from './audience-syncs.ts'
 import {
   changesBetween,
+  followed,
+  isAbout,
   type Configuration,
   type ConfigurationChange,
   type ConfiguredSource,
@@ -90,7 +92,7 @@ export class Service implements AsyncDisposable {
     this.#backlogs = new FullBacklogs(given)
     this.#runtime = this.#observed(given)
     const { destinations, retention } = configuration
-    this.#guard = guardOf(configuration)
+    this.#guard = new AddressGuard(configuration.network)
     this.#pipeline = new Pipeline({
       destinations,
       store,
@@ -185,7 +187,7 @@ export class Service implements AsyncDisposable {
    */
   reconfigure(configuration: Configuration): readonly ConfigurationChange[] {
     if (this.#closed !== undefined) return []
-    const guard = guardOf(configuration)
+    const guard = new AddressGuard(configuration.network)
     const changes = changesBetween(this.#configuration, configuration)
     // Where the same addresses are allowed, connections that are open stay so.
     if (isAbout(changes, /^network\./)) this.#guard = guard
@@ -193,9 +195,7 @@ export class Service implements AsyncDisposable {
       const message = `the archive in ${left.directory} is not erased from any more`
       this.#runtime.log.warn(message, { source: left.sourceId })
     }
-    const { listen, admin, store } = this.#configuration
-    const token = configuration.admin?.token ?? admin?.token ?? ''
-    this.#configuration = { ...configuration, listen, admin: admin && { ...admin, token }, store }
+    this.#configuration = followed(this.#configuration, configuration)
     this.#sources = directoryOf(configuration)
     if (isAbout(changes, /^admin\.token$/)) this.#sessions.endAll()
     this.#admin = this.#newAdmin()
@@ -204,7 +204,13 @@ export class Service implements AsyncDisposable {
       this.#pipeline.replaceDestinations(configuration.destinations, this.#guard)
       this.#watchEndpoints()
     }
+    this.#metrics.reloaded(changes.length === 0 ? 'unchanged' : 'applied')
     return changes
+  }
+
+  /** A new configuration cannot be used: the one before stays in force. */
+  refuseConfiguration(): void {
+    this.#metrics.reloaded('refused')
   }
 
   /** Answers `/readyz` with 503 from now on, so that clients go elsewhere; all else goes on. */
@@ -381,14 +387,6 @@ export class Service implements AsyncDisposable {
 
 function isStored(outcome: IntakeOutcome): boolean {
   return outcome.kind === 'accepted' && outcome.outcome !== 'filtered'
-}
-
-function isAbout(changes: readonly ConfigurationChange[], settings: RegExp): boolean {
-  return changes.some(({ setting }) => settings.test(setting))
-}
-
-function guardOf({ network }: Configuration): AddressGuard {
-  return new AddressGuard({ allow: network.allow })
 }
 
 function destinationIdsOf({ destinations }: Configuration): readonly string[] {

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { IntakeOutcome } from '../intake/index.ts'
 import { messageOf } from '../model/index.ts'
+import { stopwatch } from '../runtime/index.ts'
 import { refusalAnswer, refuse, taken, tryLaterMs, type Answer, type Refusal } from './answer.ts'
 import type { ClientConnection } from './client-context.ts'
 import type { Document } from './decode-body.ts'
@@ -44,6 +45,7 @@ const rejectedToldMax = 20
 
 const silentObserver: TrackingObserver = {
   calls: () => undefined,
+  stored: () => undefined,
   rejected: () => undefined,
   refused: () => undefined,
 }
@@ -140,6 +142,7 @@ export class Collector {
     accepting: Promise<readonly IntakeOutcome[]>,
     { source, isAlone, ...calls }: AcceptingCalls,
   ): Promise<Answer> {
+    const elapsedMs = stopwatch()
     const results = await this.#resultsOf(accepting, source)
     if (results === undefined) {
       this.#rateLimits.giveBack(source, calls.sent.length + calls.tooLarge.length)
@@ -147,6 +150,7 @@ export class Collector {
       const refusal = refuse('store_unavailable', message, tryLaterMs)
       return this.refused({ ...refusal, source })
     }
+    this.#observer.stored({ sourceId: source.id, durationMs: elapsedMs() })
     const outcome = tally(calls, results)
     for (const counted of outcome.counted) {
       this.#observer.calls({ sourceId: source.id, ...counted })

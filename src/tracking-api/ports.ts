@@ -60,6 +60,8 @@ export interface TrackingObserver {
   calls(counted: CountedCalls): void
   /** Some of the calls of a request were rejected: the first ones of them, at most 20. */
   rejected(sourceId: string, calls: readonly RejectedCall[]): void
+  /** The calls of a request were stored, this long after its body was read. */
+  stored(stored: { readonly sourceId: string; readonly durationMs: number }): void
   /** A request was refused. */
   refused(refused: RefusedRequest): void
 }

@@ -1,5 +1,5 @@
 import { createHook } from 'node:async_hooks'
-import { hiddenEndpoint } from '../../src/model/index.ts'
+import { evrouteVersion, hiddenEndpoint } from '../../src/model/index.ts'
 import { describe, expect, test } from 'vitest'
 import { Metrics, queueStates, type StoreFigures } from '../../src/admin-api/index.ts'
 import type { EndpointChange, RequestRecord, SettledDelivery } from '../../src/model/index.ts'
@@ -74,7 +74,8 @@ describe('the metrics', () => {
     metrics.calls({ sourceId: 'app', outcome: 'duplicate', count: 1 })
     metrics.calls({ sourceId: 'app', outcome: 'suppressed', count: 1 })
     metrics.calls({ sourceId: 'app', outcome: 'no_event', count: 5 })
-    metrics.refused({ code: 'rate_limited' })
+    metrics.refused({ sourceId: 'website', code: 'rate_limited' })
+    metrics.refused({ sourceId: null, code: 'unknown_write_key' })
     expect(await linesOf(metrics, 'evroute_events_')).toEqual([
       'evroute_events_accepted_total{source="website",outcome="routed"} 3',
       'evroute_events_accepted_total{source="website",outcome="filtered"} 4',
@@ -83,7 +84,8 @@ describe('the metrics', () => {
       'evroute_events_rejected_total{source="app",code="no_event"} 5',
     ])
     expect(await linesOf(metrics, 'evroute_tracking_')).toEqual([
-      'evroute_tracking_requests_refused_total{code="rate_limited"} 1',
+      'evroute_tracking_requests_refused_total{source="website",code="rate_limited"} 1',
+      'evroute_tracking_requests_refused_total{source="",code="unknown_write_key"} 1',
     ])
   })
 
@@ -106,6 +108,7 @@ describe('the metrics', () => {
     expect(await linesOf(metrics, 'evroute_deliveries_')).toEqual([
       'evroute_deliveries_settled_total{destination="crm",state="delivered"} 1',
       'evroute_deliveries_settled_total{destination="mail",state="expired"} 1',
+      'evroute_deliveries_discarded_total 0',
     ])
   })
 
@@ -149,6 +152,68 @@ describe('the metrics', () => {
     expect(lines).toContain(bucket('14400', 3))
   })
 
+  test('count answers by status and measure them, by configured endpoint', async () => {
+    const { metrics } = createMetrics()
+    metrics.configured([{ id: 'crm', endpoints: [{ url: request.url }] }])
+    metrics.request(request)
+    metrics.request({ ...request, status: 503, error: 'status_503', durationMs: 900 })
+    metrics.request({ ...request, status: null, error: 'timeout' })
+    metrics.request({ ...request, url: 'https://example.com/removed' })
+    const endpoint = `destination="crm",endpoint="${hiddenEndpoint(request.url)}"`
+    expect(await linesOf(metrics, 'evroute_webhook_responses_total')).toEqual([
+      `evroute_webhook_responses_total{${endpoint},status="200"} 1`,
+      `evroute_webhook_responses_total{${endpoint},status="503"} 1`,
+    ])
+    const latency = await linesOf(metrics, 'evroute_webhook_latency_seconds')
+    expect(latency).toContain(`evroute_webhook_latency_seconds_count{${endpoint}} 2`)
+    expect(latency).toContain(`evroute_webhook_latency_seconds_bucket{le="0.025",${endpoint}} 1`)
+  })
+
+  test('tell as many statuses of a destination apart as are bounded', async () => {
+    const { metrics } = createMetrics()
+    metrics.configured([{ id: 'crm', endpoints: [{ url: request.url }] }])
+    for (let status = 200; status < 300; status++) metrics.request({ ...request, status })
+    const lines = await linesOf(metrics, 'evroute_webhook_responses_total')
+    expect(lines).toHaveLength(33)
+    expect(lines.at(-1)).toMatch(/status="other"} 68$/)
+  })
+
+  test('measure how long a source waits until its calls are stored', async () => {
+    const { metrics } = createMetrics()
+    metrics.stored({ sourceId: 'website', durationMs: 4 })
+    const lines = await linesOf(metrics, 'evroute_ingest_latency_seconds')
+    expect(lines).toContain('evroute_ingest_latency_seconds_bucket{le="0.0025",source="website"} 0')
+    expect(lines).toContain('evroute_ingest_latency_seconds_bucket{le="0.005",source="website"} 1')
+  })
+
+  test('tell what runs, and whether its last configuration is in force', async () => {
+    const { metrics } = createMetrics()
+    expect(await linesOf(metrics, 'evroute_build_info')).toEqual([
+      `evroute_build_info{version="${evrouteVersion}",node="${process.version}"} 1`,
+    ])
+    const reloads = () => linesOf(metrics, 'evroute_configuration_')
+    expect(await reloads()).toEqual(['evroute_configuration_reload_successful 1'])
+    metrics.reloaded('refused')
+    expect(await reloads()).toEqual([
+      'evroute_configuration_reloads_total{result="refused"} 1',
+      'evroute_configuration_reload_successful 0',
+    ])
+    metrics.reloaded('applied')
+    expect(await reloads()).toContain('evroute_configuration_reload_successful 1')
+  })
+
+  test('tell what is parked: everything that waits while all endpoints are down', async () => {
+    const queues = [{ destinationId: 'crm', pending: 7, oldestDueAtMs: null }]
+    const { metrics } = createMetrics(() => ({ queues, tables: [], measuredAtMs: nowMs }))
+    const [a, b] = [{ url: 'https://example.com/a' }, { url: 'https://example.com/b' }]
+    const parked = () => linesOf(metrics, 'evroute_queue_parked_deliveries')
+    metrics.configured([{ id: 'crm', endpoints: [a, b] }])
+    metrics.endpoint(change(a.url, 'open'))
+    expect(await parked()).toEqual(['evroute_queue_parked_deliveries{destination="crm"} 0'])
+    metrics.endpoint(change(b.url, 'open'))
+    expect(await parked()).toEqual(['evroute_queue_parked_deliveries{destination="crm"} 7'])
+  })
+
   test('tell the depth and the age of queues as the store told them last, and when that was', async () => {
     let figures: StoreFigures | undefined = {
       queues: [
@@ -167,6 +232,9 @@ describe('the metrics', () => {
       'evroute_queue_age_seconds{destination="crm"} 90.5',
       'evroute_queue_age_seconds{destination="mail"} 0',
       'evroute_queue_age_seconds{destination="none"} 0',
+      'evroute_queue_parked_deliveries{destination="crm"} 0',
+      'evroute_queue_parked_deliveries{destination="mail"} 0',
+      'evroute_queue_parked_deliveries{destination="none"} 0',
     ])
     expect(await linesOf(metrics, 'evroute_store_')).toEqual([
       'evroute_store_live_rows{table="evroute_deliveries"} 20',
@@ -277,6 +345,13 @@ describe('queueStates', () => {
 })
 
 describe('GET /metrics', () => {
+  test('counts what is discarded', async () => {
+    const { url } = await startAdmin({ samples: [{ ageMs: 30_000 }, { ageMs: 20_000 }] })
+    await ask(`${url}/v1/deliveries/discard`, { method: 'POST', body: { all: true } })
+    const { text } = await ask(`${url}/metrics`)
+    expect(text).toContain('\nevroute_deliveries_discarded_total 2\n')
+  })
+
   test('is what Prometheus reads', async () => {
     const { url } = await startAdmin({ samples: [{ ageMs: 30_000 }] })
     const { status, headers, text } = await ask(`${url}/metrics`)

@@ -1,11 +1,31 @@
 import { once } from 'node:events'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { jsonLog, lineLog, logFromEnvironment, ManualClock } from '../../src/runtime/index.ts'
+import {
+  jsonLog,
+  lineLog,
+  logFrom,
+  logFromEnvironment,
+  logLevels,
+  ManualClock,
+} from '../../src/runtime/index.ts'
 
 function recorded(): { readonly lines: string[]; readonly log: ReturnType<typeof lineLog> } {
   const lines: string[] = []
   return { lines, log: lineLog((line) => lines.push(line)) }
 }
+
+describe('logFrom', () => {
+  test.each([
+    ['debug', logLevels],
+    ['info', ['info', 'warn']],
+    ['warn', ['warn']],
+  ] as const)('writes lines from %s on', (from, expected) => {
+    const { lines, log } = recorded()
+    const leveled = logFrom(from, log)
+    for (const level of logLevels) leveled[level]('a line')
+    expect(lines).toEqual(expected.map((level) => `${level} a line\n`))
+  })
+})
 
 describe('lineLog', () => {
   test('writes the level, the message and every field that has a value', () => {

@@ -226,18 +226,26 @@ describe('a service that is given another configuration', () => {
     const before = service.address
     const restarting = {
       listen: { port: before.port + 1 },
-      admin: { port: 1, token: 'another-token-no-secret' },
+      admin: {
+        port: 1,
+        token: 'another-token-no-secret',
+        metricsToken: 'metrics-token-no-secret',
+      },
       store: 'sqlite:./other.db',
     }
     expect(await reconfigure(documentFor(endpoint, restarting))).toEqual([
       { setting: 'listen.port', kind: 'changed', effect: 'after_restart' },
       { setting: 'admin.port', kind: 'changed', effect: 'after_restart' },
       { setting: 'admin.token', kind: 'changed', effect: 'at_once' },
+      { setting: 'admin.metricsToken', kind: 'changed', effect: 'at_once' },
       { setting: 'store', kind: 'changed', effect: 'after_restart' },
     ])
     expect(service.address).toEqual(before)
     expect(await admin('/v1/ledger', undefined, token)).toMatchObject({ status: 401 })
     expect(await admin('/v1/ledger', undefined, 'another-token-no-secret')).toMatchObject({
+      status: 200,
+    })
+    expect(await admin('/metrics', undefined, 'metrics-token-no-secret')).toMatchObject({
       status: 200,
     })
     expect(await track('m_1')).toMatchObject(taken)

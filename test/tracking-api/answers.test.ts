@@ -64,7 +64,7 @@ test('a source over its rate is told when to come again', async () => {
 
 test('what the store does not take does not count towards the rate', async () => {
   let isDown = true
-  const { url, counted } = await startApi({
+  const { url, counted, stored } = await startApi({
     accept: (given, intake) =>
       isDown ? Promise.reject(new Error('disk full')) : intake.accept(given),
   })
@@ -76,6 +76,7 @@ test('what the store does not take does not count towards the rate', async () =>
   statuses.push((await post()).status)
   expect(statuses).toEqual([503, 503, 503, 200])
   expect(counted).toEqual([{ sourceId: 'slow', outcome: 'routed', count: 20 }])
+  expect(stored).toEqual(['slow'])
   expect((await post()).status).toBe(429)
 })
 

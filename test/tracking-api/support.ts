@@ -63,6 +63,8 @@ export interface TestApi {
   readonly handled: (batches: number) => Promise<void>
   /** What the observer was told. */
   readonly counted: readonly CountedCalls[]
+  /** The sources whose calls were stored. */
+  readonly stored: readonly string[]
   readonly refused: readonly RefusedRequest[]
   /** The first rejected calls of each request. */
   readonly rejected: readonly (RejectedCall & { readonly sourceId: string })[]
@@ -82,6 +84,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const logged: string[] = []
   const batches: IntakeBatch[] = []
   const counted: CountedCalls[] = []
+  const stored: string[] = []
   const refused: RefusedRequest[] = []
   const rejected: (RejectedCall & { readonly sourceId: string })[] = []
   const ends = new EventEmitter()
@@ -114,6 +117,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     runtime,
     observer: {
       calls: (calls) => counted.push(calls),
+      stored: ({ sourceId }) => stored.push(sourceId),
       rejected: (sourceId, calls) => rejected.push(...calls.map((call) => ({ sourceId, ...call }))),
       refused: (one) => refused.push(one),
     },
@@ -130,6 +134,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       while (handledCount < count) await once(ends, 'end')
     },
     counted,
+    stored,
     refused,
     rejected,
     logged,
@@ -155,7 +160,8 @@ export function rateThatRecovers(): {
     codes.push(code)
     clock.jump(10_000)
   }
-  return { clock, observer: { calls: () => undefined, rejected: () => undefined, refused }, codes }
+  const nothing = () => undefined
+  return { clock, observer: { calls: nothing, stored: nothing, rejected: nothing, refused }, codes }
 }
 
 export interface Reply {

@@ -26,9 +26,18 @@ export const breakerStates: readonly EndpointChange['state'][] = ['open', 'recov
 export class BreakerBoard {
   #changes: ReadonlyMap<string, Map<string, EndpointChange | undefined>> = new Map()
 
+  /** What endpoints are called, by destination and URL: made once, because a name takes a digest. */
+  #names: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map()
+
   /** Forgets the endpoints that are not there any more, and takes in new ones. */
   configure(destinations: readonly EndpointNames[]): void {
     const before = this.#changes
+    this.#names = new Map(
+      destinations.map(({ id, endpoints }) => [
+        id,
+        new Map(endpoints.map(({ url }) => [url, hiddenEndpoint(url)])),
+      ]),
+    )
     this.#changes = new Map(
       destinations.map(({ id, endpoints }) => [
         id,
@@ -43,6 +52,17 @@ export class BreakerBoard {
     if (endpoints?.has(change.url) === true) endpoints.set(change.url, change)
   }
 
+  /** The part of an endpoint's URL that holds no secret; undefined if the endpoint is not configured. */
+  nameOf(destinationId: string, url: string): string | undefined {
+    return this.#names.get(destinationId)?.get(url)
+  }
+
+  /** Whether the breakers of all endpoints of a destination are open. */
+  areAllOpen(destinationId: string): boolean {
+    const endpoints = this.#changes.get(destinationId) ?? new Map<string, undefined>()
+    return endpoints.size > 0 && [...endpoints.values()].every((change) => change?.state === 'open')
+  }
+
   /** How an endpoint of a destination stands. */
   endpoint(destinationId: string, url: string): Omit<EndpointState, 'faults'> {
     const change = this.#changes.get(destinationId)?.get(url)
@@ -54,7 +74,7 @@ export class BreakerBoard {
     return [...this.#changes].flatMap(([destination, endpoints]) =>
       [...endpoints].map(([url, change]) => ({
         destination,
-        endpoint: hiddenEndpoint(url),
+        endpoint: this.nameOf(destination, url) ?? '',
         state: change?.state ?? 'closed',
       })),
     )

@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { AddOutcome } from '../../delivery/index.ts'
 import {
   givenUpStates,
+  evrouteVersion,
   type EndpointChange,
   type GivenUpDeliveries,
   type RejectionCode,
@@ -28,8 +29,17 @@ const latencyBucketsSeconds = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 14_400,
 ]
 
-/** Reasons of failed requests that are told apart per destination; the rest is `other`. */
+/** From five milliseconds to the deadline of a request. */
+const requestBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 4, 5]
+
+/** From half a millisecond: a batch is stored with one write. */
+const ingestBucketsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
+
+/** Reasons of failed requests, and statuses, that are told apart per destination; the rest is `other`. */
 const reasonsMax = 32
+
+/** How reading a changed configuration ended. */
+export type ReloadResult = 'applied' | 'unchanged' | 'refused'
 
 /** Every outcome of a call that was accepted; what else becomes of one is that it is rejected. */
 const acceptedOutcomes: readonly string[] = [
@@ -54,21 +64,17 @@ export class Metrics implements Observer {
   readonly #options: MetricsOptions
   readonly #counters = countersIn(this.#registry)
   readonly #gauges = gaugesIn(this.#registry)
-  readonly #latency: Histogram<'destination'>
+  readonly #histograms = histogramsIn(this.#registry)
   /** Reasons of failed requests by destination. An endpoint chooses its answers. */
   readonly #reasons = new Map<string, Set<string>>()
+  readonly #statuses = new Map<string, Set<string>>()
 
   constructor(options: MetricsOptions) {
     this.#options = options
     this.recent = new RecentActivity(options.runtime.clock)
     this.sources = new SourceActivity(options.runtime.clock)
-    this.#latency = new Histogram({
-      name: 'evroute_delivery_latency_seconds',
-      help: 'Time from the acceptance of an event until the answer 2xx of an endpoint is written down.',
-      labelNames: ['destination'],
-      buckets: latencyBucketsSeconds,
-      registers: [this.#registry],
-    })
+    this.#gauges.build.set({ version: evrouteVersion, node: process.version }, 1)
+    this.#gauges.reloadSuccess.set({}, 1)
     processMetrics()
   }
 
@@ -102,13 +108,44 @@ export class Metrics implements Observer {
   }
 
   /** A request to the tracking API was refused as a whole. */
-  refused({ code }: { readonly code: string }): void {
-    this.#counters.refused.inc({ code })
+  refused({ sourceId, code }: { readonly sourceId: string | null; readonly code: string }): void {
+    this.#counters.refused.inc({ source: sourceId ?? '', code })
   }
 
-  request({ destinationId: destination, outcome, error }: RequestRecord): void {
+  /** The calls of a request were stored, this long after its body was read. */
+  stored({
+    sourceId,
+    durationMs,
+  }: {
+    readonly sourceId: string
+    readonly durationMs: number
+  }): void {
+    this.#histograms.ingest.observe({ source: sourceId }, durationMs / 1_000)
+  }
+
+  /** A changed configuration was read. */
+  reloaded(result: ReloadResult): void {
+    this.#counters.reloads.inc({ result })
+    this.#gauges.reloadSuccess.set({}, result === 'refused' ? 0 : 1)
+  }
+
+  /** Deliveries were discarded by hand. */
+  discarded(deliveries: number): void {
+    this.#counters.discarded.inc({}, deliveries)
+  }
+
+  request({ destinationId, url, outcome, status, error, durationMs }: RequestRecord): void {
+    const destination = destinationId
     this.#counters.requests.inc({ destination, outcome })
-    if (error !== null) this.#counters.failures.inc(this.#failureLabels(destination, error))
+    if (error !== null) {
+      const reason = toldApart(this.#reasons, destination, error)
+      this.#counters.failures.inc({ destination, reason })
+    }
+    const endpoint = this.breakers.nameOf(destination, url)
+    if (status === null || endpoint === undefined) return
+    const toldStatus = toldApart(this.#statuses, destination, String(status))
+    this.#counters.responses.inc({ destination, endpoint, status: toldStatus })
+    this.#histograms.request.observe({ destination, endpoint }, durationMs / 1_000)
   }
 
   settled({ destinationId: destination, state, acceptedAtMs }: SettledDelivery): void {
@@ -117,7 +154,7 @@ export class Metrics implements Observer {
     if (state !== 'delivered') return
     // A clock that was set back is no reason for less than nothing.
     const latencyMs = Math.max(this.#options.runtime.clock.nowMs() - acceptedAtMs, 0)
-    this.#latency.observe({ destination }, latencyMs / 1_000)
+    this.#histograms.delivery.observe({ destination }, latencyMs / 1_000)
     this.recent.took(latencyMs)
   }
 
@@ -157,16 +194,9 @@ export class Metrics implements Observer {
     return Registry.merge([this.#registry, processMetrics()]).metrics()
   }
 
-  #failureLabels(destination: string, error: string): { destination: string; reason: string } {
-    const reasons = this.#reasons.get(destination) ?? new Set()
-    const reason = reasons.has(error) || reasons.size < reasonsMax ? error : 'other'
-    this.#reasons.set(destination, reasons.add(reason))
-    return { destination, reason }
-  }
-
   #setStoreFigures(): void {
-    const { queueDepth, queueAge, liveRows, deadRows, figuresAge } = this.#gauges
-    for (const gauge of [queueDepth, queueAge, liveRows, deadRows]) gauge.reset()
+    const { queueDepth, queueAge, parked, liveRows, deadRows, figuresAge } = this.#gauges
+    for (const gauge of [queueDepth, queueAge, parked, liveRows, deadRows]) gauge.reset()
     // To reset a gauge without labels is to set it to 0.
     figuresAge.remove({})
     const figures = this.#options.figures()
@@ -175,6 +205,7 @@ export class Metrics implements Observer {
     const secondsSince = (instantMs: number): number => Math.max(nowMs - instantMs, 0) / 1_000
     for (const { destinationId: destination, pending, oldestDueAtMs } of figures.queues) {
       queueDepth.set({ destination }, pending)
+      parked.set({ destination }, this.breakers.areAllOpen(destination) ? pending : 0)
       queueAge.set({ destination }, secondsSince(oldestDueAtMs ?? nowMs))
     }
     for (const { table, ...rows } of figures.tables) {
@@ -182,6 +213,52 @@ export class Metrics implements Observer {
       deadRows.set({ table }, rows.deadRows)
     }
     figuresAge.set({}, secondsSince(figures.measuredAtMs))
+  }
+}
+
+/** A value of an endpoint's choice as a label: the first ones of a destination, and `other` for the rest. */
+function toldApart(known: Map<string, Set<string>>, destination: string, value: string): string {
+  let values = known.get(destination)
+  if (values === undefined) {
+    values = new Set()
+    known.set(destination, values)
+  }
+  if (values.has(value)) return value
+  if (values.size >= reasonsMax) return 'other'
+  values.add(value)
+  return value
+}
+
+function histogramsIn(registry: Registry) {
+  const histogram = <Label extends string>(
+    head: { readonly name: string; readonly help: string; readonly labelNames: Label[] },
+    buckets: number[],
+  ) => new Histogram({ ...head, buckets, registers: [registry] })
+  return {
+    delivery: histogram(
+      {
+        name: 'evroute_delivery_latency_seconds',
+        help: 'Time from the acceptance of an event until the answer 2xx of an endpoint is written down.',
+        labelNames: ['destination'],
+      },
+      latencyBucketsSeconds,
+    ),
+    request: histogram(
+      {
+        name: 'evroute_webhook_latency_seconds',
+        help: 'Time from the start of a request to an endpoint until its answer.',
+        labelNames: ['destination', 'endpoint'],
+      },
+      requestBucketsSeconds,
+    ),
+    ingest: histogram(
+      {
+        name: 'evroute_ingest_latency_seconds',
+        help: 'Time from the last byte of a request of a source until its calls are stored.',
+        labelNames: ['source'],
+      },
+      ingestBucketsSeconds,
+    ),
   }
 }
 
@@ -200,8 +277,8 @@ function countersIn(registry: Registry) {
     ]),
     refused: counter(
       'evroute_tracking_requests_refused_total',
-      'Requests that the tracking API refused as a whole, by code.',
-      ['code'],
+      'Requests that the tracking API refused as a whole, by code; without a source where none is known.',
+      ['source', 'code'],
     ),
     settled: counter(
       'evroute_deliveries_settled_total',
@@ -213,6 +290,21 @@ function countersIn(registry: Registry) {
       'Deliveries that ended without another attempt, by reason: window_over, abandoned or backlog_full.',
       ['destination', 'reason'],
     ),
+    discarded: counter(
+      'evroute_deliveries_discarded_total',
+      'Pending deliveries that were discarded through the admin API or the page.',
+      [],
+    ),
+    reloads: counter(
+      'evroute_configuration_reloads_total',
+      'Changed configurations that were read, by result: applied, unchanged or refused.',
+      ['result'],
+    ),
+    responses: counter('evroute_webhook_responses_total', 'Answers of endpoints, by status.', [
+      'destination',
+      'endpoint',
+      'status',
+    ]),
     requests: counter(
       'evroute_webhook_requests_total',
       'Requests to endpoints, by outcome: success, retry or final.',
@@ -246,6 +338,20 @@ function gaugesIn(registry: Registry) {
       'How long the delivery that waits longest has been due; 0 when none is.',
       ['destination'],
     ),
+    parked: gauge(
+      'evroute_queue_parked_deliveries',
+      'Pending deliveries that wait because the circuit breakers of all their endpoints are open.',
+      ['destination'],
+    ),
+    reloadSuccess: gauge(
+      'evroute_configuration_reload_successful',
+      'Whether the last configuration that was read is in force: 1, or 0 after one that was refused.',
+      [],
+    ),
+    build: gauge('evroute_build_info', 'Always 1. The labels say which version runs.', [
+      'version',
+      'node',
+    ]),
     liveRows: gauge('evroute_store_live_rows', 'Rows of a table in PostgreSQL, by estimate.', [
       'table',
     ]),

@@ -1,4 +1,5 @@
 import { Option } from 'commander'
+import { logLevels, type LogLevel } from '../../runtime/index.ts'
 import type { ServiceRole } from '../../service/index.ts'
 import type { AddCommand } from '../command.ts'
 import { defaultConfigurationPath } from '../configuration/path.ts'
@@ -10,6 +11,7 @@ interface ServeFlags {
   readonly drain?: number
   readonly grace?: number
   readonly role: ServiceRole
+  readonly logLevel: LogLevel
 }
 
 const graceMsDefault = 5_000
@@ -58,6 +60,11 @@ export const addServeCommand: AddCommand = (program, { io, end }) => {
         .choices(roles)
         .default('all'),
     )
+    .addOption(
+      new Option('--log-level <level>', 'the least important lines of the log')
+        .choices(logLevels)
+        .default('info'),
+    )
     .option('--json', 'a ready record, or what is wrong, on stdout')
     .option('--no-color', 'no colours')
     .addHelpText('after', examples)
@@ -68,8 +75,9 @@ export const addServeCommand: AddCommand = (program, { io, end }) => {
       drain: drainMs = 0,
       grace: graceMs = graceMsDefault,
       role,
+      logLevel,
     } = command.opts<ServeFlags>()
     const { serve } = await import('../serving/serve.ts')
-    end(await serve({ path, json, drainMs, graceMs, role }, io))
+    end(await serve({ path, json, drainMs, graceMs, role, logLevel }, io))
   })
 }

@@ -1,5 +1,12 @@
 import { formatDuration, plainText } from '../../model/index.ts'
-import { jsonLog, lineLog, systemClock, type Log } from '../../runtime/index.ts'
+import {
+  jsonLog,
+  lineLog,
+  logFrom,
+  systemClock,
+  type Log,
+  type LogLevel,
+} from '../../runtime/index.ts'
 import type { Service, ServiceWork } from '../../service/index.ts'
 import { storeName } from '../../store/index.ts'
 import type { Io } from '../io.ts'
@@ -25,6 +32,8 @@ export interface AnnouncedService {
   readonly path: string
   /** Grace period for requests under way at the end, in milliseconds. */
   readonly graceMs: number
+  /** The least important lines of the log that are written. */
+  readonly logLevel: LogLevel
 }
 
 /**
@@ -41,10 +50,13 @@ export function createAnnouncer(
   return stderr.isTTY === true && !json ? forPerson(service, write) : forProgram(service, write)
 }
 
-function forPerson({ path, graceMs }: AnnouncedService, write: (line: string) => void): Announcer {
+function forPerson(
+  { path, graceMs, logLevel }: AnnouncedService,
+  write: (line: string) => void,
+): Announcer {
   const grace = formatDuration(graceMs)
   return {
-    log: lineLog(write),
+    log: logFrom(logLevel, lineLog(write)),
     serving: (service) => {
       const { url, admin } = service.address
       const link = service.signInLink()
@@ -77,8 +89,11 @@ function whatStays(store: string, pending: number): string {
     : `${deliveries} ${isOne ? 'stays' : 'stay'} in ${plainText(storeName(store))}`
 }
 
-function forProgram({ path, graceMs }: AnnouncedService, write: (line: string) => void): Announcer {
-  const log = jsonLog(write, systemClock)
+function forProgram(
+  { path, graceMs, logLevel }: AnnouncedService,
+  write: (line: string) => void,
+): Announcer {
+  const log = logFrom(logLevel, jsonLog(write, systemClock))
   return {
     log,
     serving: ({ address: { url, admin } }) => log.info('serving', { file: path, url, admin }),

@@ -1,5 +1,5 @@
 import { messageOf, recordLine } from '../../model/index.ts'
-import { createRuntime, sleep, systemClock, type Log } from '../../runtime/index.ts'
+import { createRuntime, sleep, systemClock, type Log, type LogLevel } from '../../runtime/index.ts'
 import {
   ConfigurationError,
   problemText,
@@ -26,6 +26,8 @@ export interface ServeOptions {
   readonly drainMs: number
   /** The part of the service that this process runs. */
   readonly role: ServiceRole
+  /** The least important lines of the log that are written. */
+  readonly logLevel: LogLevel
 }
 
 /**
@@ -153,11 +155,12 @@ class Reloads {
     try {
       const { configuration } = await readServiceConfiguration(this.#path, { env, log })
       const changes = service.reconfigure(configuration)
-      if (changes.length === 0) log.debug('the configuration is the same')
+      if (changes.length === 0) log.info('the configuration is the same')
       for (const { setting, kind, effect } of changes) {
         log.info('the configuration changed', { setting, kind, effect })
       }
     } catch (error) {
+      service.refuseConfiguration()
       log.warn('the configuration is refused, the one before stays in force', {
         file: this.#path,
         problems: problemsText(error),

@@ -70,6 +70,18 @@ function changesOf(
     .map((field) => change(name === '' ? field : `${name}.${field}`, 'changed'))
 }
 
+/** What a running service has in force after a change: its ports and its store stay as they were. */
+export function followed(before: Configuration, after: Configuration): Configuration {
+  const { listen, admin, store } = before
+  const access = admin && { ...(after.admin ?? admin), host: admin.host, port: admin.port }
+  return { ...after, listen, admin: access, store }
+}
+
+/** Whether some of the changes are about settings of that name. */
+export function isAbout(changes: readonly ConfigurationChange[], settings: RegExp): boolean {
+  return changes.some(({ setting }) => settings.test(setting))
+}
+
 function change(setting: string, kind: ConfigurationChange['kind']): ConfigurationChange {
   return { setting, kind, effect: afterRestart.test(setting) ? 'after_restart' : 'at_once' }
 }

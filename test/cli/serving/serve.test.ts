@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { documentFor } from '../../service/running-service.ts'
+import { documentFor, token } from '../../service/running-service.ts'
 import { dropTable } from '../../support/drop-table.ts'
 import { TestEndpoint } from '../../support/endpoint.ts'
 import { start } from '../../support/io.ts'
@@ -35,6 +35,14 @@ describe('serve', () => {
     )
     expect(stderr).toMatch(/^ {2}tracking API {2}http:\/\/127\.0\.0\.1:\d+\/v1\/batch$/m)
     expect(stderr).toMatch(/^ {2}admin API {5}http:\/\/127\.0\.0\.1:\d+$/m)
+  })
+
+  test('keeps unimportant lines of the log to itself', async () => {
+    const { path } = await configured()
+    const command = start(['serve', '--config', path, '--log-level', 'warn', '--json'])
+    await command.stdout.record('ready')
+    command.stop()
+    expect((await command.ended).stderr).not.toContain('"level":"info"')
   })
 
   test('says that it drains before it ends', async () => {
@@ -167,7 +175,7 @@ describe('serve', () => {
   test('reads a file again that comes back, and says where nothing differs', async () => {
     const { path, document } = await configured()
     const command = start(['serve', '--config', path, '--json'])
-    await command.stdout.record('ready')
+    const { admin } = await command.stdout.record('ready')
     await writeFile(path, '{"sources": [], "store": 7}')
     const [line = ''] = await command.stderr.matching(/.*"the configuration is refused.*\n/)
     expect(JSON.parse(line)).toMatchObject({
@@ -178,6 +186,9 @@ describe('serve', () => {
         /^sources: Cannot use .*; store: Cannot use this value/,
       ) as string,
     })
+    const headers = { authorization: `Bearer ${token}` }
+    const metrics = await fetch(`${String(admin)}/metrics`, { headers })
+    expect(await metrics.text()).toContain('\nevroute_configuration_reload_successful 0\n')
     await writeFile(path, JSON.stringify(document, null, 2))
     await command.stderr.matching(/"the configuration is the same"/)
     command.stop()
