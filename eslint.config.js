@@ -15,7 +15,7 @@ const levels = [
   ['audience', 'privacy', 'archive'],
   // Above the rooms whose ports the engines implement.
   ['store'],
-  ['pipeline', 'tracking-api', 'admin-api', 'receiver'],
+  ['pipeline', 'tracking-api', 'admin-api', 'receiver', 'handler-check'],
   ['service'],
   ['testing', 'cli'],
 ]

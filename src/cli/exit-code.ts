@@ -13,11 +13,11 @@ export const exitCodes: {
   readonly usage: 2
   /** Some input rows were rejected. */
   readonly badInput: 3
-  /** A delivery failed or expired. */
+  /** A delivery failed or expired, or a checked handler did not answer. */
   readonly deliveryFailed: 4
   /** An expectation was not met in time. */
   readonly expectationUnmet: 5
-  /** A signature did not verify. */
+  /** A signature did not verify, or a checked handler is wrong. */
   readonly badSignature: 6
   /** A port, file, certificate or store cannot be used. */
   readonly cannotUse: 7

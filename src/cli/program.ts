@@ -6,6 +6,7 @@ import type { AddCommand, CommandContext } from './command.ts'
 const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   demo: async () => (await import('./commands/demo.ts')).addDemoCommand,
   send: async () => (await import('./commands/send.ts')).addSendCommand,
+  check: async () => (await import('./commands/check.ts')).addCheckCommand,
   listen: async () => (await import('./commands/listen.ts')).addListenCommand,
   view: async () => (await import('./commands/view.ts')).addViewCommand,
   replay: async () => (await import('./commands/replay.ts')).addReplayCommand,

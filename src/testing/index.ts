@@ -1,9 +1,18 @@
 /**
- * For tests of other programs, under vitest, jest and node:test: a receiver that tells what arrived, and a
- * whole service in front of it.
+ * For tests of other programs, under vitest, jest and node:test: a receiver that tells what arrived, a whole
+ * service in front of it, and a check of handlers.
  *
  * @packageDocumentation
  */
+export {
+  checkHandler,
+  type CaseVerdict,
+  type FindingCode,
+  type HandlerCheckOptions,
+  type HandlerFinding,
+  type HandlerReport,
+  type Reaction,
+} from '../handler-check/index.ts'
 export type { CountRange, ExpectedBody, ExpectedValue } from '../match/index.ts'
 export {
   ExpectationError,

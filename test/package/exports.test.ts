@@ -23,5 +23,10 @@ test('the public surface of evroute/service is this list', () => {
 })
 
 test('the public surface of evroute/testing is this list', () => {
-  expect(Object.keys(testing).sort()).toEqual(['ExpectationError', 'startReceiver', 'startService'])
+  expect(Object.keys(testing).sort()).toEqual([
+    'ExpectationError',
+    'checkHandler',
+    'startReceiver',
+    'startService',
+  ])
 })

@@ -1,9 +1,10 @@
-import { recordLine, SettingError } from '../../model/index.ts'
-import type { Diagnosis, SnippetLanguage } from '../../receiver/index.ts'
+import { recordLine } from '../../model/index.ts'
+import type { Diagnosis } from '../../receiver/index.ts'
 import { checkSignature, type SignatureCheck } from '../../webhook/index.ts'
 import type { AddCommand } from '../command.ts'
 import { exitCodes } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
+import { languageNames, readLanguage } from '../language-flag.ts'
 import { readOtherSecrets } from '../other-secrets.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { readBody } from '../read-body.ts'
@@ -46,17 +47,17 @@ export const addVerifyCommand: AddCommand = (program, { io, end }) => {
     .option('--secret <value>', 'the shared secret; also @file, env:NAME or EVROUTE_SECRET')
     .requiredOption('--signature <hex>', 'the value of X-Signature')
     .option('--config <file>', "a service's configuration: try its destinations' secrets too")
-    .option(
-      '--language <name>',
-      'where invalid, print a handler that verifies: express, fastify, hono, go, python, php, ruby',
-    )
+    .option('--language <name>', `where invalid, print a handler that verifies: ${languageNames}`)
     .option('--json', 'a record instead of words')
     .option('-v, --verbose', 'where invalid, print a handler for express')
     .option('--no-color', 'no colours')
     .addHelpText('after', examples)
   command.action(async (file: string) => {
     const flags = command.opts<VerifyFlags>()
-    const language = await readLanguage(flags)
+    const { verbose } = flags
+    const language = await readLanguage(
+      flags.language ?? (verbose === true ? 'express' : undefined),
+    )
     const secret = await requireSecret(flags.secret, io)
     const otherSecrets = await readOtherSecrets(flags.config, io)
     const body = await readBody(file, io)
@@ -79,20 +80,6 @@ export const addVerifyCommand: AddCommand = (program, { io, end }) => {
     if (language !== undefined) io.stderr.write(`\n${snippets[language]}`)
     end(exitCodes.badSignature)
   })
-}
-
-/** @throws SettingError for an unsupported language */
-async function readLanguage(flags: VerifyFlags): Promise<SnippetLanguage | undefined> {
-  const { language, verbose } = flags
-  if (language === undefined) return verbose === true ? 'express' : undefined
-  // Import here: most runs don't need the receiver.
-  const { isSnippetLanguage, snippetLanguages } = await import('../../receiver/index.ts')
-  if (isSnippetLanguage(language)) return language
-  throw new SettingError(
-    '--language',
-    `Cannot print a handler for "${language}"`,
-    `It is one of ${snippetLanguages.join(', ')}.`,
-  )
 }
 
 interface Verdict {

@@ -96,6 +96,36 @@ const sections: readonly Section[] = [
     made: ['src/cli/listening/listen.ts'],
   },
   {
+    kind: 'ready',
+    writers: '`check`',
+    about: 'The first record: how many webhooks are sent.',
+    made: ['src/cli/checking/check.ts'],
+  },
+  {
+    kind: 'verdict',
+    writers: '`check`',
+    about: 'How the handler reacted to a webhook.',
+    made: ['src/cli/checking/check.ts'],
+  },
+  {
+    kind: 'finding',
+    writers: '`check`',
+    about: 'A mistake of the handler.',
+    made: ['src/cli/checking/check.ts'],
+  },
+  {
+    kind: 'summary',
+    writers: '`check`',
+    about: 'The last record: how many cases were right.',
+    made: ['src/cli/checking/check.ts'],
+  },
+  {
+    kind: 'case',
+    writers: '`check --list`',
+    about: 'A case of a check.',
+    made: ['src/cli/checking/list-cases.ts'],
+  },
+  {
     kind: 'expectation',
     writers: '`expect`',
     about: 'The result of an expectation.',

@@ -1,0 +1,86 @@
+import { limits, SettingError, type EventType } from '../../model/index.ts'
+import type { AddCommand } from '../command.ts'
+import { durationFlagUpTo, eventTypesFlag, headerFlag, repeatable } from '../flags.ts'
+import { languageNames } from '../language-flag.ts'
+
+interface CheckFlags {
+  readonly secret?: string
+  readonly type?: readonly EventType[]
+  readonly header?: Readonly<Record<string, string>>
+  readonly timeout?: number
+  readonly only?: readonly string[]
+  readonly list?: boolean
+  readonly language?: string
+  readonly json?: boolean
+  readonly quiet?: boolean
+  readonly color: boolean
+}
+
+const examples = `
+Examples:
+  evroute check http://127.0.0.1:3000/webhooks --secret s3cret
+  evroute check https://example.com/hook --secret env:HOOK_SECRET --type track
+  evroute check http://127.0.0.1:3000/webhooks --only plain --only spaced
+  evroute check --list
+
+The webhooks are about the user u_sample, a delete among them. Pass --type for
+a handler that must not see all types.
+
+Exit codes: 0 the handler is right, 2 usage, 4 it did not answer, 6 it is wrong,
+130 interrupted.`
+
+/** Adds `evroute check`. */
+export const addCheckCommand: AddCommand = (program, { io, end }) => {
+  const command = program
+    .command('check')
+    .summary('find out whether a handler verifies signatures')
+    .description(
+      'Sends webhooks that a correct handler takes, and others that it refuses, one after the other. ' +
+        'Prints a verdict on each, the mistakes of the handler, and their fixes.',
+    )
+    .argument('[url]', 'the URL of the handler')
+    .option('--secret <value>', 'its shared secret; also @file, env:NAME or EVROUTE_SECRET')
+    .option('--type <type>', 'a type that it takes, repeatable (default: all)', eventTypesFlag)
+    .option('-H, --header <name: value>', 'static header of every webhook, repeatable', headerFlag)
+    .option(
+      '--timeout <duration>',
+      'time for one answer, at most 5s (default: 5s)',
+      durationFlagUpTo(limits.endpointDeadlineMs),
+    )
+    .option('--only <case>', 'send this case only, repeatable', repeatable)
+    .option('--list', 'list the cases, and send nothing')
+    .option('--language <name>', `print a right handler if it is wrong: ${languageNames}`)
+    .option('--json', 'NDJSON records on stdout')
+    .option('-q, --quiet', 'only mistakes and the summary')
+    .option('--no-color', 'no colours')
+    .addHelpText('after', examples)
+  command.action(async (url: string | undefined) => {
+    const {
+      json = false,
+      quiet = false,
+      color,
+      list,
+      type: types,
+      only,
+      ...flags
+    } = command.opts<CheckFlags>()
+    const { listCases } = await import('../checking/list-cases.ts')
+    if (list === true) {
+      end(await listCases({ types, only, json }, io))
+      return
+    }
+    const { check } = await import('../checking/check.ts')
+    const { header: headers, timeout: timeoutMs, secret, language } = flags
+    const target = { url: requireUrl(url), headers, types, only, timeoutMs }
+    end(await check({ target, secret, language, json, quiet, color }, io))
+  })
+}
+
+function requireUrl(url: string | undefined): string {
+  if (url !== undefined) return url
+  throw new SettingError(
+    'url',
+    'Cannot check a handler without its URL',
+    'Try `evroute check http://127.0.0.1:3000/webhooks --secret s3cret`.',
+  )
+}

@@ -1,0 +1,166 @@
+import {
+  checkUrl,
+  checkWholeNumber,
+  eventTypes,
+  isEventType,
+  limits,
+  SettingError,
+  type Destination,
+  type Endpoint,
+  type EventType,
+} from '../model/index.ts'
+import { createRuntime, type Runtime } from '../runtime/index.ts'
+import { checkDestination, webhookHeaders, WebhookSender } from '../webhook/index.ts'
+import { checkCases, type CheckCase } from './check-case.ts'
+import { diagnoseHandler } from './diagnose-handler.ts'
+import type { HandlerFinding } from './finding.ts'
+import { verdictOn, type CaseVerdict } from './verdict.ts'
+
+/** Options of a check. */
+export interface HandlerCheckOptions {
+  /** The URL of the handler, http or https. */
+  readonly url: string
+  /** The shared secret of the handler. */
+  readonly secret: string
+  /** Static headers of every webhook. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** The types that the handler takes; all seven by default. */
+  readonly types?: readonly EventType[] | undefined
+  /** The cases to send; all by default. */
+  readonly only?: readonly string[] | undefined
+  /** Time for one answer, in milliseconds; 5,000 by default, which is also the maximum. */
+  readonly timeoutMs?: number | undefined
+  /** Ends the check early when it aborts. */
+  readonly signal?: AbortSignal | undefined
+  /** Called after every case. */
+  readonly onVerdict?: ((verdict: CaseVerdict) => void) | undefined
+}
+
+/** The result of a check. */
+export interface HandlerReport {
+  /** Whether every case was sent, and the handler reacted to each like a correct one. */
+  readonly isRight: boolean
+  /** Whether the handler answered at least once. */
+  readonly hasAnswered: boolean
+  /** The mistakes of the handler, the gravest first; empty if there are none. */
+  readonly findings: readonly HandlerFinding[]
+  /** One for each case, in the order in which they are sent. */
+  readonly verdicts: readonly CaseVerdict[]
+}
+
+/** A check whose options are checked. */
+export interface PreparedHandlerCheck {
+  /** The cases, in the order in which they are sent. */
+  readonly cases: readonly CheckCase[]
+  /** Sends them. */
+  readonly run: () => Promise<HandlerReport>
+}
+
+/** After so many cases in a row without an answer the others are not sent. */
+const unansweredMax = 3
+
+/**
+ * Sends webhooks to a handler that a correct one takes, and others that it refuses, one after the other. Says
+ * what is wrong with the handler.
+ *
+ * ```ts
+ * const { findings } = await checkHandler({ url, secret })
+ * assert.deepEqual(findings, [])
+ * ```
+ *
+ * The webhooks are about the user `u_sample`, a `delete` among them unless `types` leaves it out.
+ *
+ * @throws SettingError naming the option and what it accepts
+ */
+export function checkHandler(options: HandlerCheckOptions): Promise<HandlerReport> {
+  return prepareHandlerCheck(options, createRuntime()).run()
+}
+
+/**
+ * Checks the options and makes the cases; sends nothing yet.
+ *
+ * @throws SettingError naming the option and what it accepts
+ */
+export function prepareHandlerCheck(
+  options: HandlerCheckOptions,
+  runtime: Runtime,
+): PreparedHandlerCheck {
+  const { secret, types = eventTypes, only, timeoutMs = limits.endpointDeadlineMs } = options
+  checkWholeNumber('timeoutMs', timeoutMs, [1, limits.endpointDeadlineMs])
+  checkTypes(types)
+  const destination = checkDestination({
+    id: 'check',
+    sourceIds: [],
+    endpoints: [{ url: checkUrl('url', options.url), headers: options.headers ?? {} }],
+    sharedSecret: secret,
+  })
+  if (destination.sharedSecret === undefined) {
+    throw new SettingError('secret', 'Cannot check a handler without its secret')
+  }
+  const nowMs = runtime.clock.nowMs()
+  const cases = checkCases({ secret, types, only, id: runtime.newId(), nowMs })
+  const run = (): Promise<HandlerReport> =>
+    sendCases(cases, { options, destination, timeoutMs, runtime })
+  return Object.freeze({ cases, run })
+}
+
+function checkTypes(types: readonly unknown[]): void {
+  const unknown = types.find((type) => !isEventType(type))
+  if (unknown === undefined && types.length > 0) return
+  throw new SettingError(
+    'types',
+    `Cannot check the types ${JSON.stringify(types)}`,
+    `They are some of ${eventTypes.join(', ')}.`,
+  )
+}
+
+/** What a check sends with. */
+interface Sending {
+  readonly options: HandlerCheckOptions
+  readonly destination: Destination
+  readonly timeoutMs: number
+  readonly runtime: Runtime
+}
+
+async function sendCases(cases: readonly CheckCase[], sending: Sending): Promise<HandlerReport> {
+  const { signal, onVerdict } = sending.options
+  const verdicts: CaseVerdict[] = []
+  let unanswered = 0
+  for (const each of cases) {
+    const isOver = unanswered >= unansweredMax || signal?.aborted === true
+    const verdict = isOver ? verdictOn(each, undefined, 0) : await sendCase(each, sending)
+    const { reaction } = verdict
+    unanswered = reaction === 'timeout' || reaction === 'unreachable' ? unanswered + 1 : unanswered
+    if (verdict.status !== null) unanswered = 0
+    verdicts.push(verdict)
+    onVerdict?.(verdict)
+  }
+  return Object.freeze({
+    isRight: verdicts.every(({ isRight }) => isRight),
+    hasAnswered: verdicts.some(({ status }) => status !== null),
+    findings: diagnoseHandler(verdicts),
+    verdicts: Object.freeze(verdicts),
+  })
+}
+
+/** Over a connection of its own: what one case makes of its connection must not change the next verdict. */
+async function sendCase(each: CheckCase, sending: Sending): Promise<CaseVerdict> {
+  const { destination, timeoutMs, runtime, options } = sending
+  const sender = new WebhookSender({
+    destination,
+    deadlineMs: timeoutMs,
+    clock: runtime.clock,
+    compose: ({ body }, endpoint) => ({ headers: webhookHeaders(endpoint, each.signature), body }),
+  })
+  const close = (): void => void sender.close()
+  options.signal?.addEventListener('abort', close, { once: true })
+  const startMs = runtime.clock.nowMs()
+  try {
+    const [endpoint] = destination.endpoints as readonly [Endpoint]
+    const outcome = await sender.post(endpoint, { body: each.body, messageId: each.id })
+    return verdictOn(each, outcome, runtime.clock.nowMs() - startMs)
+  } finally {
+    options.signal?.removeEventListener('abort', close)
+    await sender.close()
+  }
+}

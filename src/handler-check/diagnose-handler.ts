@@ -1,0 +1,190 @@
+import { Evidence, isForgedAndTaken, isLost, type MistakeText } from './evidence.ts'
+import type { HandlerFinding } from './finding.ts'
+import {
+  bodyTexts,
+  compareTexts,
+  cannotBeReached,
+  forgeryTexts,
+  hasCrashed,
+  keyTexts,
+  lossTexts,
+  refusalTexts,
+  reSerialises,
+  statusTexts,
+  takesForged,
+  type Rewriter,
+} from './mistake-texts.ts'
+import type { CaseVerdict } from './verdict.ts'
+
+/** Explains some of the wrong verdicts. */
+type Rule = (evidence: Evidence) => readonly HandlerFinding[]
+
+/** Explains every wrong verdict of a check: the gravest mistakes first. Pure. */
+export function diagnoseHandler(verdicts: readonly CaseVerdict[]): readonly HandlerFinding[] {
+  const evidence = new Evidence(verdicts)
+  return Object.freeze(rules.flatMap((rule) => rule(evidence)))
+}
+
+const unreachable: Rule = (evidence) => {
+  const [first] = evidence.wrong(({ reaction }) => reaction === 'unreachable')
+  if (first === undefined) return []
+  const rest = evidence.wrong(({ reaction }) => ['unreachable', 'not_sent'].includes(reaction))
+  const before = evidence.verdicts[evidence.verdicts.indexOf(first) - 1]
+  const text =
+    before === undefined
+      ? cannotBeReached(first.error ?? '')
+      : hasCrashed(before.id, first.error ?? '')
+  return evidence.explain(rest, text)
+}
+
+/** The same final status for everything says more about the URL than about signatures. */
+const refusesEverything: Rule = (evidence) => {
+  const answered = evidence.verdicts.filter(({ status }) => status !== null)
+  const [first] = answered
+  if (first?.expected !== 'taken' || first.reaction === 'taken') return []
+  if (answered.some(({ status }) => status !== first.status)) return []
+  const text = statusTexts(first.status ?? 0, first.reaction)
+  return text === undefined ? [] : evidence.explain(evidence.wrong(), text)
+}
+
+const takesEverything: Rule = (evidence) => {
+  if (!evidence.had('wrong-secret', 'taken') || evidence.had('plain', 'refused')) return []
+  const text = evidence.isRight('missing-header')
+    ? forgeryTexts.checksPresenceOnly
+    : forgeryTexts.doesNotVerify
+  return evidence.explain(evidence.wrong(isForgedAndTaken), text)
+}
+
+/** A wrong signature that passes where no right one does tells how the handler makes its own. */
+const wrongKey: Rule = (evidence) => {
+  if (evidence.had('plain', 'taken')) return []
+  const lost = evidence.wrong(isLost)
+  const passed = Object.keys(keyTexts).find((id) => evidence.had(id, 'taken'))
+  if (lost.length === 0 || passed === undefined) return []
+  const text = keyTexts[passed]
+  return text === undefined ? [] : evidence.explain([...lost, ...evidence.wrongOf([passed])], text)
+}
+
+const styles = ['plain', 'spaced', 'escaped', 'reordered', 'pretty', 'numbers', 'unicode']
+const lineEnds = ['newline', 'crlf']
+
+const otherBytes: Rule = (evidence) => {
+  const lost = evidence.wrong((verdict) => evidence.isTakenForForged(verdict))
+  const lostOf = (ids: readonly string[]): readonly CaseVerdict[] =>
+    lost.filter(({ id }) => ids.includes(id))
+  const taken = [...styles, ...lineEnds].filter((id) => evidence.had(id, 'taken'))
+  if (taken.length === 0 && lost.length > 0) return []
+  const lostStyles = lostOf([...styles, ...lineEnds])
+  if (lostStyles.length === 1 && lostStyles[0]?.id === 'unicode') {
+    return evidence.explain(lostStyles, bodyTexts.charset)
+  }
+  const respaced = evidence.wrongOf(['altered-space']).filter(isForgedAndTaken)
+  if (lostOf(styles).length > 0 || respaced.length > 0) {
+    // A handler that loses the plain webhook loses those of other types for the same reason.
+    const explained = evidence.had('plain', 'taken') ? lostStyles : lost
+    return evidence.explain([...explained, ...respaced], reSerialises(rewriterOf(taken)))
+  }
+  return [
+    ...evidence.explain(lostOf(['newline']), bodyTexts.lineBreakLost),
+    ...evidence.explain(lostOf(['crlf']), bodyTexts.lineEndsChanged),
+  ]
+}
+
+/** The encoder whose style is the only one that passes. */
+function rewriterOf(taken: readonly string[]): Rewriter {
+  if (taken.includes('plain')) return 'node'
+  if (taken.includes('spaced')) return 'python'
+  return taken.includes('escaped') ? 'php' : 'other'
+}
+
+const refusesAllRight: Rule = (evidence) => {
+  const lost = evidence.wrong((verdict) => evidence.isTakenForForged(verdict)).filter(isRefused)
+  const isAnyTaken = evidence.verdicts.some(
+    ({ expected, reaction }) => expected === 'taken' && reaction === 'taken',
+  )
+  if (isAnyTaken || lost.length < 2) return []
+  return evidence.explain(lost, keyTexts.unknown)
+}
+
+const losses: Rule = (evidence) => {
+  const lost = (ids: (id: string) => boolean): readonly CaseVerdict[] =>
+    evidence.wrong(isLost).filter((verdict) => isRefused(verdict) && ids(verdict.id))
+  return [
+    ...evidence.explain(
+      lost((id) => id.startsWith('type-')),
+      lossTexts.types,
+    ),
+    ...evidence.explain(
+      lost((id) => id === 'repeated'),
+      lossTexts.repeats,
+    ),
+    ...(evidence.had('plain', 'taken') ? evidence.explain(largeOf(evidence), lossTexts.large) : []),
+    ...evidence.explain(
+      evidence.wrong((verdict) => isLost(verdict) && verdict.reaction === 'timeout'),
+      lossTexts.slow,
+    ),
+    ...evidence.explain(
+      evidence.wrong((verdict) => isLost(verdict) && verdict.reaction === 'redirected'),
+      lossTexts.redirected,
+    ),
+    ...evidence.explain(
+      evidence.wrong(
+        (verdict) => isLost(verdict) && ['failed', 'closed'].includes(verdict.reaction),
+      ),
+      lossTexts.fails,
+    ),
+    ...evidence.explain(evidence.wrong(isLost), lossTexts.other),
+  ]
+}
+
+function largeOf(evidence: Evidence): readonly CaseVerdict[] {
+  return evidence.wrongOf(['large']).filter((verdict) => isLost(verdict) && verdict.status !== null)
+}
+
+const forgeries: Rule = (evidence) => {
+  const taken = (ids: (id: string) => boolean): readonly CaseVerdict[] =>
+    evidence.wrong((verdict) => isForgedAndTaken(verdict) && ids(verdict.id))
+  return [
+    ...evidence.explain(
+      taken((id) => id.startsWith('forged-')),
+      forgeryTexts.someTypes,
+    ),
+    ...evidence.explain(
+      taken((id) => ['missing-header', 'empty-header'].includes(id)),
+      forgeryTexts.unsigned,
+    ),
+    ...Object.entries(compareTexts).flatMap(([id, text]) =>
+      evidence.explain(
+        taken((each) => each === id),
+        text,
+      ),
+    ),
+    ...evidence
+      .wrong(isForgedAndTaken)
+      .flatMap((verdict) => evidence.explain([verdict], takesForged(verdict.about))),
+  ]
+}
+
+const badRefusals: Rule = (evidence) =>
+  Object.entries(refusalTexts).flatMap(([reaction, text]: readonly [string, MistakeText]) =>
+    evidence.explain(
+      evidence.wrong((verdict) => verdict.reaction === reaction),
+      text,
+    ),
+  )
+
+function isRefused({ reaction }: CaseVerdict): boolean {
+  return reaction === 'refused'
+}
+
+const rules: readonly Rule[] = [
+  unreachable,
+  refusesEverything,
+  takesEverything,
+  wrongKey,
+  otherBytes,
+  refusesAllRight,
+  forgeries,
+  losses,
+  badRefusals,
+]

@@ -1,0 +1,70 @@
+import type { FindingCode, HandlerFinding } from './finding.ts'
+import type { CaseVerdict, Reaction } from './verdict.ts'
+
+/** A mistake in words: its name, what the handler does, and the fix. */
+export type MistakeText = readonly [code: FindingCode, message: string, fix: string]
+
+/** The verdicts of a check, and which of the wrong ones no finding explains yet. */
+export class Evidence {
+  readonly verdicts: readonly CaseVerdict[]
+  readonly #unexplained: Set<CaseVerdict>
+
+  constructor(verdicts: readonly CaseVerdict[]) {
+    this.verdicts = verdicts
+    this.#unexplained = new Set(verdicts.filter(({ isRight }) => !isRight))
+  }
+
+  /** Whether a case was sent and had that reaction. */
+  had(id: string, reaction: Reaction): boolean {
+    return this.verdicts.some((verdict) => verdict.id === id && verdict.reaction === reaction)
+  }
+
+  /** Whether a case was sent and had the reaction of a correct handler. */
+  isRight(id: string): boolean {
+    return this.verdicts.some((verdict) => verdict.id === id && verdict.isRight)
+  }
+
+  /**
+   * Whether a right webhook was refused like one with a wrong signature. Another status has another reason,
+   * such as a field that the handler does not know.
+   */
+  isTakenForForged(verdict: CaseVerdict): boolean {
+    const forged = this.verdicts.find(({ id }) => id === 'wrong-secret')
+    if (!isLost(verdict)) return false
+    if (forged === undefined || forged.reaction === 'taken' || forged.reaction === 'not_sent') {
+      return verdict.reaction === 'refused'
+    }
+    return verdict.reaction === forged.reaction && verdict.status === forged.status
+  }
+
+  /** The wrong verdicts that no finding explains yet. */
+  wrong(matches: (verdict: CaseVerdict) => boolean = () => true): readonly CaseVerdict[] {
+    return [...this.#unexplained].filter(matches)
+  }
+
+  /** The wrong verdicts on some cases. */
+  wrongOf(ids: readonly string[]): readonly CaseVerdict[] {
+    return this.wrong(({ id }) => ids.includes(id))
+  }
+
+  /** Makes the finding that explains these verdicts; none where there are none. */
+  explain(
+    explained: readonly CaseVerdict[],
+    [code, message, fix]: MistakeText,
+  ): readonly HandlerFinding[] {
+    if (explained.length === 0) return []
+    for (const verdict of explained) this.#unexplained.delete(verdict)
+    const cases = Object.freeze(explained.map(({ id }) => id))
+    return [Object.freeze({ code, message, fix, cases })]
+  }
+}
+
+/** Rightly signed webhooks that were not taken. */
+export function isLost({ expected, isRight, reaction }: CaseVerdict): boolean {
+  return expected === 'taken' && !isRight && reaction !== 'not_sent'
+}
+
+/** Wrongly signed webhooks that were taken. */
+export function isForgedAndTaken({ expected, reaction }: CaseVerdict): boolean {
+  return expected === 'refused' && reaction === 'taken'
+}

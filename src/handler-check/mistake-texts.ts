@@ -1,0 +1,253 @@
+import type { MistakeText } from './evidence.ts'
+import type { Reaction } from './verdict.ts'
+
+const rawFix =
+  'Keep the bytes that arrive and verify them before anything parses them: express.raw() in express, ' +
+  'request.get_data() in Flask, php://input in PHP, request.raw_post in Rails.'
+const compareFix =
+  'Compute 40 lower-case hexadecimal digits, and compare the whole header with them in constant time.'
+const shapeFix = `The signature is the HMAC-SHA1 of the body, as 40 lower-case hexadecimal digits. ${compareFix}`
+
+/** A handler to which there is no connection. */
+export function cannotBeReached(error: string): MistakeText {
+  return ['unreachable', `It cannot be reached (${error}).`, 'Start it, and check the URL.']
+}
+
+/** A handler to which there is no connection any more. */
+export function hasCrashed(afterCase: string, error: string): MistakeText {
+  const message = `It cannot be reached any more after the case ${afterCase} (${error}): probably it crashed.`
+  return ['crashed', message, 'Catch what verifying throws, and answer 401.']
+}
+
+/** The meaning of one status for everything; undefined if it says nothing about the URL. */
+export function statusTexts(status: number, reaction: Reaction): MistakeText | undefined {
+  const answered = `It answers everything with ${status}`
+  if (status === 404 || status === 410) {
+    return ['not_found', `${answered}: there is no handler at this path.`, 'Check the URL.']
+  }
+  if (status === 405) {
+    return ['method_refused', `${answered}: it takes no POST.`, 'Handle POST at this path.']
+  }
+  if (status === 415) {
+    const fix = 'Take bodies of type application/json as bytes.'
+    return ['media_type_refused', `${answered}: it refuses the media type of webhooks.`, fix]
+  }
+  if (reaction === 'redirected') {
+    const fix = 'Pass the URL that it redirects to, often with https or a slash at its end.'
+    return ['redirects', `${answered}: senders follow no redirects.`, fix]
+  }
+  return undefined
+}
+
+/** Mistakes of handlers that take forged webhooks. */
+export const forgeryTexts: Readonly<
+  Record<'doesNotVerify' | 'checksPresenceOnly' | 'unsigned' | 'someTypes', MistakeText>
+> = {
+  doesNotVerify: [
+    'does_not_verify',
+    'It takes forged webhooks: it does not verify signatures.',
+    'Verify X-Signature over the raw body before you use it. --language prints a handler that does.',
+  ],
+  checksPresenceOnly: [
+    'checks_presence_only',
+    'It takes any signature: it checks only that there is one.',
+    'Compare it with the HMAC-SHA1 of the raw body. --language prints a handler that does.',
+  ],
+  unsigned: [
+    'takes_unsigned',
+    'It takes webhooks without a signature.',
+    'Refuse a webhook whose X-Signature is missing or empty.',
+  ],
+  someTypes: [
+    'verifies_some_types',
+    'It takes forged webhooks of some types: it verifies only the others.',
+    'Verify the signature before you look at the type.',
+  ],
+}
+
+/** A forged webhook that passes, without a mistake that explains it. */
+export function takesForged(about: string): MistakeText {
+  return ['takes_forged', `It takes a webhook ${about}.`, `Refuse it with 401. ${shapeFix}`]
+}
+
+/** How a handler makes its own signature, by the wrong signature that passes; `unknown` if none does. */
+export const keyTexts: Readonly<Record<string, MistakeText>> & { readonly unknown: MistakeText } = {
+  'empty-secret': [
+    'wrong_secret',
+    'Its secret is empty.',
+    'Set the variable that it reads the secret from, and refuse to start without it.',
+  ],
+  'undefined-secret': [
+    'wrong_secret',
+    'Its secret is the text "undefined".',
+    'Set the variable that it reads the secret from, and refuse to start without it.',
+  ],
+  'no-secret': [
+    'wrong_signature',
+    'It hashes the body without the secret: anybody can sign.',
+    "Use an HMAC, such as createHmac('sha1', secret) in Node, instead of createHash('sha1').",
+  ],
+  swapped: [
+    'wrong_signature',
+    'It has the arguments of the HMAC swapped: the body is its key.',
+    'Make the secret the key, and the raw body the message.',
+  ],
+  'empty-body': [
+    'wrong_signature',
+    'It verifies an empty body: something else read the body first.',
+    rawFix,
+  ],
+  'object-body': [
+    'wrong_signature',
+    'It verifies the text "[object Object]" instead of the body.',
+    rawFix,
+  ],
+  base64: ['wrong_signature', 'It expects the signature in base64.', shapeFix],
+  sha256: ['wrong_signature', 'It expects an HMAC-SHA256.', shapeFix],
+  'upper-case': ['wrong_signature', 'It expects the signature in upper case.', shapeFix],
+  prefix: ['wrong_signature', 'It expects sha1= before the signature.', shapeFix],
+  unknown: [
+    'wrong_secret',
+    'It refuses every right signature: it has another secret, or verifies other bytes.',
+    'Compare the secrets first, then send it a webhook and let it log the bytes that it verifies.',
+  ],
+}
+
+/** The encoder with which a handler writes a parsed body again. */
+export type Rewriter = 'node' | 'python' | 'php' | 'other'
+
+const reSerialisedBy: Readonly<Record<Rewriter, string>> = {
+  node: 'JSON.stringify of the parsed body',
+  python: "Python's json.dumps of the parsed body",
+  php: "PHP's json_encode of the parsed body",
+  other: 'the parsed body, written again',
+}
+
+/** A handler that verifies what it writes itself. */
+export function reSerialises(rewriter: Rewriter): MistakeText {
+  const message = `It verifies ${reSerialisedBy[rewriter]}, not the bytes that arrive.`
+  return ['re_serialised', message, rawFix]
+}
+
+/** Mistakes of handlers that verify other bytes than those that arrive. */
+export const bodyTexts: Readonly<
+  Record<'lineBreakLost' | 'lineEndsChanged' | 'charset', MistakeText>
+> = {
+  lineBreakLost: [
+    'line_break_lost',
+    'It loses the line break at the end of a body before it verifies.',
+    `Do not trim the body. ${rawFix}`,
+  ],
+  lineEndsChanged: [
+    'line_ends_changed',
+    'It changes CRLF in a body before it verifies.',
+    `Read the body as bytes, not as lines of text. ${rawFix}`,
+  ],
+  charset: [
+    'charset',
+    'It decodes the body in another charset before it verifies.',
+    `Do not turn the body into text first, or only as UTF-8. ${rawFix}`,
+  ],
+}
+
+const secureNote = 'That is no risk, but the specification has one form.'
+
+/** Mistakes in the comparison, by the case that passes. */
+export const compareTexts: Readonly<Record<string, MistakeText>> = {
+  truncated: ['part_compared', 'It takes the beginning of a signature for all of it.', compareFix],
+  longer: [
+    'form_ignored',
+    `It ignores what follows the digits of a signature. ${secureNote}`,
+    compareFix,
+  ],
+  list: [
+    'form_ignored',
+    `It looks for the right signature anywhere in the header. ${secureNote}`,
+    compareFix,
+  ],
+  'upper-case': [
+    'form_ignored',
+    `It takes signatures in upper case. ${secureNote}`,
+    'Compare the header as it is, without decoding or lower-casing it.',
+  ],
+  prefix: [
+    'form_ignored',
+    `It takes sha1= before a signature. ${secureNote}`,
+    'Compare the header as it is.',
+  ],
+  'white-space': [
+    'form_ignored',
+    `It takes a space within a signature. ${secureNote}`,
+    'Compare the header as it is.',
+  ],
+  base64: [
+    'form_ignored',
+    `It takes signatures in base64. ${secureNote}`,
+    'Accept hexadecimal digits only.',
+  ],
+  sha256: [
+    'form_ignored',
+    `It takes HMAC-SHA256 in X-Signature. ${secureNote}`,
+    'Accept HMAC-SHA1 only.',
+  ],
+}
+
+/** Right webhooks that get lost. */
+export const lossTexts: Readonly<
+  Record<'types' | 'repeats' | 'large' | 'slow' | 'redirected' | 'fails' | 'other', MistakeText>
+> = {
+  types: [
+    'types_refused',
+    'It refuses right webhooks of some types.',
+    'Answer 200 to types that you do not use, or pass --type for those that are sent to it.',
+  ],
+  repeats: [
+    'repeats_refused',
+    'It refuses a webhook that arrives again. Senders repeat one whose answer got lost.',
+    'Answer 200 to a messageId that you know, and do nothing else.',
+  ],
+  large: [
+    'body_limit',
+    'It does not take a body of 32 KB, the largest call.',
+    'Raise the limit of the body parser to 1 MB: batches add their context.',
+  ],
+  slow: [
+    'too_slow',
+    'It does not answer right webhooks in time.',
+    'Store the webhook, answer 200, and do the work afterwards.',
+  ],
+  redirected: [
+    'redirects',
+    'It redirects right webhooks: senders follow no redirects.',
+    'Answer 200 at the URL itself.',
+  ],
+  fails: [
+    'fails',
+    'It fails on right webhooks. Senders repeat them for 4 hours.',
+    'Look into the log of the handler.',
+  ],
+  other: [
+    'refuses_right',
+    'It refuses right webhooks.',
+    'Answer 200 to every webhook with the right signature.',
+  ],
+}
+
+/** Reactions to wrong webhooks that are no refusal. */
+export const refusalTexts: Readonly<Partial<Record<Reaction, MistakeText>>> = {
+  failed: [
+    'throws',
+    'It answers wrong signatures with an error of its own. Senders repeat those for 4 hours.',
+    'Answer 401. timingSafeEqual throws for another length: check the form of the header first.',
+  ],
+  closed: [
+    'hangs_up',
+    'It closes the connection instead of refusing. Senders repeat such webhooks for 4 hours.',
+    'Answer 401.',
+  ],
+  timeout: [
+    'hangs',
+    'It does not answer wrong signatures. Senders repeat those for 4 hours.',
+    'Answer 401, also where verifying throws.',
+  ],
+}

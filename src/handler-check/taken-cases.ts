@@ -1,0 +1,81 @@
+import { limits, type EventType, type JsonObject } from '../model/index.ts'
+import { restyleBody, signBody } from '../webhook/index.ts'
+import type { CaseParts, CheckCase } from './check-case.ts'
+import { webhookText } from './sample-webhook.ts'
+
+/** A rightly signed webhook, and how its body is written. */
+interface TakenCase {
+  readonly id: string
+  readonly about: string
+  /** Added to the webhook's context. Types without a context do without the case. */
+  readonly context?: JsonObject
+  /** Writes the body in another way. */
+  readonly write?: (body: string) => string
+}
+
+const beyondAscii = { name: 'Zoë Łuk 東京 🎉', separators: '\u2028\u2029' }
+/** Numbers that few encoders write again as they were. JSON.stringify cannot write them at all. */
+const numbers = '{"float":39.0,"exponent":1e3,"large":12345678901234567890}'
+const numbersMark = 'numbers of other encoders'
+const largeCharacters = limits.callBytesMax - 1024
+
+const cases: readonly TakenCase[] = [
+  { id: 'plain', about: 'as evroute writes it' },
+  {
+    id: 'spaced',
+    about: 'with spaces, as Python writes it',
+    write: (body) => restyleBody(body, 'spaced'),
+  },
+  {
+    id: 'escaped',
+    about: 'with \\/ and \\u00e9, as PHP writes it',
+    context: beyondAscii,
+    write: (body) => restyleBody(body, 'escaped'),
+  },
+  {
+    id: 'reordered',
+    about: 'with its keys in another order',
+    write: (body) => restyleBody(body, 'reordered'),
+  },
+  { id: 'pretty', about: 'on several lines', write: (body) => restyleBody(body, 'pretty') },
+  {
+    id: 'crlf',
+    about: 'on several lines that end in CRLF',
+    write: (body) => restyleBody(body, 'pretty').replaceAll('\n', '\r\n'),
+  },
+  { id: 'newline', about: 'with a line break at its end', write: (body) => `${body}\n` },
+  { id: 'unicode', about: 'with characters beyond ASCII', context: beyondAscii },
+  {
+    id: 'numbers',
+    about: 'with numbers such as 39.0 and 1e3',
+    context: { numbers: numbersMark },
+    write: (body) => body.replace(JSON.stringify(numbersMark), numbers),
+  },
+  {
+    id: 'large',
+    about: 'of 32 KB, the largest call',
+    context: { note: 'x'.repeat(largeCharacters) },
+  },
+]
+
+const repeated: TakenCase = { id: 'repeated', about: 'that was sent before, byte for byte' }
+
+/** The webhooks of one type that a correct handler takes: each has the right signature of its bytes. */
+export function takenCases(
+  type: EventType,
+  { secret, id: runId, nowMs }: CaseParts,
+): readonly CheckCase[] {
+  const made = (each: TakenCase, messageId: string): CheckCase => {
+    const { id, about, context, write = (text: string): string => text } = each
+    const body = write(webhookText({ type, messageId, nowMs, context }))
+    return { id, about, expected: 'taken', type, body, signature: signBody(body, secret) }
+  }
+  const hasContext = type !== 'delete'
+  return [
+    ...cases
+      .filter(({ context }) => hasContext || context === undefined)
+      .map((each) => made(each, `check-${runId}-${each.id}`)),
+    // A sender repeats a webhook whose answer got lost, so it has the same messageId.
+    made(repeated, `check-${runId}-plain`),
+  ]
+}

@@ -1,0 +1,86 @@
+import { judge, type RequestOutcome } from '../webhook/index.ts'
+import type { CheckCase } from './check-case.ts'
+
+/**
+ * How a handler reacts to a webhook.
+ *
+ * - `taken`: a status 2xx
+ * - `refused`: a final status, such as 401
+ * - `redirected`: a status 3xx, which no sender follows
+ * - `failed`: 5xx, 408, 425 or 429, after which a sender tries again
+ * - `timeout`: no answer in time
+ * - `closed`: the connection ended without an answer
+ * - `unreachable`: there was no connection
+ * - `not_sent`: the check ended before it
+ */
+export type Reaction =
+  'taken' | 'refused' | 'redirected' | 'failed' | 'timeout' | 'closed' | 'unreachable' | 'not_sent'
+
+/** One webhook of a check, and the reaction to it. */
+export interface CaseVerdict extends Pick<CheckCase, 'id' | 'about' | 'expected' | 'type'> {
+  /** The reaction of the handler. */
+  readonly reaction: Reaction
+  /** Whether a correct handler reacts like that. */
+  readonly isRight: boolean
+  /** The status of the answer; null if there was none. */
+  readonly status: number | null
+  /** Why there was no answer, such as `timeout` or `ECONNREFUSED`; null if there was one. */
+  readonly error: string | null
+  /** From the request to its answer, in milliseconds. */
+  readonly durationMs: number
+}
+
+/** Judges the outcome of one case; undefined for a case that was not sent. */
+export function verdictOn(
+  { id, about, expected, type }: CheckCase,
+  outcome: RequestOutcome | undefined,
+  durationMs: number,
+): CaseVerdict {
+  const reaction = outcome === undefined ? 'not_sent' : reactionOf(outcome)
+  const { status, error } = outcome === undefined ? unsent : judge(outcome)
+  return Object.freeze({
+    id,
+    about,
+    expected,
+    type,
+    reaction,
+    isRight: isRight(expected, reaction),
+    status,
+    error: status === null ? error : null,
+    durationMs,
+  })
+}
+
+const unsent = { status: null, error: null } as const
+
+/** The errors of a connection that was there and ended without an answer. */
+const closings = new Set(['connection_closed', 'malformed_answer', 'ECONNRESET', 'EPIPE'])
+
+function reactionOf(outcome: RequestOutcome): Reaction {
+  switch (outcome.kind) {
+    case 'answered':
+      return reactionTo(outcome.status)
+    case 'timeout':
+      return 'timeout'
+    case 'connection_failed':
+      return closings.has(outcome.code) ? 'closed' : 'unreachable'
+    case 'certificate_refused':
+    case 'address_refused':
+    case 'shortage':
+      return 'unreachable'
+    case 'interrupted':
+      return 'not_sent'
+  }
+}
+
+function reactionTo(status: number): Reaction {
+  if (status >= 300 && status < 400) return 'redirected'
+  const { verdict } = judge({ kind: 'answered', status, retryAfter: undefined, excerpt: '' })
+  return verdict === 'success' ? 'taken' : verdict === 'retry' ? 'failed' : 'refused'
+}
+
+/** A redirect refuses as well as any other final status. */
+function isRight(expected: CheckCase['expected'], reaction: Reaction): boolean {
+  if (expected === 'taken') return reaction === 'taken'
+  return reaction === 'refused' || reaction === 'redirected'
+}

@@ -1,0 +1,98 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { checkHandler } from '../../src/handler-check/index.ts'
+import { isSnippetLanguage, snippetLanguages } from '../../src/receiver/index.ts'
+import { canRun, runHandler } from '../receiver/diagnosis/handlers.ts'
+import { unreachableUrl } from '../support/endpoint.ts'
+import { correct, secret, startHandler } from './handlers.ts'
+import { wrongHandlers } from './wrong-handlers.ts'
+
+describe('a correct handler', () => {
+  test('of node:http is right in every case', async () => {
+    const url = await startHandler(correct)
+    const { isRight, hasAnswered, findings, verdicts } = await checkHandler({ url, secret })
+    expect(verdicts.filter((verdict) => !verdict.isRight)).toEqual([])
+    expect({ isRight, hasAnswered, findings }).toEqual({
+      isRight: true,
+      hasAnswered: true,
+      findings: [],
+    })
+    const expected = verdicts.map((verdict) => verdict.expected)
+    expect(expected.filter((each) => each === 'taken').length).toBeGreaterThanOrEqual(12)
+    expect(expected.filter((each) => each === 'refused').length).toBeGreaterThanOrEqual(12)
+  })
+
+  test.each(snippetLanguages.filter(isSnippetLanguage))(
+    'that evroute prints for %s is right in every case',
+    async (language) => {
+      if (!canRun(language)) return
+      const url = await runHandler(language, secret)
+      const { verdicts, findings } = await checkHandler({ url, secret })
+      expect(verdicts.filter((verdict) => !verdict.isRight)).toEqual([])
+      expect(findings).toEqual([])
+    },
+  )
+})
+
+describe.each(wrongHandlers)('a handler that $given', (row) => {
+  test('is found out', async () => {
+    const url = await startHandler(row.handle)
+    const { isRight, findings, verdicts } = await checkHandler({ url, secret, timeoutMs: 1_000 })
+    const codes = findings.map(({ code }) => code)
+    expect({ isRight, codes }).toEqual({ isRight: false, codes: row.codes ?? [row.code] })
+    const finding = findings.find(({ code }) => code === row.code)
+    expect(finding?.message).toMatch(row.message)
+    expect(finding?.cases).toEqual(expect.arrayContaining([...row.cases]))
+    // Every wrong verdict is explained once.
+    const explained = findings.flatMap(({ cases }) => cases)
+    const wrong = verdicts.filter((each) => !each.isRight && each.reaction !== 'not_sent')
+    expect([...explained].sort()).toEqual(wrong.map(({ id }) => id).sort())
+  })
+})
+
+test('a handler that refuses what it knows loses repeats', async () => {
+  const known = new Set<string>()
+  const url = await startHandler((request) => {
+    const signature = String(request.headers['x-signature'])
+    if (correct(request) === 200 && known.has(signature)) return 409
+    known.add(signature)
+    return correct(request)
+  })
+  const { findings } = await checkHandler({ url, secret })
+  expect(findings).toMatchObject([{ code: 'repeats_refused', cases: ['repeated'] }])
+})
+
+test('a handler that is not there is unreachable, and a few cases tell', async () => {
+  const { hasAnswered, findings, verdicts } = await checkHandler({
+    url: await unreachableUrl(),
+    secret,
+  })
+  expect(hasAnswered).toBe(false)
+  expect(findings).toMatchObject([{ code: 'unreachable', message: /ECONNREFUSED/ }])
+  expect(verdicts.filter(({ reaction }) => reaction === 'unreachable')).toHaveLength(3)
+})
+
+test('a handler that ends at a wrong signature has crashed after that case', async () => {
+  const handler = createServer((request, response) => {
+    const isSigned = /^[0-9a-f]{40}$/.test(String(request.headers['x-signature']))
+    request.resume().on('end', () => {
+      response.writeHead(200, { connection: 'close' }).end()
+      if (!isSigned) handler.close()
+    })
+  }).listen(0, '127.0.0.1')
+  await once(handler, 'listening')
+  const { port } = handler.address() as AddressInfo
+  const only = ['plain', 'missing-header', 'empty-header', 'not-hex']
+  const url = `http://127.0.0.1:${port}/`
+  const { findings } = await checkHandler({ url, secret, only })
+  expect(findings).toMatchObject([
+    {
+      code: 'crashed',
+      message: /after the case missing-header/,
+      cases: ['empty-header', 'not-hex'],
+    },
+    { code: 'takes_unsigned', cases: ['missing-header'] },
+  ])
+})

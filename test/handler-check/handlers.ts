@@ -1,0 +1,89 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+import { signBody } from '../../src/webhook/index.ts'
+
+export const secret = 'not-a-real-secret'
+
+/** A request as a handler sees it. */
+export interface HandledRequest {
+  readonly headers: IncomingHttpHeaders
+  readonly rawBody: Buffer
+}
+
+/** A status, or what is done instead of answering. */
+export type Handled = number | 'hang' | 'hang-up' | 'redirect'
+
+/** Starts a handler of node:http that listens until the test ends; an error that it throws is answered 500. */
+export async function startHandler(handle: (request: HandledRequest) => Handled): Promise<string> {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const handled = handledOrFailed(handle, {
+        headers: request.headers,
+        rawBody: Buffer.concat(chunks),
+      })
+      if (handled === 'hang') return
+      if (handled === 'hang-up') request.socket.destroy()
+      else if (handled === 'redirect') response.writeHead(308, { location: '/login' }).end()
+      else response.writeHead(handled).end()
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const { port } = server.address() as AddressInfo
+  return `http://127.0.0.1:${port}/webhooks`
+}
+
+function handledOrFailed(
+  handle: (request: HandledRequest) => Handled,
+  request: HandledRequest,
+): Handled {
+  try {
+    return handle(request)
+  } catch {
+    return 500
+  }
+}
+
+/** A handler that compares the header with a signature of its own. */
+export function comparing(sign: (rawBody: Buffer) => string): (request: HandledRequest) => Handled {
+  return ({ headers, rawBody }) => (headers['x-signature'] === sign(rawBody) ? 200 : 401)
+}
+
+export const correct = comparing((rawBody) => signBody(rawBody, secret))
+
+/** A handler that lets some webhooks pass, and is correct otherwise. */
+export function correctExcept(
+  isPassed: (request: HandledRequest, signature: string, right: string) => boolean,
+): (request: HandledRequest) => Handled {
+  return (request) => {
+    const { headers, rawBody } = request
+    const signature = String(headers['x-signature'] ?? '')
+    const right = signBody(rawBody, secret)
+    return isPassed(request, signature, right) || signature === right ? 200 : 401
+  }
+}
+
+export function typeOf({ rawBody }: HandledRequest): unknown {
+  return (JSON.parse(rawBody.toString()) as { type: unknown }).type
+}
+
+export function hmac(algorithm: string, key: string | Buffer, body: string | Buffer): Buffer {
+  return createHmac(algorithm, key).update(body).digest()
+}
+
+export function sha1(body: Buffer): string {
+  return createHash('sha1').update(body).digest('hex')
+}
+
+/** What the documentation of Node shows, for headers that have the right length. */
+export function isEqualOrThrows(header: string, right: string): boolean {
+  return timingSafeEqual(Buffer.from(header, 'hex'), Buffer.from(right, 'hex'))
+}

@@ -1,0 +1,392 @@
+import type { FindingCode } from '../../src/handler-check/index.ts'
+import { signBody } from '../../src/webhook/index.ts'
+import {
+  comparing,
+  correct,
+  correctExcept,
+  hmac,
+  isEqualOrThrows,
+  secret,
+  sha1,
+  typeOf,
+  type Handled,
+  type HandledRequest,
+} from './handlers.ts'
+
+/** A wrong handler, and what a check says about it. */
+export interface WrongHandler {
+  readonly given: string
+  readonly handle: (request: HandledRequest) => Handled
+  readonly code: FindingCode
+  readonly message: RegExp
+  readonly cases: readonly string[]
+  /** The codes of all findings; the one above by default. */
+  readonly codes?: readonly FindingCode[]
+}
+
+const parsed = (rawBody: Buffer): unknown => JSON.parse(rawBody.toString())
+const stringified = (rawBody: Buffer): string => JSON.stringify(parsed(rawBody))
+const rewritten = (rewrite: (text: string) => string) =>
+  comparing((rawBody) => signBody(rewrite(rawBody.toString()), secret))
+const python = (text: string): string => text.replaceAll('":', '": ').replaceAll(',"', ', "')
+
+/** Every mistake of these makes the handler take or refuse nearly everything. */
+const grave: readonly WrongHandler[] = [
+  {
+    given: 'answers 200 to everything',
+    handle: () => 200,
+    code: 'does_not_verify',
+    message: /does not verify signatures/,
+    cases: ['wrong-secret', 'missing-header', 'forged-identify'],
+  },
+  {
+    given: 'checks only that there is a signature',
+    handle: ({ headers }) => ((headers['x-signature'] ?? '') === '' ? 401 : 200),
+    code: 'checks_presence_only',
+    message: /checks only that there is one/,
+    cases: ['wrong-secret', 'upper-case', 'forged-delete'],
+  },
+  {
+    given: 'answers 404 to everything',
+    handle: () => 404,
+    code: 'not_found',
+    message: /everything with 404: there is no handler at this path/,
+    cases: ['plain', 'type-page'],
+  },
+  {
+    given: 'takes no POST',
+    handle: () => 405,
+    code: 'method_refused',
+    message: /takes no POST/,
+    cases: ['plain'],
+  },
+  {
+    given: 'takes no JSON',
+    handle: () => 415,
+    code: 'media_type_refused',
+    message: /media type/,
+    cases: ['plain'],
+  },
+  {
+    given: 'redirects everything',
+    handle: () => 'redirect',
+    code: 'redirects',
+    message: /everything with 308: senders follow no redirects/,
+    cases: ['plain'],
+  },
+  {
+    given: 'fails on everything',
+    handle: () => 500,
+    code: 'fails',
+    message: /fails on right webhooks/,
+    codes: ['fails', 'throws'],
+    cases: ['plain', 'type-group'],
+  },
+  {
+    given: 'has another secret',
+    handle: comparing((rawBody) => signBody(rawBody, 'another')),
+    code: 'wrong_secret',
+    message: /refuses every right signature/,
+    cases: ['plain', 'pretty', 'type-alias'],
+  },
+  {
+    given: 'has an empty secret',
+    handle: comparing((rawBody) => signBody(rawBody, '')),
+    code: 'wrong_secret',
+    message: /secret is empty/,
+    cases: ['plain', 'empty-secret'],
+  },
+  {
+    given: 'has "undefined" for a secret',
+    handle: comparing((rawBody) => signBody(rawBody, 'undefined')),
+    code: 'wrong_secret',
+    message: /the text "undefined"/,
+    cases: ['plain', 'undefined-secret'],
+  },
+  {
+    given: 'hashes without the secret',
+    handle: comparing(sha1),
+    code: 'wrong_signature',
+    message: /hashes the body without the secret/,
+    cases: ['plain', 'no-secret'],
+  },
+  {
+    given: 'swaps key and message',
+    handle: comparing((rawBody) => hmac('sha1', rawBody, secret).toString('hex')),
+    code: 'wrong_signature',
+    message: /swapped/,
+    cases: ['plain', 'swapped'],
+  },
+  {
+    given: 'reads the body after something else did',
+    handle: comparing(() => signBody('', secret)),
+    code: 'wrong_signature',
+    message: /empty body/,
+    cases: ['plain', 'empty-body'],
+  },
+  {
+    given: 'verifies [object Object]',
+    handle: comparing((rawBody) => signBody(String(parsed(rawBody)), secret)),
+    code: 'wrong_signature',
+    message: /\[object Object\]/,
+    cases: ['plain', 'object-body'],
+  },
+  {
+    given: 'expects base64',
+    handle: comparing((rawBody) => hmac('sha1', secret, rawBody).toString('base64')),
+    code: 'wrong_signature',
+    message: /in base64/,
+    cases: ['plain', 'base64'],
+  },
+  {
+    given: 'expects SHA-256',
+    handle: comparing((rawBody) => hmac('sha256', secret, rawBody).toString('hex')),
+    code: 'wrong_signature',
+    message: /HMAC-SHA256/,
+    cases: ['plain', 'sha256'],
+  },
+  {
+    given: 'expects upper case',
+    handle: comparing((rawBody) => signBody(rawBody, secret).toUpperCase()),
+    code: 'wrong_signature',
+    message: /upper case/,
+    cases: ['plain', 'upper-case'],
+  },
+  {
+    given: 'expects sha1= before the digits',
+    handle: comparing((rawBody) => `sha1=${signBody(rawBody, secret)}`),
+    code: 'wrong_signature',
+    message: /expects sha1=/,
+    cases: ['plain', 'prefix'],
+  },
+  {
+    given: 'never answers',
+    handle: () => 'hang',
+    code: 'too_slow',
+    message: /not answer right webhooks in time/,
+    cases: ['plain'],
+  },
+]
+
+const bytes: readonly WrongHandler[] = [
+  {
+    given: 'verifies JSON.stringify of the parsed body',
+    handle: comparing((rawBody) => signBody(stringified(rawBody), secret)),
+    code: 're_serialised',
+    message: /JSON\.stringify of the parsed body, not the bytes/,
+    cases: ['spaced', 'escaped', 'pretty', 'crlf', 'newline', 'numbers', 'altered-space'],
+  },
+  {
+    given: 'verifies JSON.stringify of the parsed body, and throws where that fails',
+    handle: ({ headers, rawBody }) => {
+      if (headers['x-signature'] === signBody(stringified(rawBody), secret)) return 200
+      throw new Error('wrong signature')
+    },
+    code: 're_serialised',
+    codes: ['re_serialised', 'throws'],
+    message: /JSON\.stringify of the parsed body/,
+    cases: ['spaced', 'numbers', 'altered-space'],
+  },
+  {
+    given: "verifies Python's json.dumps",
+    handle: comparing((rawBody) => signBody(python(stringified(rawBody)), secret)),
+    code: 're_serialised',
+    message: /json\.dumps/,
+    cases: ['plain', 'escaped', 'type-page'],
+  },
+  {
+    given: "verifies PHP's json_encode",
+    handle: rewritten((text) =>
+      JSON.stringify(JSON.parse(text))
+        .replaceAll('/', '\\/')
+        .replace(
+          /[\u0080-\uffff]/g,
+          (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+        ),
+    ),
+    code: 're_serialised',
+    message: /json_encode/,
+    cases: ['plain', 'spaced', 'unicode'],
+  },
+  {
+    given: 'verifies a struct with keys in its own order',
+    handle: comparing((rawBody) => {
+      const { version, type, ...rest } = parsed(rawBody) as Record<string, unknown>
+      return signBody(JSON.stringify({ version, type, ...rest }), secret)
+    }),
+    code: 're_serialised',
+    message: /JSON\.stringify/,
+    cases: ['reordered', 'spaced'],
+  },
+  {
+    given: 'trims the body',
+    handle: rewritten((text) => text.trim()),
+    code: 'line_break_lost',
+    message: /loses the line break/,
+    cases: ['newline'],
+  },
+  {
+    given: 'reads the body as lines',
+    handle: rewritten((text) => text.replaceAll('\r\n', '\n')),
+    code: 'line_ends_changed',
+    message: /changes CRLF/,
+    cases: ['crlf'],
+  },
+  {
+    given: 'reads the body as Latin-1',
+    handle: comparing((rawBody) => signBody(rawBody.toString('latin1'), secret)),
+    code: 'charset',
+    message: /another charset/,
+    cases: ['unicode'],
+  },
+]
+
+const loose: readonly WrongHandler[] = [
+  {
+    given: 'takes what has no signature',
+    handle: correctExcept((_, signature) => signature === ''),
+    code: 'takes_unsigned',
+    message: /without a signature/,
+    cases: ['missing-header', 'empty-header'],
+  },
+  {
+    given: 'verifies only some types',
+    handle: correctExcept((request) => ['identify', 'delete'].includes(String(typeOf(request)))),
+    code: 'verifies_some_types',
+    message: /forged webhooks of some types/,
+    cases: ['forged-identify', 'forged-delete'],
+  },
+  {
+    given: 'compares as much as there is',
+    handle: correctExcept((_, signature, right) => signature !== '' && right.startsWith(signature)),
+    code: 'part_compared',
+    message: /takes the beginning/,
+    cases: ['truncated'],
+  },
+  {
+    given: 'ignores what follows',
+    handle: correctExcept((_, signature, right) => signature.startsWith(right)),
+    code: 'form_ignored',
+    message: /ignores what follows/,
+    cases: ['longer'],
+  },
+  {
+    given: 'looks anywhere in the header',
+    handle: correctExcept((_, signature, right) => signature.split(', ').includes(right)),
+    code: 'form_ignored',
+    message: /anywhere in the header/,
+    cases: ['list'],
+  },
+  {
+    given: 'ignores the case of digits',
+    handle: correctExcept((_, signature, right) => signature.toLowerCase() === right),
+    code: 'form_ignored',
+    message: /upper case/,
+    cases: ['upper-case'],
+  },
+  {
+    given: 'ignores a prefix',
+    handle: correctExcept((_, signature, right) => signature === `sha1=${right}`),
+    code: 'form_ignored',
+    message: /sha1= before/,
+    cases: ['prefix'],
+  },
+  {
+    given: 'ignores spaces',
+    handle: correctExcept((_, signature, right) => signature.replaceAll(' ', '') === right),
+    code: 'form_ignored',
+    message: /a space within/,
+    cases: ['white-space'],
+  },
+  {
+    given: 'takes base64 too',
+    handle: correctExcept(
+      (_, signature, right) =>
+        signature.endsWith('=') && Buffer.from(signature, 'base64').toString('hex') === right,
+    ),
+    code: 'form_ignored',
+    message: /in base64/,
+    cases: ['base64'],
+  },
+  {
+    given: 'takes SHA-256 too',
+    handle: correctExcept(
+      ({ rawBody }, signature) => signature === hmac('sha256', secret, rawBody).toString('hex'),
+    ),
+    code: 'form_ignored',
+    message: /HMAC-SHA256/,
+    cases: ['sha256'],
+  },
+  {
+    given: 'verifies the body without the user',
+    handle: ({ headers, rawBody }) => {
+      const of = (text: string): string => signBody(text, secret)
+      const text = rawBody.toString()
+      const signatures = ['u_sample', 'u_samplo', 'u_sampla'].map((user) =>
+        of(text.replace('u_sampla', user)),
+      )
+      return signatures.includes(String(headers['x-signature'])) ? 200 : 401
+    },
+    code: 'takes_forged',
+    message: /with a byte changed after it was signed/,
+    cases: ['altered-byte'],
+  },
+]
+
+const refusing: readonly WrongHandler[] = [
+  {
+    given: 'throws where the length differs',
+    handle: ({ headers, rawBody }) =>
+      isEqualOrThrows(String(headers['x-signature'] ?? ''), signBody(rawBody, secret)) ? 200 : 401,
+    code: 'throws',
+    message: /error of its own/,
+    codes: ['form_ignored', 'form_ignored', 'throws'],
+    cases: ['missing-header', 'not-hex', 'truncated'],
+  },
+  {
+    given: 'hangs up on wrong signatures',
+    handle: (request) => (correct(request) === 200 ? 200 : 'hang-up'),
+    code: 'hangs_up',
+    message: /closes the connection/,
+    cases: ['wrong-secret', 'forged-delete'],
+  },
+  {
+    given: 'never answers wrong signatures',
+    handle: (request) => (correct(request) === 200 ? 200 : 'hang'),
+    code: 'hangs',
+    message: /does not answer wrong signatures/,
+    cases: ['wrong-secret', 'altered-byte'],
+  },
+  {
+    given: 'refuses some types',
+    handle: (request) => (typeOf(request) === 'alias' ? 400 : correct(request)),
+    code: 'types_refused',
+    message: /of some types/,
+    cases: ['type-alias'],
+  },
+  {
+    given: 'verifies, and refuses values that it does not know',
+    handle: (request) => (request.rawBody.includes('1e3') ? 422 : correct(request)),
+    code: 'refuses_right',
+    message: /refuses right webhooks/,
+    cases: ['numbers'],
+  },
+  {
+    given: 'redirects some webhooks',
+    handle: (request) =>
+      correct(request) === 200 && typeOf(request) === 'page' ? 'redirect' : correct(request),
+    code: 'redirects',
+    message: /redirects right webhooks/,
+    cases: ['type-page'],
+  },
+  {
+    given: 'takes no large body',
+    handle: (request) => (request.rawBody.length > 16_384 ? 413 : correct(request)),
+    code: 'body_limit',
+    message: /32 KB/,
+    cases: ['large'],
+  },
+]
+
+/** Handlers with one mistake each. */
+export const wrongHandlers: readonly WrongHandler[] = [...grave, ...bytes, ...loose, ...refusing]
