@@ -92,7 +92,7 @@ function RequestForm({ initial, dialogs, send, children }: FormParts): JSX.Eleme
       {children}
       <label>
         Path
-        <input name="path" required pattern="/.*" value={initial.path} />
+        <input name="path" required pattern="/.*" defaultValue={initial.path} />
       </label>
       <label>
         Headers, one a line

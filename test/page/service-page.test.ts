@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { accessibilityFaults, openPage, withBrowser } from './browser.ts'
+import { gate } from '../support/gate.ts'
 import { goTo, openService, readAgain, startService, token } from './service.ts'
 
 withBrowser()
@@ -126,10 +127,17 @@ describe('deliveries', () => {
     await expect.poll(() => rows.count()).toBe(2)
   })
 
-  test('say what is wrong with a condition', async () => {
+  test('say what is wrong with a condition, which stays while the page reads', async () => {
     const { page } = await openService({ expected: /400/ })
+    const reading = gate()
+    await page.route('**/v1/destinations', async (route) => {
+      await reading.opened
+      await route.continue()
+    })
     await goTo(page, 'Deliveries')
     await page.getByLabel('Accepted since').fill('yesterday')
+    reading.open()
+    await page.getByRole('option', { name: 'crm' }).waitFor({ state: 'attached' })
     await page.keyboard.press('Enter')
     await page.getByText('since: Cannot use "yesterday"').waitFor()
   })

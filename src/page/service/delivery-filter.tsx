@@ -27,7 +27,14 @@ export function DeliveryFilter({
     location.hash = deliveriesPath(filledFields(event))
   }
   return (
-    <form class="conditions" role="search" aria-label="Deliveries" onSubmit={apply}>
+    // Anew with other conditions only: what a person types stays while the page reads again.
+    <form
+      key={JSON.stringify(conditions)}
+      class="conditions"
+      role="search"
+      aria-label="Deliveries"
+      onSubmit={apply}
+    >
       <Choice name="state" label="State" options={states} chosen={conditions.state} />
       <Choice name="type" label="Type" options={types} chosen={conditions.type} />
       <Choice
@@ -41,7 +48,7 @@ export function DeliveryFilter({
           {label}
           <input
             name={name}
-            value={conditions[name] ?? ''}
+            defaultValue={conditions[name] ?? ''}
             placeholder={placeholder}
             autocomplete="off"
             spellcheck={false}
