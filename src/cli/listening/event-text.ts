@@ -12,7 +12,7 @@ import {
 } from '../../receiver/index.ts'
 import type { Style } from '../output/style.ts'
 import { formatTimeOfDay } from '../output/time.ts'
-import { forwardLines } from './forward-text.ts'
+import { checkAdvice, forwardLines } from './forward-text.ts'
 import { payloadText } from './payload-text.ts'
 
 /** How a request is shown to a person. */
@@ -73,7 +73,11 @@ const looks: Readonly<Record<SummaryRole, keyof Style>> = {
 export function eventText(event: ReceivedEvent, view: EventView): string {
   const lines = [mainLine(event, view)]
   if (event.reason !== null) lines.push(reasonLine(event, view.style))
-  lines.push(...forwardLines(event.forward).map((line) => `  ${view.style.bad(`└ ${line}`)}`))
+  lines.push(
+    ...[...forwardLines(event.forward), ...checkAdvice(event)].map(
+      (line) => `  ${view.style.bad(`└ ${line}`)}`,
+    ),
+  )
   if (view.passesOn === true && event.withheld !== null) {
     lines.push(`  ${view.style.bad(`└ not passed on: ${withheldTexts[event.withheld]}`)}`)
   }

@@ -1,5 +1,5 @@
 import { endpointName, formatDuration, limits } from '../../model/index.ts'
-import type { Forwarding } from '../../receiver/index.ts'
+import type { Forwarding, ReceivedEvent } from '../../receiver/index.ts'
 
 /**
  * Warnings about a forwarded request: an error, a status other than 2xx with the first line of the answer, or
@@ -20,6 +20,19 @@ export function forwardLines(forwarding: Forwarding | null): readonly string[] {
     lines.push(`it took ${formatDuration(durationMs)}: senders give up after ${deadline}`)
   }
   return lines
+}
+
+/** The statuses with which applications refuse a signature. */
+const refusals: readonly (number | null | undefined)[] = [400, 401, 403]
+
+/** How to find out why an application refused a valid signature; empty if it did not. */
+export function checkAdvice({
+  forward,
+  signature,
+}: Pick<ReceivedEvent, 'forward' | 'signature'>): readonly string[] {
+  if (signature !== 'valid' || forward === null || !refusals.includes(forward.status)) return []
+  const command = `evroute check ${endpointName(forward.url)} --secret ...`
+  return [`its signature is valid: \`${command}\` finds out why it is refused`]
 }
 
 /**

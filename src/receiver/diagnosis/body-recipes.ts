@@ -60,6 +60,28 @@ const emptyBody: BodyRecipe = {
   bodies: () => [Buffer.alloc(0)],
 }
 
+const objectBody: BodyRecipe = {
+  mistake: {
+    code: 'object_body',
+    finding: 'The text "[object Object]" was signed instead of the body',
+    fix: 'Sign the text that is sent, such as the result of JSON.stringify, not the object.',
+  },
+  bodies: () => [Buffer.from('[object Object]')],
+}
+
+const lineEnds: BodyRecipe = {
+  mistake: {
+    code: 'line_ends',
+    finding: 'The line ends of the body changed between LF and CRLF',
+    fix: `${rawFix} Send files as bytes: editors and git change line ends on Windows.`,
+  },
+  bodies: ({ body: { text } }) => {
+    if (text?.includes('\n') !== true) return []
+    const lineFeeds = text.replaceAll('\r\n', '\n')
+    return [lineFeeds, lineFeeds.replaceAll('\n', '\r\n')].map((each) => Buffer.from(each))
+  },
+}
+
 const urlSigned: BodyRecipe = {
   mistake: {
     code: 'url_signed',
@@ -115,7 +137,9 @@ const inflated: BodyRecipe = {
 export const bodyRecipes: readonly BodyRecipe[] = [
   newlineAdded,
   newlineLost,
+  lineEnds,
   emptyBody,
+  objectBody,
   ...jsonRecipes,
   firstEventOnly,
   compressed,

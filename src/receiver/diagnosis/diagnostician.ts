@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { BodyRecipe, BodySource } from './body-recipe.ts'
 import { bodyRecipes } from './body-recipes.ts'
+import { digestRecipes, type DigestRecipe } from './digest-recipes.ts'
 import { findElsewhere } from './header-clues.ts'
 import { keyRecipes, type KeyRecipe, type Secrets } from './key-recipes.ts'
 import { diagnosisOf, type Diagnosis, type Mistake } from './mistake.ts'
@@ -23,6 +24,8 @@ interface Cause {
   readonly body?: BodyRecipe
   /** Another key than the secret. */
   readonly key?: KeyRecipe
+  /** Another digest than the HMAC. */
+  readonly digest?: DigestRecipe
 }
 
 /**
@@ -61,7 +64,10 @@ export class Diagnostician {
   }
 
   #findCause(trials: Trials, nowMs: number): Cause | undefined {
-    const fits = ({ body, key }: Cause): boolean => trials.fit(body, key?.key ?? this.#key)
+    const fits = ({ body, key, digest }: Cause): boolean =>
+      digest === undefined
+        ? trials.fit(body, key?.key ?? this.#key)
+        : trials.fitDigest(digest, this.#key)
     if (this.#last !== undefined && fits(this.#last)) return this.#last
     if (this.#paidUntilMs > nowMs + burstMs) return undefined
     this.#paidUntilMs = Math.max(this.#paidUntilMs, nowMs) + spacingMs + trials.bytes / bytesPerMs
@@ -76,9 +82,10 @@ export class Diagnostician {
   *#causes(): Generator<Cause> {
     yield {}
     for (const key of this.#keys) yield { key }
+    for (const digest of digestRecipes) yield { digest }
     for (const body of bodyRecipes) yield { body }
     for (const body of bodyRecipes) {
-      for (const key of this.#keys) yield { body, key }
+      for (const key of this.#keys) if (key.isAlone !== true) yield { body, key }
     }
   }
 }
@@ -109,6 +116,16 @@ class Trials {
     return this.#bodiesOf(recipe).some((body) => !this.areOver && this.#isSigned(body, key))
   }
 
+  /** Whether the signature was made of the body and the key by a mistaken digest. */
+  fitDigest({ digests }: DigestRecipe, key: Buffer): boolean {
+    const { bytes: body } = this.#source.body
+    const { algorithm, digest } = this.#form
+    const made = digests({ algorithm, body, key })
+    this.#hmacs += made.length
+    this.#hashedBytes += made.length * body.length
+    return made.some((each) => each.equals(digest))
+  }
+
   #bodiesOf(recipe: BodyRecipe | undefined): readonly Buffer[] {
     const { body } = this.#source
     if (recipe === undefined) return [body.bytes]
@@ -127,8 +144,10 @@ class Trials {
   }
 }
 
-function mistakesOf(form: SignatureForm, { body, key }: Cause): readonly Mistake[] {
-  const causes = [body?.mistake, key?.mistake].filter((mistake) => mistake !== undefined)
+function mistakesOf(form: SignatureForm, { body, key, digest }: Cause): readonly Mistake[] {
+  const causes = [body?.mistake, key?.mistake, digest?.mistake].filter(
+    (mistake) => mistake !== undefined,
+  )
   return [...form.mistakes, ...causes]
 }
 

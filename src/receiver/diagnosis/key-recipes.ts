@@ -23,23 +23,37 @@ export interface KeyRecipe {
   readonly mistake: Mistake
   /** The key that was used, if it was this mistake. */
   readonly key: Buffer
+  /** Whether it is not tried together with another mistake, which would use up the time for likelier pairs. */
+  readonly isAlone?: boolean
 }
 
 const otherSecretsMax = 50
 
 const spaceFix = 'Use the secret on both sides without white space and line breaks around it.'
 const quotesFix = 'Use the secret on both sides without the quotes around it.'
+const missingFix =
+  'Set the variable that the sender reads its secret from, and refuse to start without it.'
 const decodedFix = 'Use the characters of the secret as they stand, as UTF-8, for the key.'
 
 /** The mistakes that can be made with a secret, likely ones first. */
 export function keyRecipes({ secret, otherSecrets = [] }: Secrets): readonly KeyRecipe[] {
   return [
     ...withoutSurroundings(secret),
+    ...missing,
     ...otherSecrets.slice(0, otherSecretsMax).map(otherSecret),
     ...withSurroundings(secret),
     ...decoded(secret),
   ]
 }
+
+/** The keys of senders that have no secret, and do not notice. */
+const missing: readonly KeyRecipe[] = [
+  recipe(['secret_missing', 'The signature was made with an empty secret', missingFix], ''),
+  ...['undefined', 'null', 'None'].map((text) => {
+    const finding = `The signature was made with the text "${text}" for a secret`
+    return recipe(['secret_missing', finding, missingFix], text)
+  }),
+].map((each) => ({ ...each, isAlone: true }))
 
 function withoutSurroundings(secret: string): readonly KeyRecipe[] {
   const trimmed = secret.trim()

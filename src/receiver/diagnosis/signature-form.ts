@@ -33,13 +33,15 @@ const hexFix = 'Write the digest as lower-case hexadecimal digits.'
 
 /** Reads a signature that may be written in a wrong way; undefined where it is no digest at all. */
 export function readForm(signature: string): SignatureForm | undefined {
-  const [, prefix, rest = signature] = prefixed.exec(signature) ?? []
+  const trimmed = signature.trim()
+  const [, prefix, rest = trimmed] = prefixed.exec(trimmed) ?? []
   const decoded = decode(rest)
   if (decoded === undefined) return undefined
   const { digest } = decoded
   const algorithm = algorithms.get(digest.length)
   if (algorithm === undefined) return undefined
   const mistakes = [
+    ...(trimmed === signature ? [] : [space]),
     ...(prefix === undefined ? [] : [prefixMistake(prefix)]),
     ...(algorithm === 'sha1' ? [] : [algorithmMistake(algorithm)]),
     ...decoded.mistakes,
@@ -58,6 +60,12 @@ function decode(text: string): Decoded | undefined {
     return { digest: Buffer.from(text, 'base64'), mistakes: [isUrl ? base64url : base64] }
   }
   return undefined
+}
+
+const space: Mistake = {
+  code: 'signature_space',
+  finding: 'The signature has white space around it',
+  fix: 'Send the digest alone, without spaces and line breaks.',
 }
 
 const upperCase: Mistake = {

@@ -57,6 +57,16 @@ describe('listen --forward-to', () => {
     expect(stdout + stderr).not.toContain('key=secret')
   })
 
+  test('says how to find out why a valid signature is refused', async () => {
+    const endpoint = await TestEndpoint.start(401)
+    const argv = ['--forward-to', endpoint.url, '--secret', 'k', '--count', '1']
+    const command = start(['listen', '-p', '0', ...argv])
+    const [, url] = await command.stderr.matching(/Listening {2}(\S+)\n/)
+    expect(await post(url, track, signature('k'))).toBe(401)
+    const { stdout } = await command.ended
+    expect(stdout).toContain(`  └ ${endpoint.url} answered 401\n  └ its signature is valid: `)
+  })
+
   test('answers 502 where nothing listens, says so and goes on', async () => {
     const target = await unreachableUrl()
     const command = start(['listen', '-p', '0', '--forward-to', target, '--count', '2'])

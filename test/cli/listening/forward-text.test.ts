@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { forwardLines, resentText } from '../../../src/cli/listening/forward-text.ts'
+import { checkAdvice, forwardLines, resentText } from '../../../src/cli/listening/forward-text.ts'
 
 const url = 'http://127.0.0.1:3000/hook'
 const well = { url, status: 204, error: null, durationMs: 5_000, answerLine: '' }
@@ -31,6 +31,26 @@ describe('forwardLines', () => {
     expect(forwardLines({ ...failed, error: 'ECONNRESET' })).toEqual([
       `cannot forward to ${url}: ECONNRESET`,
     ])
+  })
+})
+
+describe('checkAdvice', () => {
+  test.each([400, 401, 403])(
+    'names the command where a valid signature is answered %i',
+    (status) => {
+      expect(checkAdvice({ signature: 'valid', forward: { ...well, status } })).toEqual([
+        `its signature is valid: \`evroute check ${url} --secret ...\` finds out why it is refused`,
+      ])
+    },
+  )
+
+  test('is silent about everything else', () => {
+    const refused = { ...well, status: 401 }
+    expect(checkAdvice({ signature: 'invalid', forward: refused })).toEqual([])
+    expect(checkAdvice({ signature: 'unchecked', forward: refused })).toEqual([])
+    expect(checkAdvice({ signature: 'valid', forward: null })).toEqual([])
+    expect(checkAdvice({ signature: 'valid', forward: well })).toEqual([])
+    expect(checkAdvice({ signature: 'valid', forward: { ...well, status: 500 } })).toEqual([])
   })
 })
 

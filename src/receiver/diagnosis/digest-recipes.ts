@@ -1,0 +1,43 @@
+import { createHash, createHmac } from 'node:crypto'
+import type { Mistake } from './mistake.ts'
+import type { Algorithm } from './signature-form.ts'
+
+/** The bytes that a signature is made of. */
+export interface DigestSource {
+  readonly algorithm: Algorithm
+  readonly body: Buffer
+  /** The secret that should have been used. */
+  readonly key: Buffer
+}
+
+/** A mistake about the way from body and secret to the digest. */
+export interface DigestRecipe {
+  /** The mistake. */
+  readonly mistake: Mistake
+  /** The digests that it makes. */
+  readonly digests: (source: DigestSource) => readonly Buffer[]
+}
+
+const swapped: DigestRecipe = {
+  mistake: {
+    code: 'swapped_arguments',
+    finding: 'The arguments of the HMAC were swapped: the body was the key',
+    fix: 'Make the secret the key of the HMAC, and the body the message.',
+  },
+  digests: ({ algorithm, body, key }) => [createHmac(algorithm, body).update(key).digest()],
+}
+
+const withoutKey: DigestRecipe = {
+  mistake: {
+    code: 'without_key',
+    finding: 'The signature is a plain hash, not an HMAC',
+    fix: "Use an HMAC with the secret as its key, such as createHmac('sha1', secret) in Node.",
+  },
+  digests: ({ algorithm, body, key }) =>
+    [[body], [key, body], [body, key]].map((parts) =>
+      createHash(algorithm).update(Buffer.concat(parts)).digest(),
+    ),
+}
+
+/** Mistakes in making the digest. */
+export const digestRecipes: readonly DigestRecipe[] = [swapped, withoutKey]
