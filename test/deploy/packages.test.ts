@@ -1,0 +1,164 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { binaryPath, startBinary, TestProcess } from '../support/binary.ts'
+import { fixture } from '../support/fixtures.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const run = promisify(execFile)
+const atRoot = (name: string): Promise<string> =>
+  readFile(new URL(`../../${name}`, import.meta.url), 'utf8')
+const deployed = (name: string): Promise<string> => readFile(fixture(`deploy/${name}`), 'utf8')
+
+/** The words of an instruction in JSON form. */
+function wordsOf(dockerfile: string, instruction: string): readonly string[] {
+  const [, json = '[]'] = new RegExp(`^${instruction} (\\[.*\\])$`, 'm').exec(dockerfile) ?? []
+  return JSON.parse(json) as readonly string[]
+}
+
+const configurationPath = '/etc/evroute/evroute.config.json'
+
+/** The configuration of the image in a clean folder, on free ports, with its secrets in files. */
+async function installed(): Promise<string> {
+  const folder = await temporaryFolder()
+  const secrets = join(folder, 'secrets')
+  await mkdir(secrets)
+  const text = await deployed('evroute.config.json')
+  for (const [, name = ''] of text.matchAll(/@\/run\/secrets\/([\w-]+)/g)) {
+    const value = name === 'database-url' ? 'memory:' : `not-a-real-secret-${name}`
+    await writeFile(join(secrets, name), value)
+  }
+  const local = text
+    .replaceAll('/run/secrets', secrets)
+    .replaceAll('0.0.0.0', '127.0.0.1')
+    .replace(/"port": \d+/g, '"port": 0')
+  const path = join(folder, 'evroute.config.json')
+  await writeFile(path, local)
+  return path
+}
+
+describe('the Dockerfile', () => {
+  test('runs a service, whose health it checks', async () => {
+    const dockerfile = await atRoot('Dockerfile')
+    const words = [...wordsOf(dockerfile, 'ENTRYPOINT'), ...wordsOf(dockerfile, 'CMD')]
+    expect(words).toContain(configurationPath)
+    const path = await installed()
+    const [program, ...argv] = words.map((word) => (word === configurationPath ? path : word))
+    expect(program).toBe('evroute')
+    const service = startBinary(argv)
+    const { port } = await service.stdout.record('ready')
+    const [node = '', flag = '', script = ''] = wordsOf(dockerfile, ' {2}CMD')
+    expect([node, flag]).toEqual(['node', '-e'])
+    const probe = script.replace(':4000/', `:${String(port)}/`)
+    const check = () => new TestProcess(process.execPath, [flag, probe], {}).ended
+    expect(await check()).toMatchObject({ code: 0 })
+    service.signal('SIGTERM')
+    expect(await service.ended).toMatchObject({ code: 0 })
+    expect(await check()).toMatchObject({ code: 1 })
+  })
+
+  test('runs it as a user without rights, from a small image', async () => {
+    const dockerfile = await atRoot('Dockerfile')
+    expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)).toEqual([
+      'node:24-slim',
+      'node:24-slim',
+    ])
+    expect(dockerfile).toMatch(/^USER node$/m)
+    expect(dockerfile).toMatch(/^VOLUME \/var\/lib\/evroute$/m)
+  })
+})
+
+describe('compose.yaml', () => {
+  interface Compose {
+    readonly services: Readonly<
+      Record<string, { readonly secrets: readonly string[]; readonly volumes: readonly string[] }>
+    >
+    readonly secrets: Readonly<Record<string, { readonly file: string }>>
+  }
+
+  test('gives the service its configuration and each secret that it names', async () => {
+    const { services, secrets } = parse(await deployed('compose.yaml')) as Compose
+    const text = await deployed('evroute.config.json')
+    const named = [...text.matchAll(/@\/run\/secrets\/([\w-]+)/g)].map(([, name]) => name)
+    expect(new Set(named)).toEqual(new Set(services['evroute']?.secrets))
+    expect(Object.keys(secrets)).toEqual(expect.arrayContaining(named))
+    expect(services['evroute']?.volumes).toEqual([`./evroute.config.json:${configurationPath}:ro`])
+  })
+})
+
+describe('the unit of systemd', () => {
+  test('runs a service', async () => {
+    const unit = await deployed('evroute.service')
+    const [, line = ''] = /^ExecStart=\/usr\/bin\/env evroute (.+)$/m.exec(unit) ?? []
+    const path = await installed()
+    const service = startBinary(line.replace(configurationPath, path).split(' '))
+    await service.stdout.record('ready')
+    service.signal('SIGHUP')
+    await service.stderr.matching(/the configuration is the same/)
+    service.signal('SIGTERM')
+    service.signal('SIGTERM')
+    expect(await service.ended).toMatchObject({ signal: null })
+  })
+
+  const analyze = spawnSync('systemd-analyze', ['--version'])
+  test.runIf(analyze.status === 0)('is one that systemd reads', async () => {
+    const { stderr } = await run('systemd-analyze', ['verify', fixture('deploy/evroute.service')])
+    expect(stderr).toBe('')
+  })
+})
+
+describe('the action', () => {
+  interface Action {
+    readonly inputs: Readonly<
+      Record<string, { readonly default?: string; readonly required?: boolean }>
+    >
+    readonly runs: {
+      readonly using: string
+      readonly steps: readonly {
+        readonly shell: string
+        readonly env: Readonly<Record<string, string>>
+        readonly run: string
+      }[]
+    }
+  }
+
+  /** Runs it as GitHub does, with a package manager that finds this build. */
+  async function act(inputs: Readonly<Record<string, string>>) {
+    const { inputs: declared, runs } = parse(await atRoot('action.yml')) as Action
+    expect(runs.using).toBe('composite')
+    const [step] = runs.steps
+    const env = Object.entries(step?.env ?? {}).map(([name, value]) => {
+      const [, input = ''] = /^\$\{\{ inputs\.(\w+) \}\}$/.exec(value) ?? []
+      expect(Object.keys(declared)).toContain(input)
+      return [name, inputs[input] ?? declared[input]?.default ?? ''] as const
+    })
+    const folder = await temporaryFolder()
+    const npx = join(folder, 'npx')
+    await writeFile(npx, `#!/bin/sh\nshift 2\nexec "${process.execPath}" "${binaryPath}" "$@"\n`)
+    await chmod(npx, 0o755)
+    const PATH = `${folder}:${process.env['PATH'] ?? ''}`
+    const flags = ['--noprofile', '--norc', '-eo', 'pipefail', '-c', step?.run ?? '']
+    return new TestProcess('bash', flags, { ...Object.fromEntries<string>(env), PATH }).ended
+  }
+
+  const send = `"${process.execPath}" "${binaryPath}" send track --event "Order 1" --to "$EVROUTE_URL"`
+
+  test('succeeds when what was expected arrives', async () => {
+    const expected = '\ntype:track event:"Order*" sig:valid x1\nsig:invalid never\n'
+    const { code, stderr } = await act({ command: send, expect: expected })
+    expect({ code, stderr }).toMatchObject({ code: 0 })
+  })
+
+  test('fails with 5 when it does not, and puts a service in front on demand', async () => {
+    const command = 'test -n "$EVROUTE_ENDPOINT"'
+    const given = { command, expect: 'type:track', serve: 'true', timeout: '10ms' }
+    expect(await act(given)).toMatchObject({ code: 5 })
+  })
+
+  test('passes the code of its command on', async () => {
+    expect(await act({ command: 'exit 3' })).toMatchObject({ code: 3 })
+  })
+})
