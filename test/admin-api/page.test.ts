@@ -54,6 +54,17 @@ describe('signing in', () => {
   })
 })
 
+/** Every path that changes something. */
+const actions = [
+  '/v1/deliveries/retry',
+  '/v1/deliveries/discard',
+  '/v1/replay',
+  '/v1/audiences/sync?name=vip',
+  '/v1/audiences/vip/remove',
+  '/v1/regulations',
+  '/sign-out',
+]
+
 describe('a session', () => {
   test('is needed below v1, which takes no token; and no other path takes the cookie', async () => {
     const { url, own, get } = await startPage()
@@ -86,7 +97,12 @@ describe('a session', () => {
       { ...own, 'content-type': 'application/x-www-form-urlencoded' },
       { ...own, host: 'rebound.example.com', origin: 'http://rebound.example.com' },
     ]) {
-      expect(await retry(headers)).toMatchObject({ status: 403 })
+      for (const path of actions) {
+        expect([path, await act(path, { all: true }, headers)]).toMatchObject([
+          path,
+          { status: 403 },
+        ])
+      }
     }
     expect(await retry({ ...own, cookie: 'evroute-1=guessed' })).toMatchObject({ status: 401 })
     expect((await store.ledger()).failed).toBe(1)
