@@ -3,86 +3,86 @@ import type { Runtime } from '../runtime/index.ts'
 import type { ArchiveErasure } from './regulation.ts'
 import type { RegulationStore } from './store-port.ts'
 
-/** What is to be erased of archives. */
+/** A request to erase users from archives. */
 export interface EraseArchivesRequest {
   /** The sources; null for all. */
   readonly sourceIds: readonly string[] | null
   /** The users. */
   readonly userIds: readonly string[]
-  /** What was accepted at this moment or before, in milliseconds since 1970. */
+  /** Erases events that were accepted at or before this moment, in milliseconds since 1970. */
   readonly untilMs: number
-  /** Ends it early: it rejects then, and is asked for again some other time. */
+  /** Cancels it: the call rejects, and the erasure is tried again later. */
   readonly signal: AbortSignal
 }
 
-/** What was erased of the archives of this process. */
+/** The result of erasing from the archives of this process. */
 export interface ErasedArchives extends ArchiveErasure {
-  /** Those that are registered beside a store that several processes share; none by default. */
+  /** The archives registered in a store that several processes share; none by default. */
   readonly archiveIds?: readonly string[] | undefined
 }
 
-/** What archives are erased with. */
+/** The parts that erasing from archives needs. */
 export interface ArchiveErasuresOptions {
   /** Where regulations are kept. */
   readonly store: Pick<RegulationStore, 'find' | 'noteArchive'>
-  /** Erases what archives have; called once at a time. */
+  /** Erases from archives; never runs twice at a time. */
   readonly eraseArchives: (request: EraseArchivesRequest) => Promise<ErasedArchives>
   /**
-   * Ends whoever reads archives to send what is in them again; resolves once that is over. From before
-   * it is called until nothing is left in archives `holdsArchives` of the regulations is true.
+   * Ends replays, which read archives; resolves once none runs. `holdsArchives` is true from before this
+   * call until the archives are erased.
    */
   readonly endReplays?: () => Promise<void>
   /** Clock, ids and log. */
   readonly runtime: Runtime
 }
 
-/** Takes the users of regulations out of the archives of this process, for each regulation once. */
+/** Erases the users of regulations from the archives of this process, once for each regulation. */
 export class ArchiveErasures {
   readonly #options: ArchiveErasuresOptions
-  /** What archives are to be erased for: nobody may send again what is in them. */
+  /** Regulations whose users may still be in archives: replays must not run. */
   readonly #left = new Set<string>()
-  /** What nothing is left of in archives, among what is not finished. */
+  /** Unfinished regulations whose users are erased from archives. */
   readonly #done = new Set<string>()
-  /** What was erased, until it is noted. */
+  /** Counts of erased events, until they are stored. */
   readonly #erased = new Map<string, ErasedArchives>()
 
   constructor(options: ArchiveErasuresOptions) {
     this.#options = options
   }
 
-  /** Whether archives may still have what a regulation wants erased of them. */
+  /** Whether archives may still have events of a regulation's users. */
   get isAnyLeft(): boolean {
     return this.#left.size > 0
   }
 
-  /** Archives may have what a regulation wants erased, whatever was erased for it before. */
+  /** Marks a regulation: archives may have events of its users again. */
   add(id: string): void {
     this.#left.add(id)
     this.#done.delete(id)
   }
 
-  /** A regulation that was to be stored is not there. */
+  /** Forgets a regulation that could not be stored. */
   remove(id: string): void {
     this.#left.delete(id)
   }
 
-  /** Nothing more is done for a regulation. */
+  /** Forgets a finished regulation. */
   forget(id: string): void {
     this.#done.delete(id)
     this.#erased.delete(id)
   }
 
-  /** Forgets what other processes have finished. */
+  /** Forgets the regulations that other processes have finished. */
   forgetAllBut(isUnfinished: (id: string) => boolean): void {
     for (const id of this.#done) if (!isUnfinished(id)) this.forget(id)
   }
 
-  /** Ends replays; resolves once none is under way. */
+  /** Ends replays; resolves once none runs. */
   async endReplays(): Promise<void> {
     await this.#options.endReplays?.()
   }
 
-  /** @throws whatever keeps it from being erased or noted, and the reason of the signal */
+  /** @throws an error of the archive or the store, or the reason of the signal */
   async erase(id: string, signal: AbortSignal): Promise<void> {
     if (this.#done.has(id)) return
     const { store, runtime } = this.#options
@@ -94,7 +94,7 @@ export class ArchiveErasures {
     const { type, sourceIds, userIds, createdAtMs: untilMs } = regulation
     const isLeft = regulation.archive === null || this.#left.has(id)
     if (effectsOf(type).erasesArchives && isLeft) {
-      // Another process may have stored it while one of this process was under way.
+      // Another process may have stored it while this process erased for an earlier one.
       await this.endReplays()
       const erased =
         this.#erased.get(id) ??

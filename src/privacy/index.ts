@@ -1,4 +1,4 @@
-/** Deletion requests and whose calls are suppressed. */
+/** Deletion requests and suppressed users. */
 export {
   planRegulation,
   regulationLimits,

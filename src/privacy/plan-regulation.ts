@@ -4,33 +4,33 @@ import { deletionEvent, planEvent } from '../intake/index.ts'
 import { effectsOf, type Destination, type RegulationType } from '../model/index.ts'
 import type { NewRegulation } from './regulation.ts'
 
-/** What regulations may ask for, in one place. */
+/** The limits of a regulation. */
 export const regulationLimits: {
-  /** Users of one regulation, each counted once. */
+  /** Distinct users in a regulation. */
   readonly usersMax: number
-  /** Characters of the id of a user, in UTF-16 code units. */
+  /** Length of a userId, in UTF-16 code units. */
   readonly userIdLengthMax: number
 } = Object.freeze({ usersMax: 5_000, userIdLengthMax: 1_024 })
 
-/** What is asked for. */
+/** A request for a regulation. */
 export interface RegulationRequest {
-  /** What is to be done. */
+  /** Its type, which decides its effects. */
   readonly type: RegulationType
-  /** The ids of the users; one that is there several times counts once. */
+  /** The ids of the users. Duplicates count once. */
   readonly userIds: readonly string[]
-  /** The sources; null for all, those that come later too. */
+  /** The sources; null for all, including later ones. */
   readonly sourceIds: readonly string[] | null
 }
 
-/** What a regulation is planned with. */
+/** The parts that planning a regulation needs. */
 export interface RegulationPlanOptions extends RegulationRequest {
-  /** The sources that there are. */
+  /** The configured sources. */
   readonly sources: readonly { readonly id: string }[]
-  /** Where notifications may go. */
+  /** The destinations that can be notified. */
   readonly destinations: readonly Destination[]
-  /** When it is asked for, in milliseconds since 1970: the timestamp of the notifications. */
+  /** The moment of the request, in milliseconds since 1970: the timestamp of the notifications. */
   readonly nowMs: number
-  /** Makes the id that the regulation's is made of. */
+  /** Makes the UUID that the regulation's id is derived from. */
   readonly newId: () => string
 }
 
@@ -43,11 +43,11 @@ export interface PlannedRegulation {
 }
 
 /**
- * Why a request cannot be met.
+ * The reason why a request is refused.
  *
- * - `no_users`, `too_many_users`: it has to name at least one user, and {@link regulationLimits} at most
- * - `invalid_user_id`: the id at this place is empty, or longer than {@link regulationLimits} allow
- * - `no_sources`: it names no sources, and does not ask for all
+ * - `no_users`, `too_many_users`: it must name at least one user, and at most {@link regulationLimits}
+ * - `invalid_user_id`: the id at this index is empty or longer than {@link regulationLimits} allow
+ * - `no_sources`: it names no source and does not ask for all
  * - `unknown_source`: there is no such source
  */
 export type RegulationRefusal =
@@ -61,12 +61,12 @@ export type RegulationRefusal =
       readonly knownIds: readonly string[]
     }
 
-/** A plan, or why there is none. */
+/** A plan, or the reason for a refusal. */
 export type RegulationPlan = ({ readonly kind: 'planned' } & PlannedRegulation) | RegulationRefusal
 
 /**
- * Makes a regulation of a request, and the notifications that its type asks for: for each user one event
- * of each affected source that has an enabled destination, to all of those. Pure but for the id.
+ * Plans a regulation with the notifications of its type. Each user gets one event per affected source with
+ * enabled destinations, delivered to all of them. Pure except for the id.
  */
 export function planRegulation(options: RegulationPlanOptions): RegulationPlan {
   const outcome = toRegulation(options)
@@ -77,7 +77,7 @@ export function planRegulation(options: RegulationPlanOptions): RegulationPlan {
   return { kind: 'planned', regulation, notifications }
 }
 
-/** Checks a request, and makes a regulation of it. */
+/** Checks a request and makes its regulation. */
 function toRegulation({
   type,
   sources,
@@ -111,7 +111,7 @@ function refuseSources(
   return sourceId === undefined ? undefined : { kind: 'unknown_source', sourceId, knownIds }
 }
 
-/** Of each user in turn, so that nobody waits until all are told of those before. */
+/** Interleaves the sources user by user, so that no source waits for the others. */
 function notificationsOf(
   { id, userIds, sourceIds }: NewRegulation,
   { sources, destinations, nowMs }: RegulationPlanOptions,
@@ -139,10 +139,10 @@ function connectedTo(
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const idDigits = 27
-/** What 27 such digits can hold. */
+/** The largest number of 27 digits in base 62, plus one. */
 const idBytes = 20
 
-/** `reg_` and 27 letters and digits, in the form of ids that people know regulations by. */
+/** `reg_` and 27 letters and digits, as Segment writes ids of regulations. */
 function regulationId(unique: string): string {
   const hash = createHash('sha256').update(unique).digest('hex')
   let rest = BigInt(`0x${hash.slice(0, idBytes * 2)}`)

@@ -3,7 +3,7 @@ import type { PlannedRegulation } from './plan-regulation.ts'
 import type { Regulation } from './regulation.ts'
 import { overallStatus } from './status.ts'
 
-/** Tells that a regulation was created, without saying whom it is about. */
+/** Logs that a regulation was created, without its users. */
 export function logCreated(log: Log, { regulation, notifications }: PlannedRegulation): void {
   const { id, type, userIds, sourceIds } = regulation
   log.info('a regulation was created', {
@@ -15,7 +15,7 @@ export function logCreated(log: Log, { regulation, notifications }: PlannedRegul
   })
 }
 
-/** Tells how a regulation ended. */
+/** Logs how a regulation ended. */
 export function logFinished(log: Log, regulation: Regulation): void {
   const { id, type, erased, archive } = regulation
   log.info('a regulation is finished', {

@@ -2,7 +2,7 @@ import { isoOrNull } from '../delivery/index.ts'
 import type { NotificationStream, Regulation } from './regulation.ts'
 import { overallStatus, streamStatus } from './status.ts'
 
-/** What regulations tell programs, as JSON; the names are part of every interface. */
+/** A JSON record about regulations. Its field names are public. */
 export type RegulationRecord = Readonly<Record<string, unknown>>
 
 /** A regulation in a record. Moments are UTC, ISO 8601. */
@@ -18,7 +18,7 @@ export interface RegulationFields extends RegulationRecord {
 
 /** The same in a list. */
 export interface ListedRegulationFields extends RegulationFields {
-  /** How many users it is about. */
+  /** Number of its users. */
   readonly subjects: number
 }
 
@@ -27,7 +27,7 @@ export function regulationRecord(regulation: Regulation): RegulationRecord {
   return recordWith({ subjectIds: regulation.userIds }, regulation)
 }
 
-/** The same in a list, where it only says how many users it is about. */
+/** A regulation as a record of a list, with the number of users instead of their ids. */
 export function listedRegulationRecord(regulation: Regulation): ListedRegulationFields {
   return recordWith({ subjects: regulation.userIds.length }, regulation)
 }
@@ -58,7 +58,7 @@ function recordWith<Subjects extends RegulationRecord>(
   }
 }
 
-/** The streams of each source together, in their order. */
+/** The streams grouped by source, in their order. */
 function streamFields(streams: readonly NotificationStream[]): readonly RegulationRecord[] {
   const bySource = new Map<string, RegulationRecord[]>()
   for (const stream of streams) {

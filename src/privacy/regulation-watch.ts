@@ -2,19 +2,19 @@ import { messageOf } from '../model/index.ts'
 import type { Runtime, Timer } from '../runtime/index.ts'
 import type { KeptArchive, SharedRegulations, UnfinishedRegulation } from './store-port.ts'
 
-/** What a watch is made of. */
+/** The parts that a watch needs. */
 export interface RegulationWatchOptions {
-  /** Where processes know of each other. */
+  /** The store's port for processes that share it. */
   readonly shared: SharedRegulations
-  /** The archives that this process has now. */
+  /** The archives that this process has configured. */
   readonly archives: () => Promise<readonly KeptArchive[]>
-  /** Is told of all that is not finished, every time. */
+  /** Receives all unfinished regulations after each look. */
   readonly found: (regulations: readonly UnfinishedRegulation[]) => void
   /** Clock and log. */
   readonly runtime: Pick<Runtime, 'clock' | 'log'>
 }
 
-/** How often is looked for what other processes have stored, or left when they died. */
+/** How often the store is asked for regulations that other processes stored or left unfinished. */
 export const watchEveryMs = 5_000
 
 /** Finds the regulations that other processes have stored, and registers the archives of this one. */
@@ -31,9 +31,9 @@ export class RegulationWatch {
   }
 
   /**
-   * Registers the archives of today; before something is written to them.
+   * Registers the configured archives, before anything is written to them.
    *
-   * @throws whatever makes the store refuse it, or an archive that cannot be used
+   * @throws EvrouteError of the store, or of an archive that cannot be used
    */
   async register(): Promise<readonly KeptArchive[]> {
     const archives = await this.#options.archives()
@@ -45,9 +45,9 @@ export class RegulationWatch {
   }
 
   /**
-   * Looks at once.
+   * Looks once, now.
    *
-   * @throws whatever makes the store refuse it
+   * @throws EvrouteError of the store
    */
   async look(): Promise<void> {
     const archives = await this.register()
@@ -56,12 +56,12 @@ export class RegulationWatch {
     if (!this.#isClosed) this.#options.found(found)
   }
 
-  /** Looks now and from now on; once. A store that does not answer is asked again. */
+  /** Looks now and then periodically. Retries while the store does not answer. Call it once. */
   start(): void {
     this.#looking = this.#lookAgain()
   }
 
-  /** Resolves once nothing is looked for any more. Idempotent. */
+  /** Stops looking; resolves once the current look has ended. Idempotent. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#next?.cancel()
@@ -75,7 +75,7 @@ export class RegulationWatch {
       await this.look()
       this.#isSilent = false
     } catch (error) {
-      // Said once, not every few seconds.
+      // Log it once, not every few seconds.
       if (!this.#isSilent && !this.#isClosed) {
         log.warn('regulations cannot be looked for', { error: messageOf(error) })
       }

@@ -4,31 +4,31 @@ import type { RegulationType } from '../model/index.ts'
 export interface NewRegulation {
   /** Identifies it. */
   readonly id: string
-  /** What it does. */
+  /** Its type, which decides its effects. */
   readonly type: RegulationType
-  /** The ids of the users that it is about, each once. */
+  /** The ids of its users, without duplicates. */
   readonly userIds: readonly string[]
-  /** The sources that it is about; null for all, those that come later too. */
+  /** Its sources; null for all, including later ones. */
   readonly sourceIds: readonly string[] | null
 }
 
-/** What of a store was erased. */
+/** Counts of what was erased from a store. */
 export interface ErasedCounts {
-  /** Deliveries that waited and are `failed` with the reason `erased` now. */
+  /** Pending deliveries that became `failed` with the reason `erased`. */
   readonly pending: number
-  /** Deliveries that had come to their end: their texts and the answers to them are gone. */
+  /** Ended deliveries whose bodies and answers were removed. */
   readonly settled: number
   /** Memberships in audiences and values of computed traits. */
   readonly members: number
 }
 
-/** What of archives was erased. */
+/** Counts of what was erased from archives. */
 export interface ArchiveErasure {
-  /** Events that were taken out. */
+  /** Events that were removed. */
   readonly events: number
-  /** Files that were written anew, or removed. */
+  /** Files that were rewritten or removed. */
   readonly files: number
-  /** What could not be read or written, in words; what is in it may be about the users. */
+  /** Files that could not be read or written, in words. They may still have events of the users. */
   readonly problems: readonly string[]
 }
 
@@ -38,30 +38,30 @@ export interface NotificationStream {
   readonly sourceId: string
   /** The destination. */
   readonly destinationId: string
-  /** How they stand. */
+  /** Counts by state. */
   readonly pending: number
   readonly delivered: number
   readonly failed: number
   readonly expired: number
 }
 
-/** A regulation as it is kept. */
+/** A stored regulation. */
 export interface Regulation extends NewRegulation {
-  /** When it was stored, in milliseconds since 1970. */
+  /** The moment it was stored, in milliseconds since 1970. */
   readonly createdAtMs: number
-  /** When nothing was left to do for it, in milliseconds since 1970; null before. */
+  /** The moment it finished, in milliseconds since 1970; null before. */
   readonly finishedAtMs: number | null
-  /** Whether nothing is left to be erased in the store; notifications may still be under way. */
+  /** Whether the store is erased. Notifications may still be pending. */
   readonly isStoreErased: boolean
-  /** What of the store was erased so far. */
+  /** What was erased from the store so far. */
   readonly erased: ErasedCounts
-  /** What of archives was erased; null before it was. */
+  /** What was erased from archives; null before that. */
   readonly archive: ArchiveErasure | null
-  /** The archives of other processes, by name, that may still have something; none by default. */
+  /** Names of archives of other processes that are not erased yet; none by default. */
   readonly archivesLeft?: readonly string[] | undefined
-  /** Its notifications: one stream for each source and destination that has some. */
+  /** Its notifications: one stream per source and destination. */
   readonly streams: readonly NotificationStream[]
 }
 
-/** How a regulation stands as a whole, in the words of the same API. */
+/** The overall status of a regulation, as Segment names it. */
 export type OverallStatus = 'INITIALIZED' | 'RUNNING' | 'FINISHED' | 'PARTIAL_SUCCESS' | 'FAILED'

@@ -21,58 +21,58 @@ import type {
   UnfinishedRegulation,
 } from './store-port.ts'
 
-/** What regulations are carried out with. */
+/** The parts that {@link Regulations} needs. */
 export interface RegulationsOptions extends Pick<
   ArchiveErasuresOptions,
   'eraseArchives' | 'endReplays'
 > {
-  /** Where they are kept. */
+  /** The store of regulations. */
   readonly store: RegulationStore
-  /** The sources, and where notifications may go. */
+  /** The sources, and the destinations that can be notified. */
   readonly configuration: () => {
     readonly sources: readonly { readonly id: string }[]
     readonly destinations: readonly Destination[]
   }
-  /** Whether all is done that they ask for, as by default; else only archives are erased. */
+  /** False where this process only erases archives; true by default. */
   readonly erasesStore?: boolean
-  /** Has whoever dispatches look for new deliveries. */
+  /** Tells the dispatcher to look for new deliveries. */
   readonly wake: () => void
   /** Clock, ids and log. */
   readonly runtime: Runtime
 }
 
-/** What became of a request. */
+/** The result of a request. */
 export type CreateRegulationOutcome =
   { readonly kind: 'created'; readonly regulation: Regulation } | RegulationRefusal
 
-/** How often is looked at what waits for deliveries to come to their end, or for a store. */
+/** How often regulations that wait for deliveries or for the store are tried again. */
 const lookEveryMs = 1_000
-/** Few enough that deliveries beside it do not wait long. */
+/** Rows per step, few enough that deliveries hardly wait. */
 const rowsAtOnceMax = 1_000
-/** More wait for the next time that files are rewritten, so that there is an end to it. */
+/** Regulations that share one rewrite of the files; more wait for the next one. */
 const regulationsPerRewriteMax = 100
-/** Each may name thousands of users. */
+/** Regulations read at a time: each may name thousands of users. */
 const unfinishedAtOnce = 20
 
 /**
- * Carries regulations out: one after the other, in small steps with everybody else's turn in between.
- * What waits for deliveries that are under way is looked at again every second and holds up no other.
- * Files of the store are rewritten once for all that are due, when everything else is done for them.
+ * Carries out regulations one after the other, in small steps between which other work runs. A regulation
+ * that waits for leased deliveries is tried again every second, and others go first. The store's files are
+ * rewritten once for all regulations that are erased otherwise.
  */
 export class Regulations implements RegulationReader {
   readonly #options: RegulationsOptions
   readonly #ending = new AbortController()
-  /** What is to be done now, in order. */
+  /** Regulations to work on now, in order. */
   readonly #due: string[] = []
-  /** What waits for deliveries. */
+  /** Regulations that wait for leased deliveries. */
   readonly #waiting = new Set<string>()
-  /** What nothing is left of in the store but traces in its files. */
+  /** Regulations that are erased except for traces in the store's files. */
   readonly #withTraces = new Set<string>()
   readonly #rewriteHold = new RewriteHold()
   readonly #archives: ArchiveErasures
-  /** What was found among what other processes have stored. */
+  /** Regulations that other processes stored. */
   readonly #found = new Set<string>()
-  /** What failed, and waits for the next start. */
+  /** Regulations that failed. They wait for the next start. */
   readonly #failed = new Set<string>()
   #idle: (() => void)[] = []
   #work: Promise<void> | undefined
@@ -85,9 +85,9 @@ export class Regulations implements RegulationReader {
   }
 
   /**
-   * Goes on with what is not finished.
+   * Resumes unfinished regulations.
    *
-   * @throws whatever makes the store unreadable
+   * @throws EvrouteError of the store
    */
   async start(): Promise<void> {
     const { store } = this.#options
@@ -107,8 +107,8 @@ export class Regulations implements RegulationReader {
   }
 
   /**
-   * Goes on with what processes that share the store have not finished, wherever it was stored; with what
-   * waits for others nobody is kept busy. What is told here every few seconds is not looked at in between.
+   * Resumes the unfinished regulations of all processes that share the store. Those that wait for another
+   * process cost nothing until the next call, a few seconds later.
    */
   found(regulations: readonly UnfinishedRegulation[]): void {
     const { erasesStore = true } = this.#options
@@ -125,9 +125,9 @@ export class Regulations implements RegulationReader {
   }
 
   /**
-   * Stores a regulation with its notifications, and begins to carry it out.
+   * Stores a regulation with its notifications and begins to carry it out.
    *
-   * @throws whatever makes the store refuse it
+   * @throws EvrouteError of the store
    */
   async create(request: RegulationRequest): Promise<CreateRegulationOutcome> {
     const { configuration, wake, runtime } = this.#options
@@ -146,7 +146,7 @@ export class Regulations implements RegulationReader {
     return { kind: 'created', regulation: created }
   }
 
-  /** Whether archives may still have what a regulation wants erased of them. */
+  /** Whether archives may still have events of a regulation's users. */
   get holdsArchives(): boolean {
     return this.#archives.isAnyLeft
   }
@@ -162,8 +162,8 @@ export class Regulations implements RegulationReader {
   }
 
   /**
-   * Looks at once at what waits; resolves when nothing is left but what waits for deliveries to come to
-   * their end or for files that cannot be rewritten, or fails until the next start, or once it is closed.
+   * Tries waiting regulations now. Resolves when all that are left wait for leased deliveries, for files that
+   * cannot be rewritten, or for the next start; or when it is closed.
    */
   async idle(): Promise<void> {
     this.#lookAgain()
@@ -171,7 +171,7 @@ export class Regulations implements RegulationReader {
     await new Promise<void>((resolve) => this.#idle.push(resolve))
   }
 
-  /** Ends the work after the step under way; what is not finished stays in the store. Idempotent. */
+  /** Stops after the current step. Unfinished regulations stay in the store. Idempotent. */
   async close(): Promise<void> {
     this.#ending.abort(new Error('Regulations are not carried out any more'))
     this.#look?.cancel()
@@ -184,7 +184,7 @@ export class Regulations implements RegulationReader {
     const { id, type } = regulation
     try {
       if (effectsOf(type).erasesArchives) {
-        // Not after it is stored: what a replay adds then would be taken for something new.
+        // Before it is stored: events that a replay adds later would count as new.
         this.#archives.add(id)
         await this.#archives.endReplays()
       }
@@ -205,7 +205,7 @@ export class Regulations implements RegulationReader {
     return this.#ending.signal.aborted
   }
 
-  /** Whether there is something to be done now. */
+  /** Whether there is work now. */
   get #hasWork(): boolean {
     return this.#due.length > 0 || (this.#withTraces.size > 0 && this.#heldUpMs === 0)
   }
@@ -251,7 +251,7 @@ export class Regulations implements RegulationReader {
     return 'done'
   }
 
-  /** The first of them has the files rewritten, and the others find that it is done. */
+  /** The first one has the files rewritten; the others find them rewritten. */
   async #rewriteFiles(): Promise<'done' | 'later'> {
     for (const id of [...this.#withTraces]) {
       if (this.#isClosed || this.#heldUpMs > 0) break
@@ -262,7 +262,7 @@ export class Regulations implements RegulationReader {
 
   #rest(): void {
     if (this.#isClosed) return
-    // Something came after the last of them.
+    // A regulation came meanwhile.
     if (this.#hasWork && !this.#isStoreOut) {
       this.#begin()
       return
@@ -278,7 +278,7 @@ export class Regulations implements RegulationReader {
     for (const resolve of this.#idle.splice(0)) resolve()
   }
 
-  /** `later` where the store cannot be used for now. */
+  /** `later` while the store is unavailable. */
   async #attempt(id: string, work: () => Promise<void>): Promise<'done' | 'later'> {
     const { log } = this.#options.runtime
     try {
@@ -288,7 +288,7 @@ export class Regulations implements RegulationReader {
       if (this.#isClosed) return 'done'
       const reason = messageOf(error)
       if (isTemporary(error)) {
-        // Said once, not every second.
+        // Log it once, not every second.
         if (!this.#isStoreOut) log.warn('regulations wait for the store', { error: reason })
         this.#isStoreOut = true
         return 'later'
@@ -341,7 +341,7 @@ export class Regulations implements RegulationReader {
       if (!isFound) this.#waiting.add(id)
       return
     }
-    // It is found again once the last of them is erased.
+    // The store lists it again once the last archive is erased.
     if (isAwaitingArchives(regulation)) return
     this.#archives.forget(id)
     // Another process may have finished it.

@@ -1,21 +1,21 @@
-/** How soon files are tried to be rewritten again: twice as late every time, up to the longest wait. */
+/** Wait before the next try to rewrite files. It doubles up to the longest. */
 const [firstWaitMs, longestWaitMs] = [1_000, 600_000]
 
-/** Keeps files from being rewritten again and again where that cannot be done, such as without room. */
+/** Backs off after a failed rewrite of files, such as on a full disk. */
 export class RewriteHold {
   #waitMs = 0
   #untilMs = 0
   #toldAtMs = -Infinity
 
-  /** How long nothing is tried from a moment on, in milliseconds; 0 where it may be tried. */
+  /** Milliseconds until the next try; 0 if it may be tried now. */
   leftMs(nowMs: number): number {
     return Math.max(this.#untilMs - nowMs, 0)
   }
 
   /**
-   * Takes in that it could not be done.
+   * Records a failure.
    *
-   * @returns whether that is to be told: at the most as often as the longest wait
+   * @returns whether to log it: at most once per longest wait
    */
   failed(nowMs: number): boolean {
     this.#waitMs = Math.min(Math.max(this.#waitMs * 2, firstWaitMs), longestWaitMs)
@@ -25,7 +25,7 @@ export class RewriteHold {
     return true
   }
 
-  /** Takes in that it could be done. */
+  /** Records a success. */
   succeeded(): void {
     this.#waitMs = 0
     this.#untilMs = 0

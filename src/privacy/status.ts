@@ -1,22 +1,21 @@
 import { effectsOf } from '../model/index.ts'
 import type { NotificationStream, OverallStatus, Regulation } from './regulation.ts'
 
-/** Notifications by how they stand. */
+/** Counts of notifications by state. */
 type NotificationCounts = Pick<NotificationStream, 'pending' | 'delivered' | 'failed' | 'expired'>
 
 /**
- * How a regulation stands as a whole. The first line that is true:
+ * The overall status of a regulation: the first line that is true.
  *
  * | status | when |
  * |---|---|
- * | `INITIALIZED` | something is left, and nothing was done yet: nothing was erased, no notification has come to its end |
- * | `RUNNING` | something is left: in the store, in archives, or notifications that wait |
- * | `FAILED` | it has notifications, and all of them failed or expired |
- * | `PARTIAL_SUCCESS` | some of them did, or something in archives could not be read or written |
- * | `FINISHED` | anything else, such as one that only suppresses |
+ * | `INITIALIZED` | work is left, nothing was erased, and no notification has ended |
+ * | `RUNNING` | work is left: in the store, in archives, or pending notifications |
+ * | `FAILED` | all of its notifications failed or expired |
+ * | `PARTIAL_SUCCESS` | some notifications failed or expired, or an archive could not be read or written |
+ * | `FINISHED` | otherwise, such as one that only suppresses |
  *
- * Nothing is left of one that is finished, whatever was retried by hand since. What its type does not
- * ask for is not left.
+ * A finished regulation stays finished, even if its notifications are retried by hand.
  */
 export function overallStatus(regulation: Regulation): OverallStatus {
   const notifications = totalOf(regulation.streams)
@@ -29,15 +28,15 @@ export function overallStatus(regulation: Regulation): OverallStatus {
 }
 
 /**
- * How the notifications of a regulation from one source to one destination stand. The first line that
- * is true:
+ * The status of a regulation's notifications from one source to one destination: the first line that is
+ * true.
  *
  * | status | when |
  * |---|---|
- * | `INITIALIZED` | some wait, and none has come to its end |
- * | `RUNNING` | some wait |
+ * | `INITIALIZED` | some are pending, and none has ended |
+ * | `RUNNING` | some are pending |
  * | `FAILED` | all failed or expired |
- * | `PARTIAL_SUCCESS` | some did |
+ * | `PARTIAL_SUCCESS` | some failed or expired |
  * | `FINISHED` | all were delivered |
  */
 export function streamStatus(stream: NotificationStream): OverallStatus {
@@ -45,7 +44,7 @@ export function streamStatus(stream: NotificationStream): OverallStatus {
   return endedCount(stream) === 0 ? 'INITIALIZED' : 'RUNNING'
 }
 
-/** Whether something is left to do for a regulation: in the store, in archives, or notifications that wait. */
+/** Whether work is left for a regulation: in the store, in archives, or pending notifications. */
 function isAnythingLeft(
   { type, finishedAtMs, isStoreErased, archive, archivesLeft = [] }: Regulation,
   { pending }: NotificationCounts,

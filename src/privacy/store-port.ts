@@ -1,71 +1,71 @@
 import type { NewEvent } from '../delivery/index.ts'
 import type { ArchiveErasure, NewRegulation, Regulation } from './regulation.ts'
 
-/** A regulation to be stored, with what it causes at once. */
+/** A regulation to store. */
 export interface CreateRegulationRequest {
   /** The regulation. */
   readonly regulation: NewRegulation
   /** Its notifications: one event per user and source, of type `delete`, with their deliveries. */
   readonly notifications: readonly NewEvent[]
-  /** When it is stored, in milliseconds since 1970. */
+  /** The moment it is stored, in milliseconds since 1970. */
   readonly nowMs: number
 }
 
-/** Asks to erase some of what a regulation wants erased. */
+/** A step of an erasure. */
 export interface EraseRequest {
   /** The regulation. */
   readonly id: string
-  /** When it is erased, in milliseconds since 1970. */
+  /** The moment of the step, in milliseconds since 1970. */
   readonly nowMs: number
-  /** At the most so many rows are looked at, so that nobody waits long for it. */
+  /** Upper bound of rows to look at, so that other work waits only briefly. */
   readonly rowsMax: number
   /**
-   * Files that an engine rewrites once all is erased are left as they are for now, and `traces` is
-   * answered: rewriting them once does for several regulations. False by default.
+   * Answers `traces` instead of rewriting files, because one rewrite serves several regulations. False by
+   * default.
    */
   readonly leavesTraces?: boolean | undefined
 }
 
-/** Files that an erasure has to rewrite cannot be for now, such as without room: ask again much later. */
+/** Files that an erasure must rewrite cannot be rewritten now, such as on a full disk: ask much later. */
 export interface HeldUpErasure {
   readonly kind: 'held_up'
-  /** What could not be done, and why. */
+  /** What failed, and why. */
   readonly reason: string
   /** What to do about it. */
   readonly hint: string
 }
 
 /**
- * What is left to be erased.
+ * The work that is left of an erasure.
  *
- * - `more`: there is more to look at
- * - `waiting`: what is left is being sent, or a notification that is not delivered yet: ask again later
- * - `traces`: only traces in files, which were to be left
- * - `nothing`: all of it is done, or there is no such regulation
+ * - `more`: there are more rows
+ * - `waiting`: only leased deliveries and pending notifications are left: ask again later
+ * - `traces`: only traces in files are left, as asked for
+ * - `nothing`: it is complete, or there is no such regulation
  */
 export type EraseResult = 'more' | 'waiting' | 'traces' | 'nothing' | HeldUpErasure
 
-/** What of archives was erased. */
+/** Counts of what was erased from archives. */
 export interface NoteArchiveRequest {
   /** The regulation. */
   readonly id: string
-  /** What was erased. Where several processes have archives it adds to what they noted. */
+  /** What was erased. Counts of several processes add up. */
   readonly archive: ArchiveErasure
-  /** The archives of {@link SharedRegulations} that nothing is left in; none by default. */
+  /** The archives of {@link SharedRegulations} that are erased; none by default. */
   readonly archiveIds?: readonly string[] | undefined
 }
 
 /** A page of regulations. */
 export interface RegulationsRequest {
-  /** At the most so many. */
+  /** Upper bound of the answer. */
   readonly limit: number
-  /** Only those that are older than this one: the last of the page before. */
+  /** Only regulations older than this one, the last of the page before. */
   readonly beforeId?: string | undefined
-  /** Only those that are not finished. */
+  /** Only unfinished regulations. */
   readonly unfinished?: boolean | undefined
 }
 
-/** What is known of regulations: for whoever asks, in the process that carries them out or beside it. */
+/** Reads regulations, in the process that carries them out or in another. */
 export interface RegulationReader {
   /** One regulation; undefined when there is none. */
   find(request: { readonly id: string }): Promise<Regulation | undefined>
@@ -74,83 +74,80 @@ export interface RegulationReader {
 }
 
 /**
- * Where deletion requests are kept, and whose calls are suppressed: the port that the privacy room owns
- * and every engine implements, beside the deliveries that they cause. The rules of the DeliveryStore
- * port hold.
+ * Keeps deletion requests and suppressed users: the port that the privacy room owns and every engine
+ * implements. The rules of the DeliveryStore port hold.
  *
- * The calls of suppressed users are dropped by `add` of the DeliveryStore, with the outcome
- * `suppressed`: those whose userId, or whose previousId on alias, is suppressed for the source, or for
- * all. A replay, whose source is `<source>/<anything>`, is of that source. Events of type `delete` are
- * never suppressed.
+ * `add` of the DeliveryStore drops the calls of suppressed users, with the outcome `suppressed`. A call is
+ * dropped if its userId, or the previousId of an alias, is suppressed for its source or for all sources. A
+ * replay with the source `<source>/<anything>` counts as that source. Events of type `delete` are never
+ * suppressed.
  */
 export interface RegulationStore extends RegulationReader {
   /**
-   * Stores a regulation, its notifications and their deliveries, and whose calls are suppressed from
-   * now on, all or nothing. `UNSUPPRESS` of all sources lifts everything; of some sources what was
-   * suppressed for those, while what was suppressed for all sources stays so.
+   * Stores a regulation, its notifications with their deliveries, and its suppressions, all or nothing.
+   * `UNSUPPRESS` of all sources lifts every suppression of the users. For some sources it lifts the
+   * suppressions of these; suppressions of all sources stay.
    */
   create(request: CreateRegulationRequest): Promise<void>
   /**
-   * Erases a part of what a regulation wants erased: of the events of its sources that were accepted
-   * before it and are about its users (userId, or previousId on alias).
+   * Erases some of the events that a regulation is about: events of its sources, accepted before it, of its
+   * users (userId, or previousId of an alias).
    *
-   * - A delivery that waits becomes `failed` with the reason `erased`. One that is given out is left
-   *   alone until it has come back or to its end: what is being sent cannot be taken back.
-   * - Of each delivery go the text, the userId, the answers of endpoints, and the messageId where it
-   *   contains the userId. The rest stays, so that the books go on to balance.
-   * - Members of audiences of its sources who are its users go, and nobody is told.
-   * - Its own notifications are left alone until they are delivered; then they are erased as well.
+   * - A pending delivery becomes `failed` with the reason `erased`. A leased one is left until its lease
+   *   ends, because a request under way cannot be taken back.
+   * - A delivery loses its body, its userId, the answers of endpoints, and its messageId if that contains the
+   *   userId. The rest stays, so that the ledger balances.
+   * - Its users leave the audiences of its sources, and destinations are not notified.
+   * - Its own notifications are erased after they are delivered.
    *
-   * What was erased is counted in {@link Regulation.erased}, notifications aside. Erased deliveries
-   * cannot be retried by hand. An engine that keeps files leaves no trace of the users in them, apart
-   * from the regulation itself, what is suppressed, and notifications that are not delivered.
+   * {@link Regulation.erased} counts what was erased, except notifications. Erased deliveries cannot be
+   * retried by hand. An engine that keeps files leaves no trace of the users in them, except for the
+   * regulation itself, suppressions, and notifications that are not delivered.
    */
   erase(request: EraseRequest): Promise<EraseResult>
-  /** Notes what of archives was erased. */
+  /** Adds counts of what was erased from archives. */
   noteArchive(request: NoteArchiveRequest): Promise<void>
-  /** Ends a regulation: how its notifications stand then is kept, also when they are purged. */
+  /** Ends a regulation. The states of its notifications at that moment are kept, even if these are purged. */
   finish(request: { readonly id: string; readonly nowMs: number }): Promise<void>
 }
 
-/** An archive beside a store that several processes share: nobody but its own process reaches it. */
+/** An archive of one of the processes that share a store. Only that process can reach it. */
 export interface KeptArchive {
-  /** Identifies it, wherever it is and however often its process is started. */
+  /** Its identifier, which stays when it moves and when its process restarts. */
   readonly id: string
-  /** How people know it: where it is. */
+  /** Its name for people: where it is. */
   readonly name: string
 }
 
-/** What is left of a regulation, for one of the processes that share a store. */
+/** The work that is left of a regulation for one of the processes that share a store. */
 export interface UnfinishedRegulation {
   /** The regulation. */
   readonly id: string
-  /** Whether an archive of that process may have what it wants erased. */
+  /** Whether an archive of that process is not erased yet. */
   readonly isArchiveLeft: boolean
-  /** Whether something else is left than archives: in the store, notifications, or only to end it. */
+  /** Whether other work is left: in the store, notifications, or to end it. */
   readonly isDue: boolean
 }
 
 /**
- * What processes that share a store have to know of each other to carry regulations out together: the
- * port that engines implement beside {@link RegulationStore} where several processes can use one store.
- * The rules of the DeliveryStore port hold.
+ * Lets processes that share a store carry out regulations together. Engines that several processes can use
+ * implement this port beside {@link RegulationStore}. The rules of the DeliveryStore port hold.
  *
- * A regulation that erases archives waits for all that were registered when it was stored, and for those
- * that are registered before it is finished: `finish` does nothing while one of them is left. Whoever
- * has one says with `noteArchive` that nothing is left in it.
+ * A regulation that erases archives waits for every archive that is registered before it finishes: `finish`
+ * does nothing while one is left. The process of an archive reports with `noteArchive` that it is erased.
  */
 export interface SharedRegulations {
-  /** Registers archives, or how people know them now. They stay so when their process ends. */
+  /** Registers archives, or updates their names. They stay registered when their process ends. */
   register(request: { readonly archives: readonly KeptArchive[] }): Promise<void>
-  /** What is not finished, the oldest first, for the process that has these archives. */
+  /** The unfinished regulations for the process that has these archives, oldest first. */
   unfinished(request: {
     readonly archiveIds: readonly string[]
   }): Promise<readonly UnfinishedRegulation[]>
   /**
-   * Lets go of an archive that is gone for good: nobody waits for it any more. What is not finished and
-   * waited for it has one problem more.
+   * Removes an archive that is lost: regulations no longer wait for it, and unfinished ones that did get a
+   * problem.
    *
-   * @returns whether one with that name was registered
+   * @returns whether an archive with that name was registered
    */
   release(request: { readonly name: string }): Promise<boolean>
 }
