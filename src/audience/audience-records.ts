@@ -3,7 +3,7 @@ import type { Audience, Member, MembershipChange } from './audience.ts'
 import type { RemovalOutcome } from './remove-audience.ts'
 import type { RejectedRow, SyncCounts, SyncOutcome } from './sync-audience.ts'
 
-/** What audiences tell programs, as JSON; the names are part of every interface. */
+/** A JSON record about audiences. Its field names are public. */
 export type AudienceRecord = Readonly<Record<string, unknown>>
 
 /** An audience, or a computed trait, in a record. Moments are UTC, ISO 8601. */
@@ -13,10 +13,10 @@ export interface AudienceFields extends AudienceRecord {
   readonly class: Audience['computationClass']
   readonly computationId: string
   readonly source: string
-  /** How many members it has. */
+  /** Number of members. */
   readonly members: number
   readonly createdAt: string | null
-  /** When a sync last came to its end; null before the first. */
+  /** The moment the last sync ended; null before the first. */
   readonly syncedAt: string | null
 }
 
@@ -34,38 +34,38 @@ export function audienceRecord(audience: Audience): AudienceFields {
   return { kind: 'audience', ...audienceFields(audience) }
 }
 
-/** A member as it stands in the record of its audience. */
+/** A member as a field of the record of its audience. */
 export function memberFields({ identity, value }: Member): MemberFields {
   return changeFields({ identity, value })
 }
 
-/** What becomes different for a member as a record for programs; the value is null for who leaves. */
+/** A change of a member as a record for programs. The value is null if it leaves. */
 export function changeRecord(change: MembershipChange): AudienceRecord {
   return { kind: 'change', ...changeFields(change) }
 }
 
-/** A row that cannot be used as a record for programs. */
+/** A rejected row as a record for programs. */
 export function rejectedRecord({ line, code, message }: RejectedRow): AudienceRecord {
   return { kind: 'rejected', line, code, message }
 }
 
-/** What a sync has done so far as a record for programs. */
+/** The progress of a sync as a record for programs. */
 export function progressRecord(counts: SyncCounts): AudienceRecord {
   return { kind: 'progress', ...countFields(counts) }
 }
 
-/** How many members that are kept a dry run has read, as a record for programs. */
+/** The number of stored members that a dry run has read, as a record for programs. */
 export function comparingRecord(members: number): AudienceRecord {
   return { kind: 'comparing', members }
 }
 
-/** Whether something was only tried. */
+/** Tells dry runs from others. */
 export interface Trial {
   /** Whether nothing was stored and nothing sent. */
   readonly isDryRun: boolean
 }
 
-/** What became of a sync that began as a record for programs. */
+/** The result of a sync as a record for programs. */
 export function syncRecord(
   outcome: Exclude<SyncOutcome, { kind: 'taken' }>,
   { isDryRun }: Trial,
@@ -80,7 +80,7 @@ export function syncRecord(
   }
 }
 
-/** What became of the removal of an audience as a record for programs. */
+/** The result of a removal as a record for programs. */
 export function removalRecord(
   { kind, audience, left }: RemovalOutcome,
   { isDryRun }: Trial,
@@ -114,7 +114,7 @@ function changeFields({ identity, value }: MembershipChange): MemberFields {
   return { userId, anonymousId, email, value: parsed }
 }
 
-/** Field by field, so that their order is always the same. */
+/** Copies field by field to keep their order. */
 function countFields(counts: SyncCounts): AudienceRecord {
   const { read, rejected, entered, changed, left, unchanged, suppressed } = counts
   return { read, rejected, entered, changed, left, unchanged, suppressed }

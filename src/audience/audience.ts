@@ -1,52 +1,52 @@
-/** What is computed: whether a profile is a member, or a value that it has. */
+/** The kind of a computation: membership in an audience, or the value of a trait. */
 export type ComputationClass = 'audience' | 'trait'
 
-/** An audience, or a computed trait, before it was ever synced. */
+/** An audience, or a computed trait, before its first sync. */
 export interface NewAudience {
-  /** The property of the identify calls; identifies it, and stays when the name changes. */
+  /** Its identifier: the trait in identify calls. It stays when the name changes. */
   readonly key: string
-  /** What people call it. */
+  /** Its name for people. */
   readonly name: string
-  /** What it says of a profile. */
+  /** Its kind. */
   readonly computationClass: ComputationClass
-  /** Stands in the calls; random, so that no two were ever the same. */
+  /** A random id in the calls, unique over time. */
   readonly computationId: string
   /** The source whose destinations get the calls. */
   readonly sourceId: string
 }
 
-/** An audience, or a computed trait, as it is kept. */
+/** A stored audience or computed trait. */
 export interface Audience extends NewAudience {
-  /** How many members it has. */
+  /** Number of members. */
   readonly members: number
-  /** When it was made, in milliseconds since 1970. */
+  /** The moment it was created, in milliseconds since 1970. */
   readonly createdAtMs: number
-  /** When a sync was last complete, in milliseconds since 1970; null before the first one was. */
+  /** The moment the last complete sync ended, in milliseconds since 1970; null before that. */
   readonly syncedAtMs: number | null
 }
 
-/** One of the identifiers of a profile: it gets calls of its own. At least one of the first two is there. */
+/** An identifier of a profile, which gets its own calls. It has a userId, an anonymousId or both. */
 export interface MemberIdentity {
   /** The user's id. */
   readonly userId: string | null
-  /** The id of a user who is not known yet. */
+  /** The id of an anonymous user. */
   readonly anonymousId: string | null
-  /** The address that goes with it. */
+  /** The email address of the identifier. */
   readonly email: string | null
 }
 
-/** A member, and what is computed of it. */
+/** A member with its value. */
 export interface Member {
-  /** Who it is. */
+  /** The identifier. */
   readonly identity: MemberIdentity
   /** JSON as `JSON.stringify` writes it: `true` in an audience, the value of a trait. Never `null`. */
   readonly value: string
 }
 
-/** What becomes different for a member. */
+/** A change of a member. */
 export interface MembershipChange {
-  /** Who it is. */
+  /** The identifier. */
   readonly identity: MemberIdentity
-  /** The value from now on, as {@link Member} has it; null for who leaves. */
+  /** The new value, as in {@link Member}; null if the member leaves. */
   readonly value: string | null
 }

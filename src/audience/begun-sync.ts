@@ -7,44 +7,43 @@ import { membershipEvent } from './membership-call.ts'
 import type { AudienceStore, SyncRequest, TakeOutcome, TakeResult } from './store-port.ts'
 import type { SyncListener } from './sync-listener.ts'
 
-/** Members that are taken, or looked at, in one transaction at the most. */
+/** Upper bound of members in one transaction. */
 export const partMembersMax = 1_000
 
-/** What syncs and removals need. */
+/** The parts that syncs and removals need. */
 export interface SyncMeans {
-  /** Where audiences are kept. */
+  /** The store of audiences. */
   readonly store: AudienceStore
-  /** Where the calls of changes may go. */
+  /** The destinations that may get the calls. */
   readonly destinations: readonly Destination[]
-  /** Is told what happens. */
+  /** Receives progress. */
   readonly listener: SyncListener
-  /** For how long messageIds are remembered. */
+  /** How long messageIds are remembered for deduplication. */
   readonly dedupeWindowMs: number
   /**
-   * Called before every part: resolves with true once more deliveries may wait, with false when the
-   * sync is to end.
+   * Called before every part. Resolves with true once the backlog has room, with false to end the sync.
    */
   readonly hasRoom: () => Promise<boolean>
   /** Clock, ids and log. */
   readonly runtime: Runtime
-  /** Ends the sync early: what was stored stays, and the next one goes on from there. */
+  /** Ends the sync early. Stored changes stay, and the next sync resumes from there. */
   readonly signal: AbortSignal
 }
 
-/** A sync that has begun: takes parts of its list, then lets those leave who were not in it. */
+/** A running sync: takes the list in parts, then removes the members that were not in it. */
 export class BegunSync {
   readonly #means: SyncMeans
   readonly #audience: Audience
   readonly #sync: number
 
-  /** @param begun - what `begin` of the store has given */
+  /** @param begun - the answer of the store's `begin` */
   constructor(means: SyncMeans, begun: { readonly audience: Audience; readonly sync: number }) {
     this.#means = means
     this.#audience = begun.audience
     this.#sync = begun.sync
   }
 
-  /** Takes a part of the list, once there is room for what it causes. */
+  /** Takes a part of the list, once the backlog has room. */
   async take(members: readonly Member[]): Promise<TakeResult | { readonly kind: 'ended' }> {
     if (!(await mayGoOn(this.#means))) return { kind: 'ended' }
     const { store, listener } = this.#means
@@ -56,9 +55,9 @@ export class BegunSync {
   }
 
   /**
-   * Lets those leave who were not in the list, part by part.
+   * Removes the members that were not in the list, part by part.
    *
-   * @param released - is told after each part how many left
+   * @param released - called after each part with the number of members that left
    */
   async releaseAll(released: (left: number) => void): Promise<'complete' | 'ended' | 'superseded'> {
     const { store, listener } = this.#means
@@ -81,7 +80,7 @@ export class BegunSync {
     const nowMs = runtime.clock.nowMs()
     const partId = runtime.newId()
     let calls = 0
-    // Ids that begin alike lie side by side in an index: a part is stored twice as fast.
+    // Sorted ids are neighbours in an index, which stores a part twice as fast.
     const newId = (): string => `${partId}-${calls++}`
     const options = { audience, destinations, nowMs, newId }
     const eventsOf = (changes: readonly MembershipChange[]): readonly NewEvent[] =>
@@ -91,7 +90,7 @@ export class BegunSync {
   }
 }
 
-/** Whether the next part may come; the event loop turns before. */
+/** Whether to go on with the next part. Lets the event loop turn first. */
 export async function mayGoOn({
   hasRoom,
   signal,
@@ -101,7 +100,7 @@ export async function mayGoOn({
   return !isAborted(signal)
 }
 
-/** Asked again: it may have aborted since. */
+/** A function, because the signal may have aborted since. */
 function isAborted(signal: AbortSignal): boolean {
   return signal.aborted
 }
@@ -110,7 +109,7 @@ function isChange(outcome: TakeOutcome | undefined): boolean {
   return outcome === 'entered' || outcome === 'changed'
 }
 
-/** An audience as the store has it now; as it was known, where it is gone. */
+/** The stored audience, or the given one if it is gone. */
 export async function audienceNow(
   store: Pick<AudienceStore, 'list'>,
   known: Audience,

@@ -1,15 +1,15 @@
 import type { JsonValue } from '../model/index.ts'
 
-/** A number needs no more characters to be exact, and a longer text would take long to look at. */
+/** Exact numbers have no more characters, and longer texts would be slow to check. */
 const numberLengthMax = 32
 
 const jsonNumber = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
 /**
- * What the text of a CSV's cell says of a computed trait: a number where it is one as JSON writes it and
- * nothing of it gets lost, `true` or `false`, else the text as it stands.
+ * Reads the value of a computed trait from a cell of a CSV: a number if it is one in JSON and keeps all its
+ * digits, `true` or `false`, otherwise the text.
  *
- * @returns undefined where the cell has nothing but blanks
+ * @returns undefined for a blank cell
  */
 export function cellValue(text: string): JsonValue | undefined {
   if (text.trim() === '') return undefined
@@ -17,7 +17,7 @@ export function cellValue(text: string): JsonValue | undefined {
   return isNumber(text) ? Number(text) : text
 }
 
-/** Whether nothing of a text gets lost as a number; above 2^53 nobody knows whether it did. */
+/** Whether a number keeps all digits of a text. Above 2^53 this cannot be told. */
 function isNumber(text: string): boolean {
   if (text.length > numberLengthMax || !jsonNumber.test(text)) return false
   const number = Number(text)
@@ -27,7 +27,7 @@ function isNumber(text: string): boolean {
   return digitsOf(text) === digitsOf(String(number))
 }
 
-/** The digits of a number without its sign, point and exponent, and without the zeros around them. */
+/** The digits of a number, without sign, point, exponent and outer zeros. */
 function digitsOf(text: string): string {
   const [mantissa = ''] = text.toLowerCase().split('e')
   return mantissa.replace(/[^0-9]/g, '').replace(/^0+|0+$/g, '')

@@ -1,4 +1,4 @@
-/** Audiences and computed traits: lists of members become identify calls about who changed. */
+/** Audiences and computed traits: turns lists of members into identify calls about changes. */
 export * from './audience-records.ts'
 export type * from './audience.ts'
 export type { SyncMeans } from './begun-sync.ts'

@@ -17,15 +17,15 @@ import {
 import type { ComputationClass, Member, MemberIdentity } from './audience.ts'
 import { cellValue } from './cell-value.ts'
 
-/** Which fields, or columns, of a row say what. */
+/** The fields, or columns, of a row that make a member. */
 export interface MemberColumns {
-  /** Those with userIds; `userId`, `user_id` or `id` where none is named. */
+  /** Fields with userIds; `userId`, `user_id` or `id` by default. */
   readonly userIds: readonly string[]
-  /** The one with the value of a computed trait; `value` where none is named. */
+  /** The field with the value of a computed trait; `value` by default. */
   readonly value: string | undefined
 }
 
-/** Who a row says is a member: nobody where a computed trait has no value for them. */
+/** The members that a row makes; none if a computed trait has no value in it. */
 export type MemberReading =
   | { readonly kind: 'members'; readonly members: readonly Member[] }
   | ({ readonly kind: 'rejected' } & Rejection)
@@ -34,16 +34,15 @@ const anonymousIdColumns = ['anonymousId', 'anonymous_id'] as const
 const emailColumn = 'email'
 const valueColumnDefault = 'value'
 
-/** Members that one row makes at the most. */
+/** Upper bound of members in one row. */
 const membersOfRowMax = 100
 
-/** UTF-8 bytes of the value of a computed trait at the most, as JSON. */
+/** Upper bound of the value of a computed trait, as JSON in UTF-8 bytes. */
 const valueBytesMax = 8 * 1024
 
 /**
- * Reads members from the rows of a list. A field may be a list of identifiers; the row then makes a
- * member of each userId with each anonymousId and each email. Fields of which nothing is known here
- * make no difference.
+ * Reads members from the rows of a list. A field may be a list of identifiers: the row then makes a
+ * member for each combination of userId, anonymousId and email. Unknown fields are ignored.
  */
 export class MemberFields {
   readonly #named: readonly string[]
@@ -62,7 +61,7 @@ export class MemberFields {
   /**
    * Takes the header of a CSV: all values of rows are texts from now on.
    *
-   * @throws SettingError where a column that is named is not in it, or none that has ids is
+   * @throws SettingError if a named column is missing, or no column has ids
    */
   readHeader(columns: readonly string[]): void {
     if (this.#named.length === 0) {
@@ -87,7 +86,7 @@ export class MemberFields {
   /**
    * Takes the end of the list.
    *
-   * @throws SettingError where there were rows, and a column that is named was in none of them
+   * @throws SettingError if there were rows, and none had a named column
    */
   readEnd(): void {
     this.#userIds.readEnd()

@@ -5,34 +5,34 @@ import type { MemberFields } from './member-fields.ts'
 import { RowGroups } from './row-groups.ts'
 import type { RejectedRow } from './sync-listener.ts'
 
-/** A member, and the row that names it. */
+/** A member and its row. */
 export interface ListedMember {
   /** The member. */
   readonly member: Member
-  /** Which row of the list it is, from 1. */
+  /** The number of the row, from 1. */
   readonly row: number
   /** The line of that row. */
   readonly line: number
 }
 
-/** What a list of members is read with. */
+/** The parts that reading a list needs. */
 export interface MemberListOptions {
   /** The rows. */
   readonly rows: AsyncIterable<readonly TableRow[]>
-  /** What they are made of. */
+  /** The fields that make a member. */
   readonly fields: MemberFields
   /** Ends the list early. */
   readonly signal: AbortSignal
-  /** Is told of each row. */
+  /** Receives each row. */
   readonly listener: {
     /** A row was read. */
     read(): void
-    /** It cannot be used. */
+    /** A row was rejected. */
     rejected(row: RejectedRow): void
   }
 }
 
-/** Gives the members of a list in parts, and keeps no more of it than one. */
+/** Reads the members of a list in parts, holding one part at a time. */
 export class MemberList {
   readonly #groups: RowGroups<readonly TableRow[]>
   readonly #options: MemberListOptions
@@ -48,9 +48,9 @@ export class MemberList {
   }
 
   /**
-   * Reads how the list begins, and tells nobody of it yet.
+   * Reads the beginning of the list, without reporting rows.
    *
-   * @throws SettingError where it is a CSV without the columns that are asked for
+   * @throws SettingError for a CSV without the named columns
    */
   async open(): Promise<void> {
     this.#group = await this.#groups.next()
@@ -58,7 +58,7 @@ export class MemberList {
     if (first?.kind === 'header') this.#options.fields.readHeader(first.columns)
   }
 
-  /** The next members; none at the end of the list, or once the signal aborts. */
+  /** The next members; none at the end of the list or after an abort. */
   async nextPart(): Promise<readonly ListedMember[]> {
     while (this.#group !== undefined && this.#members.length < partMembersMax) {
       const row = this.#group[this.#rowsOfGroupRead++]
@@ -72,7 +72,7 @@ export class MemberList {
     return this.#members.splice(0, partMembersMax)
   }
 
-  /** Rejects the rows of members that contradict rows before; each row once. */
+  /** Rejects rows whose members contradict earlier rows, each row once. */
   rejectContradicted(contradicted: readonly ListedMember[]): void {
     for (const { row, line } of contradicted) {
       if (row === this.#rowContradicted) continue
@@ -82,7 +82,7 @@ export class MemberList {
     }
   }
 
-  /** Ends the reading, also early. */
+  /** Ends the reading. */
   async close(): Promise<void> {
     await this.#groups.close()
   }

@@ -1,7 +1,7 @@
 import type { Member } from './audience.ts'
 import type { AudienceReader } from './store-port.ts'
 
-/** Members that are read at once. */
+/** Members in a page. */
 const pageMembersMax = 1_000
 
 /** Every member of an audience, page by page. */

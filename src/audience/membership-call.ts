@@ -11,24 +11,24 @@ import {
 import type { Runtime } from '../runtime/index.ts'
 import type { ComputationClass, MembershipChange, NewAudience } from './audience.ts'
 
-/** What a call is made of, beside the change. */
+/** The parts of a call beside the change. */
 export interface MembershipCallOptions {
   /** The audience. */
   readonly audience: NewAudience
-  /** Where its calls may go. */
+  /** The destinations that may get the call. */
   readonly destinations: readonly Destination[]
-  /** When the change happens, in milliseconds since 1970. */
+  /** The moment of the change, in milliseconds since 1970. */
   readonly nowMs: number
   /** Makes the messageId. */
   readonly newId: () => string
 }
 
 /**
- * Makes the identify call that tells of a change, with the deliveries that routing makes of it.
+ * Makes the identify call of a change, routed to its deliveries.
  *
- * Its traits have the audience's key, which is true for who enters and false for who leaves; of a
- * computed trait the value, and null for who leaves; and the email where one is known. `context.personas`
- * says what was computed, and `integrations` that it is for webhooks only.
+ * Its traits have the audience's key: true for a member that enters, false for one that leaves. A computed
+ * trait has its value, or null for a member that leaves. The email is there if it is known.
+ * `context.personas` names the computation, and `integrations` sends the call to webhooks only.
  */
 export function membershipEvent(
   change: MembershipChange,

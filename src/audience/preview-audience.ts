@@ -5,27 +5,26 @@ import type { AudienceReader, AudienceStore } from './store-port.ts'
 import type { SyncListener } from './sync-listener.ts'
 import { syncAudience, type SyncOptions, type SyncOutcome } from './sync-audience.ts'
 
-/** What a sync is tried with. */
+/** The parts that a dry run of a sync needs. */
 export interface PreviewOptions extends Omit<SyncOptions, 'store'> {
-  /** Where audiences are kept; it is only read. */
+  /** The store of audiences, which is only read. */
   readonly store: AudienceReader
-  /** Is empty, and takes a copy of the members: it is written instead. */
+  /** An empty store that is written instead. It gets a copy of the members. */
   readonly scratch: AudienceStore
 }
 
 /**
- * Tells what a sync would do: the same rows are rejected, and the same identifiers enter, change and
- * leave, but nothing of it is stored or sent. Who is suppressed is not known here, and counts as
- * everybody else.
+ * Tells the effects of a sync without storing or sending anything: the rows that are rejected, and the
+ * identifiers that enter, change and leave. Suppressed users count as others.
  *
- * @returns what the sync would come to, with the audience as it would be, were it synced now
- * @throws what {@link syncAudience} throws
+ * @returns the result of the sync, with the audience as it would be
+ * @throws as {@link syncAudience} does
  */
 export async function previewAudience(options: PreviewOptions): Promise<SyncOutcome> {
   const { store, scratch } = options
   const { key, name, sourceId, computationClass } = options.audience
   const kept = (await store.list()).find((audience) => audience.key === key)
-  // Where nothing is connected, calls come to nothing.
+  // Without destinations, calls are filtered.
   const means = { ...options, store: scratch, destinations: [] }
   if (kept === undefined) return syncAudience(means)
   if (kept.sourceId !== sourceId || kept.computationClass !== computationClass) {
@@ -37,7 +36,7 @@ export async function previewAudience(options: PreviewOptions): Promise<SyncOutc
   return { ...outcome, audience: { ...outcome.audience, createdAtMs, syncedAtMs } }
 }
 
-/** Makes the scratch store have what is kept, as if it had been synced there. */
+/** Copies the members to the scratch store with a sync. */
 async function copyMembers(from: AudienceReader, kept: Audience, means: SyncMeans): Promise<void> {
   const nowMs = means.runtime.clock.nowMs()
   const begun = await means.store.begin({ audience: kept, nowMs })

@@ -1,32 +1,31 @@
 import { snakeCase } from 'change-case'
 
-/** Characters of a key at the most. */
+/** Upper bound of the length of a key. */
 const keyLengthMax = 255
 
 /**
- * The property that stands for an audience or a computed trait in identify calls: its name in snake
- * case, as the library `change-case` makes it.
+ * Makes the trait of an audience or a computed trait in identify calls: its name in snake case, as the
+ * library `change-case` makes it.
  *
- * Words end at everything that is neither a letter, of any script, nor a digit, and where a capital
- * letter follows a small one or a digit; they are joined by underscores, in small letters. Digits are
- * not parted from the letters behind them: `Order Completed Last 30days` is
- * `order_completed_last_30days`. Accents that are characters of their own are put together with their
- * letters before, so that names that look the same make the same property.
+ * A word ends at a character that is neither a letter of any script nor a digit, and before a capital letter
+ * behind a small one or a digit. Words are joined by underscores, in small letters. Letters behind digits
+ * belong to them: `Order Completed Last 30days` is `order_completed_last_30days`. Combining accents are
+ * composed first, so that names that look the same make the same trait.
  *
- * @returns undefined where nothing is left
+ * @returns undefined if the result is empty
  */
 export function propertyName(name: string): string | undefined {
-  // The letters of the machine's language would make another property of the same name elsewhere.
+  // Not by the locale, which would make another trait of the same name elsewhere.
   const property = snakeCase(name.normalize('NFC'), { locale: false })
   return property === '' ? undefined : property
 }
 
 /**
- * Checks a key: 1 to 255 characters, none of them a control character or half of one, no blanks around
- * it. `.` and `..` cannot be keys, since they cannot stand in the path of a URL; nor can `email`, since
- * calls have the address of a member there.
+ * Checks a key: 1 to 255 characters, no control characters or lone surrogates, no outer blanks. `.` and `..`
+ * are refused because they do not work in the path of a URL, `email` because calls have the address of a
+ * member there.
  *
- * @returns what is wrong with it, as a sentence without its final period; undefined for a sound key
+ * @returns the problem as a sentence without its period; undefined for a valid key
  */
 export function checkKey(key: string): string | undefined {
   if (key === '') return 'The key is empty'

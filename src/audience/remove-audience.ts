@@ -4,41 +4,41 @@ import { memberPages } from './member-pages.ts'
 import type { AudienceReader } from './store-port.ts'
 import { SyncTally } from './sync-tally.ts'
 
-/** What an audience is removed with. */
+/** The parts that a removal needs. */
 export interface RemovalOptions extends SyncMeans {
   /** The audience. */
   readonly audience: NewAudience
 }
 
-/** What a removal is tried with. */
+/** The parts that a dry run of a removal needs. */
 export interface RemovalPreviewOptions extends Omit<
   RemovalOptions,
   'store' | 'destinations' | 'dedupeWindowMs'
 > {
-  /** Where audiences are kept; it is only read. */
+  /** The store of audiences, which is only read. */
   readonly store: AudienceReader
 }
 
 /**
- * What became of a removal.
+ * The result of a removal.
  *
- * - `removed`: everybody left, and the audience is forgotten
- * - `ended`: it was ended early: who has left stays out, and the audience is still there
+ * - `removed`: all members left, and the audience is deleted
+ * - `ended`: it ended early: some members left, and the audience is still there
  * - `superseded`: a sync of the audience began meanwhile, or another audience has its key now
  */
 export interface RemovalOutcome {
-  /** What became of it. */
+  /** The result. */
   readonly kind: 'removed' | 'ended' | 'superseded'
-  /** The audience, as it was kept last. */
+  /** The audience as last stored. */
   readonly audience: Audience
   /** Members that left. */
   readonly left: number
 }
 
 /**
- * Lets every member of an audience leave, with an identify call for each, and forgets the audience.
+ * Removes every member of an audience, with an identify call for each, and deletes the audience.
  *
- * @throws whatever makes the store unusable; what was stored stays
+ * @throws EvrouteError of the store. Stored changes stay
  */
 export async function removeAudience(options: RemovalOptions): Promise<RemovalOutcome> {
   const { store, runtime } = options
@@ -55,9 +55,9 @@ export async function removeAudience(options: RemovalOptions): Promise<RemovalOu
 }
 
 /**
- * Tells who would leave if an audience was removed, and writes nothing.
+ * Tells the members that a removal would remove, without changing anything.
  *
- * @throws whatever makes the store unusable
+ * @throws EvrouteError of the store
  */
 export async function previewRemoval(options: RemovalPreviewOptions): Promise<RemovalOutcome> {
   const { store, listener } = options
@@ -76,7 +76,7 @@ function knownAudience({ store, audience, runtime }: RemovalPreviewOptions): Pro
   return audienceNow(store, { ...audience, members: 0, createdAtMs, syncedAtMs: null })
 }
 
-/** Counts who leaves, and tells it. */
+/** Counts and reports the members that leave. */
 class Leaving {
   readonly #tally = new SyncTally()
   readonly #listener: SyncMeans['listener']

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Takes what an iteration gives, until it ends or the signal aborts, whatever it waits for then. */
+/** Reads an iteration until it ends or the signal aborts, even while the iteration waits. */
 export class RowGroups<Group> {
   readonly #groups: AsyncIterator<Group>
   readonly #signal: AbortSignal
@@ -12,8 +12,7 @@ export class RowGroups<Group> {
   }
 
   /**
-   * The next group; undefined when there is none, or the signal aborts. The event loop turns before,
-   * however fast groups come.
+   * The next group; undefined at the end or after an abort. Lets the event loop turn first.
    */
   async next(): Promise<Group | undefined> {
     await nextTurn()
@@ -28,7 +27,7 @@ export class RowGroups<Group> {
     return result === undefined || result.done === true ? undefined : result.value
   }
 
-  /** Ends the iteration early; harmless at its end. One that waits for something ends once it has it. */
+  /** Ends the iteration early. One that waits ends after its wait. Harmless at its end. */
   async close(): Promise<void> {
     const closed = this.#groups.return?.()
     if (this.#isWaiting) closed?.catch(() => undefined)
@@ -36,7 +35,7 @@ export class RowGroups<Group> {
   }
 }
 
-/** What the work comes to; undefined as soon as the signal aborts. */
+/** The result of the work; undefined as soon as the signal aborts. */
 function untilAborted<Result>(
   work: Promise<Result>,
   signal: AbortSignal,

@@ -8,7 +8,7 @@ import { SyncTally } from './sync-tally.ts'
 
 export type { RejectedRow, SyncCounts, SyncListener } from './sync-listener.ts'
 
-/** What an audience is synced with. */
+/** The parts that a sync needs. */
 export interface SyncOptions extends SyncMeans {
   /** The audience. */
   readonly audience: NewAudience
@@ -19,13 +19,13 @@ export interface SyncOptions extends SyncMeans {
 }
 
 /**
- * What became of a sync.
+ * The result of a sync.
  *
- * - `synced`: members are those of the list
- * - `incomplete`: rows were rejected, so nobody left: who those rows are about is not known
+ * - `synced`: the members are those of the list
+ * - `incomplete`: rows were rejected. No member left, because the rejected rows may name any
  * - `ended`: it was ended early
  * - `superseded`: another sync of the audience began meanwhile
- * - `taken`: the key is that of another source or class
+ * - `taken`: the key belongs to another source or class
  */
 export type SyncOutcome =
   | {
@@ -36,14 +36,14 @@ export type SyncOutcome =
   | { readonly kind: 'taken'; readonly audience: Audience }
 
 /**
- * Makes the members of an audience those of a list, and sends an identify call for each identifier for
- * which something changes; in constant memory, however long the list is.
+ * Gives an audience the members of a list, and sends an identify call for each identifier that changes. Needs
+ * constant memory for any length of the list.
  *
- * Before anything is written, the beginning of the list is read: a CSV without the columns that are
- * asked for changes nothing. Of JSON only the end of the list tells, and nobody leaves then.
+ * The beginning of the list is read before anything is written: a CSV without the named columns changes
+ * nothing. For JSON only the end of the list can tell, and then no member leaves.
  *
- * @throws SettingError where the list does not have the columns that are asked for
- * @throws whatever makes the list unreadable or the store unusable; what was stored stays
+ * @throws SettingError if the list does not have the named columns
+ * @throws EvrouteError of the list or the store. Stored changes stay
  */
 export async function syncAudience(options: SyncOptions): Promise<SyncOutcome> {
   const { store, audience, runtime } = options
