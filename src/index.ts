@@ -51,6 +51,7 @@ export {
   type SettledDelivery,
   type TrackBody,
   type TrackCall,
+  type UserFields,
   type WebhookBody,
 } from './model/index.ts'
 export type {

@@ -1,4 +1,5 @@
 import {
+  checkOptionNames,
   checkUrl,
   checkWholeNumber,
   eventTypes,
@@ -56,6 +57,17 @@ export interface PreparedHandlerCheck {
   readonly run: () => Promise<HandlerReport>
 }
 
+const knownOptions: Readonly<Record<keyof HandlerCheckOptions, true>> = {
+  url: true,
+  secret: true,
+  headers: true,
+  types: true,
+  only: true,
+  timeoutMs: true,
+  signal: true,
+  onVerdict: true,
+}
+
 /** After so many cases in a row without an answer the others are not sent. */
 const unansweredMax = 3
 
@@ -72,7 +84,7 @@ const unansweredMax = 3
  *
  * @throws SettingError naming the option and what it accepts
  */
-export function checkHandler(options: HandlerCheckOptions): Promise<HandlerReport> {
+export async function checkHandler(options: HandlerCheckOptions): Promise<HandlerReport> {
   return prepareHandlerCheck(options, createRuntime()).run()
 }
 
@@ -85,6 +97,7 @@ export function prepareHandlerCheck(
   options: HandlerCheckOptions,
   runtime: Runtime,
 ): PreparedHandlerCheck {
+  checkOptionNames(options, knownOptions)
   const { secret, types = eventTypes, only, timeoutMs = limits.endpointDeadlineMs } = options
   checkWholeNumber('timeoutMs', timeoutMs, [1, limits.endpointDeadlineMs])
   checkTypes(types)

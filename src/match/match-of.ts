@@ -1,5 +1,5 @@
 import { types } from 'node:util'
-import { SettingError, type JsonValue } from '../model/index.ts'
+import { SettingError, shortText, type JsonValue } from '../model/index.ts'
 import { fieldLabel, type Field } from './field.ts'
 import { globText } from './glob.ts'
 import { matchLimits } from './limits.ts'
@@ -59,6 +59,9 @@ export function matchOf(expected: ExpectedBody): Match {
   return new Match(terms, terms.map(textOf).join(' '))
 }
 
+/** Longer predicates end in an ellipsis. */
+const predicateCharactersMax = 80
+
 function textOf({ field, isNegated, tests }: Term): string {
   const label = fieldLabel(field)
   const [test] = tests
@@ -104,7 +107,7 @@ function testOf(value: ExpectedValue, keys: readonly string[]): ValueTest {
       if (!Number.isFinite(value)) throw unusable(keys, `JSON has no ${value}`)
       return { kind: 'equal', value, text: JSON.stringify(value) }
     case 'function':
-      return { kind: 'accepted', accepts: safely(value), text: value.name || 'a predicate' }
+      return { kind: 'accepted', accepts: safely(value), text: predicateText(value, keys) }
     case 'object':
       return value === null ? { kind: 'equal', value, text: 'null' } : objectTest(value, keys)
     case 'undefined':
@@ -112,6 +115,13 @@ function testOf(value: ExpectedValue, keys: readonly string[]): ValueTest {
     case 'symbol':
       throw unusable(keys, `JSON has no ${typeof value}`)
   }
+}
+
+/** The name of a predicate; its source on one line where it has only the name of its key. */
+function predicateText(predicate: ValuePredicate, keys: readonly string[]): string {
+  if (predicate.name !== '' && predicate.name !== keys.at(-1)) return predicate.name
+  const source = Function.prototype.toString.call(predicate)
+  return shortText(source.replaceAll(/\s+/g, ' '), predicateCharactersMax)
 }
 
 function objectTest(

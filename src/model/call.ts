@@ -40,49 +40,59 @@ export interface CallFields {
   readonly integrations?: Integrations
 }
 
+/** Whom a call is about: a userId, an anonymousId, or both. */
+export type UserFields =
+  | { readonly userId: string; readonly anonymousId?: string | undefined }
+  | { readonly userId?: string | undefined; readonly anonymousId: string }
+
 /** Tells the traits of a user. Needs a userId or an anonymousId. */
-export interface IdentifyCall extends CallFields {
-  /** Attributes of the user. */
-  readonly traits?: Properties
-}
+export type IdentifyCall = CallFields &
+  UserFields & {
+    /** Attributes of the user. */
+    readonly traits?: Properties
+  }
 
 /** Says that a user did something. Needs an event and a userId or an anonymousId. */
-export interface TrackCall extends CallFields {
-  /** The name of the action, such as `Order Completed`. */
-  readonly event: string
-  /** Attributes of the event. */
-  readonly properties?: Properties
-}
+export type TrackCall = CallFields &
+  UserFields & {
+    /** The name of the action, such as `Order Completed`. */
+    readonly event: string
+    /** Attributes of the event. */
+    readonly properties?: Properties
+  }
 
 /** Says that a user saw a page. Needs a userId or an anonymousId. */
-export interface PageCall extends CallFields {
-  /** The page's name. */
-  readonly name?: string
-  /** The page's category. */
-  readonly category?: string
-  /** Attributes of the page: `url`, `title`, `referrer` and `path` are specially recognised. */
-  readonly properties?: Properties
-  /** The name that the specification's client has for `properties`; sent as `properties`. */
-  readonly traits?: Properties
-}
+export type PageCall = CallFields &
+  UserFields & {
+    /** The page's name. */
+    readonly name?: string
+    /** The page's category. */
+    readonly category?: string
+    /** Attributes of the page: `url`, `title`, `referrer` and `path` are specially recognised. */
+    readonly properties?: Properties
+    /** The name that the specification's client has for `properties`; sent as `properties`. */
+    readonly traits?: Properties
+  }
 
 /** Says that a user saw a screen of an app. Needs a userId or an anonymousId. */
-export interface ScreenCall extends CallFields {
-  /** The screen's name. */
-  readonly name?: string
-  /** The screen's category. */
-  readonly category?: string
-  /** Attributes of the screen. */
-  readonly properties?: Properties
-}
+export type ScreenCall = CallFields &
+  UserFields & {
+    /** The screen's name. */
+    readonly name?: string
+    /** The screen's category. */
+    readonly category?: string
+    /** Attributes of the screen. */
+    readonly properties?: Properties
+  }
 
 /** Says which group a user belongs to. Needs a groupId and a userId or an anonymousId. */
-export interface GroupCall extends CallFields {
-  /** The group's id in your database. */
-  readonly groupId: string
-  /** Attributes of the group. */
-  readonly traits?: Properties
-}
+export type GroupCall = CallFields &
+  UserFields & {
+    /** The group's id in your database. */
+    readonly groupId: string
+    /** Attributes of the group. */
+    readonly traits?: Properties
+  }
 
 /** Says that two ids are the same person. */
 export interface AliasCall extends CallFields {

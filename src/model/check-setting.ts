@@ -1,5 +1,6 @@
 import { endpointName } from './destination.ts'
 import { SettingError } from './error.ts'
+import { nearestName } from './nearest-name.ts'
 import { parseUrl } from './parse-url.ts'
 
 /**
@@ -20,6 +21,27 @@ export function checkWholeNumber(
   throw new SettingError(
     setting,
     `Cannot use ${setting} ${String(value)}: it is a whole number from ${lowest} to ${highest}`,
+  )
+}
+
+/**
+ * Refuses options that do not exist. A mistyped one would be ignored in JavaScript.
+ *
+ * @param known - every option by its name
+ * @throws SettingError `invalid_setting` naming the first unknown option
+ */
+export function checkOptionNames<Options extends object>(
+  options: Options,
+  known: Readonly<Record<keyof Options, true>>,
+): void {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
+  if (unknown === undefined) return
+  const names = Object.keys(known)
+  const near = nearestName(unknown, names)
+  throw new SettingError(
+    unknown,
+    `Cannot use the option ${unknown}: there is none`,
+    near === undefined ? `The options are ${names.join(', ')}.` : `Did you mean ${near}?`,
   )
 }
 

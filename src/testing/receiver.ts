@@ -1,4 +1,5 @@
-import { Receiver, type ReceiverOptions } from '../receiver/index.ts'
+import { checkOptionNames } from '../model/index.ts'
+import { Receiver, type ExpectOptions, type ReceiverOptions } from '../receiver/index.ts'
 
 /** A receiver that runs. */
 export interface TestReceiver
@@ -7,6 +8,33 @@ export interface TestReceiver
   readonly url: string
   /** The secret that checks their signatures. */
   readonly secret: string
+}
+
+const receiverOptions: Readonly<Record<keyof ReceiverOptions, true>> = {
+  host: true,
+  port: true,
+  endpoints: true,
+  tls: true,
+  secret: true,
+  otherSecrets: true,
+  strict: true,
+  respond: true,
+  delayMs: true,
+  failShare: true,
+  fault: true,
+  forwardTo: true,
+  forwardTimeoutMs: true,
+  allowUnverified: true,
+  seed: true,
+  eventsMax: true,
+  runtime: true,
+}
+
+const expectOptions: Readonly<Record<keyof ExpectOptions, true>> = {
+  timeoutMs: true,
+  after: true,
+  count: true,
+  signal: true,
 }
 
 /** The secret where a test does not care. */
@@ -27,19 +55,45 @@ const secretDefault = 'not-a-real-secret'
  * `cannot_listen`
  */
 export async function startReceiver(options: ReceiverOptions = {}): Promise<TestReceiver> {
+  checkOptionNames(options, receiverOptions)
   const { secret = secretDefault } = options
   const receiver = new Receiver({ ...options, secret })
   const { url } = await receiver.start()
   const close = (): Promise<void> => receiver.close()
+  const expect: TestReceiver['expect'] = (expected, wait = {}) =>
+    pointingAt(callerOf(expect), () => {
+      checkOptionNames(wait, expectOptions)
+      return receiver.expect(expected, wait)
+    })
   return {
     url,
     secret,
     get events() {
       return receiver.events
     },
-    expect: (expected, expectOptions) => receiver.expect(expected, expectOptions),
+    expect,
     respond: (plans) => receiver.respond(plans),
     close,
     [Symbol.asyncDispose]: close,
+  }
+}
+
+/** The stack of the function that called another one. */
+function callerOf(called: (...parameters: never[]) => unknown): string {
+  const caller: { stack?: string } = {}
+  Error.captureStackTrace(caller, called)
+  return (caller.stack ?? '').replace(/^.*\n/, '')
+}
+
+/**
+ * Gives the errors of some work the stack of its caller. Test runners show the line that an error points at,
+ * and its own one is inside the receiver.
+ */
+async function pointingAt<Result>(stack: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Error) error.stack = `${error.name}: ${error.message}\n${stack}`
+    throw error
   }
 }

@@ -1,3 +1,4 @@
+import { checkOptionNames } from '../model/index.ts'
 import type { ReceiverOptions } from '../receiver/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import { startLocalService } from '../service/index.ts'
@@ -47,6 +48,7 @@ export interface TestService extends AsyncDisposable {
  * `cannot_listen`
  */
 export async function startService(options: TestServiceOptions = {}): Promise<TestService> {
+  checkOptionNames(options, { writeKey: true, receiver: true, runtime: true })
   const { writeKey = 'wk_test', runtime } = options
   const receiver = await startReceiver(options.receiver)
   const { url, secret } = receiver

@@ -30,6 +30,7 @@ describe('Client calls', () => {
   test('are refused with a reason that costs no other call', async () => {
     const { client, transport } = clientOver()
     client.identify({ userId: 'user-1', messageId: 'before' })
+    // @ts-expect-error: a call without any id compiles in JavaScript only
     expect(client.identify({})).toEqual({
       status: 'refused',
       code: 'no_user_anon_id',
@@ -84,6 +85,7 @@ describe('Client calls', () => {
   test('are not taken by a client that is disabled', async () => {
     const { client, transport } = clientOver(undefined, { disabled: true })
     expect(client.identify({ userId: 'user-1' })).toEqual({ status: 'disabled' })
+    // @ts-expect-error: a call without any id compiles in JavaScript only
     expect(client.identify({})).toEqual({ status: 'disabled' })
     expect(await client.close()).toMatchObject({ queued: 0, refused: 0 })
     expect(transport.batches).toEqual([])
@@ -327,6 +329,7 @@ describe('Client log', () => {
     const log = lineLog((line) => lines.push(line))
     const { client, clock } = clientOver(transport, { runtime: { log } })
     client.identify({ userId: 'user-1', traits: { email: 'jane@example.com' } })
+    // @ts-expect-error: a call without any id compiles in JavaScript only
     client.identify({})
     const flush = client.flush()
     await clock.advance(1_000)

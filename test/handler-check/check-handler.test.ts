@@ -96,3 +96,14 @@ test('a handler that ends at a wrong signature has crashed after that case', asy
     { code: 'takes_unsigned', cases: ['missing-header'] },
   ])
 })
+
+test.each([
+  [{ url: 'ftp://127.0.0.1/', secret }, 'url'],
+  [{ url: 'http://127.0.0.1:1/', secret: '' }, 'secret'],
+  [{ url: 'http://127.0.0.1:1/', secret, types: [] }, 'types'],
+  [{ url: 'http://127.0.0.1:1/', secret, only: ['plane'] }, 'only'],
+  [{ url: 'http://127.0.0.1:1/', secret, timeoutMs: 6_000 }, 'timeoutMs'],
+  [{ url: 'http://127.0.0.1:1/', secret, timeout: 1 }, 'timeout'],
+])('options that cannot be used are named: %j', async (options, setting) => {
+  await expect(checkHandler(options)).rejects.toMatchObject({ code: 'invalid_setting', setting })
+})

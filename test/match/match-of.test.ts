@@ -106,7 +106,7 @@ describe('matchOf', () => {
     }
     expect(matchOf(expected).text).toBe(
       'type:track -has:userId "Previous ID":/^a/ properties.revenue:isLarge ' +
-        'properties.list:[1, "d", {"b": absent, "c": c}] properties.of:{} traits.plan:Any<String>',
+        'properties.list:[1, "d", {"b": absent, "c": () => true}] properties.of:{} traits.plan:Any<String>',
     )
   })
 

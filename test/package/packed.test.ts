@@ -105,20 +105,27 @@ describe('the packed package, installed in an empty folder', () => {
   test.each([
     ['node16', 'node16'],
     ['preserve', 'bundler'],
+    ['esnext', 'node10'],
   ])('gives its types to TypeScript with module %s', async (module, moduleResolution) => {
     const program = `
       import { Client, type CloseReport } from 'evroute'
+      import { createService } from 'evroute/service'
+      import { startReceiver } from 'evroute/testing'
+      export const started = [createService, startReceiver]
       const client = new Client('wk_example', { flushAt: 1 })
       const answer = client.track({ userId: 'u_1', event: 'E' })
       export const status: 'queued' | 'refused' | 'disabled' = answer.status
       export const report: Promise<CloseReport> = client.close()
       // @ts-expect-error: a track without an event must not compile
       client.track({ userId: 'u_1' })
+      // @ts-expect-error: nor one without any id
+      client.track({ event: 'E' })
     `
     await writeFile(join(folder, 'consumer.ts'), program)
     const compilerOptions = {
       module,
       moduleResolution,
+      ...(moduleResolution === 'node10' ? { ignoreDeprecations: '6.0' } : {}),
       target: 'es2023',
       lib: ['es2023', 'esnext.disposable'],
       strict: true,

@@ -47,4 +47,35 @@ describe('startReceiver', () => {
     await receiver.close()
     await expect(send(receiver.url, receiver.secret)).rejects.toThrow('fetch failed')
   })
+
+  test('refuses options that do not exist, with the one that was meant', async () => {
+    await expect(startReceiver({ secrte: 'k' } as object)).rejects.toMatchObject({
+      code: 'invalid_setting',
+      setting: 'secrte',
+      hint: 'Did you mean secret?',
+    })
+    await using receiver = await startReceiver()
+    const mistyped = receiver.expect('type:track', { timeout: 0 } as object)
+    await expect(mistyped).rejects.toMatchObject({ hint: 'Did you mean timeoutMs?' })
+  })
+
+  test('shows the source of a predicate that refused', async () => {
+    await using receiver = await startReceiver()
+    await send(receiver.url, receiver.secret)
+    const properties = { total: (total: number) => total > 100 }
+    const unmet = receiver.expect({ type: 'track', properties }, { timeoutMs: 0 })
+    await expect(unmet).rejects.toThrow('properties.total:(total) => total > 100')
+  })
+
+  test('gives errors the stack of the caller', async () => {
+    await using receiver = await startReceiver()
+    const { expect: destructured } = receiver
+    function expectOrder(): Promise<unknown> {
+      return destructured('type:track', { timeoutMs: 0 })
+    }
+    const error: unknown = await expectOrder().catch((thrown: unknown) => thrown)
+    const [first = '', ...frames] = (error as Error).stack?.split(/\n {4}at /) ?? []
+    expect(first).toMatch(/^ExpectationError: type:track: /)
+    expect(frames[0]).toMatch(/^expectOrder .*receiver\.test\.ts:\d+:\d+/)
+  })
 })

@@ -65,4 +65,11 @@ describe('startService', () => {
     await expect(unusable).rejects.toMatchObject({ code: 'invalid_setting' })
     await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toThrow('fetch failed')
   })
+
+  test('refuses options that do not exist', async () => {
+    await expect(startService({ writeKeys: 'wk' } as object)).rejects.toMatchObject({
+      setting: 'writeKeys',
+      hint: 'Did you mean writeKey?',
+    })
+  })
 })
