@@ -19,6 +19,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   audience: async () => (await import('./commands/audience.ts')).addAudienceCommand,
   delete: async () => (await import('./commands/delete.ts')).addDeleteCommand,
   regulations: async () => (await import('./commands/regulations.ts')).addRegulationsCommand,
+  backup: async () => (await import('./commands/backup.ts')).addBackupCommand,
   migrate: async () => (await import('./commands/migrate.ts')).addMigrateCommand,
   expect: async () => (await import('./commands/expect.ts')).addExpectCommand,
   explain: async () => (await import('./commands/explain.ts')).addExplainCommand,

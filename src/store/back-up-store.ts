@@ -1,0 +1,102 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { EvrouteError, messageOf, SettingError, systemCode } from '../model/index.ts'
+import { busyTimeoutMs, openDatabase, type Database } from './sqlite/database.ts'
+import { expectFile } from './sqlite/expect-file.ts'
+import { fileOf, refusalOf } from './sqlite/file-url.ts'
+import { realPathOf } from './sqlite/real-path.ts'
+import { expectTables } from './sqlite/schema.ts'
+import { storeError } from './sqlite/store-error.ts'
+import { quotedUrl } from './store-url.ts'
+
+/** A backup. */
+export interface BackUpRequest {
+  /** The store: `sqlite:<file>`. */
+  readonly from: string
+  /** The file that is made; it must not exist. */
+  readonly to: string
+}
+
+/** A backup that was made. */
+export interface BackUp {
+  /** Its size. */
+  readonly bytes: number
+}
+
+/**
+ * Copies a store in a file as it is at one moment, also beside a process that delivers from it. The copy has its
+ * name only once it is whole and on disk, and is readable by its owner only.
+ *
+ * The copy is one read transaction: it blocks no writer, but the store's log grows until it ends.
+ *
+ * @throws SettingError for a URL of another engine; EvrouteError `store_unusable` or `cannot_write_file`
+ */
+export async function backUpStore({ from, to }: BackUpRequest): Promise<BackUp> {
+  const refused = refusalOf(from, 'it is not sqlite:<file>')
+  if (refused !== undefined) {
+    const message = `Cannot back up the store${quotedUrl(from)}: ${refused.why}`
+    const hint = /^postgres/i.test(from) ? 'Use pg_dump for PostgreSQL.' : refused.hint
+    throw new SettingError('--store', message, hint)
+  }
+  let path = fileOf(from)
+  let database: Database | undefined
+  try {
+    path = realPathOf(path)
+    expectFile(path)
+    database = await openDatabase(path, 'read')
+    database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
+    expectTables(database, path)
+    return copy(database, resolve(to))
+  } catch (error) {
+    throw storeError(path, error)
+  } finally {
+    database?.close()
+  }
+}
+
+function copy(database: Database, target: string): BackUp {
+  if (statSync(target, { throwIfNoEntry: false }) !== undefined) throw existing(target)
+  const part = `${target}.part`
+  try {
+    // SQLite fills an empty file, which keeps its mode.
+    closeSync(openSync(part, 'wx', 0o600))
+  } catch (error) {
+    throw systemCode(error) === 'EEXIST' ? existing(part) : unwritable(target, error)
+  }
+  try {
+    database.prepare('VACUUM INTO ?').run(part)
+    sync(part)
+    renameSync(part, target)
+    sync(dirname(target))
+  } catch (error) {
+    rmSync(part, { force: true })
+    throw unwritable(target, error)
+  }
+  return { bytes: statSync(target).size }
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function existing(path: string): EvrouteError {
+  return new EvrouteError({
+    code: 'cannot_write_file',
+    message: `Cannot write the backup ${path}: the file exists`,
+    hint: 'Name a new file, or remove this one.',
+  })
+}
+
+function unwritable(path: string, cause: unknown): EvrouteError {
+  return new EvrouteError({
+    code: 'cannot_write_file',
+    message: `Cannot write the backup ${path}: ${messageOf(cause)}`,
+    hint: 'Check that its folder exists, may be written and has room for a copy of the store.',
+    cause,
+  })
+}
