@@ -9,7 +9,7 @@ import { expectTables } from './sqlite/schema.ts'
 import { storeError } from './sqlite/store-error.ts'
 import { quotedUrl } from './store-url.ts'
 
-/** A backup. */
+/** A request for a backup. */
 export interface BackUpRequest {
   /** The store: `sqlite:<file>`. */
   readonly from: string
@@ -24,12 +24,13 @@ export interface BackUp {
 }
 
 /**
- * Copies a store in a file as it is at one moment, also beside a process that delivers from it. The copy has its
- * name only once it is whole and on disk, and is readable by its owner only.
+ * Copies a store in a file as it is at one moment, even while a process delivers from it. The copy
+ * gets its name once it is complete and on disk, and only its owner can read it.
  *
  * The copy is one read transaction: it blocks no writer, but the store's log grows until it ends.
  *
- * @throws SettingError for a URL of another engine; EvrouteError `store_unusable` or `cannot_write_file`
+ * @throws SettingError for a URL of another engine; EvrouteError `store_unusable` or
+ * `cannot_write_file`
  */
 export async function backUpStore({ from, to }: BackUpRequest): Promise<BackUp> {
   const refused = refusalOf(from, 'it is not sqlite:<file>')

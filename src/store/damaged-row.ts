@@ -1,2 +1,2 @@
-/** Thrown for a row that the engine can read and that evroute cannot have written. */
+/** A row that the engine can read but that evroute cannot have written. */
 export class DamagedRowError extends Error {}

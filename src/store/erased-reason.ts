@@ -1,2 +1,5 @@
-/** Why a delivery failed that was erased, or what took the place of another reason when it was. */
+/**
+ * The reason of a delivery that an erasure failed. It also replaces the reason of a delivery that had
+ * failed before.
+ */
 export const erasedReason = 'erased'

@@ -5,7 +5,7 @@ import { fileOf, refusalOf } from './sqlite/file-url.ts'
 import { quotedUrl, serverUrlRefusal } from './store-url.ts'
 import type { UrlRefusal } from './url-refusal.ts'
 
-/** Which store is migrated, and where to. */
+/** The places of a migration. */
 export interface MigrationPlaces {
   /** `sqlite:<file>` */
   readonly from: string
@@ -18,10 +18,11 @@ export interface MigrationRequest
   extends MigrationPlaces, Omit<MoveRequest, 'path' | 'url' | 'rowsAtOnce'> {}
 
 /**
- * Moves a store in a file to PostgreSQL. It can be interrupted at any moment; the next run begins anew.
+ * Moves a store in a file to PostgreSQL. It can be interrupted at any moment; the next run begins
+ * anew.
  *
- * @throws SettingError for URLs of other engines; EvrouteError `store_in_use`, or `store_unusable` where
- * one of the two is missing, cannot be used, or the database holds anything else
+ * @throws SettingError for URLs of other engines; EvrouteError `store_in_use`, or `store_unusable` if
+ * one of the two is missing or cannot be used, or if the database has other contents
  */
 export async function migrateStore({
   from,
@@ -34,9 +35,9 @@ export async function migrateStore({
 }
 
 /**
- * Tells what a migration would do, and changes nothing.
+ * Says what a migration would do, and changes nothing.
  *
- * @throws what {@link migrateStore} throws before it begins
+ * @throws the errors of {@link migrateStore} before it begins
  */
 export async function planMigration(places: MigrationPlaces): Promise<MovePlan> {
   const { planMove } = await import('./migration/move-store.ts')

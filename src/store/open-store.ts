@@ -9,27 +9,28 @@ import type { Store, StoreLog } from './store.ts'
 import { upgradeLines } from './upgrade.ts'
 import type { UrlRefusal } from './url-refusal.ts'
 
-/** How a store is opened. */
+/** Options of opening a store. */
 export interface OpenStoreOptions {
   /**
-   * Learns what another process has left to claim, or that it may have left anything; only where several
-   * deliver from one store. A hint can be lost, so look from time to time.
+   * Learns what another process has left to claim; anything if it gets no argument. It is called only
+   * if several processes deliver from one store. A notification can be lost, so look from time to
+   * time.
    */
   readonly onHint?: ((dueTimes?: readonly DueTime[]) => void) | undefined
   /**
-   * Whether the engine of a file works in a thread of its own, for whoever delivers a lot: it takes longer
-   * to start, and keeps nobody waiting. False by default.
+   * Whether the engine of a file runs in a thread of its own, for programs that deliver a lot: it
+   * takes longer to start, and does not block the main thread. False by default.
    */
   readonly ownThread?: boolean | undefined
-  /** Hears how far the upgrade of a file has come that an earlier version made. */
+  /** Gets the progress when a file of an earlier version is upgraded. */
   readonly log?: Log | undefined
-  /** Bounds of a store in memory other than those by default. */
+  /** The bounds of a store in memory; each has a default. */
   readonly bounds?: MemoryBoundsOptions | undefined
 }
 
 /**
- * Opens the engine that a URL names: `memory:`, `sqlite:<file>`, whose file is made when it does not
- * exist, or `postgres://user@host/database`, whose tables are.
+ * Opens the engine of a URL: `memory:`, `sqlite:<file>` or `postgres://user@host/database`. It makes a
+ * file or tables that do not exist.
  *
  * @throws SettingError for any other URL; EvrouteError `store_in_use` or `store_unusable`
  */
@@ -53,17 +54,17 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
     const { ThreadedStore } = await import('./threaded/threaded-store.ts')
     return ThreadedStore.open(fileOf(url), undefined, onProgress)
   }
-  // Loaded only where it is asked for: it brings a binary along.
+  // Loaded only if it is used, because it loads a binary.
   const { SqliteStore } = await import('./sqlite/sqlite-store.ts')
   return SqliteStore.open(fileOf(url), undefined, { onProgress })
 }
 
 /**
- * Opens the delivery log of a store that is there, beside a process that may deliver from it. It can
- * be read; with `write` deliveries can be retried as well.
+ * Opens the delivery log of an existing store, even while a process delivers from it. It can be read;
+ * with `write` deliveries can be retried as well.
  *
- * @throws SettingError for a URL that names no store; EvrouteError `store_unusable` when the store is
- * missing, not ours, cannot be reached or is of another version
+ * @throws SettingError for a URL that names no store; EvrouteError `store_unusable` if the store is
+ * missing, is not evroute's, cannot be reached or is of another version
  */
 export async function openDeliveryLog(
   url: string,

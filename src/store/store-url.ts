@@ -2,29 +2,31 @@ import { isPostgresUrl, maskedUrl, readableUrl } from './postgres/connection-url
 import { postgresRefusal } from './postgres/url-refusal.ts'
 import type { UrlRefusal } from './url-refusal.ts'
 
-/** A store as people may read it, in messages and in logs: of the URL of a server neither password nor parameters. */
+/**
+ * The name of a store for messages and logs. For a server it has neither password nor parameters.
+ */
 export function storeName(url: string): string {
   return isPostgresUrl(url) ? readableUrl(url) : url
 }
 
 /**
- * The URL of a store with all that could be secret masked, for whoever looks into settings.
+ * The URL of a store in which everything that could be secret is masked.
  *
- * @param mask - what stands in place of it
+ * @param mask - the text in its place
  */
 export function maskedStoreUrl(url: string, mask: string): string {
   return isPostgresUrl(url) ? maskedUrl(url, mask) : url
 }
 
 /**
- * Why the URL of a server cannot be used; undefined where it can, and where it is that of another engine.
- * Nothing is connected to.
+ * Why the URL of a server cannot be used; undefined if it can, or if it belongs to another engine.
+ * Nothing is connected.
  */
 export function serverUrlRefusal(url: string): UrlRefusal | undefined {
   return isPostgresUrl(url) ? postgresRefusal(url) : undefined
 }
 
-/** A text that names no store, for the message that says so; left out where it could have a password in it. */
+/** A text that names no store, for an error message; empty if it could contain a password. */
 export function quotedUrl(url: string): string {
   const isKept = isPostgresUrl(url) || /[@?=]|:\/\//.test(url)
   return isKept ? '' : ` "${url}"`

@@ -8,30 +8,35 @@ export interface Store extends DeliveryStore {
   readonly audiences: AudienceStore
   /** Deletion requests and suppressed users. */
   readonly regulations: RegulationStore
-  /** What processes know of each other's regulations; undefined where there is never more than one. */
+  /**
+   * The regulations and archives that processes share; undefined if there is never more than one
+   * process.
+   */
   readonly sharedRegulations?: SharedRegulations | undefined
-  /** The processes that deliver from it; undefined where there is never more than one. */
+  /** The processes that deliver from it; undefined if there is never more than one. */
   readonly processes?: DeliveringProcesses | undefined
-  /** How many rows its tables have, by estimate; undefined where rows that are gone take no room. */
+  /** The number of rows of its tables, by estimate; undefined if deleted rows take no space. */
   readonly tableRows?: (() => Promise<readonly TableRows[]>) | undefined
 }
 
-/** The rows of a table in a store where a row that is changed or gone takes room until it is cleaned up. */
+/**
+ * The rows of a table in a store where deleted and changed rows take space until they are cleaned up.
+ */
 export interface TableRows {
   /** The table. */
   readonly table: string
-  /** Rows that are there. */
+  /** Existing rows. */
   readonly liveRows: number
-  /** Rows that are gone, and not cleaned up yet. */
+  /** Deleted rows that are not cleaned up yet. */
   readonly deadRows: number
 }
 
-/** What can be looked at beside a process that delivers from the store. Closing it closes all of it. */
+/** A store that is read while a process delivers from it. Closing it closes all of it. */
 export interface StoreLog extends DeliveryLog {
   /** Audiences and computed traits. */
   readonly audiences: AudienceReader
   /** Deletion requests. */
   readonly regulations: RegulationReader
-  /** The archives that those wait for; undefined where one process has them all. */
+  /** The archives that these wait for; undefined if one process has them all. */
   readonly sharedRegulations?: Pick<SharedRegulations, 'release'> | undefined
 }

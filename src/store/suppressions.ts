@@ -4,18 +4,18 @@ import { toStored } from './stored-text.ts'
 /** The source of a suppression that holds for every source. */
 export const everySource = ''
 
-/** Whose calls are dropped, and from which sources; null stands for all. */
+/** The users whose calls are dropped, and the sources; null for all sources. */
 export interface SuppressedUsers {
   readonly userIds: readonly string[]
   readonly sourceIds: readonly string[] | null
 }
 
 /**
- * A condition: whether calls of a user are dropped that come from a source, or from a replay of it. Where
- * no user is suppressed it is answered once for a statement.
+ * A condition: whether calls of a user from a source, or from a replay of it, are dropped. If no user
+ * is suppressed, a statement checks this once.
  *
  * @param sourceId - an expression
- * @param userId - an expression; a column has to be named with its table
+ * @param userId - an expression; a column must be named with its table
  */
 export function isSuppressed(sourceId: string, userId: string): string {
   return `(EXISTS (SELECT 1 FROM evroute_suppressions) AND EXISTS (
@@ -24,7 +24,7 @@ export function isSuppressed(sourceId: string, userId: string): string {
       OR substr(${sourceId}, 1, length(dropped.source_id) + 1) = dropped.source_id || '/')))`
 }
 
-/** Drops the calls of users from now on. */
+/** Suppresses users from now on. */
 export function suppress(users: SuppressedUsers, { given }: Dialect): Script<void> {
   const sql = `
     INSERT INTO evroute_suppressions (user_id, source_id)
@@ -34,7 +34,7 @@ export function suppress(users: SuppressedUsers, { given }: Dialect): Script<voi
   return run({ sql, values: [givenRows(pairsOf(users))] })
 }
 
-/** Accepts the calls of users again; from some sources what was suppressed for those. */
+/** Ends the suppression of users; for some sources only the suppressions of those. */
 export function lift(users: SuppressedUsers, { given }: Dialect): Script<void> {
   if (users.sourceIds === null) {
     const sql = `DELETE FROM evroute_suppressions

@@ -1,6 +1,6 @@
 import type { LeasedDelivery, NewEvent } from '../delivery/index.ts'
 
-/** A delivery that was added now. */
+/** A delivery that was just added. */
 export interface AddedDelivery {
   readonly id: number
   readonly lease: number
@@ -9,7 +9,7 @@ export interface AddedDelivery {
   readonly body: string
 }
 
-/** What is handed over of a delivery that was added at a moment: nobody has tried it. */
+/** Makes the leased delivery of a new delivery. No attempt was made yet. */
 export function untriedDelivery(
   { id, lease, destinationId, event, body }: AddedDelivery,
   nowMs: number,

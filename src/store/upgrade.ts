@@ -1,10 +1,10 @@
 import { stopwatch, type Log } from '../runtime/index.ts'
 
-/** How far the upgrade of a file has come. */
+/** The progress of an upgrade. */
 export interface UpgradeProgress {
   /** The file. */
   readonly file: string
-  /** How large it was before, in bytes. */
+  /** Its size before, in bytes. */
   readonly bytes: number
   /** Statements that were run. */
   readonly done: number
@@ -14,7 +14,10 @@ export interface UpgradeProgress {
 
 const lineEveryMs = 2_000
 
-/** Makes what writes a line at the beginning of an upgrade, at its end, and now and then between. */
+/**
+ * Makes a function that logs the beginning and the end of an upgrade, and its progress from time to
+ * time.
+ */
 export function upgradeLines(log: Log): (progress: UpgradeProgress) => void {
   const elapsedMs = stopwatch()
   let toldMs = -Infinity

@@ -1,7 +1,7 @@
-/** Why a URL names no store, and what to write instead; neither has a password in it. */
+/** Why a URL names no store, and the correction. Neither contains a password. */
 export interface UrlRefusal {
-  /** What is wrong with it. */
+  /** The fault. */
   readonly why: string
-  /** What to write instead. */
+  /** The correction. */
   readonly hint: string
 }

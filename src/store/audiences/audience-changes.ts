@@ -16,24 +16,24 @@ import { takePart, type KnownLine, type TakenPart } from './list-part.ts'
 import { identityOf, keysOf, type MemberKeys } from './member-identity.ts'
 import type { Sync } from './syncs.ts'
 
-/** Who left, and where to go on; null once every member was looked at. */
+/** The members that left, and the place to continue; null once every member was checked. */
 export interface ReleasedPart {
   readonly left: readonly MemberIdentity[]
   readonly next: MemberIdentity | null
-  /** How many calls were written. */
+  /** The number of calls that were written. */
   readonly calls: number
 }
 
-/** The audience of a sync that began, or the one that has its key. */
+/** The audience of a sync that began, or the audience that already has its key. */
 export interface BegunAudience {
   readonly kind: 'begun' | 'taken'
   readonly row: AudienceRow
 }
 
-/** What changes of members are written with. */
+/** The parts of {@link AudienceChanges}. */
 interface ChangeParts {
   readonly dialect: Dialect
-  /** Writes events with their deliveries. */
+  /** Adds events with their deliveries. */
   readonly addEvents: (batch: AddRequest) => Script<void>
 }
 
@@ -60,8 +60,8 @@ const memberColumns = {
 } as const
 
 /**
- * Scripts that change members and write the calls of the changes. Members are always looked up one by one:
- * a planner does not know how many an audience has.
+ * Scripts that change members and write the calls of the changes. They look members up one by one,
+ * because a planner does not know how many an audience has.
  */
 export class AudienceChanges {
   readonly #dialect: Dialect
@@ -72,7 +72,7 @@ export class AudienceChanges {
     this.#addEvents = addEvents
   }
 
-  /** Finds the audience of a sync, or makes it; changes nothing where its key belongs to another. */
+  /** Finds or makes the audience of a sync; changes nothing if its key belongs to another one. */
   *begin({ audience, nowMs }: BeginSyncRequest, sync: number): Script<BegunAudience> {
     const { key, name, computationClass, computationId, sourceId } = audience
     const sql = `
@@ -89,11 +89,11 @@ export class AudienceChanges {
       if (row !== undefined) return { kind: 'begun', row }
       const other = yield* findAudience(key)
       if (other !== undefined) return { kind: 'taken', row: other }
-      // It was removed in between.
+      // The audience was removed in between.
     }
   }
 
-  /** Takes part of a list; undefined where the sync is over. */
+  /** Syncs a part of a list; undefined if the sync is over. */
   *take(request: TakeRequest, sync: Sync): Script<TakenPart | undefined> {
     const audience = yield* this.#hold(sync)
     if (audience === undefined) return undefined
@@ -110,7 +110,7 @@ export class AudienceChanges {
     return part
   }
 
-  /** Removes some members that the list has not named; undefined where the sync is over. */
+  /** Removes some members that the list did not name; undefined if the sync is over. */
   *release(request: ReleaseRequest, sync: Sync): Script<ReleasedPart | undefined> {
     const audience = yield* this.#hold(sync)
     if (audience === undefined) return undefined
@@ -120,7 +120,7 @@ export class AudienceChanges {
     const keys = gone.map((identity) => keysOf(identity, this.#dialect))
     yield* this.#leave(audience, keys)
     const users = yield* this.#usersOf(audience, lastOfUsers(gone, keys))
-    // A user who is still there by another identifier has not left.
+    // A user who is still a member by another identifier has not left.
     const left = users.filter(({ isMember }) => !isMember)
     const called = left.filter((user) => !user.isSuppressed)
     const changes = called.map(({ identity }) => ({ identity, value: null }))
@@ -134,7 +134,7 @@ export class AudienceChanges {
     return { left: left.map(({ identity }) => identity), next, calls: changes.length }
   }
 
-  /** Deletes the audience with a key, and its members; false where there is none. */
+  /** Deletes the audience with a key, and its members; false if there is none. */
   *remove(key: string): Script<boolean> {
     const sql = 'DELETE FROM evroute_audiences WHERE key = $1 RETURNING id'
     const row = yield* firstRow<{ readonly id: number }>({ sql, values: [toStored(key)] })
@@ -208,7 +208,7 @@ export class AudienceChanges {
     yield* run({ name: 'count_members', sql: count, values: [audience.id, entered, entered] })
   }
 
-  /** @param keys - in their order; only rows between the first and the last are read */
+  /** @param keys - in order; only rows between the first and the last are read */
   *#leave(audience: AudienceRow, keys: readonly MemberKeys[]): Script<void> {
     const [first, last] = [keys[0], keys.at(-1)]
     if (first === undefined || last === undefined) return
@@ -225,7 +225,9 @@ export class AudienceChanges {
     yield* run({ name: 'count_left', sql: count, values: [audience.id, keys.length] })
   }
 
-  /** Tells of users whether their calls are dropped, and whether another member is the same user. */
+  /**
+   * Tells for users whether their calls are dropped, and whether another member is the same user.
+   */
   *#usersOf(
     audience: AudienceRow,
     identities: readonly MemberIdentity[],
@@ -260,13 +262,15 @@ export class AudienceChanges {
 
 /** A user who may have left. */
 interface KnownUser {
-  /** The last of its identifiers that went. */
+  /** The last of its identifiers that left. */
   readonly identity: MemberIdentity
   readonly isMember: boolean
   readonly isSuppressed: boolean
 }
 
-/** Of each user the last identifier: in the order of their keys those of a user stand together. */
+/**
+ * The last identifier of each user. In the order of keys the identifiers of a user are consecutive.
+ */
 function lastOfUsers(
   identities: readonly MemberIdentity[],
   keys: readonly MemberKeys[],

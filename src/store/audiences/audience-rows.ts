@@ -31,16 +31,16 @@ export interface MemberRow extends IdentityColumns {
   readonly value: string
 }
 
-/** The columns of an audience, by name: another version may have added some. */
+/** The columns of an audience, by name, because another version may have added some. */
 export const audienceColumns =
   'id, key, name, class, computation_id, source_id, members, numbers, created_at, synced_at, sync'
 
-/** Some members of an audience, in the order of their keys. */
+/** A page of the members of an audience, in the order of their keys. */
 export interface MemberPage {
   readonly audienceId: number
-  /** Only those behind this one; null for the first page. */
+  /** Only members after this one; null for the first page. */
   readonly after: MemberIdentity | null
-  /** The most rows that are read. */
+  /** The maximum of rows. */
   readonly rowsMax: number
 }
 
@@ -57,7 +57,7 @@ export class AudienceRows implements AudienceReader {
     const rows = await this.#database.read(() =>
       rowsOf<AudienceRow>({ name: 'audiences', sql, values: [] }),
     )
-    // Each engine orders some keys in a way of its own.
+    // Engines order some keys differently.
     return rows.map(audienceOf).toSorted((a, b) => (a.key < b.key ? -1 : 1))
   }
 
@@ -76,7 +76,7 @@ export class AudienceRows implements AudienceReader {
   }
 }
 
-/** The audience with a key; undefined when there is none. */
+/** The audience with a key; undefined if there is none. */
 export function findAudience(key: string): Script<AudienceRow | undefined> {
   const sql = `SELECT ${audienceColumns} FROM evroute_audiences WHERE key = $1`
   return firstRow<AudienceRow>({ name: 'audience', sql, values: [toStored(key)] })
@@ -100,10 +100,10 @@ export function memberPage(
   })
 }
 
-/** They come before all others. */
+/** The keys before all others. */
 const noKeys = Object.freeze({ user_key: '', member_key: '' })
 
-/** An audience out of its row. */
+/** Makes an audience from its row. */
 export function audienceOf(row: AudienceRow): Audience {
   return {
     key: fromStored(row.key),

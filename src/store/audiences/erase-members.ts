@@ -9,9 +9,9 @@ interface SourceRow {
 }
 
 /**
- * Removes users from the audiences of some sources, or of all where those are null. No call is made of it.
+ * Removes users from the audiences of some sources; null for all sources. No calls are made of it.
  *
- * @returns how many members went
+ * @returns the number of members that were removed
  */
 export function* eraseMembers(
   {
@@ -28,7 +28,7 @@ export function* eraseMembers(
   const givenIds = `SELECT given.id FROM ${given('$1', { id: 'bigint' })}`
   const wantedAudience = (column: string): string => isOneOf(column, givenIds)
   const ids = givenRows(wanted.map(({ id }) => ({ id })))
-  // Until the end of the transaction no sync writes a member of theirs.
+  // Until the end of the transaction no sync can add one of these users.
   yield* run({
     name: 'hold_audiences',
     sql: `SELECT id FROM evroute_audiences WHERE ${wantedAudience('id')} ORDER BY id ${forUpdate}`,

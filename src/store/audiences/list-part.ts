@@ -1,49 +1,49 @@
 import type { Member, MembershipChange, TakeOutcome } from '../../audience/index.ts'
 import { toStored } from '../stored-text.ts'
 
-/** What the database has of a line of a list. */
+/** The rows of the database for a line of a list. */
 export interface KnownLine {
-  /** The member that the line names, when it is one already. */
+  /** The member that the line names, if there already is one. */
   readonly kept: { readonly number: number; readonly value: string } | undefined
   /** Whether the calls of the user are dropped. */
   readonly isSuppressed: boolean
-  /** Tells the member from every other. */
+  /** Identifies the member. */
   readonly key: string
 }
 
-/** A member that enters, or has another value now. */
+/** A new member, or one with a new value. */
 export interface WrittenMember {
   readonly member: Member
-  /** Where it stands in the list. */
+  /** Its place in the list. */
   readonly place: number
   readonly number: number
-  /** As it is stored. */
+  /** The stored value. */
   readonly value: string
 }
 
-/** What becomes of part of a list. */
+/** The result of syncing a part of a list. */
 export interface TakenPart {
   readonly outcomes: readonly TakeOutcome[]
   readonly changes: readonly MembershipChange[]
   readonly written: readonly WrittenMember[]
-  /** The numbers of the members that it names. */
+  /** The numbers of the members that the part names. */
   readonly listed: ReadonlySet<number>
-  /** How many of them were none before. */
+  /** The number of new members. */
   readonly entered: number
 }
 
-/** What a part is decided with. */
+/** A part of a list, with what is known about it. */
 interface PartRequest {
   readonly members: readonly Member[]
-  /** What is known of each of them. */
+  /** The rows of the database for each line. */
   readonly known: readonly KnownLine[]
-  /** The number of the next one who enters. */
+  /** The number of the next new member. */
   readonly nextNumber: number
-  /** Tells whom parts before this one have named. */
+  /** Whether an earlier part has named the member with a number. */
   readonly wasListed: (number: number) => boolean
 }
 
-/** Decides what becomes of each line of a part of a list. */
+/** Decides the outcome of each line of a part. */
 export function takePart({ members, known, nextNumber, wasListed }: PartRequest): TakenPart {
   const written = new Map<string, WrittenMember>()
   const listed = new Set<number>()
@@ -73,7 +73,7 @@ function outcomeOf(value: string, before: string | undefined, isListed: boolean)
   return isListed ? 'contradicted' : 'changed'
 }
 
-/** Tells whether destinations are told of it. */
+/** Tells whether destinations get a call for it. */
 function isNews(outcome: TakeOutcome): boolean {
   return outcome === 'entered' || outcome === 'changed'
 }

@@ -2,14 +2,14 @@ import type { MemberIdentity } from '../../audience/index.ts'
 import type { Dialect } from '../sql/index.ts'
 import { fromStoredOrNull } from '../stored-text.ts'
 
-/** The columns that say who a member is. */
+/** The columns that identify a member. */
 export interface IdentityColumns {
   readonly user_id: string | null
   readonly anonymous_id: string | null
   readonly email: string | null
 }
 
-/** The identity that was stored. */
+/** Makes the identity of a row. */
 export function identityOf(columns: IdentityColumns): MemberIdentity {
   return {
     userId: fromStoredOrNull(columns.user_id),
@@ -18,11 +18,11 @@ export function identityOf(columns: IdentityColumns): MemberIdentity {
   }
 }
 
-/** The keys by which a member is found. */
+/** The keys that find a member. */
 export type MemberKeys = {
-  /** Of the user. */
+  /** The key of the user. */
   readonly user_key: string
-  /** Of the member among those of its user. */
+  /** The key of the member among those of its user. */
   readonly member_key: string
 }
 
@@ -36,12 +36,12 @@ export function userKey(userId: string, { keyOf }: Dialect): string {
   return keyOf(userText({ userId, anonymousId: null }))
 }
 
-/** The text that tells a user from others: the userId, or the anonymousId where there is none. */
+/** The text that identifies a user: the userId, or the anonymousId if there is none. */
 export function userText({ userId, anonymousId }: Omit<MemberIdentity, 'email'>): string {
   return JSON.stringify(userId === null ? [null, anonymousId] : [userId])
 }
 
-/** The text that tells a member from others. */
+/** The text that identifies a member. */
 export function memberText({ userId, anonymousId, email }: MemberIdentity): string {
   return JSON.stringify([userId, anonymousId, email])
 }

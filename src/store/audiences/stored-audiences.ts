@@ -20,20 +20,20 @@ import { Syncs, type Sync } from './syncs.ts'
 
 const superseded = Object.freeze({ kind: 'superseded' as const })
 
-/** What audiences need of the engine that they are in. */
+/** The parts that audiences need of their engine. */
 export interface AudienceEngine {
-  /** Where they are. */
+  /** The database. */
   readonly database: SqlDatabase
-  /** Writes events with their deliveries, within a transaction. */
+  /** Adds events with their deliveries, in the current transaction. */
   readonly addEvents: (batch: AddRequest) => Script<void>
-  /** Is called after a commit that added deliveries. */
+  /** Called after a commit that added deliveries. */
   readonly notify: () => void
 }
 
 /**
- * Keeps audiences beside the deliveries that their calls become. The number of the sync that goes on is in
- * the database: a sync is over once any process begins another one of the same audience. The members that
- * a list has named are known only to the process that began the sync.
+ * Keeps audiences in the database of the deliveries. The number of the sync in progress is in the
+ * database: a sync is over once any process begins another one of the same audience. Only the process
+ * that began the sync knows which members its list has named.
  */
 export class StoredAudiences implements AudienceStore {
   readonly #database: SqlDatabase
@@ -43,7 +43,7 @@ export class StoredAudiences implements AudienceStore {
   readonly #syncs = new Syncs()
   #lastBegin: Promise<unknown> = Promise.resolve()
 
-  /** @param reading - answers questions; `database` by default */
+  /** @param reading - for questions; `database` by default */
   constructor({ database, addEvents, notify }: AudienceEngine, reading: SqlDatabase = database) {
     this.#database = database
     this.#notify = notify
@@ -51,7 +51,7 @@ export class StoredAudiences implements AudienceStore {
     this.#changes = new AudienceChanges({ dialect: database.dialect, addEvents })
   }
 
-  /** One after the other: the sync that was asked for last goes on. */
+  /** One after the other: the sync that was requested last continues. */
   begin(request: BeginSyncRequest): Promise<BeginSyncResult> {
     const begun = this.#lastBegin.then(() => this.#begin(request))
     this.#lastBegin = begun.catch(() => undefined)
@@ -79,7 +79,7 @@ export class StoredAudiences implements AudienceStore {
     })
   }
 
-  /** An audience of any size goes as a whole, which may take a while. */
+  /** Removes the whole audience at once, which may take a while. */
   async remove({ key }: { readonly key: string }): Promise<boolean> {
     const isRemoved = await this.#database.change(() => this.#changes.remove(key), { isLong: true })
     if (isRemoved) this.#syncs.endOf(key)
@@ -99,7 +99,7 @@ export class StoredAudiences implements AudienceStore {
     const { kind, row } = await this.#database.change(() => this.#changes.begin(request, number))
     const audience = audienceOf(row)
     if (kind === 'taken') return { kind, audience }
-    // Not before the commit: a sync that could not begin supersedes none.
+    // After the commit: a sync that could not begin supersedes none.
     this.#syncs.begin({ key: audience.key, id: row.id }, number)
     return { kind, audience, sync: number }
   }
@@ -110,12 +110,12 @@ export class StoredAudiences implements AudienceStore {
   ): Promise<Result | typeof superseded> {
     const sync = this.#syncs.find(request)
     if (sync !== undefined) return sync.inTurn(() => step(sync))
-    // A store that is closed refuses it.
+    // A closed store refuses it.
     return this.#database.read(() => scriptOf(() => superseded))
   }
 }
 
-/** By chance: processes that share a database must not agree on one. */
+/** Random, because processes that share a database must not choose the same number. */
 function newSyncNumber(): number {
   return randomInt(1, 2 ** 48 - 1)
 }

@@ -1,10 +1,10 @@
-/** Numbers that share a piece of memory. */
+/** The number of bits in a chunk of memory. */
 const numbersPerChunk = 32_768
 
 /**
- * Which members the list of a sync has named so far: a bit for each number that the audience has
- * given out, in memory. In a database it would be written for every line of every list, and nobody needs
- * it once the process ends, which ends its syncs.
+ * The members that the list of a sync has named so far: a bit in memory for each number of the
+ * audience. It is not in the database, where each line of each list would be a write: a sync ends with
+ * its process, which alone needs this.
  */
 export class ListedMembers {
   readonly #chunks = new Map<number, Uint8Array>()
@@ -38,15 +38,15 @@ function bitOf(number: number): number {
   return 1 << (number % 8)
 }
 
-/** A sync that goes on. */
+/** A sync in progress. */
 export class Sync {
-  /** Its audience. */
+  /** The key of its audience. */
   readonly key: string
-  /** Its audience, in the database. */
+  /** The id of its audience in the database. */
   readonly audienceId: number
-  /** Tells it from every other sync of the store. */
+  /** Identifies it in the store. */
   readonly number: number
-  /** Whom its list has named; known once it is committed. */
+  /** The members that its list has named; updated after each commit. */
   readonly listed: ListedMembers = new ListedMembers()
   #last: Promise<unknown> = Promise.resolve()
 
@@ -56,7 +56,10 @@ export class Sync {
     this.number = number
   }
 
-  /** Does one thing after the other: each has to know whom those before it have listed. */
+  /**
+   * Runs steps one after the other, because each must know the members that the steps before it have
+   * listed.
+   */
   inTurn<Result>(step: () => Promise<Result>): Promise<Result> {
     const result = this.#last.then(step)
     this.#last = result.catch(() => undefined)
@@ -64,15 +67,15 @@ export class Sync {
   }
 }
 
-/** The syncs that go on: one of each audience at the most. */
+/** The syncs in progress: at most one for each audience. */
 export class Syncs {
   readonly #byKey = new Map<string, Sync>()
   #begun = 0
 
   /**
-   * Begins a sync; one of the same audience that began before is over.
+   * Begins a sync, and ends an earlier one of the same audience.
    *
-   * @param number - tells it from every other sync of the store; counted here by default
+   * @param number - identifies it in the store; counted here by default
    */
   begin(
     audience: { readonly key: string; readonly id: number },
@@ -83,23 +86,23 @@ export class Syncs {
     return sync
   }
 
-  /** A sync that goes on; undefined when it is over. */
+  /** A sync in progress; undefined if it is over. */
   find({ key, sync: number }: { readonly key: string; readonly sync: number }): Sync | undefined {
     const sync = this.#byKey.get(key)
     return sync?.number === number ? sync : undefined
   }
 
-  /** Tells whether a sync goes on. */
+  /** Tells whether a sync is in progress. */
   has(sync: Sync): boolean {
     return this.#byKey.get(sync.key) === sync
   }
 
-  /** Whichever sync of an audience goes on is over. */
+  /** Ends the sync of an audience, if there is one. */
   endOf(key: string): void {
     this.#byKey.delete(key)
   }
 
-  /** A sync is over, unless another one has followed it. */
+  /** Ends a sync, unless another one has replaced it. */
   end(sync: Sync): void {
     if (this.has(sync)) this.#byKey.delete(sync.key)
   }

@@ -1,17 +1,19 @@
 import type { LeaseEnd } from '../../delivery/index.ts'
 import type { RequestRecord } from '../../model/index.ts'
 
-/** Requests, divided by where they are kept. */
+/** Requests, by the place where they are kept. */
 export interface FirstTries<End extends LeaseEnd> {
-  /** First tries that succeeded, by their settlement. Their delivery keeps them in its own row. */
+  /**
+   * First tries that succeeded, by their settlement. Their deliveries keep them in their own rows.
+   */
   readonly succeeded: ReadonlyMap<End, RequestRecord>
   /** The requests that have rows of their own. */
   readonly others: readonly RequestRecord[]
 }
 
 /**
- * Finds the first tries that succeeded among requests. Most deliveries need no other request, so that most
- * requests cost no row and no entry of an index.
+ * Finds the first tries that succeeded among requests. Most deliveries need no other request, so most
+ * requests need no row and no index entry.
  */
 export function firstTriesOf<End extends LeaseEnd>(
   settlements: readonly End[],
@@ -39,7 +41,7 @@ function isFirstTry(settlement: LeaseEnd): boolean {
   return kind === 'delivered' && delivery.lane === 'first' && settlement.attempts === 1
 }
 
-/** What the row of the delivery does not say is the same for all of them. */
+/** The fields that the row of the delivery does not have are the same for all of them. */
 function hasSucceeded(request: RequestRecord, { delivery }: LeaseEnd): boolean {
   const { destinationId, lane, attempt, outcome, error } = request
   return (

@@ -8,12 +8,12 @@ import type { EventType, Lane } from '../../model/index.ts'
 import { DamagedRowError } from '../damaged-row.ts'
 import { fromStored, fromStoredOrNull } from '../stored-text.ts'
 
-/** The columns of {@link LoggedRow}, of a table that is called `delivery`. */
+/** The columns of {@link LoggedRow}, of a table with the name `delivery`. */
 export const loggedColumns = `delivery.destination_id, delivery.id, source_id, message_id, type, user_id,
   state, lane, accepted_at, due_at, attempts, window_attempts, first_attempt_at, expires_at, holds,
   reason, settled_at, manual_retries`
 
-/** The columns that say how far a delivery has come. */
+/** The columns with the progress of a delivery. */
 export interface ProgressRow {
   readonly attempts: number
   readonly window_attempts: number
@@ -39,7 +39,7 @@ export interface LoggedRow extends ProgressRow {
   readonly manual_retries: number
 }
 
-/** A delivery as the log lists it. */
+/** Makes a delivery of the log from its row. */
 export function loggedDelivery(row: LoggedRow): LoggedDelivery {
   return {
     destinationId: fromStored(row.destination_id),
@@ -61,9 +61,9 @@ export function loggedDelivery(row: LoggedRow): LoggedDelivery {
 }
 
 /**
- * How far a delivery has come, from its row.
+ * Reads the progress of a delivery from its row.
  *
- * @throws DamagedRowError where the row cannot be read
+ * @throws DamagedRowError if the row is damaged
  */
 export function progressOf(row: ProgressRow): DeliveryProgress {
   return {

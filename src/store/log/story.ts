@@ -5,9 +5,9 @@ import { fromStored, fromStoredOrNull, toStored } from '../stored-text.ts'
 import { loggedColumns, loggedDelivery, type LoggedRow } from './logged-delivery.ts'
 
 interface StoryRow extends LoggedRow {
-  /** Null where the text is lost. */
+  /** Null if the text is lost. */
   readonly body: string | null
-  /** The first try, where it succeeded; null in all columns where it did not. */
+  /** The first try if it succeeded; otherwise null in all columns. */
   readonly try_url: string | null
   readonly try_at: number | null
   readonly try_duration: number | null
@@ -32,11 +32,7 @@ const storySql = `
   FROM evroute_deliveries delivery LEFT JOIN evroute_messages message ON message.id = body_id
   WHERE delivery.destination_id = $1 AND delivery.id = $2`
 
-/**
- * Reads one delivery with its text and its requests; undefined when there is none.
- *
- * @param ofDelivery - the condition that finds the requests of the destination `$1` and the delivery `$2`
- */
+/** Reads one delivery with its text and its requests; undefined if there is none. */
 export function* storyOf(
   { destinationId, id }: DeliveryKey,
   ofDelivery: string,

@@ -4,41 +4,41 @@ import { PostgresImport, type MoveTarget } from './postgres-import.ts'
 import { SqliteExport } from './sqlite-export.ts'
 import { compareFigures, type ComparedFigure, type StoreFigures } from './store-figures.ts'
 
-/** How far a move has come. */
+/** The progress of a move. */
 export interface MoveProgress {
-  /** What people call the rows that are written. */
+  /** The name of the current kind of rows in messages. */
   readonly title: string
-  /** Rows of that kind that are written. */
+  /** Rows of that kind that were written. */
   readonly rows: number
-  /** Rows of that kind. */
+  /** All rows of that kind. */
   readonly rowsAll: number
 }
 
-/** A store, and where it moves to. */
+/** A store and its new place. */
 export interface MoveRequest {
   /** The file of the store. */
   readonly path: string
   /** The URL of the database. */
   readonly url: string
-  /** Rows that are written at once; what suits their table by default. */
+  /** Rows in one statement; depends on their table by default. */
   readonly rowsAtOnce?: number
-  /** Ends the move: nothing is in the database then. */
+  /** Ends the move. The database then stays empty. */
   readonly signal: AbortSignal
-  /** Makes the id by which the database knows the store. */
+  /** Makes the id of the store in the database. */
   readonly newId: () => string
   /** Now, in milliseconds since 1970. */
   readonly nowMs: () => number
-  /** Is called after every statement. */
+  /** Called after every statement. */
   readonly progress: (progress: MoveProgress) => void
 }
 
 /**
  * The result of a move.
  *
- * - `moved`: all is there and was compared; no process can deliver from the file any more
- * - `already`: an earlier run has done so
- * - `interrupted`: nothing is there
- * - `different`: the database did not store what it was given. Nothing is there
+ * - `moved`: everything was moved and compared; no process can deliver from the file any more
+ * - `already`: an earlier run has moved the store
+ * - `interrupted`: the database is empty
+ * - `different`: the database did not store the values that it was given. It is empty
  */
 export type MoveOutcome =
   | { readonly kind: 'moved' | 'already'; readonly place: string; readonly figures: Compared }
@@ -47,18 +47,18 @@ export type MoveOutcome =
       readonly kind: 'different'
       readonly place: string
       readonly figures: Compared
-      /** The columns whose values are others, as in `deliveries: lane`. */
+      /** The columns with different values, as in `deliveries: lane`. */
       readonly columns: readonly string[]
     }
 
 type Compared = readonly ComparedFigure[]
 
 /**
- * Moves a store from a file into a database, in one transaction. It can be interrupted or killed at any
- * moment; the next run begins anew.
+ * Moves a store from a file into a database, in one transaction. It can be interrupted or killed at
+ * any moment; the next run begins anew.
  *
- * At the end the file is marked as moved, right before the transaction commits: at no moment could a
- * process deliver from both.
+ * At the end the file is marked as moved, right before the transaction commits, so that at no moment a
+ * process could deliver from both.
  *
  * @throws EvrouteError `store_in_use`, `store_unusable`
  */
@@ -76,20 +76,20 @@ export async function moveStore(request: MoveRequest): Promise<MoveOutcome> {
   }
 }
 
-/** What a move would do. */
+/** The plan of a move. */
 export interface MovePlan {
-  /** Where the store would go. */
+  /** The new place. */
   readonly place: string
-  /** What is in the file. */
+  /** The figures of the file. */
   readonly figures: StoreFigures
-  /** Whether it was moved already. */
+  /** Whether the store has already moved. */
   readonly isMoved: boolean
 }
 
 /**
- * Tells what a move would do, and changes nothing.
+ * Says what a move would do, and changes nothing.
  *
- * @throws EvrouteError `store_unusable` where it would not begin
+ * @throws EvrouteError `store_unusable` if it would not begin
  */
 export async function planMove({
   path,
@@ -122,7 +122,7 @@ async function move(
     source.noteTarget(place)
     return { kind: 'already', place, figures: compareFigures(ofSource, await target.figures()) }
   }
-  // Before the transaction: the server ends one in which it is not asked for long.
+  // Before the transaction, because the server ends a transaction that is idle for long.
   const sums = source.sums()
   const { idsGiven } = source
   let outcome: MoveOutcome = { kind: 'interrupted', place }
@@ -141,7 +141,7 @@ async function move(
   return outcome
 }
 
-/** Writes all rows; false where it was interrupted. */
+/** Writes all rows; false if it was interrupted. */
 async function writeRows(
   source: SqliteExport,
   target: MoveTarget,

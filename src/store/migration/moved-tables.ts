@@ -7,7 +7,7 @@ export interface MovedColumn {
   readonly name: string
   /** Its type in PostgreSQL. */
   readonly type: ColumnType
-  /** The expression that SQLite reads for it: its name, where it is a column there. */
+  /** Its expression in SQLite: its name, if it is a column there. */
   readonly source: string
 }
 
@@ -15,15 +15,15 @@ export interface MovedColumn {
 export interface MovedTable {
   /** Its name in SQLite; in PostgreSQL it has the prefix `evroute_`. */
   readonly name: string
-  /** How people call its rows. */
+  /** The name of its rows in messages. */
   readonly title: string
   /** Its columns. */
   readonly columns: readonly MovedColumn[]
-  /** What its rows are read from in SQLite. */
+  /** The source of its rows in SQLite. */
   readonly source: string
-  /** The sequence of its ids, and the column that has them. */
+  /** The sequence of its ids, and their column. */
   readonly sequence: readonly [string, string] | undefined
-  /** Rows that are written at once: few where they can be long. */
+  /** Rows in one statement: few if they can be long. */
   readonly rowsAtOnce: number
 }
 
@@ -55,7 +55,7 @@ function table({
   }
 }
 
-/** The figures of the ledger: a row for each in SQLite, a column in PostgreSQL. */
+/** The figures of the ledger: rows in SQLite, columns in PostgreSQL. */
 const figures = [
   'accepted',
   'routed',
@@ -76,17 +76,17 @@ const figureSums = figures.map(
   (name) => `coalesce(sum(count) FILTER (WHERE name = '${name}'), 0) AS ${name}`,
 )
 
-/** A delivery that was erased has lost its text and its user; SQLite has no other mark. */
+/** An erased delivery has no text and no user. SQLite has no other mark for it. */
 const isErased = `state <> 'pending' AND user_id IS NULL
   AND EXISTS (SELECT 1 FROM messages WHERE messages.id = body_id AND body = '')`
 
-/** The tables of a store, with all columns that both engines have, in the order in which they move. */
+/** The tables of a store with the columns that both engines have, in the order of the move. */
 export const movedTables: readonly MovedTable[] = [
   table({
     name: 'messages',
     title: 'bodies',
     columns: { id: 'bigint', deliveries: 'integer', body: 'text' },
-    // A row below zero only shows that there is room for others.
+    // A row below zero is left from a probe of writability.
     source: '(SELECT * FROM messages WHERE id >= 0)',
     sequence: ['evroute_message_ids', 'id'],
     rowsAtOnce: 500,
@@ -207,7 +207,7 @@ export const movedTables: readonly MovedTable[] = [
       last_id: 'bigint',
       last_notification_id: 'bigint',
       stage: 'text',
-      // Each engine walks in an order of its own: a stage begins anew, and erases nothing twice.
+      // Engines walk in different orders. The stage begins again, and erases nothing twice.
       at_key: ['text', "''"],
       at_id: ['bigint', '0'],
       is_store_erased: 'boolean',
@@ -238,10 +238,10 @@ export const movedTables: readonly MovedTable[] = [
 ]
 
 /**
- * Columns with a sum for each column of a table, which differ where a row does not arrive as it was: of
- * numbers, and of the lengths of texts.
+ * Columns with a sum for each column of a table: of numbers, or of the lengths of texts. The sums
+ * differ if a row did not arrive unchanged.
  *
- * @param expressionOf - what is read for a column
+ * @param expressionOf - the expression of a column
  */
 export function columnSums(
   { columns }: MovedTable,
@@ -252,7 +252,7 @@ export function columnSums(
     .join(', ')
 }
 
-/** Small enough that the sum of a thousand million of them is an exact number. */
+/** So small that the sum of 1,000 million of them is exact. */
 const modulus = 1_000_003
 
 function sumOf({ type }: MovedColumn, expression: string): string {
@@ -267,7 +267,7 @@ function sumOf({ type }: MovedColumn, expression: string): string {
     case 'text':
       return `octet_length(${expression})`
     case 'bytea':
-      // SQLite is read for its digits, which are longer: they are only counted.
+      // SQLite reads more digits of these, so they are only counted.
       return `CASE WHEN ${expression} IS NULL THEN 0 ELSE 1 END`
   }
 }

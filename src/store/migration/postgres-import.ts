@@ -25,17 +25,17 @@ interface MoveRow {
   readonly completed_at: number | null
 }
 
-/** Whether the store is in a database already. */
+/** The state of the store in a database. */
 export type TargetState = 'empty' | 'begun' | 'completed'
 
 const connectionsMax = 2
 
 /**
- * Writes a store into a database, in one transaction: it is there whole or not at all. From when the move
- * begins until it is complete no other process can write to the tables, whenever it opened them.
+ * Writes a store into a database in one transaction, completely or not at all. Until the move is
+ * complete no other process can write to the tables, not even one that opened them before.
  */
 export class PostgresImport {
-  /** How people may know the database, without user and password. */
+  /** The name of the database in messages, without user and password. */
   readonly place: string
   readonly #database: Database
 
@@ -45,10 +45,10 @@ export class PostgresImport {
   }
 
   /**
-   * Connects to a database; the tables are made where there are none.
+   * Connects to a database, and makes the tables if there are none.
    *
-   * @throws EvrouteError `store_unusable` when it cannot be reached or used, or its tables are of a newer
-   * version
+   * @throws EvrouteError `store_unusable` if it cannot be reached or used, or its tables are of a
+   * newer version
    */
   static async open(url: string): Promise<PostgresImport> {
     const database = new Database(url, { connectionsMax, isReadOnly: false })
@@ -61,16 +61,17 @@ export class PostgresImport {
     }
   }
 
-  /** Connects to a database to look at it: nothing is changed. */
+  /** Connects to a database for reading only. */
   static connectToLook(url: string): PostgresImport {
     return new PostgresImport(new Database(url, { connectionsMax, isReadOnly: true }), url)
   }
 
   /**
-   * Begins to move a store: from now on no other process can write. A move that was interrupted begins anew.
+   * Begins the move of a store. From now on no other process can write. An interrupted move begins
+   * anew.
    *
    * @param requestDays - the days of its requests, in milliseconds since 1970
-   * @throws EvrouteError `store_unusable` where the database holds another store, or the store was moved
+   * @throws EvrouteError `store_unusable` if the database holds another store, or the store has moved
    * elsewhere
    */
   async begin(move: Move, requestDays: readonly number[]): Promise<TargetState> {
@@ -84,7 +85,7 @@ export class PostgresImport {
     return state
   }
 
-  /** Tells what {@link begin} would, and changes nothing. */
+  /** Says what {@link begin} would do, and changes nothing. */
   async look(move: Move | undefined): Promise<TargetState> {
     const [row] = await this.#database.rows<{ readonly exists: boolean }>({
       sql: "SELECT to_regclass('evroute_migrations') IS NOT NULL AS exists",
@@ -96,7 +97,7 @@ export class PostgresImport {
   }
 
   /**
-   * Does the move in one transaction, which is committed where the work resolves to true.
+   * Runs the move in one transaction, which commits if the work resolves to true.
    *
    * @param work - writes all rows; it must not run twice
    */
@@ -112,7 +113,7 @@ export class PostgresImport {
       .transaction(async (session) => {
         await this.#hold(session)
         await run(session, passGuard)
-        // A move of an earlier version left its rows behind.
+        // The move of an earlier version left its rows behind.
         if ((await firstFound(session)) !== undefined) await run(session, truncate)
         if (!(await work(new MoveTarget(session)))) throw new NotCompleted()
         await setSequences(session, idsGiven)
@@ -125,7 +126,7 @@ export class PostgresImport {
       })
   }
 
-  /** What is in the database. */
+  /** The figures of the database. */
   figures(): Promise<StoreFigures> {
     return this.#database.transaction((session) => new MoveTarget(session).figures())
   }
@@ -156,7 +157,7 @@ export class PostgresImport {
     throw this.#refusal('it has the store as it was before somebody changed the file')
   }
 
-  /** Lets no other process write, once those that are writing have ended. */
+  /** Waits for other writers, then refuses all of them. */
   async #refuseWriters(session: Session, move: Move): Promise<void> {
     const tables = movedTables.map(tableName)
     for (const sql of guardStatements(tables)) await run(session, sql)
@@ -165,7 +166,7 @@ export class PostgresImport {
     await session.rows({ sql, values: [move.storeId, move.changes] })
   }
 
-  /** Waits until an earlier run has ended that was killed a moment ago. */
+  /** Waits until the server has ended a run that was killed a moment ago. */
   async #hold(session: Session): Promise<void> {
     await run(session, 'SELECT FROM evroute_moves FOR UPDATE')
   }
@@ -203,10 +204,10 @@ export class MoveTarget {
     await this.#session.rows({ sql, values })
   }
 
-  /** What is in it. */
+  /** The figures of the database. */
   async figures(): Promise<StoreFigures> {
     const session = this.#session
-    // Counting reads everything.
+    // Counting reads whole tables.
     await run(session, 'SET LOCAL enable_seqscan = on')
     const rows = []
     for (const table of movedTables) {
@@ -244,7 +245,7 @@ export class MoveTarget {
 
 const truncate = `TRUNCATE ${movedTables.map(tableName).join(', ')}`
 
-/** Takes the transaction back. */
+/** Rolls the transaction back. */
 class NotCompleted extends Error {}
 
 function isNotCompleted(error: unknown): boolean {
@@ -255,7 +256,7 @@ function tableName({ name }: MovedTable): string {
   return `evroute_${name}`
 }
 
-/** What people call the first rows that are there; undefined where there are none. */
+/** The name of the first kind of rows that the database has; undefined if it is empty. */
 async function firstFound(session: Session): Promise<string | undefined> {
   for (const table of movedTables) {
     const sql = `SELECT FROM ${tableName(table)} LIMIT 1`
@@ -264,7 +265,7 @@ async function firstFound(session: Session): Promise<string | undefined> {
   return undefined
 }
 
-/** Such a process would not get any further until the move has ended. */
+/** A process that delivers would be blocked until the move has ended. */
 async function isDeliveredFrom(session: Session): Promise<boolean> {
   const found = await session.rows({
     sql: `SELECT FROM evroute_live_processes
@@ -274,7 +275,7 @@ async function isDeliveredFrom(session: Session): Promise<boolean> {
   return found.length > 0
 }
 
-/** New ids follow those that were given. */
+/** Sets the sequences, so that new ids follow the assigned ones. */
 async function setSequences(session: Session, idsGiven: number): Promise<void> {
   for (const table of movedTables) {
     if (table.sequence === undefined) continue

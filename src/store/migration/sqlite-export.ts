@@ -12,7 +12,7 @@ import { isBusy, storeError } from '../sqlite/store-error.ts'
 import { columnSums, movedTables, type MovedTable } from './moved-tables.ts'
 import type { StateCount, StoreFigures, TableSums } from './store-figures.ts'
 
-/** A process that delivers from a store writes for a shorter time than this. */
+/** A process that delivers from a store never writes for longer than this. */
 const writtenForMs = 500
 
 /** A row, by the names that its columns have in PostgreSQL. */
@@ -25,8 +25,8 @@ interface StateRow {
 }
 
 /**
- * Reads all that is in a store's file, as it is at one moment. Meanwhile no process delivers from it or
- * changes it otherwise; it can be read.
+ * Reads a store's file as it is at one moment. Meanwhile no process delivers from it or changes it. It
+ * can be read.
  */
 export class SqliteExport {
   readonly #path: string
@@ -42,15 +42,15 @@ export class SqliteExport {
   }
 
   /**
-   * Opens a store to move it; one of an older version is brought up to date.
+   * Opens a store to move it, and upgrades one of an older version.
    *
-   * @param newId - makes the id of the store, by which the target knows it
-   * @throws EvrouteError `store_in_use` when a process delivers from it or moves it, `store_unusable` when
-   * it is no store, of a newer version, or cannot be opened
+   * @param newId - makes the id of the store in the target
+   * @throws EvrouteError `store_in_use` if a process delivers from it or moves it; `store_unusable` if
+   * it is no store, is of a newer version, or cannot be opened
    */
   static open(name: string, newId: () => string): Promise<SqliteExport> {
     return openExport(name, 'write', (path, database, lock) => {
-      // An empty file is no store, and is not made one here.
+      // An empty file is no store, and does not become one here.
       if (pragma(database, 'application_id') === 0) expectTables(database, path)
       migrate(database, path)
       beginMove(database, newId)
@@ -60,9 +60,10 @@ export class SqliteExport {
   }
 
   /**
-   * Opens a store to look at it, beside a process that may deliver from it.
+   * Opens a store to read it, even while a process delivers from it.
    *
-   * @throws EvrouteError `store_unusable` when it is no store, of another version, or cannot be opened
+   * @throws EvrouteError `store_unusable` if it is no store, is of another version, or cannot be
+   * opened
    */
   static look(name: string): Promise<SqliteExport> {
     return openExport(name, 'read', (path, database) => {
@@ -72,17 +73,17 @@ export class SqliteExport {
     })
   }
 
-  /** How the move of the store stands; undefined where none was begun. */
+  /** The state of the move; undefined if none was begun. */
   get move(): Move | undefined {
     return this.#read(() => readMove(this.#database))
   }
 
-  /** How many ids of deliveries were given. */
+  /** The number of delivery ids that were assigned. */
   get idsGiven(): number {
     return this.#read(() => new Counts(this.#database).lastId())
   }
 
-  /** The days in which requests were written: a moment of each, in milliseconds since 1970. */
+  /** The days with requests: a moment of each, in milliseconds since 1970. */
   get requestDays(): readonly number[] {
     const dayMs = 24 * 60 * 60 * 1_000
     const sql = `SELECT DISTINCT CAST(round(at + duration) AS INTEGER) / ${dayMs} AS day FROM requests`
@@ -90,13 +91,13 @@ export class SqliteExport {
     return rows.map(({ day }) => day * dayMs)
   }
 
-  /** All rows of a table, some at a time. */
+  /** All rows of a table, in parts. */
   *rows({ columns, source, rowsAtOnce }: MovedTable): Generator<readonly Row[]> {
     const names = columns.map((column) => `${column.source} AS ${column.name}`)
     const statement = this.#read(() =>
       this.#database.prepare(`SELECT ${names.join(', ')} FROM ${source}`),
     )
-    // An iterator does not keep its statement from being collected.
+    // An iterator does not protect its statement from garbage collection.
     this.#statements.push(statement)
     let some: Row[] = []
     for (const row of statement.iterate()) {
@@ -108,7 +109,7 @@ export class SqliteExport {
     if (some.length > 0) yield some
   }
 
-  /** What is in the store. */
+  /** The figures of the store. */
   figures(): StoreFigures {
     const rows = movedTables.map(({ title, source }) => {
       const [row] = this.#all(`SELECT count(*) AS count FROM ${source}`)
@@ -136,7 +137,7 @@ export class SqliteExport {
     })
   }
 
-  /** Notes on the disk where the store is now. It is held no longer. */
+  /** Writes the new place of the store to disk, and ends the lock. */
   noteTarget(target: string): void {
     this.#read(() => {
       noteTarget(this.#database, target)
@@ -144,13 +145,13 @@ export class SqliteExport {
     })
   }
 
-  /** Lets others use the store. */
+  /** Ends the lock. */
   close(): void {
     try {
-      // A connection whose statements are not collected yet would go on holding the file.
+      // A connection whose statements are not collected yet would continue to lock the file.
       this.#database.exec('ROLLBACK')
     } catch {
-      // The transaction has ended, with what was noted or by an error.
+      // The transaction has ended: it committed, or it failed.
     }
     this.#database.close()
     this.#lock?.release()
@@ -186,7 +187,7 @@ async function openExport(
     }
     database = await openDatabase(path, access)
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA synchronous = FULL`)
-    // Bringing a file of an older version up to date leaves nothing of its tables behind.
+    // An upgrade leaves nothing of the old tables behind.
     database.exec('PRAGMA secure_delete = ON')
     return begin(path, database, lock)
   } catch (error) {
@@ -213,7 +214,7 @@ async function takeLock(path: string): Promise<DeliveryLock> {
   }
 }
 
-/** Whether another process lets no one write to a store, from beginning to end. */
+/** Whether another process blocks writes to a store all the time. */
 async function isHeldStill(path: string): Promise<boolean> {
   const database = await openDatabase(path, 'write')
   try {

@@ -1,15 +1,15 @@
 import type { LoggedState } from '../../delivery/index.ts'
 import type { DeliveryLedger } from '../../model/index.ts'
 
-/** How many rows of a kind there are. */
+/** The number of rows of a kind. */
 export interface RowCount {
-  /** What people call them. */
+  /** The name of the kind in messages. */
   readonly title: string
   /** How many. */
   readonly rows: number
 }
 
-/** How many deliveries of a destination are in a state. */
+/** The number of deliveries of a destination in a state. */
 export interface StateCount {
   /** The destination. */
   readonly destinationId: string
@@ -19,30 +19,30 @@ export interface StateCount {
   readonly deliveries: number
 }
 
-/** What is in a store, counted row by row, and its books. */
+/** The figures of a store, counted row by row, and its ledger. */
 export interface StoreFigures {
   /** Rows of each kind. */
   readonly rows: readonly RowCount[]
   /** Deliveries of each destination. */
   readonly states: readonly StateCount[]
-  /** The books. */
+  /** The ledger. */
   readonly ledger: DeliveryLedger
 }
 
-/** For each table that moves, a sum for each of its columns. */
+/** For each table of a move, a sum for each of its columns. */
 export type TableSums = readonly Readonly<Record<string, number>>[]
 
-/** A figure that both sides have. */
+/** A figure of both stores. */
 export interface ComparedFigure {
-  /** What is counted. */
+  /** The name of the figure. */
   readonly what: string
-  /** In the store that moves. */
+  /** In the old store. */
   readonly source: number
-  /** In the store that it moves to. */
+  /** In the new store. */
   readonly target: number
 }
 
-/** Every figure of two stores, beside each other. */
+/** The figures of both stores, side by side. */
 export function compareFigures(
   source: StoreFigures,
   target: StoreFigures,

@@ -7,14 +7,14 @@ import type { LeaseTerm } from './lease-term.ts'
 import { holdGate, isSuppressed } from './suppressions.ts'
 
 /**
- * A row of the answer: an event that was not known, or was dropped because of whom it is about, by its
- * place in the batch; or a delivery that was handed over, or failed because the backlog of its destination
- * is full, by its place among the deliveries of the batch.
+ * A row of the answer. It is an event that is a duplicate or was dropped because its user is
+ * suppressed, by its place in the batch; or a delivery that was leased, or failed because the backlog
+ * of its destination is full, by its place among the deliveries of the batch.
  */
 export interface AddedRow {
   readonly kind: 'fresh' | 'suppressed' | 'leased' | 'refused'
   readonly place: number
-  /** Of the delivery; 0 for an event. */
+  /** The id of the delivery; 0 for an event. */
   readonly id: number
 }
 
@@ -26,12 +26,12 @@ export interface BatchDelivery {
   readonly backlogMax?: number | undefined
 }
 
-/** A statement, and what the places in its answer mean. */
+/** A statement, and the meaning of the places in its answer. */
 export interface AddQuery extends Query {
   readonly deliveries: readonly BatchDelivery[]
 }
 
-/** An event, a text and a delivery of it, each with what it needs to find the others. */
+/** The rows of events, texts and deliveries, as columns. Places link them. */
 export interface BatchRows {
   readonly events: { readonly place: number; readonly event: NewEvent }[]
   readonly bodies: { readonly eventPlace: number; readonly body: string; uses: number }[]
@@ -54,9 +54,9 @@ const counted = countChanges(
 const suppressed = `type <> 'delete' AND ${isSuppressed('event.source_id', ['event.user_id', 'event.previous_id'])}`
 
 /**
- * Everything that taking a batch in does. Who inserts a messageId first has the event: others wait for
- * that transaction and find a duplicate. All lock messageIds in one order. Of events with the same one
- * in a batch the first is taken that is not dropped.
+ * Adds a batch in one statement. Of two transactions with the same messageId, the one that inserts it
+ * first has the event; the other waits and finds a duplicate. All of them lock messageIds in the same
+ * order. Of several events with one messageId in a batch, the first that is not dropped is taken.
  */
 const sql = `
   WITH ${holdGate}, given AS MATERIALIZED (
@@ -127,7 +127,7 @@ const sql = `
   SELECT CASE WHEN is_refused THEN 'refused' ELSE 'leased' END, place::int, id FROM delivery
   WHERE is_leased OR is_refused`
 
-/** Takes a batch in; what there is room for is leased. */
+/** Adds a batch and leases what there is room for. */
 export function addQuery(batch: AddRequest, lease: LeaseTerm): AddQuery {
   const { events, bodies, deliveries } = rowsOf(batch.events)
   const bounded = deliveries.filter(({ backlogMax }) => backlogMax !== undefined)
@@ -171,7 +171,7 @@ export function rowsOf(events: readonly NewEvent[]): BatchRows {
   return rows
 }
 
-/** Destinations that get the same text share it. Places of texts and deliveries begin at 1, as in SQL. */
+/** Destinations that get the same text share its row. Places begin at 1, as in SQL. */
 function addDeliveries({ bodies, deliveries }: BatchRows, event: NewEvent, place: number): void {
   const places = new Map<string, number>()
   for (const { destinationId, body, backlogMax } of event.deliveries) {

@@ -1,12 +1,12 @@
 /**
  * The step that makes the tables of audiences.
  *
- * - `audiences`: `members` counts who is in it, `numbers` how many numbers it has given out. `sync` is
- *   the sync that goes on, whichever process began it: another process that began one before finds its
- *   own number no more
- * - `members`: who is in an audience, or has a value of a computed trait, found by digests of whom and
- *   what it is: identifiers may be longer than a key. No two members that an audience ever had have the
- *   same `number`
+ * - `audiences`: `members` is the number of members, `numbers` the last number that was given to one.
+ *   `sync` is the sync in progress, of any process: a process whose sync was replaced no longer finds
+ *   its own number there
+ * - `members`: the members of an audience, or the users with a value of a computed trait. Digests of
+ *   the identifiers are the key, because identifiers may be longer than a key. No two members of an
+ *   audience ever have the same `number`
  * - `syncs`: numbers the syncs
  */
 export const audienceTables: readonly string[] = [

@@ -4,36 +4,42 @@ import { stopwatch } from '../../runtime/index.ts'
 /** A lane of a destination. */
 type LaneOf = Pick<DueTime, 'destinationId' | 'lane'>
 
-/** Where claims of a lane begin; times are in milliseconds since 1970. */
+/** The place at which claims of a lane begin; times are in milliseconds since 1970. */
 interface ClaimPlace {
-  /** Nothing that is due before can be claimed, as far as known. */
+  /** As far as known, nothing that is due earlier can be claimed. */
   dueFromMs: number
-  /** The earliest that came since the last claim began; Infinity for nothing. */
+  /** The earliest due time that came since the last claim began; Infinity for none. */
   cameMs: number
-  /** When the lane was last looked at from its beginning, by the clock of this class. */
+  /** When a claim last began at the start of the lane, by the clock of this class. */
   lookedBackMs: number
 }
 
-/** How often a lane is claimed from its beginning, for what another process has left there unheard. */
+/**
+ * How often a claim begins at the start of its lane, to find deliveries of other processes whose
+ * notification was lost.
+ */
 const lookBackEveryMs = 5_000
 
-/** Beyond so many lanes, claims begin anew. */
+/**
+ * With more lanes than this, all places are forgotten and claims begin at the start of their lanes.
+ */
 const lanesMax = 100_000
 
 /**
- * Remembers where claims of each lane have come to. While an old snapshot is held, as by `pg_dump`, the server
- * keeps index entries of deliveries that were settled: without a place to begin at, every claim walks them all.
+ * Remembers how far claims of each lane have come. While an old snapshot is held, as by `pg_dump`, the
+ * server keeps index entries of deliveries that were settled. Without a place to begin at, every claim
+ * reads all of these entries.
  */
 export class ClaimPlaces {
   readonly #places = new Map<string, ClaimPlace>()
   readonly #elapsedMs: () => number
 
-  /** @param elapsedMs - tells the time, by a clock that nobody sets */
+  /** @param elapsedMs - a clock that is never set */
   constructor(elapsedMs: () => number = stopwatch()) {
     this.#elapsedMs = elapsedMs
   }
 
-  /** Where a claim begins: now and then at the beginning of its lane. */
+  /** The due time at which a claim begins. From time to time it is the start of the lane. */
   claimFrom(lane: LaneOf): number {
     const dueFromMs = this.lookFrom(lane)
     const place = this.#places.get(keyOf(lane))
@@ -41,7 +47,7 @@ export class ClaimPlaces {
     return dueFromMs
   }
 
-  /** Where to look for what is due next, which claims nothing. */
+  /** The due time at which a search for the next delivery begins. It claims nothing. */
   lookFrom(lane: LaneOf): number {
     const nowMs = this.#elapsedMs()
     const place = this.#places.get(keyOf(lane))
@@ -55,13 +61,15 @@ export class ClaimPlaces {
     return 0
   }
 
-  /** Notes that a claim took all before a moment, but what came since it began. */
+  /**
+   * Notes that a claim took everything up to a moment, except deliveries that came after it began.
+   */
   passed({ dueAtMs, ...lane }: DueTime): void {
     const place = this.#places.get(keyOf(lane))
     if (place !== undefined) place.dueFromMs = Math.min(dueAtMs, place.cameMs)
   }
 
-  /** Notes that something is due: claims begin there if they would begin later. */
+  /** Notes that a delivery is due. Claims that would begin later begin there. */
   add({ dueAtMs, ...lane }: DueTime): void {
     const place = this.#places.get(keyOf(lane))
     if (place === undefined) return

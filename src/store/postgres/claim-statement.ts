@@ -21,38 +21,34 @@ export interface ClaimedRow {
   readonly body: string
 }
 
-/** When a lane can be claimed. */
+/** When the first delivery of a lane is due. */
 export interface DueRow {
   readonly destination_id: string
   readonly lane: Lane
   readonly due_at: number
 }
 
-/** Leases that do not end by time: of what this process still has in hand. */
+/** The leases of this process, which do not end by time for itself. */
 export interface OwnLeases {
   /** This process. */
   readonly holder: number
-  /** The numbers under which something is given out. */
+  /** The numbers of its leases. */
   readonly numbers: readonly number[]
-  /** Numbers whose answer was lost: nobody has what was given out under them. */
+  /** The numbers of leases whose answer was lost: no process sends those deliveries. */
   readonly lost: readonly number[]
 }
 
-/**
- * Whether nobody has a delivery: it is not leased, or was by a process that has not settled it in time.
- *
- * @param parameters - the places of the values: now, the holder, the numbers
- */
+/** Whether a delivery is free: it has no lease, or a lease of another process that has ended. */
 export function isFree([now, holder, numbers]: readonly [string, string, string]): string {
   return `(leased_until IS NULL OR (leased_until <= ${now}::bigint
     AND NOT (lease_holder = ${holder}::bigint AND lease = ANY (${numbers}::bigint[]))))`
 }
 
 /**
- * Whether this process can give a delivery out: nobody has it, or this process was given it and never
- * heard of it, because the answer was lost.
+ * Whether this process can lease a delivery: it is free, or this process leased it and never learned
+ * so, because the answer was lost.
  *
- * @param parameters - the places of the values: now, the holder, the numbers, those that are lost
+ * @param parameters - the places of the values: now, the holder, the numbers, the lost numbers
  */
 function isClaimable([now, holder, numbers, lost]: readonly [
   string,
@@ -65,8 +61,9 @@ function isClaimable([now, holder, numbers, lost]: readonly [
 }
 
 /**
- * Takes a few rows of each share out of the index of what waits, from its place on, oldest first, passing over what others
- * lock at this moment. The limit over all takes nothing away: it tells the planner how few they are.
+ * Takes a few rows of each share from the index of pending deliveries, oldest first, beginning at the
+ * place of the share. It skips rows that others lock at this moment. The limit at the end removes
+ * nothing: it tells the planner how few rows there are.
  */
 const claimSql = `
   WITH picked AS MATERIALIZED (
@@ -101,7 +98,7 @@ const nextDueSql = `
       AND due_at >= asked.due_from AND ${isClaimable(['$3', '$4', '$5', '$6'])}
     ORDER BY due_at, id LIMIT 1) due`
 
-/** Leases what is due. */
+/** Leases deliveries that are due. */
 export function claimQuery(
   shares: readonly Share[],
   {
@@ -128,7 +125,7 @@ export function claimQuery(
   return { name: 'claim', sql: claimSql, values }
 }
 
-/** Finds when each lane of some destinations can be claimed. */
+/** Finds when the first delivery of each lane of some destinations is due. */
 export function nextDueQuery(
   destinationIds: readonly string[],
   { nowMs, own, places }: { nowMs: number; own: OwnLeases; places: ClaimPlaces },

@@ -5,11 +5,12 @@ import { systemClock } from '../../runtime/index.ts'
 const goodbyeMs = 2_000
 
 /**
- * A connection that always closes. Where `pg` gives up, such as for a missing password, it would leave the socket
- * open, and the process with it, for as long as the server waits.
+ * A connection that always closes. Where `pg` gives up, for example because a password is missing, it
+ * leaves the socket open until the server ends it, and the process waits for that.
  *
- * A lost connection fails its next statement. It is never an unhandled `error` event, not even while a pool hands
- * the connection over: a server that shuts down can say so together with the end of the handshake.
+ * A lost connection fails its next statement. It never causes an unhandled `error` event, not even
+ * while a pool hands the connection over: a server that shuts down can say so together with the end of
+ * the handshake.
  */
 export class ClosingClient extends Client {
   constructor(config?: ClientConfig) {
@@ -17,7 +18,7 @@ export class ClosingClient extends Client {
     this.on('error', () => undefined)
   }
 
-  /** Connects, and resolves with itself. */
+  /** Connects, and resolves with this client. */
   override connect(): Promise<Client>
   /** Connects, and calls back. */
   override connect(callback: (error: Error | null) => void): void
@@ -30,9 +31,11 @@ export class ClosingClient extends Client {
     return undefined
   }
 
-  /** Says goodbye, waits at most 2 s for the server, and resolves once the connection is closed. */
+  /**
+   * Ends the session, waits at most 2 s for the server, and resolves once the connection is closed.
+   */
   override end(): Promise<void>
-  /** Says goodbye in the same way, and calls back. */
+  /** Ends the session in the same way, and calls back. */
   override end(callback: () => void): void
   override end(callback?: () => void): Promise<void> | undefined {
     const timer = systemClock.schedule(goodbyeMs, () => this.connection.stream.destroy())

@@ -1,9 +1,9 @@
-/** How every session is set up. */
+/** The settings of every session. */
 const sessionSettings = [
-  // Compiling a statement takes longer than running one of these.
+  // Compiling one of these statements takes longer than running it.
   '-c jit=off',
-  // A few rows of a queue are found by its indexes, however large a part of it they are at the moment:
-  // whatever reads all of it, or gathers first and sorts later, is slow as soon as it has grown.
+  // Indexes find a few rows of a queue, even while these are a large part of the table. A plan that reads the
+  // whole table, or sorts it first, is slow as soon as the table has grown.
   '-c enable_seqscan=off',
   '-c enable_bitmapscan=off',
   '-c random_page_cost=1.1',
@@ -11,7 +11,7 @@ const sessionSettings = [
   '-c plan_cache_mode=force_custom_plan',
 ]
 
-/** Modes that `pg` takes for `verify-full`, as is told below, and warns about. */
+/** Modes that `pg` treats as `verify-full` and warns about. See {@link sessionUrl}. */
 const checkedModes = ['prefer', 'require', 'verify-ca']
 
 /** Tells whether a URL names a PostgreSQL. */
@@ -19,7 +19,7 @@ export function isPostgresUrl(url: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(url)
 }
 
-/** A URL as people may read it: user, host and database, and nothing that could be a secret. */
+/** A URL for messages: user, host and database, without anything that could be secret. */
 export function readableUrl(url: string): string {
   const [scheme = ''] = /^[a-z]+:\/\//i.exec(url) ?? []
   const rest = url.slice(scheme.length)
@@ -45,8 +45,8 @@ const openParameters = [
 ]
 
 /**
- * A URL that can be used with all that could be secret masked: the password, and parameters but those that
- * are known to be none.
+ * A usable URL in which everything that could be secret is masked: the password, and each parameter
+ * that is not known to be harmless.
  */
 export function maskedUrl(url: string, mask: string): string {
   const [, scheme = '', userInfo, place = '', query] =
@@ -65,11 +65,11 @@ function maskedQuery(query: string, mask: string): string {
 }
 
 /**
- * The URL that is given to `pg`: as it was written, with the settings of our sessions added.
+ * The URL for `pg`: as it was written, with the settings of our sessions added.
  *
- * `sslmode` set to anything but `disable` and `no-verify` means an encrypted connection to a server
- * whose certificate and name are checked: also `require`, which `psql` takes for less. With
- * `uselibpqcompat=true` every mode means what it means there.
+ * Every `sslmode` except `disable` and `no-verify` means an encrypted connection to a server whose
+ * certificate and name are checked. This includes `require`, which checks neither in `psql`. With
+ * `uselibpqcompat=true` every mode has its meaning in `psql`.
  */
 export function sessionUrl(url: string, { isReadOnly }: { readonly isReadOnly: boolean }): string {
   const place = url.indexOf('?')

@@ -5,25 +5,22 @@ import { toStored } from '../stored-text.ts'
 
 type LedgerLine = keyof DeliveryLedger
 
-/** A figure of the books, or of deliveries that were purged. */
+/** A figure of the ledger, or the number of purged deliveries. */
 export type CountName = LedgerLine | `purged_${keyof EndedCounts}`
 
-/** Stands in the place of a destination where a figure is of the whole store. */
+/** Stands for the whole store in the column of destinations. */
 export const wholeStore = "''"
 
 /**
- * In how many rows each figure is kept. A row is locked until the transaction that changed it is on the
- * disk: were it one, all writers of a destination would wait for one another. Each connection has its
- * row, so that those of one process are seldom in each other's way; the sum of the rows counts.
+ * The number of rows that keep each figure. A transaction locks a row until it is on disk, so with one
+ * row all writers of a destination would wait for one another. Each connection has its own row, so
+ * connections of one process seldom wait for each other. The sum of the rows is the figure.
  */
 const slots = 16
 
 /**
- * The end of a statement: changes figures. They are locked last and in one order, so that nobody who
- * holds one waits for anything else.
- *
- * @param names - the figures that change
- * @param changes - a query for a `destination_id` and the differences under those names
+ * The end of a statement: changes figures. Figures are locked last and in one order, so a transaction
+ * that has locked one waits for nothing else.
  */
 export function countChanges(names: readonly CountName[], changes: string): string {
   const columns = names.join(', ')
@@ -45,21 +42,21 @@ const ledgerLines = Object.keys(emptyLedger) as readonly LedgerLine[]
 /** Columns with the sums of the ledger's lines. */
 export const ledgerSums: string = sums(ledgerLines)
 
-/** Columns with the sums of what was purged. */
+/** Columns with the numbers of purged deliveries. */
 export const purgedSums: string = sums(['purged_delivered', 'purged_failed', 'purged_expired'])
 
-/** The ledger out of a row that has {@link ledgerSums}. */
+/** Reads the ledger from a row that has {@link ledgerSums}. */
 export function ledgerOf(row: Readonly<Record<string, unknown>>): DeliveryLedger {
   const lines = ledgerLines.map((name) => [name, Number(row[name])] as const)
   return { ...emptyLedger, ...Object.fromEntries(lines) }
 }
 
-/** The books as they were committed: of the deliveries to one destination, or of all. */
+/** The ledger as it was committed: of one destination, or of the whole store. */
 export async function readLedger(
   database: Session,
   destinationId: string | undefined,
 ): Promise<DeliveryLedger> {
-  // A row has figures either of the whole store or of a destination.
+  // A row has either figures of the whole store or figures of a destination.
   const of = destinationId === undefined ? '' : `WHERE destination_id IN (${wholeStore}, $1)`
   const values = destinationId === undefined ? [] : [toStored(destinationId)]
   const name = destinationId === undefined ? 'ledger' : 'ledger_of_destination'

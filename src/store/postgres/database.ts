@@ -12,63 +12,66 @@ import { ClosingClient } from './closing-client.ts'
 import { readableUrl, sessionUrl } from './connection-url.ts'
 import { closedError, isConflict, storeError } from './store-error.ts'
 
-/** What statements are given to: a database, or a transaction on it. */
+/** Runs statements: a database, or a transaction on it. */
 export interface Session {
-  /** How people may know the database: without the password. */
+  /** The name of the database in messages, without the password. */
   readonly name: string
   /** Runs a statement. */
   rows<Row>(query: Query): Promise<readonly Row[]>
 }
 
-/** How a database is connected to. */
+/** Options of a connection to a database. */
 export interface DatabaseOptions {
-  /** Connections at the most. */
+  /** The maximum number of connections. */
   readonly connectionsMax: number
-  /** Whether nothing may be written. */
+  /** Whether writing is refused. */
   readonly isReadOnly: boolean
   /**
-   * Time for a statement, and for a connection to become free before it, in milliseconds; 45,000 by
-   * default. What takes longer has failed, and its connection is replaced.
+   * The limit for a statement, and before it for a connection to become free, in milliseconds; 45,000
+   * by default. A statement that takes longer fails, and its connection is replaced.
    */
   readonly answerTimeoutMs?: number
 }
 
-/** Connecting, or waiting for a connection that others use, takes so long at the most. */
+/** The limit for connecting, or for waiting until a connection is free. */
 const connectTimeoutMs = 10_000
-/** A statement takes so long at the most; the server ends it then. */
+/** The server ends a statement after this time. */
 const statementTimeoutMs = 30_000
-/** By then an answer has come, or the server can be reached no more. */
+/** After this time without an answer the server counts as unreachable. */
 const answerTimeoutMs = 45_000
-/** Nobody waits longer for what others have locked. */
+/** The limit for waiting for a lock. */
 const lockTimeoutMs = 10_000
-/** A transaction whose process stands still holds others up for so long at the most. */
+/** The server ends a transaction whose process has stood still for this time. */
 const idleInTransactionTimeoutMs = 30_000
-/** What reads everything may take so long. */
+/** The limit for statements that read everything. */
 const longTimeoutMs = 10 * 60_000
 const longSettings = [
   `SET LOCAL statement_timeout = ${longTimeoutMs}`,
   'SET LOCAL enable_seqscan = on',
 ]
 
-/** By themselves systems ask only after two hours whether an idle connection is still there. */
+/** By default an operating system checks an idle connection only after two hours. */
 export const keepAlive: Pick<PoolConfig, 'keepAlive' | 'keepAliveInitialDelayMillis'> =
   Object.freeze({
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   })
 
-/** Deadlocks and the like are tried again so often: each time somebody got on. */
+/**
+ * A deadlock or another conflict is retried this often. In each conflict one of the transactions
+ * succeeds.
+ */
 const conflictsMax = 10
 
-/** Counts and moments are below 2^53; by itself `pg` gives integers of eight bytes as text. */
+/** Counts and times are below 2^53. By default `pg` gives integers of eight bytes as text. */
 const numberTypes = {
   getTypeParser: (type: Parameters<typeof types.getTypeParser>[0], format?: 'text'): unknown =>
     type === types.builtins.INT8 ? Number : types.getTypeParser(type, format),
 } as PoolConfig['types']
 
 /**
- * Runs statements on a few connections, each by itself and in a transaction of its own. A connection
- * that fails is replaced with the next statement.
+ * Runs statements on a few connections, each in a transaction of its own. A connection that fails is
+ * replaced at the next statement.
  */
 export class Database implements Session {
   readonly name: string
@@ -81,14 +84,14 @@ export class Database implements Session {
     this.name = readableUrl(url)
     this.#answerTimeoutMs = options.answerTimeoutMs ?? answerTimeoutMs
     this.#pool = new Pool(poolConfig(url, options))
-    // A connection that is lost while nobody uses it is nobody's error: the next statement gets another.
+    // The loss of an idle connection is no error: the next statement gets another connection.
     this.#pool.on('error', () => undefined)
   }
 
   /**
-   * Runs a statement, again where it came to nothing because of others.
+   * Runs a statement. A conflict with another transaction is retried.
    *
-   * @throws EvrouteError `store_closed`; `store_unusable` for whatever else
+   * @throws EvrouteError `store_closed`; `store_unusable` for every other failure
    */
   async rows<Row>(query: Query): Promise<readonly Row[]> {
     const { rows } = await this.#use(() => this.#repeat(query))
@@ -107,41 +110,33 @@ export class Database implements Session {
     const settings = isLong ? longSettings : []
     const text = ['BEGIN', ...settings, ...statements, 'COMMIT'].join(';\n')
     const query = { text, query_timeout: isLong ? longTimeoutMs : this.#answerTimeoutMs }
-    // Connecting reads files that the URL names, and throws where it cannot.
+    // Connecting reads files that the URL names, and throws when one cannot be read.
     const results = await this.#use(async () => await this.#pool.query(query))
     const skipped = 1 + settings.length
     return (results as unknown as QueryResult<object>[]).slice(skipped, -1).map(({ rows }) => rows)
   }
 
-  /**
-   * Changes several things together, all or nothing, again where it came to nothing because of others.
-   *
-   * @param work - may run several times
-   */
+  /** Makes several changes in one transaction. A conflict with another transaction is retried. */
   change<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
     return this.#use(() => repeated(() => this.#change(work)))
   }
 
-  /** Runs statements together, one after the other, that may take long. */
+  /** Runs statements that may take long in one transaction. */
   transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
     return this.#use(() => this.#lend((client) => inTransaction(client, { name: this.name, work })))
   }
 
-  /** Runs a statement about whose outcome nobody cares. */
+  /** Runs a statement and ignores its outcome. */
   tell(sql: string): void {
     this.rows({ sql, values: [] }).catch(() => undefined)
   }
 
-  /**
-   * Makes sure that it can be used.
-   *
-   * @throws EvrouteError `store_closed`
-   */
+  /** Checks that the database is not closed. */
   expectOpen(): void {
     if (this.#closed !== undefined) throw closedError()
   }
 
-  /** Waits for what is under way and lets go of every connection; idempotent. */
+  /** Waits for statements in progress and ends every connection; idempotent. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -165,7 +160,7 @@ export class Database implements Session {
     }
   }
 
-  /** A statement has the time that is left once there is a connection for it. */
+  /** A statement has the time that is left once it has a connection. */
   #repeat(query: Query): Promise<QueryResult> {
     const elapsedMs = stopwatch()
     return repeated(() =>
@@ -188,7 +183,7 @@ export class Database implements Session {
     })
   }
 
-  /** After an error the connection ends, and its transaction with it. */
+  /** After an error the connection is closed, which ends its transaction. */
   async #lend<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
     const client = await this.#pool.connect()
     let isDone = false
@@ -202,7 +197,7 @@ export class Database implements Session {
   }
 }
 
-/** Does again what came to nothing because of others. */
+/** Repeats work that failed because of a conflict with another transaction. */
 async function repeated<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let conflicts = 0; ; conflicts++) {
     try {

@@ -13,8 +13,8 @@ import { ServerClock } from './server-clock.ts'
 import type { Step } from './step.ts'
 
 /**
- * The step that made the table of the versions before: a row for each process and destination. Nothing
- * reads it any more.
+ * The step that made the table of earlier versions: a row for each process and destination. It is no
+ * longer read.
  */
 export const processTables: readonly string[] = [
   `CREATE TABLE evroute_processes (
@@ -28,11 +28,12 @@ export const processTables: readonly string[] = [
 ]
 
 /**
- * The step that makes the table of processes: one row for each, so that a heartbeat writes as much for a
- * thousand destinations as for one. Times are in milliseconds since 1970, by the server's clock.
+ * The step that makes the table of processes. A process has one row, so that a heartbeat writes as
+ * much for a thousand destinations as for one. Times are in milliseconds since 1970, by the server's
+ * clock.
  *
- * - `destinations`: by id, when the process joined, and when it last named the destination if it no longer
- *   does. A heartbeat leaves it as it is
+ * - `destinations`: for each id, when the process joined, and when it last named the destination if it
+ *   no longer does. A heartbeat leaves this column as it is
  * - `version`: when `destinations` was written
  */
 export const liveProcesses: Step = {
@@ -48,10 +49,16 @@ export const liveProcesses: Step = {
   ],
 }
 
-/** Every heartbeat and leave takes this advisory lock first: one more than that of the tables. */
+/**
+ * Every heartbeat and every leave takes this advisory lock first. It is the number after the lock of
+ * the tables.
+ */
 const lock = 'SELECT pg_advisory_xact_lock(28559206516094054)'
 
-/** The server's time when a statement begins, which is after the lock: that of its transaction is not. */
+/**
+ * The server's time at the start of a statement. A statement begins after it has the lock; a
+ * transaction begins before.
+ */
 const moment =
   'moment AS MATERIALIZED (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now)'
 
@@ -62,27 +69,28 @@ const forget = `WITH ${moment} DELETE FROM evroute_live_processes USING moment W
 interface LiveRow {
   readonly process_id: string
   readonly version: number
-  /** Null where this process knows the version. */
+  /** Null if this process knows the version. */
   readonly destinations: Readonly<Record<string, Membership>> | null
   readonly now: number
 }
 
-/** The destinations of a process, as a heartbeat found them. */
+/** A process with its destinations, as the last heartbeat found them. */
 interface KnownProcess extends LiveProcess {
   readonly version: number
 }
 
 /**
- * The processes that deliver from a database. Each heartbeat is one round trip, whose statements the server
- * runs without a pause: a process that stands still holds up no other.
+ * The processes that deliver from a database. Each heartbeat is one round trip whose statements the
+ * server runs without a pause, so a process that stands still blocks no other.
  *
- * The server's clock must not be set forward by more than a few seconds while processes deliver: all of
- * them would seem dead. A process whose own clock differs from it does not count until they agree.
+ * The server's clock must not be set forward by more than a few seconds while processes deliver,
+ * because all of them would count as dead. A process whose own clock differs from the server's does
+ * not count until the clocks agree.
  */
 export class PostgresProcesses implements DeliveringProcesses {
   readonly #database: Database
   readonly #clock: ServerClock
-  /** Of each process that sends heartbeats here the destinations that it named last. */
+  /** The destinations that each process of this class named last. */
   readonly #named = new Map<string, string>()
   #known: ReadonlyMap<string, KnownProcess> = new Map()
 
@@ -97,7 +105,7 @@ export class PostgresProcesses implements DeliveringProcesses {
     const places = await this.#clock.inAgreement(this.#database, async () => {
       const isKnown = this.#named.get(processId) === named
       const alive = isKnown ? await this.#beat(processId, beatSql(processId)) : undefined
-      // It stood still, and the others have done without it.
+      // The process stood still for so long that the others removed it.
       return alive ?? (await this.#beat(processId, joinSql(processId, destinationIds))) ?? []
     })
     this.#named.set(processId, named)
@@ -111,7 +119,7 @@ export class PostgresProcesses implements DeliveringProcesses {
     await this.#database.script([lock, sql])
   }
 
-  /** Sends a heartbeat; undefined where the process does not count. */
+  /** Sends a heartbeat; undefined if the process does not count. */
   async #beat(processId: string, beat: string): Promise<readonly ProcessPlace[] | undefined> {
     const sinceAskedMs = stopwatch()
     const results = await this.#database.script([lock, forget, beat, aliveSql(this.#known)])
@@ -143,8 +151,8 @@ function beatSql(processId: string): string {
 }
 
 /**
- * Writes the destinations of a process. One that is alone at a destination has no other to wait for, and
- * counts as if it had always been there.
+ * Writes the destinations of a process. A process that is alone at a destination counts as an old
+ * member, because it has no other process to wait for.
  */
 function joinSql(processId: string, destinationIds: readonly string[]): string {
   const id = literal(processId)
@@ -176,7 +184,7 @@ function joinSql(processId: string, destinationIds: readonly string[]): string {
       beaten_at = excluded.beaten_at, version = excluded.version, destinations = excluded.destinations`
 }
 
-/** The processes that are alive, without the destinations of those that are known. */
+/** Selects the live processes, without the destinations of those whose version is known. */
 function aliveSql(known: ReadonlyMap<string, KnownProcess>): string {
   const versions = Array.from(known, ([id, { version }]) => `(${escapeLiteral(id)}, ${version})`)
   const isKnown =

@@ -28,23 +28,23 @@ import type { LeaseTerm } from './lease-term.ts'
 import type { RequestPartitions } from './request-partitions.ts'
 import { settleQuery, type SettledRow } from './settle-statement.ts'
 
-/** What a queue is made of. */
+/** The parts of a queue. */
 export interface DeliveryQueueParts {
-  /** Where deliveries wait; what is added may have to wait for a connection to it. */
+  /** The database for adding. An add may wait for a connection. */
   readonly database: Database
-  /** The same, for what gives deliveries out and settles them. */
+  /** The same database for claims and settlements. */
   readonly delivering: Database
-  /** Where requests are logged. */
+  /** The partitions of the log of requests. */
   readonly partitions: RequestPartitions
   /** The number of this process. */
   readonly holder: number
   /** How long a lease lasts, in milliseconds. */
   readonly leaseMs: number
-  /** Is told what others could claim, or that it could be anything. */
+  /** Learns what other processes can claim; anything if it gets no argument. */
   readonly announce: (dueTimes?: readonly DueTime[]) => void
 }
 
-/** Takes deliveries in, gives them out and settles them. */
+/** Adds, leases and settles deliveries. */
 export class DeliveryQueue {
   readonly #parts: DeliveryQueueParts
   readonly #leases = new Leases()
@@ -56,7 +56,7 @@ export class DeliveryQueue {
     this.#parts = parts
   }
 
-  /** Writes events with their deliveries, and gives out what there is room for. */
+  /** Adds events with their deliveries, and leases what there is room for. */
   async add(batch: AddRequest): Promise<AddResult> {
     this.#noteTime(batch.nowMs)
     if (batch.events.length === 0) return { outcomes: [], leased: [], refused: [] }
@@ -85,32 +85,32 @@ export class DeliveryQueue {
   }
 
   /**
-   * Writes events with their deliveries within a transaction, and leases none of them; after the commit
-   * {@link DeliveryQueue.announce} tells others.
+   * Adds events with their deliveries inside a transaction and leases none of them. Call {@link
+   * DeliveryQueue.announce} after the commit, so that other processes learn of them.
    */
   *addWithin(batch: AddRequest): Script<void> {
     if (batch.events.length > 0) yield addQuery(batch, this.#newLease(batch.nowMs))
   }
 
-  /** Learns what can be claimed, or that it may be anything. */
+  /** Learns that lanes have deliveries to claim; any lane if it gets no argument. */
   learn(dueTimes?: readonly DueTime[]): void {
     if (dueTimes === undefined) this.#places.clear()
     else for (const due of dueTimes) this.#places.add(due)
   }
 
-  /** Tells others that there is more to claim. */
+  /** Notifies the other processes that there is more to claim. */
   announce(): void {
     this.learn()
     this.#parts.announce()
   }
 
-  /** What this process has given out. */
+  /** The leases of this process. */
   own(): OwnLeases {
     const lost = this.#leases.lostNumbers(this.#nowMs())
     return { holder: this.#parts.holder, numbers: this.#leases.numbers(), lost }
   }
 
-  /** Gives out what of some lanes is due. */
+  /** Leases deliveries of some lanes that are due. */
   async claim({ nowMs, shares }: ClaimRequest): Promise<readonly LeasedDelivery[]> {
     this.#noteTime(nowMs)
     if (shares.length === 0) return []
@@ -123,7 +123,7 @@ export class DeliveryQueue {
     return leased
   }
 
-  /** When each lane of some destinations can be claimed. */
+  /** When the first delivery of each lane of some destinations is due. */
   async nextDue(destinationIds: readonly string[]): Promise<readonly DueTime[]> {
     if (destinationIds.length === 0) return []
     const own = { own: this.own(), places: this.#places }
@@ -138,7 +138,10 @@ export class DeliveryQueue {
     return dueTimes
   }
 
-  /** Ends leases that were not settled, and writes requests; the settlements that took effect. */
+  /**
+   * Ends leases that were not settled yet, and writes requests. Returns the settlements that took
+   * effect.
+   */
   async settle({ nowMs, settlements, requests }: SettleRequest): Promise<readonly Settlement[]> {
     this.#noteTime(nowMs)
     const { delivering, partitions, holder } = this.#parts
@@ -156,7 +159,7 @@ export class DeliveryQueue {
     for (const { delivery } of ending) this.#leases.end(delivery)
     const effective = query.settlementsOf(rows)
     this.learn(effective.flatMap(dueAgain))
-    // A retry is for this process, which knows of it.
+    // This process knows of its own retries, so only returned deliveries are announced.
     this.#announce(effective.filter(({ kind }) => kind === 'returned').flatMap(dueAgain))
     return effective
   }
@@ -165,7 +168,9 @@ export class DeliveryQueue {
     if (dueTimes.length > 0) this.#parts.announce(dueTimes)
   }
 
-  /** A connection that is lost takes the answer with it, and not always what was given out. */
+  /**
+   * If the connection is lost, the answer is lost with it. The deliveries may still have been leased.
+   */
   async #given<Rows>(lease: LeaseTerm, answer: Promise<Rows>): Promise<Rows> {
     try {
       return await answer
@@ -187,8 +192,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Nobody says what time it is when asking what is due, and yet the leases of a process that died have
-   * to end: it is as late as it was when somebody last said, and what has gone by since.
+   * The time for questions that carry none. Leases of dead processes must still end, so it is the last
+   * time that came with a call, plus the time since.
    */
   #nowMs(): number {
     return Math.floor(this.#toldMs + this.#sinceToldMs())
@@ -206,7 +211,7 @@ function outcomesOf({ events }: AddRequest, rows: readonly AddedRow[]): readonly
   })
 }
 
-/** The first deliveries of a batch that were not handed over, one for each destination. */
+/** The first delivery for each destination of a batch that was not leased. */
 function leftOf({ events, nowMs }: AddRequest, added: AddResult): readonly DueTime[] {
   const counts = new Map<string, number>()
   const count = (destinationId: string, by: number): void => {
@@ -222,7 +227,7 @@ function leftOf({ events, nowMs }: AddRequest, added: AddResult): readonly DueTi
   return left.map(([destinationId]) => ({ destinationId, lane: 'first', dueAtMs: nowMs }))
 }
 
-/** What waits again once a lease has ended. */
+/** The delivery that waits again after a lease has ended. */
 function dueAgain(settlement: Settlement): readonly DueTime[] {
   const { kind, delivery } = settlement
   const { destinationId } = delivery
@@ -241,7 +246,7 @@ function handedOver(
   return { id, lease, destinationId, messageId, type, body, ...moments, ...untried }
 }
 
-/** How far a new delivery has come. */
+/** The progress of a new delivery. */
 const untried = Object.freeze({
   lane: 'first' as const,
   attempts: 0,

@@ -5,7 +5,7 @@ import type { LeaseTerm } from './lease-term.ts'
 import type { ClaimedRow } from './claim-statement.ts'
 import type { SqlValue } from '../sql/index.ts'
 
-/** A delivery out of its row, once it is leased. */
+/** Makes a leased delivery from its row. */
 export function leasedDelivery(row: ClaimedRow, { number, untilMs }: LeaseTerm): LeasedDelivery {
   return {
     id: row.id,
@@ -28,11 +28,7 @@ export interface Conditions {
   readonly values: readonly SqlValue[]
 }
 
-/**
- * What a filter asks of a row, its destination aside.
- *
- * @param place - the place of its first value in the statement
- */
+/** The conditions of a filter, without its destination. */
 export function conditionsOf(filter: DeliveryFilter, place: number): Conditions {
   const asked: readonly (readonly [string, SqlValue | undefined])[] = [
     ['delivery.id =', filter.id],

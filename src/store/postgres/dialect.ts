@@ -20,7 +20,7 @@ export const dialect: Dialect = Object.freeze({
   lockTable: (table, mode) => run({ sql: `LOCK TABLE ${table} IN ${mode} MODE`, values: [] }),
 } satisfies Dialect)
 
-/** Half of a SHA-256, in hexadecimal digits: two that are the same cannot be made. */
+/** Half of a SHA-256 in hexadecimal digits, which is enough to prevent deliberate collisions. */
 export function keyDigest(text: string): string {
   return hash('sha256', text).slice(0, 32)
 }

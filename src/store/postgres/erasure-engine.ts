@@ -44,7 +44,7 @@ const countFailedSql = countChanges(
    FROM ${dialect.given('$1', { destination_id: 'text' })} GROUP BY destination_id`,
 )
 
-/** Of the notifications of some regulations, whose ids nothing else has. */
+/** Counts the deliveries of notifications. Only they have ids in these ranges. */
 const countedSql = `
   SELECT given.number, given.destination_id, delivery.source_id, delivery.state, count(*)
   FROM ${dialect.given('$1', { number: 'bigint', destination_id: 'text', after_id: 'bigint', last_id: 'bigint' })}
@@ -54,7 +54,7 @@ const countedSql = `
     OFFSET 0) delivery
   GROUP BY given.number, given.destination_id, delivery.source_id, delivery.state`
 
-/** The tables that rows of users were in; the first have the most of them. */
+/** The tables with rows of users; the largest first. */
 const erasedTables = [
   'evroute_messages',
   'evroute_deliveries',
@@ -63,10 +63,10 @@ const erasedTables = [
   'evroute_members',
 ]
 
-/** What erasures need of a process that delivers. */
+/** The parts that an erasure needs of a process that delivers. */
 interface ErasureParts {
   readonly database: Database
-  /** What this process has leased. */
+  /** The leases of this process. */
   readonly ownLeases: () => OwnLeases
   readonly isReady: () => boolean
   readonly announce: () => void
@@ -78,12 +78,12 @@ export function regulationEngine(database: Database): RegulationEngine {
 }
 
 /**
- * Erases in PostgreSQL. A delivery that a process leased and never settled, because it died, is free once
- * its lease has ended.
+ * Erases in PostgreSQL. A delivery that a dead process leased is free once its lease has ended.
  *
- * PostgreSQL keeps erased rows in its files until VACUUM has cleaned their pages. At the end of an erasure
- * VACUUM is asked for, for half a minute a table; where that is not permitted or not enough, autovacuum
- * does it later. Replicas, backups and archived WAL keep the rows until the operator deletes them.
+ * PostgreSQL keeps erased rows in its files until VACUUM has cleaned their pages. At the end of an
+ * erasure VACUUM runs for at most half a minute per table. If it is not permitted, or is not enough,
+ * autovacuum does the rest later. Replicas, backups and archived WAL keep the rows until the operator
+ * deletes them.
  */
 export function erasureEngine({
   database,

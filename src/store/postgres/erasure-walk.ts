@@ -15,7 +15,7 @@ const nextDestinationSql = `
   SELECT min(destination_id) AS id FROM evroute_counts
   WHERE destination_id > $1 AND destination_id <> ${wholeStore}`
 
-/** By their keys as well: an index of what waits has all that waits for a destination. */
+/** Also by key, because the index of pending deliveries has all pending ones of a destination. */
 const pendingSql = `
   SELECT 1 FROM (${allDestinations}) destination CROSS JOIN LATERAL (
     SELECT state FROM evroute_deliveries
@@ -23,9 +23,9 @@ const pendingSql = `
   WHERE state = 'pending' LIMIT 1`
 
 /**
- * Some of the deliveries behind a place, all of one destination; none once the walk is over. It goes by
- * their key: a regulation may be about 5,000 users, and the index of users has no ids that an alias
- * replaced.
+ * The next deliveries after a place, all of one destination; none at the end of the walk. The walk
+ * follows the primary key, because a regulation may name 5,000 users and the index of users has no ids
+ * that an alias replaced.
  */
 export function* lookBehind(
   place: DeliveryPlace,
@@ -42,7 +42,7 @@ export function* lookBehind(
   return []
 }
 
-/** Tells whether one of the deliveries has not come to its end. */
+/** Tells whether one of the deliveries is still pending. */
 export function* hasPending({ afterId, lastId }: IdRange): Script<boolean> {
   if (afterId === lastId) return false
   const rows = yield* rowsOf({ sql: pendingSql, values: [afterId, lastId] })

@@ -1,8 +1,8 @@
 import type { Step } from './step.ts'
 
 /**
- * The step that lets a purge find the deliveries whose retry window is over. Those that were never tried
- * are not in the index, so that adding a delivery does not write to it.
+ * The step for the index in which a purge finds deliveries whose retry window is over. Deliveries that
+ * were never tried are not in it, so an add does not write to it.
  */
 export const expiringDeliveries: Step = {
   kind: 'expand',

@@ -1,8 +1,8 @@
 import type { Step } from './step.ts'
 
 /**
- * The step after which a delivery keeps the request of a first try that succeeded in its own row: most
- * deliveries need no other. `try_at` is null where there is none. Versions before it do not show that request.
+ * The step after which the row of a delivery keeps the request of a first try that succeeded, which
+ * most deliveries have. `try_at` is null if there is none. Earlier versions do not show that request.
  */
 export const firstTryColumns: Step = {
   kind: 'expand',

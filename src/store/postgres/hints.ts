@@ -7,43 +7,45 @@ import { keepAlive, type Database } from './database.ts'
 
 const channel = 'evroute_deliveries'
 
-/** A connection that is lost is made anew after so long, then after twice as long, up to the greatest. */
+/** The wait before a lost connection is replaced. It doubles after each failure. */
 const reconnectMs = { first: 500, greatest: 30_000 }
 
-/** Connecting, or beginning to listen, takes so long at the most. */
+/** The limit for connecting and for the LISTEN statement. */
 const answerTimeoutMs = 10_000
 
-/** Who tells, and who is told. */
+/** Options of {@link Hints}. */
 export interface HintsOptions {
   /** The URL of the database. */
   readonly url: string
-  /** The number of this process: what it tells is no news to itself. */
+  /** The number of this process, which ignores its own notifications. */
   readonly holder: number
-  /** Learns what others have left to claim, or that they may have left anything. */
+  /** Learns what other processes have left to claim; anything if it gets no argument. */
   readonly onHint: ((dueTimes?: readonly DueTime[]) => void) | undefined
 }
 
-/** The payload of a notification has to be shorter than 8,000 bytes. */
+/** The payload of a notification must be shorter than 8,000 bytes. */
 const payloadBytesMax = 7_999
 
-/** Beyond so many lanes, others are told to look at everything. */
+/** With more lanes than this, the notification says that anything may be due. */
 const lanesMax = 5_000
 
 /** A lane in a notification: the destination, the lane, and when it is due. */
 type ToldLane = readonly [destinationId: string, lane: Lane, dueAtMs: number]
 
-/** What is told: without `due`, anything may have changed. */
+/** A notification; without `due`, anything may be due. */
 interface Hint {
   readonly holder: number
   readonly due?: readonly ToldLane[]
 }
 
 /**
- * Tells the other processes on a database which lanes have something to claim, and when it is due, and hears of
- * it. A hint that is lost is made up for by looking at all destinations from time to time.
+ * Notifies the other processes on a database which lanes have something to claim and when it is due,
+ * and receives their notifications. A process that misses one finds the deliveries when it looks at
+ * all destinations, which it does from time to time.
  *
- * A hint is a transaction of its own, after the one that it tells of: those that notify commit one
- * after the other, and none should do so with the disk to wait for.
+ * A notification is sent in a transaction of its own, after the transaction that it is about:
+ * transactions that notify commit one after the other, and none of them should wait for the disk
+ * meanwhile.
  */
 export class Hints {
   readonly #database: Database
@@ -52,7 +54,7 @@ export class Hints {
   #timer: Timer | undefined
   #delayMs = reconnectMs.first
   #telling = false
-  /** What is told next; `everything` when it is too much to name. */
+  /** The next notification; `everything` if it names too many lanes. */
   #next: Map<string, ToldLane> | 'everything' = new Map()
   #closed = false
 
@@ -62,14 +64,17 @@ export class Hints {
     if (options.onHint !== undefined) void this.#listen()
   }
 
-  /** Tells the others what can be claimed, anything by default; what comes meanwhile is told afterwards. */
+  /**
+   * Notifies the others of lanes with something to claim; of all lanes if it gets no argument. Calls
+   * during a notification are joined in the next one.
+   */
   announce(dueTimes?: readonly DueTime[]): void {
     if (dueTimes === undefined) this.#next = 'everything'
     else for (const due of dueTimes) this.#note(due)
     if (!this.#telling) void this.#tell()
   }
 
-  /** Hears nothing more. */
+  /** Stops listening. */
   async close(): Promise<void> {
     this.#closed = true
     this.#timer?.cancel()
@@ -109,7 +114,7 @@ export class Hints {
       await client.connect()
       await client.query(`LISTEN ${channel}`)
       this.#delayMs = reconnectMs.first
-      // Whatever was told before is not told again.
+      // Notifications from before are lost.
       this.#options.onHint?.()
     } catch {
       await client.end().catch(() => undefined)
@@ -128,7 +133,10 @@ export class Hints {
     this.#options.onHint?.(dueTimes)
   }
 
-  /** None where a file that the URL names cannot be read, as while certificates are replaced. */
+  /**
+   * Undefined if a file that the URL names cannot be read, for example while certificates are
+   * replaced.
+   */
   #newClient(): ClosingClient | undefined {
     try {
       return new ClosingClient({
@@ -151,14 +159,14 @@ export class Hints {
   }
 }
 
-/** What a retry by hand has left to claim: one lane where its filter names a destination. */
+/** The lane that a retry by hand makes due; undefined if its filter names no destination. */
 export function retriedLanes({ filter, nowMs }: RetryRequest): readonly DueTime[] | undefined {
   const { destinationId } = filter
   if (destinationId === undefined) return undefined
   return [{ destinationId, lane: 'manual', dueAtMs: nowMs }]
 }
 
-/** Divides lanes among payloads; one that is too long for any makes it everything. */
+/** Divides lanes among payloads. If one lane is too long for a payload, everything is announced. */
 function payloadsOf(holder: number, due: readonly ToldLane[] | undefined): readonly string[] {
   const everything = JSON.stringify({ holder } satisfies Hint)
   if (due === undefined) return [everything]
@@ -179,7 +187,7 @@ function payloadsOf(holder: number, due: readonly ToldLane[] | undefined): reado
   return payloads.map((some) => `{"holder":${holder},"due":[${some.join(',')}]}`)
 }
 
-/** Reads a notification; the last version told its holder alone. */
+/** Reads a notification. Earlier versions send only their number. */
 function hintOf(payload = ''): Partial<Hint> {
   try {
     const hint = JSON.parse(payload) as Hint | number

@@ -1,9 +1,9 @@
-/** What a lease is in the database: who holds it, under which number, and until when. */
+/** A lease in the database: its process, its number, and its end. */
 export interface LeaseTerm {
   /** The process. */
   readonly holder: number
-  /** What it has given out together. */
+  /** The number of the deliveries that it leased together. */
   readonly number: number
-  /** From then on others may give it out, in milliseconds since 1970. */
+  /** When other processes may lease the delivery, in milliseconds since 1970. */
   readonly untilMs: number
 }

@@ -1,19 +1,19 @@
 import type { Lease } from '../../delivery/index.ts'
 import type { LeaseTerm } from './lease-term.ts'
 
-/** Numbers that are lost at the most; of more the first are given out again when their leases end. */
+/** The maximum of lost numbers. Deliveries of older ones are free when their leases end. */
 const lostMax = 1_000
 
 /**
- * The deliveries that this process has leased, by the number of their lease: all that it leases together
- * have one. It may have a delivery twice, where its first lease ended by time.
+ * The deliveries that this process has leased, by the number of their lease. Deliveries that are
+ * leased together have one number. A delivery can be in it twice, if its first lease ended by time.
  */
 export class Leases {
   readonly #byNumber = new Map<number, Map<number, 'leased' | 'ending'>>()
   readonly #lost = new Map<number, number>()
   #lastNumber = 0
 
-  /** A number for deliveries that are leased together; never the same twice. */
+  /** A new number for deliveries that are leased together. */
   nextNumber(): number {
     this.#lastNumber++
     return this.#lastNumber
@@ -37,7 +37,7 @@ export class Leases {
     return true
   }
 
-  /** Takes the announcement of an end back. */
+  /** Withdraws the announcement of an end. */
   goOn({ id, lease }: Lease): void {
     this.#byNumber.get(lease)?.set(id, 'leased')
   }
@@ -49,19 +49,19 @@ export class Leases {
     if (leases?.size === 0) this.#byNumber.delete(lease)
   }
 
-  /** The numbers under which something is still leased. */
+  /** The numbers of leases that have not ended. */
   numbers(): readonly number[] {
     return [...this.#byNumber.keys()]
   }
 
-  /** Notes that nobody will ever know what was given out under a number, if anything was. */
+  /** Notes that the answer with the deliveries of a number was lost. */
   lose({ number, untilMs }: LeaseTerm): void {
     this.#lost.set(number, untilMs)
     const [first] = this.#lost.keys()
     if (this.#lost.size > lostMax && first !== undefined) this.#lost.delete(first)
   }
 
-  /** The numbers that are lost, and whose leases have not ended. */
+  /** The lost numbers whose leases have not ended. */
   lostNumbers(nowMs: number): readonly number[] {
     for (const [number, untilMs] of this.#lost) if (untilMs <= nowMs) this.#lost.delete(number)
     return [...this.#lost.keys()]

@@ -12,7 +12,7 @@ import type { Query, SqlValue } from '../sql/index.ts'
 import { isOfUser } from './look-up-indexes.ts'
 import { conditionsOf } from './delivery-rows.ts'
 
-/** One statement sees one moment. */
+/** One statement sees the database at one moment. */
 const auditSql = `
   SELECT books.*, in_store.* FROM
     (SELECT ${ledgerSums}, ${purgedSums} FROM evroute_counts) books,
@@ -23,7 +23,7 @@ const auditSql = `
       count(*) FILTER (WHERE message.id IS NULL) AS without_body
     FROM evroute_deliveries LEFT JOIN evroute_messages message ON message.id = body_id) in_store`
 
-/** The condition of a request that belongs to the destination `$1` and the delivery `$2`. */
+/** The condition for a request of the destination `$1` and the delivery `$2`. */
 export const requestsOfDelivery = 'destination_id = $1 AND delivery_id = $2'
 
 /** Answers questions about the deliveries in a database. */
@@ -36,15 +36,15 @@ export class LogReader {
     this.#database = database
   }
 
-  /** Deliveries that a filter names, those with the greatest ids first. */
+  /** Lists the deliveries of a filter; the greatest ids first. */
   async list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
     const rows = await this.#database.rows<LoggedRow>(listQuery(request))
     return rows.map(loggedDelivery)
   }
 
   /**
-   * The books beside what is there, at one moment. It reads every delivery, so that there is one at a
-   * time: those who ask meanwhile share the next one.
+   * Compares the ledger with the rows, at one moment. It reads every delivery, so only one audit runs
+   * at a time: callers that come meanwhile share the next one.
    */
   audit(): Promise<StoreAudit> {
     this.#nextAudit ??= this.#auditing.then(() => {
@@ -85,7 +85,7 @@ export function listQuery({
   const named = destinationId === undefined ? undefined : `$${values.push(toStored(destinationId))}`
   const lookedUp = lookedUpBy(filter, values)
   if (lookedUp !== undefined) {
-    // Apart, so that no other index is taken for a better one.
+    // Materialized, so that the planner uses no other index.
     const sql = `
       SELECT delivery.* FROM (SELECT ${loggedColumns} FROM evroute_deliveries delivery
         WHERE ${lookedUp} AND id < $2 ORDER BY id DESC OFFSET 0) delivery
@@ -103,7 +103,7 @@ export function listQuery({
   return { sql, values }
 }
 
-/** Condition for the index that finds what a filter names; undefined where there is none. */
+/** The condition for the index that finds the rows of a filter; undefined if there is none. */
 function lookedUpBy({ messageId, userId }: DeliveryFilter, values: SqlValue[]): string | undefined {
   const wanted = messageId ?? userId
   if (wanted === undefined) return undefined

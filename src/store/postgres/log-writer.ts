@@ -22,7 +22,7 @@ interface GivenUpRow extends CountRow {
   readonly destination_id: string
 }
 
-/** What a retry by hand takes from: ranges of an index, so that it need not read what is delivered. */
+/** The ranges of indexes that a retry by hand reads, so that it skips delivered rows. */
 const retriedRanges = [
   "state = 'failed' AND state <> 'pending' AND settled_at <= $1 AND NOT is_erased",
   "state = 'expired' AND state <> 'pending' AND settled_at <= $1 AND NOT is_erased",
@@ -38,7 +38,7 @@ const retriedCounts = countChanges(
    FROM picked GROUP BY destination_id`,
 )
 
-/** What can be discarded: whatever waits and is not being sent. */
+/** The deliveries that can be discarded: those that are pending and not being sent. */
 const discardedRange = `state = 'pending' AND accepted_at <= $1
   AND (leased_until IS NULL OR leased_until <= $1)`
 
@@ -56,7 +56,10 @@ const purgedCounts = countChanges(
    FROM gone GROUP BY destination_id`,
 )
 
-/** A text goes with the last of its deliveries: whoever takes one away has locked it by then. */
+/**
+ * A text is deleted with its last delivery. The transaction that deletes a delivery has locked its
+ * text by then.
+ */
 const purgeEndedSql = `
   WITH picked AS MATERIALIZED (
     SELECT old.destination_id, old.id
@@ -87,7 +90,7 @@ const purgeEndedSql = `
   ), counted AS (${purgedCounts})
   SELECT count(*) FROM gone`
 
-/** Ends what was picked, as expired. */
+/** Ends the picked deliveries as expired. */
 const giveUp = `
   given_up AS (
     UPDATE evroute_deliveries delivery
@@ -134,7 +137,7 @@ const forgetSeenSql = `
     RETURNING 1)
   SELECT count(*) FROM gone`
 
-/** Retries by hand and forgets what is old. */
+/** Retries and discards deliveries by hand, and purges. */
 export class LogWriter {
   readonly #database: Database
   readonly #partitions: RequestPartitions
@@ -144,7 +147,7 @@ export class LogWriter {
     this.#partitions = partitions
   }
 
-  /** Makes deliveries due at once, and says how many. */
+  /** Makes deliveries due at once and returns their number. */
   retry({ nowMs, filter, limit }: RetryRequest): Promise<number> {
     const { conditions, destinations, values } = selectionOf(filter, [nowMs, limit])
     const ranges = retriedRanges.map((range, place) => {
@@ -168,7 +171,7 @@ export class LogWriter {
     return this.#count({ sql, values })
   }
 
-  /** Ends pending deliveries without sending them, and says how many. */
+  /** Ends pending deliveries without sending them and returns their number. */
   discard({ nowMs, filter, limit }: DiscardRequest): Promise<number> {
     const { conditions, destinations, values } = selectionOf(filter, [nowMs, limit])
     const picked = rangeSql({ place: 0, range: discardedRange, earlier: [], conditions })
@@ -186,7 +189,7 @@ export class LogWriter {
     return this.#count({ sql, values })
   }
 
-  /** Forgets what is old, so many rows of each kind at the most. */
+  /** Deletes old rows, of each kind at most the given number. */
   async purge(request: PurgeRequest): Promise<PurgeResult> {
     const { nowMs, deliveredBeforeMs, failedBeforeMs, rowsMax } = request
     const purgeEnded = (states: readonly (keyof EndedCounts)[], beforeMs: number) =>
@@ -237,7 +240,10 @@ function countOf(expired: readonly GivenUpDeliveries[]): number {
   return expired.reduce((sum, { deliveries }) => sum + deliveries, 0)
 }
 
-/** What a filter selects from: its destinations, its other conditions, and the values of both. */
+/**
+ * The parts of a statement for a filter: its destinations, its other conditions, and the values of
+ * both.
+ */
 function selectionOf(
   filter: DeliveryFilter,
   first: readonly SqlValue[],
@@ -255,7 +261,7 @@ function selectionOf(
   return { conditions, destinations, values: [...all, toStored(filter.destinationId)] }
 }
 
-/** Locks deliveries of a range, as many as the ranges before it have left over. */
+/** Locks deliveries of a range, as many as the ranges before it have left of the limit. */
 function rangeSql(parts: {
   readonly place: number
   readonly range: string

@@ -1,21 +1,21 @@
 import type { Step } from './step.ts'
 
-/** A digest of a userId, because one may be longer than what an ordered index takes. */
+/** A digest of a userId, because a userId may be longer than a key of an ordered index. */
 const userDigest = 'hashtextextended(user_id, 0)'
 
-/** Condition for the index of users. `$n` is the place of the userId. */
+/** The condition for the index of users. `$n` is the place of the userId. */
 export function isOfUser(place: string): string {
   return `${userDigest} = hashtextextended(${place}, 0) AND user_id = ${place}`
 }
 
 /**
- * The step after which deliveries are found by their messageId and by their user. A user may have any
- * number of deliveries, so that these are in the order of their ids. A messageId has few, so that a hash
- * will do: it costs an add no time that could be measured, and an ordered index is larger.
+ * The step after which indexes find deliveries by messageId and by user. A user may have many
+ * deliveries, so that index keeps them in the order of their ids. A messageId has few, so its index is
+ * a hash: it costs an add no measurable time, and an ordered index is larger.
  *
- * A row enters both when it is added and again when it is settled. With 300,000 rows, batches of 100 and
- * both indexes, an add takes 13 % longer, a settlement 24 %, and an event writes 2,710 bytes of WAL
- * rather than 2,010.
+ * A row enters both indexes when it is added and again when it is settled. With 300,000 rows, batches
+ * of 100 and both indexes, an add takes 13 % longer and a settlement 24 %, and an event writes 2,710
+ * bytes of WAL instead of 2,010.
  */
 export const lookUpIndexes: Step = {
   kind: 'expand',

@@ -1,9 +1,9 @@
 /**
- * The step that makes the table of the move from another engine: a row, once one has begun.
+ * The step that makes the table of a move from another engine. It has one row once a move has begun.
  *
- * - `moves`: `store_id` is the store that moves in, and `changes` how it stood when it was read. The last
- *   page that was written is of rows of a `kind`, up to `position`. Until `completed_at` nobody else may
- *   use the database
+ * - `moves`: `store_id` is the store that moves in, and `changes` its counter of changes when it was
+ *   read. The last page that was written has rows of a `kind`, up to `position`. Until `completed_at`
+ *   is set, only the move may use the database
  */
 export const moveTables: readonly string[] = [
   `CREATE TABLE evroute_moves (
@@ -15,17 +15,21 @@ export const moveTables: readonly string[] = [
   )`,
 ]
 
-/** What a statement of anybody else ends with until a move is complete: an SQLSTATE of our own. */
+/** The SQLSTATE of every other write until the move is complete; evroute's own. */
 export const moveOpenCode = 'ZM001'
 
 const guard = 'evroute_refuse_writers'
 
-/** Lets the transaction write beside {@link guardStatements}: first in each of a move. */
+/**
+ * Lets the transaction write in spite of {@link guardStatements}. It is the first statement of each
+ * transaction of a move.
+ */
 export const passGuard: string = "SELECT set_config('evroute.moves', 'yes', true)"
 
 /**
- * Lets nobody but the move write to tables, from the end of the transaction on: neither who opened the
- * store before the move began, nor who comes without opening it. Waits for whoever is writing.
+ * Refuses all writes except those of the move, from the end of the transaction on. It also stops
+ * processes that opened the store before the move began, and clients that are not evroute. It waits
+ * for transactions that are writing.
  */
 export function guardStatements(tables: readonly string[]): readonly string[] {
   return [
@@ -40,5 +44,5 @@ export function guardStatements(tables: readonly string[]): readonly string[] {
   ]
 }
 
-/** Lets everybody write again. */
+/** Permits all writes again. */
 export const dropGuard: string = `DROP FUNCTION IF EXISTS ${guard} CASCADE`

@@ -2,9 +2,9 @@ import { EvrouteError } from '../../model/index.ts'
 import type { Session } from './database.ts'
 
 /**
- * Makes sure that nothing is moving into a database from another engine.
+ * Checks that no move from another engine into this database is unfinished.
  *
- * @throws EvrouteError `store_unusable` where a move has begun and not ended
+ * @throws EvrouteError `store_unusable` if one is
  */
 export async function expectWhole(session: Session): Promise<void> {
   const rows = await session.rows({

@@ -5,19 +5,19 @@ import { keepAlive, type Database } from './database.ts'
 import { unfinishedWork } from './schema.ts'
 import type { OnlineWork } from './step.ts'
 
-/** Held while the work is done, as an advisory lock: the one after that of the processes. */
+/** The advisory lock of the work. It is the number after the lock of the processes. */
 const lock = '28559206516094055'
 
-/** Pause before a process looks again whether another one has finished. */
+/** The pause before a process checks again whether another one has finished the work. */
 const lookAgainMs = 1_000
 
-/** Pause after a failure, such as a full disk. */
+/** The pause after a failure, for example of a full disk. */
 const tryAgainMs = 60_000
 
 /**
- * Does what the steps of the tables leave to be done beside those who use the store: building indexes
- * takes minutes where there are millions of rows, and must hold up nobody. One process does it. The
- * server goes on with a statement whose process died, and another process goes on behind it.
+ * Does the online work of the steps. Building an index takes minutes for millions of rows, and must
+ * not block the processes that use the store. One process does the work. If it dies, the server
+ * completes the statement in progress, and another process continues after it.
  */
 export class OnlineSteps {
   readonly #url: string
@@ -30,7 +30,7 @@ export class OnlineSteps {
     this.#url = url
   }
 
-  /** Begins where something is left to do. */
+  /** Begins if there is work to do. */
   static async begin(database: Database, url: string): Promise<OnlineSteps> {
     const begun = new OnlineSteps(url)
     const work = await unfinishedWork(database)
@@ -39,12 +39,12 @@ export class OnlineSteps {
     return begun
   }
 
-  /** Whether nothing is left to do. */
+  /** Whether all work is done. */
   get isComplete(): boolean {
     return this.#isComplete
   }
 
-  /** Leaves the rest to the next process. The server ends the statement that it is at. */
+  /** Leaves the rest to another process. The server cancels the statement in progress. */
   async close(): Promise<void> {
     this.#closed = true
     this.#timer?.cancel()
@@ -72,12 +72,12 @@ export class OnlineSteps {
     })
     this.#client = client
     await client.connect()
-    // It may take hours, and reads everything.
+    // The work may take hours, and it reads everything.
     await client.query('SET statement_timeout = 0; SET lock_timeout = 0; SET enable_seqscan = on')
     return client
   }
 
-  /** Whoever waits for the lock inside a statement would hold up the building of an index. */
+  /** Polls for the lock. A statement that waits for it would block the building of an index. */
   async #finish(client: ClosingClient): Promise<void> {
     const take = `SELECT pg_try_advisory_lock(${lock}) AS is_held`
     for (;;) {
@@ -97,7 +97,7 @@ export class OnlineSteps {
   }
 }
 
-/** An index whose building was interrupted is there, and of no use. */
+/** An index whose building was interrupted exists but cannot be used. */
 async function doWork(client: ClosingClient, { indexes, statements }: OnlineWork): Promise<void> {
   for (const { name, on } of indexes) {
     const broken = await client.query(

@@ -3,16 +3,17 @@ import { readableUrl } from './connection-url.ts'
 import { storeError } from './store-error.ts'
 
 /**
- * Where a database is, for people and for files: its name, host and port, and nothing of the user.
- *
- * @throws EvrouteError `store_unusable` where a file that the URL names cannot be read
+ * The place of a database for messages and for file names: its name, host and port, without the user.
  */
 export function placeName(url: string): string {
   const { database = '', host, port } = clientOf(url)
   return `the PostgreSQL database ${database} on ${host}:${port}`
 }
 
-/** It never connects; what it makes of the URL and the environment is what a connection would. */
+/**
+ * A client that never connects. It resolves the URL and the environment in the same way as a
+ * connection.
+ */
 function clientOf(url: string): Client {
   try {
     return new Client({ connectionString: url })

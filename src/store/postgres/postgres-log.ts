@@ -27,15 +27,15 @@ import { expectTables } from './schema.ts'
 import { PostgresSql } from './sql-database.ts'
 import { ServerClock } from './server-clock.ts'
 
-/** Somebody who looks into a log does one thing after the other. */
+/** A user of the log does one thing after the other. */
 const connectionsMax = 2
 
-/** No process that gives leases out has this number. */
+/** No process that leases deliveries has this number. */
 const nobody = 0
 
 /**
- * The delivery log of a database, beside processes that may deliver from it. It never makes or migrates
- * tables.
+ * The delivery log of a database. Processes may deliver from it at the same time. It never makes or
+ * upgrades tables.
  */
 export class PostgresLog implements StoreLog {
   readonly audiences: AudienceReader
@@ -60,18 +60,13 @@ export class PostgresLog implements StoreLog {
     this.sharedRegulations = new SharedArchives(this.#questions, this.#questions)
   }
 
-  /**
-   * Connects to a database that something was delivered from.
-   *
-   * @throws EvrouteError `store_unusable` when it cannot be reached or used, or its tables are missing
-   * or of another version, or a move into it has not ended
-   */
+  /** Connects to a database with tables. */
   static async open(url: string, { write }: { readonly write: boolean }): Promise<PostgresLog> {
     const database = new Database(url, { connectionsMax, isReadOnly: !write })
     try {
       await expectTables(database)
       await expectWhole(database)
-      // What is retried is taken from whoever had it for too long.
+      // A retry takes deliveries whose lease has ended, so the clocks must agree.
       if (write) await new ServerClock(database.name).ask(database)
       return new PostgresLog(database, url, write)
     } catch (error) {

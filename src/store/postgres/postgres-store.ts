@@ -42,54 +42,61 @@ import { ServerClock } from './server-clock.ts'
 import { PostgresSql } from './sql-database.ts'
 import { tableRows } from './table-rows.ts'
 
-/** How a store in PostgreSQL is used. */
+/** Options of a store in PostgreSQL. */
 export interface PostgresStoreOptions {
-  /** How long a delivery is given out before others may have it, in milliseconds; 60,000 by default. */
+  /**
+   * The length of a lease, in milliseconds; 60,000 by default. Other processes may lease the delivery
+   * after it.
+   */
   readonly leaseMs?: number
-  /** The clock that times come from, to compare it with the server's; the system's by default. */
+  /**
+   * The clock of the times that come in, to compare it with the server's; the system's by default.
+   */
   readonly clock?: Pick<Clock, 'nowMs'>
-  /** Learns what another process has left to claim, or that it may have left anything. */
+  /** Learns what another process has left to claim; anything if it gets no argument. */
   readonly onHint?: ((dueTimes?: readonly DueTime[]) => void) | undefined
 }
 
 const leaseMsDefault = 60_000
 
 /**
- * The connections of a process, each made when it is needed; with `onHint` there is one more. None of
- * these groups can take the connections of another: questions keep nobody from adding events, and
- * neither keeps anybody from delivering.
+ * The groups of connections of a process. A connection is made when it is needed; with `onHint` there
+ * is one more. No group takes the connections of another: questions do not delay adding, and neither
+ * of them delays delivering.
  */
 const connections = Object.freeze({
-  /** Writes events. A client that waits for longer is told that they were not stored. */
+  /** Adds events. A client that would wait longer learns that its events were not stored. */
   adding: { connectionsMax: 6, isReadOnly: false, answerTimeoutMs: 5_000 },
-  /** Answers questions; the audit, which takes long, has one of them at a time. */
+  /**
+   * Answers questions. At most one of these connections is busy with the audit, which takes long.
+   */
   reading: { connectionsMax: 3, isReadOnly: true, answerTimeoutMs: 10_000 },
-  /** Changes audiences, erases, purges, retries by hand. */
+  /** Changes audiences, erases, purges, and retries by hand. */
   working: { connectionsMax: 3, isReadOnly: false },
-  /** Gives deliveries out, and settles them: a few statements, one after the other. */
+  /** Claims and settles: a few statements, one after the other. */
   delivering: { connectionsMax: 2, isReadOnly: false, answerTimeoutMs: 15_000 },
-  /** Beats: a connection that has fallen silent is replaced before others may take over. */
+  /** Sends heartbeats. A silent connection is replaced before other processes take over. */
   beats: { connectionsMax: 1, isReadOnly: false, answerTimeoutMs: 3_000 },
 })
 
-/** What they are used for. */
+/** The databases by their use. */
 type Databases = Readonly<Record<keyof typeof connections, Database>>
 
 /**
- * Keeps deliveries in PostgreSQL, for as many processes at once as there are. What `add` has answered
- * for is as durable as the server's `synchronous_commit` makes it.
+ * Keeps deliveries in PostgreSQL for any number of processes. An add that was answered is as durable
+ * as the server's `synchronous_commit` makes it.
  *
- * A lease ends by time, measured by the clocks of the processes. Each has to agree with the server's to
- * 5 s: where it does not, nothing is taken in, given out, retried or purged until it does. What a process that
- * died has given out can be claimed again after `leaseMs`, in the lane it was and
- * with nothing counted. Settling such a lease late changes nothing. What a living process has given out
- * is never given out by the same process a second time.
+ * A lease ends by time, measured by the clocks of the processes. Each of these must agree with the
+ * server's to within 5 s. While one does not, its process adds, claims, retries and purges nothing.
+ * When a process dies, other processes can claim its deliveries after `leaseMs`, in the same lane and
+ * with nothing counted. A late settlement of such a lease changes nothing. A living process never
+ * leases a delivery that it still has.
  *
- * Where the connection is lost while `add` commits nobody can say whether it did: it rejects, as
- * temporarily unusable. Whoever adds the same events again is told `duplicate` if it did, so that
- * nothing is delivered twice. What was handed over by it, or by a `claim` that was lost this way, the same
- * process can claim at once, and others once the leases end. A `settle` that was lost and is repeated
- * ends each lease once, but may log its requests twice.
+ * If the connection is lost while `add` commits, it is unknown whether the events were stored: `add`
+ * rejects as temporarily unusable. If they were stored, a second `add` of the same events answers
+ * `duplicate`, so nothing is delivered twice. The same process can claim deliveries whose `add` or
+ * `claim` was lost at once, and other processes once the leases end. A `settle` that was lost and is
+ * repeated ends each lease once, but may log its requests twice.
  */
 export class PostgresStore implements Store {
   readonly audiences: AudienceStore
@@ -132,7 +139,7 @@ export class PostgresStore implements Store {
     const erasures = erasureEngine({
       database: working,
       ownLeases: () => this.#queue.own(),
-      // Until then requests are there that cannot be found through their deliveries.
+      // Until then some requests cannot be found through their deliveries.
       isReady: () => onlineSteps.isComplete,
       announce: () => this.#queue.announce(),
     })
@@ -151,11 +158,12 @@ export class PostgresStore implements Store {
   }
 
   /**
-   * Connects to a database; the tables are made where there are none.
+   * Connects to a database, and makes the tables if there are none.
    *
    * @param url - `postgres://user:password@host:5432/database`, with the parameters that `pg` knows
-   * @throws EvrouteError `store_unusable` when it cannot be reached or used, its clock and that of this
-   * process differ by more than 5 s, its tables are of a newer version, or a move into it has not ended
+   * @throws EvrouteError `store_unusable` if the database cannot be reached or used, if its clock and
+   * the clock of this process differ by more than 5 s, if its tables are of a newer version, or if a
+   * move into it is unfinished
    */
   static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
     const { leaseMs = leaseMsDefault, onHint } = options
@@ -250,8 +258,9 @@ export class PostgresStore implements Store {
 }
 
 /**
- * A number that no other process has: by chance, because a sequence comes back with a backup, or where a
- * standby takes over that was behind. A server that may only be read shows it here.
+ * A number that no other process has. It is random, because a sequence goes back when a backup is
+ * restored, or when a standby that was behind takes over. Writing it also fails on a server that is
+ * read-only.
  */
 async function newHolder(database: Database): Promise<number> {
   const sql = `SELECT nextval('evroute_holders'),

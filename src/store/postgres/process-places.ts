@@ -1,19 +1,17 @@
 import { processGoneMs, type ProcessPlace } from '../../delivery/index.ts'
 
-/** When a process joined a destination, and when it last named it; null while it still does. */
+/** When a process joined a destination, and when it last named it; null if it still does. */
 export type Membership = readonly [joinedAtMs: number, leftAtMs: number | null]
 
-/** A process that is alive, by its destinations. */
+/** A live process and its destinations. */
 export interface LiveProcess {
   readonly processId: string
   readonly destinations: ReadonlyMap<string, Membership>
 }
 
 /**
- * The places of a process among those that are alive, one for each destination that it names. A process
- * that left a destination counts for as long as one that died: it may have requests in flight.
- *
- * @param nowMs - by the server's clock
+ * The places of a process among the live ones, one for each destination that it names. A process that
+ * left a destination counts for as long as a dead one, because it may have requests in flight.
  */
 export function placesOf(
   processId: string,

@@ -6,7 +6,7 @@ import { rowsOf, type BatchDelivery } from './add-statement.ts'
 import { countChanges, wholeStore } from './counts.ts'
 import { awaitEvents } from './suppressions.ts'
 
-/** Deliveries that are written by one statement: it takes a fraction of a second. */
+/** The number of deliveries in one statement, which takes a fraction of a second. */
 const deliveriesAtOnceMax = 5_000
 
 const lastIdSql = `
@@ -14,7 +14,7 @@ const lastIdSql = `
 
 const reserveSql = `SELECT setval('evroute_delivery_ids', (${lastIdSql}) + $1::bigint) AS id`
 
-/** No notification is a duplicate, whenever its messageId was seen. */
+/** A notification is never a duplicate, even if its messageId was seen. */
 const writeSql = `
   WITH seen AS (
     INSERT INTO evroute_seen (source_id, message_id, seen_at)
@@ -45,10 +45,8 @@ const countSql = countChanges(
 )
 
 /**
- * Reserves ids that follow one another, for good; whoever calls it begins and ends a transaction of its
- * own, because nobody writes events meanwhile.
- *
- * @returns the id in front of them
+ * Reserves consecutive ids for good. Call it in a transaction of its own, because no other transaction
+ * can add events meanwhile.
  */
 export function* reserveIds(count: number): Script<number> {
   yield* awaitEvents()
@@ -57,8 +55,8 @@ export function* reserveIds(count: number): Script<number> {
 }
 
 /**
- * Writes notifications with ids that were reserved, without keeping others from writing events: of those
- * there may be a million. {@link seal} counts them.
+ * Writes notifications with reserved ids. Others can add events meanwhile, because there may be a
+ * million notifications. {@link seal} counts them.
  */
 export function* writeNotifications(
   notifications: readonly NewEvent[],
@@ -87,7 +85,9 @@ export function* writeNotifications(
   }
 }
 
-/** Counts notifications that were written; locks figures, so that it comes last in its transaction. */
+/**
+ * Counts notifications that were written. It locks figures, so it comes last in its transaction.
+ */
 function* countWritten(notifications: readonly NewEvent[]): Script<void> {
   if (notifications.length === 0) return
   const routed = notifications.filter(({ deliveries }) => deliveries.length > 0).length
@@ -98,7 +98,7 @@ function* countWritten(notifications: readonly NewEvent[]): Script<void> {
   yield* run({ name: 'count_notifications_written', sql: countSql, values })
 }
 
-/** Lets no other event be written until the commit, and counts notifications that were written. */
+/** Stops adds until the commit, and counts the notifications that were written. */
 export function* seal(
   notifications: readonly NewEvent[],
   { reservedAfterId }: { readonly reservedAfterId: number },

@@ -1,16 +1,16 @@
 /**
  * The step that makes the tables of regulations.
  *
- * - `suppressions`: whose calls are dropped, and from which source; '' stands for all of them. A userId
- *   may be longer than what an ordered index takes
- * - `gate`: has no rows; who writes events holds it together with all others who do, and who stores a
- *   regulation alone
- * - `regulations`: each with how far its erasure has come. It is about deliveries up to `last_id`; its
- *   notifications have as many ids up to `last_notification_id` as `streams` says. `stage` is what is next, and
- *   `at_key` and `at_id` tell what was the last that was looked at in it. `streams` is how its
- *   notifications stood when it was made, or once it is finished when it was
- * - `regulation_users`: whom it is about; `place` keeps their order
- * - `regulation_left`: deliveries that were given out when they were looked at
+ * - `suppressions`: the users whose calls are dropped, and the source; '' stands for all sources. A
+ *   userId may be longer than a key of an ordered index
+ * - `gate`: has no rows. Transactions that add events share its lock; one that stores a regulation
+ *   holds it alone
+ * - `regulations`: each with the progress of its erasure. A regulation is about deliveries up to
+ *   `last_id`; its notifications have as many ids up to `last_notification_id` as `streams` says.
+ *   `stage` is the next stage, `at_key` and `at_id` the last place in it. `streams` has the state of
+ *   its notifications when it was made, or when it was finished
+ * - `regulation_users`: its users; `place` keeps their order
+ * - `regulation_left`: deliveries that were leased when the erasure came to them
  */
 export const regulationTables: readonly string[] = [
   'ALTER TABLE evroute_deliveries ADD COLUMN previous_id text COLLATE "C"',
@@ -62,10 +62,10 @@ export const regulationTables: readonly string[] = [
 ]
 
 /**
- * The step that makes the tables of archives, which are on disks of processes.
+ * The step that makes the tables of archives, which are on the disks of processes.
  *
- * - `archives`: those that there are, under the names that people know
- * - `regulation_archives`: those that a regulation waits for
+ * - `archives`: the archives, by name
+ * - `regulation_archives`: the archives that a regulation waits for
  */
 export const archiveTables: readonly string[] = [
   `CREATE TABLE evroute_archives (

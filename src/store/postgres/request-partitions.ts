@@ -5,18 +5,18 @@ import { isPartitionMissing } from './store-error.ts'
 
 const dayMs = 24 * 60 * 60 * 1_000
 
-/** Requests are kept apart by how they ended: with an endpoint's 2xx, or not. */
+/** Requests that an endpoint answered with 2xx are kept apart from the others. */
 type Kind = 'success' | 'failure'
 
-/** Days that are made before they begin, so that whoever is in the way has time to go. */
+/** The number of days that are made ahead, so that a transaction in the way has time to end. */
 const daysAhead = 3
 
-/** What came to nothing because others hold the tables is tried again after so long. */
+/** The pause after a failure because other transactions held the tables. */
 const tryAgainMs = 5 * 60_000
 
 /**
- * The days that requests are logged in. Days are made some days before they begin, so that at midnight
- * nobody waits for one, and go as a whole.
+ * The partitions of the log of requests, one for each day and kind. They are made days ahead, so that
+ * no request waits for one at midnight, and they are dropped whole.
  */
 export class RequestPartitions {
   readonly #database: Database
@@ -30,7 +30,7 @@ export class RequestPartitions {
     this.#database = database
   }
 
-  /** Does what writes requests at a moment, with a day for them. */
+  /** Runs work that writes requests at a moment, after making the day for them. */
   async insert<Result>(nowMs: number, write: () => Promise<Result>): Promise<Result> {
     const day = dayOf(nowMs)
     await this.#make(day)
@@ -39,21 +39,21 @@ export class RequestPartitions {
       return await write()
     } catch (error) {
       if (!isPartitionMissing((error as Error).cause)) throw error
-      // Somebody whose clock is elsewhere has dropped it.
+      // A process with a different clock has dropped it.
       this.#made.delete(day)
       await this.#make(day)
       return await write()
     }
   }
 
-  /** Makes the days of some moments. */
+  /** Makes the days of these moments. */
   async make(momentsMs: readonly number[]): Promise<void> {
     for (const day of new Set(momentsMs.map(dayOf))) await this.#make(day)
   }
 
   /**
-   * Lets days go whose deliveries are purged, once a day. A round ends after its requests began: a day
-   * stays for another one.
+   * Drops days whose deliveries are purged, once a day. A round ends after its requests began, so a
+   * day stays for one day more.
    */
   async drop(request: PurgeRequest): Promise<void> {
     const today = dayOf(request.nowMs)
@@ -107,7 +107,7 @@ export class RequestPartitions {
     })
   }
 
-  /** Waits but shortly for those who read or write: they would have to wait behind it. */
+  /** Waits only briefly for transactions that use the tables, because later ones wait behind it. */
   async #run(...statements: readonly string[]): Promise<void> {
     const waitShortly = "SET LOCAL lock_timeout = '2s'"
     const lock = `SELECT pg_advisory_xact_lock(${schemaLock})`
@@ -115,7 +115,7 @@ export class RequestPartitions {
   }
 }
 
-/** When something failed that is not to be tried again at once. */
+/** The time of a failure that is not to be repeated at once. */
 class Failure {
   #atMs = -Infinity
 
@@ -123,13 +123,15 @@ class Failure {
     this.#atMs = nowMs
   }
 
-  /** However the clock was set meanwhile. */
+  /** A clock that was set back does not make it recent for longer. */
   isRecent(nowMs: number): boolean {
     return Math.abs(nowMs - this.#atMs) < tryAgainMs
   }
 }
 
-/** Attached, and not made where it belongs: that would wait for whoever reads or writes any day. */
+/**
+ * Attached after it was made. `PARTITION OF` would wait for every transaction that uses any day.
+ */
 function create(kind: Kind, day: number): string {
   const parent = `evroute_requests_${kind}`
   const name = `"${parent}_${day}"`

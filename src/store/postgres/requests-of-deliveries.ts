@@ -1,12 +1,15 @@
 import type { Step } from './step.ts'
 
-/** A request may be written by a process whose clock is behind that of the process that took the event. */
+/**
+ * The clock of a process that writes a request may be behind the clock of the process that took the
+ * event.
+ */
 const clocksMs = 24 * 60 * 60 * 1_000
 
 /**
- * The step after which requests go with their delivery, whichever version of evroute deletes it: what is
- * erased later is found through deliveries. The planner is kept from reading whole partitions, of which
- * it knows nothing when they are new.
+ * The step after which requests are deleted with their delivery, whichever version of evroute deletes
+ * it, because an erasure finds requests through deliveries. The step also keeps the planner from
+ * reading whole partitions while it has no statistics of a new one.
  */
 export const requestsOfDeliveries: Step = {
   kind: 'expand',
@@ -23,7 +26,7 @@ export const requestsOfDeliveries: Step = {
   ],
   online: {
     indexes: [],
-    // What earlier versions left behind, a day at a time.
+    // The requests that earlier versions left behind, a day at a time.
     statements: [
       `DO $$ DECLARE day regclass; BEGIN
         FOR day IN SELECT inhrelid::regclass FROM pg_inherits

@@ -1,12 +1,12 @@
 import type { Database } from './database.ts'
 
-/** 64 KB that cannot be stored in much less: more than a server that is nearly full has room for. */
+/** Data of 64 KB that hardly compresses, which is more than a nearly full server has room for. */
 const write = `
   INSERT INTO evroute_messages (id, deliveries, body)
   SELECT nextval('evroute_message_ids'), 0, string_agg(md5(number::text), '')
   FROM generate_series(1, 2048) AS number`
 
-/** Writes a message that nobody needs, and takes it away again. */
+/** Writes a message and deletes it again. */
 export async function writeSample(database: Database): Promise<void> {
   await database.script([
     write,

@@ -13,25 +13,26 @@ import { requestsOfDeliveries } from './requests-of-deliveries.ts'
 import type { OnlineWork, Step } from './step.ts'
 import { isLockTimeout } from './store-error.ts'
 
-/** What whoever changes tables locks first, as an advisory lock: `evroute` in ASCII. */
+/** The advisory lock of every change of tables: `evroute` in ASCII. */
 export const schemaLock = '28559206516094053'
 
 /**
- * The steps that every program must know, from an empty schema on. A step that was released is never
- * changed. The tables are in the schema that a session finds first: its search_path decides.
+ * The steps that every program must know, from an empty schema on. A released step is never changed.
+ * The tables are in the first schema of the session's search_path.
  *
- * - `messages`: the text of a webhook, once however many deliveries of its event have it, with how
- *   many those are
- * - `deliveries`: keyed by the destination; one index holds what waits or is given out, in the order it
- *   is due, the other what came to its end, in the order it did. A lease is in no index, so that giving
- *   out writes none; the room that `fillfactor` leaves in each page is for that
- * - `requests`: what was sent, and how it was answered. Partitions of days, which go as a whole, because
- *   nothing else gives the disk back; successes, of which there are most, apart from the others, which
- *   are kept for longer
- * - `seen`: what deduplication remembers
- * - `counts`: the books and what was purged, per destination, each in several rows whose sum counts
- * - `holders`: counts the processes that have given leases out
- * - `processes`: which of them send where, and until when they were heard of
+ * - `messages`: the text of a webhook, once for all deliveries of its event that have it, with their
+ *   number
+ * - `deliveries`: keyed by the destination. One index has the pending ones in the order in which they
+ *   are due, the other the ended ones in the order in which they ended. No index has the lease, so
+ *   that a claim writes to none; `fillfactor` leaves room in each page for the new row
+ * - `requests`: the requests and their answers, in partitions of days. Only dropping a partition
+ *   returns disk space. Successes, which are most of them, are apart from the others, which are kept
+ *   for longer
+ * - `seen`: the messageIds for deduplication
+ * - `counts`: the ledger and the numbers of purged deliveries, per destination. The sum of several
+ *   rows counts
+ * - `holders`: counts the processes that have leased deliveries
+ * - `processes`: where each process sends, and until when it counts
  */
 const firstSteps: readonly (readonly string[])[] = [
   [
@@ -132,7 +133,7 @@ const firstSteps: readonly (readonly string[])[] = [
   archiveTables,
 ]
 
-/** All steps, in the order in which a store goes through them; a new one comes last. */
+/** All steps in their order; a new one comes last. */
 const steps: readonly Step[] = [
   ...firstSteps.map((changes): Step => ({ kind: 'contract', changes })),
   requestsOfDeliveries,
@@ -142,30 +143,34 @@ const steps: readonly Step[] = [
   firstTryColumns,
 ]
 
-/** How far a store has come. */
+/** The version of a store. */
 interface StoreVersion {
-  /** How many steps it has been through. */
+  /** The number of steps that were done. */
   readonly steps: number
-  /** How many of them a program must know to use it. */
+  /** The number of steps that a program must know to use it. */
   readonly usableFrom: number
 }
 
-/** A step waits so long for who uses a table: behind it wait all who come later. */
+/**
+ * The limit for a step to wait for transactions that use a table. All later transactions wait behind
+ * it.
+ */
 const stepLockTimeoutMs = 2_000
 
-/** Then they have so long, before the steps are tried again. */
+/** The pause before the steps are tried again. */
 const stepPauseMs = 1_000
 
-/** Whoever dumps a database is waited for for some ten minutes. */
+/** Enough for a dump of about ten minutes. */
 const stepTriesMax = 200
 
 /**
- * Brings a database to the tables of today; one that has them is left as it is. Of several processes
- * that come at once one does it, and the others wait. Processes that use the database are held up for
- * some seconds at a time, however long somebody holds its tables.
+ * Upgrades a database to the tables of this version, and leaves an upgraded one as it is. Of several
+ * processes that start at once, one does it and the others wait. Processes that use the database wait
+ * for some seconds at a time, however long another transaction holds its tables.
  *
  * `evroute_migrations` has the steps that a program must know to use the store, `evroute_steps` those
- * that only added something. A program that knows fewer of the latter goes on, and leaves them alone.
+ * that only added something. A program that does not know some of the latter works, and leaves them
+ * alone.
  *
  * @throws EvrouteError `store_unusable` for tables that only a newer evroute can use
  */
@@ -185,7 +190,8 @@ export async function migrate(database: Database): Promise<void> {
 async function goThroughSteps(session: Session): Promise<void> {
   await run(session, `SELECT pg_advisory_xact_lock(${schemaLock})`)
   await run(session, `SET LOCAL lock_timeout = ${stepLockTimeoutMs}`)
-  // First: a session that looked for the tables before would not see those of another meanwhile.
+  // First, because a session that looked for the tables earlier would not see those that another session
+  // makes.
   await run(session, 'CREATE TABLE IF NOT EXISTS evroute_migrations (version integer PRIMARY KEY)')
   await run(
     session,
@@ -197,7 +203,7 @@ async function goThroughSteps(session: Session): Promise<void> {
   }
 }
 
-/** In a new store, which has no rows, nothing takes long. */
+/** A new store has no rows, so nothing takes long. */
 async function goThroughStep(
   session: Session,
   {
@@ -218,7 +224,7 @@ async function goThroughStep(
   await run(session, note)
 }
 
-/** What is still to be done beside those who use a store, by the number of its step. */
+/** The online work that is not done yet, by the number of its step. */
 export async function unfinishedWork(session: Session): Promise<ReadonlyMap<number, OnlineWork>> {
   const sql = 'SELECT step FROM evroute_steps WHERE NOT is_complete ORDER BY step'
   const rows = await session.rows<{ readonly step: number }>({ sql, values: [] })
@@ -231,10 +237,10 @@ export async function unfinishedWork(session: Session): Promise<ReadonlyMap<numb
 }
 
 /**
- * Makes sure that a database has the tables of today, and changes nothing.
+ * Checks that a database has the tables of this version, and changes nothing.
  *
- * @throws MissingStoreError for tables that are missing; EvrouteError `store_unusable` for those of an
- * older evroute, or those that only a newer one can use
+ * @throws MissingStoreError for missing tables; EvrouteError `store_unusable` for tables of an older
+ * evroute, or tables that only a newer one can use
  */
 export async function expectTables(database: Database): Promise<void> {
   const { steps: done } = await storeVersion(database)
@@ -253,9 +259,9 @@ export async function expectTables(database: Database): Promise<void> {
 }
 
 /**
- * How far a database has come. It has to be one that texts of all kinds can be in.
+ * Reads the version of a database, and checks that it can store texts of all languages.
  *
- * @throws EvrouteError `store_unusable` where it is not, or a newer evroute is needed
+ * @throws EvrouteError `store_unusable` if it cannot, or a newer evroute is needed
  */
 async function storeVersion(session: Session): Promise<StoreVersion> {
   const [found] = await session.rows<{

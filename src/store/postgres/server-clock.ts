@@ -2,29 +2,29 @@ import { ClocksDisagreeError } from '../../delivery/index.ts'
 import { stopwatch, systemClock, type Clock } from '../../runtime/index.ts'
 import type { Session } from './database.ts'
 
-/** What the clocks of a process and of the server may differ by. */
+/** The maximum difference between the clocks of a process and of the server. */
 const differenceMaxMs = 5_000
 
-/** For so long it is known what the server's clock says without asking it again. */
+/** For this long a reading of the server's clock can be used. */
 const knownForMs = 10_000
 
-/** From then on it is asked in the background, so that what goes by time seldom has to wait for it. */
+/** After this time the server is asked in the background, so that calls seldom wait for it. */
 const askAgainAfterMs = 5_000
 
-/** What the server's clock has said. */
+/** A reading of the server's clock. */
 interface Reading {
   readonly serverMs: number
-  /** From asking to the answer: it may have said so at any moment between the two. */
+  /** The time from the question to the answer. The reading was taken between the two. */
   readonly roundTripMs: number
-  /** The time since it was asked, whatever any clock was set to meanwhile. */
+  /** The time since the question, independent of any clock that is set. */
   readonly sinceAskedMs: () => number
 }
 
 /**
- * Compares the clock of this process with that of the server, which all processes share. By a clock that is
- * ahead, what others have in hand seems left behind by them, and what is to be kept seems old.
+ * Compares the clock of this process with the server's, which all processes share. With a clock that
+ * is ahead, a process would take leases of others as ended and purge rows too early.
  *
- * A clock that is set to another time meanwhile shows at once: real time goes on beside it.
+ * A clock that is set is noticed at once, because real time is measured beside it.
  */
 export class ServerClock {
   readonly #storeName: string
@@ -33,7 +33,7 @@ export class ServerClock {
   readonly #asking = new Map<Session, Promise<void>>()
 
   /**
-   * @param storeName - how people may know the store
+   * @param storeName - the name of the store in messages
    * @param clock - that of this process; the system's by default
    */
   constructor(storeName: string, clock: Pick<Clock, 'nowMs'> = systemClock) {
@@ -42,11 +42,12 @@ export class ServerClock {
   }
 
   /**
-   * Does what goes by time: at once where the clocks are known to agree, or once the server has been asked.
+   * Runs work that depends on the time: at once if the clocks are known to agree, otherwise after
+   * asking the server.
    *
-   * @param session - whom to ask
-   * @throws ClocksDisagreeError where they differ by more than 5 s; EvrouteError `store_unusable` where
-   * the server cannot be asked
+   * @param session - the session that asks
+   * @throws ClocksDisagreeError if they differ by more than 5 s; EvrouteError `store_unusable` if the
+   * server cannot be asked
    */
   inAgreement<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
     const ageMs = this.#reading?.sinceAskedMs() ?? Infinity
@@ -56,9 +57,9 @@ export class ServerClock {
   }
 
   /**
-   * Asks the server. Those who ask the same session at once share the answer.
+   * Asks the server. Callers that ask the same session at once share the answer.
    *
-   * @throws what {@link ServerClock.inAgreement} does
+   * @throws the errors of {@link ServerClock.inAgreement}
    */
   ask(session: Session): Promise<void> {
     const asking =
@@ -75,9 +76,9 @@ export class ServerClock {
   }
 
   /**
-   * Learns what the server's clock said, in milliseconds since 1970.
+   * Takes in a reading of the server's clock, in milliseconds since 1970.
    *
-   * @param sinceAskedMs - began when it was asked
+   * @param sinceAskedMs - began at the question
    * @throws ClocksDisagreeError
    */
   learn(serverMs: number, sinceAskedMs: () => number): void {

@@ -16,7 +16,7 @@ export interface SettleQuery extends Query {
   readonly settlementsOf: (rows: readonly SettledRow[]) => readonly Settlement[]
 }
 
-/** What a settlement changes of a row; null where the row keeps what it has, or has nothing. */
+/** The changes of a settlement to a row; null leaves a column as it is, or empty. */
 interface Change {
   readonly attempts?: number
   readonly reason?: string | null
@@ -37,11 +37,11 @@ const counted = countChanges(
 )
 
 /**
- * Only leases that this process still holds: another process that came later has another number. What has a
- * lease is pending; to ask for that as well would tempt the planner to look through all that waits. A delivery
- * that was delivered on a lease that another process has by now counts too, unless somebody has settled it
- * since, which would have changed its state or counted a round: its receiver has it. The time it was accepted
- * tells it from one that got its id after a backup was restored.
+ * Only leases that this process still holds: a process that leased the delivery later has another
+ * number. A leased row is always pending. The statement does not ask for that, because the planner
+ * might then read all pending rows. A delivery also counts as delivered if another process has leased
+ * it since, as long as no settlement changed its state or counted a round: its receiver has it. The
+ * time it was accepted tells it from a row that got the same id after a backup was restored.
  */
 const settled = `
   UPDATE evroute_deliveries delivery SET
@@ -68,7 +68,7 @@ const settled = `
   RETURNING delivery.destination_id, delivery.id, delivery.state, delivery.is_erased, given.place`
 
 /**
- * The deliveries of requests that come without a settlement that counts, as where a lease was lost. They
+ * The deliveries of requests without a settlement that counts, for example after a lost lease. They
  * are locked, so that none is purged or erased before its requests are written.
  */
 const late = `
@@ -79,7 +79,10 @@ const late = `
     ON delivery.destination_id = missing.destination_id AND delivery.id = missing.delivery_id
   FOR KEY SHARE OF delivery`
 
-/** Nothing is kept of a delivery that is purged, and no answer of one that is erased. */
+/**
+ * Requests of purged deliveries are not kept. Requests of erased deliveries are kept without their
+ * answer.
+ */
 const logged = `
   INSERT INTO evroute_requests (written_at, destination_id, delivery_id, at, duration, attempt, status,
     lane, outcome, url, error, excerpt)
@@ -98,7 +101,7 @@ const given = `
       first_attempt_at, holds, attempts_before, accepted_at, try_url, try_at, try_duration, try_status,
       try_excerpt, place)`
 
-/** Those with rows of their own, and first tries whose settlement took no effect. */
+/** Requests with rows of their own, and first tries whose settlement took no effect. */
 const requests = `
   SELECT * FROM unnest($14::text[], $15::bigint[], $16::bigint[], $17::float8[], $18::int[], $19::int[],
       $20::text[], $21::text[], $22::text[], $23::text[], $24::text[])
@@ -153,7 +156,7 @@ export function settleQuery(batch: {
   return { name: 'settle', sql, values, settlementsOf }
 }
 
-/** Rows are locked in the order in which they are given. */
+/** Rows are locked in the order of the settlements. */
 function inOneOrder({ delivery: first }: Settlement, { delivery: second }: Settlement): number {
   if (first.destinationId === second.destinationId) return first.id - second.id
   return first.destinationId < second.destinationId ? -1 : 1

@@ -1,21 +1,24 @@
 /** A step in the history of the tables. */
 export interface Step {
   /**
-   * `expand`: it only adds, so that processes of the version before go on and can be started again.
-   * `contract`: from then on the store can be used only by versions that know the step. What a release
-   * no longer needs is taken away by the release after it.
+   * `expand`: the step only adds, so that processes of the version before continue and can be started
+   * again. `contract`: from this step on, only versions that know it can use the store. The release
+   * after the one that stopped using something removes it.
    */
   readonly kind: 'expand' | 'contract'
-  /** Changes that take no time, all or nothing. */
+  /** Changes that take no time, in one transaction. */
   readonly changes: readonly string[]
-  /** What takes long where there are many rows: it is done beside those who use the store. */
+  /** Work that takes long for many rows. It is done while processes use the store. */
   readonly online?: OnlineWork
 }
 
-/** Work beside those who use the store. It can be interrupted at any moment, and begins again then. */
+/**
+ * Work that is done while processes use the store. It can be interrupted at any moment, and then
+ * begins again.
+ */
 export interface OnlineWork {
-  /** Indexes to build: their names, and what stands behind `CREATE INDEX name`. */
+  /** Indexes to build: their names, and the text after `CREATE INDEX name`. */
   readonly indexes: readonly { readonly name: string; readonly on: string }[]
-  /** Then, statements that run outside a transaction. */
+  /** Statements that run after that, outside a transaction. */
   readonly statements: readonly string[]
 }

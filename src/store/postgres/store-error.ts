@@ -1,23 +1,23 @@
 import { EvrouteError, messageOf, StoreUnusableError } from '../../model/index.ts'
 import { moveOpenCode } from './move-tables.ts'
 
-/** What an error of PostgreSQL, of the connection or of `pg` means for a store. */
+/** The meaning of an error of PostgreSQL, of the connection or of `pg` for a store. */
 interface Meaning {
-  /** Whether it may pass by itself. */
+  /** Whether it may end without help. */
   readonly isTemporary: boolean
   /** What to do about it. */
   readonly hint: string
 }
 
-/** Errors that are known by their code. */
+/** Errors with a code that identifies them. */
 interface Kind extends Meaning {
-  /** How it begins: an SQLSTATE, or a name that the operating system or TLS has. */
+  /** How the code begins: an SQLSTATE, or a name of the operating system or of TLS. */
   readonly codes: readonly string[]
 }
 
-/** Errors whose code is that of others as well, or that have none. */
+/** Errors without a code, or with one that others also have. */
 interface SaidKind extends Meaning {
-  /** What they say. */
+  /** Their messages. */
   readonly says: RegExp
 }
 
@@ -26,7 +26,7 @@ const reachHint =
 
 const passwordHint = 'Check the user and the password in the URL, and pg_hba.conf on the server.'
 
-/** Where none fits, as where the server speaks another language, the code decides. */
+/** If none fits, for example because the server speaks another language, the code decides. */
 const saidKinds: readonly SaidKind[] = [
   {
     says: /unsupported (?:options )?startup parameter/,
@@ -50,7 +50,7 @@ const saidKinds: readonly SaidKind[] = [
   },
 ]
 
-/** The first kind whose code fits is the right one. */
+/** The first kind whose code fits applies. */
 const kinds: readonly Kind[] = [
   {
     codes: ['28'],
@@ -137,23 +137,23 @@ const kinds: readonly Kind[] = [
 /** Files are replaced while a service runs. */
 const fileHint = 'Check the files that sslrootcert, sslcert and sslkey name in the URL.'
 
-/** A TLS connection that was refused says so in a code of its own. */
+/** A refused TLS connection has a code of its own. */
 const tlsHint =
   'Name the certificate of its authority with sslrootcert=<file> in the URL, or see sslmode.'
 
-/** What `pg` says without a code: the connection is gone, or was never there. */
+/** Messages of `pg` without a code: the connection is lost, or could not be made. */
 const connectionGone = /connection (?:terminated|error|ended)|query read timeout|timeout expired/i
 
 /**
- * SQLSTATEs after which the same transaction can simply be tried again. The last one says that a table is
- * not any more what it was when the connection parsed a statement: another one knows it as it is.
+ * SQLSTATEs after which the same transaction can be retried. The last one means that a table has
+ * changed since the connection parsed a statement.
  */
 const conflictCodes: readonly string[] = ['40001', '40P01', '0A000']
 
-/** SQLSTATE of a row that no partition of its table takes. */
+/** The SQLSTATE of a row without a partition. */
 const checkViolation = '23514'
 
-/** Tells whether processes got in each other's way, and nothing was written. */
+/** Tells whether transactions were in conflict, and nothing was written. */
 export function isConflict(error: unknown): boolean {
   return conflictCodes.includes(codeOf(error))
 }
@@ -163,12 +163,12 @@ export function isPartitionMissing(error: unknown): boolean {
   return codeOf(error) === checkViolation
 }
 
-/** Tells whether others held what was asked for, for longer than it was waited. */
+/** Tells whether a lock was not free within the limit. */
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === '55P03'
 }
 
-/** What callers get to know of an error that PostgreSQL or `pg` reported: always `store_unusable`. */
+/** The error for callers of one that PostgreSQL or `pg` reported: always `store_unusable`. */
 export function storeError(name: string, error: unknown): EvrouteError {
   if (error instanceof EvrouteError) return error
   if (isPoolFull(error)) return poolFullError(name, error)
@@ -181,7 +181,7 @@ export function storeError(name: string, error: unknown): EvrouteError {
   })
 }
 
-/** What `pg` says of a connection that others have in use, and not of one that cannot be made. */
+/** Tells whether all connections are in use, rather than that none can be made. */
 function isPoolFull(error: unknown): boolean {
   return messageOf(error).includes('timeout exceeded when trying to connect')
 }
@@ -195,7 +195,7 @@ function poolFullError(name: string, cause: unknown): EvrouteError {
   })
 }
 
-/** What every method answers after `close()`. */
+/** The error of every method after `close()`. */
 export function closedError(): EvrouteError {
   return new EvrouteError({ code: 'store_closed', message: 'Cannot use the store: it is closed' })
 }
@@ -210,7 +210,7 @@ function kindOf(error: unknown): Meaning {
   if (isSocketMissing(error) || connectionGone.test(messageOf(error))) {
     return { isTemporary: true, hint: reachHint }
   }
-  // A server that asks for a password where there is none.
+  // The server asks for a password and the URL has none.
   if (/SASL|password/.test(messageOf(error))) return { isTemporary: false, hint: passwordHint }
   if (
     /CERT|TLS|SSL|ISSUER|UNABLE_TO_VERIFY/.test(code) ||
@@ -221,18 +221,18 @@ function kindOf(error: unknown): Meaning {
   return { isTemporary: false, hint: 'Check the server, its log, and the URL of the store.' }
 }
 
-/** A file that the URL names. */
+/** A file of the URL cannot be read. */
 function isUnreadable(error: unknown): boolean {
   const { syscall } = (error ?? {}) as { readonly syscall?: unknown }
   return syscall === 'open' || syscall === 'read'
 }
 
-/** A server that is not running has no socket in its folder. */
+/** A server that does not run has no socket in its folder. */
 function isSocketMissing(error: unknown): boolean {
   return (error as { syscall?: unknown } | null | undefined)?.syscall === 'connect'
 }
 
-/** A host with several addresses that all refuse has an error without a message. */
+/** If a host has several addresses and all refuse, the error has no message. */
 function reasonOf(error: unknown): string {
   const reasons = error instanceof AggregateError ? error.errors.map(messageOf) : []
   const reason = reasons.length > 0 ? reasons.join(', ') : messageOf(error)

@@ -2,11 +2,11 @@ import { run, type Script } from '../sql/index.ts'
 import { everySource } from '../suppressions.ts'
 
 /**
- * A condition: whether calls that come from a source, or from a replay of it, are dropped because of
- * whom they are about. Where nobody is suppressed it is asked once a statement.
+ * A condition: whether calls from a source, or from a replay of it, are dropped because a user is
+ * suppressed. If no user is suppressed, a statement checks this once.
  *
- * @param sourceId - an expression; a column has to be named with its table
- * @param userIds - such expressions; null is nobody
+ * @param sourceId - an expression; a column must be named with its table
+ * @param userIds - such expressions; null for no user
  */
 export function isSuppressed(sourceId: string, userIds: readonly string[]): string {
   return `((SELECT EXISTS (SELECT 1 FROM evroute_suppressions)) AND EXISTS (
@@ -18,15 +18,15 @@ export function isSuppressed(sourceId: string, userIds: readonly string[]): stri
 }
 
 /**
- * Comes first in a statement that writes events, or asks who is suppressed before their transaction
- * does: whoever stores a regulation waits for it with {@link awaitEvents}, and the other way round. Takes
- * nothing but the lock of a table that is always empty.
+ * The first part of a statement that adds events, or asks for suppressed users before its transaction
+ * adds them. A transaction that stores a regulation waits for these with {@link awaitEvents}, and they
+ * wait for it. It locks only a table that is always empty.
  */
 export const holdGate = 'gate AS (SELECT FROM evroute_gate FOR KEY SHARE)'
 
 /**
- * Waits until every event that others are writing is written; until the end of the transaction nobody
- * writes another one, and who does later knows what it has changed.
+ * Waits until all transactions that add events have ended. Until the end of this transaction no other
+ * adds events; later ones see its changes.
  */
 export function awaitEvents(): Script<void> {
   return run({ sql: 'LOCK TABLE evroute_gate IN EXCLUSIVE MODE', values: [] })

@@ -12,7 +12,7 @@ const perTable = `
   WHERE own.relname LIKE 'evroute\\_%' AND own.relkind = 'r' AND stats.schemaname = current_schema()
   GROUP BY 1 ORDER BY 1`
 
-/** Asks the server's statistics, which run a little behind. */
+/** Asks the server's statistics, which are a little late. */
 export async function tableRows(database: Database): Promise<readonly TableRows[]> {
   const rows = await database.rows<{
     readonly name: string

@@ -1,20 +1,20 @@
 import { nearestName, parseUrl } from '../../model/index.ts'
 import type { UrlRefusal } from '../url-refusal.ts'
 
-/** What `pg` takes for `sslmode`. */
+/** The values of `sslmode` in `pg`. */
 const sslModes = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full']
-/** What it takes for `ssl`. */
+/** The values of `ssl` in `pg`. */
 const sslValues = ['1', '0', 'true', 'no-verify']
 
 const formHint = 'Write it as postgres://user:password@host:5432/database.'
 
-/** Messages show nothing of the URL: where it is not what it should be, any part can be the password. */
+/** Messages show no part of the URL: in a malformed one any part can be the password. */
 const misread: UrlRefusal = {
   why: 'it has a character that has to be percent-encoded, or cannot be in a URL',
   hint: 'In user, password and database write / as %2F, @ as %40, # as %23, ? as %3F, % as %25, a space as %20.',
 }
 
-/** Why a URL of a PostgreSQL cannot be used; undefined where it can. Nothing is connected to. */
+/** Why a URL of PostgreSQL cannot be used; undefined if it can. Nothing is connected. */
 export function postgresRefusal(url: string): UrlRefusal | undefined {
   const [, authority = '', path = '', , query = ''] =
     /^[a-z]+:\/\/([^/?]*)([^?]*)(\?([^]*))?$/i.exec(url) ?? []
@@ -36,7 +36,7 @@ function isMisread(url: string, base: string): boolean {
   }
 }
 
-/** Where there is none, the variables of PostgreSQL or its defaults name it. */
+/** Without a host, the variables of PostgreSQL or its defaults name it. */
 function hostRefusal(host: string): UrlRefusal | undefined {
   if (host.includes(',')) return severalHosts
   const port = /:(\d*)$/.exec(host.replace(/^\[.*\]/, ''))?.[1]

@@ -2,7 +2,7 @@ import { erasedReason } from '../erased-reason.ts'
 import { firstRow, givenRows, rowsOf, run, type Dialect, type Script } from '../sql/index.ts'
 import type { ErasureEngine, HeldRow } from './regulation-engine.ts'
 
-/** A messageId that was seen. Texts are as they are stored. */
+/** A messageId for deduplication. Texts are in their stored form. */
 type SeenKey = { readonly source_id: string; readonly message_id: string }
 
 interface TextUse {
@@ -12,7 +12,7 @@ interface TextUse {
 
 const placeColumns = { destination_id: 'text', id: 'bigint' } as const
 
-/** Removes the users from deliveries that are held; those that are pending fail. */
+/** Removes the users from locked deliveries, and fails the pending ones. */
 export function* eraseDeliveries(
   engine: ErasureEngine,
   rows: readonly HeldRow[],
@@ -44,7 +44,7 @@ export function* eraseDeliveries(
   if (failed.length > 0) yield* engine.countFailed(failed)
 }
 
-/** Forgets that messageIds were seen. They are locked in one order, as a batch that is added locks them. */
+/** Deletes messageIds of deduplication. They are locked in the order in which an add locks them. */
 export function* forgetSeen(keys: readonly SeenKey[], dialect: Dialect): Script<void> {
   if (keys.length === 0) return
   const given = dialect.given('$1', { source_id: 'text', message_id: 'text' })
@@ -67,8 +67,8 @@ export function* forgetSeen(keys: readonly SeenKey[], dialect: Dialect): Script<
 }
 
 /**
- * Takes deliveries away from their texts, and gives them one empty text: other deliveries of the same events
- * may still have to be sent.
+ * Gives deliveries one empty text instead of theirs, because other deliveries of the same events may
+ * still have to be sent.
  *
  * @returns its id
  */

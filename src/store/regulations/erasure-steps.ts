@@ -11,11 +11,11 @@ import { SubjectIds } from './subject-ids.ts'
 /**
  * The stages of an erasure, in this order.
  *
- * - `deliveries`: goes through all that were there
- * - `left`: comes back to those that were leased
- * - `seen`: forgets messageIds that name users, of events that have no deliveries any more
+ * - `deliveries`: checks all deliveries up to the last one
+ * - `left`: returns to those that were leased
+ * - `seen`: deletes messageIds that name users, of events without deliveries
  * - `members`: removes users from audiences
- * - `traces`: cleans the files; only where notifications have to be waited for
+ * - `traces`: cleans the files; only if notifications must be waited for
  * - `notifications`: erases those that were delivered, until none is pending
  * - `last traces`: cleans the files
  */
@@ -40,24 +40,24 @@ interface SeenRow {
   readonly seen_at: number
 }
 
-/** Asks for a step. */
+/** A request for a step. */
 export interface StepRequest {
   /** The regulation. */
   readonly id: string
-  /** When it is erased, in milliseconds since 1970. */
+  /** The time of the step, in milliseconds since 1970. */
   readonly nowMs: number
-  /** The most rows that are looked at. */
+  /** The maximum of rows that are checked. */
   readonly rowsMax: number
 }
 
-/** The result of a step; `traces`: the files have to be cleaned before the next one. */
+/** The result of a step. After `traces` the files must be cleaned before the next step. */
 export type ErasureStep =
   | { readonly kind: 'more'; readonly rows: number }
   | { readonly kind: 'traces'; readonly number: number }
   | { readonly kind: 'waiting' }
   | { readonly kind: 'nothing' }
 
-/** How far a stage has come. */
+/** The place that a stage has reached. */
 interface Reached {
   readonly key: string
   readonly id: number
@@ -65,17 +65,17 @@ interface Reached {
 
 const start: Reached = Object.freeze({ key: '', id: 0 })
 
-/** Rows that are looked at in a step, which takes some milliseconds. */
+/** Rows that a step checks, which takes some milliseconds. */
 const stepRowsMax = 1_000
 
-/** Users who are removed from all audiences in a step. */
+/** Users whom a step removes from all audiences. */
 const stepUsersMax = 500
 
-/** Scripts that erase step by step, each in a transaction of its own. */
+/** Scripts that erase in steps, each in a transaction of its own. */
 export class ErasureSteps {
   readonly #engine: ErasureEngine
   readonly #dialect: Dialect
-  /** The users of the erasure that is under way: 5,000 of them are not read for every step. */
+  /** The users of the current erasure, so that 5,000 of them are not read for every step. */
   #subjects: { readonly number: number; readonly ids: SubjectIds } | undefined
 
   constructor(engine: ErasureEngine) {
@@ -83,7 +83,9 @@ export class ErasureSteps {
     this.#dialect = engine.database.dialect
   }
 
-  /** Does the next step of a regulation. One process at a time: a second one finds it locked. */
+  /**
+   * Runs the next step of a regulation. Only one process does at a time: the others find it locked.
+   */
   *step(request: StepRequest): Script<ErasureStep> {
     const sql = `
       SELECT number, source_ids, created_at, last_id, last_notification_id, streams, stage, at_key, at_id
@@ -208,7 +210,7 @@ export class ErasureSteps {
     return isPending ? { kind: 'waiting' } : { kind: 'more', rows: looked.rows }
   }
 
-  /** Looks at the deliveries behind those of the step before, until it has found some. */
+  /** Checks the deliveries after those of the step before, until it has found some. */
   *#look(erasure: Erasure, { range, rowsMax, isWanted }: Walk): Script<Looked> {
     let place = { destinationId: erasure.at_key, id: erasure.at_id }
     let looked = 0
@@ -225,7 +227,7 @@ export class ErasureSteps {
     return { rows: looked, wanted, next: { key: place.destinationId, id: place.id } }
   }
 
-  /** Erases deliveries; those that are leased are left for later. */
+  /** Erases deliveries, and notes the leased ones for later. */
   *#eraseOrLeave(
     { number }: Erasure,
     places: readonly DeliveryPlace[],
@@ -285,11 +287,11 @@ interface Walk {
 interface Looked {
   readonly rows: number
   readonly wanted: readonly DeliveryPlace[]
-  /** Where it goes on; null once it is over. */
+  /** Where it continues; null at its end. */
   readonly next: Reached | null
 }
 
-/** The regulations whose files have to be cleaned. */
+/** The regulations whose files must be cleaned. */
 export function* withTraces(): Script<readonly number[]> {
   const sql = "SELECT number FROM evroute_regulations WHERE stage IN ('traces', 'last traces')"
   const rows = yield* rowsOf<{ readonly number: number }>({ sql, values: [] })
@@ -305,16 +307,16 @@ export function noteCleaned(number: number): Script<void> {
   return run({ sql, values: [number] })
 }
 
-/** Tells whether a delivery is about users of an erasure, and of its sources. */
+/** Tells whether a delivery is about users and sources of an erasure. */
 function isAbout(row: ErasableRow, subjects: SubjectIds, erasure: Erasure): boolean {
   const { source_id: sourceId, type, state, user_id: userId, previous_id: previousId } = row
   if (![userId, previousId].some((id) => id !== null && subjects.has(id))) return false
-  // The notifications of other regulations are still to be delivered.
+  // The notifications of other regulations must still be delivered.
   if (type === 'delete' && state !== 'delivered') return false
   return isOfSources(fromStored(sourceId), sourceIdsOf(erasure))
 }
 
-/** Goes on in a stage, or with the next one. */
+/** Notes the place in a stage, or the next stage. */
 function* goOn(erasure: Erasure, next: Stage | Reached): Script<void> {
   const { number, stage: before, at_key: atKey, at_id: atId } = erasure
   const [stage, { key, id }] = typeof next === 'string' ? [next, start] : [before, next]
@@ -323,7 +325,7 @@ function* goOn(erasure: Erasure, next: Stage | Reached): Script<void> {
   yield* run({ name: 'go_on', sql, values: [number, stage, key, id] })
 }
 
-/** Why a regulation could not be locked: another process has it, or there is none. */
+/** Why a regulation could not be locked: another process has it, or it does not exist. */
 function* unheld(id: string): Script<'waiting' | 'nothing'> {
   const sql = 'SELECT 1 FROM evroute_regulations WHERE id = $1'
   const rows = yield* rowsOf({ sql, values: [toStored(id)] })

@@ -1,7 +1,7 @@
 import type { NewEvent } from '../../delivery/index.ts'
 import type { NotificationStream } from '../../privacy/index.ts'
 
-/** How notifications stand that were just stored: one stream for each source and destination. */
+/** The streams of new notifications: one for each source and destination. */
 export function newStreams(notifications: readonly NewEvent[]): readonly NotificationStream[] {
   const streams = new Map<string, NotificationStream>()
   for (const { sourceId, deliveries } of notifications) {

@@ -3,19 +3,19 @@ import type { EventType } from '../../model/index.ts'
 import type { HeldUpErasure } from '../../privacy/index.ts'
 import type { Script, SqlDatabase } from '../sql/index.ts'
 
-/** A delivery, as an erasure finds it: by its destination, as it is stored, and its id. */
+/** The key of a delivery in an erasure: its destination in the stored form, and its id. */
 export interface DeliveryPlace {
   readonly destinationId: string
   readonly id: number
 }
 
-/** A range of ids: behind one, up to another. */
+/** A range of ids: after one, up to another. */
 export interface IdRange {
   readonly afterId: number
   readonly lastId: number
 }
 
-/** The columns of a delivery that tell whether an erasure is about it. */
+/** The columns of a delivery that an erasure checks. */
 export interface ErasableRow {
   readonly destination_id: string
   readonly id: number
@@ -29,7 +29,7 @@ export interface ErasableRow {
 
 /** A delivery that is locked until the end of the transaction. */
 export interface HeldRow extends ErasableRow {
-  /** Whether it is leased: what is being sent cannot be taken back. */
+  /** Whether it is leased. A request in flight cannot be taken back. */
   readonly isLeased: boolean
 }
 
@@ -37,15 +37,15 @@ export interface HeldRow extends ErasableRow {
 export const erasableColumns =
   'destination_id, id, source_id, message_id, type, user_id, previous_id, state'
 
-/** Notifications of a regulation to a destination. */
+/** The notifications of a regulation to a destination. */
 export interface AskedNotifications extends IdRange {
   /** The regulation. */
   readonly number: number
-  /** The destination, as it is stored. */
+  /** The destination in the stored form. */
   readonly destinationId: string
 }
 
-/** How many notifications of a regulation are in a state. Texts are as they are stored. */
+/** The number of notifications of a regulation in a state. Texts are in their stored form. */
 export interface CountedNotifications {
   readonly number: number
   readonly destination_id: string
@@ -54,17 +54,17 @@ export interface CountedNotifications {
   readonly count: number
 }
 
-/** Up to where ids were given when a regulation was stored. */
+/** The ids that were assigned when a regulation was stored. */
 export interface RegulationIds {
-  /** The last id of a delivery that was there. */
+  /** The last id of an existing delivery. */
   readonly lastId: number
   /** The last id of its notifications. */
   readonly lastNotificationId: number
 }
 
-/** What regulations need of the engine that they are in. */
+/** The parts that reading regulations needs of an engine. */
 export interface RegulationEngine {
-  /** Where they are. */
+  /** The database. */
   readonly database: SqlDatabase
   /** Counts notifications of regulations. */
   readonly countNotifications: (
@@ -72,43 +72,44 @@ export interface RegulationEngine {
   ) => Script<readonly CountedNotifications[]>
 }
 
-/** What storing and carrying out regulations needs of the engine that they are in. */
+/** The parts that storing and executing regulations needs of an engine. */
 export interface ErasureEngine extends RegulationEngine {
-  /** Whether an erasure finds everything: the tables may still be brought up to date. */
+  /**
+   * Whether an erasure can find all rows. It cannot while an upgrade of the tables is unfinished.
+   */
   readonly isReady: () => boolean
-  /** Reserves ids for notifications, in a transaction of its own; undefined where they need none. */
+  /**
+   * Reserves ids for notifications, in a transaction of its own; undefined if the engine does not
+   * reserve ids.
+   */
   readonly reserveIds: ((count: number) => Script<number>) | undefined
-  /** Writes notifications with their deliveries, with the ids behind the one before those reserved. */
+  /** Adds notifications with their deliveries, with the reserved ids. */
   readonly notify: (
     notifications: readonly NewEvent[],
     moment: { readonly nowMs: number; readonly reservedAfterId: number },
   ) => Script<void>
-  /** Waits until all events that others write are written, and lets none be written until the commit. */
+  /** Waits for transactions that add events, and stops others until the commit. */
   readonly seal: (
     notifications: readonly NewEvent[],
     moment: { readonly reservedAfterId: number },
   ) => Script<RegulationIds>
-  /** Is called after a commit that added deliveries. */
+  /** Called after a commit that added deliveries. */
   readonly announce: () => void
-  /** Some deliveries behind a place, in the order of a walk; none once it is over. */
+  /** The next deliveries after a place, in the order of a walk; none at its end. */
   readonly lookBehind: (
     place: DeliveryPlace,
     request: { readonly range: IdRange; readonly rowsMax: number },
   ) => Script<readonly ErasableRow[]>
   /** Whether a delivery is pending. */
   readonly hasPending: (range: IdRange) => Script<boolean>
-  /** Locks deliveries, those of some places that are there. */
+  /** Locks deliveries, and returns those that exist. */
   readonly hold: (places: readonly DeliveryPlace[], nowMs: number) => Script<readonly HeldRow[]>
-  /** What an erased delivery gets besides, as in `, is_erased = true`; empty where nothing. */
+  /** Further columns of an erased delivery, as in `, is_erased = true`; empty for none. */
   readonly erasedColumns: string
-  /** Empties the answers of endpoints. */
+  /** Deletes the answers of endpoints. */
   readonly forgetAnswers: (places: readonly DeliveryPlace[]) => Script<void>
-  /** Counts pending deliveries that failed: one for each destination, as it is stored. */
+  /** Counts pending deliveries that failed: a destination for each delivery, in the stored form. */
   readonly countFailed: (destinationIds: readonly string[]) => Script<void>
-  /**
-   * Leaves nothing of what was erased in files, as far as the engine can.
-   *
-   * @param number - the regulation
-   */
+  /** Removes erased data from the files, as far as the engine can. */
   readonly leaveNoTraces: (number: number) => Promise<'done' | 'waiting' | HeldUpErasure>
 }

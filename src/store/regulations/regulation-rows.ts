@@ -60,7 +60,7 @@ export class RegulationRows implements RegulationReader {
     return this.#database.read(() => this.#regulations({ sql, values }))
   }
 
-  /** One regulation, within a script; undefined when there is none. */
+  /** One regulation, in a script; undefined if it does not exist. */
   *#findWithin(id: string): Script<Regulation | undefined> {
     const sql = 'SELECT * FROM evroute_regulations WHERE id = $1'
     const query = { name: 'regulation', sql, values: [toStored(id)] }
@@ -133,12 +133,12 @@ export class RegulationRows implements RegulationReader {
   }
 }
 
-/** Whether its notifications are counted as they stand, and not as they stood at its end. */
+/** Whether its notifications are counted as they are now, rather than as they were at its end. */
 function isCounted({ finished_at: finishedAtMs }: RegulationRow): boolean {
   return finishedAtMs === null
 }
 
-/** How many notifications there were when they were made; their ids follow one another. */
+/** The number of notifications at the beginning. Their ids are consecutive. */
 export function countOf(made: readonly NotificationStream[]): number {
   return made.reduce((sum, { pending }) => sum + pending, 0)
 }
@@ -155,7 +155,7 @@ function streamsNow(
     const of = (state: LoggedState): number =>
       counts.get(JSON.stringify([row.number, sourceId, destinationId, state])) ?? 0
     const [pending, failed, expired] = [of('pending'), of('failed'), of('expired')]
-    // Those that are missing were purged. Only delivered ones are purged that early.
+    // Missing ones were purged. Only delivered ones are purged that early.
     const delivered = all - pending - failed - expired
     return { sourceId, destinationId, pending, delivered, failed, expired }
   })

@@ -12,10 +12,10 @@ import type { ErasureEngine } from './regulation-engine.ts'
 import { addErased, forgetAwaited } from './shared-archives.ts'
 
 /**
- * Stores a regulation with what it causes.
+ * Stores a regulation with its suppressions and notifications.
  *
- * For a moment at its end no other event is written: what was written before has ids up to `last_id`, and
- * every later writer knows who is suppressed. The ids of its notifications follow one another.
+ * For a moment at its end no other transaction adds events: earlier events have ids up to `last_id`,
+ * and every later add knows the suppressed users. The ids of its notifications are consecutive.
  */
 export function* createRegulation(
   engine: ErasureEngine,
@@ -37,7 +37,7 @@ export function* createRegulation(
   })
 }
 
-/** Adds what was erased in archives. */
+/** Adds the figures of an archive. */
 export function* noteArchive(
   { id, archive, archiveIds = [] }: NoteArchiveRequest,
   dialect: Dialect,
@@ -50,7 +50,10 @@ export function* noteArchive(
   yield* forgetAwaited({ number, archiveIds: archiveIds.map(toStored) }, dialect)
 }
 
-/** Ends a regulation that has not ended and waits for no archive; keeps how its notifications stand. */
+/**
+ * Ends a regulation that has not ended and waits for no archive. It keeps the state of its
+ * notifications.
+ */
 export function finishRegulation({ id, streams }: Regulation, nowMs: number): Script<void> {
   const sql = `UPDATE evroute_regulations SET finished_at = $2, streams = $3
     WHERE id = $1 AND finished_at IS NULL
@@ -90,7 +93,7 @@ function* addRegulation(
   return number
 }
 
-/** Until the end of the transaction no other archive is registered. */
+/** Until the end of the transaction no archive can be registered. */
 function* awaitArchives(number: number, { lockTable }: Dialect): Script<void> {
   yield* lockTable('evroute_archives', 'SHARE')
   const sql = `INSERT INTO evroute_regulation_archives (number, archive_id)

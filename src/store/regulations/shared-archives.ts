@@ -18,15 +18,15 @@ import { fromStored, toStored } from '../stored-text.ts'
 
 const typesOfArchives = regulationTypes.filter((type) => effectsOf(type).erasesArchives)
 
-/** An archive as it is stored. */
+/** The row of an archive. */
 type ArchiveRow = { readonly id: string; readonly name: string }
 
-/** The archives and regulations that processes tell each other about through a database. */
+/** The archives and regulations of processes that share a database. */
 export class SharedArchives implements SharedRegulations {
   readonly #database: SqlDatabase
   readonly #reading: SqlDatabase
 
-  /** @param reading - answers questions */
+  /** @param reading - for questions */
   constructor(database: SqlDatabase, reading: SqlDatabase) {
     this.#database = database
     this.#reading = reading
@@ -64,10 +64,10 @@ export class SharedArchives implements SharedRegulations {
 }
 
 function* register(archives: readonly ArchiveRow[], { given, lockTable }: Dialect): Script<void> {
-  // First: a process that stores a regulation has committed it then, or sees the archives.
+  // First, so that a process that stores a regulation has either committed it or sees the archives.
   yield* lockTable('evroute_archives', 'ROW EXCLUSIVE')
   const rows = givenRows(archives)
-  // An archive that was not there before may be older than a regulation that is not finished.
+  // A new archive may be older than an unfinished regulation.
   yield* run({
     sql: `INSERT INTO evroute_regulation_archives (number, archive_id)
       SELECT number, given.id FROM ${given('$1', { id: 'text' })} CROSS JOIN evroute_regulations
@@ -101,7 +101,7 @@ function* release(name: string, dialect: Dialect): Script<boolean> {
   return released.length > 0
 }
 
-/** Adds to the figures of a regulation what was erased in archives. */
+/** Adds the figures of archives to a regulation. */
 export function* addErased(
   number: number,
   { events, files, problems }: ArchiveErasure,
@@ -119,7 +119,10 @@ export function* addErased(
   yield* run({ sql: update, values: [number, JSON.stringify(archive)] })
 }
 
-/** One regulation, or all of them, wait for some archives no longer. Ids are as they are stored. */
+/**
+ * Removes archives from those that one regulation, or all of them, wait for. Ids are in their stored
+ * form.
+ */
 export function forgetAwaited(
   { number, archiveIds }: { readonly number?: number; readonly archiveIds: readonly string[] },
   { given }: Dialect,

@@ -13,17 +13,18 @@ import { RegulationRows } from './regulation-rows.ts'
 import { createRegulation, finishRegulation, noteArchive } from './regulation-writer.ts'
 
 /**
- * Keeps regulations beside the deliveries that they cause and erase.
+ * Keeps regulations in the database of the deliveries that they cause and erase.
  *
- * How far an erasure has come is in the database: any process goes on from there, one at a time for each
- * regulation. Once all is erased the engine cleans its files; not before does the store count as erased.
+ * The progress of an erasure is in the database, so any process can continue it; only one at a time
+ * does. After the rows are erased the engine cleans its files. Only then does the store count as
+ * erased.
  */
 export class StoredRegulations implements RegulationStore {
   readonly #engine: ErasureEngine
   readonly #rows: RegulationRows
   readonly #steps: ErasureSteps
 
-  /** @param reading - answers questions; the engine by default */
+  /** @param reading - for questions; the engine by default */
   constructor(engine: ErasureEngine, reading: RegulationEngine = engine) {
     this.#engine = engine
     this.#rows = new RegulationRows(reading)

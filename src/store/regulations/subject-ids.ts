@@ -1,7 +1,7 @@
-/** From this length on an id that stands in a text is no accident, whatever is around it. */
+/** From this length on an id that occurs in a text is no coincidence. */
 const tellingLength = 8
 
-/** The users that a regulation is about, however many. */
+/** The users of a regulation, in any number. */
 export class SubjectIds {
   readonly #byLength = new Map<number, Set<string>>()
 
@@ -12,14 +12,14 @@ export class SubjectIds {
     }
   }
 
-  /** Tells whether an id is that of one of them. */
+  /** Tells whether an id belongs to one of them. */
   has(id: string): boolean {
     return this.#byLength.get(id.length)?.has(id) ?? false
   }
 
   /**
-   * Tells whether a text names one of them: contains an id of eight characters or more, or is a shorter
-   * one. `order-42` may well have nothing to do with the user `42`.
+   * Tells whether a text names one of them: whether it contains an id of eight characters or more, or
+   * equals a shorter one. `order-42` may well have nothing to do with the user `42`.
    */
   areNamedIn(text: string): boolean {
     if (this.has(text)) return text.length > 0

@@ -1,20 +1,20 @@
 import type { Dialect } from './dialect.ts'
 import type { Script } from './script.ts'
 
-/** A database that runs scripts: the port between what both engines share and each of them. */
+/** A database that runs scripts: the port between the shared code and the engines. */
 export interface SqlDatabase {
-  /** The words that it needs. */
+  /** Its dialect. */
   readonly dialect: Dialect
   /**
-   * Answers a question. Each of its statements sees the database as it is then.
+   * Answers a question. Each statement sees the database at the time that it runs.
    *
    * @throws EvrouteError `store_closed`, `store_unusable`
    */
   read<Result>(script: () => Script<Result>): Promise<Result>
   /**
-   * Changes something, all or nothing. The script may run several times.
+   * Runs a script in one transaction. The script may run several times.
    *
-   * @param options - `isLong` where one statement may take minutes
+   * @param options - `isLong` if one statement may take minutes
    * @throws EvrouteError `store_closed`, `store_unusable`
    */
   change<Result>(

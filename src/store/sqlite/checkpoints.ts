@@ -1,30 +1,32 @@
 import { busyTimeoutMs, type Database, type Statement } from './database.ts'
 import { pragma } from './schema.ts'
 
-/** Pages in the write-ahead log that wait to be copied into the file. */
+/** Pages of the write-ahead log that are not in the file yet, from which on a checkpoint runs. */
 const waitingPagesMax = 1_000
 
-/** Pages in the log from which on readers are waited for, so that it can begin anew. */
+/**
+ * Pages of the log from which on a checkpoint waits for readers, so that the log can begin anew.
+ */
 const logPagesMax = 16_000
 
-/** What the log has in front of everything, and in front of each page. */
+/** The sizes of the log's header and of the header of each page. */
 const [logHeaderBytes, pageHeaderBytes] = [32, 24]
 
-/** How long they are waited for, in milliseconds. */
+/** How long a checkpoint waits for readers, in milliseconds. */
 const patienceMs = 200
 
-/** The largest page that SQLite has: a file may lack its last one until a checkpoint. */
+/** The largest page of SQLite. A file may lack its last page until a checkpoint. */
 const lastPageBytes = 65_536
 
-/** Pages in the log, and how many of them are in the file as well. */
+/** The number of pages in the log, and how many of these are in the file as well. */
 interface LogPages {
   readonly log: number
   readonly checkpointed: number
 }
 
 /**
- * Copies the write-ahead log into the file, now and then. SQLite would do so within a commit, and keep
- * the caller waiting.
+ * Copies the write-ahead log into the file from time to time. SQLite itself would do it within a
+ * commit, and delay the caller.
  */
 export class Checkpoints {
   readonly #database: Database
@@ -32,7 +34,10 @@ export class Checkpoints {
   readonly #look: Statement
   readonly #copy: Statement
   readonly #beginAnew: Statement
-  /** Pages in the log at the last time, so that a reader who is in the way costs no time again and again. */
+  /**
+   * Pages in the log at the last checkpoint, so that a reader in the way is not waited for again and
+   * again.
+   */
   #lastLog = 0
 
   constructor(database: Database) {
@@ -44,25 +49,25 @@ export class Checkpoints {
     this.#beginAnew = database.prepare('PRAGMA wal_checkpoint(RESTART)')
   }
 
-  /** How long the log is at the least, in bytes. */
+  /** The minimum size of the log, in bytes. */
   logBytes(): number {
     const { log } = this.#pages()
     return log === 0 ? 0 : logHeaderBytes + log * (pageHeaderBytes + this.#pageBytes)
   }
 
   /**
-   * How long the file is at the least, in bytes: all pages of the database but those in the log. SQLite
-   * itself refuses to copy the log into a file that is shorter.
+   * The minimum size of the file, in bytes: all pages of the database except those in the log. SQLite
+   * refuses to copy the log into a shorter file.
    */
   fileBytesMin(): number {
     return pragma(this.#database, 'page_count') * this.#pageBytes - this.logBytes() - lastPageBytes
   }
 
-  /** Copies if it is time to; says whether it tried. */
+  /** Runs a checkpoint if one is due, and says whether it ran. */
   runWhenDue(): boolean {
     const { log, checkpointed } = this.#pages()
     if (log < this.#lastLog) this.#lastLog = 0
-    // A reader that was waited for in vain stays for long: every wait keeps callers waiting too.
+    // A reader that did not end in time stays for long, and each wait delays callers.
     const waitingMin = this.#lastLog < logPagesMax ? waitingPagesMax : log / 5
     if (log - Math.max(checkpointed, this.#lastLog) < waitingMin) return false
     this.#lastLog = log
@@ -70,17 +75,17 @@ export class Checkpoints {
       if (log < logPagesMax) this.#copy.get()
       else this.#waitForReaders()
     } catch {
-      // The pages stay in the log, where every reader finds them; the next time may do better.
+      // The pages stay in the log, where every reader finds them, and the next checkpoint copies them.
     }
     return true
   }
 
-  /** Copies everything, as far as readers let it, so that the log can go. */
+  /** Copies everything that readers permit, so that the log can be deleted. */
   finish(): void {
     try {
       this.#database.exec('PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)')
     } catch {
-      // The next one who opens the file finds the pages in the log.
+      // The next process that opens the file finds the pages in the log.
     }
   }
 

@@ -6,17 +6,17 @@ import type { Companion } from './write-queue.ts'
 
 type LedgerLine = keyof DeliveryLedger
 
-/** A figure that each destination has of its own: a line of the books, or deliveries that were purged. */
+/** A figure of each destination: a line of the ledger, or the number of purged deliveries. */
 export type DeliveryCount =
   'deliveries' | 'pending' | keyof EndedCounts | `purged_${keyof EndedCounts}`
 
-/** A figure of the whole store: a line of the books, or how many ids were given out. */
+/** A figure of the whole store: a line of the ledger, or the number of ids that were assigned. */
 export type StoreCount = Exclude<LedgerLine, DeliveryCount> | 'ids'
 
-/** Stands in the place of a destination where a figure is of the whole store. */
+/** Stands for the whole store in the column of destinations. */
 const wholeStore = ''
 
-/** How much each figure of a destination, or of the whole store, changes. */
+/** The change of each figure of a destination, or of the whole store. */
 type Changes = Map<StoreCount | DeliveryCount, number>
 
 interface CountRow {
@@ -27,15 +27,18 @@ interface CountRow {
 type CountsByName = Partial<Record<StoreCount | DeliveryCount, number>>
 
 /**
- * The figures that are kept in the file: changes gather in memory and are written once per
- * transaction, as differences, because another process may change the same figures.
+ * The figures in the file. Changes are collected in memory and written once per transaction, as
+ * differences, because another process may change the same figures.
  */
 export class Counts implements Companion {
   readonly #readAll: Statement
   readonly #read: Statement
   readonly #write: Statement
   readonly #changes = new Map<string, Changes>()
-  /** What the file says, as far as the transaction at hand asked: another process may change it later. */
+  /**
+   * The figures in the file that the current transaction has read: another process may change them
+   * later.
+   */
   readonly #committedPending = new Map<string, number>()
   #idsGiven: number
   #idsTaken = 0
@@ -49,17 +52,17 @@ export class Counts implements Companion {
     this.#idsGiven = byName(this.#read.all(wholeStore)).ids ?? 0
   }
 
-  /** Changes a figure of the whole store within the transaction at hand. */
+  /** Changes a figure of the whole store in the current transaction. */
   add(name: StoreCount, count: number): void {
     this.#change(wholeStore, name, count)
   }
 
-  /** Changes a figure of a destination within the transaction at hand. */
+  /** Changes a figure of a destination in the current transaction. */
   addFor(destinationId: string, name: DeliveryCount, count: number): void {
     this.#change(toStored(destinationId), name, count)
   }
 
-  /** Pending deliveries of a destination, within the transaction at hand. */
+  /** The pending deliveries of a destination, in the current transaction. */
   pendingOf(destinationId: string): number {
     const stored = toStored(destinationId)
     let committed = this.#committedPending.get(stored)
@@ -76,12 +79,14 @@ export class Counts implements Companion {
     return this.#idsGiven + this.#idsTaken
   }
 
-  /** The last id that was given out, within the transaction at hand. Only for the process that delivers. */
+  /**
+   * The last id that was assigned, in the current transaction. Only for the process that delivers.
+   */
   lastId(): number {
     return this.#idsGiven + this.#idsTaken
   }
 
-  /** How much figures change in the transaction at hand, over all destinations together. */
+  /** The change of some figures in the current transaction, over all destinations. */
   changeOf(...names: readonly (StoreCount | DeliveryCount)[]): number {
     let sum = 0
     for (const changes of this.#changes.values()) {
@@ -110,7 +115,7 @@ export class Counts implements Companion {
     this.#committedPending.clear()
   }
 
-  /** The books as they were committed: of the deliveries to one destination, or of all. */
+  /** The ledger as it was committed: of one destination, or of the whole store. */
   ledger(destinationId?: string): DeliveryLedger {
     if (destinationId === undefined) return ledgerOf(byName(this.#readAll.all()))
     const ofStore = byName(this.#read.all(wholeStore))
@@ -118,7 +123,7 @@ export class Counts implements Companion {
     return ledgerOf({ ...ofStore, ...ofDestination })
   }
 
-  /** How many deliveries were purged, by how they ended. */
+  /** The number of purged deliveries, by their ends. */
   purged(): EndedCounts {
     const counts = byName(this.#readAll.all())
     return {

@@ -2,27 +2,27 @@ import { closeSync, openSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { EvrouteError } from '../../model/index.ts'
 
-/** How long a connection waits for one that writes, in milliseconds. */
+/** How long a connection waits for another one that writes, in milliseconds. */
 export const busyTimeoutMs = 5_000
 
 /** A value that SQLite stores. */
 export type SqlValue = string | number | null
 
-/** What the store needs of a prepared statement; both bindings have it. */
+/** The part of a prepared statement that the store uses; both bindings have it. */
 export interface Statement {
-  /** Runs it and tells how many rows it changed. */
+  /** Runs it and returns the number of rows that it changed. */
   run(...values: readonly SqlValue[]): { readonly changes: number | bigint }
-  /** Its first row; undefined when it has none. */
+  /** Its first row; undefined if there is none. */
   get(...values: readonly SqlValue[]): unknown
-  /** All of its rows. */
+  /** All its rows. */
   all(...values: readonly SqlValue[]): readonly unknown[]
-  /** All of its rows, one at a time. */
+  /** All its rows, one at a time. */
   iterate(...values: readonly SqlValue[]): Iterable<unknown>
 }
 
-/** What the store needs of a database; both bindings have it. */
+/** The part of a database that the store uses; both bindings have it. */
 export interface Database {
-  /** Runs statements that have no values and no rows. */
+  /** Runs statements without values and rows. */
   exec(sql: string): void
   /** Compiles a statement. */
   prepare(sql: string): Statement
@@ -33,12 +33,12 @@ export interface Database {
 }
 
 /**
- * What a connection may do: make the file where it does not exist, write it, or only read it. A
- * `snapshot` is read without a lock and without its log: only what nobody changes can be.
+ * The permissions of a connection: to make a missing file, to write, or only to read. A `snapshot` is
+ * read without a lock and without the log, so the file must not change meanwhile.
  */
 export type Access = 'create' | 'write' | 'read' | 'snapshot'
 
-/** The same in the words of SQLite's URIs. */
+/** The names of these in SQLite's URIs. */
 const uriModes: Readonly<Record<Access, string>> = {
   create: 'rwc',
   write: 'rw',
@@ -50,17 +50,16 @@ interface Binding {
   readonly DatabaseSync: new (path: string) => Database
 }
 
-/** The first Node whose own SQLite is used. */
+/** The first version of Node whose built-in SQLite is used. */
 const ownSqliteNodeMajor = 24
 
-/** Older ones can damage a file whose log is reset while it is read. */
+/** Older versions can damage a file whose log is reset while it is read. */
 const sqliteVersionMin = [3, 51, 3] as const
 
 /**
- * Opens a file with the SQLite of Node, or below Node 24 with one that comes as a package and has the
- * same functions.
+ * Opens a file with the SQLite of Node. Before Node 24 it is a package with the same functions.
  *
- * @throws EvrouteError `store_unusable` for a SQLite that is too old; else whatever SQLite reports
+ * @throws EvrouteError `store_unusable` if SQLite is too old; otherwise the error of SQLite
  */
 export async function openDatabase(path: string, access: Access = 'create'): Promise<Database> {
   const { DatabaseSync } = await (binding ??= loadBinding())
@@ -70,14 +69,14 @@ export async function openDatabase(path: string, access: Access = 'create'): Pro
 }
 
 /**
- * Makes a file that only its owner can read, where there is none. SQLite gives its log the same mode. What
- * exists is not opened: closing it would end the locks that this process has on it.
+ * Makes a missing file that only its owner can read. SQLite gives its log the same mode. An existing
+ * file is not opened, because closing it would end the locks of this process on it.
  */
 function makePrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600))
   } catch {
-    // It exists, or SQLite says next why it cannot be made.
+    // The file exists, or SQLite reports next why it cannot be made.
   }
 }
 
@@ -92,7 +91,7 @@ export async function openMemory(): Promise<Database> {
   return new DatabaseSync(':memory:')
 }
 
-/** Asks a database in memory: a file that somebody has locked would not answer. */
+/** Asks a database in memory, because a locked file would not answer. */
 function refuseOldVersion(DatabaseSync: Binding['DatabaseSync']): void {
   const database = new DatabaseSync(':memory:')
   const row = database.prepare('SELECT sqlite_version() AS version').get()
@@ -106,7 +105,7 @@ function refuseOldVersion(DatabaseSync: Binding['DatabaseSync']): void {
   })
 }
 
-/** Looked up once: a process may give up the right to read its own files. */
+/** Loaded once: a process may give up the permission to read its own files. */
 let binding: Promise<Binding> | undefined
 
 async function loadBinding(): Promise<Binding> {
@@ -123,11 +122,11 @@ function isOlder(version: readonly number[]): boolean {
   return false
 }
 
-/** Takes back a transaction that failed. */
+/** Rolls a failed transaction back. */
 export function rollBack(database: Database): void {
   try {
     database.exec('ROLLBACK')
   } catch {
-    // SQLite has rolled back by itself, as it does when the disk is full.
+    // SQLite has already rolled back, as it does when the disk is full.
   }
 }

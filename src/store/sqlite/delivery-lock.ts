@@ -4,13 +4,13 @@ import { openDatabase, type Database } from './database.ts'
 import { isBusy } from './store-error.ts'
 
 /**
- * Keeps every other process from delivering out of the same store. The lock is a transaction on a file
- * beside the store, which the system ends when the process dies, however it dies.
+ * Keeps other processes from delivering from the same store. The lock is a transaction on a file
+ * beside the store. The system ends it when the process dies, however it dies.
  */
 export class DeliveryLock {
-  /** The file that is locked. Whoever finds another one in its place can lock that as well. */
+  /** The locked file. If another file takes its place, another process can lock that one. */
   readonly path: string
-  /** What that file was when it was locked. */
+  /** The identity of the file when it was locked. */
   readonly stats: BigIntStats
   readonly #database: Database
 
@@ -41,18 +41,18 @@ export class DeliveryLock {
     }
   }
 
-  /** Lets the next process in. */
+  /** Ends the lock. */
   release(): void {
     this.#database.close()
   }
 }
 
 /**
- * Looks at the file before it is locked: should it be replaced in between, what is locked is not what
- * was looked at, and the first look at it tells. Afterwards it might be another one that looks right.
+ * Reads the identity of the file before it is locked. If the file is replaced in between, the first
+ * check of the guard finds a different one. After the lock the identity could be that of a later file.
  */
 async function makeLockFile(path: string): Promise<BigIntStats> {
-  // Nothing but SQLite may open it: closing it would end the locks that this process has on it.
+  // Only SQLite may open it: closing it would end the locks of this process on it.
   const made = await openDatabase(path)
   made.close()
   return statSync(path, { bigint: true })

@@ -34,25 +34,25 @@ export interface EndRequest<End extends LeaseEnd> extends Omit<SettleRequest, 's
   readonly settlements: readonly End[]
 }
 
-/** A settlement after which nothing is left to do. */
+/** A settlement that ends a delivery. */
 type Ending = Extract<LeaseEnd, { readonly attempts: number }>
 
-/** An end of several deliveries of one destination. */
+/** An end that several deliveries of one destination share. */
 interface SharedEnd extends DeliveryEnd {
   readonly endings: Ending[]
 }
 
-/** A delivery that is written, and its text. */
+/** A new delivery and its text. */
 interface NewDeliveryRow extends DeliveryRow {
   readonly body: string
   /** Whether the backlog of its destination was full. */
   readonly isRefused: boolean
 }
 
-/** What a queue works with. */
+/** The parts of a queue. */
 interface QueueParts {
   readonly statements: Statements
-  /** Writes the end of those deliveries that are pending, and says how many. */
+  /** Writes the end of the pending ones among some deliveries, and returns their number. */
   readonly endRows: Statements['end']
   readonly seen: SeenMessages
   readonly counts: Counts
@@ -60,7 +60,7 @@ interface QueueParts {
   readonly suppressions: Suppressions
 }
 
-/** Takes deliveries in, gives them out and settles them; whoever calls it begins and ends transactions. */
+/** Adds, leases and settles deliveries. The caller begins and ends transactions. */
 export class DeliveryQueue {
   readonly #statements: Statements
   readonly #endRows: Statements['end']
@@ -78,7 +78,7 @@ export class DeliveryQueue {
     this.#suppressions = parts.suppressions
   }
 
-  /** Writes events with their deliveries, and gives out what there is room for. */
+  /** Adds events with their deliveries, and leases what there is room for. */
   add(batch: AddRequest): AddResult {
     const outcomes = this.#outcomesOf(batch)
     const routed = batch.events.filter((_, place) => outcomes[place] === 'routed')
@@ -87,7 +87,7 @@ export class DeliveryQueue {
       rows.filter(({ isRefused }) => isRefused),
       batch.nowMs,
     )
-    // Now, so that no claim leases them as well.
+    // Leased now, so that no claim leases them as well.
     const leased = handedOver(rows, batch).map((row) => {
       const { id, destinationId, event, body } = row
       const lease = this.#leases.begin(row)
@@ -96,17 +96,17 @@ export class DeliveryQueue {
     return { outcomes, leased, refused }
   }
 
-  /** Writes events with their deliveries within a transaction, and leases none of them. */
+  /** Adds events with their deliveries in the current transaction, and leases none of them. */
   *addWithin(batch: AddRequest): Script<void> {
     yield* scriptOf(() => this.add(batch))
   }
 
-  /** Takes back what was given out by what failed in the end. */
+  /** Ends the leases of work that failed. */
   takeBack(deliveries: readonly Lease[]): void {
     for (const delivery of deliveries) this.#leases.end(delivery)
   }
 
-  /** Gives out what of some lanes is due, or nothing at all. */
+  /** Leases deliveries of some lanes that are due; in case of an error none. */
   claim(shares: readonly Share[]): readonly LeasedDelivery[] {
     const claimed: LeasedDelivery[] = []
     try {
@@ -118,9 +118,10 @@ export class DeliveryQueue {
     }
   }
 
-  /** When each lane of some destinations can be claimed. */
+  /** When the first delivery of each lane of some destinations is due. */
   nextDue(destinationIds: readonly string[]): readonly DueTime[] {
-    // One statement tells which have nothing: where most do, a hundred times as fast as their lanes.
+    // One statement finds the destinations with pending deliveries. If most have none, this is a hundred
+    // times as fast as asking for each lane.
     const pendingIds = this.#statements.withPending(destinationIds)
     return pendingIds.flatMap((destinationId) =>
       lanes.flatMap((lane) => {
@@ -133,7 +134,7 @@ export class DeliveryQueue {
   /**
    * Writes settlements whose leases have not ended, and requests.
    *
-   * @returns those that took effect: another process may have ended a delivery
+   * @returns the settlements that took effect: another process may have ended a delivery
    */
   settle(batch: EndRequest<LeaseEnd>): readonly LeaseEnd[] {
     const { succeeded, others } = firstTriesOf(batch.settlements, batch.requests)
@@ -165,14 +166,14 @@ export class DeliveryQueue {
 
   #claimShare(share: Share): readonly LeasedDelivery[] {
     const leasedIds = this.#leases.idsOf(share.destinationId)
-    // What is given out is among the first that SQLite finds.
+    // SQLite finds leased deliveries among the first.
     const request = { ...share, rowsMax: share.deliveriesMax + leasedIds.size }
     const isFree = (id: number): boolean => !leasedIds.has(id)
     const ids = this.#statements.waiting(request).filter(isFree).slice(0, share.deliveriesMax)
     if (ids.length === 0) return []
     let rows = this.#statements.leasable(ids)
     if (rows.length < ids.length) {
-      // Some have lost their texts, and stand before others for as long as they are there.
+      // Deliveries without a text stay in front of others for as long as they exist.
       const withText = this.#statements.waitingWithText(request).map(({ id }) => id)
       rows = this.#statements.leasable(withText.filter(isFree).slice(0, share.deliveriesMax))
     }
@@ -183,9 +184,9 @@ export class DeliveryQueue {
     })
   }
 
-  /** Remembers events, and tells what becomes of each. */
+  /** Remembers the messageIds of events, and returns the outcome of each event. */
   #outcomesOf({ events, ...moments }: AddRequest): readonly AddOutcome[] {
-    // First: of who is suppressed not even the messageId is kept.
+    // First, because for suppressed users not even the messageId is kept.
     const isDropped = this.#suppressions.drops(events)
     const kept = events.filter((_, place) => isDropped[place] === false)
     const areNew = this.#seen.remember(kept, moments).values()
@@ -198,7 +199,7 @@ export class DeliveryQueue {
     })
   }
 
-  /** Destinations of an event that get the same text share it. */
+  /** Destinations of an event that get the same text share its row. */
   #addDeliveries(events: readonly NewEvent[], nowMs: number): readonly NewDeliveryRow[] {
     if (events.length === 0) return []
     let lastBodyId = this.#statements.lastBodyId()
@@ -227,7 +228,7 @@ export class DeliveryQueue {
     return rows
   }
 
-  /** Writes down that deliveries have failed which were just added. */
+  /** Fails deliveries that were just added. */
   #refuse(rows: readonly NewDeliveryRow[], nowMs: number): readonly GivenUpDeliveries[] {
     const refused = countRefused(rows.map(({ destinationId }) => destinationId))
     for (const { destinationId } of refused) {
@@ -254,7 +255,7 @@ export class DeliveryQueue {
     const ids = endings.map(({ delivery }) => delivery.id)
     const triedIds = new Set(tries.map(({ deliveryId }) => deliveryId))
     const otherIds = ids.filter((id) => !triedIds.has(id))
-    // Only what the file calls pending: another process may have ended it.
+    // Only pending deliveries: another process may have ended some.
     const ended = this.#deliverAtFirstTry(tries, nowMs) + this.#endRows(otherIds, end, nowMs)
     this.#counts.addFor(end.destinationId, end.state, ended)
     this.#counts.addFor(end.destinationId, 'pending', -ended)
@@ -272,7 +273,10 @@ export class DeliveryQueue {
     return delivered
   }
 
-  /** Another process discarded them while they were being sent. The endpoint has them. */
+  /**
+   * Delivers deliveries that another process discarded while they were being sent, because the
+   * endpoint has them.
+   */
   #deliverDiscarded(ids: readonly number[], end: DeliveryEnd, nowMs: number): void {
     const delivered = this.#statements.deliverDiscarded(ids, end, nowMs)
     this.#counts.addFor(end.destinationId, 'delivered', delivered)
@@ -299,7 +303,7 @@ function handedOver(
   })
 }
 
-/** Puts together what ends in the same way. */
+/** Groups endings that are the same. */
 function endsOf(endings: readonly Ending[]): readonly SharedEnd[] {
   const byDestination = new Map<string, SharedEnd[]>()
   for (const ending of endings) {

@@ -8,7 +8,7 @@ export interface Conditions {
   readonly values: readonly SqlValue[]
 }
 
-/** What a filter asks of a row. */
+/** The conditions of a filter. */
 export function conditionsOf(filter: DeliveryFilter): Conditions {
   const asked: readonly (readonly [string, readonly SqlValue[] | undefined])[] = [
     ['id = ?', one(filter.id)],
@@ -17,7 +17,7 @@ export function conditionsOf(filter: DeliveryFilter): Conditions {
     ['user_id = ?', one(filter.userId, toStored)],
     ['accepted_at >= ?', one(filter.sinceMs)],
     ['accepted_at < ?', one(filter.untilMs)],
-    // The plus keeps SQLite from reading an index of states that it would have to sort.
+    // The plus keeps SQLite from reading an index of states and sorting its rows.
     [`+state IN (${places(filter.states)})`, filter.states],
     [`type IN (${places(filter.types)})`, filter.types],
   ]

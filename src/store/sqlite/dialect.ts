@@ -1,6 +1,6 @@
 import { scriptOf, type Dialect } from '../sql/index.ts'
 
-/** The words of SQLite, which locks nothing: it has one writer. */
+/** The words of SQLite. It locks no rows, because it has one writer. */
 export const dialect: Dialect = Object.freeze({
   forUpdate: '',
   forUpdateSkipLocked: '',

@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Bytes that are free on the disk of a file; Infinity where the system does not tell. */
+/** The free bytes on the disk of a file; Infinity if the system does not say. */
 export function freeBytesBeside(path: string): number {
   try {
     const { bavail, bsize } = statfsSync(dirname(path))
@@ -11,7 +11,7 @@ export function freeBytesBeside(path: string): number {
   }
 }
 
-/** A size as people read it. */
+/** A size for messages. */
 export function inMegabytes(bytes: number): string {
   return `${Math.ceil(bytes / 1e6)} MB`
 }

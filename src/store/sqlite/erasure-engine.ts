@@ -20,19 +20,19 @@ import type { ErasureTraces } from './erasure-traces.ts'
 import type { Leases } from './leases.ts'
 import { fromStored } from '../stored-text.ts'
 
-/** Deliveries that are looked at, and perhaps erased, in a transaction: it takes a few milliseconds. */
+/** The number of deliveries that one transaction checks and erases. It takes a few milliseconds. */
 const lookedRowsMax = 100
 
 const placeColumns = { destination_id: 'text', id: 'bigint' } as const
 const idColumn = { id: 'bigint' } as const
 
-/** What erasures need of a store. */
+/** The parts of a store that an erasure needs. */
 interface ErasureParts {
   readonly database: SqlDatabase
   readonly queue: DeliveryQueue
   readonly counts: Counts
   readonly leases: Leases
-  /** Undefined in memory, where there are no files. */
+  /** Undefined for a store in memory, which has no files. */
   readonly traces: ErasureTraces | undefined
 }
 
@@ -95,7 +95,7 @@ export function erasureEngine(parts: ErasureParts): ErasureEngine {
 class FileCleaner {
   readonly #database: SqlDatabase
   readonly #traces: ErasureTraces
-  /** Regulations for which the file was written anew, while its log has what was in it. */
+  /** Regulations whose file has been rewritten, but whose log still has the erased rows. */
   #rewritten: ReadonlySet<number> = new Set()
 
   constructor(database: SqlDatabase, traces: ErasureTraces) {
@@ -144,7 +144,7 @@ function heldRows(places: readonly DeliveryPlace[]): Script<readonly ErasableRow
   return rowsOf<ErasableRow>({ sql, values: [givenRows(rows)] })
 }
 
-/** Their ids tell the notifications of a regulation, whatever their destination. */
+/** The ids identify the notifications of a regulation for all destinations. */
 function countNotifications(
   asked: readonly AskedNotifications[],
 ): Script<readonly CountedNotifications[]> {

@@ -19,16 +19,16 @@ interface TracedFile {
   readonly freeBytes?: (path: string) => number
 }
 
-/** What became of rewriting: `busy` while somebody else writes. */
+/** The result of rewriting: `busy` while another connection writes. */
 export type Rewriting = 'done' | 'busy' | HeldUpErasure
 
 /**
- * Leaves nothing in the files but what the tables hold.
+ * Removes everything from the files that is not in the tables.
  *
- * SQLite overwrites rows that are deleted (`secure_delete`), but not the copies of rows that stay in a
- * page when it moves them to another one: those only go when the whole file is written anew. That takes
- * about half a second per 100 MB, in which nobody is served, and for as long as much room again in the
- * log and in a temporary file.
+ * SQLite overwrites deleted rows (`secure_delete`). It does not overwrite the old copies of rows that
+ * it moves to another page: only rewriting the whole file removes those. That takes about half a
+ * second per 100 MB, during which the store answers nothing, and as much free space again in the log
+ * and in a temporary file.
  */
 export class ErasureTraces {
   readonly #database: Database
@@ -41,7 +41,7 @@ export class ErasureTraces {
     this.#emptyLog = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)')
   }
 
-  /** Writes every table anew, if there is room for it. What was there is still in the log. */
+  /** Rewrites every table if there is room for it. The log still has the old contents. */
   rewrite(): Rewriting {
     const noRoom = this.#missingRoom()
     if (noRoom !== undefined) return noRoom
@@ -58,7 +58,7 @@ export class ErasureTraces {
     }
   }
 
-  /** Copies the log into the file and cuts it off; false while somebody else reads. */
+  /** Copies the log into the file and truncates it; false while another connection reads. */
   emptyLog(): boolean {
     return this.#alone(() => (this.#emptyLog.get() as { readonly busy: number }).busy === 0)
   }
@@ -76,7 +76,10 @@ export class ErasureTraces {
     }
   }
 
-  /** To try would take as long as to do it, and nobody is served meanwhile. */
+  /**
+   * Checked first, because a failed attempt takes as long as a successful one, and the store answers
+   * nothing meanwhile.
+   */
   #missingRoom(): HeldUpErasure | undefined {
     const { path, freeBytes = freeBytesBeside } = this.#file
     const pages = pragma(this.#database, 'page_count') - pragma(this.#database, 'freelist_count')
@@ -94,12 +97,12 @@ export class ErasureTraces {
     }
   }
 
-  /** What could not be written to its end stays in the log else, as long as the file. */
+  /** Without this a failed attempt would stay in the log, which would be as long as the file. */
   #shortenLog(): void {
     try {
       this.emptyLog()
     } catch {
-      // It is begun anew by the next transactions, if not made shorter.
+      // If the log cannot be truncated, the next transactions overwrite it.
     }
   }
 }

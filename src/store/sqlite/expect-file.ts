@@ -15,10 +15,10 @@ export function expectFolder(path: string): void {
 }
 
 /**
- * A log is found by the name of its file: changes made under one name would be missed under another,
- * and in the end damage the file.
+ * SQLite finds a log by the name of its file. Changes under one name would be missed under another,
+ * and would finally damage the file.
  *
- * @throws EvrouteError `store_unusable` when a file has more names than one
+ * @throws EvrouteError `store_unusable` if a file has more than one name
  */
 export function expectOneName(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false })

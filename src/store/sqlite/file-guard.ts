@@ -4,13 +4,13 @@ import type { Checkpoints } from './checkpoints.ts'
 import type { DeliveryLock } from './delivery-lock.ts'
 import type { Guard } from './write-queue.ts'
 
-/** What a guard asks about a store. */
+/** The parts of a store that a guard asks. */
 interface Watched {
   readonly checkpoints: Checkpoints
   readonly lock: DeliveryLock
 }
 
-/** What it means that a file is gone, and what to do about it. */
+/** The meaning of a missing file, and what to do about it. */
 interface Loss {
   readonly effect: string
   readonly hint: string
@@ -23,11 +23,11 @@ const contentLoss: Loss = {
 
 /**
  * Notices when another program removes, replaces or truncates the files of an open store. SQLite does
- * not: it would go on writing to a file without a name, or beside a process that locked the store anew.
- * After that the store stays unusable.
+ * not: it would continue to write to a file without a name, or beside a process that has locked the
+ * new file. The store then stays unusable.
  *
- * The guard reads no file. It compares identities and sizes, which takes microseconds however large the
- * store is; SQLite reports a damaged page when it reads it.
+ * The guard reads no file. It compares identities and sizes, which takes microseconds for stores of
+ * every size. SQLite reports a damaged page when it reads it.
  */
 export class FileGuard implements Guard {
   readonly #path: string
@@ -37,7 +37,7 @@ export class FileGuard implements Guard {
   #logStats: BigIntStats
   #failure: EvrouteError | undefined
 
-  /** @param path - a store that is open, so that its files are there */
+  /** @param path - an open store, whose files exist */
   constructor(path: string, { checkpoints, lock }: Watched) {
     this.#path = path
     this.#checkpoints = checkpoints
@@ -63,14 +63,14 @@ export class FileGuard implements Guard {
 
   beforeBegin(): void {
     this.expectAlone()
-    // A commit would make a log that was cut short as long as it was before.
+    // Before the commit, which would restore the size of a truncated log.
     this.#lookAtLog()
   }
 
   afterCommit(): void {
     this.#lookAtLog()
     const stats = this.#look(this.#path, this.#mainStats)
-    // VACUUM makes a file shorter too, and the database with it.
+    // VACUUM also makes a file shorter, and the database with it.
     if (stats.size < this.#mainStats.size && stats.size < this.#checkpoints.fileBytesMin()) {
       throw this.#fail(`${this.#path} was cut short while it was open`)
     }
@@ -81,14 +81,14 @@ export class FileGuard implements Guard {
     try {
       this.#checkpoints.runWhenDue()
     } catch {
-      // The next transaction meets the same error, and reports it.
+      // The next transaction fails with the same error, and reports it.
     }
   }
 
   #lookAtLog(): void {
     const path = `${this.#path}-wal`
     const stats = this.#look(path, this.#logStats)
-    // A checkpoint can empty the log too, and SQLite knows about it.
+    // A checkpoint can also empty the log, and SQLite knows about that.
     if (stats.size < this.#logStats.size && stats.size < this.#checkpoints.logBytes()) {
       throw this.#fail(`${path} was cut short while it was open`)
     }

@@ -4,12 +4,12 @@ import type { UrlRefusal } from '../url-refusal.ts'
 
 const prefix = 'sqlite:'
 
-/** The file that a URL names, where it is not refused. */
+/** The file of a URL that is not refused. */
 export function fileOf(url: string): string {
   return url.slice(prefix.length)
 }
 
-/** Why a URL names no file; undefined where it does. */
+/** Why a URL names no file; undefined if it does. */
 export function refusalOf(url: string, whyNotOurs: string): UrlRefusal | undefined {
   if (!url.startsWith(prefix)) return { why: whyNotOurs, hint: hintFor(url) }
   const path = fileOf(url)
@@ -27,7 +27,10 @@ export function refusalOf(url: string, whyNotOurs: string): UrlRefusal | undefin
   }
 }
 
-/** What looks like a path is most likely meant as one; what could have a password in it is not shown. */
+/**
+ * The hint for a URL that is probably meant as a path. Text that could contain a password is not
+ * shown.
+ */
 function hintFor(url: string): string {
   if (/^(postgres\w*|pg\w*|psql):/i.test(url)) {
     return 'Write it as postgres://user:password@host:5432/database.'
@@ -41,7 +44,7 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory()
   } catch {
-    // Not there, or not to be looked at: whoever opens it says so.
+    // The file is missing or unreadable. Opening it reports that.
     return false
   }
 }

@@ -9,7 +9,7 @@ export class Leases {
   readonly #ending = new Set<number>()
   #last = 0
 
-  /** Leases a delivery; the number of the lease, which no other one has. */
+  /** Leases a delivery and returns the number of the lease, which is unique. */
   begin({ destinationId, id }: DeliveryKey): number {
     const lease = ++this.#last
     const leases = this.#byDestination.get(destinationId)
@@ -30,7 +30,7 @@ export class Leases {
     return true
   }
 
-  /** Takes the announcement of an end back. */
+  /** Withdraws the announcement of an end. */
   goOn({ lease }: Lease): void {
     this.#ending.delete(lease)
   }
@@ -41,12 +41,12 @@ export class Leases {
     this.#byDestination.get(destinationId)?.delete(id)
   }
 
-  /** How many deliveries are leased. */
+  /** The number of leased deliveries. */
   get size(): number {
     return [...this.#byDestination.values()].reduce((sum, { size }) => sum + size, 0)
   }
 
-  /** The ids of a destination's deliveries that are leased. */
+  /** The ids of the leased deliveries of a destination. */
   idsOf(destinationId: string): Pick<ReadonlyMap<number, unknown>, 'has' | 'size'> {
     return this.#byDestination.get(destinationId) ?? noIds
   }

@@ -17,22 +17,22 @@ interface CountedRow {
   readonly deliveries: number
 }
 
-/** The ids of a bucket that are asked about. */
+/** A range of ids in a bucket. */
 interface BucketPart {
   readonly bucket: number
   readonly first: number
   readonly last: number
 }
 
-/** Buckets in which an index finds what is asked for, after which others get a turn: about 6 ms. */
+/** The number of buckets that are searched by index before other work gets its turn: about 6 ms. */
 const searchedAtOnce = 256
-/** Buckets of which every row is read, after which others get a turn: about 10 ms. */
+/** The number of buckets that are read row by row before other work gets its turn: about 10 ms. */
 const readAtOnce = 2
 
-/** The condition of a request that belongs to the delivery `$2`. */
+/** The condition for a request of the delivery `$2`. */
 export const requestsOfDelivery = 'delivery_id = $2'
 
-/** Which buckets are asked about, and how many at a time. */
+/** The buckets of a question, and how many are read at a time. */
 interface BucketsRequest {
   readonly id?: number | undefined
   readonly beforeId?: number | undefined
@@ -40,8 +40,9 @@ interface BucketsRequest {
 }
 
 /**
- * Answers questions about the deliveries in a file. What may take long goes from bucket to bucket, each
- * in a transaction of its own: a long one would keep the write-ahead log from beginning anew.
+ * Answers questions about the deliveries in a file. Long questions read bucket by bucket, each in a
+ * transaction of its own, because a long transaction would keep the write-ahead log from beginning
+ * anew.
  */
 export class LogReader {
   readonly #database: Database
@@ -55,7 +56,7 @@ export class LogReader {
     this.#counts = counts
     this.#ids = database.prepare(`
       SELECT (SELECT min(id) FROM deliveries) AS first, (SELECT max(id) FROM deliveries) AS last`)
-    // Each part counts the entries of an index, twenty times as fast as the rows.
+    // Each part counts entries of an index, which is twenty times as fast as counting rows.
     this.#counted = database.prepare(`
       SELECT 'pending' AS state, count(*) AS deliveries
         FROM deliveries INDEXED BY deliveries_waiting WHERE state = 'pending'
@@ -73,7 +74,7 @@ export class LogReader {
       WHERE deliveries.id BETWEEN ? AND ? AND messages.id IS NULL`)
   }
 
-  /** Deliveries that a filter names, those with the greatest ids first. */
+  /** Lists the deliveries of a filter; the greatest ids first. */
   async list({ filter, limit, beforeId }: ListRequest): Promise<readonly LoggedDelivery[]> {
     const { sql, values } = conditionsOf(filter)
     const index = indexFor(filter)
@@ -96,7 +97,9 @@ export class LogReader {
     return rows.map(loggedDelivery)
   }
 
-  /** The books beside what is there at the same moment, and what lacks its text soon after. */
+  /**
+   * Compares the ledger with the rows at the same moment, and finds rows without a text soon after.
+   */
   async audit(): Promise<StoreAudit> {
     const figures = this.#figures()
     let withoutBody = 0
@@ -119,7 +122,7 @@ export class LogReader {
     }
   }
 
-  /** The ids that are there, bucket by bucket from the last one down. */
+  /** The ranges of existing ids, bucket by bucket, the last one first. */
   async *#buckets(request: BucketsRequest): AsyncGenerator<BucketPart> {
     const { id, beforeId = Infinity, atOnce } = request
     const ids = this.#ids.get() as Readonly<Record<'first' | 'last', number | null>>
@@ -135,7 +138,10 @@ export class LogReader {
   }
 }
 
-/** The index that finds the deliveries of a bucket; undefined where their ids or their destination does. */
+/**
+ * The index that finds the rows of a filter in a bucket; undefined if its id or its destination finds
+ * them.
+ */
 function indexFor({ id, messageId, userId }: DeliveryFilter): string | undefined {
   if (id !== undefined) return undefined
   if (messageId !== undefined) return 'deliveries_by_message'

@@ -31,13 +31,13 @@ interface RetriedRow extends WaitingRow {
   readonly state: LoggedState
 }
 
-/** Why deliveries are given up, and when. */
+/** The reason why deliveries are given up, and the time. */
 interface GivingUpEnd {
   readonly reason: GivenUpReason
   readonly nowMs: number
 }
 
-/** A range of an index that a retry by hand takes from, up to a moment: none has what is delivered. */
+/** A range of an index that a retry by hand reads, up to a moment. It has no delivered rows. */
 interface RetriedRange {
   readonly index: string
   readonly range: string
@@ -62,7 +62,7 @@ const retriedOfAll: readonly RetriedRange[] = [
   { index: 'deliveries_expiring', range: `expires_at IS NOT NULL AND ${waits}` },
 ]
 
-/** Retries by hand and forgets what is old; whoever calls it begins and ends transactions. */
+/** Retries and discards deliveries by hand, and purges. The caller begins and ends transactions. */
 export class LogWriter {
   readonly #database: Database
   readonly #counts: Counts
@@ -81,7 +81,7 @@ export class LogWriter {
   readonly #useBodiesLess
   readonly #forgetSeen
 
-  /** Without leases it does not know what another process has given out, and gives nothing up. */
+  /** Without leases it does not know what another process has leased, and gives up no delivery. */
   constructor(database: Database, parts: { readonly counts: Counts; readonly leases?: Leases }) {
     this.#database = database
     this.#counts = parts.counts
@@ -128,7 +128,7 @@ export class LogWriter {
         SELECT source_id, message_id FROM seen WHERE seen_at < ? ORDER BY seen_at LIMIT ?)`)
   }
 
-  /** Makes deliveries due at once, and says how many. */
+  /** Makes deliveries due at once and returns their number. */
   retry(request: RetryRequest): number {
     const rows = this.#toRetry(request)
     for (const { id, destination_id: destinationId, state } of rows) {
@@ -139,10 +139,10 @@ export class LogWriter {
     return rows.length
   }
 
-  /** Ends pending deliveries without sending them, and says how many. */
+  /** Ends pending deliveries without sending them and returns their number. */
   discard({ nowMs, filter, limit }: DiscardRequest): number {
     const { sql, values } = conditionsOf(filter)
-    // Only what waits is in that index; where an id is asked for, the table's own key is faster.
+    // This index has only pending deliveries. For an id the primary key is faster.
     const source =
       filter.id === undefined ? 'deliveries INDEXED BY deliveries_waiting' : 'deliveries'
     const statement = this.#database.prepare(`
@@ -158,7 +158,7 @@ export class LogWriter {
     return rows.length
   }
 
-  /** Forgets what is old, so many rows of each kind at the most. */
+  /** Deletes old rows, of each kind at most the given number. */
   purge(request: PurgeRequest): PurgeResult {
     const { deliveredBeforeMs, failedBeforeMs, messageIdsBeforeMs, rowsMax } = request
     const ended =
@@ -172,7 +172,7 @@ export class LogWriter {
     return { rows: ended + countOf(expired) + seen, expired }
   }
 
-  /** Ends pending deliveries and forgets them, where no requests are logged; says how many. */
+  /** Ends pending deliveries and deletes them, if no requests are logged. Returns their number. */
   endForgotten(ids: readonly number[], { destinationId, state }: DeliveryEnd): number {
     const rows = this.#takePending.all(JSON.stringify(ids)) as Pick<EndedRow, 'body_id'>[]
     this.#forgetBodiesOf(rows)
@@ -180,7 +180,7 @@ export class LogWriter {
     return rows.length
   }
 
-  /** Forgets deliveries that have ended, the oldest first, and delivered ones before the others. */
+  /** Deletes deliveries that have ended: delivered ones first, and the oldest first. */
   forgetEnded(count: number): void {
     const delivered = this.#forgetOld(this.#deliveredBefore, Number.MAX_SAFE_INTEGER, count)
     if (delivered === count) return
@@ -193,7 +193,7 @@ export class LogWriter {
     for (const { index, range } of filter.destinationId === undefined
       ? retriedOfAll
       : retriedOfOne) {
-      // Where an id is asked for, nothing is faster than the table's own key.
+      // For an id the primary key is the fastest.
       const source = filter.id === undefined ? `deliveries INDEXED BY ${index}` : 'deliveries'
       const statement = this.#database.prepare(`
         SELECT id, destination_id, state FROM ${source} WHERE ${range} ${sql} LIMIT ?`)
@@ -204,12 +204,12 @@ export class LogWriter {
     return rows
   }
 
-  /** How many deliveries are leased. */
+  /** The number of leased deliveries. */
   get #leased(): number {
     return this.#leases?.size ?? 0
   }
 
-  /** Those that are not leased, up to a number. */
+  /** The rows that are not leased, up to a number. */
   #free<Row extends WaitingRow>(rows: readonly Row[], rowsMax: number): readonly Row[] {
     const isLeased = ({ id, destination_id: destinationId }: Row): boolean =>
       this.#leases?.idsOf(fromStored(destinationId)).has(id) === true
@@ -239,13 +239,13 @@ export class LogWriter {
     }
   }
 
-  /** Ends what waits although its retry window is over. */
+  /** Ends pending deliveries whose retry window is over. */
   #expireOld({ nowMs, rowsMax }: PurgeRequest): readonly GivenUpDeliveries[] {
     const found = this.#expiredBefore.all(nowMs, rowsMax + this.#leased) as WaitingRow[]
     return this.#giveUpFree(found, { reason: 'window_over', nowMs, rowsMax })
   }
 
-  /** Ends what waits for too long for its first attempt. */
+  /** Ends deliveries that have waited too long for their first attempt. */
   #abandonOld(request: PurgeRequest): readonly GivenUpDeliveries[] {
     const { nowMs, abandonedBeforeMs, rowsMax } = request
     const found = this.#untriedBefore.all(abandonedBeforeMs, rowsMax + this.#leased) as WaitingRow[]
@@ -256,7 +256,7 @@ export class LogWriter {
     found: readonly WaitingRow[],
     { rowsMax, ...end }: GivingUpEnd & { readonly rowsMax: number },
   ): readonly GivenUpDeliveries[] {
-    // Without leases nobody here knows what is being sent.
+    // Without leases this process does not know which deliveries are being sent.
     if (this.#leases === undefined) return []
     const idsOf = new Map<string, number[]>()
     for (const { id, destination_id: destinationId } of this.#free(found, rowsMax)) {

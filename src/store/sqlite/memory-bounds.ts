@@ -7,13 +7,18 @@ import type { Companion } from './write-queue.ts'
 
 /** The bounds of a store in memory. */
 export interface MemoryBoundsOptions {
-  /** Pending deliveries from which on `add` waits; 10,000 by default. */
+  /** The number of pending deliveries from which on `add` waits; 10,000 by default. */
   readonly pendingMax?: number
-  /** Bytes that all rows take from which on `add` waits while anything is pending; 128 MB by default. */
+  /**
+   * The size of all rows from which on `add` waits while a delivery is pending, in bytes; 128 MB by
+   * default.
+   */
   readonly bytesMax?: number
-  /** messageIds that deduplication remembers; 100,000 by default. */
+  /** The number of messageIds for deduplication; 100,000 by default. */
   readonly messageIdsMax?: number
-  /** Deliveries that the log keeps once they have ended; 1,000 by default. With 0 there is no log of requests. */
+  /**
+   * The number of ended deliveries in the log; 1,000 by default. With 0, requests are not logged.
+   */
   readonly endedMax?: number
 }
 
@@ -24,18 +29,21 @@ const defaults = {
   endedMax: 1_000,
 }
 
-/** messageIds beyond the bound that are forgotten together: counting those that are there takes a millisecond. */
+/**
+ * The number of messageIds beyond the bound that are deleted together, because counting them takes a
+ * millisecond.
+ */
 const messageIdsSlack = 1_000
 
-/** An addition that waits for room. */
+/** An add that waits for room. */
 interface Waiting {
   readonly deliveries: number
   readonly enter: () => void
 }
 
 /**
- * Keeps the memory of a store flat, however many events pass: forgets what ended first within the
- * transaction that ends more, and makes `add` wait for room, first come, first served.
+ * Keeps the memory of a store flat for any number of events. Each transaction that ends deliveries
+ * deletes those that ended first, and `add` waits for room, first come, first served.
  */
 export class MemoryBounds implements Companion {
   readonly #bounds: Required<MemoryBoundsOptions>
@@ -47,10 +55,10 @@ export class MemoryBounds implements Companion {
   readonly #freePages: Statement
   readonly #waiting = new Set<Waiting>()
   #pending = 0
-  /** Deliveries of batches that are being added. */
+  /** The deliveries of adds in progress. */
   #adding = 0
   #ended = 0
-  /** Upper bound: purged ones are counted still. */
+  /** An upper bound: it still counts purged ones. */
   #messageIds = 0
   #isClosed = false
 
@@ -71,12 +79,12 @@ export class MemoryBounds implements Companion {
     this.#freePages = database.prepare('PRAGMA freelist_count')
   }
 
-  /** Whether requests are worth writing: the log keeps the deliveries that they belong to. */
+  /** Whether requests are written. They are if the log keeps their deliveries. */
   get keepsLog(): boolean {
     return this.#bounds.endedMax > 0
   }
 
-  /** Adds events as soon as there is room, or once the store is closed. */
+  /** Adds events once there is room, or once the store is closed. */
   async enter<Result>(events: readonly NewEvent[], add: () => Promise<Result>): Promise<Result> {
     const deliveries = events.reduce((sum, event) => sum + event.deliveries.length, 0)
     const entered = new Promise<void>((enter) => this.#waiting.add({ deliveries, enter }))
@@ -112,7 +120,7 @@ export class MemoryBounds implements Companion {
     this.#counts.discard()
   }
 
-  /** Makes nobody wait any more. */
+  /** Ends all waits. */
   close(): void {
     this.#isClosed = true
     this.#letIn()

@@ -1,17 +1,17 @@
 import { EvrouteError } from '../../model/index.ts'
 import type { Database } from './database.ts'
 
-/** How the move of a store to another engine stands. */
+/** The state of a move to another engine. */
 export interface Move {
-  /** What the other engine knows the store by. */
+  /** The id of the store in the other engine. */
   readonly storeId: string
-  /** How often somebody may have written to the store since the move began. */
+  /** How often a process may have written to the store since the move began. */
   readonly changes: number
-  /** Where the store is now, without a password; null while it is still here. */
+  /** The place of the store, without a password; null while it is still here. */
   readonly target: string | null
 }
 
-/** Begins a move of the store, or finds the one that was begun. */
+/** Begins a move of the store, or returns the one that was begun. */
 export function beginMove(database: Database, newId: () => string): Move {
   const known = readMove(database)
   if (known !== undefined) return known
@@ -20,7 +20,7 @@ export function beginMove(database: Database, newId: () => string): Move {
   return { storeId, changes: 0, target: null }
 }
 
-/** The move of the store; undefined where none was begun. */
+/** The move of the store; undefined if none was begun. */
 export function readMove(database: Database): Move | undefined {
   const sql = 'SELECT store_id AS storeId, changes, target FROM moves'
   return database.prepare(sql).get() as Move | undefined
@@ -32,8 +32,8 @@ export function noteTarget(database: Database, target: string): void {
 }
 
 /**
- * Lets nobody write to a store that has moved. Where a move has begun it is told that the store has
- * changed since.
+ * Refuses to write to a store that has moved. If a move has begun, it notes that the store has changed
+ * since.
  *
  * @throws EvrouteError `store_unusable` for a store that has moved
  */

@@ -3,9 +3,9 @@ import { basename, dirname, isAbsolute, join, sep } from 'node:path'
 import { systemCode } from '../../model/index.ts'
 
 /**
- * The path of a file behind every symbolic link, whether or not the file is there already. SQLite puts
- * its log beside that path, and a lock is none unless everybody finds it there. A file whose folder is
- * missing keeps the path that it was given.
+ * The path of a file behind all symbolic links, even if the file does not exist yet. SQLite puts its
+ * log beside that path, and every process must find the lock there. A file in a missing folder keeps
+ * its path.
  */
 export function realPathOf(path: string): string {
   const known = realPathIfThere(path)
@@ -15,13 +15,13 @@ export function realPathOf(path: string): string {
   const missing = join(folder, basename(path))
   const target = linkTarget(missing)
   if (target === undefined) return missing
-  // Not joined, which would take the folder before a `..` away even where that folder is a link.
+  // Not `join`, which removes the folder before a `..` even if the folder is a link.
   return realPathOf(isAbsolute(target) ? target : `${folder}${sep}${target}`)
 }
 
 function realPathIfThere(path: string): string | undefined {
   try {
-    // The other one takes a `..` literally, which the system does not.
+    // `native`, because the other function removes a `..` by its text.
     return realpathSync.native(path)
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined

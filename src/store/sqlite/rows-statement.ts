@@ -1,13 +1,13 @@
 import type { Database, SqlValue, Statement } from './database.ts'
 
-/** Rows of one statement at the most: with more of them each costs the same. */
+/** The maximum of rows in one statement. With more, a row costs the same. */
 const rowsMax = 64
 
 /**
- * A statement for any number of rows, which takes about half of what one for each of them does. It runs
- * as few statements as there are powers of two in the number, each compiled when it is first needed.
+ * A statement for any number of rows, which takes about half the time of a statement for each row. It
+ * runs one statement for each power of two in the number. Each is compiled when it is first used.
  *
- * What fails halfway leaves the rows before: whoever runs it rolls the transaction back.
+ * A failure in between leaves the rows before it, so the caller must roll the transaction back.
  */
 export class RowsStatement {
   readonly #database: Database
@@ -18,8 +18,8 @@ export class RowsStatement {
 
   /**
    * @param row - the places of a row, as in `(?, ?, 0)`
-   * @param sqlOf - the statement around some of them; it says `OR FAIL`, because SQLite would keep a copy
-   * of what it changes else, to undo the statement alone
+   * @param sqlOf - the statement around some rows. It must say `OR FAIL`: otherwise SQLite keeps a
+   * copy of its changes, to undo the statement alone
    */
   constructor(database: Database, row: string, sqlOf: (rows: string) => string) {
     this.#database = database
@@ -29,10 +29,10 @@ export class RowsStatement {
   }
 
   /**
-   * Runs it and tells how many rows it changed.
+   * Runs it and returns the number of rows that it changed.
    *
    * @param values - of all rows, one after the other
-   * @param first - what stands before the rows
+   * @param first - the values before the rows
    */
   run(values: readonly SqlValue[], first: readonly SqlValue[] = []): number {
     let changed = 0
@@ -57,7 +57,7 @@ export class RowsStatement {
   }
 }
 
-/** The greatest power of two that is no greater than a count. */
+/** The greatest power of two that is not greater than a count. */
 function powerOfTwoIn(count: number): number {
   return 2 ** Math.floor(Math.log2(count))
 }

@@ -1,11 +1,11 @@
 import type { Database, Statement } from './database.ts'
 
-/** The id of a message that no delivery has. */
+/** The id of the message. No delivery has it. */
 const id = -1
-/** More than a store that is nearly full has room for. */
+/** The size of the message: more than a nearly full disk has room for. */
 const characters = 64 * 1024
 
-/** A message that nobody needs: it shows that there is room for others. */
+/** A message for the probe of writability. */
 export class Sample {
   readonly #write: Statement
   readonly #remove: Statement
@@ -17,12 +17,12 @@ export class Sample {
     this.#remove = database.prepare('DELETE FROM messages WHERE id = ?')
   }
 
-  /** Writes it; one that a crash has left is replaced. */
+  /** Writes it, and replaces one that a crash has left. */
   write(): void {
     this.#write.run(id, ' '.repeat(characters))
   }
 
-  /** Takes it away again. */
+  /** Deletes it. */
   remove(): void {
     this.#remove.run(id)
   }

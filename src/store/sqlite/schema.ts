@@ -5,25 +5,25 @@ import { freeBytesBeside, inMegabytes } from './disk-room.ts'
 import { tables } from './tables.ts'
 import { addUpgradeFunctions, oldestFormat, upgrades, type Upgrade } from './upgrades.ts'
 
-/** Marks a file as ours, in the place that SQLite keeps for it: `evrt`. */
+/** Marks a file as evroute's, in the field that SQLite has for it: `evrt`. */
 const applicationId = 0x65767274
 
 /** The format of a file, which its `user_version` has. */
 const format = oldestFormat + upgrades.length
 
-/** Who hears how far an upgrade has come, and how much room there is. */
+/** Options of an upgrade. */
 export interface UpgradeOptions {
   /** Is called before every statement, and after the last. */
   readonly onProgress?: ((progress: UpgradeProgress) => void) | undefined
-  /** Bytes that are free on the disk of a file; what the system says by default. */
+  /** The free bytes on the disk of a file; those that the system reports by default. */
   readonly freeBytes?: (path: string) => number
 }
 
 /**
- * Brings a file to the tables of today; a file that has them is left as it is.
+ * Upgrades a file to the tables of this version, and leaves an upgraded one as it is.
  *
- * @throws EvrouteError `store_unusable` for a file of another program, of a newer evroute or one that is too
- * old, and where there is no room for the upgrade
+ * @throws EvrouteError `store_unusable` for a file of another program, of a newer evroute or of one
+ * that is too old, and if there is no room for the upgrade
  */
 export function migrate(database: Database, path: string, options: UpgradeOptions = {}): void {
   if (isNew(database)) {
@@ -80,7 +80,7 @@ function roomOf(steps: readonly Upgrade[]): number {
   return steps.reduce((sum, { room }) => sum + room, 0)
 }
 
-/** To begin without room would fail after minutes. */
+/** Checked first, because without room the upgrade would fail after minutes. */
 function expectRoom(
   path: string,
   neededBytes: number,
@@ -96,9 +96,9 @@ function expectRoom(
 }
 
 /**
- * Makes sure that a file has the tables of today, and changes nothing.
+ * Checks that a file has the tables of this version, and changes nothing.
  *
- * @throws EvrouteError `store_unusable` for an empty file, one of another program, of an older or a
+ * @throws EvrouteError `store_unusable` for an empty file, a file of another program, of an older or a
  * newer evroute
  */
 export function expectTables(database: Database, path: string): void {
@@ -146,13 +146,13 @@ function tooOldError(path: string): EvrouteError {
   })
 }
 
-/** The value of one of SQLite's settings. */
+/** The value of a setting of SQLite. */
 export function pragma(database: Database, name: string): number {
   const row = database.prepare(`PRAGMA ${name}`).get() as Readonly<Record<string, number>>
   return Object.values(row)[0] ?? 0
 }
 
-/** Tells whether nobody has made anything in a file. */
+/** Tells whether a file has no tables yet. */
 function isNew(database: Database): boolean {
   if (pragma(database, 'application_id') !== 0) return false
   return database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined

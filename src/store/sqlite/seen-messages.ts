@@ -2,13 +2,15 @@ import type { NewEvent } from '../../delivery/index.ts'
 import type { Database } from './database.ts'
 import { toStored } from '../stored-text.ts'
 
-/** When events are added, and since when others with their messageIds make duplicates of them. */
+/**
+ * When events are added, and since when earlier events with the same messageId make them duplicates.
+ */
 interface SeenMoments {
   readonly nowMs: number
   readonly seenSinceMs: number
 }
 
-/** What deduplication remembers; whoever calls it begins and ends transactions. */
+/** The messageIds for deduplication. The caller begins and ends transactions. */
 export class SeenMessages {
   readonly #known
   readonly #add
@@ -24,7 +26,7 @@ export class SeenMessages {
       WHERE source_id = ? AND message_id IN (SELECT value FROM json_each(?)) AND seen_at < ?`)
   }
 
-  /** Remembers events, and tells of each whether it is new. */
+  /** Remembers the messageIds of events, and tells for each event whether it is new. */
   remember(events: readonly NewEvent[], moments: SeenMoments): readonly boolean[] {
     const seen = new Map<string, Set<string>>()
     for (const [sourceId, ids] of idsBySource(events)) {
@@ -39,7 +41,7 @@ export class SeenMessages {
     })
   }
 
-  /** Remembers ids, and tells which of them it did already. */
+  /** Remembers ids, and returns those that it knew. */
   #remember(sourceId: string, ids: ReadonlySet<string>, moments: SeenMoments): Set<string> {
     const { nowMs, seenSinceMs } = moments
     const source = toStored(sourceId)
@@ -49,7 +51,7 @@ export class SeenMessages {
     if (others.length === 0) return known
     const json = JSON.stringify(others)
     const { changes } = this.#add.run(source, nowMs, json)
-    // The rest is there, from a time that does not count any more.
+    // The others exist, with a time that is too old to count.
     if (Number(changes) < others.length) this.#renew.run(nowMs, source, json, seenSinceMs)
     return known
   }

@@ -3,14 +3,14 @@ import { dirname } from 'node:path'
 import { EvrouteError } from '../../model/index.ts'
 
 /**
- * A store that is read where nothing may be written, not even the index of its log that readers share.
- * SQLite then takes the file as one that nobody changes; whether that is so is asked here.
+ * A store that is read without permission to write, not even to the index of the log that readers
+ * share. SQLite then expects that the file does not change. This class checks that.
  */
 export class Snapshot {
   readonly #path: string
   readonly #stats: BigIntStats
 
-  /** @throws EvrouteError `store_unusable` when the file alone is not the whole store */
+  /** @throws EvrouteError `store_unusable` if part of the store is in a log */
   constructor(path: string) {
     this.#path = path
     this.#stats = statSync(path, { bigint: true })
@@ -23,7 +23,10 @@ export class Snapshot {
     })
   }
 
-  /** @throws EvrouteError `store_unusable` when what was read since may be a mix of old and new */
+  /**
+   * @throws EvrouteError `store_unusable` if the file changed since, so that the rows may be a mix of
+   * old and new ones
+   */
   expectUnchanged(): void {
     if (isLogEmpty(this.#path) && isSame(statSync(this.#path, { bigint: true }), this.#stats))
       return

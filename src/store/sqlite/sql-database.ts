@@ -2,23 +2,25 @@ import type { Dialect, Query, Script, SqlDatabase } from '../sql/index.ts'
 import type { Database, SqlValue, Statement } from './database.ts'
 import { dialect } from './dialect.ts'
 
-/** How the methods of a store do their work. */
+/** How the store runs work. */
 interface StoreWork {
-  /** Does it in a transaction, with other work that arrives meanwhile; it may be done again. */
+  /**
+   * Runs work in a transaction, together with other work that comes meanwhile; it may run again.
+   */
   write<Result>(task: () => Result): Promise<Result>
-  /** Does it outside a transaction. */
+  /** Runs work outside a transaction. */
   read<Result>(task: () => Result): Promise<Result>
 }
 
-/** A statement as SQLite takes it: where its values stand in the list of a query. */
+/** A compiled statement, and the places of its values in the list of a query. */
 interface Compiled {
   readonly statement: Statement
   readonly places: readonly number[]
 }
 
 /**
- * Runs scripts in SQLite, without a pause: nothing comes between two statements of one. Each statement is
- * compiled once. Tables have no prefix, because the file is evroute's alone.
+ * Runs scripts in SQLite without a pause, so that nothing comes between two statements of one. Each
+ * statement is compiled once. Tables have no prefix, because only evroute uses the file.
  */
 export class SqliteSql implements SqlDatabase {
   readonly dialect: Dialect = dialect

@@ -29,28 +29,36 @@ import { SqliteSql } from './sql-database.ts'
 import { closedError, isBusy, isWriteRefused, storeError } from './store-error.ts'
 import { WriteQueue } from './write-queue.ts'
 
-/** How long it tries to get its turn beside a deliverer who is busy without a pause, in milliseconds. */
+/**
+ * How long a writer waits for its turn beside a process that delivers without a pause, in
+ * milliseconds.
+ */
 const patienceMs = 30_000
 
-/** How long SQLite waits at a time, in milliseconds: it looks ever more rarely, and would miss its turn. */
+/**
+ * How long SQLite waits at a time, in milliseconds. In one long wait it checks ever more rarely, and
+ * would miss its turn.
+ */
 const lookMs = 5
 
-/** Pages in the write-ahead log from which on a writer copies them: far more than a deliverer leaves. */
+/**
+ * The pages of the write-ahead log from which on a writer runs a checkpoint: far more than the process
+ * that delivers leaves.
+ */
 const checkpointPages = 32_000
 
-/** A connection, and what to ask whether the file is still the same where SQLite does not. */
+/** A connection, and the check for a changed file if SQLite has none. */
 interface Connection {
   readonly database: Database
   readonly snapshot?: Snapshot
 }
 
 /**
- * The delivery log of a file, beside a process that may deliver from it and holds the lock. It never
- * makes or migrates a file, and leaves the write-ahead log to the deliverer.
+ * The delivery log of a file. A process that holds the lock may deliver from it at the same time. The
+ * log never makes or upgrades a file, and leaves checkpoints to the process that delivers.
  *
- * What is given out is only known to the deliverer: a delivery that is retried here while it is given
- * out there is tried again after that round unless the round ends it, and `purge` gives up nothing
- * that is pending.
+ * Only that process knows its leases. If a delivery is retried here while it is leased there, it is
+ * tried again after the round, unless the round ends it. `purge` gives up no pending delivery.
  */
 export class SqliteLog implements StoreLog {
   readonly audiences: StoreLog['audiences']
@@ -83,10 +91,11 @@ export class SqliteLog implements StoreLog {
   }
 
   /**
-   * Opens a file that is there. Where nothing may be written it can be read as long as nobody delivers.
+   * Opens an existing file. A file without permission to write can be read as long as no process
+   * delivers from it.
    *
    * @param name - the file, or a symbolic link to it
-   * @throws EvrouteError `store_unusable` when it is missing, not a store, of an older or a newer
+   * @throws EvrouteError `store_unusable` if it is missing, is not a store, is of an older or a newer
    * version, has several names and may be written, or cannot be opened
    */
   static async open(name: string, { write }: { readonly write: boolean }): Promise<SqliteLog> {
@@ -145,7 +154,7 @@ export class SqliteLog implements StoreLog {
       beginChanges(this.#database, this.#path)
       return work()
     })
-    // One batch right after the other would keep the deliverer out.
+    // Without a pause between batches the process that delivers would not get its turn.
     await sleep(systemClock, elapsedMs())
     return result
   }
@@ -158,7 +167,7 @@ export class SqliteLog implements StoreLog {
     })
   }
 
-  /** What was read of a file that changed meanwhile is worth nothing, errors included. */
+  /** Ignores results and errors of a file that changed meanwhile. */
   async #watch<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     try {
       return await work()
@@ -168,7 +177,7 @@ export class SqliteLog implements StoreLog {
   }
 
   #errorOf(error: unknown): EvrouteError {
-    // A question that the end of the log cut off.
+    // Closing the log cut the question off.
     return this.#closed === undefined ? storeError(this.#path, error) : closedError()
   }
 

@@ -44,27 +44,27 @@ import { closedError, storeError } from './store-error.ts'
 import { Suppressions } from './suppressions.ts'
 import { WriteQueue } from './write-queue.ts'
 
-/** `PRAGMA synchronous` at which a commit is on the disk before it returns. */
+/** The `PRAGMA synchronous` with which a commit is on disk before it returns. */
 const synchronousFull = 2
 
-/** What only a store in a file needs. */
+/** The parts of a store in a file. */
 interface StoreFile {
   readonly lock: DeliveryLock
   readonly guard: FileGuard
   readonly checkpoints: Checkpoints
 }
 
-/** Where a store is: in a file that was locked, or in memory within bounds. */
+/** The place of a store: a locked file, or memory within bounds. */
 type StorePlace =
   | { readonly kind: 'file'; readonly path: string; readonly lock: DeliveryLock }
   | { readonly kind: 'memory'; readonly bounds: MemoryBoundsOptions }
 
 /**
- * Keeps deliveries in a file: what `add` has answered for survives the end of the process and of the
+ * Keeps deliveries in a file. An add that was answered survives the end of the process and of the
  * machine.
  *
- * One process delivers from a file. It holds its leases in memory: in the file a leased delivery is
- * pending, so that a process that dies gives back all of them, at once and whatever happened.
+ * One process delivers from a file. It holds its leases in memory, and in the file a leased delivery
+ * is pending. So all leases of a process end at once when it dies.
  */
 export class SqliteStore implements Store {
   readonly audiences: StoredAudiences
@@ -118,21 +118,21 @@ export class SqliteStore implements Store {
       addEvents: (batch) => this.#queue.addWithin(batch),
       notify: () => undefined,
     })
-    // In memory no file can have traces.
+    // A store in memory has no file with traces.
     const traces = guard && new ErasureTraces(database, { path: this.#path, guard })
     const engine = erasureEngine({ database: sql, queue: this.#queue, counts, leases, traces })
     this.regulations = new StoredRegulations(engine)
   }
 
   /**
-   * Opens a file for delivery; it is made when it does not exist.
+   * Opens a file for delivery, and makes it if it does not exist.
    *
    * @param name - the file, or a symbolic link to it
    * @param open - opens the connection; {@link openDatabase} by default
-   * @param upgrade - hears of the upgrade of a file that an earlier version made
-   * @throws EvrouteError `store_in_use` when another process delivers from it, `store_unusable` when
-   * it is not a store, or of a newer version, has several names, was moved to another engine, or cannot
-   * be opened
+   * @param upgrade - learns the progress when a file of an earlier version is upgraded
+   * @throws EvrouteError `store_in_use` if another process delivers from it; `store_unusable` if it is
+   * not a store, is of a newer version, has several names, was moved to another engine, or cannot be
+   * opened
    */
   static async open(
     name: string,
@@ -149,11 +149,11 @@ export class SqliteStore implements Store {
       lock = await DeliveryLock.take(path)
       database = await open(path)
       database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA journal_mode = WAL`)
-      // What is deleted is overwritten, which costs nothing that could be measured.
+      // Overwriting deleted rows has no measurable cost.
       database.exec('PRAGMA synchronous = FULL; PRAGMA secure_delete = ON')
       if (pragma(database, 'synchronous') !== synchronousFull) throw new Error('it does not sync')
       migrate(database, path, upgrade)
-      // A file that may only be read shows it at the first write.
+      // A read-only file fails at its first write.
       database.exec("DELETE FROM counts WHERE name = ''")
       beginChanges(database, path)
       return new SqliteStore(database, { kind: 'file', path, lock })
@@ -165,9 +165,9 @@ export class SqliteStore implements Store {
   }
 
   /**
-   * Opens a store in memory, which is gone when it is closed.
+   * Opens a store in memory. Closing it deletes it.
    *
-   * @throws EvrouteError `store_unusable` where SQLite is too old
+   * @throws EvrouteError `store_unusable` if SQLite is too old
    */
   static async openInMemory(bounds: MemoryBoundsOptions = {}): Promise<SqliteStore> {
     const database = await openMemory()
@@ -208,7 +208,7 @@ export class SqliteStore implements Store {
       const settle = (): ReadonlySet<LeaseEnd> =>
         new Set(this.#queue.settle({ ...batch, settlements, requests }))
       const effective = await this.#write(settle)
-      // Not before the commit: until then the file says that they are due.
+      // After the commit: until then the file says that they are due.
       for (const { delivery } of settlements) this.#leases.end(delivery)
       return settlements.filter((settlement) => effective.has(settlement))
     } catch (error) {
@@ -289,8 +289,8 @@ export class SqliteStore implements Store {
   }
 
   /**
-   * No method answers after `close` or once the file is not what it was. Asked right before the work
-   * is done or queued: in between, `close` would not wait for it.
+   * No method answers after `close`, or once the file has been replaced. This is checked right before
+   * the work is done or queued, because `close` does not wait for work that comes between.
    */
   #expectUsable(): void {
     if (this.#closed !== undefined) throw closedError()

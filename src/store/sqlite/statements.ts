@@ -10,7 +10,7 @@ import type { Database, SqlValue } from './database.ts'
 import { RowsStatement } from './rows-statement.ts'
 import { fromStored, toStored, toStoredOrNull } from '../stored-text.ts'
 
-/** A row of a delivery that can be leased. */
+/** The row of a delivery that can be leased. */
 export interface LeasableRow extends WaitingRow, ProgressRow {
   readonly message_id: string
   readonly type: EventType
@@ -18,7 +18,7 @@ export interface LeasableRow extends WaitingRow, ProgressRow {
   readonly body: string
 }
 
-/** A delivery that waits, and since or until when. */
+/** A pending delivery, and when it is due or expires. */
 export interface WaitingRow {
   readonly id: number
   readonly due_at: number
@@ -30,13 +30,13 @@ export interface LaneOf {
   readonly lane: Lane
 }
 
-/** What of a lane is asked for. */
+/** The deliveries of a lane that are asked for. */
 export interface WaitingRequest extends LaneOf {
   readonly dueByMs: number
   readonly rowsMax: number
 }
 
-/** A delivery that is written for the first time. */
+/** A new delivery. */
 export interface DeliveryRow {
   readonly destinationId: string
   readonly id: number
@@ -44,14 +44,14 @@ export interface DeliveryRow {
   readonly bodyId: number
 }
 
-/** A text that is written for the first time, and how many deliveries have it. */
+/** A new text, and the number of its deliveries. */
 export interface BodyRow {
   readonly id: number
   readonly body: string
   deliveries: number
 }
 
-/** How deliveries of one destination came to their end. */
+/** The end of some deliveries of one destination. */
 export interface DeliveryEnd {
   readonly destinationId: string
   readonly state: 'delivered' | 'failed' | 'expired'
@@ -66,7 +66,7 @@ const deliverAtFirstTrySql = (rows: string): string => `
     try_status = status, try_excerpt = excerpt
   FROM tried WHERE deliveries.id = tried.id AND state = 'pending'`
 
-/** An answer that comes late, when its delivery is erased already, is not kept either. */
+/** The late answer of an erased delivery is not kept either. */
 const isErased = `d.state <> 'pending' AND d.user_id IS NULL
   AND EXISTS (SELECT 1 FROM messages WHERE messages.id = d.body_id AND body = '')`
 
@@ -80,9 +80,8 @@ const addRequestsSql = (rows: string): string => `
   FROM sent CROSS JOIN deliveries d ON d.id = sent.delivery_id`
 
 /**
- * What taking in, giving out and settling say to the database, compiled once. Every change of a
- * delivery says whether the delivery stood where the change begins: another process may have
- * changed it.
+ * The statements for adding, leasing and settling, compiled once. Every change of a delivery names the
+ * state that it begins with, because another process may have changed it.
  */
 export class Statements {
   readonly #lastBodyId
@@ -168,19 +167,19 @@ export class Statements {
     )
   }
 
-  /** The greatest id of a text; zero where there is none. */
+  /** The greatest id of a text; zero if there is none. */
   lastBodyId(): number {
     return (this.#lastBodyId.get() as { readonly id: number }).id
   }
 
-  /** Keeps texts. */
+  /** Adds texts. */
   addBodies(rows: readonly BodyRow[]): void {
     const values: SqlValue[] = []
     for (const { id, deliveries, body } of rows) values.push(id, deliveries, toStored(body))
     this.#addBodies.run(values)
   }
 
-  /** Writes deliveries that are due at once. */
+  /** Adds deliveries that are due at once. */
   addDeliveries(rows: readonly DeliveryRow[], nowMs: number): void {
     const values: SqlValue[] = []
     for (const { destinationId, id, event, bodyId } of rows) {
@@ -200,7 +199,7 @@ export class Statements {
     this.#addDeliveries.run(values)
   }
 
-  /** Those of some destinations that have something pending. */
+  /** Those of some destinations that have pending deliveries. */
   withPending(destinationIds: readonly string[]): readonly string[] {
     const rows = this.#withPending.all(JSON.stringify(destinationIds.map(toStored)))
     const places = new Set(
@@ -209,14 +208,16 @@ export class Statements {
     return destinationIds.filter((_, place) => places.has(place))
   }
 
-  /** The ids of what waits in a lane and is due by a moment, in order. */
+  /** The ids of the deliveries of a lane that are due by a moment, in order. */
   waiting(request: WaitingRequest): readonly number[] {
     const { destinationId, lane, dueByMs, rowsMax } = request
     const rows = this.#waiting.all(toStored(destinationId), lane, dueByMs, rowsMax)
     return (rows as readonly { readonly id: number }[]).map(({ id }) => id)
   }
 
-  /** What waits in a lane and is due by a moment, in order, but for what has lost its text. */
+  /**
+   * The deliveries of a lane that are due by a moment, in order, without those whose text is lost.
+   */
   waitingWithText(request: WaitingRequest): readonly WaitingRow[] {
     const { destinationId, lane, dueByMs, rowsMax } = request
     return this.#waitingWithText.all(
@@ -230,17 +231,20 @@ export class Statements {
   /** The deliveries with some ids that have their text, in the order in which they are due. */
   leasable(ids: readonly number[]): readonly LeasableRow[] {
     const rows = this.#leased.all(JSON.stringify(ids)) as readonly LeasableRow[]
-    // SQLite would copy the texts to sort them.
+    // SQLite would copy the texts for sorting.
     return rows.toSorted(byDueTime)
   }
 
-  /** Writes the end of those deliveries that are pending, and tells how many they are. */
+  /** Writes the end of the pending ones among some deliveries, and returns their number. */
   end(ids: readonly number[], { state, attempts, reason }: DeliveryEnd, nowMs: number): number {
     const first = [state, attempts, toStoredOrNull(reason), nowMs]
     return this.#end.run(ids, first)
   }
 
-  /** Writes first tries that delivered those deliveries that are pending, and tells how many they are. */
+  /**
+   * Writes first tries that succeeded to the pending ones among their deliveries, and returns the
+   * number of these.
+   */
   deliverAtFirstTry(tries: readonly RequestRecord[], nowMs: number): number {
     const values: SqlValue[] = []
     for (const { deliveryId, url, atMs, durationMs, status, excerpt } of tries) {
@@ -249,19 +253,19 @@ export class Statements {
     return this.#deliverAtFirstTry.run(values)
   }
 
-  /** Those first tries that their deliveries do not have in their rows. */
+  /** The first tries that are not in the row of their delivery. */
   unwritten(tries: readonly RequestRecord[]): readonly RequestRecord[] {
     const rows = this.#withoutTry.all(JSON.stringify(tries.map(({ deliveryId }) => deliveryId)))
     const ids = new Set((rows as readonly { readonly id: number }[]).map(({ id }) => id))
     return tries.filter(({ deliveryId }) => ids.has(deliveryId))
   }
 
-  /** Delivers those that were discarded meanwhile, and says how many. */
+  /** Delivers deliveries that were discarded meanwhile, and returns their number. */
   deliverDiscarded(ids: readonly number[], { attempts }: DeliveryEnd, nowMs: number): number {
     return Number(this.#deliverDiscarded.run(attempts, nowMs, JSON.stringify(ids)).changes)
   }
 
-  /** The ids of those deliveries that came to an end at a moment. */
+  /** The ids of the deliveries that ended at a moment. */
   endedOf(
     ids: readonly number[],
     { state, attempts }: DeliveryEnd,
@@ -272,8 +276,8 @@ export class Statements {
   }
 
   /**
-   * Writes when a delivery is tried again; one that somebody made due meanwhile stays due. False when
-   * somebody has ended it.
+   * Writes when a delivery is tried again. A delivery that another process made due meanwhile stays
+   * due. False if another process has ended it.
    */
   retry({ delivery, dueAtMs, expiresAtMs, progress }: LeaseEnd & { kind: 'retry' }): boolean {
     const { attempts, windowAttempts, firstAttemptAtMs, holds } = progress
@@ -288,7 +292,7 @@ export class Statements {
     this.#giveBack.run(dueAtMs, id, lane)
   }
 
-  /** Writes requests behind those that their deliveries have, unless these are purged. */
+  /** Writes requests of deliveries that are not purged. */
   addRequests(requests: readonly RequestRecord[]): void {
     const values: SqlValue[] = []
     for (const [index, request] of requests.entries()) {
@@ -314,7 +318,7 @@ function byDueTime(a: WaitingRow, b: WaitingRow): number {
   return a.due_at - b.due_at || a.id - b.id
 }
 
-/** A delivery out of its row, once it is leased. */
+/** Makes a leased delivery from its row. */
 export function leasedDelivery(
   row: LeasableRow,
   { destinationId, lane, lease }: LaneOf & { readonly lease: number },

@@ -1,7 +1,7 @@
 import { EvrouteError, messageOf, StoreUnusableError } from '../../model/index.ts'
 import { DamagedRowError } from '../damaged-row.ts'
 
-/** Codes of SQLite, of which the lower eight bits are the kind. */
+/** Codes of SQLite. The lower eight bits are the kind. */
 const resultCodes = {
   busy: 5,
   readOnly: 8,
@@ -12,7 +12,10 @@ const resultCodes = {
   notDatabase: 26,
 }
 
-/** What may pass: another program lets go of the file, or there is room and the right to write again. */
+/**
+ * Kinds that may end without help: another program releases the file, or there is room or permission
+ * to write again.
+ */
 const temporaryCodes: readonly number[] = [
   resultCodes.busy,
   resultCodes.readOnly,
@@ -35,7 +38,7 @@ const hints: ReadonlyMap<number, string> = new Map([
   [resultCodes.notDatabase, 'Name another file; it is made when it does not exist.'],
 ])
 
-/** What SQLite says of a kind: one of the bindings leaves the code out where all rows are asked for. */
+/** The messages of kinds, because one binding leaves the code out when it reads all rows. */
 const messages: ReadonlyMap<string, number> = new Map([
   ['database is locked', resultCodes.busy],
   ['attempt to write a readonly database', resultCodes.readOnly],
@@ -46,24 +49,24 @@ const messages: ReadonlyMap<string, number> = new Map([
   ['file is not a database', resultCodes.notDatabase],
 ])
 
-/** Tells whether another connection keeps something locked. */
+/** Tells whether another connection holds a lock. */
 export function isBusy(error: unknown): boolean {
   return resultCode(error) === resultCodes.busy
 }
 
-/** Tells whether SQLite could not write all that it had to, in the file or in a temporary one. */
+/** Tells whether SQLite had no room in the file or in a temporary file. */
 export function isWithoutRoom(error: unknown): boolean {
   const { inputOutput, full, cannotOpen } = resultCodes
   return [inputOutput, full, cannotOpen].includes(resultCode(error))
 }
 
-/** Tells whether SQLite could not read a store because it may not write beside it. */
+/** Tells whether SQLite could not read a store because it has no permission to write beside it. */
 export function isWriteRefused(error: unknown): boolean {
   const code = resultCode(error)
   return code === resultCodes.readOnly || code === resultCodes.cannotOpen
 }
 
-/** What callers get to know of an error that SQLite reported: always `store_unusable`. */
+/** The error for callers of one that SQLite reported: always `store_unusable`. */
 export function storeError(path: string, error: unknown): EvrouteError {
   if (error instanceof EvrouteError) return error
   return new StoreUnusableError({
@@ -74,7 +77,7 @@ export function storeError(path: string, error: unknown): EvrouteError {
   })
 }
 
-/** What every method answers after `close()`. */
+/** The error of every method after `close()`. */
 export function closedError(): EvrouteError {
   return new EvrouteError({ code: 'store_closed', message: 'Cannot use the store: it is closed' })
 }

@@ -4,7 +4,7 @@ import { everySource } from '../suppressions.ts'
 import type { Database } from './database.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 
-/** Tells which events are dropped because of the users that they are about. */
+/** Tells which events are dropped because their user is suppressed. */
 export class Suppressions {
   readonly #any
   readonly #ofUser
@@ -14,9 +14,9 @@ export class Suppressions {
     this.#ofUser = database.prepare('SELECT source_id FROM suppressions WHERE user_id = ?')
   }
 
-  /** Tells of each event whether it is dropped, within the transaction at hand. */
+  /** Tells for each event whether it is dropped, in the current transaction. */
   drops(events: readonly NewEvent[]): readonly boolean[] {
-    // Asking for every event would cost time where no user is suppressed.
+    // Asking for every event would take time even if no user is suppressed.
     if (this.#any.get() === undefined) return events.map(() => false)
     return events.map((event) => this.#isDropped(event))
   }

@@ -5,9 +5,11 @@ import { sharedTables } from './tables.ts'
 
 /** A step from one format of a file to the next. */
 export interface Upgrade {
-  /** The statements, each of which ends with a line. */
+  /** The statements; a line break ends each. */
   readonly sql: string
-  /** Room that it needs for a while in the log and in the file, as a part of the file's size. */
+  /**
+   * The temporary space that it needs in the log and in the file, as a share of the file's size.
+   */
   readonly room: number
 }
 
@@ -39,7 +41,7 @@ const firstTries = `
 /** The oldest format that can be upgraded. */
 export const oldestFormat = 8
 
-/** The steps from the oldest format to the one of today. A step that was released never changes. */
+/** The steps from the oldest format to the current one. A released step never changes. */
 export const upgrades: readonly Upgrade[] = [
   { sql: textsOfMembers, room: 0.5 },
   { sql: firstTries, room: 0 },

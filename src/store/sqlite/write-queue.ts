@@ -2,39 +2,39 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { rollBack, type Database } from './database.ts'
 
 interface Job {
-  /** Does the work within the transaction, and keeps its result. */
+  /** Runs the work in the transaction, and keeps its result. */
   readonly work: () => void
-  /** Takes back what the work did outside the database. */
+  /** Undoes changes of the work outside the database. */
   readonly undo: () => void
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
 
-/** What changes together with the database. */
+/** State that changes together with the database. */
 export interface Companion {
-  /** Writes what is to be part of the transaction; called before every commit. */
+  /** Writes its changes; called before every commit. */
   save(): void
-  /** The transaction is in the database. */
+  /** Called after every commit. */
   commit(): void
-  /** Forgets what the transaction was to write; called after every rollback. */
+  /** Forgets its changes; called after every rollback. */
   discard(): void
 }
 
-/** What watches over the file. What it throws is the answer to everybody in the transaction. */
+/** Watches the file. An error that it throws is the answer to all callers of the transaction. */
 export interface Guard {
   /** Called before every transaction. */
   beforeBegin(): void
-  /** Called after every commit, before anybody is answered. */
+  /** Called after every commit, before callers are answered. */
   afterCommit(): void
-  /** Called once they have heard of it; throws nothing. */
+  /** Called after callers were answered; throws nothing. */
   afterAnswer(): void
 }
 
 /**
- * Runs pieces of work in as few transactions as possible: what arrives while one commits goes into
- * the next together, so that one sync of the disk serves all of it. Nobody is answered before the
- * commit. When a transaction fails, each piece gets one of its own, so that only those fail that
- * cannot be done; those leave nothing behind.
+ * Runs pieces of work in as few transactions as possible. Work that comes during a commit goes into
+ * the next transaction together, so one sync of the disk serves all of it. Callers are answered after
+ * the commit. If a transaction fails, each piece is run in a transaction of its own, so that only the
+ * pieces with errors fail. Those leave nothing behind.
  */
 export class WriteQueue {
   readonly #database: Database
@@ -50,8 +50,8 @@ export class WriteQueue {
   }
 
   /**
-   * Does the work in the next transaction and resolves, after its commit, with the result. The work
-   * may be done again after `undo`, which is called whenever the work came to nothing.
+   * Runs the work in the next transaction and resolves, after its commit, with the result. The work
+   * may run again after `undo`, which is called whenever the work failed.
    */
   run<Result>(work: () => Result, undo: () => void = () => undefined): Promise<Result> {
     return new Promise((resolve, reject) => {
@@ -68,19 +68,19 @@ export class WriteQueue {
     })
   }
 
-  /** Resolves once everything that was handed in is committed. */
+  /** Resolves once all work before is committed. */
   async idle(): Promise<void> {
     await this.#running
   }
 
   async #commitAll(): Promise<void> {
-    // By then whatever arrived in this turn of the event loop has been handed in.
+    // All work of this turn of the event loop joins the transaction.
     await nextTurn()
     while (this.#jobs.length > 0) {
       const jobs = this.#jobs
       this.#jobs = []
       this.#doTogether(jobs)
-      // Whoever was answered hears of it first.
+      // Callers get their answers first.
       await nextTurn()
       this.#guard?.afterAnswer()
     }

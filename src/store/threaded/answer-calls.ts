@@ -20,19 +20,19 @@ import { errorOf, thrownError } from './thrown-error.ts'
 
 type Method = (argument: unknown) => Promise<unknown>
 
-/** Makes events where their functions are, and waits for them. */
+/** Makes events in the thread that has their functions, and waits for them. */
 type MakeEvents = (maker: number, changes: readonly MembershipChange[]) => readonly NewEvent[]
 
 /**
- * Opens a store and does what another thread asks of it, until that closes it. Stops listening once the
- * store is closed, or could not be opened, so that the thread ends.
+ * Opens a store and runs the calls of another thread until that closes it. It stops listening once the
+ * store is closed or could not be opened, so that the thread ends.
  *
- * @param port - where the other thread asks
+ * @param port - where the calls come from
  */
 export async function answerCalls(port: MessagePort, settings: ThreadSettings): Promise<void> {
   const answers = new Gathering<ThreadAnswer>({
     send: (some) => port.postMessage(some),
-    // Once all promises are settled that a commit settles, and before the next one begins.
+    // After all promises that a commit settles, and before the next commit.
     later: (send) => process.nextTick(send),
   })
   const tell = (answer: ThreadAnswer): void => answers.say(answer)
@@ -119,7 +119,7 @@ function slimQueueOf(store: SqliteStore): SlimQueue {
   }
 }
 
-/** A transaction cannot be left and taken up again: the thread stands still until the events are there. */
+/** A transaction cannot be paused, so the thread waits until the events are there. */
 function makeEventsWith(
   tell: (answer: ThreadAnswer) => void,
   { events, areThere }: ThreadSettings,

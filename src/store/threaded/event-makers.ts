@@ -7,11 +7,11 @@ import { thrownError } from './thrown-error.ts'
 type EventsOf = SyncRequest['eventsOf']
 
 /**
- * Makes the events of audiences where their functions are: in the thread that asks. The other one waits
- * for them within its transaction.
+ * Makes the events of audiences in the thread that has their functions: the one that asks. The other
+ * thread waits for them inside its transaction.
  */
 export class EventMakers {
-  /** What the other thread is started with. */
+  /** The settings that the other thread is started with. */
   readonly settings: Pick<ThreadSettings, 'events' | 'areThere'>
   readonly #port
   readonly #makers = new Map<number, EventsOf>()
@@ -23,7 +23,7 @@ export class EventMakers {
     this.settings = { events: port2, areThere: new Int32Array(new SharedArrayBuffer(4)) }
   }
 
-  /** Asks for what needs events, and makes them for as long as the answer takes. */
+  /** Makes a call that needs events, and makes these until its answer comes. */
   async during<Request extends SyncRequest, Result>(
     { eventsOf, ...request }: Request,
     ask: (request: Remote<Request>) => Promise<Result>,
@@ -37,7 +37,7 @@ export class EventMakers {
     }
   }
 
-  /** Makes events that are waited for. */
+  /** Makes events that the other thread waits for. */
   make(maker: number, changes: readonly MembershipChange[]): void {
     try {
       this.#answer({ kind: 'made', events: this.#eventsOf(maker, changes) })
@@ -46,7 +46,7 @@ export class EventMakers {
     }
   }
 
-  /** Nobody waits any more. */
+  /** Ends all waits. */
   close(): void {
     this.#port.close()
   }

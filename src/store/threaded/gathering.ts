@@ -1,17 +1,19 @@
-/** Messages that are sent together at the most: with more the other thread would wait for its work. */
+/**
+ * The maximum of messages that are sent together. With more, the other thread would wait for work.
+ */
 const messagesMax = 16
 
-/** What gathered messages are sent with. */
+/** How gathered messages are sent. */
 export interface Gatherer<Message> {
-  /** Sends some together. */
+  /** Sends some messages together. */
   readonly send: (messages: readonly Message[]) => void
-  /** Calls back once all that is said at this moment was said. */
+  /** Calls back after all messages of this moment. */
   readonly later: (send: () => void) => void
 }
 
 /**
- * Sends together what is said at one moment: a message between threads costs both of them more than most
- * of what there is to say.
+ * Sends messages of one moment together, because a message between threads costs both of them more
+ * than most of the work in it.
  */
 export class Gathering<Message> {
   readonly #gatherer: Gatherer<Message>
@@ -22,14 +24,14 @@ export class Gathering<Message> {
     this.#gatherer = gatherer
   }
 
-  /** Says something, which is sent soon, behind what was said before. */
+  /** Adds a message. It is sent soon, after the messages before it. */
   say(message: Message): void {
     this.#messages.push(message)
     if (this.#messages.length >= messagesMax) this.sendNow()
     else this.#plan()
   }
 
-  /** Sends what was said so far, as long as that is anything. */
+  /** Sends the messages so far, if there are any. */
   sendNow(): void {
     if (this.#messages.length === 0) return
     const messages = this.#messages

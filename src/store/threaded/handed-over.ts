@@ -2,7 +2,7 @@ import type { AddRequest, LeasedDelivery } from '../../delivery/index.ts'
 import { untriedDelivery } from '../untried-delivery.ts'
 import type { SlimAddition } from './thread-messages.ts'
 
-/** Where the deliveries of a batch are that were handed over, counted from zero over all of them. */
+/** The places of the leased deliveries of a batch, counted from zero over all its deliveries. */
 export function placesOf(
   { events }: AddRequest,
   leased: readonly LeasedDelivery[],
@@ -12,7 +12,7 @@ export function placesOf(
   for (const { messageId, deliveries } of events) {
     for (const { destinationId, body } of deliveries) {
       const next = leased[places.length]
-      // Of two events with one messageId the second is the duplicate, unless their sources differ.
+      // The second of two events with one messageId is a duplicate, unless their sources differ.
       const isNext =
         next?.messageId === messageId && next.destinationId === destinationId && next.body === body
       if (isNext) places.push(place)
@@ -22,7 +22,7 @@ export function placesOf(
   return places
 }
 
-/** What was handed over of a batch: the texts did not travel back. */
+/** The leased deliveries of a batch. Their texts did not travel back. */
 export function handedOver(
   { nowMs, events }: AddRequest,
   { places, ids, leases }: SlimAddition,

@@ -4,8 +4,8 @@ import { StoreCalls, type Answer, type Argument } from './store-calls.ts'
 import type { Questions } from './thread-messages.ts'
 
 /**
- * A thread that reads a store's file beside the thread that delivers from it. It starts with the first
- * question, and ends with the store.
+ * A thread that reads a store's file while another thread delivers from it. It starts with the first
+ * question and ends with the store.
  */
 export class ReadingThread {
   readonly #path: string
@@ -19,9 +19,9 @@ export class ReadingThread {
   }
 
   /**
-   * Asks about what was committed so far.
+   * Asks about the committed rows.
    *
-   * @throws what the log throws; EvrouteError `store_closed` after `close()`
+   * @throws the errors of the log; EvrouteError `store_closed` after `close()`
    */
   async ask<Method extends keyof Questions>(
     method: Method,
@@ -32,7 +32,7 @@ export class ReadingThread {
     return calls.ask('questions', method, argument)
   }
 
-  /** Ends what is being answered, and the thread. */
+  /** Ends the question in progress, and the thread. */
   async close(): Promise<void> {
     this.#isClosed = true
     const calls = await this.#calls?.catch(() => undefined)

@@ -5,15 +5,15 @@ import { Worker } from 'node:worker_threads'
 import { StoreUnusableError } from '../../model/index.ts'
 import type { ThreadAnswer, ThreadRequest, ThreadSettings } from './thread-messages.ts'
 
-/** A thread as those see it who ask it: what a Worker is for them. */
+/** The part of a Worker that its callers use. */
 export interface StoreThread {
-  /** Tells it what to do, one thing after the other. */
+  /** Sends it calls, which it runs one after the other. */
   postMessage(requests: readonly ThreadRequest[]): void
-  /** It keeps the process alive. */
+  /** Keeps the process alive. */
   ref(): void
-  /** It does not. */
+  /** No longer keeps the process alive. */
   unref(): void
-  /** Calls back with what it tells. */
+  /** Calls back with its answers. */
   on(event: 'message', listener: (answers: readonly ThreadAnswer[]) => void): unknown
   /** Calls back when it has failed. */
   on(event: 'error', listener: (error: unknown) => void): unknown
@@ -25,9 +25,9 @@ export interface StoreThread {
 export type StartThread = (settings: ThreadSettings) => StoreThread
 
 /**
- * Starts the program of a store's thread: of the sources, or of what is built from them.
+ * Starts the program of a store's thread, from the sources or from the build.
  *
- * @throws StoreUnusableError if a bundler left that file behind
+ * @throws StoreUnusableError if a bundler left that file out
  */
 export function startThread(settings: ThreadSettings): Worker {
   const program = new URL(`store-thread${extname(import.meta.url)}`, import.meta.url)
@@ -41,7 +41,7 @@ export function startThread(settings: ThreadSettings): Worker {
   return new Worker(program, { ...start, ...optionsOfFiles(process.execArgv) })
 }
 
-/** The options that this process has, unless one is there that no program in a file may have. */
+/** The options of this process, without those that a program in a file may not have. */
 function optionsOfFiles(options: readonly string[]): { execArgv?: string[] } {
   if (!options.some((option) => option.startsWith('--input-type'))) return {}
   return {

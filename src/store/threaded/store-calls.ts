@@ -14,30 +14,30 @@ import {
 } from './thread-messages.ts'
 import { errorOf } from './thrown-error.ts'
 
-/** Who waits for an answer. */
+/** A caller that waits for an answer. */
 interface Waiting {
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
-/** The file that a thread opens, what for, and who hears of its upgrade. */
+/** The file that a thread opens, its access, and the listener of an upgrade. */
 interface StoreAccess extends Pick<ThreadSettings, 'path' | 'access'> {
   readonly onUpgrade?: ((progress: UpgradeProgress) => void) | undefined
 }
 
-/** What a method takes. */
+/** The argument of a method. */
 export type Argument<Method> = Method extends (argument: infer Given) => unknown ? Given : never
-/** What a method resolves with. */
+/** The result of a method. */
 export type Answer<Method> = Method extends (argument: never) => Promise<infer Given>
   ? Given
   : never
 
 /**
- * What the thread of a store is asked, and what it answers. Calls are made in the order in which they
- * are asked for. It keeps the process alive while somebody waits for an answer, and not longer.
+ * The calls to the thread of a store, and their answers. Calls run in their order. It keeps the
+ * process alive as long as a caller waits for an answer.
  */
 export class StoreCalls {
-  /** Makes what the thread waits for. */
+  /** Makes the events that the thread waits for. */
   readonly makers: EventMakers = new EventMakers()
   readonly #path: string
   readonly #onUpgrade: StoreAccess['onUpgrade']
@@ -62,7 +62,7 @@ export class StoreCalls {
   /**
    * Starts a thread that opens a file.
    *
-   * @throws EvrouteError as the engine does
+   * @throws EvrouteError the errors of the engine
    */
   static async open(file: StoreAccess, start: StartThread): Promise<StoreCalls> {
     const calls = new StoreCalls(file, start)
@@ -76,10 +76,10 @@ export class StoreCalls {
   }
 
   /**
-   * Calls a method in the thread. What that is given is held until it is sent, and no longer.
+   * Calls a method in the thread. Its argument is held only until it is sent.
    *
-   * @throws what it throws; EvrouteError `store_closed` after `close()`, `store_unusable` when the thread
-   * has ended by itself
+   * @throws the errors of the method; EvrouteError `store_closed` after `close()`, `store_unusable` if
+   * the thread has ended unexpectedly
    */
   async ask<Part extends keyof ThreadParts, Method extends keyof ThreadParts[Part] & string>(
     part: Part,
@@ -91,15 +91,15 @@ export class StoreCalls {
     return answer as Promise<Answer<ThreadParts[Part][Method]>>
   }
 
-  /** Lets the thread begin with what was asked, rather than at the end of this turn of the event loop. */
+  /** Sends the calls now instead of at the end of this turn of the event loop. */
   sendNow(): void {
     this.#requests.sendNow()
   }
 
   /**
-   * Takes no more calls, and waits for those under way and for the end of the thread.
+   * Refuses further calls, and waits for those in progress and for the end of the thread.
    *
-   * @param before - what the thread waits for before it closes the file
+   * @param before - the thread waits for it before it closes the file
    */
   close(before?: Promise<void>): Promise<void> {
     this.#closed ??= this.#close(before)
@@ -116,7 +116,7 @@ export class StoreCalls {
   }
 
   async #end(): Promise<void> {
-    // It has answered everybody, and would not keep the process alive any more.
+    // All callers are answered, so the thread would no longer keep the process alive.
     this.#thread.ref()
     await this.#ended
   }
@@ -133,7 +133,7 @@ export class StoreCalls {
     try {
       this.#thread.postMessage(requests)
     } catch (error) {
-      // What cannot go to another thread costs nobody else their answer.
+      // A call that cannot be sent to another thread must not fail the others.
       const [{ call } = { call: openingCall }, ...others] = requests
       if (others.length === 0) this.#take(call)?.reject(error)
       else for (const request of requests) this.#post([request])

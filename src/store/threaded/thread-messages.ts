@@ -19,21 +19,21 @@ import type { RegulationStore } from '../../privacy/index.ts'
 import type { UpgradeProgress } from '../upgrade.ts'
 import type { ThrownError } from './thrown-error.ts'
 
-/** What a thread is started with. */
+/** The settings of a thread. */
 export interface ThreadSettings {
   /** The file. */
   readonly path: string
   /** Whether the thread delivers from the file, or reads it beside the one that does. */
   readonly access: 'deliver' | 'read'
-  /** Where events come that the thread waits for. */
+  /** The port of the events that the thread waits for. */
   readonly events: MessagePort
-  /** One number that is no longer zero once they are there. */
+  /** One number, which is no longer zero once the events are there. */
   readonly areThere: Int32Array
 }
 
-/** The result of a batch that was added. Deliveries that were handed over are known by place, id and lease. */
+/** The result of an add. Leased deliveries are identified by place, id and lease. */
 export interface SlimAddition extends Pick<AddResult, 'outcomes' | 'refused'> {
-  /** Which of all deliveries of the batch were handed over, in order, counted from zero. */
+  /** The places of the leased deliveries among all of the batch, counted from zero. */
   readonly places: readonly number[]
   /** Their ids. */
   readonly ids: readonly number[]
@@ -41,26 +41,26 @@ export interface SlimAddition extends Pick<AddResult, 'outcomes' | 'refused'> {
   readonly leases: readonly number[]
 }
 
-/** Leases to end, without what else is known of their deliveries, and requests to write. */
+/** Leases to end, without the other fields of their deliveries, and requests to write. */
 export interface SlimSettleRequest extends Omit<SettleRequest, 'settlements'> {
   readonly settlements: readonly LeaseEnd[]
 }
 
-/** Deliveries in and out. No text travels that the thread which asks has. */
+/** The queue without the texts that the calling thread has. */
 export interface SlimQueue extends Pick<DeliveryStore, 'claim'> {
   /** As `add` of the DeliveryStore. */
   add(batch: AddRequest): Promise<SlimAddition>
-  /** As `settle` of the DeliveryStore; the places of the settlements that took effect. */
+  /** As `settle` of the DeliveryStore; returns the places of the settlements that took effect. */
   settle(batch: SlimSettleRequest): Promise<readonly number[]>
 }
 
-/** A request of a sync whose events are made by the thread that asks. */
+/** A request of a sync whose events the calling thread makes. */
 export type Remote<Request extends SyncRequest> = Omit<Request, 'eventsOf'> & {
-  /** Who makes them. */
+  /** The number of their maker. */
   readonly maker: number
 }
 
-/** Audiences whose calls are made by the thread that asks. */
+/** The audiences of a thread whose events the calling thread makes. */
 export interface RemoteAudiences extends Omit<AudienceStore, 'take' | 'release'> {
   /** As `take` of the AudienceStore. */
   take(request: Remote<TakeRequest>): ReturnType<AudienceStore['take']>
@@ -68,10 +68,13 @@ export interface RemoteAudiences extends Omit<AudienceStore, 'take' | 'release'>
   release(request: Remote<ReleaseRequest>): ReturnType<AudienceStore['release']>
 }
 
-/** What may take long to answer. */
+/** Questions that may take long. */
 export type Questions = Pick<DeliveryLog, 'list' | 'story' | 'audit'>
 
-/** What a thread can be asked, by part and method: one that reads only `questions`, the other all else. */
+/**
+ * The methods of a thread, by part. A thread that reads has only `questions`, the other one all the
+ * rest.
+ */
 export interface ThreadParts {
   readonly queue: SlimQueue
   readonly store: Omit<DeliveryStore, keyof SlimQueue | keyof Questions | 'close'>
@@ -80,11 +83,11 @@ export interface ThreadParts {
   readonly questions: Questions
 }
 
-/** What a thread is told: to do something, or to do no more. */
+/** A message to a thread: a call, or the end. */
 export type ThreadRequest =
   | {
       readonly kind: 'call'
-      /** Tells it from every other call. */
+      /** Identifies the call. */
       readonly call: number
       readonly part: keyof ThreadParts
       readonly method: string
@@ -92,7 +95,7 @@ export type ThreadRequest =
     }
   | { readonly kind: 'close'; readonly call: number }
 
-/** What a thread tells. It is open once it has answered the call {@link openingCall}. */
+/** A message of a thread. It is open once it has answered the call {@link openingCall}. */
 export type ThreadAnswer =
   | { readonly kind: 'done'; readonly call: number; readonly result: unknown }
   | { readonly kind: 'failed'; readonly call: number; readonly error: ThrownError }
@@ -110,5 +113,5 @@ export type MadeEvents =
   | { readonly kind: 'made'; readonly events: readonly NewEvent[] }
   | { readonly kind: 'failed'; readonly error: ThrownError }
 
-/** The call that nobody has to make: opening the file. */
+/** The call that opens the file. It is made by starting the thread. */
 export const openingCall = 0

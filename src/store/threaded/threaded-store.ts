@@ -28,13 +28,13 @@ import { startThread, type StartThread } from './start-thread.ts'
 import { StoreCalls } from './store-calls.ts'
 import type { SlimAddition } from './thread-messages.ts'
 
-/** Events that are worth a message of their own. */
+/** The number of events from which on an add is sent as a message of its own. */
 const largeFrom = 16
 
 /**
- * A store whose engine works in a thread of its own, so that neither its statements nor its waits for
- * the disk keep this thread from what else there is to do. Questions about deliveries have another
- * thread, so that they keep nobody from adding and settling.
+ * A store whose engine works in a thread of its own, so that its statements and its waits for the disk
+ * do not block this thread. Questions about deliveries have a second thread, so that they do not delay
+ * adding and settling.
  */
 export class ThreadedStore implements Store {
   readonly audiences: AudienceStore
@@ -50,12 +50,12 @@ export class ThreadedStore implements Store {
   }
 
   /**
-   * Opens a SQLite file for delivery, in a new thread; it is made when it does not exist.
+   * Opens a SQLite file for delivery in a new thread, and makes it if it does not exist.
    *
    * @param path - the file, or a symbolic link to it
    * @param start - starts the thread; {@link startThread} by default
-   * @param onUpgrade - hears how far the upgrade of a file has come that an earlier version made
-   * @throws EvrouteError as SqliteStore does
+   * @param onUpgrade - learns the progress when a file of an earlier version is upgraded
+   * @throws EvrouteError the errors of SqliteStore
    */
   static async open(
     path: string,
@@ -66,7 +66,7 @@ export class ThreadedStore implements Store {
     return new ThreadedStore(calls, new ReadingThread(path, start))
   }
 
-  /** Holds nothing of a batch that the thread has, unless some of it is to be handed over. */
+  /** Holds no part of a batch that the thread has, unless some of it is leased. */
   add(batch: AddRequest): Promise<AddResult> {
     const answer = this.#calls.ask('queue', 'add', batch)
     if (batch.events.length >= largeFrom) this.#calls.sendNow()

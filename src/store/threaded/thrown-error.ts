@@ -6,23 +6,23 @@ import {
   type ErrorCode,
 } from '../../model/index.ts'
 
-/** An error on its way between threads, where classes do not go along. */
+/** An error in a message between threads, which do not share classes. */
 export interface ThrownError {
   readonly message: string
   readonly cause?: ThrownError
-  /** What callers compare; only where it was thrown on purpose. */
+  /** The fields that callers compare; only for errors that were thrown on purpose. */
   readonly ours?: {
     readonly code: ErrorCode
     readonly hint: string | undefined
-    /** Only where a store cannot be used. */
+    /** Only for a store that cannot be used. */
     readonly isTemporary?: boolean
   }
-  /** What the system, or a library, calls it. */
+  /** Its code in the system or in a library. */
   readonly code?: string
   readonly stack?: string | undefined
 }
 
-/** What of an error goes to another thread. */
+/** Makes the message of an error. */
 export function thrownError(error: unknown): ThrownError {
   const message = messageOf(error)
   if (!(error instanceof Error)) return { message }
@@ -36,7 +36,7 @@ export function thrownError(error: unknown): ThrownError {
   return { message, ...cause, stack: error.stack, ...(code === undefined ? {} : { code }) }
 }
 
-/** The error that was thrown, as far as anybody looks at it. */
+/** Makes the error of a message. */
 export function errorOf({ message, cause, ours, code, stack }: ThrownError): Error {
   const because = cause === undefined ? {} : { cause: errorOf(cause) }
   if (ours === undefined) {
