@@ -94,10 +94,10 @@ export class EventLog {
     const event = Object.freeze({ ...request, seq: this.#counts.received + 1 })
     this.#counts = countWith(this.#counts, event)
     this.#keep(event)
-    const wait = this.#waits.begin()
-    const telling = [...this.#listeners].map((listener) => this.#tell(listener, event))
-    void Promise.all(telling).then(() => wait.abort())
-    await this.#waits.endOf(wait)
+    const telling = [...this.#listeners]
+      .map((listener) => this.#tell(listener, event))
+      .filter((told) => told !== undefined)
+    if (telling.length > 0) await this.#waits.until(Promise.all(telling))
   }
 
   #keep(event: ReceivedEvent): void {
@@ -109,15 +109,24 @@ export class EventLog {
     }
   }
 
-  /** Never rejects. */
-  async #tell(listener: EventListener, event: ReceivedEvent): Promise<void> {
-    try {
-      await listener(event)
-    } catch (error) {
+  /** Returns what is left to await, which never rejects; undefined if the listener is done. */
+  #tell(listener: EventListener, event: ReceivedEvent): Promise<unknown> | undefined {
+    const failed = (error: unknown): void => {
       const fields = { seq: event.seq, error: messageOf(error) }
       this.#log.warn('a listener of the receiver failed', fields)
     }
+    try {
+      const told = listener(event)
+      return isThenable(told) ? Promise.resolve(told).catch(failed) : undefined
+    } catch (error) {
+      failed(error)
+      return undefined
+    }
   }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value
 }
 
 function countWith(counts: ReceivedCounts, event: ReceivedEvent): ReceivedCounts {

@@ -5,6 +5,7 @@ import { sleep, type Clock } from '../runtime/index.ts'
 export class Waits {
   readonly #clock: Clock
   readonly #begun = new Set<AbortController>()
+  readonly #awaited = new Set<() => void>()
   #over = false
 
   constructor(clock: Clock) {
@@ -27,9 +28,25 @@ export class Waits {
     this.#begun.delete(wait)
   }
 
+  /**
+   * Resolves with some work, which does not fail, or at the end of all waits. It costs less than a wait,
+   * because nothing else can end it.
+   */
+  async until(work: Promise<unknown>): Promise<void> {
+    if (this.#over) return
+    await new Promise<void>((resolve) => {
+      this.#awaited.add(resolve)
+      void work.then(() => {
+        this.#awaited.delete(resolve)
+        resolve()
+      })
+    })
+  }
+
   /** Ends every wait, those that begin later too. */
   endAll(): void {
     this.#over = true
     for (const wait of this.#begun) wait.abort()
+    for (const end of this.#awaited) end()
   }
 }
