@@ -5,8 +5,10 @@ import {
   isEventType,
   parseDuration,
   parseTimestamp,
+  SettingError,
   type EventType,
 } from '../model/index.ts'
+import type { SnippetLanguage } from '../receiver/index.ts'
 
 /** Parses a duration flag into milliseconds. */
 export function durationFlag(text: string): number {
@@ -91,4 +93,29 @@ export function integrationFlag(
     throw new InvalidArgumentError('It is written as Name=true or Name=false.')
   }
   return { ...previous, [match[1]]: match[2] === 'true' }
+}
+
+/** The configuration file that commands read by default. */
+export const defaultConfigurationPath = 'evroute.config.json'
+
+/** The value of `--language`, for help. */
+export const languageNames = 'express, fastify, hono, go, python, php, ruby'
+
+/**
+ * Reads `--language`.
+ *
+ * @throws SettingError for an unsupported language
+ */
+export async function readLanguage(
+  language: string | undefined,
+): Promise<SnippetLanguage | undefined> {
+  if (language === undefined) return undefined
+  // Import here: most runs don't need the receiver.
+  const { isSnippetLanguage, snippetLanguages } = await import('../receiver/index.ts')
+  if (isSnippetLanguage(language)) return language
+  throw new SettingError(
+    '--language',
+    `Cannot print a handler for "${language}"`,
+    `It is one of ${snippetLanguages.join(', ')}.`,
+  )
 }

@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import type { Command } from 'commander'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
@@ -44,6 +45,17 @@ export interface Io {
 
 /** Why a command must end early: a signal, a closed stdout, or the error `cannot_write_file`. */
 export type StopReason = 'SIGINT' | 'SIGTERM' | 'output_closed' | EvrouteError
+
+/** Passed to every command. */
+export interface CommandContext {
+  /** Streams, environment and stop signal. */
+  readonly io: Io
+  /** Sets the exit code: one of evroute's, or the code of a child process. */
+  readonly end: (code: number) => void
+}
+
+/** Adds a command to the program. */
+export type AddCommand = (program: Command, context: CommandContext) => void
 
 /** The streams and signals of the process, until they are released. */
 export interface ProcessIo extends Io {

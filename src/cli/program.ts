@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { evrouteVersion } from '../model/index.ts'
-import type { AddCommand, CommandContext } from './command.ts'
+import type { AddCommand, CommandContext } from './io.ts'
 
 /** The commands in the order of `--help`. */
 const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {

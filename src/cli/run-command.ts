@@ -1,7 +1,6 @@
 import { CommanderError, type Command } from 'commander'
 import { EvrouteError } from '../model/index.ts'
-import { codeOfEnd, isEnd } from './code-of-end.ts'
-import { exitCodeOf, exitCodes } from './exit-code.ts'
+import { codeOfEnd, isEnd, exitCodeOf, exitCodes } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { writeError } from './output/error.ts'
 import { createProgram, epilogue } from './program.ts'

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { EvrouteError, SettingError } from '../model/index.ts'
+import type { NamedSecret } from '../receiver/index.ts'
 import { readReference, type ReferencedValue } from '../runtime/index.ts'
 import type { Io } from './io.ts'
 
@@ -49,6 +50,49 @@ export async function requireSecret(value: string | undefined, io: Io): Promise<
     '--secret',
     'Cannot sign or verify without a secret',
     'Pass --secret or set EVROUTE_SECRET.',
+  )
+}
+
+/** The values of `--store`, for help. */
+export const storeForms = 'sqlite:<file>, postgres://..., env:NAME or @file'
+
+/**
+ * Reads the URL of the store from `--store` or EVROUTE_STORE. `env:NAME` and `@file` keep a password off the
+ * command line.
+ *
+ * @returns undefined if neither is given
+ * @throws SettingError for an empty value or an unset variable; EvrouteError `cannot_read_file`
+ */
+export function readStoreUrl(given: string | undefined, io: Io): Promise<string | undefined> {
+  return readGivenStoreUrl(given ?? (io.env['EVROUTE_STORE'] || undefined), io)
+}
+
+/** Reads the URL in `--store` only, like {@link readStoreUrl}. */
+export async function readGivenStoreUrl(
+  given: string | undefined,
+  io: Io,
+): Promise<string | undefined> {
+  return given === undefined ? undefined : readSecret(given, io, '--store')
+}
+
+/**
+ * The secrets of a configuration's destinations. A sender may have signed a webhook with one of them by
+ * mistake.
+ *
+ * @param path - the configuration file; undefined for none
+ * @throws ConfigurationError with all problems; EvrouteError `cannot_read_file`
+ */
+export async function readOtherSecrets(
+  path: string | undefined,
+  io: Io,
+): Promise<readonly NamedSecret[]> {
+  if (path === undefined) return []
+  const { readFileOf } = await import('./configuration/read-for-command.ts')
+  const { destinations } = await readFileOf(path, io)
+  return destinations.flatMap(({ id, sharedSecret, standardWebhooks }) =>
+    [sharedSecret, ...(standardWebhooks?.secrets ?? [])]
+      .filter((secret) => secret !== undefined)
+      .map((secret) => ({ name: `the destination ${id}`, secret })),
   )
 }
 

@@ -1,5 +1,5 @@
 import { isoOrNull } from '../delivery/index.ts'
-import type { NotificationStream, Regulation } from './regulation.ts'
+import type { NotificationStream, OverallStatus, Regulation } from './regulation.ts'
 import { overallStatus, streamStatus } from './status.ts'
 
 /** A JSON record about regulations. Its field names are public. */
@@ -9,21 +9,51 @@ export type RegulationRecord = Readonly<Record<string, unknown>>
 export interface RegulationFields extends RegulationRecord {
   readonly id: string
   readonly regulationType: Regulation['type']
-  readonly overallStatus: ReturnType<typeof overallStatus>
+  /** The affected sources; null for all. */
+  readonly sources: readonly string[] | null
+  readonly overallStatus: OverallStatus
   readonly createdAt: string | null
+  /** When all its work was done; null before that. */
   readonly finishedAt: string | null
   /** What was erased of the store. */
   readonly erased: Regulation['erased']
+  /** What was erased of archives. */
+  readonly archive: Regulation['archive']
+  /** The names of other processes' archives that may still contain events of its users. */
+  readonly archivesLeft: readonly string[]
+  /** The notifications from each source to each destination. */
+  readonly streamStatus: readonly SourceStatus[]
 }
 
-/** The same in a list. */
+/** The notifications from one source. */
+export interface SourceStatus {
+  readonly id: string
+  readonly destinationStatus: readonly DestinationStatus[]
+}
+
+/** The notifications from one source to one destination. */
+export interface DestinationStatus extends Pick<
+  NotificationStream,
+  'pending' | 'delivered' | 'failed' | 'expired'
+> {
+  /** The id of the destination. */
+  readonly id: string
+  readonly status: OverallStatus
+}
+
+/** A regulation with its users. */
+export interface WholeRegulationFields extends RegulationFields {
+  readonly subjectIds: readonly string[]
+}
+
+/** A regulation in a list. */
 export interface ListedRegulationFields extends RegulationFields {
   /** Number of its users. */
   readonly subjects: number
 }
 
 /** A regulation as a record for programs. */
-export function regulationRecord(regulation: Regulation): RegulationRecord {
+export function regulationRecord(regulation: Regulation): WholeRegulationFields {
   return recordWith({ subjectIds: regulation.userIds }, regulation)
 }
 
@@ -59,8 +89,8 @@ function recordWith<Subjects extends RegulationRecord>(
 }
 
 /** The streams grouped by source, in their order. */
-function streamFields(streams: readonly NotificationStream[]): readonly RegulationRecord[] {
-  const bySource = new Map<string, RegulationRecord[]>()
+function streamFields(streams: readonly NotificationStream[]): readonly SourceStatus[] {
+  const bySource = new Map<string, DestinationStatus[]>()
   for (const stream of streams) {
     const { sourceId, destinationId, pending, delivered, failed, expired } = stream
     const status = streamStatus(stream)

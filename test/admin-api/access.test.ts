@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { failed } from '../cli/delivery-log/stores.ts'
+import { failed } from '../cli/deliveries/stores.ts'
 import { access, ask, startAdmin, token } from './support.ts'
 
 const metricsToken = 'metrics-token-no-secret'

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { emptyLedger, EvrouteError } from '../../src/model/index.ts'
-import { failed } from '../cli/delivery-log/stores.ts'
+import { failed } from '../cli/deliveries/stores.ts'
 import { access, ask, startAdmin, token, type Asked } from './support.ts'
 
 const refusal = (code: string, message: unknown = expect.any(String)) => ({

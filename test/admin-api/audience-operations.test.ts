@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Member } from '../../src/audience/index.ts'
 import { formatTimestamp } from '../../src/model/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
-import { nowMs } from '../cli/delivery-log/stores.ts'
+import { nowMs } from '../cli/deliveries/stores.ts'
 import {
   audience,
   changes,

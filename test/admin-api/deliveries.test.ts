@@ -8,7 +8,7 @@ import {
   nowMs,
   retried,
   retriedWithout,
-} from '../cli/delivery-log/stores.ts'
+} from '../cli/deliveries/stores.ts'
 import { ask, startAdmin } from './support.ts'
 
 interface Page {

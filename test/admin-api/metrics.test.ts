@@ -5,7 +5,7 @@ import { Metrics, queueStates, type StoreFigures } from '../../src/admin-api/ind
 import type { EndpointChange, RequestRecord, SettledDelivery } from '../../src/model/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { MemoryStore } from '../support/memory-store.ts'
-import { addSamples, delivered, nowMs, retried } from '../cli/delivery-log/stores.ts'
+import { addSamples, delivered, nowMs, retried } from '../cli/deliveries/stores.ts'
 import { recordingRuntime } from '../support/recording-runtime.ts'
 import { ask, startAdmin } from './support.ts'
 

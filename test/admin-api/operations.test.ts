@@ -2,7 +2,7 @@ import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
 import type { DestinationState, ReplayOutcome, ReplayRequest } from '../../src/admin-api/index.ts'
 import { hiddenEndpoint, emptyLedger, formatTimestamp } from '../../src/model/index.ts'
-import { failed, hourMs, nowMs } from '../cli/delivery-log/stores.ts'
+import { failed, hourMs, nowMs } from '../cli/deliveries/stores.ts'
 import { gate } from '../support/gate.ts'
 import { ask, startAdmin, token } from './support.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { PageSessions } from '../../src/http/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
-import { failed, nowMs } from '../cli/delivery-log/stores.ts'
+import { failed, nowMs } from '../cli/deliveries/stores.ts'
 import { ask, startAdmin, token, type AdminSettings } from './support.ts'
 
 /** An admin API, its sessions, and the headers of a browser that is signed in. */

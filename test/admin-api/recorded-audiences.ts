@@ -13,7 +13,7 @@ import type {
   MembersRequest,
   SyncCounts,
 } from '../../src/audience/index.ts'
-import { nowMs } from '../cli/delivery-log/stores.ts'
+import { nowMs } from '../cli/deliveries/stores.ts'
 import { ask, startAdmin, type AdminSettings, type Asked } from './support.ts'
 
 export const audience: Audience = {

@@ -10,7 +10,7 @@ import {
   type Regulation,
   type RegulationsRequest,
 } from '../../src/privacy/index.ts'
-import { nowMs } from '../cli/delivery-log/stores.ts'
+import { nowMs } from '../cli/deliveries/stores.ts'
 import { ask, startAdmin, type Asked } from './support.ts'
 
 const regulationOf = (id: string): Regulation => ({

@@ -4,7 +4,7 @@ import {
   readReplayRequest,
   readRetryRequest,
 } from '../../src/admin-api/requests.ts'
-import { nowMs } from '../cli/delivery-log/stores.ts'
+import { nowMs } from '../cli/deliveries/stores.ts'
 import { refusalOf } from './refusal-of.ts'
 
 const moments = 'a timestamp such as 2026-11-20T10:15:00Z, or a time ago such as 2h'

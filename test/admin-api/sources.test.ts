@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { SourcesRecord } from '../../src/admin-api/index.ts'
 import { formatTimestamp } from '../../src/model/index.ts'
-import { nowMs } from '../cli/delivery-log/stores.ts'
+import { nowMs } from '../cli/deliveries/stores.ts'
 import { ask, startAdmin } from './support.ts'
 
 const website = {

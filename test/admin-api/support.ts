@@ -11,7 +11,7 @@ import {
 import { listen, PageSessions, type ConnectionLimits } from '../../src/http/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { MemoryStore } from '../support/memory-store.ts'
-import { addSamples, nowMs, type Sample } from '../cli/delivery-log/stores.ts'
+import { addSamples, nowMs, type Sample } from '../cli/deliveries/stores.ts'
 import { recordingRuntime } from '../support/recording-runtime.ts'
 
 export const token = 'not-a-real-token'

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { uploadIdleMs } from '../../src/admin-api/upload.ts'
 import { readRows } from '../../src/importer/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
-import { nowMs } from '../cli/delivery-log/stores.ts'
+import { nowMs } from '../cli/deliveries/stores.ts'
 import { dial, readAll, readSome, WatchedClock } from '../http/raw-client.ts'
 import { gate } from '../support/gate.ts'
 import {

@@ -5,7 +5,7 @@ import {
   type MembershipChange,
 } from '../../audience/index.ts'
 import { plainText, recordLine } from '../../model/index.ts'
-import type { AudiencesRun } from '../operations/run-operations.ts'
+import type { AudiencesRun } from '../store-access/operations.ts'
 import type { Style } from '../output/style.ts'
 
 /** Writes the changes that a dry run found, as records or lines. */

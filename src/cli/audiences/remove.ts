@@ -1,10 +1,16 @@
 import type { AudienceRemoveOutcome } from '../../admin-api/index.ts'
 import { removalRecord } from '../../audience/index.ts'
 import { plainText, recordLine } from '../../model/index.ts'
-import { codeOfEnd, isOutputClosed, unlessEnded } from '../code-of-end.ts'
-import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
-import { drained, finishWork, type AudiencesRun } from '../operations/run-operations.ts'
+import {
+  codeOfEnd,
+  isOutputClosed,
+  unlessEnded,
+  exitCodes,
+  gravest,
+  type ExitCode,
+} from '../exit-code.ts'
 import { formatCount } from '../output/numbers.ts'
+import { drained, finishWork, type AudiencesRun } from '../store-access/operations.ts'
 import { tellChanges } from './change-text.ts'
 import { refusalError } from './refusal.ts'
 

@@ -6,10 +6,9 @@ import {
 } from '../../handler-check/index.ts'
 import { endpointName, recordLine } from '../../model/index.ts'
 import { createRuntime } from '../../runtime/index.ts'
-import { codeOfEnd } from '../code-of-end.ts'
-import { exitCodes, type ExitCode } from '../exit-code.ts'
+import { codeOfEnd, exitCodes, type ExitCode } from '../exit-code.ts'
+import { readLanguage } from '../flags.ts'
 import { DataWriter, type Io } from '../io.ts'
-import { readLanguage } from '../language-flag.ts'
 import { createStyle, wantsColor } from '../output/style.ts'
 import { requireSecret } from '../secret.ts'
 import {

@@ -1,13 +1,13 @@
 import { Option, type Command } from 'commander'
 import type { ComputationClass } from '../../audience/index.ts'
 import { EvrouteError, SettingError } from '../../model/index.ts'
-import type { AddCommand, CommandContext } from '../command.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { countFlag, repeatable } from '../flags.ts'
-import { addOperationsFlags, type OperationsFlags } from '../operations/operations-flags.ts'
-import type { AudiencesRun } from '../operations/run-operations.ts'
+import type { AddCommand, CommandContext } from '../io.ts'
+import { addAccessFlags, type AccessFlags } from '../store-access/access-flags.ts'
+import type { AudiencesRun } from '../store-access/operations.ts'
 
-interface SyncFlags extends OperationsFlags {
+interface SyncFlags extends AccessFlags {
   readonly name?: string
   readonly key?: string
   readonly class: ComputationClass
@@ -18,11 +18,11 @@ interface SyncFlags extends OperationsFlags {
   readonly dryRun?: boolean
 }
 
-interface ShowFlags extends OperationsFlags {
+interface ShowFlags extends AccessFlags {
   readonly members: number
 }
 
-interface RemoveFlags extends OperationsFlags {
+interface RemoveFlags extends AccessFlags {
   readonly dryRun?: boolean
 }
 
@@ -133,7 +133,7 @@ function addSync(audience: Command, context: CommandContext): void {
     )
     .option('--value-column <name>', 'the column with the value of a trait (default: value)')
     .option('-n, --dry-run', 'show what would change, and change nothing')
-  addOperationsFlags(command)
+  addAccessFlags(command)
     .addHelpText('after', syncExamples)
     .action(async () => {
       const flags = command.opts<SyncFlags>()
@@ -144,7 +144,7 @@ function addSync(audience: Command, context: CommandContext): void {
       const sync = { name, key, computationClass, file, source, columns, isDryRun }
       // Load the delivery code only now, so that help and usage errors appear at once.
       const [{ runOperations, runPreview }, { syncList }] = await Promise.all([
-        import('../operations/run-operations.ts'),
+        import('../store-access/operations.ts'),
         import('../audiences/sync.ts'),
       ])
       const work = (run: AudiencesRun): Promise<ExitCode> => syncList(sync, run)
@@ -157,14 +157,14 @@ function addList(audience: Command, context: CommandContext): void {
     .command('list')
     .summary('list audiences and computed traits')
     .description('Lists audiences and computed traits, ordered by key.')
-  addOperationsFlags(command)
+  addAccessFlags(command)
     .addHelpText('after', listExamples)
     .action(async () => {
       const [{ runReaders }, { listAudiences }] = await Promise.all([
-        import('../operations/run-readers.ts'),
-        import('../audiences/list.ts'),
+        import('../store-access/readers.ts'),
+        import('../audiences/show.ts'),
       ])
-      await runReaders({ flags: command.opts<OperationsFlags>(), context }, listAudiences)
+      await runReaders({ flags: command.opts<AccessFlags>(), context }, listAudiences)
     })
 }
 
@@ -180,12 +180,12 @@ function addShow(audience: Command, context: CommandContext): void {
       countFlag(0, membersMax),
       membersDefault,
     )
-  addOperationsFlags(command)
+  addAccessFlags(command)
     .addHelpText('after', showExamples)
     .action(async (key: string) => {
       const flags = command.opts<ShowFlags>()
       const [{ runReaders }, { showAudience }] = await Promise.all([
-        import('../operations/run-readers.ts'),
+        import('../store-access/readers.ts'),
         import('../audiences/show.ts'),
       ])
       await runReaders({ flags, context }, (run) =>
@@ -204,13 +204,13 @@ function addRemove(audience: Command, context: CommandContext): void {
     )
     .argument('<key>', 'its key as it is listed')
     .option('-n, --dry-run', 'show who would leave, and change nothing')
-  addOperationsFlags(command)
+  addAccessFlags(command)
     .addHelpText('after', removeExamples)
     .action(async (key: string) => {
       const flags = command.opts<RemoveFlags>()
       const isDryRun = flags.dryRun ?? false
       const [{ runOperations, runPreview }, { removeMembers }] = await Promise.all([
-        import('../operations/run-operations.ts'),
+        import('../store-access/operations.ts'),
         import('../audiences/remove.ts'),
       ])
       const work = (run: AudiencesRun): Promise<ExitCode> => removeMembers({ key, isDryRun }, run)

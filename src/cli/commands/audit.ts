@@ -1,6 +1,5 @@
-import type { AddCommand } from '../command.ts'
-import { addLogFlags, type LogFlags } from '../delivery-log/log-flags.ts'
-import { runOnLog } from '../delivery-log/run-on-log.ts'
+import type { AddCommand } from '../io.ts'
+import { addAccessFlags, type AccessFlags } from '../store-access/access-flags.ts'
 
 const examples = `
 Examples:
@@ -20,13 +19,13 @@ export const addAuditCommand: AddCommand = (program, context) => {
       'Prints what must be true of the figures of a store, with the figures: those of its books, and what ' +
         'is in it against them. Names what does not hold, and by how much; a process may deliver meanwhile.',
     )
-  addLogFlags(command)
+  addAccessFlags(command)
     .addHelpText('after', examples)
     .action(async () => {
-      const flags = command.opts<LogFlags>()
-      await runOnLog({ flags, write: false, context }, async (log) => {
-        const { auditStore } = await import('../delivery-log/audit.ts')
-        return auditStore(log)
-      })
+      const [{ runReaders }, { auditStore }] = await Promise.all([
+        import('../store-access/readers.ts'),
+        import('../deliveries/audit.ts'),
+      ])
+      await runReaders({ flags: command.opts<AccessFlags>(), context }, auditStore)
     })
 }

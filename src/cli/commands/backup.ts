@@ -1,9 +1,8 @@
 import { plainText, SettingError } from '../../model/index.ts'
-import type { AddCommand } from '../command.ts'
 import { exitCodes } from '../exit-code.ts'
-import { writeData } from '../io.ts'
+import { type AddCommand, writeData } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
-import { readStoreUrl } from '../store-flag.ts'
+import { readStoreUrl } from '../secret.ts'
 
 const examples = `
 Examples:

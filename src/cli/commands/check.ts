@@ -1,7 +1,12 @@
 import { limits, SettingError, type EventType } from '../../model/index.ts'
-import type { AddCommand } from '../command.ts'
-import { durationFlagUpTo, eventTypesFlag, headerFlag, repeatable } from '../flags.ts'
-import { languageNames } from '../language-flag.ts'
+import {
+  durationFlagUpTo,
+  eventTypesFlag,
+  headerFlag,
+  repeatable,
+  languageNames,
+} from '../flags.ts'
+import type { AddCommand } from '../io.ts'
 
 interface CheckFlags {
   readonly secret?: string

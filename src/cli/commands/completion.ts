@@ -1,6 +1,6 @@
 import { Argument, Command } from 'commander'
-import type { AddCommand } from '../command.ts'
 import { exitCodes } from '../exit-code.ts'
+import type { AddCommand } from '../io.ts'
 
 const completionCommandName = 'completion'
 const shells = ['bash', 'zsh', 'fish', 'powershell']

@@ -1,5 +1,5 @@
-import type { AddCommand } from '../command.ts'
-import { defaultConfigurationPath } from '../configuration/path.ts'
+import { defaultConfigurationPath } from '../flags.ts'
+import type { AddCommand } from '../io.ts'
 
 interface ConfigFlags {
   readonly config: string

@@ -1,17 +1,12 @@
 import { Option } from 'commander'
 import { EvrouteError, SettingError, type RegulationType } from '../../model/index.ts'
-import type { AddCommand, CommandContext } from '../command.ts'
 import { repeatable } from '../flags.ts'
-import { namingColumnFlag } from '../operations/column-flags.ts'
-import {
-  addOperationsFlags,
-  readOperationsPlace,
-  type OperationsFlags,
-} from '../operations/operations-flags.ts'
+import type { AddCommand, CommandContext } from '../io.ts'
 import type { DeleteCommand } from '../regulations/delete.ts'
 import { regulationTexts, regulationTypesText } from '../regulations/regulation-types.ts'
+import { addAccessFlags, readAccess, type AccessFlags } from '../store-access/access-flags.ts'
 
-interface DeleteFlags extends OperationsFlags {
+interface DeleteFlags extends AccessFlags {
   readonly userId?: readonly string[]
   readonly file?: string
   readonly idColumn?: readonly string[]
@@ -76,7 +71,7 @@ export const addDeleteCommand: AddCommand = (program, context) => {
       '-n, --dry-run',
       'say how many users and notifications there would be, and store nothing',
     )
-  addOperationsFlags(command)
+  addAccessFlags(command)
     .addHelpText('after', examples)
     .action(() => runDelete(command.opts<DeleteFlags>(), context))
 }
@@ -85,18 +80,14 @@ async function runDelete(flags: DeleteFlags, context: CommandContext): Promise<v
   const command = readCommand(flags)
   if (flags.dryRun === true) {
     const { io, end } = context
-    const place = await readOperationsPlace(flags, io)
+    const access = await readAccess(flags, io)
     const { planDeletion } = await import('../regulations/plan-deletion.ts')
-    try {
-      end(await planDeletion(command, { place, io, json: flags.json ?? false }))
-    } catch (error) {
-      throw namingColumnFlag(error)
-    }
+    end(await planDeletion(command, { access, io, json: flags.json ?? false }))
     return
   }
   // Load the delivery code only now, so that help and usage errors appear at once.
   const [{ runOperations }, { deleteUsers }] = await Promise.all([
-    import('../operations/run-operations.ts'),
+    import('../store-access/operations.ts'),
     import('../regulations/delete.ts'),
   ])
   await runOperations({ flags, context }, (run) => deleteUsers(command, run))

@@ -1,20 +1,35 @@
-import type { Command } from 'commander'
-import type { LoggedState } from '../../delivery/index.ts'
-import { EvrouteError, SettingError } from '../../model/index.ts'
-import type { AddCommand, CommandContext } from '../command.ts'
-import {
-  addFilterFlags,
-  addLogFlags,
-  addRevealFlag,
-  filterOf,
-  firstFilterFlag,
-  limitMax,
-  type FilterFlags,
-  type LogFlags,
-} from '../delivery-log/log-flags.ts'
-import type { RetrySelection } from '../delivery-log/retry.ts'
-import { runOnLog } from '../delivery-log/run-on-log.ts'
-import { countFlag } from '../flags.ts'
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import type { DeliveryFilter, LoggedState } from '../../delivery/index.ts'
+import { EvrouteError, SettingError, type EventType } from '../../model/index.ts'
+import type { Selection } from '../deliveries/change.ts'
+import type { ExitCode } from '../exit-code.ts'
+import { countFlag, eventTypesFlag, momentFlag, momentMs } from '../flags.ts'
+import type { AddCommand, CommandContext } from '../io.ts'
+import { addAccessFlags, type AccessFlags } from '../store-access/access-flags.ts'
+import type { CalledCommand, ReadersRun } from '../store-access/readers.ts'
+
+/** The flags that every command below `deliveries` has, from commander. */
+interface LogFlags extends AccessFlags {
+  readonly reveal?: boolean
+}
+
+/** The flags that filter deliveries, from commander. */
+export interface FilterFlags {
+  /** `--state` */
+  readonly state?: readonly LoggedState[]
+  /** `--type` */
+  readonly type?: readonly EventType[]
+  /** `--user` */
+  readonly user?: string
+  /** `--destination` */
+  readonly destination?: string
+  /** `--message` */
+  readonly message?: string
+  /** `--since` */
+  readonly since?: string
+  /** `--until` */
+  readonly until?: string
+}
 
 interface ListFlags extends LogFlags, FilterFlags {
   readonly limit: number
@@ -28,6 +43,8 @@ interface DiscardFlags extends RetryFlags {
   readonly dryRun?: boolean
 }
 
+/** The highest `--limit`. */
+const limitMax = 1_000_000_000
 const states: readonly LoggedState[] = ['pending', 'delivered', 'failed', 'expired']
 const retriableStates: readonly LoggedState[] = ['pending', 'failed', 'expired']
 
@@ -37,14 +54,15 @@ const exitCodesText =
 
 const examples = `
 Examples:
-  evroute deliveries --store sqlite:./evroute.db
+  evroute deliveries
   evroute deliveries --store sqlite:./evroute.db --state failed --state expired --since 2h
   evroute deliveries show crm/17 --store sqlite:./evroute.db
   evroute deliveries retry --state failed --type track --store sqlite:./evroute.db
   evroute deliveries --state failed --api http://127.0.0.1:4001 --token env:EVROUTE_ADMIN_TOKEN
 
 Without a command it lists; \`evroute deliveries list --help\` has the flags. A delivery is named by
-its destination and its number, as it is listed.
+its destination and its number, as it is listed. The store is that of evroute.config.json, unless
+--store names another.
 
 ${exitCodesText}`
 
@@ -107,15 +125,15 @@ function addList(deliveries: Command, context: CommandContext): void {
     countFlag(1, limitMax),
     50,
   )
-  addRevealFlag(addLogFlags(command))
+  addRevealFlag(addAccessFlags(command))
     .addHelpText('after', listExamples)
     .action(async () => {
       refuseArguments(command.args)
       const flags = command.opts<ListFlags>()
-      await runOnLog({ flags, write: false, context }, async (log) => {
-        const { listDeliveries } = await import('../delivery-log/list.ts')
-        const { limit } = flags
-        return listDeliveries({ filter: filterOf(flags, log.nowMs), limit }, log)
+      const { limit } = flags
+      await onReaders({ flags, context }, async (run) => {
+        const { listDeliveries } = await import('../deliveries/list.ts')
+        return listDeliveries({ filter: filterOf(flags, run.nowMs), limit }, run)
       })
     })
 }
@@ -128,12 +146,12 @@ function addShow(deliveries: Command, context: CommandContext): void {
       'Shows a delivery: its event, where it stands and why, every request with its answer, and the body.',
     )
     .argument('<id>', 'its id as it is listed, or a messageId for all deliveries of that event')
-  addRevealFlag(addLogFlags(command))
+  addRevealFlag(addAccessFlags(command))
     .addHelpText('after', showExamples)
     .action(async (id: string) => {
-      await runOnLog({ flags: command.opts<LogFlags>(), write: false, context }, async (log) => {
-        const { showDeliveries } = await import('../delivery-log/show.ts')
-        return showDeliveries(id, log)
+      await onReaders({ flags: command.opts<LogFlags>(), context }, async (run) => {
+        const { showDeliveries } = await import('../deliveries/show.ts')
+        return showDeliveries(id, run)
       })
     })
 }
@@ -148,14 +166,14 @@ function addRetry(deliveries: Command, context: CommandContext): void {
     )
     .argument('[id]', 'an id as it is listed, or a messageId for all deliveries of that event')
   addFilterFlags(command, retriableStates).option('--all', 'all that can be retried')
-  addLogFlags(command)
+  addAccessFlags(command)
     .addHelpText('after', retryExamples)
     .action(async (id: string | undefined) => {
       const flags = command.opts<RetryFlags>()
       const selection = selectionOf(id, flags)
-      await runOnLog({ flags, write: true, context }, async (log) => {
-        const { retryDeliveries } = await import('../delivery-log/retry.ts')
-        return retryDeliveries(selection(log.nowMs), log)
+      await onReaders({ flags, write: true, context }, async (run) => {
+        const { retryDeliveries } = await import('../deliveries/change.ts')
+        return retryDeliveries(selection(run.nowMs), run)
       })
     })
 }
@@ -172,15 +190,15 @@ function addDiscard(deliveries: Command, context: CommandContext): void {
   addFilterFlags(command, ['pending'])
     .option('--all', 'all pending deliveries')
     .option('-n, --dry-run', 'count them and change nothing')
-  addLogFlags(command)
+  addAccessFlags(command)
     .addHelpText('after', discardExamples)
     .action(async (id: string | undefined) => {
       const flags = command.opts<DiscardFlags>()
       const selection = selectionOf(id, flags)
       const { dryRun = false } = flags
-      await runOnLog({ flags, write: !dryRun, context }, async (log) => {
-        const { discardDeliveries } = await import('../delivery-log/discard.ts')
-        return discardDeliveries({ selection: selection(log.nowMs), dryRun }, log)
+      await onReaders({ flags, write: !dryRun, context }, async (run) => {
+        const { discardDeliveries } = await import('../deliveries/change.ts')
+        return discardDeliveries({ selection: selection(run.nowMs), dryRun }, run)
       })
     })
 }
@@ -195,7 +213,7 @@ function refuseArguments([name]: readonly string[]): void {
 }
 
 /** The selected deliveries: by an id, by filter flags, or all. Exactly one of the three must be given. */
-function selectionOf(id: string | undefined, flags: RetryFlags): (nowMs: number) => RetrySelection {
+function selectionOf(id: string | undefined, flags: RetryFlags): (nowMs: number) => Selection {
   const filterFlag = firstFilterFlag(flags)
   const given = [id, filterFlag, flags.all === true ? '--all' : undefined].filter(
     (name) => name !== undefined,
@@ -212,4 +230,65 @@ function selectionOf(id: string | undefined, flags: RetryFlags): (nowMs: number)
     })
   }
   return (nowMs) => (id === undefined ? { filter: filterOf(flags, nowMs) } : { id })
+}
+
+/** Opens the store or service. The code for it is imported only now, so that help and usage errors appear at once. */
+async function onReaders(
+  called: CalledCommand,
+  work: (run: ReadersRun) => Promise<ExitCode>,
+): Promise<void> {
+  const { runReaders } = await import('../store-access/readers.ts')
+  await runReaders(called, work)
+}
+
+/** Adds the flag of the commands that show endpoints. */
+function addRevealFlag(command: Command): Command {
+  return command.option('--reveal', 'show the whole URL of each endpoint, with its path and query')
+}
+
+/** Adds the filter flags. `states` are the states that `--state` accepts. */
+function addFilterFlags(command: Command, states: readonly LoggedState[]): Command {
+  return command
+    .addOption(stateOption(states))
+    .option('--type <type>', 'only events of this type, repeatable', eventTypesFlag)
+    .option('--user <id>', 'only events about this user')
+    .option('--destination <id>', 'only deliveries to this destination')
+    .option('--message <id>', 'only deliveries of the event with this messageId')
+    .option(
+      '--since <moment>',
+      'only events accepted from then on: a timestamp, or 2h ago',
+      momentFlag,
+    )
+    .option('--until <moment>', 'only events accepted before then', momentFlag)
+}
+
+function stateOption(states: readonly LoggedState[]): Option {
+  const option = new Option('--state <state>', 'only deliveries in this state, repeatable')
+  // `choices` serves help and completion only: a repeatable flag has to collect its values itself.
+  return option.choices(states).argParser((text, previous: readonly LoggedState[] | undefined) => {
+    const state = states.find((candidate) => candidate === text)
+    if (state !== undefined) return [...(previous ?? []), state]
+    throw new InvalidArgumentError(`It is one of ${states.join(', ')}.`)
+  })
+}
+
+/** The filter that the flags describe. */
+export function filterOf(flags: FilterFlags, nowMs: number): DeliveryFilter {
+  const { since, until } = flags
+  return {
+    states: flags.state,
+    types: flags.type,
+    userId: flags.user,
+    destinationId: flags.destination,
+    messageId: flags.message,
+    sinceMs: since === undefined ? undefined : momentMs(since, nowMs),
+    untilMs: until === undefined ? undefined : momentMs(until, nowMs),
+  }
+}
+
+/** The first filter flag that is given, as typed. */
+export function firstFilterFlag(flags: FilterFlags): string | undefined {
+  const names = ['state', 'type', 'user', 'destination', 'message', 'since', 'until'] as const
+  const name = names.find((candidate) => flags[candidate] !== undefined)
+  return name === undefined ? undefined : `--${name}`
 }

@@ -1,4 +1,4 @@
-import type { AddCommand } from '../command.ts'
+import type { AddCommand } from '../io.ts'
 
 interface DemoFlags {
   readonly page?: boolean

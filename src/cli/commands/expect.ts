@@ -1,8 +1,8 @@
 import { parseUrl, SettingError } from '../../model/index.ts'
-import type { AddCommand } from '../command.ts'
 import type { ExpectPlace } from '../expecting/expect.ts'
 import { reportFlag, type ReportFile } from '../expecting/report-flag.ts'
 import { countFlag, durationFlag } from '../flags.ts'
+import type { AddCommand } from '../io.ts'
 
 interface ExpectFlags {
   readonly api?: string

@@ -1,4 +1,4 @@
-import type { AddCommand } from '../command.ts'
+import type { AddCommand } from '../io.ts'
 import { fileRows } from '../sending/row-source.ts'
 import {
   addOutputFlags,

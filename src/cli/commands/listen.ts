@@ -1,17 +1,16 @@
 import type { Command } from 'commander'
 import { EvrouteError } from '../../model/index.ts'
 import type { ForwardTarget } from '../../receiver/index.ts'
-import type { AddCommand } from '../command.ts'
 import {
   addExpectationFlags,
   readExpectationFlags,
   type ExpectationFlags,
 } from '../expecting/expectation-flags.ts'
 import { countFlag, durationFlag, durationFlagUpTo } from '../flags.ts'
+import type { AddCommand } from '../io.ts'
 import { addFaultFlags, type FaultFlags } from '../listening/fault-flags.ts'
 import { forwardFlag } from '../listening/forward-flag.ts'
-import { readOtherSecrets } from '../other-secrets.ts'
-import { readSecret } from '../secret.ts'
+import { readOtherSecrets, readSecret } from '../secret.ts'
 
 interface ListenFlags extends FaultFlags, ExpectationFlags {
   readonly port: number

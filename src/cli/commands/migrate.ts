@@ -1,4 +1,4 @@
-import type { AddCommand } from '../command.ts'
+import type { AddCommand } from '../io.ts'
 import { readSecret } from '../secret.ts'
 
 interface MigrateFlags {

@@ -1,11 +1,14 @@
 import type { Command } from 'commander'
-import type { AddCommand, CommandContext } from '../command.ts'
-import { defaultConfigurationPath } from '../configuration/path.ts'
 import { countFlag } from '../flags.ts'
-import { addOperationsFlags, type OperationsFlags } from '../operations/operations-flags.ts'
-import { readStoreUrl, storeForms } from '../store-flag.ts'
+import type { AddCommand, CommandContext } from '../io.ts'
+import {
+  addAccessFlags,
+  addStoreFlags,
+  readAccess,
+  type AccessFlags,
+} from '../store-access/access-flags.ts'
 
-interface ListFlags extends OperationsFlags {
+interface ListFlags extends AccessFlags {
   readonly limit: number
 }
 
@@ -68,13 +71,13 @@ function addList(regulations: Command, context: CommandContext): void {
     .summary('list regulations, newest first')
     .description('Lists regulations, newest first.')
     .option('--limit <n>', 'list so many at the most', countFlag(1, limitMax), limitDefault)
-  addOperationsFlags(command)
+  addAccessFlags(command)
     .addHelpText('after', listExamples)
     .action(async () => {
       const flags = command.opts<ListFlags>()
       const [{ runReaders }, { listRegulations }] = await Promise.all([
-        import('../operations/run-readers.ts'),
-        import('../regulations/list.ts'),
+        import('../store-access/readers.ts'),
+        import('../regulations/show.ts'),
       ])
       await runReaders({ flags, context }, (run) => listRegulations({ limit: flags.limit }, run))
     })
@@ -89,12 +92,12 @@ function addShow(regulations: Command, context: CommandContext): void {
         'notifications of each source to each destination stand.',
     )
     .argument('<id>', 'its id as it is listed')
-  addOperationsFlags(command)
+  addAccessFlags(command)
     .addHelpText('after', showExamples)
     .action(async (id: string) => {
-      const flags = command.opts<OperationsFlags>()
+      const flags = command.opts<AccessFlags>()
       const [{ runReaders }, { showRegulation }] = await Promise.all([
-        import('../operations/run-readers.ts'),
+        import('../store-access/readers.ts'),
         import('../regulations/show.ts'),
       ])
       await runReaders({ flags, context }, (run) => showRegulation(id, run))
@@ -111,20 +114,11 @@ function addRelease(regulations: Command, context: CommandContext): void {
         'started with it is waited for again.',
     )
     .argument('<archive>', 'its name as `regulations show` tells it')
-    .option('--config <file>', `the configuration (default: ${defaultConfigurationPath})`)
-    .option(
-      '--store <url>',
-      `a store other than that of the configuration: ${storeForms}; also EVROUTE_STORE`,
-    )
+  addStoreFlags(command)
     .addHelpText('after', releaseExamples)
     .action(async (archive: string) => {
-      const { config, store } = command.opts<Pick<OperationsFlags, 'config' | 'store'>>()
-      const { releaseArchive } = await import('../regulations/release.ts')
-      const place = {
-        kind: 'configured',
-        path: config ?? defaultConfigurationPath,
-        storeUrl: await readStoreUrl(store, context.io),
-      } as const
-      context.end(await releaseArchive(archive, place, context.io))
+      const access = await readAccess(command.opts<AccessFlags>(), context.io)
+      const { releaseArchive } = await import('../regulations/show.ts')
+      if (access.kind === 'store') context.end(await releaseArchive(archive, access, context.io))
     })
 }

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import { parseTimestamp, type EventType } from '../../model/index.ts'
-import type { AddCommand } from '../command.ts'
 import { eventTypesFlag, timestampFlag } from '../flags.ts'
+import type { AddCommand } from '../io.ts'
 import { checkShift, replayTarget } from '../sending/captured-target.ts'
 import { SelectedRows } from '../sending/row-selection.ts'
 import {

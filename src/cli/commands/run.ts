@@ -1,8 +1,8 @@
 import { Option } from 'commander'
 import { SettingError } from '../../model/index.ts'
-import type { AddCommand } from '../command.ts'
 import { reportFlag } from '../expecting/report-flag.ts'
 import { countFlag, durationFlag, repeatable } from '../flags.ts'
+import type { AddCommand } from '../io.ts'
 import type { RunFlags } from '../running/run-options.ts'
 
 const countMax = 1_000_000_000

@@ -5,9 +5,9 @@ import {
   type EventType,
   type JsonObject,
 } from '../../model/index.ts'
-import type { AddCommand, CommandContext } from '../command.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { countFlag, integrationFlag, timestampFlag } from '../flags.ts'
+import type { AddCommand, CommandContext } from '../io.ts'
 import { fieldNames, flagName, type CallFlags } from '../sending/call-flags.ts'
 import { composeCall } from '../sending/composed-call.ts'
 import { fileRows, repeatedRows } from '../sending/row-source.ts'

@@ -1,9 +1,8 @@
 import { Option } from 'commander'
 import { logLevels, type LogLevel } from '../../runtime/index.ts'
 import type { ServiceRole } from '../../service/index.ts'
-import type { AddCommand } from '../command.ts'
-import { defaultConfigurationPath } from '../configuration/path.ts'
-import { durationFlagUpTo } from '../flags.ts'
+import { defaultConfigurationPath, durationFlagUpTo } from '../flags.ts'
+import type { AddCommand } from '../io.ts'
 
 interface ServeFlags {
   readonly config: string

@@ -1,9 +1,8 @@
 import { recordLine } from '../../model/index.ts'
 import { signBody } from '../../webhook/index.ts'
-import type { AddCommand } from '../command.ts'
 import { exitCodes } from '../exit-code.ts'
-import { writeData } from '../io.ts'
-import { readBody } from '../read-body.ts'
+import { readBody } from '../input.ts'
+import { type AddCommand, writeData } from '../io.ts'
 import { requireSecret } from '../secret.ts'
 
 interface SignFlags {

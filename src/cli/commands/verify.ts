@@ -1,14 +1,12 @@
 import { recordLine } from '../../model/index.ts'
 import type { Diagnosis } from '../../receiver/index.ts'
 import { checkSignature, type SignatureCheck } from '../../webhook/index.ts'
-import type { AddCommand } from '../command.ts'
 import { exitCodes } from '../exit-code.ts'
-import { writeData, type Io } from '../io.ts'
-import { languageNames, readLanguage } from '../language-flag.ts'
-import { readOtherSecrets } from '../other-secrets.ts'
+import { languageNames, readLanguage } from '../flags.ts'
+import { readBody } from '../input.ts'
+import { type AddCommand, writeData, type Io } from '../io.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
-import { readBody } from '../read-body.ts'
-import { requireSecret } from '../secret.ts'
+import { readOtherSecrets, requireSecret } from '../secret.ts'
 
 interface VerifyFlags {
   readonly secret?: string

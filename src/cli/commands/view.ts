@@ -1,5 +1,5 @@
-import type { AddCommand } from '../command.ts'
 import { countFlag } from '../flags.ts'
+import type { AddCommand } from '../io.ts'
 
 interface ViewFlags {
   readonly port: number

@@ -3,8 +3,8 @@ import { access, lstat, mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { EvrouteError, messageOf, plainText, systemCode, recordLine } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
+import { defaultConfigurationPath } from '../flags.ts'
 import { writeData, type Io } from '../io.ts'
-import { defaultConfigurationPath } from './path.ts'
 import { installedSchema, nextSteps, secretsFolderName, starterConfiguration } from './starter.ts'
 
 /** The options of `evroute init`. */

@@ -1,7 +1,10 @@
+import { readFile } from 'node:fs/promises'
 import { recordLine } from '../../model/index.ts'
 import {
   ConfigurationError,
+  readConfiguration,
   readServiceConfiguration,
+  type Configuration,
   type ConfigurationProblem,
   type UsableConfiguration,
 } from '../../service/index.ts'
@@ -35,6 +38,20 @@ export async function readForCommand(
     }
     throw error
   }
+}
+
+/**
+ * Reads the configuration of a command that sends nothing. The host names of endpoints are not looked up.
+ *
+ * @throws ConfigurationError with all problems; EvrouteError `cannot_read_file`
+ */
+export async function readFileOf(path: string, { env }: Io): Promise<Configuration> {
+  const outcome = await readConfiguration(path, {
+    env,
+    readFile: (file) => readFile(file, 'utf8'),
+  })
+  if (outcome.kind === 'invalid') throw new ConfigurationError(path, outcome.problems)
+  return outcome.configuration
 }
 
 function problemRecord({ path, message, hint }: ConfigurationProblem): string {

@@ -7,11 +7,11 @@ import {
   type NumberedSubject,
 } from '../../match/index.ts'
 import { captureRowBytesMax, plainText, shortText } from '../../model/index.ts'
-import type { Io } from '../io.ts'
-import { isListenRecord } from '../sending/captured-request.ts'
-import { formatCount } from '../output/numbers.ts'
-import { tellOfTerminalInput } from '../terminal-input.ts'
 import { readEventRecord } from '../../receiver/index.ts'
+import { tellOfTerminalInput } from '../input.ts'
+import type { Io } from '../io.ts'
+import { formatCount } from '../output/numbers.ts'
+import { isListenRecord } from '../sending/captured-request.ts'
 
 /** The results of expectations over a capture. */
 export interface CaptureResults {

@@ -1,11 +1,10 @@
 import { effectsOf, plainText, recordLine, type RegulationType } from '../../model/index.ts'
+import type { RegulationFields, WholeRegulationFields } from '../../privacy/index.ts'
 import { systemClock } from '../../runtime/index.ts'
 import { sourceError } from '../audiences/refusal.ts'
-import { codeOfEnd, unlessEnded } from '../code-of-end.ts'
-import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
-import type { ToldRegulation } from '../operations/read-records.ts'
-import { drained, finishWork, type OperationsRun } from '../operations/run-operations.ts'
+import { codeOfEnd, exitCodes, gravest, unlessEnded, type ExitCode } from '../exit-code.ts'
 import { formatCount } from '../output/numbers.ts'
+import { drained, finishWork, type OperationsRun } from '../store-access/operations.ts'
 import { regulationText } from './regulation-text.ts'
 import { noSubjects, readSubjects, type SubjectsSource } from './subjects.ts'
 
@@ -109,16 +108,17 @@ async function tellAll(ids: readonly string[], run: OperationsRun): Promise<Exit
   for (const id of ids) {
     const found = await regulations.find(id)
     if (found === undefined) continue
-    const { fields, userIds } = found
-    const shown = { fields, users: userIds.length, style, columns, nowMs: systemClock.nowMs() }
+    const { archive, archivesLeft, subjectIds } = found
+    const nowMs = systemClock.nowMs()
+    const shown = { fields: found, users: subjectIds.length, style, columns, nowMs }
     stdout.write(json ? recordLine(withoutUsers(found)) : `\n${regulationText(shown)}`)
     await drained(run)
     // An archive file could not be read or written: it may still contain events of the users.
-    if ((fields.archive?.problems.length ?? 0) > 0) code = exitCodes.cannotUse
-    if (fields.archivesLeft.length > 0 && !json) {
+    if ((archive?.problems.length ?? 0) > 0) code = exitCodes.cannotUse
+    if (archivesLeft.length > 0 && !json) {
       run.report.note(`${plainText(id)} waits for the services that keep these archives`)
     }
-    if (isHeldUp(fields) && !run.io.stop.aborted) {
+    if (isHeldUp(found) && !run.io.stop.aborted) {
       run.report.note(
         `${plainText(id)} is not finished: \`evroute serve\` or the next such command goes on`,
       )
@@ -129,16 +129,16 @@ async function tellAll(ids: readonly string[], run: OperationsRun): Promise<Exit
 }
 
 /** Whether work is left that this process should have done: the store's file could not be rewritten. */
-function isHeldUp({ finishedAt, archivesLeft, streamStatus }: ToldRegulation['fields']): boolean {
+function isHeldUp({ finishedAt, archivesLeft, streamStatus }: RegulationFields): boolean {
   const streams = streamStatus.flatMap(({ destinationStatus }) => destinationStatus)
   const isNotified = streams.every(({ pending }) => pending === 0)
   return finishedAt === null && archivesLeft.length === 0 && isNotified
 }
 
-function withoutUsers({ record, userIds }: ToldRegulation): Readonly<Record<string, unknown>> {
+function withoutUsers(record: WholeRegulationFields): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(record).map(([name, value]) =>
-      name === 'subjectIds' ? ['subjects', userIds.length] : [name, value],
+      name === 'subjectIds' ? ['subjects', record.subjectIds.length] : [name, value],
     ),
   )
 }

@@ -1,22 +1,21 @@
 import { effectsOf, plainText, recordLine } from '../../model/index.ts'
 import { lineLog } from '../../runtime/index.ts'
 import { sourceError } from '../audiences/refusal.ts'
-import { codeOfEnd } from '../code-of-end.ts'
 import { readForCommand } from '../configuration/read-for-command.ts'
-import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
+import { codeOfEnd, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
+import { namingColumnFlag } from '../input.ts'
 import { writeData, type Io } from '../io.ts'
-import type { OperationsPlace } from '../operations/operations-flags.ts'
-import type { DestinationSources } from '../operations/read-records.ts'
-import { remoteDestinations } from '../operations/remote-operations.ts'
-import { ServiceApi } from '../operations/service-api.ts'
 import { formatCount } from '../output/numbers.ts'
+import type { Access } from '../store-access/access-flags.ts'
+import { ServiceApi } from '../store-access/service-api.ts'
+import { destinationSources, type DestinationSources } from '../store-access/service-records.ts'
 import type { DeleteCommand } from './delete.ts'
 import { noSubjects, readSubjects } from './subjects.ts'
 
 /** The parameters of {@link planDeletion}. */
 export interface DeletionPlanParts {
   /** Where the deletion would run. */
-  readonly place: OperationsPlace
+  readonly access: Access
   /** Streams, environment and stop signal. */
   readonly io: Io
   /** NDJSON records instead of text. */
@@ -38,13 +37,13 @@ interface Surroundings {
  */
 export async function planDeletion(
   command: DeleteCommand,
-  { place, io, json }: DeletionPlanParts,
+  { access, io, json }: DeletionPlanParts,
 ): Promise<ExitCode> {
-  const surroundings = await lookAround(place, io, json)
+  const surroundings = await lookAround(access, io, json)
   const uncheckedSources = checkSources(command, surroundings)
   const streams = effectsOf(command.type).notifies ? streamCount(command, surroundings) : 0
   let [subjects, rejected] = [0, 0]
-  const { length: regulations } = await readSubjects(command, io, {
+  const reading = readSubjects(command, io, {
     read: (users) => (subjects = users),
     rejected: ({ line, code, message }) => {
       rejected += 1
@@ -52,6 +51,9 @@ export async function planDeletion(
       if (json) io.stdout.write(recordLine({ kind: 'rejected', line, code, message }))
       else io.stderr.write(text)
     },
+  })
+  const { length: regulations } = await reading.catch((error: unknown) => {
+    throw namingColumnFlag(error)
   })
   if (subjects === 0 && rejected === 0) throw noSubjects()
   const plan = { regulationType: command.type, subjects, regulations }
@@ -71,13 +73,16 @@ export async function planDeletion(
   return gravest([rejected > 0 ? exitCodes.badInput : exitCodes.ok, codeOfEnd(io)])
 }
 
-async function lookAround(place: OperationsPlace, io: Io, json: boolean): Promise<Surroundings> {
-  if (place.kind === 'service') {
-    const destinations = await remoteDestinations(new ServiceApi(place, io.stop))
+async function lookAround(access: Access, io: Io, json: boolean): Promise<Surroundings> {
+  if (access.kind === 'service') {
+    const destinations = await new ServiceApi(access, io.stop).read(
+      { path: 'v1/destinations' },
+      destinationSources,
+    )
     return { sourceIds: undefined, destinations }
   }
   const log = lineLog((line) => void io.stderr.write(line))
-  const { configuration } = await readForCommand({ path: place.path, json, log }, io)
+  const { configuration } = await readForCommand({ path: access.path, json, log }, io)
   const { sources, destinations } = configuration
   return { sourceIds: sources.map(({ id }) => id), destinations }
 }

@@ -1,7 +1,6 @@
 import { plainText } from '../../model/index.ts'
-import type { OverallStatus } from '../../privacy/index.ts'
-import { formatSecond, formatSpan } from '../delivery-log/moments.ts'
-import type { RegulationFields } from '../operations/read-records.ts'
+import type { OverallStatus, RegulationFields } from '../../privacy/index.ts'
+import { formatSecond, formatSpan } from '../output/moments.ts'
 import { formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 import { textTable, type TableColumn } from '../output/table.ts'
@@ -52,6 +51,11 @@ const streamColumns: readonly TableColumn<ShownStream>[] = [
   })),
 ]
 
+/** The moment in a record, in milliseconds since 1970. */
+export function momentOf(at: string | null): number {
+  return at === null ? 0 : Date.parse(at)
+}
+
 /** The progress of a regulation, for a person. */
 export function regulationText(view: RegulationView): string {
   const { style, columns } = view
@@ -64,8 +68,10 @@ export function regulationText(view: RegulationView): string {
 function pairsOf(view: RegulationView): readonly (readonly [string, string])[] {
   const { fields, style, nowMs } = view
   const { id, regulationType, overallStatus, sources, createdAt, finishedAt } = fields
-  const moment = (atMs: number): string =>
-    `${formatSecond(atMs, nowMs)} (${formatSpan(nowMs - atMs)} ago)`
+  const moment = (at: string | null): string => {
+    const atMs = momentOf(at)
+    return `${formatSecond(atMs, nowMs)} (${formatSpan(nowMs - atMs)} ago)`
+  }
   return [
     ['Regulation', style.strong(plainText(id))],
     ['Type', `${regulationType}: ${regulationTexts[regulationType]}`],

@@ -1,7 +1,7 @@
 import { readUserIds } from '../../lists/index.ts'
 import { EvrouteError } from '../../model/index.ts'
 import { regulationLimits } from '../../privacy/index.ts'
-import { openListInput } from '../audiences/list-input.ts'
+import { openListInput } from '../input.ts'
 import type { Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 

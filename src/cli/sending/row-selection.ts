@@ -9,8 +9,8 @@ import {
   type EventType,
   type JsonObject,
 } from '../../model/index.ts'
+import { tellOfTerminalInput } from '../input.ts'
 import { stoppable, type Io } from '../io.ts'
-import { tellOfTerminalInput } from '../terminal-input.ts'
 import { isCapturedRow, isListenRecord } from './captured-request.ts'
 import { identifyRow } from './row-identity.ts'
 import type { RowGroup } from './row-source.ts'

@@ -6,8 +6,8 @@ import {
   type JsonObject,
   type JsonValue,
 } from '../../model/index.ts'
+import { tellOfTerminalInput } from '../input.ts'
 import type { Io } from '../io.ts'
-import { tellOfTerminalInput } from '../terminal-input.ts'
 import { isCapturedRow } from './captured-request.ts'
 
 /** Changes to every call from the command line. */

@@ -10,8 +10,7 @@ import {
 import { bodyStyles, checkDestination, type BodyStyle } from '../../webhook/index.ts'
 import { countFlag, durationFlag, durationFlagUpTo, headerFlag, repeatable } from '../flags.ts'
 import type { Io } from '../io.ts'
-import { readSecret } from '../secret.ts'
-import { readGivenStoreUrl, storeForms } from '../store-flag.ts'
+import { readSecret, readGivenStoreUrl, storeForms } from '../secret.ts'
 import type { TimeShiftBy } from './time-shift.ts'
 
 /** The default target of `send` and `replay`: the default address of `listen`. */

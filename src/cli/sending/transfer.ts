@@ -8,8 +8,7 @@ import {
   VirtualClock,
   type Clock,
 } from '../../runtime/index.ts'
-import { isOutputClosed } from '../code-of-end.ts'
-import { exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
+import { isOutputClosed, exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { stoppable, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import type { RowPlace } from './call-queue.ts'

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../../src/store/index.ts'
 import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
 import { run } from '../../support/io.ts'
-import { placeFor, withoutTime } from '../operations/places.ts'
+import { placeFor, withoutTime } from '../store-access/places.ts'
 
 const shoppers = ['audience', 'sync', '--name', 'First-Time Shopper', '--file']
 

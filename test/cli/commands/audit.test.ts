@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { CapturedStream, run } from '../../support/io.ts'
 import { startSource } from '../../support/run-source.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { delivered, expired, failed, falsify, retried, storeWith } from '../delivery-log/stores.ts'
+import { delivered, expired, failed, falsify, retried, storeWith } from '../deliveries/stores.ts'
 
 const audit = (url: string, ...flags: readonly string[]) => run(['audit', '--store', url, ...flags])
 
@@ -149,7 +149,8 @@ describe('every command about a store', () => {
       expect(await run(argv, { env: { EVROUTE_STORE: '' } })).toMatchObject({
         code: 2,
         stderr:
-          'evroute: Cannot tell which store is meant. Pass --store sqlite:<file> or postgres://..., or set EVROUTE_STORE; ' +
+          'evroute: Cannot tell which store is meant: there is no evroute.config.json here. ' +
+          'Pass --store sqlite:<file> or postgres://..., or set EVROUTE_STORE; ' +
           'a running service is asked with --api <url>.\n',
       })
     },
@@ -189,7 +190,7 @@ describe('every command about a store', () => {
 
   test('works beside a process that delivers', async () => {
     const { url } = await storeWith({ ...failed, messageId: 'm_by_hand' })
-    const child = startSource(new URL('../delivery-log/deliver-store.ts', import.meta.url), [url])
+    const child = startSource(new URL('../deliveries/deliver-store.ts', import.meta.url), [url])
     const output = new CapturedStream()
     child.stdout!.on('data', (chunk: Buffer) => output.write(chunk.toString()))
     await output.matching(/delivering/)

@@ -5,7 +5,7 @@ import { documentFor, startService } from '../../service/running-service.ts'
 import { TestEndpoint } from '../../support/endpoint.ts'
 import { run } from '../../support/io.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { delivered, failed, retried, storeWith } from '../delivery-log/stores.ts'
+import { delivered, failed, retried, storeWith } from '../deliveries/stores.ts'
 
 describe('backup', () => {
   test('copies the store of a running service, which starts again from the copy', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../../src/store/index.ts'
 import { TestEndpoint } from '../../support/endpoint.ts'
 import { run } from '../../support/io.ts'
-import { placeFor, serving } from '../operations/places.ts'
+import { placeFor, serving } from '../store-access/places.ts'
 
 const id = /reg_\w{27}/
 

@@ -21,7 +21,7 @@ import {
   retriedWithout,
   storeWith,
   type Sample,
-} from '../delivery-log/stores.ts'
+} from '../deliveries/stores.ts'
 
 /** Runs a command about deliveries over an API, with the token in the environment. */
 const overApi = (url: string, argv: readonly string[], settings: RunSettings = {}) =>

@@ -11,7 +11,7 @@ import {
   retried,
   retriedWithout,
   storeWith,
-} from '../delivery-log/stores.ts'
+} from '../deliveries/stores.ts'
 
 const show = (url: string, id: string, settings?: RunSettings) =>
   run(['deliveries', 'show', id, '--store', url], settings)

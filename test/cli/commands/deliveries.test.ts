@@ -13,7 +13,7 @@ import {
   storeOf,
   storeWith,
   type Sample,
-} from '../delivery-log/stores.ts'
+} from '../deliveries/stores.ts'
 
 const list = (url: string, ...flags: readonly string[]) =>
   run(['deliveries', 'list', '--store', url, ...flags])
@@ -363,7 +363,7 @@ describe('deliveries retry', () => {
     expect(await retry(url, '--state', 'failed')).toMatchObject({
       code: 0,
       stdout: '0 deliveries are due again\n',
-      stderr: 'Nothing that failed, expired or waits for a retry is like that.\n',
+      stderr: 'No failed, expired or retrying delivery matches.\n',
     })
   })
 

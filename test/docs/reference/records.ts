@@ -160,13 +160,13 @@ const sections: readonly Section[] = [
     kind: 'retry',
     writers: '`deliveries retry`, the admin API',
     about: 'How many deliveries are due again.',
-    made: ['src/cli/delivery-log/retry.ts', operations],
+    made: ['src/cli/deliveries/change.ts', operations],
   },
   {
     kind: 'discard',
     writers: '`deliveries discard`, the admin API',
     about: 'How many deliveries were discarded. `dryRun` comes from the command line only.',
-    made: ['src/cli/delivery-log/discard.ts', operations],
+    made: ['src/cli/deliveries/change.ts', operations],
   },
   {
     kind: 'destinations',

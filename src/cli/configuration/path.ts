@@ -1,2 +1,0 @@
-/** The configuration file that commands read by default. */
-export const defaultConfigurationPath = 'evroute.config.json'

@@ -1,0 +1,116 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { formatDeliveryId, type DeliveryFilter, type LoggedDelivery } from '../../delivery/index.ts'
+import { plainText, recordLine } from '../../model/index.ts'
+import { exitCodes, type ExitCode } from '../exit-code.ts'
+import { writeData } from '../io.ts'
+import { formatCount } from '../output/numbers.ts'
+import { createStyle, wantsColor } from '../output/style.ts'
+import type { ReadersRun } from '../store-access/readers.ts'
+import { deliveriesAtOnce, filterOfId, pagesOf } from './find.ts'
+
+/** The deliveries to change: those of an id, or those that match a filter. */
+export type Selection = { readonly id: string } | { readonly filter: DeliveryFilter }
+
+/**
+ * Makes deliveries due at once, with a new retry window, and reports how many.
+ *
+ * @throws EvrouteError `invalid_usage` for an unknown id
+ */
+export async function retryDeliveries(selection: Selection, run: ReadersRun): Promise<ExitCode> {
+  const { io, json, deliveries } = run
+  const filter = 'id' in selection ? await filterOfId(selection.id, run) : selection.filter
+  const count = await changeAll(
+    (limit) => deliveries.retry({ nowMs: run.nowMs, filter, limit }),
+    run,
+  )
+  if (json) {
+    await writeData(io, recordLine({ kind: 'retry', deliveries: count }))
+    return exitCodes.ok
+  }
+  await writeData(
+    io,
+    count === 1 ? '1 delivery is due again\n' : `${formatCount(count)} deliveries are due again\n`,
+  )
+  await note(count > 0 ? [nextTexts[run.from]] : await reasonsOf(selection, filter, run), run)
+  return exitCodes.ok
+}
+
+/**
+ * Ends pending deliveries as failed and reports how many. A dry run only counts them.
+ *
+ * @throws EvrouteError `invalid_usage` for an unknown id
+ */
+export async function discardDeliveries(
+  { selection, dryRun }: { readonly selection: Selection; readonly dryRun: boolean },
+  run: ReadersRun,
+): Promise<ExitCode> {
+  const { io, json, deliveries, nowMs } = run
+  const filter = 'id' in selection ? await filterOfId(selection.id, run) : selection.filter
+  const count = dryRun
+    ? await countPending(filter, run)
+    : await changeAll((limit) => deliveries.discard({ nowMs, filter, limit }), run)
+  if (json) {
+    await writeData(io, recordLine({ kind: 'discard', deliveries: count, dryRun }))
+    return exitCodes.ok
+  }
+  const counted = count === 1 ? '1 delivery' : `${formatCount(count)} deliveries`
+  await writeData(io, `${counted} ${dryRun ? 'would be discarded' : 'discarded'}\n`)
+  if (!dryRun && count > 0) await note([afterwards], run)
+  return exitCodes.ok
+}
+
+const afterwards =
+  'They failed with the reason "discarded" and can be retried. Webhooks that are being sent now are not ' +
+  'taken back.'
+
+async function note(notes: readonly string[], { io, color }: ReadersRun): Promise<void> {
+  const style = await createStyle(wantsColor(io, io.stderr, color))
+  for (const text of notes) io.stderr.write(`${style.faint(text)}\n`)
+}
+
+/** @param change - changes deliveries up to a limit and returns their number */
+async function changeAll(
+  change: (limit: number) => Promise<number>,
+  { io }: ReadersRun,
+): Promise<number> {
+  let total = 0
+  for (;;) {
+    const count = await change(deliveriesAtOnce)
+    total += count
+    // Yield, so that signals are handled and other users of the store get their turn.
+    await nextTurn()
+    if (count < deliveriesAtOnce || io.stop.aborted) return total
+  }
+}
+
+async function countPending(filter: DeliveryFilter, run: ReadersRun): Promise<number> {
+  let total = 0
+  const request = { filter: { ...filter, states: ['pending'] }, limit: Infinity } as const
+  for await (const page of pagesOf(run, request)) total += page.length
+  return total
+}
+
+const nextTexts: Readonly<Record<ReadersRun['from'], string>> = {
+  store:
+    'They go out at once where a process delivers from the store, else with the next `send` or ' +
+    '`replay` to the same --to with this --store.',
+  service: 'The service sends them now, as far as their endpoints let it.',
+}
+
+/** Explains why no delivery was retried. */
+async function reasonsOf(
+  selection: Selection,
+  filter: DeliveryFilter,
+  { deliveries }: ReadersRun,
+): Promise<readonly string[]> {
+  if (!('id' in selection)) {
+    return ['No failed, expired or retrying delivery matches.']
+  }
+  const found = await deliveries.list({ filter, limit: deliveriesAtOnce })
+  return found.map((delivery) => `${plainText(formatDeliveryId(delivery))} ${whyNot(delivery)}`)
+}
+
+function whyNot({ state, lane }: LoggedDelivery): string {
+  if (state === 'delivered') return 'is delivered'
+  return lane === 'first' ? 'waits for its first attempt' : 'is due already'
+}

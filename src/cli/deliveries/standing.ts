@@ -1,0 +1,231 @@
+import {
+  isoOrNull,
+  type EndpointFault,
+  type LoggedDelivery,
+  type LoggedState,
+} from '../../delivery/index.ts'
+import { formatDuration, plainText } from '../../model/index.ts'
+import { formatSecond } from '../output/moments.ts'
+import { formatCount } from '../output/numbers.ts'
+import type { Style } from '../output/style.ts'
+
+/** The status of a service's destination. */
+export interface DestinationStanding {
+  readonly id: string
+  /** If false, nothing is sent to the destination. */
+  readonly enabled: boolean
+  readonly endpoints: readonly {
+    readonly url: string
+    /** When the endpoint is probed, in milliseconds since 1970; null unless its breaker is open. */
+    readonly probeAtMs: number | null
+    /** Failures of the endpoint that are not retried. */
+    readonly faults: readonly Omit<EndpointFault, 'lastMs'>[]
+  }[]
+}
+
+/**
+ * Why a delivery that is due still waits.
+ *
+ * - `unknown`: a store cannot tell.
+ * - `disabled`: the service sends nothing to its destination.
+ * - `removed`: its destination is not configured.
+ * - `in_turn`: it is being sent, or waits for its turn.
+ * - `parked`: every endpoint that it could use is down.
+ */
+export type Wait =
+  | { readonly kind: 'unknown' | 'disabled' | 'removed' | 'in_turn' }
+  | {
+      readonly kind: 'parked'
+      /** The endpoints that are down. */
+      readonly urls: readonly string[]
+      /** When the first of them is probed, in milliseconds since 1970. */
+      readonly untilMs: number
+    }
+
+/** Tells why a delivery waits; undefined unless it is due. */
+export type WaitOf = (delivery: LoggedDelivery) => Wait | undefined
+
+/**
+ * Tells why deliveries wait.
+ *
+ * @param destinations - the destinations of the service that delivers; undefined if only a store is known
+ */
+export function waitsAt(
+  nowMs: number,
+  destinations: readonly DestinationStanding[] | undefined,
+): WaitOf {
+  const standings = new Map(destinations?.map((destination) => [destination.id, destination]))
+  return (delivery) => {
+    const { dueAtMs, destinationId } = delivery
+    if (dueAtMs === null || dueAtMs > nowMs) return undefined
+    if (destinations === undefined) return { kind: 'unknown' }
+    const standing = standings.get(destinationId)
+    if (standing === undefined) return { kind: 'removed' }
+    return standing.enabled ? waitFor(standing, delivery, nowMs) : { kind: 'disabled' }
+  }
+}
+
+function waitFor(
+  { endpoints }: DestinationStanding,
+  { holds }: LoggedDelivery,
+  nowMs: number,
+): Wait {
+  const held = new Set(
+    holds.filter(({ untilMs }) => (untilMs ?? Infinity) > nowMs).map(({ url }) => url),
+  )
+  const left = endpoints.filter(({ url }) => !held.has(url))
+  const probeTimesMs = left.flatMap(({ probeAtMs }) => probeAtMs ?? [])
+  const isDown = left.length > 0 && probeTimesMs.length === left.length
+  if (!isDown) return { kind: 'in_turn' }
+  return { kind: 'parked', urls: left.map(({ url }) => url), untilMs: Math.min(...probeTimesMs) }
+}
+
+/**
+ * The extra fields in the record of a delivery that is parked, or whose destination is disabled or removed.
+ */
+export function waitFields(wait: Wait | undefined): {
+  readonly parked?: object
+  readonly destinationIs?: 'disabled' | 'removed'
+} {
+  switch (wait?.kind) {
+    case 'parked':
+      return { parked: { urls: wait.urls, until: isoOrNull(wait.untilMs) } }
+    case 'disabled':
+    case 'removed':
+      return { destinationIs: wait.kind }
+    case 'unknown':
+    case 'in_turn':
+    case undefined:
+      return {}
+  }
+}
+
+/** Why a delivery is parked and until when, for a person; undefined unless it is parked. */
+export function parkedText(wait: Wait | undefined, nowMs: number): string | undefined {
+  if (wait?.kind !== 'parked') return undefined
+  const { urls, untilMs } = wait
+  const down = `${plainText(urls.join(' and '))} ${urls.length === 1 ? 'is' : 'are'} down`
+  const time = untilMs > nowMs ? `at ${formatSecond(untilMs, nowMs)}` : 'now'
+  return `parked: ${down}, asked again ${time}`
+}
+
+/** Failures at the endpoints of a destination that were not retried, for a person. */
+export function faultTexts({ endpoints }: DestinationStanding, nowMs: number): readonly string[] {
+  return endpoints.flatMap(({ url, faults }) =>
+    faults.map(({ reason, failures, sinceMs }) => {
+      const webhooks = `${formatCount(failures)} ${failures === 1 ? 'webhook' : 'webhooks'}`
+      const since = formatSecond(sinceMs, nowMs)
+      return `${webhooks} to ${plainText(url)} failed with ${plainText(reason)} since ${since}, without a retry`
+    }),
+  )
+}
+
+/** The context that the status of a delivery depends on. */
+export interface StandingView {
+  /** The current time, in milliseconds since 1970. */
+  readonly nowMs: number
+  /** Tells why a delivery that is due still waits. */
+  readonly waitOf: WaitOf
+}
+
+/** How a table is shown to a person. */
+export interface TableView extends StandingView {
+  readonly style: Style
+  /** The terminal's width; undefined if lines may have any length. */
+  readonly columns: number | undefined
+}
+
+/** The style of each state. */
+export const stateLooks: Readonly<Record<LoggedState, keyof Style>> = {
+  pending: 'warning',
+  delivered: 'good',
+  failed: 'bad',
+  expired: 'bad',
+}
+
+/** The status of a delivery and the reason for it, in one sentence. */
+export function standingText(delivery: LoggedDelivery, { nowMs, waitOf }: StandingView): string {
+  switch (delivery.state) {
+    case 'pending':
+      return waitingText(delivery, nowMs, waitOf(delivery))
+    case 'delivered':
+      return `delivered with its ${ordinal(delivery.attempts)} attempt${ending(delivery, nowMs)}`
+    case 'failed':
+      return `failed${ending(delivery, nowMs)}: ${failureText(delivery)}`
+    case 'expired':
+      return `expired${ending(delivery, nowMs)}: ${expiryText(delivery)}`
+  }
+}
+
+/** Explains why a delivery that is due was not attempted yet; undefined if its status already says so. */
+export function waitText(wait: Wait | undefined): string | undefined {
+  switch (wait?.kind) {
+    case 'unknown':
+      return 'It is being sent, or parked while no endpoint of its destination answers, or no process delivers to its destination.'
+    case 'disabled':
+      return 'Its destination is disabled: enable it, or discard what waits for it.'
+    case 'removed':
+      return 'Its destination is not configured any more: add it again, or discard what waits for it.'
+    case 'in_turn':
+      return 'It is being sent, or its turn comes.'
+    case 'parked':
+    case undefined:
+      return undefined
+  }
+}
+
+function waitingText(delivery: LoggedDelivery, nowMs: number, wait: Wait | undefined): string {
+  const { attempts, lane, expiresAtMs } = delivery
+  const dueAtMs = delivery.dueAtMs ?? nowMs
+  const dueAt = formatSecond(dueAtMs, nowMs)
+  const asked = lane === 'manual' ? ', which was asked for by hand,' : ','
+  const due =
+    dueAtMs > nowMs
+      ? `due in ${formatDuration(dueAtMs - nowMs)} (${dueAt})`
+      : `due for ${formatDuration(nowMs - dueAtMs)} (since ${dueAt})`
+  const when = parkedText(wait, nowMs) ?? due
+  const expiry = expiresAtMs === null ? '' : `; expires at ${formatSecond(expiresAtMs, nowMs)}`
+  return `waits for its ${ordinal(attempts + 1)} attempt${asked} ${when}${expiry}`
+}
+
+function ending({ settledAtMs }: LoggedDelivery, nowMs: number): string {
+  if (settledAtMs === null) return ''
+  const ago = formatDuration(Math.max(nowMs - settledAtMs, 0))
+  return ` at ${formatSecond(settledAtMs, nowMs)} (${ago} ago)`
+}
+
+function failureText({ reason }: LoggedDelivery): string {
+  const causes = causesOf(reason)
+  const named = `(${causes.join(', ')})`
+  if (causes.includes('discarded')) return `it was discarded by hand ${named}`
+  if (causes.includes('backlog_full')) return `too many waited for its destination ${named}`
+  if (causes.includes('no_endpoint_left')) {
+    return `its destination has no endpoint left that could take it ${named}`
+  }
+  if (causes.every((cause) => cause.startsWith('status_'))) {
+    return `the ${causes.length === 1 ? 'endpoint' : 'endpoints'} refused it ${named}`
+  }
+  return `it can never succeed ${named}`
+}
+
+function expiryText({ reason }: LoggedDelivery): string {
+  const causes = causesOf(reason)
+  const named = `(${causes.join(', ')})`
+  if (causes.includes('abandoned')) return `it waited too long for its first attempt ${named}`
+  if (causes.includes('window_over')) return `its retry window ended while it waited ${named}`
+  if (causes.includes('breaker_open')) {
+    return `it was parked until its retry window ended, because no endpoint answered ${named}`
+  }
+  return `its retry window ended before an endpoint took it ${named}`
+}
+
+function causesOf(reason: string | null): readonly string[] {
+  return plainText(reason ?? 'no reason was given').split(', ')
+}
+
+/** `1st`, `2nd`, `3rd`, `4th`, `11th`, `21st`. */
+export function ordinal(count: number): string {
+  const isTeen = count % 100 >= 11 && count % 100 <= 13
+  const suffix = isTeen ? 'th' : (['th', 'st', 'nd', 'rd'][count % 10] ?? 'th')
+  return `${count}${suffix}`
+}

@@ -1,0 +1,95 @@
+import { openInput } from '../importer/index.ts'
+import { EvrouteError, SettingError } from '../model/index.ts'
+import { stoppable, type Io } from './io.ts'
+
+/** Tells the user that a command reads from the terminal. Otherwise it would seem to hang. */
+export function tellOfTerminalInput(paths: readonly string[], io: Io): void {
+  // Accessing stdin opens it, which takes time. Do so only if it is read.
+  if (!paths.includes('-') || io.stdin.isTTY !== true) return
+  io.stderr.write('Reading from the terminal: Ctrl-D ends the input, Ctrl-C the command.\n')
+}
+
+/** Far above any webhook; protects memory from a wrong file. */
+const bodyBytesMax = 64 * 1024 * 1024
+
+/**
+ * Reads the raw bytes of a file, or of stdin for `-`.
+ *
+ * @returns undefined if the command must end early
+ * @throws EvrouteError `cannot_read_file`
+ */
+export function readBody(path: string, io: Io): Promise<Buffer | undefined> {
+  tellOfTerminalInput([path], io)
+  return stoppable(readBytes(path, io), io.stop)
+}
+
+async function readBytes(path: string, io: Io): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of await openInput(path, io.stdin)) {
+    bytes += chunk.length
+    if (bytes > bodyBytesMax) {
+      throw new EvrouteError({
+        code: 'cannot_read_file',
+        message: `Cannot read ${path}: it has more than ${bodyBytesMax} bytes`,
+        hint: 'A webhook has 1 MB at the most.',
+      })
+    }
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/**
+ * The bytes of a file, or of stdin for `-`. When the command ends early, the iterator throws the signal's
+ * reason. If it only ended, a part of a list would be taken for the whole list.
+ *
+ * @throws EvrouteError `cannot_read_file`
+ */
+export async function openListInput(path: string, io: Io): Promise<AsyncIterable<Uint8Array>> {
+  tellOfTerminalInput([path], io)
+  return breakingOff(await openInput(path, io.stdin), io.stop)
+}
+
+async function* breakingOff(
+  input: AsyncIterable<Uint8Array>,
+  stop: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const chunks = input[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const next = await stoppable(chunks.next(), stop)
+      stop.throwIfAborted()
+      if (next === undefined || next.done === true) return
+      yield next.value
+    }
+  } finally {
+    // If the next chunk never comes, closing would wait for it.
+    const closed = chunks.return?.()
+    if (!stop.aborted) await closed
+  }
+}
+
+const columnFlags = new Map([
+  ['idColumn', '--id-column'],
+  ['valueColumn', '--value-column'],
+])
+
+/** Adds the name of the flag to an error about a missing column. Returns other errors unchanged. */
+export function namingColumnFlag(error: unknown): unknown {
+  if (!(error instanceof SettingError)) return error
+  const { setting, message, hint } = error
+  return new SettingError(
+    columnFlags.get(setting) ?? setting,
+    withFlag(message),
+    hint === undefined ? undefined : withFlag(hint),
+  )
+}
+
+/** The sentences about columns end with the name of the setting. */
+function withFlag(text: string): string {
+  return text.replace(
+    /(?<=with )(?:idColumn|valueColumn)(?=\.?$)/,
+    (setting) => columnFlags.get(setting) ?? setting,
+  )
+}

@@ -1,0 +1,328 @@
+import { once } from 'node:events'
+import { request as requestHttp, type ClientRequest, type IncomingMessage } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+import { StringDecoder } from 'node:string_decoder'
+import {
+  evrouteVersion,
+  EvrouteError,
+  messageOf,
+  plainText,
+  SettingError,
+  systemCode,
+} from '../../model/index.ts'
+import type { ServiceAccess } from './access-flags.ts'
+
+/** Timeout for an answer. Streamed answers have none. */
+const answerTimeoutMs = 30_000
+/**
+ * Extra time for the answer to a change when the command must end early. Without the answer, the outcome is
+ * unknown.
+ */
+const changeGraceMs = 1_000
+
+/** A request to a service. */
+export interface Question {
+  /** Relative to the URL of the API. */
+  readonly path: string
+  /** Sent as JSON, by POST. */
+  readonly body?: object
+}
+
+/** A request with a streamed body. The service reports progress meanwhile. */
+export interface Upload {
+  /** Relative to the URL of the API. */
+  readonly path: string
+  /** Sent as a stream, by POST. */
+  readonly body: AsyncIterable<Uint8Array>
+}
+
+/** The answer of a service. */
+export interface Reply {
+  /** The HTTP status. */
+  readonly status: number
+  /** The parsed body; undefined if it is not JSON. */
+  readonly body: unknown
+}
+
+/** Parses an answer; undefined if it does not have the expected form. */
+export type ReadAnswer<Value> = (answer: unknown) => Value | undefined
+
+/** A refusal that the caller may expect. */
+export class ServiceRefusal extends Error {
+  override readonly name: string = 'ServiceRefusal'
+  /** The stable error code. */
+  readonly code: string
+  /** The error for callers that did not expect the refusal. */
+  readonly error: EvrouteError
+
+  constructor(code: string, error: EvrouteError) {
+    super(error.message)
+    this.code = code
+    this.error = error
+  }
+}
+
+/** A client for the admin API of a running service. Its errors explain why the service cannot be asked. */
+export class ServiceApi {
+  /** The URL of the API. */
+  readonly url: string
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #stop: AbortSignal
+  readonly #stopOfChanges = new AbortController()
+
+  /** @param stop - aborts requests; its reason becomes the error */
+  constructor({ url, token }: ServiceAccess, stop: AbortSignal) {
+    this.url = url
+    this.#stop = stop
+    const stopChanges = (): void => this.#stopOfChanges.abort(stop.reason)
+    const stopSoon = (): void => void setTimeout(stopChanges, changeGraceMs).unref()
+    stop.addEventListener('abort', stopSoon, { once: true })
+    this.#headers = {
+      accept: 'application/json',
+      // `fetch` writes headers as Latin-1, so this keeps the token's UTF-8 bytes.
+      authorization: `Bearer ${Buffer.from(token).toString('latin1')}`,
+      'user-agent': `evroute/${evrouteVersion}`,
+    }
+  }
+
+  /**
+   * Sends a request and parses the answer.
+   *
+   * @throws EvrouteError as {@link ServiceApi.ask} and {@link ServiceApi.understand} do
+   */
+  async read<Value>(question: Question, read: ReadAnswer<Value>): Promise<Value> {
+    return this.understand(await this.ask(question), read)
+  }
+
+  /**
+   * Parses an answer.
+   *
+   * @throws SettingError for a wrong token, a refused request, or an answer that does not come from evroute;
+   * EvrouteError `store_unusable` for a service that fails
+   */
+  understand<Value>(reply: Reply, read: ReadAnswer<Value>): Value {
+    if (reply.status !== 200) throw this.#refused(reply)
+    const value = read(reply.body)
+    if (value === undefined) throw this.stranger()
+    return value
+  }
+
+  /**
+   * Sends a request. Any status is an answer.
+   *
+   * @throws EvrouteError `store_unusable` if the service does not answer
+   */
+  async ask({ path, body }: Question): Promise<Reply> {
+    const timeout = AbortSignal.timeout(answerTimeoutMs)
+    const isChange = body !== undefined
+    const stop = isChange ? this.#stopOfChanges.signal : this.#stop
+    const signal = AbortSignal.any([timeout, stop])
+    try {
+      const response = await fetch(this.#urlOf(path), {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: {
+          ...this.#headers,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        body: body === undefined ? null : JSON.stringify(body),
+        // A redirect could take the token to another host.
+        redirect: 'manual',
+        signal,
+      })
+      return { status: response.status, body: parsed(await response.text()) }
+    } catch (error) {
+      if (stop.aborted) throw isChange ? this.#unanswered() : error
+      const timedOut = `no answer within ${answerTimeoutMs / 1_000} s`
+      throw this.#unreachable(error, timeout.aborted ? timedOut : undefined)
+    }
+  }
+
+  /**
+   * Streams bytes to the service and yields its records while it works, without a timeout. If the command
+   * must end early, cuts the connection. Otherwise the service would take a part of a list for the whole
+   * list.
+   *
+   * @throws ServiceRefusal if the service refuses to begin; EvrouteError `store_unusable` if it does not
+   * answer or breaks off; any error of reading the bytes
+   */
+  async *upload({ path, body }: Upload): AsyncGenerator {
+    const input = new WatchedInput(body)
+    const request = this.#post(path)
+    // An upload that fails must fail the answer too. An answer may come before the upload has ended.
+    void pipeline(input.bytes(), request).catch((error: unknown) =>
+      request.destroy(error instanceof Error ? error : new Error(messageOf(error))),
+    )
+    try {
+      const [response] = (await once(request, 'response')) as [IncomingMessage]
+      if (response.statusCode !== 200) throw await this.#refusalOf(response)
+      yield* recordsOf(response)
+    } catch (error) {
+      if (input.failure !== undefined) throw input.failure.error
+      this.#stop.throwIfAborted()
+      if (error instanceof EvrouteError || error instanceof ServiceRefusal) throw error
+      throw this.#unreachable(error)
+    } finally {
+      request.destroy()
+    }
+  }
+
+  /** The answer does not come from this version of evroute's admin API. */
+  stranger(): EvrouteError {
+    return new SettingError(
+      '--api',
+      `What answers at ${this.url} is not the admin API of evroute, or of another version`,
+      'Check the URL: the admin API has a port of its own, 4001 unless it is configured otherwise.',
+    )
+  }
+
+  /** The service reports that it cannot continue. */
+  failed({ code, message }: { readonly code: string; readonly message: string }): EvrouteError {
+    // The service noticed invalid input only while it worked.
+    if (code === 'invalid_request') return new SettingError('--api', this.#refusal(message))
+    return this.brokenOff(message)
+  }
+
+  /** The service stopped in the middle of its work. */
+  brokenOff(why: string): EvrouteError {
+    return new EvrouteError({
+      code: 'store_unusable',
+      message: `The service at ${this.url} broke off: ${plainText(why)}`,
+      hint: 'What it has done stays; see its log, and run the command again.',
+    })
+  }
+
+  #urlOf(path: string): URL {
+    const base = this.url.replace(/[?#].*$/s, '').replace(/\/*$/, '/')
+    return new URL(path, base)
+  }
+
+  #post(path: string): ClientRequest {
+    const url = this.#urlOf(path)
+    const send = url.protocol === 'https:' ? requestHttps : requestHttp
+    return send(url, {
+      method: 'POST',
+      headers: {
+        ...this.#headers,
+        accept: 'application/x-ndjson, application/json',
+        'content-type': 'application/octet-stream',
+      },
+      signal: this.#stop,
+    })
+  }
+
+  async #refusalOf(response: IncomingMessage): Promise<Error> {
+    const reply = { status: response.statusCode ?? 0, body: parsed(await text(response)) }
+    const error = this.#refused(reply)
+    const refusal = refusalIn(reply)
+    return refusal === undefined ? error : new ServiceRefusal(refusal.code, error)
+  }
+
+  #refused(reply: Reply): EvrouteError {
+    const refusal = refusalIn(reply)
+    if (refusal === undefined) return this.stranger()
+    const message = this.#refusal(refusal.message)
+    if (reply.status === 401) {
+      return new SettingError(
+        '--token',
+        `The service at ${this.url} does not accept the token`,
+        'It is the admin token of its configuration; pass it with --token or EVROUTE_ADMIN_TOKEN.',
+      )
+    }
+    if (reply.status >= 500) {
+      return new EvrouteError({
+        code: 'store_unusable',
+        message,
+        hint: 'See the log of the service.',
+      })
+    }
+    return new SettingError('--api', message)
+  }
+
+  #unanswered(): EvrouteError {
+    return new EvrouteError({
+      code: 'store_unusable',
+      message: `The service at ${this.url} did not answer before the command was interrupted: it may have done what was asked`,
+      hint: 'Ask the service for its state before you run the command again.',
+    })
+  }
+
+  #refusal(message: string): string {
+    return `The service at ${this.url} refuses: ${plainText(message)}`
+  }
+
+  #unreachable(error: unknown, known?: string): EvrouteError {
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+    // The server does not speak HTTP.
+    const isParserError =
+      cause instanceof Error &&
+      (cause.name === 'HTTPParserError' || systemCode(cause)?.startsWith('HPE_') === true)
+    if (isParserError) return this.stranger()
+    const reason = known ?? systemCode(cause) ?? messageOf(cause)
+    return new EvrouteError({
+      code: 'store_unusable',
+      message: `Cannot reach the service at ${this.url}: ${reason}`,
+      hint: 'Check that `evroute serve` runs there, and that the URL is the one of its admin API.',
+      cause: error,
+    })
+  }
+}
+
+/** The service's own reason for a refusal; undefined if the body has none. */
+export function refusalIn({
+  body,
+}: Reply): { readonly code: string; readonly message: string } | undefined {
+  const { error } = (body ?? {}) as { readonly error?: unknown }
+  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
+  return typeof code === 'string' && typeof message === 'string' ? { code, message } : undefined
+}
+
+/** Remembers why the input could not be read: the request fails with an error of its own. */
+class WatchedInput {
+  readonly #given: AsyncIterable<Uint8Array>
+  failure: { readonly error: unknown } | undefined
+
+  constructor(given: AsyncIterable<Uint8Array>) {
+    this.#given = given
+  }
+
+  async *bytes(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* this.#given
+    } catch (error) {
+      this.failure = { error }
+      throw error
+    }
+  }
+}
+
+/** A longer line does not come from a service. */
+const lineCharactersMax = 4 * 1_024 * 1_024
+
+/**
+ * Parses a stream of NDJSON, line by line. Yields undefined for a line that is not a record. The last line
+ * needs no line break.
+ */
+async function* recordsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator {
+  const decoder = new StringDecoder('utf8')
+  let held = ''
+  for await (const chunk of bytes) {
+    const lines = `${held}${decoder.write(Buffer.from(chunk))}`.split('\n')
+    held = lines.pop() ?? ''
+    for (const line of lines) if (line !== '') yield parsed(line)
+    if (held.length > lineCharactersMax) {
+      yield undefined
+      return
+    }
+  }
+  if (held !== '') yield parsed(held)
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import type { LoggedDelivery } from '../../../src/delivery/index.ts'
+import { logged } from './stores.ts'
+import { ordinal, standingText, waitText, type Wait } from '../../../src/cli/deliveries/standing.ts'
+
+/** Half past ten where the tests run. */
+const nowMs = new Date(2026, 10, 20, 10, 30).getTime()
+const second = 1_000
+const minute = 60 * second
+
+const ended = { dueAtMs: null, settledAtMs: nowMs - 2 * minute }
+
+describe('standingText', () => {
+  test.each<[Partial<LoggedDelivery>, string]>([
+    [
+      {
+        lane: 'retry',
+        attempts: 3,
+        dueAtMs: nowMs + 2 * minute,
+        expiresAtMs: nowMs + 200 * minute,
+      },
+      'waits for its 4th attempt, due in 2m (10:32:00); expires at 13:50:00',
+    ],
+    [
+      { lane: 'first', dueAtMs: nowMs - 5 * second },
+      'waits for its 1st attempt, due for 5s (since 10:29:55)',
+    ],
+    [
+      { lane: 'manual', attempts: 9, dueAtMs: nowMs - 90 * second },
+      'waits for its 10th attempt, which was asked for by hand, due for 1m 30s (since 10:28:30)',
+    ],
+    [
+      { lane: 'retry', attempts: 1, dueAtMs: nowMs, expiresAtMs: nowMs + 24 * 60 * minute },
+      'waits for its 2nd attempt, due for 0ms (since 10:30:00); expires at 2026-11-21 10:30:00',
+    ],
+    [
+      { ...ended, state: 'delivered', attempts: 2 },
+      'delivered with its 2nd attempt at 10:28:00 (2m ago)',
+    ],
+    [
+      { ...ended, state: 'failed', reason: 'status_404' },
+      'failed at 10:28:00 (2m ago): the endpoint refused it (status_404)',
+    ],
+    [
+      { ...ended, state: 'failed', reason: 'status_404, status_410' },
+      'failed at 10:28:00 (2m ago): the endpoints refused it (status_404, status_410)',
+    ],
+    [
+      { ...ended, state: 'failed', reason: 'DEPTH_ZERO_SELF_SIGNED_CERT' },
+      'failed at 10:28:00 (2m ago): it can never succeed (DEPTH_ZERO_SELF_SIGNED_CERT)',
+    ],
+    [
+      { ...ended, state: 'failed', reason: 'no_endpoint_left' },
+      'failed at 10:28:00 (2m ago): its destination has no endpoint left that could take it (no_endpoint_left)',
+    ],
+    [
+      { ...ended, state: 'expired', reason: 'timeout, status_503' },
+      'expired at 10:28:00 (2m ago): its retry window ended before an endpoint took it (timeout, status_503)',
+    ],
+    [
+      { ...ended, state: 'expired', reason: 'abandoned' },
+      'expired at 10:28:00 (2m ago): it waited too long for its first attempt (abandoned)',
+    ],
+    [
+      { ...ended, state: 'expired', reason: 'window_over' },
+      'expired at 10:28:00 (2m ago): its retry window ended while it waited (window_over)',
+    ],
+    [
+      { ...ended, state: 'expired', reason: 'breaker_open, ECONNREFUSED' },
+      'expired at 10:28:00 (2m ago): it was parked until its retry window ended, because no endpoint answered (breaker_open, ECONNREFUSED)',
+    ],
+    [
+      { dueAtMs: null, settledAtMs: null, state: 'failed', reason: null },
+      'failed: it can never succeed (no reason was given)',
+    ],
+  ])('of %j is: %s', (details, text) => {
+    expect(standingText(logged(details), { nowMs, waitOf: () => undefined })).toBe(text)
+  })
+})
+
+describe('waitText', () => {
+  test.each([
+    ['unknown', 'It is being sent, or parked'],
+    ['disabled', 'Its destination is disabled: enable it'],
+    ['in_turn', 'It is being sent, or its turn comes.'],
+  ] as const)('says what may keep a delivery that is due (%s)', (kind, text) => {
+    expect(waitText({ kind })).toContain(text)
+  })
+
+  test('says nothing of others, and of what is parked, which its standing tells', () => {
+    expect(waitText(undefined)).toBeUndefined()
+    const wait: Wait = { kind: 'parked', urls: ['https://example.com/'], untilMs: nowMs + minute }
+    expect(waitText(wait)).toBeUndefined()
+    expect(
+      standingText(logged({ expiresAtMs: nowMs + minute }), { nowMs, waitOf: () => wait }),
+    ).toBe(
+      'waits for its 1st attempt, parked: https://example.com/ is down, asked again at 10:31:00; expires at 10:31:00',
+    )
+  })
+})
+
+describe('ordinal', () => {
+  test('is English', () => {
+    expect([1, 2, 3, 4, 10, 11, 12, 13, 20, 21, 22, 23, 101, 111, 112].map(ordinal)).toEqual(
+      '1st 2nd 3rd 4th 10th 11th 12th 13th 20th 21st 22nd 23rd 101st 111th 112th'.split(' '),
+    )
+  })
+})

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import type { LoggedDelivery } from '../../../src/delivery/index.ts'
+import { formatTimestamp } from '../../../src/model/index.ts'
+import { logged } from './stores.ts'
+import {
+  waitFields,
+  parkedText,
+  waitsAt,
+  type DestinationStanding,
+} from '../../../src/cli/deliveries/standing.ts'
+
+/** Half past ten where the tests run. */
+const nowMs = new Date(2026, 10, 20, 10, 30).getTime()
+const [a, b] = ['https://example.com/a', 'https://example.com/b']
+const minute = 60_000
+
+/** A destination whose endpoints are probed then; null for one that is not down. */
+function standing(probeTimesMs: readonly (number | null)[], enabled = true): DestinationStanding {
+  const endpoints = probeTimesMs.map((probeAtMs, index) => ({
+    url: [a, b][index]!,
+    probeAtMs,
+    faults: [],
+  }))
+  return { id: 'crm', enabled, endpoints }
+}
+
+const due = logged({ dueAtMs: nowMs - minute })
+const parkedAt = (untilMs: number, ...urls: readonly string[]) => ({
+  kind: 'parked',
+  urls,
+  untilMs,
+})
+
+describe('waitsAt', () => {
+  test.each<[string, LoggedDelivery, readonly DestinationStanding[] | undefined, unknown]>([
+    ['what is not due', logged({ dueAtMs: nowMs + 1 }), [standing([nowMs])], undefined],
+    ['what is settled', logged({ dueAtMs: null }), [standing([nowMs])], undefined],
+    ['what only a store knows', due, undefined, { kind: 'unknown' }],
+    ['another destination', due, [{ ...standing([null]), id: 'mail' }], { kind: 'removed' }],
+    ['a destination that is off', due, [standing([nowMs], false)], { kind: 'disabled' }],
+    ['an endpoint that is well', due, [standing([null])], { kind: 'in_turn' }],
+    ['one of two that is well', due, [standing([nowMs + minute, null])], { kind: 'in_turn' }],
+    ['all down', due, [standing([nowMs + 2, nowMs + 1])], parkedAt(nowMs + 1, a, b)],
+    ['a probe that is due', due, [standing([nowMs - 1])], parkedAt(nowMs - 1, a)],
+    [
+      'a retry by hand',
+      { ...due, lane: 'manual' },
+      [standing([nowMs + minute])],
+      parkedAt(nowMs + minute, a),
+    ],
+    [
+      'an endpoint that is left alone for good',
+      { ...due, holds: [{ url: b, untilMs: null }] },
+      [standing([nowMs + minute, null])],
+      parkedAt(nowMs + minute, a),
+    ],
+    [
+      'an endpoint that was left alone until now',
+      { ...due, holds: [{ url: b, untilMs: nowMs }] },
+      [standing([nowMs + minute, null])],
+      { kind: 'in_turn' },
+    ],
+    [
+      'no endpoint that is left',
+      { ...due, holds: [{ url: a, untilMs: nowMs + 1 }] },
+      [standing([nowMs + minute])],
+      { kind: 'in_turn' },
+    ],
+  ])('tells what keeps %s', (...[, delivery, destinations, wait]) => {
+    expect(waitsAt(nowMs, destinations)(delivery)).toEqual(wait)
+  })
+})
+
+test('what is parked is told to people and programs', () => {
+  const [one, two] = [
+    { kind: 'parked', urls: [`${a}\n`], untilMs: nowMs + minute },
+    { kind: 'parked', urls: [a, b], untilMs: nowMs },
+  ] as const
+  expect(parkedText(one, nowMs)).toBe(`parked: ${a}  is down, asked again at 10:31:00`)
+  expect(parkedText(two, nowMs)).toBe(`parked: ${a} and ${b} are down, asked again now`)
+  expect(waitFields(two)).toEqual({ parked: { urls: [a, b], until: formatTimestamp(nowMs) } })
+})
+
+test.each(['disabled', 'removed'] as const)('tells that its destination is %s', (kind) => {
+  expect(waitFields({ kind })).toEqual({ destinationIs: kind })
+  expect(parkedText({ kind }, nowMs)).toBeUndefined()
+})
+
+test.each([{ kind: 'unknown' }, { kind: 'in_turn' }, undefined] as const)(
+  'what is not parked adds nothing: %j',
+  (wait) => {
+    expect(parkedText(wait, nowMs)).toBeUndefined()
+    expect(waitFields(wait)).toEqual({})
+  },
+)

@@ -1,0 +1,314 @@
+import type { RequestListener } from 'node:http'
+import { Readable } from 'node:stream'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { listen } from '../../../src/http/index.ts'
+import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
+import { run, start } from '../../support/io.ts'
+import { placeFor, serving, token } from './places.ts'
+import { ServiceApi } from '../../../src/cli/store-access/service-api.ts'
+import { RemoteAudiences } from '../../../src/cli/store-access/service-clients.ts'
+
+const shoppers = ['audience', 'sync', '--name', 'First-Time Shopper', '--file', '-']
+
+/** A server that answers everything like that, until the test ends. */
+async function serverThat(answer: RequestListener): Promise<string> {
+  const listening = await listen(answer, { host: '127.0.0.1', port: 0 })
+  onTestFinished(() => listening.close(0))
+  return listening.url
+}
+
+const lines = (...records: readonly object[]): string =>
+  records.map((record) => `${JSON.stringify({ v: 1, ...record })}\n`).join('')
+
+const counts = {
+  ...{ read: 3, rejected: 0, entered: 1, changed: 0 },
+  ...{ left: 0, unchanged: 2, suppressed: 0 },
+}
+
+/** The record that a sync ends with. */
+const last = (outcome: string): object => ({
+  ...{ kind: 'sync', outcome },
+  audience: {
+    ...{ key: 'vip', name: 'VIP', class: 'audience', computationId: 'aud_1', source: 'website' },
+    ...{ members: 1, createdAt: '2026-11-20T10:15:00.000Z', syncedAt: null },
+  },
+  ...counts,
+})
+
+describe('a running service', () => {
+  test('syncs, shows and removes audiences', async () => {
+    const endpoint = await TestEndpoint.start()
+    const { api } = await serving(await placeFor(endpoint.url))
+    const sync = (stdin: string, ...flags: readonly string[]) =>
+      run([...shoppers, ...api, ...flags], { stdin })
+    expect(await sync('id\nu_1\nu_2\n')).toMatchObject({
+      code: 0,
+      stdout: 'first_time_shopper: 2 entered, 0 changed, 0 left, 0 unchanged\n',
+      stderr: 'The service delivers.\n',
+    })
+    expect(await sync('')).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/list is empty: .* header.*everybody leave/) as string,
+    })
+    const dry = await sync('id\nu_2\nu_3\n', '--dry-run')
+    expect(dry).toMatchObject({ code: 0, stdout: '+ u_3\n- u_1\n' })
+    const again = await sync('{"id":"u_2"}\nbroken\n{"id":"u_3"}\n', '--json')
+    expect(again).toMatchObject({ code: 3, stderr: '' })
+    expect(again.records).toMatchObject([
+      { v: 1, kind: 'rejected', line: 2, code: 'invalid_json' },
+      { v: 1, kind: 'sync', outcome: 'incomplete', entered: 1, left: 0, rejected: 1 },
+    ])
+    await endpoint.received(3)
+    const shown = await run(['audience', 'show', 'first_time_shopper', '--json', ...api])
+    expect(shown.records).toMatchObject([
+      { key: 'first_time_shopper', members: 3, memberList: [{}, {}, {}] },
+    ])
+    const removed = await run(['audience', 'remove', 'first_time_shopper', ...api])
+    expect(removed).toMatchObject({ code: 0, stdout: 'first_time_shopper: 3 left, removed\n' })
+    expect(await run(['audience', 'remove', 'first_time_shopper', ...api])).toMatchObject({
+      code: 2,
+    })
+    expect((await run(['audience', 'show', 'nobody', ...api])).code).toBe(2)
+    const { stderr } = await sync('id\nu_1\n', '--id-column', 'x')
+    expect(stderr).toMatch(/refuses: .*no column "x".* with --id-column\n$/)
+    const unknown = await sync('id\nu_1\n', '--source', 'app')
+    expect(unknown).toMatchObject({ code: 2, stdout: '' })
+    expect(unknown.stderr).toMatch(/refuses: .*source.*website/)
+  })
+
+  test('turns every page of members', async () => {
+    const { api } = await serving(await placeFor('', { destinations: [] }))
+    const ids = Array.from({ length: 501 }, (_, index) => `u_${index}\n`)
+    await run([...shoppers, ...api], { stdin: `id\n${ids.join('')}` })
+    const argv = ['audience', 'show', 'first_time_shopper', '--members', '900', '--json', ...api]
+    const [record] = (await run(argv)).records
+    const members = record!['memberList'] as readonly { userId: string }[]
+    expect(new Set(members.map(({ userId }) => userId)).size).toBe(501)
+  })
+
+  test('deletes users, and tells how far it is', async () => {
+    const endpoint = await TestEndpoint.start()
+    const { api } = await serving(await placeFor(endpoint.url))
+    const argv = ['delete', '--user-id', 'u_secret', '--regulation', 'DELETE_ONLY', ...api]
+    expect(await run([...argv, '--dry-run'])).toMatchObject({
+      code: 0,
+      stdout: 'DELETE_ONLY would make 1 user, 1 regulation, 1 notification; nothing was stored\n',
+    })
+    const made = await run(argv)
+    expect(made.code).toBe(0)
+    expect(made.stdout).toMatch(/^reg_\w{27}: 1 user\n$/)
+    const [id = ''] = made.stdout.split(':')
+    expect(made.stderr).toBe(
+      `The service erases and notifies; \`evroute regulations show ${id}\` with the same flags tells how far it is.\n`,
+    )
+    await endpoint.received(1)
+    const show = ['regulations', 'show', id, ...api]
+    await expect
+      .poll(async () => (await run([...show, '--json'])).records)
+      .toMatchObject([{ kind: 'regulation', overallStatus: 'FINISHED', subjectIds: ['u_secret'] }])
+    expect((await run(show)).stdout).toContain('Users        1: u_secret\n')
+    const listed = await run(['regulations', 'list', '--json', ...api])
+    expect(listed.records).toMatchObject([{ kind: 'regulation', id, subjects: 1 }])
+    expect((await run(['regulations', 'show', 'reg_1', ...api])).code).toBe(2)
+    const wrong = await run([...argv, '--source', 'app'])
+    expect(wrong).toMatchObject({ code: 2, stdout: '' })
+    expect(wrong.stderr).toContain('website')
+  })
+
+  test('is asked where it delivers from the store of the configuration', async () => {
+    const endpoint = await TestEndpoint.start()
+    const port = Number(new URL(await unreachableUrl()).port)
+    const place = await placeFor(endpoint.url, { admin: { port, token } })
+    await serving(place)
+    const synced = await place.run(shoppers, { stdin: 'id\nu_1\n' })
+    expect(synced).toMatchObject({ code: 0, stderr: 'The service delivers.\n' })
+    const listed = await place.run(['audience', 'list', '--json'])
+    expect(listed.records).toMatchObject([{ key: 'first_time_shopper' }])
+  })
+
+  test('is asked where the store is in memory', async () => {
+    const endpoint = await TestEndpoint.start()
+    const port = Number(new URL(await unreachableUrl()).port)
+    const place = await placeFor(endpoint.url, { admin: { port, token }, store: 'memory:' })
+    const refused = await place.run(shoppers, { stdin: 'id\nu_1\n' })
+    expect(refused).toMatchObject({ code: 7, stdout: '' })
+    expect(refused.stderr).toBe(
+      'evroute: The store is memory:, where a command forgets all that it does when it ends, and no ' +
+        `service answers at http://127.0.0.1:${port}/. Start \`evroute serve\` with an admin API, or ` +
+        'name a store that lasts: --store sqlite:<file> or postgres://...\n',
+    )
+    expect((await place.run(['audience', 'list'])).code).toBe(7)
+    await serving(place)
+    expect((await place.run(shoppers, { stdin: 'id\nu_1\n' })).code).toBe(0)
+    const listed = await place.run(['audience', 'list', '--json'])
+    expect(listed.records).toMatchObject([{ key: 'first_time_shopper', members: 1 }])
+  })
+
+  test.each([
+    [{ admin: null }, 'and the configuration has no admin API to ask'],
+    [{}, 'and the admin API of the configuration has any free port'],
+  ])('that %j hides is named, with what to do', async (changes, why) => {
+    const place = await placeFor('http://127.0.0.1:1/', changes)
+    await serving(place)
+    const { code, stdout, stderr } = await place.run(shoppers, { stdin: 'id\nu_1\n' })
+    expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
+    expect(stderr).toContain(`Another process delivers from ${place.store}, ${why}. Where that is`)
+  })
+
+  test('is not asked for another store than its own', async () => {
+    const place = await placeFor('http://127.0.0.1:1/')
+    await serving(place)
+    const other = await placeFor('http://127.0.0.1:1/')
+    const flags = ['--store', place.store]
+    const { code, stderr } = await other.run([...shoppers, ...flags], { stdin: 'id\nu_1\n' })
+    expect(code).toBe(7)
+    expect(stderr).not.toContain('admin API of the configuration')
+  })
+})
+
+describe('a service that misbehaves', () => {
+  const sync = (url: string) =>
+    run([...shoppers, '--api', url, '--token', token], { stdin: 'id\nu_1\n' })
+
+  test.each([
+    { status: 409, code: 'sync_running', ends: 7, told: '/ refuses: why' },
+    { status: 409, code: 'audience_taken', ends: 2, told: 'refuses: why' },
+    { status: 401, code: 'unauthorized', ends: 2, told: 'does not accept the token' },
+    { status: 503, code: 'store_unavailable', ends: 7, told: 'See the log of the service' },
+  ])('refuses with $status $code before it has read all', async ({ status, code, ends, told }) => {
+    const url = await serverThat((_request, response) => {
+      response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
+      response.end(JSON.stringify({ error: { code, message: 'why' } }))
+    })
+    const ended = await sync(url)
+    expect(ended).toMatchObject({ code: ends, stdout: '' })
+    expect(ended.stderr).toContain(told)
+  })
+
+  const errorLine = (code: string) => lines({ kind: 'error', code, message: 'why' })
+  test.each([
+    { body: lines({ kind: 'progress', ...counts }), ends: 7, told: 'it ended its answer early' },
+    { body: errorLine('internal_error'), ends: 7, told: 'broke off: why' },
+    { body: errorLine('invalid_request'), ends: 2, told: 'refuses: why' },
+    { body: lines({ kind: 'hello' }), ends: 2, told: 'is not the admin API of evroute' },
+    { body: 'hello', ends: 2, told: 'is not the admin API of evroute' },
+  ])('that tells $body ends with $ends', async ({ body, ends, told }) => {
+    const url = await serverThat((request, response) => {
+      request.resume().on('end', () => response.writeHead(200).end(body))
+    })
+    const ended = await sync(url)
+    expect(ended).toMatchObject({ code: ends, stdout: '' })
+    expect(ended.stderr).toContain(told)
+  })
+
+  test('tells how much of what it keeps it has read for a dry run', async () => {
+    const url = await serverThat((request, response) => {
+      const told = [{ kind: 'comparing', members: 200_000 }, last('synced')]
+      request.resume().on('end', () => response.writeHead(200).end(lines(...told)))
+    })
+    const compared: number[] = []
+    const audiences = new RemoteAudiences(
+      new ServiceApi({ kind: 'service', url, token }, new AbortController().signal),
+    )
+    const outcome = await audiences.sync(
+      {
+        ...{ name: undefined, key: 'vip', computationClass: 'audience', sourceId: undefined },
+        ...{ columns: { userIds: [], value: undefined }, isDryRun: true },
+        listener: {
+          rejected: () => undefined,
+          changed: () => undefined,
+          comparing: (members) => compared.push(members),
+          progress: () => undefined,
+        },
+        signal: new AbortController().signal,
+      },
+      Readable.from([Buffer.from('id\n')]),
+    )
+    expect([outcome.kind, compared]).toEqual(['synced', [200_000]])
+  })
+
+  test('breaks the connection', async () => {
+    const url = await serverThat((request, response) => {
+      response.write(lines({ kind: 'progress', ...counts }), () => request.socket.destroy())
+    })
+    const ended = await sync(url)
+    expect(ended).toMatchObject({ code: 7, stdout: '' })
+    expect(ended.stderr).toContain('Cannot reach the service at')
+    expect(await sync((await unreachableUrl()).replace('/hook', ''))).toMatchObject({ code: 7 })
+  })
+
+  test('superseded or ended early, ends with 7', async () => {
+    for (const outcome of ['superseded', 'ended']) {
+      const url = await serverThat((request, response) => {
+        const told = lines(last(outcome))
+        request.resume().on('end', () => response.writeHead(200).end(told))
+      })
+      const ended = await sync(url)
+      expect(ended).toMatchObject({
+        code: 7,
+        stdout: 'vip: 1 entered, 0 changed, 0 left, 2 unchanged\n',
+      })
+      expect(ended.stderr.includes('The service delivers')).toBe(outcome === 'superseded')
+    }
+  })
+})
+
+describe('a list that is sent to a service', () => {
+  /** A service that reads what it is sent, and tells how that ends. */
+  async function reader() {
+    let told: (how: 'whole' | 'cut') => void = () => undefined
+    const end = new Promise<'whole' | 'cut'>((resolve) => (told = resolve))
+    let began = (): void => undefined
+    const begun = new Promise<void>((resolve) => (began = resolve))
+    const url = await serverThat((request) => {
+      request.on('data', began).on('end', () => told('whole'))
+      request.on('close', () => told('cut')).on('error', () => undefined)
+    })
+    return { url, end, begun }
+  }
+
+  test('is cut off when the command is to end, so that it is not taken for the whole', async () => {
+    const { url, end, begun } = await reader()
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('id\nu_1\n')
+      await new Promise(() => undefined)
+    }
+    const argv = [...shoppers, '--api', url, '--token', token, '--json']
+    const command = start(argv, { stdin: endless() })
+    await begun
+    command.stop()
+    const { code, records, stderr } = await command.ended
+    expect(code).toBe(130)
+    expect(records).toMatchObject([{ kind: 'sync', outcome: 'ended', audience: null }])
+    expect(stderr).toContain('Interrupted after 0 rows')
+    expect(await end).toBe('cut')
+  })
+
+  test('is cut off where it cannot be read any more', async () => {
+    const { url, end, begun } = await reader()
+    async function* failing(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('id\nu_1\n')
+      await begun
+      throw new Error('the disk is gone')
+    }
+    const argv = [...shoppers, '--api', url, '--token', token]
+    const { code, stderr } = await run(argv, { stdin: failing() })
+    expect(code).toBe(1)
+    expect(stderr).toContain('the disk is gone')
+    expect(await end).toBe('cut')
+  })
+
+  test('may be larger than what is in memory at once', async () => {
+    let bytes = 0
+    const url = await serverThat((request, response) => {
+      request.on('data', (chunk: Buffer) => (bytes += chunk.length))
+      request.on('end', () => response.writeHead(200).end(lines({ kind: 'hello' })))
+    })
+    async function* large(): AsyncGenerator<Uint8Array> {
+      for (let index = 0; index < 100; index += 1) yield await Promise.resolve(Buffer.alloc(65_536))
+    }
+    await run([...shoppers, '--api', url, '--token', token], { stdin: large() })
+    expect(bytes).toBe(6_553_600)
+  })
+})
