@@ -45,7 +45,7 @@ export class DocumentReader {
 
   /** Bytes that are kept for the next chunk. */
   get bufferedBytes(): number {
-    return this.#held.keptBytes + (this.#batch?.heldBytes ?? 0)
+    return this.#held.keptBytes
   }
 
   /**
@@ -81,10 +81,9 @@ export class DocumentReader {
     if (this.#place === 'calls' && isCallWhole) {
       const row = parseRow(this.#held.view(), this.#partLine)
       if (row?.kind === 'row' || (row !== undefined && damage === undefined)) {
-        this.#addRow(row, 0, rows)
+        this.#addRow(row, rows)
       }
     }
-    this.#batch?.release(rows)
     rows.push(badRow(line, 'invalid_json', damage ?? message))
   }
 
@@ -174,29 +173,25 @@ export class DocumentReader {
   }
 
   #readCall(rest: Buffer, isLast: boolean, rows: Row[]): void {
-    const bytes = this.#held.length + rest.length
     const row = parseRow(this.#held.complete(rest), this.#partLine)
     const isEmptyList = isLast && this.#partsRead === 0
-    if (row !== undefined) this.#addRow(row, bytes, rows)
-    else if (!isEmptyList) this.#addRow(this.#missingBefore(isLast ? 'bracket' : 'comma'), 0, rows)
+    if (row !== undefined) this.#addRow(row, rows)
+    else if (!isEmptyList) this.#addRow(this.#missingBefore(isLast ? 'bracket' : 'comma'), rows)
     this.#nextPart()
     if (!isLast) return
     if (this.#batch === undefined) this.#place = 'closed'
     else this.#enterParts('members', closeBrace)
   }
 
-  #addRow(row: Row, bytes: number, rows: Row[]): void {
-    if (this.#batch === undefined) rows.push(row)
-    else this.#batch.addRow(row, bytes, rows)
+  #addRow(row: Row, rows: Row[]): void {
+    rows.push(this.#batch?.merged(row) ?? row)
   }
 
   #readMember(rest: Buffer, isLast: boolean, rows: Row[]): void {
     const problems = this.#memberProblems(this.#held.complete(rest), isLast)
-    for (const problem of problems) this.#addRow(problem, 0, rows)
+    rows.push(...problems)
     this.#nextPart()
-    if (!isLast) return
-    this.#batch?.release(rows)
-    this.#place = 'closed'
+    if (isLast) this.#place = 'closed'
   }
 
   #memberProblems(text: WholeText, isLast: boolean): readonly BadRow[] {

@@ -7,10 +7,9 @@ import type { Row } from './row.ts'
  * (`{"batch":[...]}`), one object over several lines or several of them one after the other; each
  * also compressed by gzip. The format is told by the content.
  *
- * A row that cannot be used is a bad row and costs no other. Whatever its size, of a file no more is
- * kept in memory than 1 MiB of one row, or `rowBytesMax`, and 4 MiB of a batch document's calls. A
- * batch's `context` and `integrations` are merged under each of its calls; where they stand after more
- * than 4 MiB of calls they are bad rows.
+ * A row that cannot be used is a bad row and costs no other. Whatever the size of the file, memory holds at
+ * most 1 MiB of one row, or `rowBytesMax`. The `context` and `integrations` of a batch are merged under each
+ * of its calls. They are bad rows if they follow the calls.
  *
  * @param rowBytesMax - a line with more bytes is a bad row; by default what a call may have
  * @returns the rows in the order of the file, in groups as they become known

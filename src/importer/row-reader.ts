@@ -10,8 +10,7 @@ type Reader = LineReader | DocumentReader
 /**
  * Reads rows from a text that arrives in chunks: NDJSON, or JSON documents one after the other.
  *
- * However long the text is, it keeps no more than `heldTextBytesMax` of it, or what a row may have where
- * that is more, and `heldBatchBytesMax` of a batch document's calls.
+ * However long the text is, it keeps at most `heldTextBytesMax` of it, or `rowBytesMax` if that is more.
  */
 export class RowReader {
   #reader: Reader | undefined

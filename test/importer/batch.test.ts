@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { heldBatchBytesMax, heldMergedBytesMax } from '../../src/importer/batch.ts'
 import { limits } from '../../src/model/index.ts'
 import { heldTextBytesMax } from '../../src/importer/held-text.ts'
 import { briefOf, rowsOf } from './support.ts'
@@ -20,15 +19,27 @@ describe('context and integrations of a batch', () => {
     [1, { context: { ip: 'x', locale: 'y' }, integrations: { All: false, Webhooks: true } }],
   ]
 
-  it('go under each call, key by key, whether they stand before it or after', async () => {
+  it('go under each call, key by key', async () => {
     expect(await briefOf(`{${shared},"batch":[${calls}]}`)).toEqual(merged)
-    expect(await briefOf(`{"batch":[${calls}],${shared},"sentAt":"x"}`)).toEqual(merged)
-    expect(await briefOf(`{"x":1,"batch":[${calls}] , ${shared} }`)).toEqual(merged)
+    expect(await briefOf(`{"x":1, ${shared} ,"batch":[${calls}],"sentAt":"x"}`)).toEqual(merged)
+  })
+
+  it('are bad rows after the calls', async () => {
+    const rows = await rowsOf('{"batch":[{"a":1}],\n"context":{"ip":"x"},"sentAt":"x"}')
+    expect(rows).toMatchObject([
+      { kind: 'row', value: { a: 1 } },
+      {
+        kind: 'bad',
+        line: 2,
+        code: 'invalid_json',
+        message: 'The context of the batch does not reach its calls: it must stand before them',
+      },
+    ])
   })
 
   it('leave an opt-out in the context of a call as it is', async () => {
     const call = '{"context":{"integrations":{"Webhooks":false}}}'
-    expect(await briefOf(`{"batch":[${call}],"integrations":{"Slack":true}}`)).toEqual([
+    expect(await briefOf(`{"integrations":{"Slack":true},"batch":[${call}]}`)).toEqual([
       [1, { context: {}, integrations: { Slack: true, Webhooks: false } }],
     ])
   })
@@ -55,41 +66,10 @@ describe('context and integrations of a batch', () => {
   })
 
   it('go under the calls that came when the text ends too early', async () => {
-    expect(await briefOf('{"batch":[{"a":1}],"context":{"ip":"x"},\n')).toEqual([
+    expect(await briefOf('{"context":{"ip":"x"},"batch":[{"a":1}],\n')).toEqual([
       [1, { a: 1, context: { ip: 'x' } }],
       [2, 'invalid_json'],
     ])
-  })
-})
-
-describe('a batch of more than is held', () => {
-  const call = JSON.stringify({ a: 'x'.repeat(1000) })
-  const callsCount = Math.ceil(heldBatchBytesMax / call.length) + 1
-  const calls = Array.from({ length: callsCount }, () => call).join(',')
-
-  it('takes what stands before its calls', async () => {
-    const rows = await rowsOf(`{"context":{"ip":"x"},"batch":[${calls}]}`)
-    expect(rows).toHaveLength(callsCount)
-    for (const row of rows) expect(row).toMatchObject({ value: { context: { ip: 'x' } } })
-  })
-
-  it('reports what stands after them instead of leaving it out silently', async () => {
-    const rows = await rowsOf(`{"batch":[${calls}],\n"context":{"ip":"x"},"sentAt":"x"}`)
-    expect(rows.slice(0, -1)).toHaveLength(callsCount)
-    expect(rows.at(-1)).toEqual({
-      kind: 'bad',
-      line: 2,
-      code: 'event_too_large',
-      message:
-        'The context of the batch does not reach its calls: it stands after more than ' +
-        '4194304 bytes of them, and must stand before',
-    })
-  })
-
-  it('is released when its rows are small but many', async () => {
-    const many = Array.from({ length: 20_000 }, () => '{}').join(',')
-    const rows = await rowsOf(`{"batch":[${many}],"context":{"ip":"x"}}`)
-    expect(rows.at(-1)).toMatchObject({ code: 'event_too_large' })
   })
 })
 
@@ -110,22 +90,6 @@ describe('what stands in a batch once and goes under many calls', () => {
           'and a call with them may have 32768',
       ]),
     )
-  })
-
-  it('must stand before them when it would fill memory', async () => {
-    const context = contextOf(limits.callBytesMax)
-    const count = heldMergedBytesMax / limits.callBytesMax
-    expect(await codesOf(`{"batch":[${callsOf(count)}],"context":${context}}`)).toEqual(
-      new Set(['row']),
-    )
-    expect(await codesOf(`{"batch":[${callsOf(count + 1)}],"context":${context}}`)).toEqual(
-      new Set([
-        'event_too_large The context and integrations of the batch have 32768 bytes ' +
-          'and stand after 2049 calls: they must stand before',
-      ]),
-    )
-    const before = await codesOf(`{"context":${context},"batch":[${callsOf(count + 1)}]}`)
-    expect(before).toEqual(new Set(['row']))
   })
 
   it('is a bad row when it is nested too deeply', async () => {
