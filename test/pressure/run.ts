@@ -1,9 +1,9 @@
 // Every scenario at full scale: `npm run test:pressure`, or `-- <name> ...` for some of them.
 import { readdir } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
+import { inspect, parseArgs } from 'node:util'
 import { stopwatch } from '../../src/runtime/index.ts'
 import { table } from '../bench/table.ts'
-import type { PressureScenario } from './scenario.ts'
+import type { PressureFinding, PressureScenario } from './scenario.ts'
 
 const folder = new URL('scenarios/', import.meta.url)
 const files = await readdir(folder)
@@ -21,7 +21,7 @@ for (const name of positionals.length > 0 ? positionals : known) {
   }
   process.stdout.write(`${name}: ${module.scenario.title}\n`)
   const elapsedMs = stopwatch()
-  const findings = await module.scenario.run()
+  const findings = await module.scenario.run().catch(brokenOff)
   const seconds = (elapsedMs() / 1_000).toFixed(1)
   for (const { must, measured, holds } of findings) {
     rows.push([name, holds ? 'yes' : 'NO', must, measured, seconds])
@@ -29,3 +29,9 @@ for (const name of positionals.length > 0 ? positionals : known) {
   }
 }
 process.stdout.write(`\n${table(['scenario', 'holds', 'must', 'measured', 'seconds'], rows)}\n`)
+
+/** A scenario that fails costs its own findings, not those of the others. */
+function brokenOff(error: unknown): readonly PressureFinding[] {
+  process.stderr.write(`${inspect(error)}\n`)
+  return [{ must: 'the scenario runs to its end', measured: String(error), holds: false }]
+}

@@ -46,7 +46,9 @@ async function fill(path: string): Promise<void> {
   database.exec(`
     PRAGMA synchronous = OFF; BEGIN;
     ${numbers} INSERT INTO messages SELECT i, 1, ${body} FROM n;
-    ${numbers} INSERT INTO deliveries
+    ${numbers} INSERT INTO deliveries (id, destination_id, source_id, message_id, type, user_id, previous_id,
+        body_id, state, lane, accepted_at, due_at, attempts, window_attempts, first_attempt_at, expires_at,
+        holds, reason, settled_at, manual_retries)
       SELECT i, 'hook-' || (i / 50 % ${destinations}), 'website', 'm_' || i, 'track', 'u_' || i, NULL, i,
         iif(i % 50 = 0, 'failed', 'delivered'), 'first', ${nowMs} + i, ${nowMs} + i, 1, 1, NULL, NULL, '[]',
         NULL, iif(i % 50 = 0, 1, ${nowMs}), 0 FROM n;
