@@ -1,11 +1,16 @@
 // Measures what is claimed: `npm run bench -- <name>`, or all of them without a name; `postgres`,
 // which is none, stands for all whose names begin with it. With `--json` every case is a line on stdout.
+// `--seconds` and `--rate` say how long `day` lasts and how many events a second it has.
 import { parseArgs } from 'node:util'
 import { benches } from './benches.ts'
 import { reportLines, reportText } from './report.ts'
 
 const { values, positionals } = parseArgs({
-  options: { json: { type: 'boolean', default: false } },
+  options: {
+    json: { type: 'boolean', default: false },
+    seconds: { type: 'string', default: '600' },
+    rate: { type: 'string', default: '600' },
+  },
   allowPositionals: true,
 })
 const [name] = positionals
@@ -17,4 +22,5 @@ if (chosen.length === 0) {
   throw new Error(`There is no benchmark ${name ?? ''}: ${Object.keys(benches).join(', ')}`)
 }
 const write = values.json ? reportLines : reportText
-for (const [, bench] of chosen) process.stdout.write(`${write(await bench())}\n`)
+const plan = { durationMs: Number(values.seconds) * 1_000, eventsPerSecond: Number(values.rate) }
+for (const [, bench] of chosen) process.stdout.write(`${write(await bench(plan))}\n`)

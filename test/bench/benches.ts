@@ -1,10 +1,11 @@
+import type { DayPlan } from './day/plan.ts'
 import type { BenchReport } from './report.ts'
 
 /**
  * Every benchmark, by the name that it is asked for by. Each is loaded when it is run, so that none pays
  * for what another one needs.
  */
-export const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
+export const benches: Readonly<Record<string, (plan: DayPlan) => Promise<BenchReport>>> = {
   start: async () => (await import('./start/start.ts')).benchStart(),
   client: async () => (await import('./client/client.ts')).benchClient(),
   'client-overhead': async () => (await import('./client/overhead.ts')).benchClientOverhead(),
@@ -17,6 +18,7 @@ export const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   receiver: async () => (await import('./receiver/receiver.ts')).benchReceiver(),
   page: async () => (await import('./page/page.ts')).benchPage(),
   audience: async () => (await import('./audience/audience.ts')).benchAudience(),
+  day: async (plan) => (await import('./day/day.ts')).benchDay(plan),
   'postgres-processes': async () => (await import('./postgres/processes.ts')).benchProcesses(),
   'postgres-queue': async () => (await import('./postgres/queue.ts')).benchQueue(),
   'postgres-parked': async () => (await import('./postgres/parked.ts')).benchParked(),

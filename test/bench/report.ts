@@ -32,6 +32,8 @@ export interface BenchReport {
   readonly packages?: readonly string[]
   /** What else it was measured with, such as a server and its settings. */
   readonly measuredWith?: string
+  /** What else is to be said, line by line. */
+  readonly notes?: readonly string[]
 }
 
 /** A report for people: a table, what it has to reach, and the machine. */
@@ -50,6 +52,7 @@ export function reportText(report: BenchReport): string {
     `${bench}: ${measured}`,
     table(['', 'evroute', ...others.map((name) => `of ${name}`), 'memory', ...figures], rows),
     `Must reach: ${mustReach}`,
+    ...(report.notes ?? []),
     `${machine(report)}\n`,
   ].join('\n')
 }

@@ -14,9 +14,9 @@ export class BenchServer {
     this.#admin = admin
   }
 
-  /** Starts one in a folder of its own. */
-  static async start(): Promise<BenchServer> {
-    const server = await PostgresServer.start(settings)
+  /** Starts one in a folder of its own, with more settings where they are needed. */
+  static async start(more: readonly string[] = []): Promise<BenchServer> {
+    const server = await PostgresServer.start([...settings, ...more])
     const admin = new Client({ connectionString: server.url() })
     // A connection that is lost shows it with the next statement.
     admin.on('error', () => undefined)

@@ -43,9 +43,16 @@ export class Resources {
     if (errors.length > 0) throw new AggregateError(errors, 'Cannot end what was measured with')
   }
 
-  async #start(program: string, settings: DelivererSettings | PeerSettings): Promise<Deliverer> {
-    const url = new URL(program, import.meta.url)
-    return this.keep(await Program.start<Command, unknown>(url, settings), (each) => each.end())
+  /** Starts a program. */
+  async program<Question, Answer>(
+    url: URL,
+    settings: unknown = {},
+  ): Promise<Program<Question, Answer>> {
+    return this.keep(await Program.start<Question, Answer>(url, settings), (each) => each.end())
+  }
+
+  #start(program: string, settings: DelivererSettings | PeerSettings): Promise<Deliverer> {
+    return this.program<Command, unknown>(new URL(program, import.meta.url), settings)
   }
 }
 
