@@ -51,8 +51,8 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
   )
   const onProgress = options.log === undefined ? undefined : upgradeLines(options.log)
   if (options.ownThread === true) {
-    const { ThreadedStore } = await import('./threaded/threaded-store.ts')
-    return ThreadedStore.open(fileOf(url), undefined, onProgress)
+    const { openThreadedStore } = await import('./threaded/threaded-store.ts')
+    return openThreadedStore(fileOf(url), undefined, onProgress)
   }
   // Loaded only if it is used, because it loads a binary.
   const { SqliteStore } = await import('./sqlite/sqlite-store.ts')

@@ -1,34 +1,42 @@
-import type { LeasedDelivery, NewEvent } from '../delivery/index.ts'
+import type { AddRequest, LeasedDelivery } from '../delivery/index.ts'
 
-/** A delivery that was just added. */
-export interface AddedDelivery {
+/** A delivery that was leased as it was added. The caller of `add` has the rest of it. */
+export interface HandedOver {
+  /** The place of its event in the batch. */
+  readonly eventPlace: number
+  /** Its place among the deliveries of the event. */
+  readonly place: number
+  /** Its id. */
   readonly id: number
+  /** Its lease. */
   readonly lease: number
-  readonly destinationId: string
-  readonly event: Pick<NewEvent, 'messageId' | 'type'>
-  readonly body: string
 }
 
-/** Makes the leased delivery of a new delivery. No attempt was made yet. */
-export function untriedDelivery(
-  { id, lease, destinationId, event, body }: AddedDelivery,
-  nowMs: number,
-): LeasedDelivery {
-  return {
-    id,
-    lease,
-    destinationId,
-    messageId: event.messageId,
-    type: event.type,
-    body,
-    acceptedAtMs: nowMs,
-    lane: 'first',
-    dueAtMs: nowMs,
-    attempts: 0,
-    windowAttempts: 0,
-    firstAttemptAtMs: null,
-    holds: noHolds,
-  }
+/** The leased deliveries of a batch. No attempt was made yet. */
+export function leasedOf(
+  { nowMs, events }: AddRequest,
+  handedOver: readonly HandedOver[],
+): readonly LeasedDelivery[] {
+  return handedOver.flatMap(({ eventPlace, place, id, lease }) => {
+    const event = events[eventPlace]
+    const delivery = event?.deliveries[place]
+    if (event === undefined || delivery === undefined) return []
+    return {
+      id,
+      lease,
+      destinationId: delivery.destinationId,
+      messageId: event.messageId,
+      type: event.type,
+      body: delivery.body,
+      acceptedAtMs: nowMs,
+      lane: 'first' as const,
+      dueAtMs: nowMs,
+      attempts: 0,
+      windowAttempts: 0,
+      firstAttemptAtMs: null,
+      holds: noHolds,
+    }
+  })
 }
 
 const noHolds = Object.freeze([])

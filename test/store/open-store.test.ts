@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDeliveryLog, openStore } from '../../src/store/index.ts'
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
-import { ThreadedStore } from '../../src/store/threaded/threaded-store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** What names no file, why not, and what is to be written instead. */
@@ -33,11 +32,16 @@ describe('openStore', () => {
   })
 
   test.each([
-    ['in this thread', {}, SqliteStore],
-    ['in a thread of its own', { ownThread: true }, ThreadedStore],
-  ])('opens a file %s, and makes it', async (_, options, engine) => {
+    ['in this thread', {}, 0],
+    ['in a thread of its own', { ownThread: true }, 1],
+  ])('opens a file %s, and makes it', async (_, options, threads) => {
+    const started: unknown[] = []
+    const listener = (worker: unknown) => started.push(worker)
+    process.on('worker', listener)
+    onTestFinished(() => void process.off('worker', listener))
     const store = await openStore(`sqlite:${join(await temporaryFolder(), 'store.db')}`, options)
-    expect(store).toBeInstanceOf(engine)
+    expect(started).toHaveLength(threads)
+    expect(store instanceof SqliteStore).toBe(threads === 0)
     await store.close()
   })
 

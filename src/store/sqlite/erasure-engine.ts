@@ -13,8 +13,8 @@ import {
   type RegulationEngine,
 } from '../regulations/index.ts'
 import { givenRows, rowsOf, run, scriptOf, type Script, type SqlDatabase } from '../sql/index.ts'
+import type { Adding } from './adding.ts'
 import type { Counts } from './counts.ts'
-import type { DeliveryQueue } from './delivery-queue.ts'
 import { dialect } from './dialect.ts'
 import type { ErasureTraces } from './erasure-traces.ts'
 import type { Leases } from './leases.ts'
@@ -29,7 +29,7 @@ const idColumn = { id: 'bigint' } as const
 /** The parts of a store that an erasure needs. */
 interface ErasureParts {
   readonly database: SqlDatabase
-  readonly queue: DeliveryQueue
+  readonly adding: Adding
   readonly counts: Counts
   readonly leases: Leases
   /** Undefined for a store in memory, which has no files. */
@@ -46,7 +46,7 @@ export function regulationEngine(database: SqlDatabase): RegulationEngine {
  * {@link ErasureTraces}.
  */
 export function erasureEngine(parts: ErasureParts): ErasureEngine {
-  const { database, queue, counts, leases, traces } = parts
+  const { database, adding, counts, leases, traces } = parts
   const cleaner = traces && new FileCleaner(database, traces)
   return {
     ...regulationEngine(database),
@@ -54,7 +54,9 @@ export function erasureEngine(parts: ErasureParts): ErasureEngine {
     reserveIds: undefined,
     notify: (events, { nowMs }) =>
       // No notification is a duplicate, whenever its messageId was seen.
-      queue.addWithin({ nowMs, seenSinceMs: Number.MAX_SAFE_INTEGER, events, handOver: [] }),
+      scriptOf(() => {
+        adding.add({ nowMs, seenSinceMs: Number.MAX_SAFE_INTEGER, events, handOver: [] })
+      }),
     seal: () => {
       const lastId = counts.lastId()
       return scriptOf(() => ({ lastId, lastNotificationId: lastId }))

@@ -47,7 +47,7 @@ export class Leases {
   }
 
   /** The ids of the leased deliveries of a destination. */
-  idsOf(destinationId: string): Pick<ReadonlyMap<number, unknown>, 'has' | 'size'> {
+  idsOf(destinationId: string): Pick<ReadonlyMap<number, unknown>, 'has' | 'keys'> {
     return this.#byDestination.get(destinationId) ?? noIds
   }
 }

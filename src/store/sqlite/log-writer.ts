@@ -12,7 +12,7 @@ import type { Counts } from './counts.ts'
 import type { Database, Statement } from './database.ts'
 import { conditionsOf } from './delivery-rows.ts'
 import type { Leases } from './leases.ts'
-import type { DeliveryEnd } from './statements.ts'
+import type { Ending } from './settling.ts'
 import { fromStored } from '../stored-text.ts'
 
 interface EndedRow {
@@ -99,9 +99,12 @@ export class LogWriter {
       ${ended} WHERE (state = 'failed' OR state = 'expired') AND settled_at < ?
       ORDER BY settled_at LIMIT ?`)
     const waiting = "SELECT id, destination_id FROM deliveries WHERE state = 'pending'"
-    this.#untriedBefore = database.prepare(
-      `${waiting} AND expires_at IS NULL AND due_at < ? ORDER BY due_at LIMIT ?`,
-    )
+    this.#untriedBefore = database.prepare(`
+      SELECT id, deliveries.destination_id FROM counts
+      CROSS JOIN (SELECT 'first' AS lane UNION ALL SELECT 'manual') AS untried
+      CROSS JOIN deliveries INDEXED BY deliveries_waiting
+        ON deliveries.destination_id = counts.destination_id AND deliveries.lane = untried.lane
+      WHERE name = 'pending' AND count > 0 AND state = 'pending' AND due_at < ? LIMIT ?`)
     this.#expiredBefore = database.prepare(
       `${waiting} AND expires_at < ? ORDER BY expires_at LIMIT ?`,
     )
@@ -172,11 +175,14 @@ export class LogWriter {
     return { rows: ended + countOf(expired) + seen, expired }
   }
 
-  /** Ends pending deliveries and deletes them, if no requests are logged. Returns their number. */
-  endForgotten(ids: readonly number[], { destinationId, state }: DeliveryEnd): number {
+  /** Deletes pending deliveries that end, if no requests are logged. Returns their number. */
+  forgetPending(endings: readonly Ending[]): number {
+    const ids = endings.map(({ delivery }) => delivery.id)
     const rows = this.#takePending.all(JSON.stringify(ids)) as Pick<EndedRow, 'body_id'>[]
     this.#forgetBodiesOf(rows)
-    this.#counts.addFor(destinationId, `purged_${state}`, rows.length)
+    for (const { delivery, kind } of endings) {
+      this.#counts.addFor(delivery.destinationId, `purged_${kind}`, 1)
+    }
     return rows.length
   }
 

@@ -17,14 +17,14 @@ export class RowsStatement {
   readonly #statements = new Map<number, Statement>()
 
   /**
-   * @param row - the places of a row, as in `(?, ?, 0)`
+   * @param row - the places of a row, as in `(?, ?, 0)`; `?1` is the first value before the rows
    * @param sqlOf - the statement around some rows. It must say `OR FAIL`: otherwise SQLite keeps a
    * copy of its changes, to undo the statement alone
    */
   constructor(database: Database, row: string, sqlOf: (rows: string) => string) {
     this.#database = database
     this.#row = row
-    this.#columns = row.split('?').length - 1
+    this.#columns = row.split(/\?(?!\d)/).length - 1
     this.#sqlOf = sqlOf
   }
 

@@ -20,11 +20,14 @@ import { StoredAudiences } from '../audiences/index.ts'
 import { StoredRegulations } from '../regulations/index.ts'
 import type { Store } from '../store.ts'
 import { storyOf } from '../log/index.ts'
+import { scriptOf } from '../sql/index.ts'
+import { leasedOf } from '../untried-delivery.ts'
+import { Adding, type Addition } from './adding.ts'
 import { Counts } from './counts.ts'
 import { Checkpoints } from './checkpoints.ts'
+import { Claiming } from './claiming.ts'
 import { busyTimeoutMs, openDatabase, openMemory, type Database } from './database.ts'
 import { DeliveryLock } from './delivery-lock.ts'
-import { DeliveryQueue, type EndRequest } from './delivery-queue.ts'
 import { erasureEngine } from './erasure-engine.ts'
 import { ErasureTraces } from './erasure-traces.ts'
 import { expectFolder, expectOneName } from './expect-file.ts'
@@ -36,12 +39,10 @@ import { MemoryBounds, type MemoryBoundsOptions } from './memory-bounds.ts'
 import { beginChanges } from './moves.ts'
 import { realPathOf } from './real-path.ts'
 import { migrate, pragma, type UpgradeOptions } from './schema.ts'
-import { Statements } from './statements.ts'
 import { Sample } from './sample.ts'
-import { SeenMessages } from './seen-messages.ts'
+import { Settling, type EndRequest } from './settling.ts'
 import { SqliteSql } from './sql-database.ts'
 import { closedError, storeError } from './store-error.ts'
-import { Suppressions } from './suppressions.ts'
 import { WriteQueue } from './write-queue.ts'
 
 /** The `PRAGMA synchronous` with which a commit is on disk before it returns. */
@@ -74,7 +75,9 @@ export class SqliteStore implements Store {
   readonly #file: StoreFile | undefined
   readonly #bounds: MemoryBounds | undefined
   readonly #counts: Counts
-  readonly #queue: DeliveryQueue
+  readonly #adding: Adding
+  readonly #claiming: Claiming
+  readonly #settling: Settling
   readonly #reader: LogReader
   readonly #sql: SqliteSql
   readonly #writer: LogWriter
@@ -88,21 +91,17 @@ export class SqliteStore implements Store {
     this.#database = database
     this.#file = place.kind === 'file' ? fileOf(database, place) : undefined
     const counts = new Counts(database)
-    const statements = new Statements(database)
     this.#counts = counts
-    const suppressions = new Suppressions(database)
     const leases = this.#leases
-    const seen = new SeenMessages(database)
     const writer = new LogWriter(database, { counts, leases })
     if (place.kind === 'memory') {
       this.#bounds = new MemoryBounds(database, { counts, writer }, place.bounds)
     }
-    const endRows: Statements['end'] =
-      this.#bounds?.keepsLog === false
-        ? (ids, end) => writer.endForgotten(ids, end)
-        : (ids, end, nowMs) => statements.end(ids, end, nowMs)
-    const parts = { statements, endRows, seen, counts, leases, suppressions }
-    this.#queue = new DeliveryQueue(parts)
+    this.#adding = new Adding(database, { counts, leases })
+    this.#claiming = new Claiming(database, leases)
+    const forget: ConstructorParameters<typeof Settling>[1]['forget'] =
+      this.#bounds?.keepsLog === false ? (endings) => writer.forgetPending(endings) : undefined
+    this.#settling = new Settling(database, { counts, forget })
     this.#reader = new LogReader(database, counts)
     this.#writer = writer
     this.#sample = new Sample(database)
@@ -115,12 +114,16 @@ export class SqliteStore implements Store {
     this.#sql = sql
     this.audiences = new StoredAudiences({
       database: sql,
-      addEvents: (batch) => this.#queue.addWithin(batch),
+      addEvents: (batch) =>
+        scriptOf(() => {
+          this.#adding.add(batch)
+        }),
       notify: () => undefined,
     })
     // A store in memory has no file with traces.
     const traces = guard && new ErasureTraces(database, { path: this.#path, guard })
-    const engine = erasureEngine({ database: sql, queue: this.#queue, counts, leases, traces })
+    const adding = this.#adding
+    const engine = erasureEngine({ database: sql, adding, counts, leases, traces })
     this.regulations = new StoredRegulations(engine)
   }
 
@@ -175,20 +178,26 @@ export class SqliteStore implements Store {
     return new SqliteStore(database, { kind: 'memory', bounds })
   }
 
-  add(batch: AddRequest): Promise<AddResult> {
+  async add(batch: AddRequest): Promise<AddResult> {
+    const { leased, ...result } = await this.addSlim(batch)
+    return { ...result, leased: leasedOf(batch, leased) }
+  }
+
+  /** As `add`; the texts of leased deliveries are left out, because the caller has them. */
+  addSlim(batch: AddRequest): Promise<Addition> {
     if (this.#bounds === undefined) return this.#add(batch)
     return this.#bounds.enter(batch.events, () => this.#add(batch))
   }
 
-  #add(batch: AddRequest): Promise<AddResult> {
-    let leased: readonly LeasedDelivery[] = []
-    const add = (): AddResult => {
-      const added = this.#queue.add(batch)
+  #add(batch: AddRequest): Promise<Addition> {
+    let leased: Addition['leased'] = []
+    const add = (): Addition => {
+      const added = this.#adding.add(batch)
       leased = added.leased
       return added
     }
     return this.#write(add, () => {
-      this.#queue.takeBack(leased)
+      for (const delivery of leasedOf(batch, leased)) this.#leases.end(delivery)
       leased = []
     })
   }
@@ -196,7 +205,7 @@ export class SqliteStore implements Store {
   claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]> {
     return this.#read(() => {
       this.#file?.guard.expectAlone()
-      return this.#queue.claim(request.shares)
+      return this.#claiming.claim(request.shares)
     })
   }
 
@@ -205,12 +214,12 @@ export class SqliteStore implements Store {
     const settlements = batch.settlements.filter(({ delivery }) => this.#leases.beginEnd(delivery))
     try {
       const requests = this.#bounds?.keepsLog === false ? [] : batch.requests
-      const settle = (): ReadonlySet<LeaseEnd> =>
-        new Set(this.#queue.settle({ ...batch, settlements, requests }))
-      const effective = await this.#write(settle)
+      const ineffective = await this.#write(() =>
+        this.#settling.settle({ ...batch, settlements, requests }),
+      )
       // After the commit: until then the file says that they are due.
       for (const { delivery } of settlements) this.#leases.end(delivery)
-      return settlements.filter((settlement) => effective.has(settlement))
+      return settlements.filter((settlement) => !ineffective.has(settlement))
     } catch (error) {
       for (const { delivery } of settlements) this.#leases.goOn(delivery)
       throw error
@@ -223,7 +232,7 @@ export class SqliteStore implements Store {
   }
 
   nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]> {
-    return this.#read(() => this.#queue.nextDue(request.destinationIds))
+    return this.#read(() => this.#claiming.nextDue(request.destinationIds))
   }
 
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {

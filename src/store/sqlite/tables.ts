@@ -9,9 +9,9 @@ export const bucketShift = 11
  * grow, so that the rows of a commit lie on few pages.
  *
  * - `deliveries_waiting` holds pending deliveries in the order in which they are due.
- * - `deliveries_delivered` and `deliveries_ended` let a purge find old ones, `deliveries_untried` and
- *   `deliveries_expiring` those that it ends. The latter has none that was never tried, so that adding a
- *   delivery does not write to it.
+ * - `deliveries_delivered` and `deliveries_ended` let a purge find old ones, `deliveries_expiring` those
+ *   whose window is over. The latter has none that was never tried, so that adding a delivery does not
+ *   write to it.
  * - `deliveries_by_message` and `deliveries_by_user` begin with the bucket: a new delivery is indexed among
  *   the last few thousand, on pages that its neighbours write as well. An index by messageId alone would
  *   make an add write twice as much. A look-up takes about 12 ms per million deliveries.
@@ -54,8 +54,6 @@ const deliveryTables = `
 
   CREATE INDEX deliveries_waiting ON deliveries (destination_id, lane, due_at, id)
     WHERE state = 'pending';
-  CREATE INDEX deliveries_untried ON deliveries (due_at)
-    WHERE state = 'pending' AND expires_at IS NULL;
   CREATE INDEX deliveries_expiring ON deliveries (expires_at)
     WHERE state = 'pending' AND expires_at IS NOT NULL;
   CREATE INDEX deliveries_delivered ON deliveries (settled_at) WHERE state = 'delivered';

@@ -38,6 +38,11 @@ const firstTries = `
   ALTER TABLE deliveries ADD COLUMN try_excerpt TEXT;
 `
 
+/** Old deliveries that were never tried are found by their lanes. */
+const withoutUntried = `
+  DROP INDEX deliveries_untried;
+`
+
 /** The oldest format that can be upgraded. */
 export const oldestFormat = 8
 
@@ -45,6 +50,7 @@ export const oldestFormat = 8
 export const upgrades: readonly Upgrade[] = [
   { sql: textsOfMembers, room: 0.5 },
   { sql: firstTries, room: 0 },
+  { sql: withoutUntried, room: 0 },
 ]
 
 type Identifier = string | null

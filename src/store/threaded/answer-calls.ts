@@ -1,16 +1,13 @@
 import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads'
-import type { MembershipChange, SyncRequest } from '../../audience/index.ts'
-import type { NewEvent } from '../../delivery/index.ts'
+import type { SyncRequest } from '../../audience/index.ts'
 import { SqliteLog } from '../sqlite/sqlite-log.ts'
 import { SqliteStore } from '../sqlite/sqlite-store.ts'
-import type { UpgradeProgress } from '../upgrade.ts'
 import { Gathering } from './gathering.ts'
-import { placesOf } from './handed-over.ts'
 import {
+  fromJson,
   openingCall,
+  toJson,
   type MadeEvents,
-  type Remote,
-  type SlimQueue,
   type ThreadAnswer,
   type ThreadParts,
   type ThreadRequest,
@@ -18,10 +15,10 @@ import {
 } from './thread-messages.ts'
 import { errorOf, thrownError } from './thrown-error.ts'
 
-type Method = (argument: unknown) => Promise<unknown>
+/** A method of a part. The number of its call identifies the maker of its events. */
+type Method = (argument: unknown, call: number) => Promise<unknown>
 
-/** Makes events in the thread that has their functions, and waits for them. */
-type MakeEvents = (maker: number, changes: readonly MembershipChange[]) => readonly NewEvent[]
+type EventsOf = SyncRequest['eventsOf']
 
 /**
  * Opens a store and runs the calls of another thread until that closes it. It stops listening once the
@@ -35,66 +32,68 @@ export async function answerCalls(port: MessagePort, settings: ThreadSettings): 
     // After all promises that a commit settles, and before the next commit.
     later: (send) => process.nextTick(send),
   })
-  const tell = (answer: ThreadAnswer): void => answers.say(answer)
   const answer = async (call: number, result: () => Promise<unknown>): Promise<void> => {
     try {
-      tell({ kind: 'done', call, result: await result() })
+      answers.say({ kind: 'done', call, result: await result() })
     } catch (error) {
-      tell({ kind: 'failed', call, error: thrownError(error) })
+      answers.say({ kind: 'failed', call, error: thrownError(error) })
     }
   }
-  let store: SqliteStore | SqliteLog | undefined
-  await answer(openingCall, async () => {
-    store = await open(settings, (progress) => port.postMessage([{ kind: 'upgrading', progress }]))
-  })
+  const tellAtOnce = (some: ThreadAnswer): void => {
+    answers.say(some)
+    answers.sendNow()
+  }
   const end = (): void => {
     answers.sendNow()
     port.close()
   }
-  if (store === undefined) {
+  let parts: Partial<ThreadParts> | undefined
+  await answer(openingCall, async () => {
+    parts = await open(settings, tellAtOnce)
+  })
+  const opened = parts
+  if (opened === undefined) {
     end()
     return
   }
-  const opened = store
-  const tellAtOnce = (some: ThreadAnswer): void => {
-    tell(some)
-    answers.sendNow()
-  }
-  const parts = partsOf(opened, makeEventsWith(tellAtOnce, settings))
-  const take = (request: ThreadRequest): void => {
-    if (request.kind === 'close') {
-      void answer(request.call, () => opened.close()).finally(end)
-      return
-    }
-    const { call, part, method, argument } = request
-    const methods = parts[part] as unknown as Readonly<Record<string, Method>>
-    void answer(call, async () => methods[method]?.(argument))
+  const take = ({ call, part, method, argument }: ThreadRequest): void => {
+    const methods = opened[part] as unknown as Readonly<Record<string, Method>>
+    const answered = answer(call, async () => methods[method]?.(argument, call))
+    if (method === 'close') void answered.finally(end)
   }
   port.on('message', (requests: readonly ThreadRequest[]) => requests.forEach(take))
 }
 
-function open(
-  { path, access }: ThreadSettings,
-  onProgress: (progress: UpgradeProgress) => void,
-): Promise<SqliteStore | SqliteLog> {
-  if (access === 'read') return SqliteLog.open(path, { write: false })
-  return SqliteStore.open(path, undefined, { onProgress })
-}
-
-function partsOf(store: SqliteStore | SqliteLog, makeEvents: MakeEvents): Partial<ThreadParts> {
-  if (!('add' in store)) return { questions: store }
+/** Opens the store of a thread. */
+async function open(
+  settings: ThreadSettings,
+  tell: (answer: ThreadAnswer) => void,
+): Promise<Partial<ThreadParts>> {
+  const { path, access } = settings
+  if (access === 'read') return { questions: await SqliteLog.open(path, { write: false }) }
+  const store = await SqliteStore.open(path, undefined, {
+    onProgress: (progress) => tell({ kind: 'upgrading', progress }),
+  })
   const { audiences, regulations } = store
-  const local = <Request extends SyncRequest>(request: Remote<Request>): Request => {
-    const eventsOf: Request['eventsOf'] = (changes) => makeEvents(request.maker, changes)
-    return { ...request, eventsOf } as unknown as Request
-  }
+  const local = <Request>(request: Request, call: unknown): Request & { eventsOf: EventsOf } => ({
+    ...request,
+    eventsOf: eventsFor(call as number, settings, tell),
+  })
   return {
-    queue: slimQueueOf(store),
+    queue: {
+      add: (batch) => store.addSlim(fromJson(batch)),
+      claim: async (request) => toJson(await store.claim(request)),
+      async settle(text) {
+        const batch = fromJson(text)
+        const effective = new Set(await store.settle(batch))
+        return batch.settlements.flatMap((each, place) => (effective.has(each) ? [place] : []))
+      },
+    },
     store,
     audiences: {
       begin: (request) => audiences.begin(request),
-      take: (request) => audiences.take(local(request)),
-      release: (request) => audiences.release(local(request)),
+      take: (request, call?: unknown) => audiences.take(local(request, call)),
+      release: (request, call?: unknown) => audiences.release(local(request, call)),
       remove: (request) => audiences.remove(request),
       list: () => audiences.list(),
       members: (request) => audiences.members(request),
@@ -103,30 +102,18 @@ function partsOf(store: SqliteStore | SqliteLog, makeEvents: MakeEvents): Partia
   }
 }
 
-function slimQueueOf(store: SqliteStore): SlimQueue {
-  return {
-    async add(batch) {
-      const { outcomes, leased, refused } = await store.add(batch)
-      const ids = leased.map(({ id }) => id)
-      const leases = leased.map(({ lease }) => lease)
-      return { outcomes, refused, places: placesOf(batch, leased), ids, leases }
-    },
-    claim: (request) => store.claim(request),
-    async settle(batch) {
-      const effective = new Set(await store.settle(batch))
-      return batch.settlements.flatMap((each, place) => (effective.has(each) ? [place] : []))
-    },
-  }
-}
-
-/** A transaction cannot be paused, so the thread waits until the events are there. */
-function makeEventsWith(
-  tell: (answer: ThreadAnswer) => void,
+/**
+ * Lets the thread that has the function of a call make its events. A transaction cannot be paused, so
+ * this thread waits until the events are there.
+ */
+function eventsFor(
+  call: number,
   { events, areThere }: ThreadSettings,
-): MakeEvents {
-  return (maker, changes) => {
+  tell: (answer: ThreadAnswer) => void,
+): EventsOf {
+  return (changes) => {
     if (changes.length === 0) return []
-    tell({ kind: 'wanted', maker, changes })
+    tell({ kind: 'wanted', call, changes })
     Atomics.wait(areThere, 0, 0)
     Atomics.store(areThere, 0, 0)
     const made = receiveMessageOnPort(events)?.message as MadeEvents

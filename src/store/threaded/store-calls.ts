@@ -1,21 +1,27 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { MessageChannel } from 'node:worker_threads'
+import type { MembershipChange, SyncRequest } from '../../audience/index.ts'
 import { messageOf, StoreUnusableError } from '../../model/index.ts'
 import { closedError } from '../sqlite/store-error.ts'
 import type { UpgradeProgress } from '../upgrade.ts'
-import { EventMakers } from './event-makers.ts'
 import { Gathering } from './gathering.ts'
 import type { StartThread, StoreThread } from './start-thread.ts'
 import {
   openingCall,
+  type MadeEvents,
   type ThreadAnswer,
   type ThreadParts,
   type ThreadRequest,
   type ThreadSettings,
 } from './thread-messages.ts'
-import { errorOf } from './thrown-error.ts'
+import { errorOf, thrownError } from './thrown-error.ts'
+
+type EventsOf = SyncRequest['eventsOf']
 
 /** A caller that waits for an answer. */
 interface Waiting {
+  /** Makes the events that the thread wants during the call. */
+  readonly eventsOf: EventsOf | undefined
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -37,12 +43,13 @@ export type Answer<Method> = Method extends (argument: never) => Promise<infer G
  * process alive as long as a caller waits for an answer.
  */
 export class StoreCalls {
-  /** Makes the events that the thread waits for. */
-  readonly makers: EventMakers = new EventMakers()
   readonly #path: string
+  readonly #closingPart: keyof ThreadParts
   readonly #onUpgrade: StoreAccess['onUpgrade']
   readonly #thread: StoreThread
   readonly #ended: Promise<void>
+  readonly #events = new MessageChannel()
+  readonly #areThere = new Int32Array(new SharedArrayBuffer(4))
   readonly #waiting = new Map<number, Waiting>()
   readonly #requests = new Gathering<ThreadRequest>({
     send: (requests) => this.#post(requests),
@@ -54,8 +61,9 @@ export class StoreCalls {
 
   private constructor({ path, access, onUpgrade }: StoreAccess, start: StartThread) {
     this.#path = path
+    this.#closingPart = access === 'read' ? 'questions' : 'store'
     this.#onUpgrade = onUpgrade
-    this.#thread = start({ path, access, ...this.makers.settings })
+    this.#thread = start({ path, access, events: this.#events.port2, areThere: this.#areThere })
     this.#ended = this.#listen()
   }
 
@@ -78,16 +86,20 @@ export class StoreCalls {
   /**
    * Calls a method in the thread. Its argument is held only until it is sent.
    *
+   * @param eventsOf - makes events that the thread wants during the call
    * @throws the errors of the method; EvrouteError `store_closed` after `close()`, `store_unusable` if
    * the thread has ended unexpectedly
    */
   async ask<Part extends keyof ThreadParts, Method extends keyof ThreadParts[Part] & string>(
-    part: Part,
-    method: Method,
-    argument: Argument<ThreadParts[Part][Method]>,
+    ...[part, method, argument, eventsOf]: readonly [
+      part: Part,
+      method: Method,
+      argument: Argument<ThreadParts[Part][Method]>,
+      eventsOf?: EventsOf,
+    ]
   ): Promise<Answer<ThreadParts[Part][Method]>> {
     if (this.#closed !== undefined) throw closedError()
-    const answer = this.#send((call) => ({ kind: 'call', call, part, method, argument }))
+    const answer = this.#send({ part, method, argument }, eventsOf)
     return answer as Promise<Answer<ThreadParts[Part][Method]>>
   }
 
@@ -109,7 +121,8 @@ export class StoreCalls {
   async #close(before: Promise<void> | undefined): Promise<void> {
     try {
       await before
-      if (this.#failure === undefined) await this.#send((call) => ({ kind: 'close', call }))
+      const close = { part: this.#closingPart, method: 'close', argument: undefined } as const
+      if (this.#failure === undefined) await this.#send(close)
     } finally {
       await this.#end()
     }
@@ -121,11 +134,11 @@ export class StoreCalls {
     await this.#ended
   }
 
-  async #send(requestOf: (call: number) => ThreadRequest): Promise<unknown> {
+  async #send(request: Omit<ThreadRequest, 'call'>, eventsOf?: EventsOf): Promise<unknown> {
     if (this.#failure !== undefined) throw this.#failure
     const call = ++this.#lastCall
-    const answer = this.#answerTo(call)
-    this.#requests.say(requestOf(call))
+    const answer = this.#answerTo(call, eventsOf)
+    this.#requests.say({ call, ...request })
     return answer
   }
 
@@ -140,10 +153,10 @@ export class StoreCalls {
     }
   }
 
-  #answerTo(call: number): Promise<unknown> {
+  #answerTo(call: number, eventsOf?: EventsOf): Promise<unknown> {
     if (this.#waiting.size === 0) this.#thread.ref()
     return new Promise((resolve, reject) => {
-      this.#waiting.set(call, { resolve, reject })
+      this.#waiting.set(call, { eventsOf, resolve, reject })
     })
   }
 
@@ -158,7 +171,7 @@ export class StoreCalls {
     return new Promise((resolve) => {
       thread.on('exit', (code) => {
         this.#fail(`its thread has ended with ${code}`)
-        this.makers.close()
+        this.#events.port1.close()
         resolve()
       })
     })
@@ -176,9 +189,16 @@ export class StoreCalls {
         this.#onUpgrade?.(answer.progress)
         break
       case 'wanted':
-        this.makers.make(answer.maker, answer.changes)
+        this.#make(answer.call, answer.changes)
         break
     }
+  }
+
+  /** Makes events that the thread waits for inside its transaction. */
+  #make(call: number, changes: readonly MembershipChange[]): void {
+    this.#events.port1.postMessage(madeBy(this.#waiting.get(call)?.eventsOf, changes))
+    Atomics.store(this.#areThere, 0, 1)
+    Atomics.notify(this.#areThere, 0)
   }
 
   #take(call: number): Waiting | undefined {
@@ -196,5 +216,14 @@ export class StoreCalls {
     })
     for (const { reject } of this.#waiting.values()) reject(this.#failure)
     this.#waiting.clear()
+  }
+}
+
+function madeBy(eventsOf: EventsOf | undefined, changes: readonly MembershipChange[]): MadeEvents {
+  try {
+    if (eventsOf === undefined) throw new Error('the call that makes these events has ended')
+    return { kind: 'made', events: eventsOf(changes) }
+  } catch (error) {
+    return { kind: 'failed', error: thrownError(error) }
   }
 }

@@ -5,7 +5,8 @@ import type { NewEvent } from '../../../src/delivery/index.ts'
 import { stopwatch } from '../../../src/runtime/index.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
-import { ThreadedStore } from '../../../src/store/threaded/threaded-store.ts'
+import type { Store } from '../../../src/store/index.ts'
+import { openThreadedStore } from '../../../src/store/threaded/threaded-store.ts'
 import type { PressureFinding, PressureScenario } from '../scenario.ts'
 
 const deliveries = 1_000_000
@@ -22,7 +23,7 @@ export const scenario: PressureScenario = {
       await (await SqliteStore.open(path)).close()
       await fill(path)
       const { size } = await stat(path)
-      const store = await ThreadedStore.open(path)
+      const store = await openThreadedStore(path)
       try {
         return [
           ...(await askBesideAdds(store)),
@@ -57,7 +58,7 @@ async function fill(path: string): Promise<void> {
   database.close()
 }
 
-async function askBesideAdds(store: ThreadedStore): Promise<readonly PressureFinding[]> {
+async function askBesideAdds(store: Store): Promise<readonly PressureFinding[]> {
   const quiet = await addAll(store, 'quiet')
   let isOver = false
   const [lookUpsMs, auditsMs]: [number[], number[]] = [[], []]
@@ -90,7 +91,7 @@ async function askBesideAdds(store: ThreadedStore): Promise<readonly PressureFin
 }
 
 async function checkpointBeside(
-  store: ThreadedStore,
+  store: Store,
   { path, size }: { readonly path: string; readonly size: number },
 ): Promise<PressureFinding> {
   const waitedMs: number[] = []
@@ -108,7 +109,7 @@ async function checkpointBeside(
   }
 }
 
-async function purgeAll(store: ThreadedStore): Promise<PressureFinding> {
+async function purgeAll(store: Store): Promise<PressureFinding> {
   const request = {
     nowMs,
     deliveredBeforeMs: 0,
@@ -135,7 +136,7 @@ async function purgeAll(store: ThreadedStore): Promise<PressureFinding> {
   }
 }
 
-async function addAll(store: ThreadedStore, name: string): Promise<readonly number[]> {
+async function addAll(store: Store, name: string): Promise<readonly number[]> {
   const waitedMs: number[] = []
   const elapsedMs = stopwatch()
   for (let turn = 0; elapsedMs() < 8_000; turn++) {
@@ -144,7 +145,7 @@ async function addAll(store: ThreadedStore, name: string): Promise<readonly numb
   return waitedMs
 }
 
-async function addOne(store: ThreadedStore, messageId: string): Promise<void> {
+async function addOne(store: Store, messageId: string): Promise<void> {
   const deliveries = [{ destinationId: 'hook-1', body: '{}' }]
   const origin = { sourceId: 'website', messageId, type: 'track', userId: 'u_new' } as const
   const events: readonly NewEvent[] = [{ ...origin, deliveries }]

@@ -133,7 +133,11 @@ test.each([
     "(state = 'failed' OR state = 'expired') AND settled_at < ? ORDER BY",
     'INDEX deliveries_ended (settled_at<?)',
   ],
-  ['AND expires_at IS NULL AND due_at < ?', 'INDEX deliveries_untried (due_at<?)'],
+  ['AND due_at < ? LIMIT ?', 'INDEX deliveries_waiting (destination_id=? AND lane=? AND due_at<?)'],
+  [
+    'ORDER BY due_at, deliveries.id LIMIT ?',
+    'INDEX deliveries_waiting (destination_id=? AND lane=? AND due_at<?)',
+  ],
   ['INDEXED BY deliveries_ended', 'INDEX deliveries_ended (settled_at<?)'],
   ['INDEXED BY deliveries_expiring', 'INDEX deliveries_expiring (expires_at>?)'],
   [

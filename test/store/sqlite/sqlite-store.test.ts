@@ -241,7 +241,10 @@ describe('SqliteStore', () => {
     let asked = 0
     const counting = (statement: Statement): Statement => ({
       run: (...values) => statement.run(...values),
-      get: (...values) => statement.get(...values),
+      get: (...values) => {
+        asked++
+        return statement.get(...values)
+      },
       iterate: (...values) => statement.iterate(...values),
       all: (...values) => {
         asked++

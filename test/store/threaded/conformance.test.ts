@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { ThreadedStore } from '../../../src/store/threaded/threaded-store.ts'
+import type { Store } from '../../../src/store/index.ts'
+import { openThreadedStore } from '../../../src/store/threaded/threaded-store.ts'
 import { audienceStoreSuite } from '../../conformance/audience-store.ts'
 import { deliveryStoreSuite } from '../../conformance/delivery-store.ts'
 import { regulationStoreSuite } from '../../conformance/regulation-store.ts'
@@ -9,9 +10,9 @@ import { startSharedThread } from './shared-threads.ts'
 
 let path = ''
 
-async function open(): Promise<ThreadedStore> {
+async function open(): Promise<Store> {
   path = join(await temporaryFolder(), 'store.db')
-  return ThreadedStore.open(path, startSharedThread)
+  return openThreadedStore(path, startSharedThread)
 }
 
 deliveryStoreSuite('ThreadedStore', open, { modelRuns: 20 })

@@ -7,10 +7,11 @@ import type { Worker } from 'node:worker_threads'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { AddResult, LeasedDelivery } from '../../../src/delivery/index.ts'
 import type { RequestRecord } from '../../../src/model/index.ts'
+import type { Store } from '../../../src/store/index.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { startThread } from '../../../src/store/threaded/start-thread.ts'
-import { ThreadedStore } from '../../../src/store/threaded/threaded-store.ts'
+import { openThreadedStore } from '../../../src/store/threaded/threaded-store.ts'
 import { delivered, event, events, nowMs, requestOf } from '../../conformance/store-under-test.ts'
 import { countSurvivors } from '../../support/collect-garbage.ts'
 import { runSource } from '../../support/run-source.ts'
@@ -26,14 +27,14 @@ beforeEach(async () => {
   path = join(await temporaryFolder(), 'store.db')
 })
 
-async function openShared(): Promise<ThreadedStore> {
-  const store = await ThreadedStore.open(path, startSharedThread)
+async function openShared(): Promise<Store> {
+  const store = await openThreadedStore(path, startSharedThread)
   onTestFinished(() => store.close())
   return store
 }
 
 /** Adds an event, and takes its delivery. */
-async function leaseOne(store: ThreadedStore): Promise<LeasedDelivery> {
+async function leaseOne(store: Store): Promise<LeasedDelivery> {
   const handOver = [{ destinationId: 'crm', deliveriesMax: 1 }]
   const { leased } = await store.add({ ...batchOf('m_1'), handOver })
   expect(leased).toHaveLength(1)
@@ -46,9 +47,9 @@ function batchOf(...messageIds: readonly string[]) {
 }
 
 /** Opens a store whose thread the test can reach. */
-async function openMortal(): Promise<{ store: ThreadedStore; thread: Worker }> {
+async function openMortal(): Promise<{ store: Store; thread: Worker }> {
   const threads: Worker[] = []
-  const store = await ThreadedStore.open(path, (settings) => {
+  const store = await openThreadedStore(path, (settings) => {
     const thread = startThread(settings)
     threads.push(thread)
     return thread
@@ -139,7 +140,7 @@ describe('a store in a thread of its own', () => {
 
   test('throws what the engine throws', async () => {
     await openShared()
-    await expect(ThreadedStore.open(path, startSharedThread)).rejects.toMatchObject({
+    await expect(openThreadedStore(path, startSharedThread)).rejects.toMatchObject({
       name: 'EvrouteError',
       code: 'store_in_use',
       message: `Cannot deliver from ${path}: another process does so`,
@@ -159,7 +160,7 @@ describe('a store in a thread of its own', () => {
 
 describe('questions about deliveries', () => {
   test('are answered while the thread that commits stands still', async () => {
-    const store = await ThreadedStore.open(path)
+    const store = await openThreadedStore(path)
     onTestFinished(() => store.close())
     await store.add(batchOf('m_1'))
     const other = await openDatabase(path)
@@ -176,7 +177,7 @@ describe('questions about deliveries', () => {
 
   test('have a thread that starts with the first, and ends with the store', async () => {
     const threads: Worker[] = []
-    const store = await ThreadedStore.open(path, (settings) => {
+    const store = await openThreadedStore(path, (settings) => {
       threads.push(startThread(settings))
       return threads.at(-1)!
     })
@@ -193,7 +194,7 @@ describe('questions about deliveries', () => {
 
   test('are asked again of a new thread where one could not start', async () => {
     let isRefused = true
-    const store = await ThreadedStore.open(path, (settings) => {
+    const store = await openThreadedStore(path, (settings) => {
       if (settings.access === 'read' && isRefused) throw new Error('no more threads')
       return startSharedThread(settings)
     })
@@ -246,8 +247,8 @@ describe('the thread of a store', () => {
 
   test('can be started by a program that is given as text', async () => {
     const options = ['--import', typescript, '--input-type=module', '-e']
-    const program = `import { ThreadedStore } from '${threadedStore}'
-      const store = await ThreadedStore.open(${JSON.stringify(path)})
+    const program = `import { openThreadedStore } from '${threadedStore}'
+      const store = await openThreadedStore(${JSON.stringify(path)})
       console.log((await store.ledger()).accepted)
       await store.close()`
     const { stdout } = await promisify(execFile)(process.execPath, [...options, program])
