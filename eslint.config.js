@@ -27,7 +27,7 @@ const packageHomes = {
   commander: ['cli'],
   '@bomb.sh/tab': ['cli'],
   'prom-client': ['admin-api'],
-  zod: ['admin-api', 'service', 'cli'],
+  zod: ['admin-api', 'service'],
   chalk: ['cli/output'],
   ora: ['cli/output'],
 }

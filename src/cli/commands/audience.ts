@@ -4,7 +4,12 @@ import { EvrouteError, SettingError } from '../../model/index.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { countFlag, repeatable } from '../flags.ts'
 import type { AddCommand, CommandContext } from '../io.ts'
-import { addAccessFlags, type AccessFlags } from '../store-access/access-flags.ts'
+import {
+  addAccessFlags,
+  onReaders,
+  type AccessFlags,
+  type CalledCommand,
+} from '../store-access/access.ts'
 import type { AudiencesRun } from '../store-access/operations.ts'
 
 interface SyncFlags extends AccessFlags {
@@ -31,14 +36,13 @@ const membersMax = 1_000_000
 const membersDefault = 10
 const classes: readonly ComputationClass[] = ['audience', 'trait']
 
-const placeText =
-  'Where `evroute serve` delivers from the store, or the store is in memory, that service is asked\n' +
-  'through the admin API of the configuration; else this command delivers by itself. A dry run only reads the store.'
+const whereText =
+  'If `evroute serve` delivers from the store, or the store is in memory, the command asks that service\n' +
+  'through the admin API of the configuration. Otherwise it delivers by itself. A dry run only reads the store.'
 
 const exitCodesText =
-  'Exit codes: 0 as asked, 2 usage, a configuration or a token that is wrong, 3 rows were rejected,\n' +
-  '4 a delivery failed or waits, 7 the store cannot be used, the service cannot be asked, or another\n' +
-  'sync is under way, 130 interrupted.'
+  'Exit codes: 0 as asked, 2 usage, a wrong configuration or token, 3 rows were rejected, 4 a delivery\n' +
+  'failed or waits, 7 the store or the service cannot be used, or another sync is running, 130 interrupted.'
 
 const examples = `
 Examples:
@@ -48,7 +52,7 @@ Examples:
   evroute audience show first_time_shopper --members 100
   evroute audience remove first_time_shopper
 
-${placeText}
+${whereText}
 
 ${exitCodesText}`
 
@@ -57,15 +61,15 @@ Examples:
   evroute audience sync --name "First-Time Shopper" --file shoppers.csv
   evroute audience sync --name "First-Time Shopper" --file shoppers.csv --dry-run
   evroute audience sync --key lifetime_value --class trait --value-column total --file values.csv
-  set -o pipefail  # else the exit code does not tell that psql failed
+  set -o pipefail  # without it, a failure of psql is not in the exit code
   psql -c "copy (select id from vip) to stdout csv header" | evroute audience sync --key vip --file -
   evroute audience sync --key vip --file vip.csv --api http://127.0.0.1:4001 --token env:ADMIN_TOKEN
 
-The list is CSV with a header, NDJSON or JSON, also gzipped, and names everybody who is a member. Who
-is not in it leaves, unless rows were rejected: a header without rows, or [], lets everybody leave, and
-nothing at all is refused. A sync that was interrupted goes on when it is run again.
+The list is CSV with a header, NDJSON or JSON, also gzipped, and has every member. Members who are not in
+it leave, unless rows were rejected. A header without rows, or [], removes all members; an empty file is
+refused. After an interruption, run the same command again: it goes on.
 
-${placeText}
+${whereText}
 
 ${exitCodesText}`
 
@@ -88,19 +92,21 @@ Examples:
   evroute audience remove first_time_shopper --dry-run
   evroute audience remove first_time_shopper
 
-${placeText}
+${whereText}
 
 ${exitCodesText}`
+
+const keyText = 'its key, as `audience list` prints it'
 
 /** Adds `evroute audience` with the commands below it. */
 export const addAudienceCommand: AddCommand = (program, context) => {
   const audience = program
     .command('audience')
-    .summary('sync audiences and computed traits with lists, look into them')
+    .summary('sync audiences and computed traits with lists, and show them')
     .description(
-      'Makes the members of an audience those of a list, and sends an identify call for each user who ' +
-        'enters or leaves: the property is the snake_cased name, its value true or false. A computed trait ' +
-        'has a value for each user.',
+      'Syncs the members of an audience with a list, and sends an identify call for each user who enters or ' +
+        'leaves. The property is the snake_cased name, its value true or false. A computed trait has a value ' +
+        'for each user.',
     )
     .addHelpText('after', examples)
   addSync(audience, context)
@@ -112,27 +118,27 @@ export const addAudienceCommand: AddCommand = (program, context) => {
 function addSync(audience: Command, context: CommandContext): void {
   const command = audience
     .command('sync')
-    .summary('make the members of an audience those of a list')
+    .summary('sync the members of an audience with a list')
     .description(
-      'Makes the members of an audience those of a list, and sends an identify call for each user for ' +
-        'whom something changes. The first sync makes the audience.',
+      'Syncs the members of an audience with a list, and sends an identify call for each user who changes. ' +
+        'The first sync creates the audience.',
     )
-    .option('--name <text>', 'what people call it; the key is made of it')
-    .option('--key <property>', 'the property of the calls, which identifies it')
+    .option('--name <text>', 'its display name, from which the key is made')
+    .option('--key <property>', 'its key: the property of the calls')
     .addOption(
       new Option('--class <class>', 'trait: the list has a value for each user')
         .choices(classes)
         .default('audience'),
     )
     .requiredOption('-f, --file <path>', 'the list, - for stdin: CSV, NDJSON, JSON, gz')
-    .option('--source <id>', 'the source whose destinations get the calls')
+    .option('--source <id>', 'the source that the calls belong to')
     .option(
       '--id-column <name>',
       'a column with userIds, repeatable (default: userId, user_id or id)',
       repeatable,
     )
     .option('--value-column <name>', 'the column with the value of a trait (default: value)')
-    .option('-n, --dry-run', 'show what would change, and change nothing')
+    .option('-n, --dry-run', 'only show what would change')
   addAccessFlags(command)
     .addHelpText('after', syncExamples)
     .action(async () => {
@@ -142,13 +148,10 @@ function addSync(audience: Command, context: CommandContext): void {
       const columns = { userIds: flags.idColumn ?? [], value: flags.valueColumn }
       const isDryRun = flags.dryRun ?? false
       const sync = { name, key, computationClass, file, source, columns, isDryRun }
-      // Load the delivery code only now, so that help and usage errors appear at once.
-      const [{ runOperations, runPreview }, { syncList }] = await Promise.all([
-        import('../store-access/operations.ts'),
-        import('../audiences/sync.ts'),
-      ])
-      const work = (run: AudiencesRun): Promise<ExitCode> => syncList(sync, run)
-      await (isDryRun ? runPreview : runOperations)({ flags, context }, work)
+      await onAudiences({ flags, context, isDryRun }, async (run) => {
+        const { syncList } = await import('../audiences/sync.ts')
+        return syncList(sync, run)
+      })
     })
 }
 
@@ -159,13 +162,12 @@ function addList(audience: Command, context: CommandContext): void {
     .description('Lists audiences and computed traits, ordered by key.')
   addAccessFlags(command)
     .addHelpText('after', listExamples)
-    .action(async () => {
-      const [{ runReaders }, { listAudiences }] = await Promise.all([
-        import('../store-access/readers.ts'),
-        import('../audiences/show.ts'),
-      ])
-      await runReaders({ flags: command.opts<AccessFlags>(), context }, listAudiences)
-    })
+    .action(() =>
+      onReaders({ flags: command.opts<AccessFlags>(), context }, async (run) => {
+        const { listAudiences } = await import('../audiences/show.ts')
+        return listAudiences(run)
+      }),
+    )
 }
 
 function addShow(audience: Command, context: CommandContext): void {
@@ -173,49 +175,47 @@ function addShow(audience: Command, context: CommandContext): void {
     .command('show')
     .summary('show an audience and its first members')
     .description('Shows an audience, or a computed trait, and its first members.')
-    .argument('<key>', 'its key as it is listed')
-    .option(
-      '--members <n>',
-      'show so many members at the most',
-      countFlag(0, membersMax),
-      membersDefault,
-    )
+    .argument('<key>', keyText)
+    .option('--members <n>', 'show at most this many', countFlag(0, membersMax), membersDefault)
   addAccessFlags(command)
     .addHelpText('after', showExamples)
     .action(async (key: string) => {
       const flags = command.opts<ShowFlags>()
-      const [{ runReaders }, { showAudience }] = await Promise.all([
-        import('../store-access/readers.ts'),
-        import('../audiences/show.ts'),
-      ])
-      await runReaders({ flags, context }, (run) =>
-        showAudience({ key, membersMax: flags.members }, run),
-      )
+      await onReaders({ flags, context }, async (run) => {
+        const { showAudience } = await import('../audiences/show.ts')
+        return showAudience({ key, membersMax: flags.members }, run)
+      })
     })
 }
 
 function addRemove(audience: Command, context: CommandContext): void {
   const command = audience
     .command('remove')
-    .summary('let all members of an audience leave, and forget it')
+    .summary('remove all members of an audience, and the audience')
     .description(
-      'Lets all members of an audience, or a computed trait, leave, each with an identify call that says ' +
-        'so, and forgets it.',
+      'Removes all members of an audience or a computed trait, each with an identify call, and deletes it.',
     )
-    .argument('<key>', 'its key as it is listed')
-    .option('-n, --dry-run', 'show who would leave, and change nothing')
+    .argument('<key>', keyText)
+    .option('-n, --dry-run', 'only show who would leave')
   addAccessFlags(command)
     .addHelpText('after', removeExamples)
     .action(async (key: string) => {
       const flags = command.opts<RemoveFlags>()
       const isDryRun = flags.dryRun ?? false
-      const [{ runOperations, runPreview }, { removeMembers }] = await Promise.all([
-        import('../store-access/operations.ts'),
-        import('../audiences/remove.ts'),
-      ])
-      const work = (run: AudiencesRun): Promise<ExitCode> => removeMembers({ key, isDryRun }, run)
-      await (isDryRun ? runPreview : runOperations)({ flags, context }, work)
+      await onAudiences({ flags, context, isDryRun }, async (run) => {
+        const { removeMembers } = await import('../audiences/remove.ts')
+        return removeMembers({ key, isDryRun }, run)
+      })
     })
+}
+
+/** Imports the delivery code only now, so that help and usage errors appear at once. */
+async function onAudiences(
+  { isDryRun, ...called }: CalledCommand & { readonly isDryRun: boolean },
+  work: (run: AudiencesRun) => Promise<ExitCode>,
+): Promise<void> {
+  const { runOperations, runPreview } = await import('../store-access/operations.ts')
+  await (isDryRun ? runPreview : runOperations)(called, work)
 }
 
 function checkSyncFlags({ name, key, class: computationClass, valueColumn }: SyncFlags): void {
@@ -223,7 +223,7 @@ function checkSyncFlags({ name, key, class: computationClass, valueColumn }: Syn
     throw new EvrouteError({
       code: 'invalid_usage',
       message: 'Cannot tell which audience is meant',
-      hint: 'Give its --name, of which the property is made, or its --key.',
+      hint: 'Pass --name or --key.',
     })
   }
   if (valueColumn !== undefined && computationClass === 'audience') {

@@ -1,31 +1,30 @@
 import type { AddCommand } from '../io.ts'
-import { addAccessFlags, type AccessFlags } from '../store-access/access-flags.ts'
+import { addAccessFlags, onReaders, type AccessFlags } from '../store-access/access.ts'
 
 const examples = `
 Examples:
-  evroute audit --store sqlite:./evroute.db
+  evroute audit
   evroute audit --store sqlite:./evroute.db --json
   evroute audit --api http://127.0.0.1:4001 --token env:EVROUTE_ADMIN_TOKEN
 
-Exit codes: 0 the books balance, 1 they do not, 2 usage, or a token that is wrong, 7 the store cannot
-be used or the service cannot be asked.`
+Exit codes: 0 the ledger balances, 1 it does not, 2 usage or a wrong token, 7 the store or the service
+cannot be used.`
 
 /** Adds `evroute audit`. */
 export const addAuditCommand: AddCommand = (program, context) => {
   const command = program
     .command('audit')
-    .summary('check that the books of a store balance')
+    .summary('check that the ledger of a store balances')
     .description(
-      'Prints what must be true of the figures of a store, with the figures: those of its books, and what ' +
-        'is in it against them. Names what does not hold, and by how much; a process may deliver meanwhile.',
+      'Compares the ledger of a store with its rows, and prints each equation that must hold. Another ' +
+        'process may deliver from the store meanwhile.',
     )
   addAccessFlags(command)
     .addHelpText('after', examples)
-    .action(async () => {
-      const [{ runReaders }, { auditStore }] = await Promise.all([
-        import('../store-access/readers.ts'),
-        import('../deliveries/audit.ts'),
-      ])
-      await runReaders({ flags: command.opts<AccessFlags>(), context }, auditStore)
-    })
+    .action(() =>
+      onReaders({ flags: command.opts<AccessFlags>(), context }, async (run) => {
+        const { auditStore } = await import('../deliveries/audit.ts')
+        return auditStore(run)
+      }),
+    )
 }

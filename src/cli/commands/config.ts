@@ -12,7 +12,7 @@ Examples:
   evroute config
   evroute config --config staging/evroute.config.json --json
 
-Exit codes: 0 it can be used, 2 something in it is wrong, 7 it cannot be read.`
+Exit codes: 0 the configuration is valid, 2 it is not, 7 it cannot be read.`
 
 /** Adds `evroute config`. */
 export const addConfigCommand: AddCommand = (program, { io, end }) => {
@@ -20,8 +20,8 @@ export const addConfigCommand: AddCommand = (program, { io, end }) => {
     .command('config')
     .summary('check and show the configuration of a service')
     .description(
-      'Prints every setting that is in force and where it comes from: the file, a default, env:NAME or ' +
-        '@file. Secrets are masked. Of a file that `evroute serve` refuses it tells all that is wrong.',
+      'Prints every setting and where it comes from: the file, a default, env:NAME or @file. Secrets are ' +
+        'masked. If `evroute serve` would refuse the file, prints every problem.',
     )
     .option('--config <file>', 'the configuration', defaultConfigurationPath)
     .option('--json', 'NDJSON records on stdout')

@@ -4,7 +4,7 @@ import { repeatable } from '../flags.ts'
 import type { AddCommand, CommandContext } from '../io.ts'
 import type { DeleteCommand } from '../regulations/delete.ts'
 import { regulationTexts, regulationTypesText } from '../regulations/regulation-types.ts'
-import { addAccessFlags, readAccess, type AccessFlags } from '../store-access/access-flags.ts'
+import { addAccessFlags, readAccess, type AccessFlags } from '../store-access/access.ts'
 
 interface DeleteFlags extends AccessFlags {
   readonly userId?: readonly string[]
@@ -25,30 +25,29 @@ Examples:
   evroute delete --file - --regulation UNSUPPRESS < back.ndjson
   evroute delete --user-id u_1 --regulation DELETE_ONLY --api http://127.0.0.1:4001 --token env:TOKEN
 
-The list is CSV with a header, NDJSON or JSON, also gzipped, of up to 1,000,000 users, and is read to its
-end before anything is stored. One regulation is about up to 5,000 users; more make several. What was
-erased and sent is told by \`evroute regulations show <id>\`.
+The list is CSV with a header, NDJSON or JSON, also gzipped, of up to 1,000,000 users. The whole list is
+read before anything is stored. A regulation has up to 5,000 users; a longer list makes several.
+\`evroute regulations show <id>\` shows what one erased and sent.
 
-Who was suppressed for all sources stays so with UNSUPPRESS --source: lift that without --source.
-Archives are found where the configuration has them now: one in a folder that a source had before, or
-of a source that is gone, is yours to erase.
+UNSUPPRESS with --source does not lift a suppression of all sources; leave --source out to lift it.
+Only the archives in the current configuration are erased. Erase the archive of a removed source, or in an
+earlier folder of a source, yourself.
 
-Where \`evroute serve\` delivers from the store, or the store is in memory, that service is asked through
-the admin API of the configuration; else this command erases and notifies by itself, and waits for it.
+If \`evroute serve\` delivers from the store, or the store is in memory, the command asks that service
+through the admin API of the configuration. Otherwise it erases and notifies by itself, and waits.
 
-Exit codes: 0 as asked, 2 usage, a configuration or a token that is wrong, 3 rows were rejected, 4 a
-notification failed or waits, 7 an archive or the store cannot be used, or its file not be rewritten yet,
-or the service cannot be asked, 130 interrupted.`
+Exit codes: 0 as asked, 2 usage, a wrong configuration or token, 3 rows were rejected, 4 a notification
+failed or waits, 7 an archive, the store or the service cannot be used, or the file of the store cannot
+be rewritten yet, 130 interrupted.`
 
 /** Adds `evroute delete`. */
 export const addDeleteCommand: AddCommand = (program, context) => {
   const command = program
     .command('delete')
-    .summary('erase what is kept about users, tell destinations, drop later calls')
+    .summary('erase users, notify destinations, drop later calls')
     .description(
-      'Asks for the deletion of users: what the store and archives keep about them is erased, each ' +
-        'destination of the affected sources gets a delete notification, and later calls are dropped, as ' +
-        'far as the regulation asks for that.',
+      'Erases users from the store and from archives, sends a delete notification to each destination of ' +
+        'the affected sources, and drops later calls. The regulation says which of these to do.',
     )
     .option('--user-id <id>', 'a user, repeatable', repeatable)
     .option('-f, --file <path>', 'a list of users, - for stdin: CSV, NDJSON, JSON, gz')
@@ -58,19 +57,12 @@ export const addDeleteCommand: AddCommand = (program, context) => {
       repeatable,
     )
     .addOption(
-      new Option('--regulation <type>', 'what is to be done, see below').choices(
+      new Option('--regulation <type>', 'what to do, see below').choices(
         Object.keys(regulationTexts),
       ),
     )
-    .option(
-      '--source <id>',
-      'only what this source has sent, repeatable (default: all)',
-      repeatable,
-    )
-    .option(
-      '-n, --dry-run',
-      'say how many users and notifications there would be, and store nothing',
-    )
+    .option('--source <id>', 'only events of this source, repeatable (default: all)', repeatable)
+    .option('-n, --dry-run', 'only count users and notifications')
   addAccessFlags(command)
     .addHelpText('after', examples)
     .action(() => runDelete(command.opts<DeleteFlags>(), context))

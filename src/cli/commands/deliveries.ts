@@ -2,11 +2,9 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { DeliveryFilter, LoggedState } from '../../delivery/index.ts'
 import { EvrouteError, SettingError, type EventType } from '../../model/index.ts'
 import type { Selection } from '../deliveries/change.ts'
-import type { ExitCode } from '../exit-code.ts'
 import { countFlag, eventTypesFlag, momentFlag, momentMs } from '../flags.ts'
 import type { AddCommand, CommandContext } from '../io.ts'
-import { addAccessFlags, type AccessFlags } from '../store-access/access-flags.ts'
-import type { CalledCommand, ReadersRun } from '../store-access/readers.ts'
+import { addAccessFlags, onReaders, type AccessFlags } from '../store-access/access.ts'
 
 /** The flags that every command below `deliveries` has, from commander. */
 interface LogFlags extends AccessFlags {
@@ -15,19 +13,12 @@ interface LogFlags extends AccessFlags {
 
 /** The flags that filter deliveries, from commander. */
 export interface FilterFlags {
-  /** `--state` */
   readonly state?: readonly LoggedState[]
-  /** `--type` */
   readonly type?: readonly EventType[]
-  /** `--user` */
-  readonly user?: string
-  /** `--destination` */
+  readonly userId?: string
   readonly destination?: string
-  /** `--message` */
   readonly message?: string
-  /** `--since` */
   readonly since?: string
-  /** `--until` */
   readonly until?: string
 }
 
@@ -49,60 +40,63 @@ const states: readonly LoggedState[] = ['pending', 'delivered', 'failed', 'expir
 const retriableStates: readonly LoggedState[] = ['pending', 'failed', 'expired']
 
 const exitCodesText =
-  'Exit codes: 0 as asked, also where nothing was to be done, 2 usage, an id that is not there, or a\n' +
-  'token that is wrong, 7 the store cannot be used or the service cannot be asked, 130 interrupted.'
+  'Exit codes: 0 as asked, even if nothing matched, 2 usage, an unknown id or a wrong token,\n' +
+  '7 the store or the service cannot be used, 130 interrupted.'
 
 const examples = `
 Examples:
   evroute deliveries
-  evroute deliveries --store sqlite:./evroute.db --state failed --state expired --since 2h
-  evroute deliveries show crm/17 --store sqlite:./evroute.db
-  evroute deliveries retry --state failed --type track --store sqlite:./evroute.db
+  evroute deliveries --state failed --state expired --since 2h
+  evroute deliveries show crm/17
+  evroute deliveries retry --state failed --type track
   evroute deliveries --state failed --api http://127.0.0.1:4001 --token env:EVROUTE_ADMIN_TOKEN
 
-Without a command it lists; \`evroute deliveries list --help\` has the flags. A delivery is named by
-its destination and its number, as it is listed. The store is that of evroute.config.json, unless
---store names another.
+Without a command it lists; \`evroute deliveries list --help\` has the flags. The store is that of
+evroute.config.json, unless --store names another.
 
 ${exitCodesText}`
 
 const listExamples = `
 Examples:
-  evroute deliveries list --store sqlite:./evroute.db --state pending --user u_1
-  evroute deliveries list --store sqlite:./evroute.db --since 2026-11-20 --limit 1000000 --json | head
+  evroute deliveries list --state pending --user-id u_1
+  evroute deliveries list --since 2026-11-20 --limit 1000000 --json | head
 
 ${exitCodesText}`
 
 const showExamples = `
 Examples:
-  evroute deliveries show crm/17 --store sqlite:./evroute.db
+  evroute deliveries show crm/17
+  evroute deliveries show 17
   evroute deliveries show 5e1b7f0a --store sqlite:./evroute.db --json
 
 ${exitCodesText}`
 
 const retryExamples = `
 Examples:
-  evroute deliveries retry crm/17 --store sqlite:./evroute.db
-  evroute deliveries retry --state failed --type track --since 2h --store sqlite:./evroute.db
+  evroute deliveries retry crm/17
+  evroute deliveries retry --state failed --type track --since 2h
   evroute deliveries retry --all --store sqlite:./evroute.db
 
 ${exitCodesText}`
 
 const discardExamples = `
 Examples:
-  evroute deliveries discard --destination crm --dry-run --store sqlite:./evroute.db
-  evroute deliveries discard --destination crm --until 2h --store sqlite:./evroute.db
+  evroute deliveries discard --destination crm --dry-run
+  evroute deliveries discard --destination crm --until 2h
 
 ${exitCodesText}`
+
+/** The argument that names deliveries. */
+const idText = 'an id, its number, or a messageId for all deliveries of that event'
 
 /** Adds `evroute deliveries` with the commands below it. */
 export const addDeliveriesCommand: AddCommand = (program, context) => {
   const deliveries = program
     .command('deliveries')
-    .summary('look into the deliveries of a store or a service, retry or discard them')
+    .summary('list, show, retry or discard the deliveries of a store or a service')
     .description(
-      'Lists the deliveries of a store, or of a running service, shows all that happened to one, and retries ' +
-        'them by hand. A process may deliver from the store meanwhile.',
+      'Lists deliveries, shows the history of one, and retries or discards them. Another process may deliver ' +
+        'from the store meanwhile.',
     )
     .addHelpText('after', examples)
   addList(deliveries, context)
@@ -115,13 +109,13 @@ function addList(deliveries: Command, context: CommandContext): void {
   const command = deliveries
     .command('list', { isDefault: true })
     .summary('list deliveries, newest first')
-    .description('Lists deliveries, newest first, those that meet every flag.')
+    .description('Lists the deliveries that match every flag, newest first.')
     // A mistyped command name arrives here as an excess argument of the default command. Answer with a better
     // message than commander's.
     .allowExcessArguments()
   addFilterFlags(command, states).option(
     '--limit <n>',
-    'list so many at the most',
+    'list at most this many',
     countFlag(1, limitMax),
     50,
   )
@@ -141,11 +135,11 @@ function addList(deliveries: Command, context: CommandContext): void {
 function addShow(deliveries: Command, context: CommandContext): void {
   const command = deliveries
     .command('show')
-    .summary('show all that happened to a delivery')
+    .summary('show the history of a delivery')
     .description(
-      'Shows a delivery: its event, where it stands and why, every request with its answer, and the body.',
+      'Shows an event, the state of its delivery, each request with its answer, and the body.',
     )
-    .argument('<id>', 'its id as it is listed, or a messageId for all deliveries of that event')
+    .argument('<id>', idText)
   addRevealFlag(addAccessFlags(command))
     .addHelpText('after', showExamples)
     .action(async (id: string) => {
@@ -161,11 +155,11 @@ function addRetry(deliveries: Command, context: CommandContext): void {
     .command('retry')
     .summary('make deliveries due again')
     .description(
-      'Makes deliveries due at once that failed, expired or wait for a retry, with a new retry window, and ' +
-        'every endpoint asked again. Takes an id, or flags that select deliveries.',
+      'Makes failed, expired and retrying deliveries due at once. Each gets a new retry window and all its ' +
+        'endpoints back. Takes an id, or flags that select deliveries.',
     )
-    .argument('[id]', 'an id as it is listed, or a messageId for all deliveries of that event')
-  addFilterFlags(command, retriableStates).option('--all', 'all that can be retried')
+    .argument('[id]', idText)
+  addFilterFlags(command, retriableStates).option('--all', 'every delivery that can be retried')
   addAccessFlags(command)
     .addHelpText('after', retryExamples)
     .action(async (id: string | undefined) => {
@@ -186,10 +180,10 @@ function addDiscard(deliveries: Command, context: CommandContext): void {
       'Ends pending deliveries as failed, with the reason "discarded". They can be retried later. ' +
         'Takes an id, or flags that select deliveries.',
     )
-    .argument('[id]', 'an id as it is listed, or a messageId for all deliveries of that event')
+    .argument('[id]', idText)
   addFilterFlags(command, ['pending'])
-    .option('--all', 'all pending deliveries')
-    .option('-n, --dry-run', 'count them and change nothing')
+    .option('--all', 'every pending delivery')
+    .option('-n, --dry-run', 'only count them')
   addAccessFlags(command)
     .addHelpText('after', discardExamples)
     .action(async (id: string | undefined) => {
@@ -232,18 +226,9 @@ function selectionOf(id: string | undefined, flags: RetryFlags): (nowMs: number)
   return (nowMs) => (id === undefined ? { filter: filterOf(flags, nowMs) } : { id })
 }
 
-/** Opens the store or service. The code for it is imported only now, so that help and usage errors appear at once. */
-async function onReaders(
-  called: CalledCommand,
-  work: (run: ReadersRun) => Promise<ExitCode>,
-): Promise<void> {
-  const { runReaders } = await import('../store-access/readers.ts')
-  await runReaders(called, work)
-}
-
 /** Adds the flag of the commands that show endpoints. */
 function addRevealFlag(command: Command): Command {
-  return command.option('--reveal', 'show the whole URL of each endpoint, with its path and query')
+  return command.option('--reveal', 'show the path and query of endpoints')
 }
 
 /** Adds the filter flags. `states` are the states that `--state` accepts. */
@@ -251,15 +236,11 @@ function addFilterFlags(command: Command, states: readonly LoggedState[]): Comma
   return command
     .addOption(stateOption(states))
     .option('--type <type>', 'only events of this type, repeatable', eventTypesFlag)
-    .option('--user <id>', 'only events about this user')
+    .option('--user-id <id>', 'only events about this user')
     .option('--destination <id>', 'only deliveries to this destination')
     .option('--message <id>', 'only deliveries of the event with this messageId')
-    .option(
-      '--since <moment>',
-      'only events accepted from then on: a timestamp, or 2h ago',
-      momentFlag,
-    )
-    .option('--until <moment>', 'only events accepted before then', momentFlag)
+    .option('--since <moment>', 'accepted since: 2026-11-20, or 2h for 2 hours ago', momentFlag)
+    .option('--until <moment>', 'accepted before this moment', momentFlag)
 }
 
 function stateOption(states: readonly LoggedState[]): Option {
@@ -278,7 +259,7 @@ export function filterOf(flags: FilterFlags, nowMs: number): DeliveryFilter {
   return {
     states: flags.state,
     types: flags.type,
-    userId: flags.user,
+    userId: flags.userId,
     destinationId: flags.destination,
     messageId: flags.message,
     sinceMs: since === undefined ? undefined : momentMs(since, nowMs),
@@ -288,7 +269,8 @@ export function filterOf(flags: FilterFlags, nowMs: number): DeliveryFilter {
 
 /** The first filter flag that is given, as typed. */
 export function firstFilterFlag(flags: FilterFlags): string | undefined {
-  const names = ['state', 'type', 'user', 'destination', 'message', 'since', 'until'] as const
-  const name = names.find((candidate) => flags[candidate] !== undefined)
+  const { state, type, userId, destination, message, since, until } = flags
+  const given = { state, type, 'user-id': userId, destination, message, since, until }
+  const [name] = Object.entries(given).find(([, value]) => value !== undefined) ?? []
   return name === undefined ? undefined : `--${name}`
 }

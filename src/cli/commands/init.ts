@@ -12,7 +12,7 @@ Examples:
   evroute init
   evroute init --config staging/evroute.config.json
 
-Exit codes: 0 written, 2 usage, 7 a file is there already or cannot be written.`
+Exit codes: 0 written, 2 usage, 7 a file exists already or cannot be written.`
 
 /** Adds `evroute init`. */
 export const addInitCommand: AddCommand = (program, { io, end }) => {
@@ -20,12 +20,12 @@ export const addInitCommand: AddCommand = (program, { io, end }) => {
     .command('init')
     .summary('write a starter configuration of a service')
     .description(
-      'Writes a configuration that works on this machine, new random secrets in evroute.secrets beside ' +
-        'it, and says how to go on. Nothing that is there is replaced without --force.',
+      'Writes a configuration that works on this machine, and new random secrets in evroute.secrets beside ' +
+        'it. Prints the next steps. Replaces existing files only with --force.',
     )
     .option('--config <file>', 'the file to write', defaultConfigurationPath)
-    .option('--force', 'replace the files that are there, secrets too')
-    .option('--json', 'a record of what was written, on stdout')
+    .option('--force', 'replace existing files, secrets too')
+    .option('--json', 'a record of the written files on stdout')
     .addHelpText('after', examples)
   command.action(async () => {
     const { config: path, force = false, json = false } = command.opts<InitFlags>()

@@ -15,11 +15,11 @@ Examples:
   evroute migrate --from sqlite:./evroute.db --to env:EVROUTE_DATABASE
   evroute migrate --from sqlite:./evroute.db --to @/run/secrets/database-url --json
 
-End the process that delivers from the file first; it can be read meanwhile. The database has to be
-empty. All moves in one transaction: after Ctrl-C, a crash or a lost connection nothing is in the
-database, and the same command begins anew. Once all is there and was compared, no process can deliver
-from the file, and it can still be read. It keeps what it holds, also of users who are erased later:
-remove it when you no longer need it.
+First end the process that delivers from the file; others may still read it. The database must be empty.
+Everything moves in one transaction. After Ctrl-C, a crash or a lost connection the database is still
+empty, and you can run the command again. At the end both sides are compared, and no process can deliver
+from the file any more. It can still be read. It also keeps users who are erased later, so remove it when
+you no longer need it.
 
 Exit codes: 0 moved, now or before, 1 the database stored something else, 2 usage, 7 the file or the
 database cannot be used, 130 interrupted.`
@@ -30,12 +30,12 @@ export const addMigrateCommand: AddCommand = (program, { io, end }) => {
     .command('migrate')
     .summary('move a store from a file into PostgreSQL')
     .description(
-      'Moves a store: deliveries with all that happened to them, what deduplication remembers, the books, ' +
-        'audiences, deletion requests and suppressed users. Prints what is on both sides.',
+      'Moves a store: deliveries with their history, the messageIds of deduplication, the ledger, audiences, ' +
+        'deletion requests and suppressed users. Prints the row counts of both sides.',
     )
-    .requiredOption('--from <url>', 'the store that moves: sqlite:<file>')
-    .requiredOption('--to <url>', 'where it goes: postgres://..., env:NAME or @file')
-    .option('--dry-run', 'only tell what would move')
+    .requiredOption('--from <url>', 'the store to move: sqlite:<file>')
+    .requiredOption('--to <url>', 'the database: postgres://..., env:NAME or @file')
+    .option('-n, --dry-run', 'only show what would move')
     .option('--json', 'NDJSON records on stdout')
     .option('--no-color', 'no colours')
     .addHelpText('after', examples)

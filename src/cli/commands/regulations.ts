@@ -4,9 +4,10 @@ import type { AddCommand, CommandContext } from '../io.ts'
 import {
   addAccessFlags,
   addStoreFlags,
-  readAccess,
+  onReaders,
+  readStoreAccess,
   type AccessFlags,
-} from '../store-access/access-flags.ts'
+} from '../store-access/access.ts'
 
 interface ListFlags extends AccessFlags {
   readonly limit: number
@@ -17,8 +18,8 @@ const limitMax = 1_000_000
 const limitDefault = 50
 
 const exitCodesText =
-  'Exit codes: 0 as asked, 2 usage, an id that is not there, a configuration or a token that is wrong,\n' +
-  '7 the store cannot be used or the service cannot be asked, 130 interrupted.'
+  'Exit codes: 0 as asked, 2 usage, an unknown id, a wrong configuration or token, 7 the store or the\n' +
+  'service cannot be used, 130 interrupted.'
 
 const examples = `
 Examples:
@@ -54,10 +55,10 @@ ${exitCodesText}`
 export const addRegulationsCommand: AddCommand = (program, context) => {
   const regulations = program
     .command('regulations')
-    .summary('look into deletion requests')
+    .summary('list and show deletion requests')
     .description(
-      'Lists the deletion requests of a store or a running service, and shows what each has erased, and ' +
-        'which notifications it has sent. A process may deliver from the store meanwhile.',
+      'Lists the deletion requests of a store or a running service, and shows what each one erased and which ' +
+        'notifications it sent. Another process may deliver from the store meanwhile.',
     )
     .addHelpText('after', examples)
   addList(regulations, context)
@@ -70,55 +71,52 @@ function addList(regulations: Command, context: CommandContext): void {
     .command('list')
     .summary('list regulations, newest first')
     .description('Lists regulations, newest first.')
-    .option('--limit <n>', 'list so many at the most', countFlag(1, limitMax), limitDefault)
+    .option('--limit <n>', 'list at most this many', countFlag(1, limitMax), limitDefault)
   addAccessFlags(command)
     .addHelpText('after', listExamples)
     .action(async () => {
       const flags = command.opts<ListFlags>()
-      const [{ runReaders }, { listRegulations }] = await Promise.all([
-        import('../store-access/readers.ts'),
-        import('../regulations/show.ts'),
-      ])
-      await runReaders({ flags, context }, (run) => listRegulations({ limit: flags.limit }, run))
+      await onReaders({ flags, context }, async (run) => {
+        const { listRegulations } = await import('../regulations/show.ts')
+        return listRegulations({ limit: flags.limit }, run)
+      })
     })
 }
 
 function addShow(regulations: Command, context: CommandContext): void {
   const command = regulations
     .command('show')
-    .summary('show what a regulation has erased and sent')
+    .summary('show what a regulation erased and sent')
     .description(
-      'Shows a regulation: whom it is about, what was erased in the store and in archives, and how the ' +
-        'notifications of each source to each destination stand.',
+      'Shows the users of a regulation, what it erased from the store and from archives, and the status of ' +
+        'the notifications from each source to each destination.',
     )
-    .argument('<id>', 'its id as it is listed')
+    .argument('<id>', 'its id, as `regulations list` prints it')
   addAccessFlags(command)
     .addHelpText('after', showExamples)
-    .action(async (id: string) => {
-      const flags = command.opts<AccessFlags>()
-      const [{ runReaders }, { showRegulation }] = await Promise.all([
-        import('../store-access/readers.ts'),
-        import('../regulations/show.ts'),
-      ])
-      await runReaders({ flags, context }, (run) => showRegulation(id, run))
-    })
+    .action((id: string) =>
+      onReaders({ flags: command.opts<AccessFlags>(), context }, async (run) => {
+        const { showRegulation } = await import('../regulations/show.ts')
+        return showRegulation(id, run)
+      }),
+    )
 }
 
 function addRelease(regulations: Command, context: CommandContext): void {
   const command = regulations
     .command('release')
-    .summary('wait no longer for an archive that is gone')
+    .summary('stop waiting for an archive that is lost')
     .description(
-      'Lets go of an archive that is gone for good, on a machine that no service is started on again: ' +
-        'regulations that wait for it end, with the problem that it was not erased. A service that is ' +
-        'started with it is waited for again.',
+      'Releases an archive on a machine that will never run a service again. Regulations that wait for it ' +
+        'end, and record that it was not erased. If a service starts with that archive again, regulations ' +
+        'wait for it again.',
     )
-    .argument('<archive>', 'its name as `regulations show` tells it')
+    .argument('<archive>', 'its name, as `regulations show` prints it')
   addStoreFlags(command)
     .addHelpText('after', releaseExamples)
     .action(async (archive: string) => {
-      const access = await readAccess(command.opts<AccessFlags>(), context.io)
+      const access = await readStoreAccess(command.opts(), context.io)
       const { releaseArchive } = await import('../regulations/show.ts')
-      if (access.kind === 'store') context.end(await releaseArchive(archive, access, context.io))
+      context.end(await releaseArchive(archive, access, context.io))
     })
 }

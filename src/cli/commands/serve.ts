@@ -24,15 +24,15 @@ Examples:
   evroute serve --config /etc/evroute/evroute.config.json --json
   evroute serve --role deliver
 
-Several processes share a store in PostgreSQL: with --role ingest one takes calls and leaves delivering to
-the others, with --role deliver it takes none and answers 503.
+Several processes can share a store in PostgreSQL. With --role ingest a process accepts calls and leaves
+the deliveries to others. With --role deliver it only delivers, and answers calls with 503.
 
-The configuration is read again on SIGHUP and when its file changes; one that cannot be used is refused
-and the old one stays in force. What it does is told on stderr: in lines of text on a terminal, else, and
-with --json, in one JSON object a line. It goes on when nobody reads that any more.
+The configuration is read again on SIGHUP and when its file changes. An invalid one is refused, and the old
+one stays in force. The log goes to stderr: lines of text on a terminal, else, and with --json, one JSON
+object a line. The service keeps running if stdout or stderr is closed.
 
-Exit codes: 0 ended by SIGINT or SIGTERM, 2 the configuration cannot be used, 7 a port, a file or the
-store cannot be used, at the start or later.`
+Exit codes: 0 ended by SIGINT or SIGTERM, 2 the configuration is invalid, 7 a port, a file or the store
+cannot be used, at the start or later.`
 
 /** Adds `evroute serve`. */
 export const addServeCommand: AddCommand = (program, { io, end }) => {
@@ -46,7 +46,7 @@ export const addServeCommand: AddCommand = (program, { io, end }) => {
     .option('--config <file>', 'the configuration', defaultConfigurationPath)
     .option(
       '--grace <duration>',
-      'time for requests under way at the end (default: 5s)',
+      'time to finish requests at the end (default: 5s)',
       durationFlagUpTo(graceMsMax),
     )
     .option(
@@ -55,16 +55,16 @@ export const addServeCommand: AddCommand = (program, { io, end }) => {
       durationFlagUpTo(drainMsMax),
     )
     .addOption(
-      new Option('--role <role>', 'what this process does, where several share a store')
+      new Option('--role <role>', 'the work of this process, if several share a store')
         .choices(roles)
         .default('all'),
     )
     .addOption(
-      new Option('--log-level <level>', 'the least important lines of the log')
+      new Option('--log-level <level>', 'the least important level to log')
         .choices(logLevels)
         .default('info'),
     )
-    .option('--json', 'a ready record, or what is wrong, on stdout')
+    .option('--json', 'a ready record, or the problems, on stdout')
     .option('--no-color', 'no colours')
     .addHelpText('after', examples)
   command.action(async () => {

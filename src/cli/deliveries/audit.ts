@@ -34,6 +34,5 @@ function lineOf(equation: AuditEquation, style: Style): string {
 }
 
 function failureText(wrong: number, all: number): string {
-  const equations = wrong === 1 ? '1 equation does' : `${wrong} equations do`
-  return `The books do not balance: ${equations} not hold, of ${all}`
+  return `The ledger does not balance: ${wrong} of ${all} equations ${wrong === 1 ? 'does' : 'do'} not hold`
 }

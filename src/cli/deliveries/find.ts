@@ -1,5 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { parseDeliveryId, type DeliveryFilter, type LoggedDelivery } from '../../delivery/index.ts'
+import {
+  parseDeliveryId,
+  type DeliveryFilter,
+  type DeliveryKey,
+  type LoggedDelivery,
+} from '../../delivery/index.ts'
 import { EvrouteError, plainText } from '../../model/index.ts'
 import type { ReadersRun } from '../store-access/readers.ts'
 
@@ -7,15 +12,15 @@ import type { ReadersRun } from '../store-access/readers.ts'
 export const deliveriesAtOnce = 500
 
 /**
- * A filter for the delivery with this id, or for all deliveries of the event with this messageId.
+ * A filter for the delivery with this id or number, or for all deliveries of the event with this messageId.
  *
- * @throws EvrouteError `invalid_usage` if neither exists
+ * @throws EvrouteError `invalid_usage` if there is none
  */
 export async function filterOfId(
   text: string,
   { deliveries, from }: Pick<ReadersRun, 'deliveries' | 'from'>,
 ): Promise<DeliveryFilter> {
-  const key = parseDeliveryId(text)
+  const key = parseDeliveryId(text) ?? (await keyOfNumber(text, deliveries))
   // A messageId may look like a delivery id, so try both.
   for (const filter of [...(key === undefined ? [] : [key]), { messageId: text }]) {
     const found = await deliveries.list({ filter, limit: 1 })
@@ -26,6 +31,17 @@ export async function filterOfId(
     message: `Cannot find "${plainText(text)}" in the ${from}: it is neither a delivery nor a messageId there`,
     hint: 'See `evroute deliveries list` for the ids; what was delivered is purged after a while.',
   })
+}
+
+/** The number at the end of an id is unique in a store. */
+async function keyOfNumber(
+  text: string,
+  deliveries: ReadersRun['deliveries'],
+): Promise<DeliveryKey | undefined> {
+  if (!/^\d{1,15}$/.test(text)) return undefined
+  const number = Number(text)
+  const [found] = await deliveries.list({ filter: {}, limit: 1, beforeId: number + 1 })
+  return found?.id === number ? { destinationId: found.destinationId, id: number } : undefined
 }
 
 /**

@@ -7,9 +7,9 @@ import {
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { DataWriter } from '../io.ts'
 import type { ReadersRun } from '../store-access/readers.ts'
-import { DeliveryTable } from './delivery-table.ts'
+import { deliveryTable } from './delivery-table.ts'
 import { pagesOf } from './find.ts'
-import { faultTexts, waitFields, waitsAt, type DestinationStanding } from './standing.ts'
+import { faultTexts, waitFields, waitsAt, type DestinationStatus } from './status.ts'
 
 /** If there are more deliveries, propose the limit times this. */
 const moreFactor = 10
@@ -23,7 +23,7 @@ export async function listDeliveries(
   const stdout = new DataWriter(io)
   const destinations = await run.deliveries.destinations?.()
   const waitOf = waitsAt(nowMs, destinations)
-  const table = new DeliveryTable({ nowMs, waitOf, style, columns })
+  const table = deliveryTable({ nowMs, waitOf, style, columns })
   const lineOf = (delivery: LoggedDelivery): string =>
     recordLine({ ...loggedDeliveryRecord(delivery), ...waitFields(waitOf(delivery)) })
   const shownAt = new Set<string>()
@@ -35,19 +35,20 @@ export async function listDeliveries(
     shown += deliveries.length
     for (const { destinationId } of deliveries) shownAt.add(destinationId)
     isMore = deliveries.length < page.length
-    stdout.write(json ? deliveries.map(lineOf).join('') : table.page(deliveries))
+    if (json) stdout.write(deliveries.map(lineOf).join(''))
+    else if (deliveries.length > 0) stdout.write(table.page(deliveries))
     await stdout.ready()
   }
   const nothing = shown === 0 && !io.stop.aborted
   if (isMore) io.stderr.write(`... and more; --limit ${limit * moreFactor}\n`)
-  else if (nothing && !json) io.stderr.write('There is no such delivery\n')
+  else if (nothing && !json) io.stderr.write('No delivery matches.\n')
   if (!json) io.stderr.write(faultLines(destinations, shownAt, nowMs))
   return exitCodes.ok
 }
 
 /** The faults at the destinations of the listed deliveries. */
 function faultLines(
-  destinations: readonly DestinationStanding[] | undefined,
+  destinations: readonly DestinationStatus[] | undefined,
   shownAt: ReadonlySet<string>,
   nowMs: number,
 ): string {

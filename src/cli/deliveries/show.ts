@@ -18,13 +18,13 @@ import type { ReadersRun } from '../store-access/readers.ts'
 import { filterOfId, pagesOf } from './find.ts'
 import {
   stateLooks,
-  standingText,
+  statusText,
   waitFields,
   waitsAt,
   waitText,
   type TableView,
   type Wait,
-} from './standing.ts'
+} from './status.ts'
 
 /**
  * Shows the whole history of a delivery, or of every delivery of an event.
@@ -85,7 +85,7 @@ function pairsOf(story: DeliveryStory, view: TableView): (readonly [string, stri
     ['Source', plainText(sourceId)],
     ['Destination', plainText(destinationId)],
     ['Accepted', `${formatSecond(acceptedAtMs, nowMs)} (${ago})`],
-    ['State', style[stateLooks[story.state]](standingText(story, view))],
+    ['State', style[stateLooks[story.state]](statusText(story, view))],
   ]
   if (wait !== undefined) pairs.push(['', wait])
   if (manualRetries > 0) {

@@ -3,11 +3,9 @@ import type { Style } from './style.ts'
 
 /** A column of a table. */
 export interface TableColumn<Row> {
-  /** The header. */
   readonly title: string
   /** The text of a cell. The table makes it safe to print. */
   readonly text: (row: Row) => string
-  /** The style. */
   readonly look?: keyof Style | ((row: Row) => keyof Style)
   /** Whether to align to the right, as for counts. */
   readonly isCount?: boolean
@@ -15,6 +13,8 @@ export interface TableColumn<Row> {
    * Minimum width before columns are dropped; the default is 8, or the width of the content if that is less.
    */
   readonly columnsMin?: number
+  /** Shortens a text that is too wide; cuts its end by default. */
+  readonly cut?: (text: string, columnsMax: number) => string
 }
 
 /** How a table is shown. */
@@ -27,72 +27,94 @@ export interface TextTableView {
 const gapWidth = 2
 const columnsMinDefault = 8
 
-/** A column with its cells. */
-interface Filled<Row> {
+/** A column with its width. */
+interface ShownColumn<Row> {
   readonly column: TableColumn<Row>
-  readonly texts: readonly string[]
-}
-
-/**
- * A header and a line for each row. If the table is too wide, the widest columns shrink first, then the last
- * columns are dropped. The first column always stays.
- */
-export function textTable<Row>(
-  rows: readonly Row[],
-  columns: readonly TableColumn<Row>[],
-  { style, columns: columnsMax = Infinity }: TextTableView,
-): string {
-  const all = columns.map((column) => ({
-    column,
-    texts: rows.map((row) => plainText(column.text(row))),
-  }))
-  const { shown, widths } = fit(all, columnsMax)
-  const lineOf = (cells: readonly Cell[]): string =>
-    `${cells
-      .map(({ text, look, isCount }, at) => {
-        const padding = ' '.repeat(Math.max((widths[at] ?? 0) - columnsOf(text), 0))
-        // Pad outside of the colour codes, so that trailing spaces can be trimmed.
-        return isCount ? padding + style[look](text) : style[look](text) + padding
-      })
-      .join(' '.repeat(gapWidth))
-      .trimEnd()}\n`
-  const cellAt = (at: number, text: string, look: keyof Style): Cell => ({
-    text: cutToColumns(text, widths[at] ?? 0),
-    look,
-    isCount: shown[at]?.column.isCount ?? false,
-  })
-  const titles = shown.map(({ column }, at) => cellAt(at, column.title, 'faint'))
-  const lines = rows.map((row, index) =>
-    shown.map(({ column: { look = 'plain' }, texts }, at) =>
-      cellAt(at, texts[index] ?? '', typeof look === 'function' ? look(row) : look),
-    ),
-  )
-  return [titles, ...lines].map(lineOf).join('')
+  readonly width: number
 }
 
 /** One cell of a table. */
 interface Cell {
   readonly text: string
   readonly look: keyof Style
-  readonly isCount: boolean
+}
+
+/**
+ * A header, and a line for each row. If the table is too wide, the widest columns shrink first, then the last
+ * columns are dropped. The first column always stays. The first page sets the widths.
+ */
+export class TextTable<Row> {
+  readonly #columns: readonly TableColumn<Row>[]
+  readonly #view: TextTableView
+  #shown: readonly ShownColumn<Row>[] | undefined
+
+  constructor(columns: readonly TableColumn<Row>[], view: TextTableView) {
+    this.#columns = columns
+    this.#view = view
+  }
+
+  /** The lines of some rows, below the header on the first page. */
+  page(rows: readonly Row[]): string {
+    const isFirst = this.#shown === undefined
+    const shown = (this.#shown ??= fit(this.#columns, rows, this.#view.columns ?? Infinity))
+    const cells = rows.map((row) =>
+      shown.map(({ column: { text, look = 'plain' } }) => ({
+        text: plainText(text(row)),
+        look: typeof look === 'function' ? look(row) : look,
+      })),
+    )
+    const titles = shown.map(({ column }) => ({ text: column.title, look: 'faint' as const }))
+    const lines = isFirst ? [titles, ...cells] : cells
+    return lines.map((line) => this.#line(line, shown)).join('')
+  }
+
+  #line(cells: readonly Cell[], shown: readonly ShownColumn<Row>[]): string {
+    const { style, columns: columnsMax } = this.#view
+    const padded = shown.map(({ column, width }, at) => {
+      const { text = '', look = 'plain' } = cells[at] ?? {}
+      const { cut = cutToColumns, isCount = false } = column
+      const isTooWide = columnsMax !== undefined && columnsOf(text) > width
+      const short = isTooWide ? cut(text, width) : text
+      // Pad outside of the colour codes, so that trailing spaces can be trimmed.
+      const padding = ' '.repeat(Math.max(width - columnsOf(short), 0))
+      const painted = style[look](short)
+      return isCount ? padding + painted : painted + padding
+    })
+    return `${padded.join(' '.repeat(gapWidth)).trimEnd()}\n`
+  }
+}
+
+/** A whole {@link TextTable}. */
+export function textTable<Row>(
+  rows: readonly Row[],
+  columns: readonly TableColumn<Row>[],
+  view: TextTableView,
+): string {
+  return new TextTable(columns, view).page(rows)
 }
 
 function fit<Row>(
-  all: readonly Filled<Row>[],
+  columns: readonly TableColumn<Row>[],
+  rows: readonly Row[],
   columnsMax: number,
-): { readonly shown: readonly Filled<Row>[]; readonly widths: readonly number[] } {
-  for (let count = all.length; ; count -= 1) {
-    const shown = all.slice(0, count)
-    const wanted = shown.map(({ column, texts }) =>
-      // Don't spread: a table can have more rows than a call can have arguments.
-      texts.reduce((widest, text) => Math.max(widest, columnsOf(text)), columnsOf(column.title)),
-    )
+): readonly ShownColumn<Row>[] {
+  const wanted = columns.map(({ title, text }) =>
+    // Don't spread: a table can have more rows than a call can have arguments.
+    rows.reduce(
+      (widest, row) => Math.max(widest, columnsOf(plainText(text(row)))),
+      columnsOf(title),
+    ),
+  )
+  for (let count = columns.length; ; count -= 1) {
+    const shown = columns.slice(0, count)
     const room = columnsMax - gapWidth * (count - 1)
-    const least = shown.map(({ column }, at) =>
-      Math.min(wanted[at] ?? 0, column.columnsMin ?? columnsMinDefault),
+    const least = shown.map(({ columnsMin = columnsMinDefault }, at) =>
+      Math.min(wanted[at] ?? 0, columnsMin),
     )
-    if (sum(least) <= room) return { shown, widths: narrowed(wanted, least, room) }
-    if (count === 1) return { shown, widths: [Math.max(room, 1)] }
+    const isRoomy = sum(least) <= room
+    if (!isRoomy && count > 1) continue
+    const widths = isRoomy ? narrowed(wanted.slice(0, count), least, room) : [Math.max(room, 1)]
+    return shown.map((column, at) => ({ column, width: widths[at] ?? 0 }))
   }
 }
 

@@ -1,3 +1,4 @@
+import type { DestinationsRecord } from '../../admin-api/index.ts'
 import { effectsOf, plainText, recordLine } from '../../model/index.ts'
 import { lineLog } from '../../runtime/index.ts'
 import { sourceError } from '../audiences/refusal.ts'
@@ -6,9 +7,8 @@ import { codeOfEnd, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { namingColumnFlag } from '../input.ts'
 import { writeData, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
-import type { Access } from '../store-access/access-flags.ts'
+import type { Access } from '../store-access/access.ts'
 import { ServiceApi } from '../store-access/service-api.ts'
-import { destinationSources, type DestinationSources } from '../store-access/service-records.ts'
 import type { DeleteCommand } from './delete.ts'
 import { noSubjects, readSubjects } from './subjects.ts'
 
@@ -26,7 +26,11 @@ export interface DeletionPlanParts {
 interface Surroundings {
   /** Undefined if only the destinations of a service are known. */
   readonly sourceIds: readonly string[] | undefined
-  readonly destinations: readonly DestinationSources[]
+  readonly destinations: readonly {
+    /** If false, nothing is sent to the destination. */
+    readonly enabled: boolean
+    readonly sourceIds: readonly string[]
+  }[]
 }
 
 /**
@@ -75,11 +79,13 @@ export async function planDeletion(
 
 async function lookAround(access: Access, io: Io, json: boolean): Promise<Surroundings> {
   if (access.kind === 'service') {
-    const destinations = await new ServiceApi(access, io.stop).read(
-      { path: 'v1/destinations' },
-      destinationSources,
-    )
-    return { sourceIds: undefined, destinations }
+    const api = new ServiceApi(access, io.stop)
+    const question = { path: 'v1/destinations' }
+    const { destinations } = await api.read<DestinationsRecord>(question, 'destinations')
+    return {
+      sourceIds: undefined,
+      destinations: destinations.map(({ enabled, sources }) => ({ enabled, sourceIds: sources })),
+    }
   }
   const log = lineLog((line) => void io.stderr.write(line))
   const { configuration } = await readForCommand({ path: access.path, json, log }, io)

@@ -2,12 +2,12 @@ import type { RegulationType } from '../../model/index.ts'
 
 /** A one-line description of each type of regulation. */
 export const regulationTexts: Readonly<Record<RegulationType, string>> = {
-  SUPPRESS_WITH_DELETE: 'erase what is kept, tell destinations, and drop later calls',
-  SUPPRESS_WITH_DELETE_INTERNAL: 'erase what is kept and drop later calls, telling nobody',
+  SUPPRESS_WITH_DELETE: 'erase, notify destinations, drop later calls',
+  SUPPRESS_WITH_DELETE_INTERNAL: 'erase and drop later calls, without notifications',
   SUPPRESS_ONLY: 'drop later calls',
-  DELETE_ONLY: 'erase what is kept, and tell destinations',
-  DELETE_INTERNAL: 'erase what is kept, telling nobody',
-  DELETE_ARCHIVE_ONLY: 'take events out of archives, and nothing else',
+  DELETE_ONLY: 'erase, notify destinations',
+  DELETE_INTERNAL: 'erase, without notifications',
+  DELETE_ARCHIVE_ONLY: 'erase events from archives only',
   UNSUPPRESS: 'accept later calls again',
 }
 

@@ -6,8 +6,8 @@ import { writeData, type Io } from '../io.ts'
 import { formatSpan } from '../output/moments.ts'
 import { formatCount } from '../output/numbers.ts'
 import { textTable, type TableColumn } from '../output/table.ts'
-import type { StoreAccess } from '../store-access/access-flags.ts'
-import { storeUrlOf, type ReadersRun } from '../store-access/readers.ts'
+import { storeUrlOf, type StoreAccess } from '../store-access/access.ts'
+import type { ReadersRun } from '../store-access/readers.ts'
 import { momentOf, regulationText, statusLooks } from './regulation-text.ts'
 
 /** Regulations per request. */

@@ -15,22 +15,16 @@ import { storeName } from '../../store/index.ts'
 import { readForCommand } from '../configuration/read-for-command.ts'
 import { codeOfEnd, exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { namingColumnFlag } from '../input.ts'
-import { DataWriter, stoppable, type CommandContext, type Io } from '../io.ts'
+import { DataWriter, stoppable, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
-import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { stopGraceMs } from '../sending/outlet.ts'
 import { Report } from '../sending/report.ts'
-import { readAccess, type Access, type AccessFlags, type StoreAccess } from './access-flags.ts'
-import { regulationRecords, withStore } from './readers.ts'
-import {
-  askConfiguredService,
-  inMemory,
-  inUse,
-  RemoteAudiences,
-  RemoteRegulations,
-  ServiceApi,
-  type ChangedRegulations,
-} from './service-clients.ts'
+import { findTarget, readAccess, type Access, type CalledCommand } from './access.ts'
+import { askConfiguredService, inUse } from './configured-service.ts'
+import { commandOutput, regulationRecords, withStore, type CommandOutput } from './readers.ts'
+import { RemoteAudiences } from './remote-audiences.ts'
+import { RemoteRegulations, type ChangedRegulations } from './remote-regulations.ts'
+import { ServiceApi } from './service-api.ts'
 
 /** The audiences that a command works on. */
 export interface OpenedAudiences {
@@ -46,22 +40,12 @@ export interface OpenedOperations extends OpenedAudiences {
 
 /** The service in this process. */
 export interface OfflineWork {
-  /** Delivers and erases. */
   readonly service: Pick<OfflineService, 'idle' | 'ledger' | 'stop'>
-  /** The URL of its store. */
   readonly storeUrl: string
 }
 
 /** The context of a command that shows progress. */
-interface WorkRun {
-  /** Streams, environment and stop signal. */
-  readonly io: Io
-  /** NDJSON records instead of text. */
-  readonly json: boolean
-  /** The style of text on stdout. */
-  readonly style: Style
-  /** The width of stdout; undefined if lines may have any length. */
-  readonly columns: number | undefined
+interface WorkRun extends CommandOutput {
   readonly stdout: DataWriter
   /** Shows problems and notes to the user. */
   readonly report: Report
@@ -77,21 +61,18 @@ export type AudiencesRun = OpenedAudiences & WorkRun
 /** The context of a command that changes audiences or regulations. */
 export type OperationsRun = OpenedOperations & WorkRun
 
-/** A command with its flags. */
-interface CalledCommand {
-  readonly flags: AccessFlags
-  readonly context: CommandContext
-}
-
 /** The note on deliveries that will be retried. */
 const retryNote =
   'It is tried again, as long as its destination says; Ctrl-C leaves the rest in the store'
 const farFutureMs = Number.MAX_SAFE_INTEGER
 
 /**
- * Opens the operations that the flags name, runs the work, and sets the exit code.
+ * Opens the operations that the flags name, runs the work, and sets the exit code. The work is done by the
+ * service that the flags name, else in this process, on the store of a configuration. If another process
+ * delivers from that store, or it is in memory, the service of the configuration does the work.
  *
- * @throws SettingError for flags that exclude each other; EvrouteError if nothing can do the work
+ * @throws SettingError for flags that exclude each other; ConfigurationError with all problems; EvrouteError
+ * if nothing can do the work
  */
 export async function runOperations(
   called: CalledCommand,
@@ -101,9 +82,11 @@ export async function runOperations(
 }
 
 /**
- * Opens the operations for a dry run, runs it, and sets the exit code. It delivers nothing.
+ * Like {@link runOperations} for a dry run, which delivers nothing. It only reads the store, so another
+ * process may deliver from it.
  *
- * @throws SettingError for flags that exclude each other; EvrouteError if nothing can do the work
+ * @throws SettingError for flags that exclude each other; ConfigurationError with all problems; EvrouteError
+ * if nothing can do the work
  */
 export async function runPreview(
   called: CalledCommand,
@@ -112,38 +95,35 @@ export async function runPreview(
   await runWith(called, withPreviews, work)
 }
 
+/** The parts that every opening needs. */
+interface OpeningParts {
+  readonly io: Io
+  readonly access: Access
+  readonly runtime: Runtime
+  /** Print the problems of a configuration as records on stdout. */
+  readonly json: boolean
+}
+
 async function runWith<Opened>(
   { flags, context: { io, end } }: CalledCommand,
-  open: (
-    access: Access,
-    parts: OperationsParts,
-    work: (opened: Opened) => Promise<ExitCode>,
-  ) => Promise<ExitCode>,
+  open: (parts: OpeningParts, work: (opened: Opened) => Promise<ExitCode>) => Promise<ExitCode>,
   work: (run: Opened & WorkRun) => Promise<ExitCode>,
 ): Promise<void> {
   const access = await readAccess(flags, io)
-  const { json = false, color } = flags
+  const output = await commandOutput(flags, io)
+  const { json, color } = output
   const elapsedMs = stopwatch()
   const look = { json, color, quiet: false, verbose: false, retryForMs: farFutureMs, retryNote }
   const report = await Report.open(io, look, elapsedMs)
-  const style = await createStyle(wantsColor(io, io.stdout, color))
   const watch = new DeliveryWatch(json ? undefined : report)
   const runtime = createRuntime({ log: report.log, observer: watch })
   let parts = (): readonly string[] => []
+  const showProgress: WorkRun['showProgress'] = (shown) => (parts = shown)
+  const stdout = new DataWriter(io)
   try {
-    const code = await open(access, { io, runtime, json }, (opened) => {
+    const code = await open({ io, access, runtime, json }, (opened) => {
       report.begin(() => [...parts(), ...watch.progress].join(' · '))
-      return work({
-        ...opened,
-        io,
-        json,
-        style,
-        columns: io.stdout.isTTY === true ? io.stdout.columns : undefined,
-        stdout: new DataWriter(io),
-        report,
-        showProgress: (shown) => (parts = shown),
-        elapsedMs,
-      })
+      return work({ ...opened, ...output, stdout, report, showProgress, elapsedMs })
     })
     end(code)
   } catch (error) {
@@ -153,51 +133,24 @@ async function runWith<Opened>(
   }
 }
 
-/** The parameters of {@link withOperations}. */
-interface OperationsParts {
-  /** Streams, environment and stop signal. */
-  readonly io: Io
-  /** Clock, ids, log and observer. */
-  readonly runtime: Runtime
-  /** Print the problems of a configuration as records on stdout. */
-  readonly json: boolean
-}
-
-/**
- * Opens the operations and runs the work. They run in one of these places:
- *
- * - in the service that the flags name;
- * - in this process, on the store of a configuration;
- * - in the service of that configuration, if another process delivers from the store or the store is in
- *   memory.
- *
- * @throws ConfigurationError with all problems; EvrouteError if nothing can do the work
- */
 async function withOperations<Result>(
-  access: Access,
-  parts: OperationsParts,
+  parts: OpeningParts,
   work: (operations: OpenedOperations) => Promise<Result>,
 ): Promise<Result> {
-  if (access.kind === 'service') return work(remote(new ServiceApi(access, parts.io.stop)))
-  const { io, runtime, json } = parts
-  const { path } = access
-  const { configuration } = await readForCommand({ path, json, log: runtime.log }, io)
-  const opened = await openOffline(access, configuration, parts)
-  if (opened instanceof ServiceApi) return work(remote(opened))
-  const { service, storeUrl } = opened
+  const found = await findWork(parts)
+  if (found.kind === 'service') return work(remote(found.api))
+  const { configuration, url: storeUrl } = found
+  const service = await openOffline(configuration, storeUrl, parts)
+  if (!(service instanceof OfflineService)) return work(remote(service))
+  const { audiences, regulations } = service
+  const create: ChangedRegulations['create'] = async (request) => {
+    const outcome = await regulations.create(request)
+    return outcome.kind === 'created' ? { kind: 'created', id: outcome.regulation.id } : outcome
+  }
   try {
-    const { audiences, regulations } = service
     return await work({
       audiences,
-      regulations: {
-        ...regulationRecords(regulations),
-        create: async (request) => {
-          const outcome = await regulations.create(request)
-          return outcome.kind === 'created'
-            ? { kind: 'created', id: outcome.regulation.id }
-            : outcome
-        },
-      },
+      regulations: { ...regulationRecords(regulations), create },
       offline: { service, storeUrl },
     })
   } finally {
@@ -205,16 +158,45 @@ async function withOperations<Result>(
   }
 }
 
+async function withPreviews<Result>(
+  parts: OpeningParts,
+  work: (operations: OpenedAudiences) => Promise<Result>,
+): Promise<Result> {
+  const found = await findWork(parts)
+  if (found.kind === 'service') return work(remote(found.api))
+  const { configuration, url } = found
+  const { runtime, io } = parts
+  const opening = { write: false, reveal: false, missing: () => undefined }
+  return withStore(url, opening, ({ audiences: store }) => {
+    const preview = { store, configuration: () => configuration, runtime, ending: io.stop }
+    return work({ audiences: new AudiencePreviews(preview), offline: undefined })
+  })
+}
+
+/** The store or service to work on, and the configuration of a store. */
+async function findWork({
+  access,
+  io,
+  json,
+  runtime,
+}: OpeningParts): Promise<
+  | { readonly kind: 'service'; readonly api: ServiceApi }
+  | { readonly kind: 'store'; readonly url: string; readonly configuration: Configuration }
+> {
+  if (access.kind === 'service') return { kind: 'service', api: new ServiceApi(access, io.stop) }
+  const reading = { path: access.path, json, log: runtime.log }
+  const { configuration } = await readForCommand(reading, io)
+  const target = await findTarget(access, io, configuration)
+  return target.kind === 'service' ? target : { ...target, configuration }
+}
+
 async function openOffline(
-  access: StoreAccess,
   configuration: Configuration,
-  { io, runtime }: OperationsParts,
-): Promise<{ readonly service: OfflineService; readonly storeUrl: string } | ServiceApi> {
-  const storeUrl = access.storeUrl ?? configuration.store
-  if (storeUrl === 'memory:') return askConfiguredService(configuration, inMemory, io.stop)
+  storeUrl: string,
+  { io, runtime }: OpeningParts,
+): Promise<OfflineService | ServiceApi> {
   try {
-    const service = await OfflineService.open({ configuration, runtime, storeUrl })
-    return { service, storeUrl }
+    return await OfflineService.open({ configuration, runtime, storeUrl })
   } catch (error) {
     const isInUse = error instanceof EvrouteError && error.code === 'store_in_use'
     // The configured service delivers from its own store only.
@@ -230,41 +212,8 @@ function isStoreOf({ store }: Configuration, url: string): boolean {
 }
 
 function remote(api: ServiceApi): OpenedOperations {
-  return {
-    audiences: new RemoteAudiences(api),
-    regulations: new RemoteRegulations(api),
-    offline: undefined,
-  }
-}
-
-/**
- * Opens the operations for a dry run and runs the work. They run in one of these places:
- *
- * - in the service that the flags name;
- * - in this process, which only reads the store of a configuration while another process may deliver from it;
- * - in the service of that configuration, if the store is in memory.
- *
- * @throws ConfigurationError with all problems; EvrouteError if nothing can do the work
- */
-async function withPreviews<Result>(
-  access: Access,
-  { io, runtime, json }: OperationsParts,
-  work: (operations: OpenedAudiences) => Promise<Result>,
-): Promise<Result> {
-  const ask = (api: ServiceApi): Promise<Result> =>
-    work({ audiences: new RemoteAudiences(api), offline: undefined })
-  if (access.kind === 'service') return ask(new ServiceApi(access, io.stop))
-  const { path } = access
-  const { configuration } = await readForCommand({ path, json, log: runtime.log }, io)
-  const storeUrl = access.storeUrl ?? configuration.store
-  if (storeUrl === 'memory:') {
-    return ask(await askConfiguredService(configuration, inMemory, io.stop))
-  }
-  const opening = { write: false, reveal: false, missing: () => undefined }
-  return withStore(storeUrl, opening, ({ audiences: store }) => {
-    const parts = { store, configuration: () => configuration, runtime, ending: io.stop }
-    return work({ audiences: new AudiencePreviews(parts), offline: undefined })
-  })
+  const audiences = new RemoteAudiences(api)
+  return { audiences, regulations: new RemoteRegulations(api), offline: undefined }
 }
 
 /** Counts settled deliveries and forwards problems to the next observer. */

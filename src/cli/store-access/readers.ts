@@ -1,12 +1,6 @@
 import type { AudienceReader } from '../../audience/index.ts'
 import { readableLog, type DeliveryLog } from '../../delivery/index.ts'
-import {
-  emptyLedger,
-  EvrouteError,
-  plainText,
-  SettingError,
-  systemCode,
-} from '../../model/index.ts'
+import { emptyLedger, plainText } from '../../model/index.ts'
 import {
   listedRegulationRecord,
   regulationRecord,
@@ -15,13 +9,19 @@ import {
   type WholeRegulationFields,
 } from '../../privacy/index.ts'
 import { systemClock } from '../../runtime/index.ts'
-import type { Configuration } from '../../service/index.ts'
 import { storeName } from '../../store/index.ts'
-import type { DestinationStanding } from '../deliveries/standing.ts'
+import type { DestinationStatus } from '../deliveries/status.ts'
 import { codeOfEnd, gravest, type ExitCode } from '../exit-code.ts'
-import type { CommandContext, Io } from '../io.ts'
+import type { Io } from '../io.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
-import { readAccess, type Access, type AccessFlags, type StoreAccess } from './access-flags.ts'
+import {
+  findTarget,
+  readAccess,
+  type Access,
+  type AccessFlags,
+  type CalledCommand,
+} from './access.ts'
+import type { ServiceApi } from './service-api.ts'
 
 /** The deliveries of a store or a service. */
 export interface Deliveries extends Pick<
@@ -29,7 +29,7 @@ export interface Deliveries extends Pick<
   'list' | 'story' | 'retry' | 'discard' | 'audit'
 > {
   /** The status of the destinations; absent if only a store is open. */
-  destinations?(): Promise<readonly DestinationStanding[]>
+  destinations?(): Promise<readonly DestinationStatus[]>
 }
 
 /** Reads regulations, as the records that programs get. */
@@ -52,8 +52,8 @@ export interface OpenedReaders {
   readonly regulations: RegulationRecords
 }
 
-/** The context of a command that reads a store or asks a service. */
-export interface ReadersRun extends OpenedReaders {
+/** The streams of a command, and how it writes to them. */
+export interface CommandOutput {
   /** Streams and stop signal. */
   readonly io: Io
   /** NDJSON records instead of text. */
@@ -64,107 +64,67 @@ export interface ReadersRun extends OpenedReaders {
   readonly style: Style
   /** The width of stdout; undefined if lines may have any length. */
   readonly columns: number | undefined
+}
+
+/** The context of a command that reads a store or asks a service. */
+export interface ReadersRun extends OpenedReaders, CommandOutput {
   /** The current time, in milliseconds since 1970. */
   readonly nowMs: number
 }
 
-/** How a command opens a store. */
-export interface ReadersMode {
-  readonly io: Io
-  /** Whether the command changes deliveries. */
-  readonly write?: boolean
-  /** Whether the command sees full endpoint URLs. */
-  readonly reveal?: boolean
-}
-
-/** A command with its flags. */
-export interface CalledCommand {
-  readonly flags: AccessFlags & { readonly reveal?: boolean }
-  readonly context: CommandContext
-  /** Whether the command changes deliveries. */
-  readonly write?: boolean
+/** How a command writes, from its flags. */
+export async function commandOutput(
+  { json = false, color }: Pick<AccessFlags, 'json' | 'color'>,
+  io: Io,
+): Promise<CommandOutput> {
+  const style = await createStyle(wantsColor(io, io.stdout, color))
+  const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
+  return { io, json, color, style, columns }
 }
 
 /**
- * Opens the store or service that the flags name, runs the work, and sets the exit code.
+ * Opens the store or service that the flags name, runs the work, and sets the exit code. Another process may
+ * deliver from the store. A store that a flag names must exist. If the store of a configuration does not
+ * exist yet, it is empty, unless the command changes it.
  *
- * @throws SettingError for flags that exclude each other; EvrouteError if the store cannot be opened or the
- * service does not answer
+ * @throws SettingError for flags that exclude each other; ConfigurationError with all problems; EvrouteError
+ * if the store cannot be opened or the service does not answer
  */
 export async function runReaders(
   { flags, context: { io, end }, write = false }: CalledCommand,
   work: (run: ReadersRun) => Promise<ExitCode>,
 ): Promise<void> {
-  const access = await readAccess(flags, io)
-  const { json = false, color, reveal = false } = flags
-  const style = await createStyle(wantsColor(io, io.stdout, color))
-  const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
-  const nowMs = systemClock.nowMs()
-  const code = await withReaders(access, { io, write, reveal }, (readers) =>
-    work({ ...readers, io, json, color, style, columns, nowMs }),
-  )
-  end(gravest([code, codeOfEnd(io)]))
-}
-
-/**
- * Opens a store, or the service of a configuration whose store is in memory, and runs the work. Another
- * process may deliver from the store. A store that a flag names must exist. If the store of a configuration
- * does not exist yet, it is empty, unless the command changes it.
- *
- * @throws ConfigurationError with all problems; EvrouteError if the store cannot be opened or the service
- * does not answer
- */
-export async function withReaders<Result>(
-  access: Access,
-  { io, write = false, reveal = false }: ReadersMode,
-  work: (readers: OpenedReaders) => Promise<Result>,
-): Promise<Result> {
-  // Import on demand: a store and a service have dependencies that the other does not need.
-  if (access.kind === 'service') {
-    const { serviceReaders, ServiceApi } = await import('./service-clients.ts')
-    return work(serviceReaders(new ServiceApi(access, io.stop), reveal))
+  const target = await findTarget(await readAccess(flags, io), io)
+  const output = await commandOutput(flags, io)
+  const { reveal = false } = flags
+  const withOutput = (readers: OpenedReaders): Promise<ExitCode> =>
+    work({ ...readers, ...output, nowMs: systemClock.nowMs() })
+  if (target.kind === 'service') {
+    const code = await withOutput(await serviceReaders(target.api, reveal))
+    end(gravest([code, codeOfEnd(io)]))
+    return
   }
-  const { storeUrl, isPathGiven } = access
-  const isNamed = storeUrl !== undefined && (storeUrl !== 'memory:' || !isPathGiven)
-  const url = await storeUrlOf(access, io)
-  if (url === 'memory:' && !isNamed) {
-    const { askConfiguredService, inMemory, serviceReaders } = await import('./service-clients.ts')
-    const configuration = await readConfigurationOf(access, io)
-    return work(
-      serviceReaders(await askConfiguredService(configuration, inMemory, io.stop), reveal),
-    )
-  }
+  const { url, isNamed } = target
   const note = (): void => {
     const name = plainText(storeName(url))
     io.stderr.write(`There is no store yet: what is first synced or delivered makes ${name}\n`)
   }
-  return withStore(url, { write, reveal, missing: isNamed || write ? undefined : note }, work)
+  const opening = { write, reveal, missing: isNamed || write ? undefined : note }
+  end(gravest([await withStore(url, opening, withOutput), codeOfEnd(io)]))
 }
 
-/**
- * The URL of the store: from the flag, else from the configuration.
- *
- * @throws ConfigurationError with all problems; EvrouteError `cannot_read_file`
- */
-export async function storeUrlOf(access: StoreAccess, io: Io): Promise<string> {
-  return access.storeUrl ?? (await readConfigurationOf(access, io)).store
-}
-
-async function readConfigurationOf(
-  { path, isPathGiven }: StoreAccess,
-  io: Io,
-): Promise<Configuration> {
-  const { readFileOf } = await import('../configuration/read-for-command.ts')
-  try {
-    return await readFileOf(path, io)
-  } catch (error) {
-    const cause = error instanceof EvrouteError ? error.cause : undefined
-    if (isPathGiven || systemCode(cause) !== 'ENOENT') throw error
-    throw new SettingError(
-      '--store',
-      `Cannot tell which store is meant: there is no ${path} here`,
-      'Pass --store sqlite:<file> or postgres://..., or set EVROUTE_STORE; a running service is asked with --api <url>.',
-    )
+/** The contents of a running service. */
+async function serviceReaders(api: ServiceApi, reveal: boolean): Promise<OpenedReaders> {
+  const [{ RemoteDeliveries }, { RemoteAudiences }, { RemoteRegulations }] = await Promise.all([
+    import('./remote-deliveries.ts'),
+    import('./remote-audiences.ts'),
+    import('./remote-regulations.ts'),
+  ])
+  return {
+    from: 'service',
+    deliveries: new RemoteDeliveries(api, reveal),
+    audiences: new RemoteAudiences(api),
+    regulations: new RemoteRegulations(api),
   }
 }
 

@@ -7,52 +7,44 @@ import { StringDecoder } from 'node:string_decoder'
 import {
   evrouteVersion,
   EvrouteError,
+  isJsonObject,
   messageOf,
   plainText,
   SettingError,
   systemCode,
 } from '../../model/index.ts'
-import type { ServiceAccess } from './access-flags.ts'
+import type { ServiceAccess } from './access.ts'
 
 /** Timeout for an answer. Streamed answers have none. */
 const answerTimeoutMs = 30_000
-/**
- * Extra time for the answer to a change when the command must end early. Without the answer, the outcome is
- * unknown.
- */
+/** Extra time for the answer to a change after a signal. Without the answer, the outcome is unknown. */
 const changeGraceMs = 1_000
 
-/** A request to a service. */
+/** A request to a service, by POST if it has a body. */
 export interface Question {
   /** Relative to the URL of the API. */
   readonly path: string
-  /** Sent as JSON, by POST. */
   readonly body?: object
 }
 
-/** A request with a streamed body. The service reports progress meanwhile. */
+/** A POST with a streamed body. The service reports progress meanwhile. */
 export interface Upload {
-  /** Relative to the URL of the API. */
   readonly path: string
-  /** Sent as a stream, by POST. */
   readonly body: AsyncIterable<Uint8Array>
 }
 
-/** The answer of a service. */
-export interface Reply {
-  /** The HTTP status. */
+/** A record of the API. Its version fixes the fields of each kind. */
+export type ServiceRecord = Readonly<Record<string, unknown>> & { readonly kind: string }
+
+interface Reply {
   readonly status: number
   /** The parsed body; undefined if it is not JSON. */
   readonly body: unknown
 }
 
-/** Parses an answer; undefined if it does not have the expected form. */
-export type ReadAnswer<Value> = (answer: unknown) => Value | undefined
-
 /** A refusal that the caller may expect. */
 export class ServiceRefusal extends Error {
   override readonly name: string = 'ServiceRefusal'
-  /** The stable error code. */
   readonly code: string
   /** The error for callers that did not expect the refusal. */
   readonly error: EvrouteError
@@ -66,15 +58,14 @@ export class ServiceRefusal extends Error {
 
 /** A client for the admin API of a running service. Its errors explain why the service cannot be asked. */
 export class ServiceApi {
-  /** The URL of the API. */
-  readonly url: string
+  readonly #url: string
   readonly #headers: Readonly<Record<string, string>>
   readonly #stop: AbortSignal
   readonly #stopOfChanges = new AbortController()
 
   /** @param stop - aborts requests; its reason becomes the error */
   constructor({ url, token }: ServiceAccess, stop: AbortSignal) {
-    this.url = url
+    this.#url = url
     this.#stop = stop
     const stopChanges = (): void => this.#stopOfChanges.abort(stop.reason)
     const stopSoon = (): void => void setTimeout(stopChanges, changeGraceMs).unref()
@@ -88,55 +79,20 @@ export class ServiceApi {
   }
 
   /**
-   * Sends a request and parses the answer.
-   *
-   * @throws EvrouteError as {@link ServiceApi.ask} and {@link ServiceApi.understand} do
-   */
-  async read<Value>(question: Question, read: ReadAnswer<Value>): Promise<Value> {
-    return this.understand(await this.ask(question), read)
-  }
-
-  /**
-   * Parses an answer.
+   * Sends a request and returns the record of the answer.
    *
    * @throws SettingError for a wrong token, a refused request, or an answer that does not come from evroute;
-   * EvrouteError `store_unusable` for a service that fails
+   * EvrouteError `store_unusable` for a service that fails or does not answer
    */
-  understand<Value>(reply: Reply, read: ReadAnswer<Value>): Value {
-    if (reply.status !== 200) throw this.#refused(reply)
-    const value = read(reply.body)
-    if (value === undefined) throw this.stranger()
-    return value
+  async read<Answer>(question: Question, kind: string): Promise<Answer> {
+    return this.#recordOf(await this.#ask(question), kind) as Answer
   }
 
-  /**
-   * Sends a request. Any status is an answer.
-   *
-   * @throws EvrouteError `store_unusable` if the service does not answer
-   */
-  async ask({ path, body }: Question): Promise<Reply> {
-    const timeout = AbortSignal.timeout(answerTimeoutMs)
-    const isChange = body !== undefined
-    const stop = isChange ? this.#stopOfChanges.signal : this.#stop
-    const signal = AbortSignal.any([timeout, stop])
-    try {
-      const response = await fetch(this.#urlOf(path), {
-        method: body === undefined ? 'GET' : 'POST',
-        headers: {
-          ...this.#headers,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        body: body === undefined ? null : JSON.stringify(body),
-        // A redirect could take the token to another host.
-        redirect: 'manual',
-        signal,
-      })
-      return { status: response.status, body: parsed(await response.text()) }
-    } catch (error) {
-      if (stop.aborted) throw isChange ? this.#unanswered() : error
-      const timedOut = `no answer within ${answerTimeoutMs / 1_000} s`
-      throw this.#unreachable(error, timeout.aborted ? timedOut : undefined)
-    }
+  /** Like {@link ServiceApi.read}; undefined if the service does not find what the path names. */
+  async find<Answer>(path: string, kind: string): Promise<Answer | undefined> {
+    const reply = await this.#ask({ path })
+    if (refusalIn(reply)?.code === 'not_found') return undefined
+    return this.#recordOf(reply, kind) as Answer
   }
 
   /**
@@ -147,7 +103,7 @@ export class ServiceApi {
    * @throws ServiceRefusal if the service refuses to begin; EvrouteError `store_unusable` if it does not
    * answer or breaks off; any error of reading the bytes
    */
-  async *upload({ path, body }: Upload): AsyncGenerator {
+  async *upload({ path, body }: Upload): AsyncGenerator<ServiceRecord> {
     const input = new WatchedInput(body)
     const request = this.#post(path)
     // An upload that fails must fail the answer too. An answer may come before the upload has ended.
@@ -157,7 +113,10 @@ export class ServiceApi {
     try {
       const [response] = (await once(request, 'response')) as [IncomingMessage]
       if (response.statusCode !== 200) throw await this.#refusalOf(response)
-      yield* recordsOf(response)
+      for await (const record of recordsOf(response)) {
+        if (!isRecord(record)) throw this.stranger()
+        yield record
+      }
     } catch (error) {
       if (input.failure !== undefined) throw input.failure.error
       this.#stop.throwIfAborted()
@@ -168,33 +127,58 @@ export class ServiceApi {
     }
   }
 
-  /** The answer does not come from this version of evroute's admin API. */
+  /** The error for an answer that is not one of this version of evroute's admin API. */
   stranger(): EvrouteError {
     return new SettingError(
       '--api',
-      `What answers at ${this.url} is not the admin API of evroute, or of another version`,
+      `What answers at ${this.#url} is not the admin API of evroute, or of another version`,
       'Check the URL: the admin API has a port of its own, 4001 unless it is configured otherwise.',
     )
   }
 
-  /** The service reports that it cannot continue. */
+  /** The error for a service that reports a failure in the middle of its work. */
   failed({ code, message }: { readonly code: string; readonly message: string }): EvrouteError {
     // The service noticed invalid input only while it worked.
-    if (code === 'invalid_request') return new SettingError('--api', this.#refusal(message))
-    return this.brokenOff(message)
+    return code === 'invalid_request' ? this.#refuses(message) : this.brokenOff(message)
   }
 
-  /** The service stopped in the middle of its work. */
+  /** The error for a service that stopped in the middle of its work. */
   brokenOff(why: string): EvrouteError {
-    return new EvrouteError({
-      code: 'store_unusable',
-      message: `The service at ${this.url} broke off: ${plainText(why)}`,
-      hint: 'What it has done stays; see its log, and run the command again.',
-    })
+    const hint = 'Its changes so far stay; see its log, and run the command again.'
+    return unusable(`The service at ${this.#url} broke off: ${plainText(why)}`, hint)
+  }
+
+  /** Any status is an answer. */
+  async #ask({ path, body }: Question): Promise<Reply> {
+    const timeout = AbortSignal.timeout(answerTimeoutMs)
+    const isChange = body !== undefined
+    const stop = isChange ? this.#stopOfChanges.signal : this.#stop
+    try {
+      const response = await fetch(this.#urlOf(path), {
+        method: isChange ? 'POST' : 'GET',
+        headers: { ...this.#headers, ...(isChange ? { 'content-type': 'application/json' } : {}) },
+        body: isChange ? JSON.stringify(body) : null,
+        // A redirect could take the token to another host.
+        redirect: 'manual',
+        signal: AbortSignal.any([timeout, stop]),
+      })
+      return { status: response.status, body: parsed(await response.text()) }
+    } catch (error) {
+      if (stop.aborted) throw isChange ? this.#unanswered() : error
+      const timedOut = `no answer within ${answerTimeoutMs / 1_000} s`
+      throw this.#unreachable(error, timeout.aborted ? timedOut : undefined)
+    }
+  }
+
+  #recordOf(reply: Reply, kind: string): ServiceRecord {
+    if (reply.status !== 200) throw this.#refused(reply)
+    const { body } = reply
+    if (!isRecord(body) || body.kind !== kind) throw this.stranger()
+    return body
   }
 
   #urlOf(path: string): URL {
-    const base = this.url.replace(/[?#].*$/s, '').replace(/\/*$/, '/')
+    const base = this.#url.replace(/[?#].*$/s, '').replace(/\/*$/, '/')
     return new URL(path, base)
   }
 
@@ -222,34 +206,26 @@ export class ServiceApi {
   #refused(reply: Reply): EvrouteError {
     const refusal = refusalIn(reply)
     if (refusal === undefined) return this.stranger()
-    const message = this.#refusal(refusal.message)
     if (reply.status === 401) {
       return new SettingError(
         '--token',
-        `The service at ${this.url} does not accept the token`,
+        `The service at ${this.#url} does not accept the token`,
         'It is the admin token of its configuration; pass it with --token or EVROUTE_ADMIN_TOKEN.',
       )
     }
-    if (reply.status >= 500) {
-      return new EvrouteError({
-        code: 'store_unusable',
-        message,
-        hint: 'See the log of the service.',
-      })
-    }
-    return new SettingError('--api', message)
+    const error = this.#refuses(refusal.message)
+    return reply.status < 500 ? error : unusable(error.message, 'See the log of the service.')
+  }
+
+  #refuses(message: string): SettingError {
+    return new SettingError('--api', `The service at ${this.#url} refuses: ${plainText(message)}`)
   }
 
   #unanswered(): EvrouteError {
-    return new EvrouteError({
-      code: 'store_unusable',
-      message: `The service at ${this.url} did not answer before the command was interrupted: it may have done what was asked`,
-      hint: 'Ask the service for its state before you run the command again.',
-    })
-  }
-
-  #refusal(message: string): string {
-    return `The service at ${this.url} refuses: ${plainText(message)}`
+    return unusable(
+      `The service at ${this.#url} did not answer before the command was interrupted: it may have done what was asked`,
+      'Ask the service for its state before you run the command again.',
+    )
   }
 
   #unreachable(error: unknown, known?: string): EvrouteError {
@@ -260,21 +236,28 @@ export class ServiceApi {
       (cause.name === 'HTTPParserError' || systemCode(cause)?.startsWith('HPE_') === true)
     if (isParserError) return this.stranger()
     const reason = known ?? systemCode(cause) ?? messageOf(cause)
-    return new EvrouteError({
-      code: 'store_unusable',
-      message: `Cannot reach the service at ${this.url}: ${reason}`,
-      hint: 'Check that `evroute serve` runs there, and that the URL is the one of its admin API.',
-      cause: error,
-    })
+    return unusable(
+      `Cannot reach the service at ${this.#url}: ${reason}`,
+      'Check that `evroute serve` runs there, and that the URL is the one of its admin API.',
+      error,
+    )
   }
 }
 
+function unusable(message: string, hint: string, cause?: unknown): EvrouteError {
+  return new EvrouteError({ code: 'store_unusable', message, hint, cause })
+}
+
+function isRecord(value: unknown): value is ServiceRecord {
+  return isJsonObject(value) && value['v'] === 1 && typeof value['kind'] === 'string'
+}
+
 /** The service's own reason for a refusal; undefined if the body has none. */
-export function refusalIn({
+function refusalIn({
   body,
 }: Reply): { readonly code: string; readonly message: string } | undefined {
-  const { error } = (body ?? {}) as { readonly error?: unknown }
-  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
+  const { error } = isJsonObject(body) ? body : {}
+  const { code, message } = isJsonObject(error) ? error : {}
   return typeof code === 'string' && typeof message === 'string' ? { code, message } : undefined
 }
 
@@ -301,7 +284,7 @@ class WatchedInput {
 const lineCharactersMax = 4 * 1_024 * 1_024
 
 /**
- * Parses a stream of NDJSON, line by line. Yields undefined for a line that is not a record. The last line
+ * Parses a stream of NDJSON, line by line. Yields undefined for a line that is not JSON. The last line
  * needs no line break.
  */
 async function* recordsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator {

@@ -74,7 +74,7 @@ describe('audit', () => {
       ['✖ 1 delivered = 0 in the store + 0 purged: 1 too many on the left'],
     ],
     [
-      'deliveries that were settled beside the books',
+      'deliveries that were settled beside the ledger',
       "UPDATE deliveries SET state = 'delivered', settled_at = 0 WHERE state = 'failed'",
       [
         '✖ 1 delivered = 3 in the store + 0 purged: 2 too few on the left',
@@ -100,8 +100,8 @@ describe('audit', () => {
     expect(stdout.match(/^✔/gm)).toHaveLength(7 - lines.length)
     expect(stderr).toMatch(
       lines.length === 1
-        ? /^The books do not balance: 1 equation does not hold, of 7\n$/
-        : /^The books do not balance: 2 equations do not hold, of 7\n$/,
+        ? /^The ledger does not balance: 1 of 7 equations does not hold\n$/
+        : /^The ledger does not balance: 2 of 7 equations do not hold\n$/,
     )
     const inJson = await audit(store.url, '--json')
     expect(inJson).toMatchObject({ code: 1, stderr: '' })

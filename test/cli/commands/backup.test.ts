@@ -46,6 +46,14 @@ describe('backup', () => {
     expect(await list(`sqlite:${file}`)).toBe(await list(url))
   })
 
+  test('finds the store of a configuration', async () => {
+    const { path } = await storeWith(delivered)
+    const config = `${path}.json`
+    const sources = [{ id: 'website', writeKeys: ['wk_example'] }]
+    await writeFile(config, JSON.stringify({ store: `sqlite:${path}`, sources }))
+    expect(await run(['backup', `${path}-copy`, '--config', config])).toMatchObject({ code: 0 })
+  })
+
   test.each([
     ['no store', [], {}, 2, 'Cannot tell which store is meant'],
     ['a store in memory', ['--store', 'memory:'], {}, 2, 'it is not sqlite:<file>'],

@@ -63,11 +63,11 @@ describe('deliveries --api', () => {
     [['deliveries', 'list', '--limit', '2']],
     [['deliveries', '--json']],
     [['deliveries', '--json', '--state', 'failed', '--state', 'expired', '--type', 'track']],
-    [['deliveries', '--json', '--user', 'u & 2', '--destination', 'a/b ü?#']],
+    [['deliveries', '--json', '--user-id', 'u & 2', '--destination', 'a/b ü?#']],
     [['deliveries', '--json', '--message', 'm_x', '--since', '2h', '--until', '1h']],
     [['deliveries', '--json', '--since', '99999999d']],
     [['deliveries', '--json', '--until', '99999999d']],
-    [['deliveries', '--user', 'nobody']],
+    [['deliveries', '--user-id', 'nobody']],
     [['deliveries', 'show', 'a/b ü?#/2']],
     [['deliveries', 'show', 'a/b ü?#/2', '--json']],
     [['deliveries', 'show', 'm_x', '--json']],
@@ -75,7 +75,7 @@ describe('deliveries --api', () => {
     [['deliveries', '--json', '--reveal']],
     [['deliveries', 'show', 'm_4', '--json']],
     [['deliveries', 'retry', 'm_1']],
-    [['deliveries', 'retry', '--state', 'failed', '--user', 'nobody']],
+    [['deliveries', 'retry', '--state', 'failed', '--user-id', 'nobody']],
     [['audit']],
     [['audit', '--json']],
   ])('%j says what it says over the store', async (argv) => {
@@ -188,7 +188,7 @@ describe('deliveries --api', () => {
 
   test('takes more than it retries at a time', async () => {
     const { url } = await startAdmin({ samples: Array.from({ length: 1_203 }, () => retried) })
-    expect(await overApi(url, ['deliveries', 'retry', '--user', 'u_1'])).toMatchObject({
+    expect(await overApi(url, ['deliveries', 'retry', '--user-id', 'u_1'])).toMatchObject({
       stdout: '1,203 deliveries are due again\n',
     })
   })

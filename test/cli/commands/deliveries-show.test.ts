@@ -113,6 +113,14 @@ describe('deliveries show', () => {
     expect((await showJson(url, 'm_1')).records).toHaveLength(2)
   })
 
+  test('finds a delivery by its number, and a messageId that looks like one', async () => {
+    const { url } = await storeWith({}, { messageId: '7', type: 'page' }, {})
+    expect((await show(url, '2')).stdout).toMatch(/^Delivery {5}crm\/2$/m)
+    expect((await show(url, '7')).stdout).toContain('PAGE 7')
+    expect(await show(url, '9')).toMatchObject({ code: 2, stdout: '' })
+    expect(await show(url, '999999999999999')).toMatchObject({ code: 2, stdout: '' })
+  })
+
   test('takes a messageId that looks like the id of a delivery', async () => {
     const { url } = await storeWith({ messageId: 'crm/2' }, { messageId: 'crm/9', type: 'page' })
     expect((await show(url, 'crm/9')).stdout).toContain('PAGE crm/9')

@@ -1,11 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { columnsOf } from '../../../src/model/index.ts'
 import { hourMs, logged, nowMs } from './stores.ts'
-import {
-  DeliveryTable,
-  columnNames,
-  fitWidths,
-} from '../../../src/cli/deliveries/delivery-table.ts'
+import { cutId, deliveryTable } from '../../../src/cli/deliveries/delivery-table.ts'
 import { plainStyle } from '../../../src/cli/output/style.ts'
 
 const style = plainStyle
@@ -36,44 +32,52 @@ const deliveries = [
 ]
 
 function linesIn(columns: number | undefined): readonly string[] {
-  return new DeliveryTable({ nowMs, waitOf, style, columns })
-    .page(deliveries)
-    .split('\n')
-    .slice(0, -1)
+  return deliveryTable({ nowMs, waitOf, style, columns }).page(deliveries).split('\n').slice(0, -1)
 }
 
-describe('DeliveryTable', () => {
+describe('deliveryTable', () => {
   test('is aligned and whole where lines may be of any length', () => {
     expect(linesIn(undefined)).toEqual([
-      'delivery               state      type      user                  messageId                             tries  accepted  why or next',
-      'to-0123456789ab/12345  pending    track     somebody@example.com  5e1b7f0a-9c3d-4e2a-8b17-000000000001      0  1h ago    due for 1h',
-      'crm/17                 delivered  identify  -                     5e1b7f0a-9c3d-4e2a-8b17-000000000001      1  1h ago',
-      'crm/17                 failed     track     東京都千代田区丸の内  5e1b7f0a-9c3d-4e2a-8b17-000000000001     12  1h ago    status_404',
-      'crm/17                 expired    track     u_1                   5e1b7f0a-9c3d-4e2a-8b17-000000000001      9  1h ago    timeout, status_503, ECONNREFUSED',
-      'crm/17                 pending    track     u_1                   5e1b7f0a-9c3d-4e2a-8b17-000000000001      3  0s ago    next in 4m',
+      'delivery               state      why or next                        accepted  tries  user                  type      messageId',
+      'to-0123456789ab/12345  pending    due for 1h                         1h ago        0  somebody@example.com  track     5e1b7f0a-9c3d-4e2a-8b17-000000000001',
+      'crm/17                 delivered                                     1h ago        1  -                     identify  5e1b7f0a-9c3d-4e2a-8b17-000000000001',
+      'crm/17                 failed     status_404                         1h ago       12  東京都千代田区丸の内  track     5e1b7f0a-9c3d-4e2a-8b17-000000000001',
+      'crm/17                 expired    timeout, status_503, ECONNREFUSED  1h ago        9  u_1                   track     5e1b7f0a-9c3d-4e2a-8b17-000000000001',
+      'crm/17                 pending    next in 4m                         0s ago        3  u_1                   track     5e1b7f0a-9c3d-4e2a-8b17-000000000001',
     ])
   })
 
   test('leaves out and shortens what 80 columns have no room for', () => {
     expect(linesIn(80)).toEqual([
-      'delivery               state      user      tries  accepted  why or next',
-      'to-0123456789ab/12345  pending    somebod…      0  1h ago    due for 1h',
-      'crm/17                 delivered  -             1  1h ago',
-      'crm/17                 failed     東京都…      12  1h ago    status_404',
-      'crm/17                 expired    u_1           9  1h ago    timeout, status_50…',
-      'crm/17                 pending    u_1           3  0s ago    next in 4m',
+      'delivery            state      why or next       accepted  tries  user',
+      'to-01234567…/12345  pending    due for 1h        1h ago        0  somebody@exam…',
+      'crm/17              delivered                    1h ago        1  -',
+      'crm/17              failed     status_404        1h ago       12  東京都千代田…',
+      'crm/17              expired    timeout, status…  1h ago        9  u_1',
+      'crm/17              pending    next in 4m        0s ago        3  u_1',
     ])
   })
 
   test('leaves out and shortens what 60 columns have no room for', () => {
     expect(linesIn(60)).toEqual([
-      'delivery               state      accepted  why or next',
-      'to-0123456789ab/12345  pending    1h ago    due for 1h',
-      'crm/17                 delivered  1h ago',
-      'crm/17                 failed     1h ago    status_404',
-      'crm/17                 expired    1h ago    timeout, status…',
-      'crm/17                 pending    0s ago    next in 4m',
+      'delivery            state      why or next          accepted',
+      'to-01234567…/12345  pending    due for 1h           1h ago',
+      'crm/17              delivered                       1h ago',
+      'crm/17              failed     status_404           1h ago',
+      'crm/17              expired    timeout, status_50…  1h ago',
+      'crm/17              pending    next in 4m           0s ago',
     ])
+  })
+
+  test('tells deliveries to a destination with a long name apart at 80 and 50 columns', () => {
+    const destinationId = 'to-127.0.0.1-5005-a65053c5-and-a-name-that-is-long'
+    const rows = [199_950, 199_951].map((id) => logged({ destinationId, id }))
+    const tableAt = (columns: number) =>
+      deliveryTable({ nowMs, waitOf, style, columns }).page(rows).split('\n')
+    for (const columns of [80, 50, 30]) {
+      expect(tableAt(columns)[1]).toMatch(/^to-127\S*…\/199950 /)
+      expect(tableAt(columns)[2]).toMatch(/^to-127\S*…\/199951 /)
+    }
   })
 
   test.each([30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 160])(
@@ -85,7 +89,7 @@ describe('DeliveryTable', () => {
   )
 
   test('keeps the widths of its first page, and names the columns once', () => {
-    const table = new DeliveryTable({ nowMs, waitOf, style, columns: undefined })
+    const table = deliveryTable({ nowMs, waitOf, style, columns: undefined })
     const [delivery] = deliveries
     expect(table.page([logged()]).split('\n')).toHaveLength(3)
     const [line] = table.page([delivery!]).split('\n')
@@ -94,33 +98,9 @@ describe('DeliveryTable', () => {
   })
 })
 
-describe('fitWidths', () => {
-  const wanted = {
-    id: 22,
-    state: 9,
-    type: 8,
-    user: 24,
-    message: 36,
-    tries: 5,
-    accepted: 8,
-    outlook: 40,
-  }
-
-  test('never takes more than there is, nor gives more than is wanted', () => {
-    for (let columns = 27; columns < 200; columns++) {
-      const widths = fitWidths(wanted, columns)
-      const shown = columnNames.filter((name) => widths[name] > 0)
-      const total = shown.reduce((sum, name) => sum + widths[name], 0) + 2 * (shown.length - 1)
-      expect(total, `${columns}`).toBeLessThanOrEqual(columns)
-      for (const name of columnNames) expect(widths[name]).toBeLessThanOrEqual(wanted[name])
-      expect(shown).toContain('id')
-      expect(shown).toContain('state')
-    }
-  })
-
-  test('takes nothing where there is room', () => {
-    expect(fitWidths(wanted, Infinity)).toEqual(wanted)
-    expect(fitWidths(wanted, 166)).toEqual(wanted)
-    expect(fitWidths(wanted, 165)).toEqual({ ...wanted, message: 35 })
-  })
+test('an id that is cut keeps its number', () => {
+  expect(cutId('crm/17', 6)).toBe('crm/17')
+  expect(cutId('a/b/c/17', 7)).toBe('a/b…/17')
+  expect(cutId('warehouse/199950', 10)).toBe('wa…/199950')
+  expect(cutId('warehouse/199950', 8)).toBe('199950')
 })

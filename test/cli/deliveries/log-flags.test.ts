@@ -28,6 +28,6 @@ describe('filterOf', () => {
   test('asks for nothing that no flag names', () => {
     expect(Object.values(filterOf({}, 0)).every((value) => value === undefined)).toBe(true)
     expect(firstFilterFlag({})).toBeUndefined()
-    expect(firstFilterFlag({ until: '2h', user: 'u_1' })).toBe('--user')
+    expect(firstFilterFlag({ until: '2h', userId: 'u_1' })).toBe('--user-id')
   })
 })

@@ -6,8 +6,8 @@ import {
   waitFields,
   parkedText,
   waitsAt,
-  type DestinationStanding,
-} from '../../../src/cli/deliveries/standing.ts'
+  type DestinationStatus,
+} from '../../../src/cli/deliveries/status.ts'
 
 /** Half past ten where the tests run. */
 const nowMs = new Date(2026, 10, 20, 10, 30).getTime()
@@ -15,7 +15,7 @@ const [a, b] = ['https://example.com/a', 'https://example.com/b']
 const minute = 60_000
 
 /** A destination whose endpoints are probed then; null for one that is not down. */
-function standing(probeTimesMs: readonly (number | null)[], enabled = true): DestinationStanding {
+function standing(probeTimesMs: readonly (number | null)[], enabled = true): DestinationStatus {
   const endpoints = probeTimesMs.map((probeAtMs, index) => ({
     url: [a, b][index]!,
     probeAtMs,
@@ -32,7 +32,7 @@ const parkedAt = (untilMs: number, ...urls: readonly string[]) => ({
 })
 
 describe('waitsAt', () => {
-  test.each<[string, LoggedDelivery, readonly DestinationStanding[] | undefined, unknown]>([
+  test.each<[string, LoggedDelivery, readonly DestinationStatus[] | undefined, unknown]>([
     ['what is not due', logged({ dueAtMs: nowMs + 1 }), [standing([nowMs])], undefined],
     ['what is settled', logged({ dueAtMs: null }), [standing([nowMs])], undefined],
     ['what only a store knows', due, undefined, { kind: 'unknown' }],

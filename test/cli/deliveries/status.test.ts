@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { LoggedDelivery } from '../../../src/delivery/index.ts'
 import { logged } from './stores.ts'
-import { ordinal, standingText, waitText, type Wait } from '../../../src/cli/deliveries/standing.ts'
+import { ordinal, statusText, waitText, type Wait } from '../../../src/cli/deliveries/status.ts'
 
 /** Half past ten where the tests run. */
 const nowMs = new Date(2026, 10, 20, 10, 30).getTime()
@@ -10,7 +10,7 @@ const minute = 60 * second
 
 const ended = { dueAtMs: null, settledAtMs: nowMs - 2 * minute }
 
-describe('standingText', () => {
+describe('statusText', () => {
   test.each<[Partial<LoggedDelivery>, string]>([
     [
       {
@@ -74,7 +74,7 @@ describe('standingText', () => {
       'failed: it can never succeed (no reason was given)',
     ],
   ])('of %j is: %s', (details, text) => {
-    expect(standingText(logged(details), { nowMs, waitOf: () => undefined })).toBe(text)
+    expect(statusText(logged(details), { nowMs, waitOf: () => undefined })).toBe(text)
   })
 })
 
@@ -91,9 +91,7 @@ describe('waitText', () => {
     expect(waitText(undefined)).toBeUndefined()
     const wait: Wait = { kind: 'parked', urls: ['https://example.com/'], untilMs: nowMs + minute }
     expect(waitText(wait)).toBeUndefined()
-    expect(
-      standingText(logged({ expiresAtMs: nowMs + minute }), { nowMs, waitOf: () => wait }),
-    ).toBe(
+    expect(statusText(logged({ expiresAtMs: nowMs + minute }), { nowMs, waitOf: () => wait })).toBe(
       'waits for its 1st attempt, parked: https://example.com/ is down, asked again at 10:31:00; expires at 10:31:00',
     )
   })

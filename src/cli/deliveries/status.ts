@@ -10,7 +10,7 @@ import { formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 
 /** The status of a service's destination. */
-export interface DestinationStanding {
+export interface DestinationStatus {
   readonly id: string
   /** If false, nothing is sent to the destination. */
   readonly enabled: boolean
@@ -52,24 +52,20 @@ export type WaitOf = (delivery: LoggedDelivery) => Wait | undefined
  */
 export function waitsAt(
   nowMs: number,
-  destinations: readonly DestinationStanding[] | undefined,
+  destinations: readonly DestinationStatus[] | undefined,
 ): WaitOf {
-  const standings = new Map(destinations?.map((destination) => [destination.id, destination]))
+  const byId = new Map(destinations?.map((destination) => [destination.id, destination]))
   return (delivery) => {
     const { dueAtMs, destinationId } = delivery
     if (dueAtMs === null || dueAtMs > nowMs) return undefined
     if (destinations === undefined) return { kind: 'unknown' }
-    const standing = standings.get(destinationId)
-    if (standing === undefined) return { kind: 'removed' }
-    return standing.enabled ? waitFor(standing, delivery, nowMs) : { kind: 'disabled' }
+    const destination = byId.get(destinationId)
+    if (destination === undefined) return { kind: 'removed' }
+    return destination.enabled ? waitFor(destination, delivery, nowMs) : { kind: 'disabled' }
   }
 }
 
-function waitFor(
-  { endpoints }: DestinationStanding,
-  { holds }: LoggedDelivery,
-  nowMs: number,
-): Wait {
+function waitFor({ endpoints }: DestinationStatus, { holds }: LoggedDelivery, nowMs: number): Wait {
   const held = new Set(
     holds.filter(({ untilMs }) => (untilMs ?? Infinity) > nowMs).map(({ url }) => url),
   )
@@ -110,7 +106,7 @@ export function parkedText(wait: Wait | undefined, nowMs: number): string | unde
 }
 
 /** Failures at the endpoints of a destination that were not retried, for a person. */
-export function faultTexts({ endpoints }: DestinationStanding, nowMs: number): readonly string[] {
+export function faultTexts({ endpoints }: DestinationStatus, nowMs: number): readonly string[] {
   return endpoints.flatMap(({ url, faults }) =>
     faults.map(({ reason, failures, sinceMs }) => {
       const webhooks = `${formatCount(failures)} ${failures === 1 ? 'webhook' : 'webhooks'}`
@@ -121,7 +117,7 @@ export function faultTexts({ endpoints }: DestinationStanding, nowMs: number): r
 }
 
 /** The context that the status of a delivery depends on. */
-export interface StandingView {
+export interface StatusView {
   /** The current time, in milliseconds since 1970. */
   readonly nowMs: number
   /** Tells why a delivery that is due still waits. */
@@ -129,7 +125,7 @@ export interface StandingView {
 }
 
 /** How a table is shown to a person. */
-export interface TableView extends StandingView {
+export interface TableView extends StatusView {
   readonly style: Style
   /** The terminal's width; undefined if lines may have any length. */
   readonly columns: number | undefined
@@ -144,7 +140,7 @@ export const stateLooks: Readonly<Record<LoggedState, keyof Style>> = {
 }
 
 /** The status of a delivery and the reason for it, in one sentence. */
-export function standingText(delivery: LoggedDelivery, { nowMs, waitOf }: StandingView): string {
+export function statusText(delivery: LoggedDelivery, { nowMs, waitOf }: StatusView): string {
   switch (delivery.state) {
     case 'pending':
       return waitingText(delivery, nowMs, waitOf(delivery))

@@ -1,0 +1,203 @@
+import type { Command } from 'commander'
+import { checkUrl, EvrouteError, SettingError, systemCode } from '../../model/index.ts'
+import type { Configuration } from '../../service/index.ts'
+import type { ExitCode } from '../exit-code.ts'
+import { defaultConfigurationPath } from '../flags.ts'
+import type { CommandContext, Io } from '../io.ts'
+import { readSecret, readStoreUrl, storeForms } from '../secret.ts'
+import type { ReadersRun } from './readers.ts'
+import type { ServiceApi } from './service-api.ts'
+
+/** The flags of every command that works on a store or a service, from commander. */
+export interface AccessFlags {
+  readonly config?: string
+  readonly store?: string
+  readonly api?: string
+  readonly token?: string
+  readonly json?: boolean
+  readonly color: boolean
+}
+
+/** A store. */
+export interface StoreAccess {
+  readonly kind: 'store'
+  /** The configuration that names the store. */
+  readonly path: string
+  /** Whether `--config` names the configuration. */
+  readonly isPathGiven: boolean
+  /** The URL of another store than the configured one. It may contain a password. */
+  readonly storeUrl: string | undefined
+}
+
+/** A running service. */
+export interface ServiceAccess {
+  readonly kind: 'service'
+  /** The URL of its admin API. */
+  readonly url: string
+  /** The admin token. */
+  readonly token: string
+}
+
+/** The store or service that a command works on. */
+export type Access = StoreAccess | ServiceAccess
+
+/** Adds the flags that name a store. */
+export function addStoreFlags(command: Command): Command {
+  return command
+    .option('--config <file>', `the configuration (default: ${defaultConfigurationPath})`)
+    .option(
+      '--store <url>',
+      `a store other than that of the configuration: ${storeForms}; also EVROUTE_STORE`,
+    )
+}
+
+/** Adds the flags of every command that works on a store or a service. */
+export function addAccessFlags(command: Command): Command {
+  return addStoreFlags(command)
+    .option('--api <url>', 'a running service instead: the URL of its admin API')
+    .option(
+      '--token <token>',
+      'its admin token: a value, env:NAME or @file; also EVROUTE_ADMIN_TOKEN',
+    )
+    .option('--json', 'NDJSON records on stdout')
+    .option('--no-color', 'no colours')
+}
+
+/**
+ * Reads which store or service the flags name: the service of `--api`, else the store of `--store` or
+ * EVROUTE_STORE, else the store of the configuration.
+ *
+ * @throws SettingError for flags that exclude each other, or an invalid URL or token; EvrouteError
+ * `cannot_read_file`
+ */
+export async function readAccess(flags: Omit<AccessFlags, 'color'>, io: Io): Promise<Access> {
+  const { config, store, api, token } = flags
+  if (api === undefined) {
+    if (token !== undefined) {
+      throw new SettingError('--token', 'Cannot use --token without --api')
+    }
+    return readStoreAccess(flags, io)
+  }
+  if (config !== undefined || store !== undefined) {
+    const other = config === undefined ? '--store' : '--config'
+    throw new SettingError('--api', `Cannot use --api together with ${other}`)
+  }
+  return { kind: 'service', url: checkUrl('--api', api), token: await readToken(token, io) }
+}
+
+/**
+ * Reads which store the flags name: that of `--store` or EVROUTE_STORE, else that of the configuration.
+ *
+ * @throws SettingError for an invalid URL; EvrouteError `cannot_read_file`
+ */
+export async function readStoreAccess(
+  { config, store }: Pick<AccessFlags, 'config' | 'store'>,
+  io: Io,
+): Promise<StoreAccess> {
+  return {
+    kind: 'store',
+    path: config ?? defaultConfigurationPath,
+    isPathGiven: config !== undefined,
+    storeUrl: await readStoreUrl(store, io),
+  }
+}
+
+async function readToken(token: string | undefined, io: Io): Promise<string> {
+  const given = (token ?? io.env['EVROUTE_ADMIN_TOKEN']) || undefined
+  const read = given === undefined ? undefined : await readSecret(given, io, '--token')
+  if (read === undefined) {
+    throw new SettingError(
+      '--token',
+      'Cannot ask the service without its admin token',
+      'Pass --token <value>, env:NAME or @file, or set EVROUTE_ADMIN_TOKEN.',
+    )
+  }
+  if (!/\p{Cc}/u.test(read)) return read
+  throw new SettingError(
+    '--token',
+    'Cannot use the admin token: it has a line break or another control character',
+    'Check where it comes from.',
+  )
+}
+
+/** A command with its flags, before it opens anything. */
+export interface CalledCommand {
+  readonly flags: AccessFlags & { readonly reveal?: boolean }
+  readonly context: CommandContext
+  /** Whether the command changes deliveries. */
+  readonly write?: boolean
+}
+
+/** Imports the code that opens stores only now, so that help and usage errors appear at once. */
+export async function onReaders(
+  called: CalledCommand,
+  work: (run: ReadersRun) => Promise<ExitCode>,
+): Promise<void> {
+  const { runReaders } = await import('./readers.ts')
+  await runReaders(called, work)
+}
+
+/** What {@link readAccess} leads to. */
+export type Target =
+  | { readonly kind: 'service'; readonly api: ServiceApi }
+  | {
+      readonly kind: 'store'
+      readonly url: string
+      /** Whether a flag or EVROUTE_STORE names it. Otherwise the configuration does. */
+      readonly isNamed: boolean
+    }
+
+/**
+ * Finds the store or the service that a command works on. For a configuration whose store is in memory, it
+ * is the service of the configuration.
+ *
+ * @param configuration - of commands that need more of it than the store
+ * @throws ConfigurationError with all problems; EvrouteError if there is no configuration, or its service
+ * does not answer
+ */
+export async function findTarget(
+  access: Access,
+  io: Io,
+  configuration?: Configuration,
+): Promise<Target> {
+  if (access.kind === 'service') {
+    // Import on demand: commands on a store don't need a client.
+    const { ServiceApi } = await import('./service-api.ts')
+    return { kind: 'service', api: new ServiceApi(access, io.stop) }
+  }
+  const { storeUrl, isPathGiven } = access
+  const isNamed = storeUrl !== undefined && (storeUrl !== 'memory:' || !isPathGiven)
+  if (isNamed && configuration === undefined) return { kind: 'store', url: storeUrl, isNamed }
+  const read = configuration ?? (await readConfigurationOf(access, io))
+  const url = storeUrl ?? read.store
+  if (url !== 'memory:') return { kind: 'store', url, isNamed }
+  const { askConfiguredService, inMemory } = await import('./configured-service.ts')
+  return { kind: 'service', api: await askConfiguredService(read, inMemory, io.stop) }
+}
+
+/**
+ * The URL of the store that the flags name, else that of the configuration.
+ *
+ * @throws ConfigurationError with all problems; EvrouteError `cannot_read_file`
+ */
+export async function storeUrlOf(access: StoreAccess, io: Io): Promise<string> {
+  return access.storeUrl ?? (await readConfigurationOf(access, io)).store
+}
+
+async function readConfigurationOf(
+  { path, isPathGiven }: StoreAccess,
+  io: Io,
+): Promise<Configuration> {
+  const { readFileOf } = await import('../configuration/read-for-command.ts')
+  try {
+    return await readFileOf(path, io)
+  } catch (error) {
+    const cause = error instanceof EvrouteError ? error.cause : undefined
+    if (isPathGiven || systemCode(cause) !== 'ENOENT') throw error
+    throw new SettingError(
+      '--store',
+      `Cannot tell which store is meant: there is no ${path} here`,
+      'Pass --store sqlite:<file> or postgres://..., or set EVROUTE_STORE; a running service is asked with --api <url>.',
+    )
+  }
+}

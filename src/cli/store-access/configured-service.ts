@@ -1,0 +1,52 @@
+import { EvrouteError, SettingError } from '../../model/index.ts'
+import type { Configuration } from '../../service/index.ts'
+import { storeName } from '../../store/index.ts'
+import { ServiceApi } from './service-api.ts'
+
+/** Why the service of a configuration is asked. */
+export interface WhyAsked {
+  /** Why the command cannot do the work itself, as the beginning of a sentence. */
+  readonly because: string
+  /** What to do if no service answers. */
+  readonly hint: string
+}
+
+/** The store is in memory. */
+export const inMemory: WhyAsked = {
+  because: 'The store is memory:, where a command forgets all that it does when it ends',
+  hint: 'Start `evroute serve` with an admin API, or name a store that lasts: --store sqlite:<file> or postgres://...',
+}
+
+/** Another process delivers from the store. */
+export function inUse(storeUrl: string): WhyAsked {
+  return {
+    because: `Another process delivers from ${storeName(storeUrl)}`,
+    hint: 'Where that is a service, name its admin API with --api and --token; else run this again once it has ended.',
+  }
+}
+
+/**
+ * Connects to the running service of a configuration.
+ *
+ * @throws EvrouteError `store_in_use` if there is none; SettingError if something else answers, or the
+ * service has another token
+ */
+export async function askConfiguredService(
+  { admin }: Pick<Configuration, 'admin'>,
+  { because, hint }: WhyAsked,
+  stop: AbortSignal,
+): Promise<ServiceApi> {
+  const refuse = (why: string, cause?: unknown): EvrouteError =>
+    new EvrouteError({ code: 'store_in_use', message: `${because}, ${why}`, hint, cause })
+  if (admin === undefined) throw refuse('and the configuration has no admin API to ask')
+  if (admin.port === 0) throw refuse('and the admin API of the configuration has any free port')
+  const url = `http://127.0.0.1:${admin.port}/`
+  const api = new ServiceApi({ kind: 'service', url, token: admin.token }, stop)
+  try {
+    await api.read({ path: 'v1/audiences' }, 'audiences')
+    return api
+  } catch (error) {
+    const isSilent = error instanceof EvrouteError && !(error instanceof SettingError)
+    throw isSilent ? refuse(`and no service answers at ${url}`, error) : error
+  }
+}
