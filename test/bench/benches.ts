@@ -1,17 +1,25 @@
 import type { DayPlan } from './day/plan.ts'
 import type { BenchReport } from './report.ts'
 
+/** A bench beside peers, which the packages of this folder hold. */
+function withPeers(bench: () => Promise<BenchReport>): () => Promise<BenchReport> {
+  return async () => {
+    await import('./install-packages.ts')
+    return await bench()
+  }
+}
+
 /**
  * Every benchmark, by the name that it is asked for by. Each is loaded when it is run, so that none pays
  * for what another one needs.
  */
 export const benches: Readonly<Record<string, (plan: DayPlan) => Promise<BenchReport>>> = {
   start: async () => (await import('./start/start.ts')).benchStart(),
-  client: async () => (await import('./client/client.ts')).benchClient(),
+  client: withPeers(async () => (await import('./client/client.ts')).benchClient()),
   'client-overhead': async () => (await import('./client/overhead.ts')).benchClientOverhead(),
   ingest: async () => (await import('./ingest/ingest.ts')).benchIngest(),
   replay: async () => (await import('./replay/replay.ts')).benchReplay(),
-  delivery: async () => (await import('./delivery/delivery.ts')).benchDelivery(),
+  delivery: withPeers(async () => (await import('./delivery/delivery.ts')).benchDelivery()),
   isolation: async () => (await import('./isolation.ts')).benchIsolation(),
   backlog: async () => (await import('./backlog.ts')).benchBacklog(),
   growth: async () => (await import('./growth/growth.ts')).benchGrowth(),
@@ -22,5 +30,5 @@ export const benches: Readonly<Record<string, (plan: DayPlan) => Promise<BenchRe
   'postgres-processes': async () => (await import('./postgres/processes.ts')).benchProcesses(),
   'postgres-queue': async () => (await import('./postgres/queue.ts')).benchQueue(),
   'postgres-parked': async () => (await import('./postgres/parked.ts')).benchParked(),
-  'postgres-peer': async () => (await import('./postgres/peer.ts')).benchPeer(),
+  'postgres-peer': withPeers(async () => (await import('./postgres/peer.ts')).benchPeer()),
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { spreadOf, table, type Spread } from './table.ts'
 
@@ -95,7 +95,10 @@ function machine({ packages = [], measuredWith }: BenchReport): string {
 
 /** Not by `require`: some packages do not export their package.json. */
 function versionOf(name: string): string {
-  const path = new URL(`../../node_modules/${name}/package.json`, import.meta.url)
+  const [path] = ['.', '../..']
+    .map((folder) => new URL(`${folder}/node_modules/${name}/package.json`, import.meta.url))
+    .filter((each) => existsSync(each))
+  if (path === undefined) throw new Error(`${name} is not installed`)
   return (JSON.parse(readFileSync(path, 'utf8')) as { readonly version: string }).version
 }
 

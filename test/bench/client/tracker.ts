@@ -1,4 +1,4 @@
-import type { ClientOptions } from 'evroute'
+import type { ClientOptions } from '../../../dist/index.js'
 import { createLimitTracker } from './limit-tracker.ts'
 
 /** A call as a program hands it to its client. */
@@ -57,7 +57,7 @@ async function createEvrouteTracker(
   { origin, flushAt }: TrackerSettings,
   options: ClientOptions = {},
 ): Promise<Tracker> {
-  const { Client } = await import('evroute')
+  const { Client } = await import('../../../dist/index.js')
   const endpoint = `${origin}/v1/batch`
   const client = new Client(key, { endpoint, flushAt, queueMax, ...options })
   return {

@@ -1,5 +1,5 @@
 // The service over a store in a file, in a process of its own.
-import { createService } from 'evroute/service'
+import { createService } from '../../../dist/service/library.js'
 import { silentLog, createRuntime } from '../../../dist/runtime/index.js'
 import { answerQuestions, programSettings } from '../program.ts'
 import { answerOf, type ServerQuestion, type ServerSettings } from './answering.ts'

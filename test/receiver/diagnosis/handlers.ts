@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { symlink, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -17,14 +17,18 @@ interface Running {
   readonly file: string
   /** What stands beside it in its folder. */
   readonly beside?: Readonly<Record<string, string>>
+  /** The folder of the packages that it imports. */
+  readonly modules?: string
   /** The program and its arguments. */
   readonly command: (folder: string, port: number) => readonly [string, ...string[]]
   /** Whether it is told a port that is free, instead of taking one and printing it. */
   readonly needsPort?: boolean
 }
 
-const modules = fileURLToPath(new URL('../../../node_modules', import.meta.url))
-const { resolve: resolvePackage } = createRequire(import.meta.url)
+/** The packages that a handler of Node finds: those of the benches are installed with them. */
+const moduleFolders = ['../../../node_modules', '../../bench/node_modules'].map((folder) =>
+  fileURLToPath(new URL(folder, import.meta.url)),
+)
 
 /** Prints the port that a server was given. */
 const nodePreload = `
@@ -131,9 +135,9 @@ export function canRun(language: SnippetLanguage): boolean {
 
 /** Runs the handler as it is printed, in a process of its own, until the test ends. */
 export async function runHandler(language: SnippetLanguage, secret: string): Promise<string> {
-  const { file, beside = {}, command, needsPort = false } = running[language]
+  const { file, beside = {}, modules, command, needsPort = false } = running[language]
   const folder = await temporaryFolder()
-  await symlink(modules, join(folder, 'node_modules'))
+  if (modules !== undefined) await symlink(modules, join(folder, 'node_modules'))
   const files = { ...beside, [file]: snippets[language] }
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
   const freePort = needsPort ? await findFreePort() : 0
@@ -152,23 +156,18 @@ export async function runHandler(language: SnippetLanguage, secret: string): Pro
 }
 
 function node(...packages: readonly string[]): Running {
+  const modules = moduleFolders.find((folder) =>
+    packages.every((name) => existsSync(join(folder, name))),
+  )
   return {
-    isThere: () => packages.every(isResolvable),
+    isThere: () => modules !== undefined,
+    ...(modules === undefined ? {} : { modules }),
     file: 'app.mjs',
     beside: { 'preload.mjs': nodePreload },
     command: (folder) => {
       const preload = pathToFileURL(join(folder, 'preload.mjs')).href
       return [process.execPath, '--import', preload, join(folder, 'app.mjs')]
     },
-  }
-}
-
-function isResolvable(name: string): boolean {
-  try {
-    resolvePackage(name)
-    return true
-  } catch {
-    return false
   }
 }
 
