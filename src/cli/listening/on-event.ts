@@ -1,6 +1,7 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { systemCode, messageOf } from '../../model/index.ts'
 import { systemClock } from '../../runtime/index.ts'
+import { signalTree, spawnTree } from '../process-tree.ts'
 
 /** The program of `--on-event`, and its surroundings. */
 export interface EventProgramOptions {
@@ -122,8 +123,7 @@ export class EventProgram {
   #spawn(tell: (failure: string) => void): ChildProcess | undefined {
     const { program, args, env } = this.#options
     try {
-      // A process group of its own, so that everything that the program starts ends with it.
-      return spawn(program, args, { env: { ...env }, stdio: 'pipe', detached: true })
+      return spawnTree({ program, args, env, stdio: 'pipe' })
     } catch (error) {
       tell(cannotRun(error))
       return undefined
@@ -131,7 +131,8 @@ export class EventProgram {
   }
 
   #signal(signal: NodeJS.Signals): void {
-    for (const child of this.#running) signalGroup(child, signal)
+    // A program that could not be started has no pid.
+    for (const { pid } of this.#running) if (pid !== undefined) signalTree(pid, signal)
   }
 
   #leave(): void {
@@ -180,13 +181,4 @@ function endOutputOf(child: ChildProcess): void {
 function failureOf(code: number | null, signal: string | null): string | undefined {
   if (signal !== null) return `was ended by ${signal}`
   return code === 0 ? undefined : `ended with ${code ?? ''}`
-}
-
-function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
-  if (pid === undefined) return
-  try {
-    process.kill(-pid, signal)
-  } catch {
-    // It ended on its own meanwhile.
-  }
 }

@@ -1,8 +1,9 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
 import { EvrouteError, messageOf, plainText, systemCode } from '../../model/index.ts'
 import { sleep, systemClock } from '../../runtime/index.ts'
+import { signalTree, spawnTree } from '../process-tree.ts'
 
 /** The command to run. */
 export interface ChildCommand {
@@ -19,21 +20,26 @@ const leftoversLookMs = 20
 
 /**
  * A command in its own process group, with the standard streams of this process. Its processes end with this
- * process, however this process ends. Exceptions: they left the group, or this process got a SIGKILL.
+ * process, however this process ends. Exceptions: they left the group, or this process got a SIGKILL. On Windows
+ * also: a process whose parent has ended is out of reach.
  */
 export class Child {
   /** The exit code, as in a shell: 128 plus the signal's number if a signal ended the command. */
   readonly ended: Promise<number>
-  readonly #groupId: number
+  readonly #pid: number
   readonly #kill = (): void => this.signal('SIGKILL')
   #isGone = false
 
-  private constructor(child: ChildProcess, groupId: number) {
-    this.#groupId = groupId
-    this.ended = once(child, 'exit').then(([code, signal]) => {
-      this.#send(0)
-      return exitCode(code, signal)
-    })
+  private constructor(child: ChildProcess, program: string) {
+    this.#pid = child.pid ?? 0
+    this.ended = once(child, 'exit').then(
+      ([code, signal]) => {
+        this.#send(0)
+        return exitCode(code, signal)
+      },
+      // Windows reports only now that its shell found no such program.
+      (error: unknown) => Promise.reject(cannotRun(program, error)),
+    )
     // A second signal or an error ends this process at once.
     process.once('exit', this.#kill)
   }
@@ -41,9 +47,9 @@ export class Child {
   /** @throws EvrouteError `invalid_usage` if the program does not exist or is not executable */
   static async start({ program, args, env }: ChildCommand): Promise<Child> {
     try {
-      const child = spawn(program, args, { env: { ...env }, stdio: 'inherit', detached: true })
+      const child = spawnTree({ program, args, env, stdio: 'inherit' })
       await once(child, 'spawn')
-      return new Child(child, child.pid ?? 0)
+      return new Child(child, program)
     } catch (error) {
       throw cannotRun(program, error)
     }
@@ -70,13 +76,8 @@ export class Child {
   /** @returns whether the group still exists; after the first false, always false */
   #send(signal: NodeJS.Signals | 0): boolean {
     // The system may give the id of a finished group to another one.
-    if (this.#isGone) return false
-    try {
-      return process.kill(-this.#groupId, signal)
-    } catch {
-      this.#isGone = true
-      return false
-    }
+    if (!this.#isGone) this.#isGone = !signalTree(this.#pid, signal)
+    return !this.#isGone
   }
 }
 

@@ -1,0 +1,63 @@
+import { spawnSync, type ChildProcess, type StdioOptions } from 'node:child_process'
+import spawn from 'cross-spawn'
+
+/** A program to start. */
+export interface TreeCommand {
+  /** A path, or a name to look up in PATH; on Windows also a script such as `npm.cmd`. */
+  readonly program: string
+  readonly args: readonly string[]
+  /** The complete environment. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly stdio: StdioOptions
+}
+
+/** How to signal a program and the processes that it started. */
+export type TreeSignal =
+  | { readonly kind: 'kill'; readonly pid: number; readonly signal: NodeJS.Signals | 0 }
+  | { readonly kind: 'run'; readonly program: string; readonly args: readonly string[] }
+  | { readonly kind: 'none' }
+
+/**
+ * Starts a program in a process group of its own. Windows has no groups. There a detached program would open a
+ * window, so it shares the console.
+ */
+export function spawnTree({ program, args, env, stdio }: TreeCommand): ChildProcess {
+  const detached = process.platform !== 'win32'
+  return spawn(program, args, { env: { ...env }, stdio, detached })
+}
+
+/** Decides how a platform signals a process tree; signal 0 asks whether the tree exists. */
+export function treeSignal(
+  platform: NodeJS.Platform,
+  pid: number,
+  signal: NodeJS.Signals | 0,
+): TreeSignal {
+  if (platform !== 'win32') return { kind: 'kill', pid: -pid, signal }
+  if (signal === 0) return { kind: 'kill', pid, signal }
+  if (signal === 'SIGTERM' || signal === 'SIGKILL') {
+    return { kind: 'run', program: 'taskkill', args: ['/pid', String(pid), '/t', '/f'] }
+  }
+  // The console sends Ctrl-C and its own closing to all its processes. Windows cannot suspend a process.
+  return { kind: 'none' }
+}
+
+/**
+ * Signals a program and the processes that it started.
+ *
+ * @returns whether they still exist
+ */
+export function signalTree(pid: number, signal: NodeJS.Signals | 0): boolean {
+  const action = treeSignal(process.platform, pid, signal)
+  switch (action.kind) {
+    case 'none':
+      return true
+    case 'run':
+      return spawnSync(action.program, action.args, { stdio: 'ignore' }).status === 0
+    case 'kill':
+      try {
+        return process.kill(action.pid, action.signal)
+      } catch {
+        return false
+      }
+  }
+}
