@@ -1,4 +1,5 @@
 import type { Lane } from '../model/index.ts'
+import { Tally } from './tally.ts'
 
 /** When an endpoint is left alone, and for how long. */
 export interface BreakerPolicy {
@@ -62,9 +63,23 @@ export type BreakerChange =
   /** The endpoint gets all its concurrency again. */
   | { readonly kind: 'closed' }
 
+/** What a process knows of an endpoint that another one, or itself, found down or up again. */
+export interface SharedBreaker {
+  /** How long nothing is sent; 0 once the endpoint answers again. */
+  readonly openMs: number
+  /** How long after that this process leaves the probe to others. */
+  readonly graceMs: number
+  /** The rank of the process that found it. Of two that find it down at once the lower rank counts. */
+  readonly rank: number
+}
+
 interface OpenPhase {
   readonly kind: 'open'
   readonly probeAtMs: number
+  /** When the first process may probe it. */
+  readonly roundAtMs: number
+  /** The rank of the process that found it down; Infinity while that was this one, unshared. */
+  readonly rank: number
   /** Upper bound of the time until a probe, even if the clock was set. */
   readonly waitMs: number
   /** When a retry by hand may probe it sooner. */
@@ -133,6 +148,29 @@ export class CircuitBreaker {
     return phase.kind === 'open' ? probeTime(this.#seeTime(phase, nowMs), lane) : undefined
   }
 
+  /**
+   * Follows what processes tell one another. Own requests count for more: after a success, being told that the
+   * endpoint is down only makes the next failure open the breaker.
+   *
+   * @returns what that changed
+   */
+  follow({ openMs, graceMs, rank }: SharedBreaker, nowMs: number): BreakerChange | undefined {
+    const phase = this.#phase
+    if (openMs === 0) return phase.kind === 'open' ? this.#succeeded(nowMs) : undefined
+    if (phase.kind === 'half-open') return undefined
+    const roundAtMs = nowMs + openMs
+    if (phase.kind === 'open') {
+      const isSameRound = roundAtMs - phase.roundAtMs < openMs / 2
+      if (isSameRound && rank > phase.rank) return undefined
+    } else if (phase.tally.endedWell(nowMs)) {
+      phase.tally.doubt()
+      return undefined
+    }
+    this.#nextOpenMs = Math.min(Math.max(this.#nextOpenMs, 2 * openMs), this.#policy.openMsMax)
+    const kind = phase.kind === 'closed' ? 'opened' : 'reopened'
+    return this.#leaveAlone(kind, { nowMs, waitMs: openMs + graceMs, roundAtMs, rank })
+  }
+
   /** How many requests of a lane may start now, beside those that are in flight. */
   freeSlots(nowMs: number, lane: Lane): number {
     const free = this.#limit(nowMs, lane) - this.#current.size
@@ -174,7 +212,8 @@ export class CircuitBreaker {
         if (this.#phase.kind === 'half-open') {
           // The probe told nothing, so the next one need not wait.
           const dueNow = { probeAtMs: nowMs, waitMs: 0, earlyProbeAtMs: nowMs }
-          this.#phase = this.#phase.early ?? { kind: 'open', ...dueNow }
+          const unshared = { roundAtMs: nowMs, rank: Infinity }
+          this.#phase = this.#phase.early ?? { kind: 'open', ...dueNow, ...unshared }
         }
         return undefined
     }
@@ -193,11 +232,12 @@ export class CircuitBreaker {
     }
   }
 
-  /** Follows a clock that was set back. */
+  /** Follows a clock that was set back. Passes over destinations ask often, so it seldom makes an object. */
   #seeTime(phase: OpenPhase, nowMs: number): OpenPhase {
     const probeAtMs = Math.min(phase.probeAtMs, nowMs + phase.waitMs)
     const earlyProbeAtMs = Math.min(phase.earlyProbeAtMs, nowMs + this.#policy.earlyProbeEveryMs)
-    return (this.#phase = { ...phase, probeAtMs, earlyProbeAtMs })
+    const isSame = probeAtMs === phase.probeAtMs && earlyProbeAtMs === phase.earlyProbeAtMs
+    return isSame ? phase : (this.#phase = { ...phase, probeAtMs, earlyProbeAtMs })
   }
 
   #probe(phase: OpenPhase, nowMs: number): Phase {
@@ -244,13 +284,20 @@ export class CircuitBreaker {
   }
 
   #open(kind: 'opened' | 'reopened', nowMs: number): BreakerChange {
-    const openMs = this.#nextOpenMs
-    this.#nextOpenMs = Math.min(2 * openMs, this.#policy.openMsMax)
-    const probeAtMs = nowMs + openMs
-    this.#phase = { kind: 'open', probeAtMs, waitMs: openMs, earlyProbeAtMs: nowMs }
+    const waitMs = this.#nextOpenMs
+    this.#nextOpenMs = Math.min(2 * waitMs, this.#policy.openMsMax)
+    return this.#leaveAlone(kind, { nowMs, waitMs, roundAtMs: nowMs + waitMs, rank: Infinity })
+  }
+
+  #leaveAlone(
+    kind: 'opened' | 'reopened',
+    { nowMs, ...round }: Pick<OpenPhase, 'waitMs' | 'roundAtMs' | 'rank'> & { nowMs: number },
+  ): BreakerChange {
+    const probeAtMs = nowMs + round.waitMs
+    this.#phase = { kind: 'open', probeAtMs, earlyProbeAtMs: nowMs, ...round }
     for (const ticket of this.#current) this.#earlier.add(ticket)
     this.#current = new Set()
-    return { kind, openMs, probeAtMs }
+    return { kind, openMs: round.waitMs, probeAtMs }
   }
 
   /** Sets how many requests may be in flight. With the whole concurrency the breaker is closed. */
@@ -272,76 +319,4 @@ export class CircuitBreaker {
 /** When a delivery of a lane may probe an open breaker. */
 function probeTime({ probeAtMs, earlyProbeAtMs }: OpenPhase, lane: Lane): number {
   return lane === 'manual' ? Math.min(probeAtMs, earlyProbeAtMs) : probeAtMs
-}
-
-/** Requests that ended within a thirtieth of the window. */
-interface Bucket {
-  startMs: number
-  ended: number
-  failed: number
-}
-
-const bucketsPerWindow = 30
-
-/**
- * Counts how requests end. The window moves on by thirtieths of its length, so that it costs the same
- * however many requests there are: one may leave it that much early, never late.
- */
-class Tally {
-  readonly #policy: BreakerPolicy
-  readonly #bucketMs: number
-  /** Oldest first. */
-  readonly #buckets: Bucket[] = []
-  #failuresInRow = 0
-
-  constructor(policy: BreakerPolicy) {
-    this.#policy = policy
-    this.#bucketMs = policy.windowMs / bucketsPerWindow
-  }
-
-  count(health: 'success' | 'failure', nowMs: number): void {
-    const bucket = this.#bucketAt(nowMs)
-    bucket.ended++
-    if (health === 'success') {
-      this.#failuresInRow = 0
-    } else {
-      this.#failuresInRow++
-      bucket.failed++
-    }
-  }
-
-  /**
-   * Whether the counted failures open the breaker. Asked after failures only, because no success opens it.
-   */
-  isBad(): boolean {
-    const { consecutiveFailures, requestsMin, failureRate } = this.#policy
-    if (this.#failuresInRow >= consecutiveFailures) return true
-    let ended = 0
-    let failed = 0
-    for (const bucket of this.#buckets) {
-      ended += bucket.ended
-      failed += bucket.failed
-    }
-    return ended >= requestsMin && failed / ended >= failureRate
-  }
-
-  #bucketAt(nowMs: number): Bucket {
-    const newest = this.#buckets.at(-1)
-    if (newest !== undefined && newest.startMs > nowMs) this.#moveBack(newest.startMs - nowMs)
-    while (this.#leftWindow(this.#buckets[0], nowMs)) this.#buckets.shift()
-    const current = this.#buckets.at(-1)
-    if (current !== undefined && nowMs < current.startMs + this.#bucketMs) return current
-    const next: Bucket = { startMs: nowMs, ended: 0, failed: 0 }
-    this.#buckets.push(next)
-    return next
-  }
-
-  #leftWindow(bucket: Bucket | undefined, nowMs: number): boolean {
-    return bucket !== undefined && bucket.startMs <= nowMs - this.#policy.windowMs
-  }
-
-  /** Follows a clock that was set back: buckets of the future would never leave. */
-  #moveBack(durationMs: number): void {
-    for (const bucket of this.#buckets) bucket.startMs -= durationMs
-  }
 }

@@ -1,4 +1,5 @@
 import {
+  hiddenEndpoint,
   lanes,
   type Destination,
   type Endpoint,
@@ -85,6 +86,11 @@ export class DestinationQueue {
       const last = before.find(({ endpoint }) => endpoint.url === url)
       return last?.downSinceMs !== undefined && last !== this.#gates[index]
     })
+  }
+
+  /** The gate to an endpoint, by its hidden URL. */
+  gateOf(endpoint: string): EndpointGate | undefined {
+    return this.#gates.find((gate) => hiddenEndpoint(gate.endpoint.url) === endpoint)
   }
 
   /** Whether a gate leads to an endpoint of the destination as it is now. */

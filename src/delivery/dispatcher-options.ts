@@ -1,6 +1,7 @@
 import type { Destination } from '../model/index.ts'
 import type { Runtime } from '../runtime/index.ts'
 import type { WebhookSender } from '../webhook/index.ts'
+import type { Peers } from './processes-port.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { DeliveryStore } from './store-port.ts'
 
@@ -49,6 +50,8 @@ export interface DispatcherOptions {
    * changes, call `reconfigure` soon.
    */
   readonly maySend?: () => boolean
+  /** The processes that share the store; none by default. */
+  readonly peers?: Peers | undefined
   /** Upper bound of requests in flight over all endpoints; 512 by default. */
   readonly requestsMax?: number
 }

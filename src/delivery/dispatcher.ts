@@ -11,6 +11,7 @@ import { Looks } from './looks.ts'
 import { Outage, type OutageOptions } from './outage.ts'
 import { Outbox } from './outbox.ts'
 import { Prefetch, type LeaseStart } from './prefetch.ts'
+import type { BreakerNews } from './processes-port.ts'
 import { queuePolicies } from './queue-policies.ts'
 import { defaultRetryPolicy } from './retry-policy.ts'
 import { Rounds, type RoundTarget } from './rounds.ts'
@@ -110,6 +111,7 @@ export class Dispatcher {
       runtime,
       requestsMax,
       maySend: options.maySend ?? (() => true),
+      peers: options.peers,
       outbox: this.#outbox,
       ended: goOn,
       stillDown: (queue, error) => this.#givingUp.note(queue, error),
@@ -174,6 +176,12 @@ export class Dispatcher {
   wake(dueTimes?: readonly DueTime[]): void {
     if (dueTimes === undefined) this.#looks.lookAtAll()
     else for (const due of dueTimes) this.#times.add(due.destinationId, due.lane, due.dueAtMs)
+    this.#goOn()
+  }
+
+  /** Learns what another process found of an endpoint. */
+  hear(news: BreakerNews): void {
+    this.#rounds.hear(news)
     this.#goOn()
   }
 

@@ -8,6 +8,7 @@ import {
   type BreakerPolicy,
   type BreakerTicket,
   type EndpointHealth,
+  type SharedBreaker,
 } from './circuit-breaker.ts'
 import { Pace } from './pace.ts'
 import type { QueuePolicies } from './queue-policies.ts'
@@ -113,6 +114,14 @@ export class EndpointGate {
     if (health === 'throttled') this.#pace.refused(start, nowMs, retryAfterMsOf(outcome, nowMs))
     if (change?.kind === 'opened' || health === 'throttled') this.#downSinceMs ??= nowMs
     if (health === 'success' && this.#breaker.state === 'closed') this.#downSinceMs = undefined
+    return change
+  }
+
+  /** Follows what processes tell one another of the endpoint; tells what that changed at the breaker. */
+  follow(shared: SharedBreaker, nowMs: number): BreakerChange | undefined {
+    const change = this.#breaker.follow(shared, nowMs)
+    if (change?.kind === 'opened') this.#downSinceMs ??= nowMs
+    if (change?.kind === 'closed') this.#downSinceMs = undefined
     return change
   }
 }

@@ -42,3 +42,25 @@ export function shareOf(concurrency: number, place: ProcessPlace | undefined): n
   if (memberMs < processGoneMs) return 0
   return Math.ceil((concurrency - Math.min(rank, concurrency)) / processes)
 }
+
+/** The time in which a probe ends, and all know how it ended. */
+const probeMs = limits.endpointDeadlineMs + lateMs
+
+/**
+ * How long after the moment of a probe a process leaves it to those before it. The process after the one that
+ * found the endpoint down probes first, so that processes take turns: one whose own network is broken cannot
+ * keep the others from an endpoint for long. If it does not, because it died or the news was lost, the next one
+ * probes. Processes whose part of the requests is 0 have no turn.
+ *
+ * @param news - the rank of the process that found it down, and for how long nothing is sent
+ */
+export function probeGraceMs(
+  concurrency: number,
+  { rank, processes }: Pick<ProcessPlace, 'rank' | 'processes'>,
+  news: { readonly rank: number; readonly openMs: number },
+): number {
+  const senders = Math.min(processes, concurrency)
+  // The other one may count more processes.
+  const last = (news.rank + 1) % senders
+  return Math.min(((rank - last + senders) % senders) * probeMs, news.openMs)
+}

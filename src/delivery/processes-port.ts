@@ -21,6 +21,24 @@ export interface ProcessBeat {
   readonly destinationIds: readonly string[]
 }
 
+/** What a process tells the others of an endpoint. */
+export interface BreakerNews {
+  /** The destination. */
+  readonly destinationId: string
+  /** The endpoint, by its hidden URL. */
+  readonly endpoint: string
+  /** How long nothing is sent, from now on; 0 once the endpoint answers again. */
+  readonly openMs: number
+  /** The rank of the process at the destination. */
+  readonly rank: number
+}
+
+/** The other processes, as a dispatcher knows of them. */
+export interface Peers extends Pick<DeliveringProcesses, 'tell'> {
+  /** The place of this process at a destination; undefined while it is not known. */
+  placeOf(destinationId: string): ProcessPlace | undefined
+}
+
 /** A process that has not beaten for so long is gone. */
 export const processGoneMs = 10_000
 
@@ -47,4 +65,8 @@ export interface DeliveringProcesses {
    * unknown process changes nothing.
    */
   leave(request: { readonly processId: string }): Promise<void>
+  /** Tells the other processes, without waiting. News may be lost: then a process finds out by itself. */
+  tell(news: BreakerNews): void
+  /** Is told, from now on, what other processes tell. */
+  listen(heard: (news: BreakerNews) => void): void
 }

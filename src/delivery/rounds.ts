@@ -11,6 +11,8 @@ import type { BreakerChange } from './circuit-breaker.ts'
 import type { DestinationQueue, Start } from './destination-queue.ts'
 import type { EndpointGate } from './endpoint-gate.ts'
 import type { Outbox } from './outbox.ts'
+import { probeGraceMs } from './process-share.ts'
+import type { BreakerNews, Peers } from './processes-port.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import { Shortage } from './shortage.ts'
 
@@ -32,6 +34,8 @@ export interface RoundsOptions {
   readonly requestsMax: number
   /** Whether anything may be sent at this very moment. */
   readonly maySend: () => boolean
+  /** The processes that share the store. */
+  readonly peers?: Peers | undefined
   /** Where settlements and requests go. */
   readonly outbox: Outbox
   /** Is told that a request ended, or that a pace lets one start: there may be room for more. */
@@ -141,6 +145,15 @@ export class Rounds {
     }
   }
 
+  /** Follows what another process found of an endpoint. */
+  hear(news: BreakerNews): void {
+    const queue = this.#targets.get(news.destinationId)?.queue
+    const gate = queue?.gateOf(news.endpoint)
+    if (queue === undefined || gate === undefined) return
+    const change = this.#follow(news, { gate, queue })
+    if (change !== undefined) this.#tell(change, { gate, queue, error: null })
+  }
+
   /** Starts nothing more. */
   stop(): void {
     this.#stopped = true
@@ -226,8 +239,8 @@ export class Rounds {
       const change = gate.end(passage, outcome, clock.nowMs())
       // The breaker of an endpoint that was configured anew says nothing about the one of today.
       const isOfToday = this.#targets.get(queue.destination.id)?.queue.has(gate) === true
-      if (change !== undefined && isOfToday) this.#tell(change, { endpoint, outcome, queue })
       const { verdict, error } = judge(outcome)
+      if (change !== undefined && isOfToday) this.#share(change, { gate, queue, error })
       if (verdict === 'retry' && gate.downSinceMs !== undefined && isOfToday) {
         this.#options.stillDown(queue, error ?? '')
       }
@@ -238,28 +251,49 @@ export class Rounds {
     return outcome
   }
 
-  #tell(
-    change: BreakerChange,
-    {
-      endpoint,
-      outcome,
-      queue,
-    }: { endpoint: Endpoint; outcome: RequestOutcome; queue: DestinationQueue },
-  ): void {
+  /** Tells the other processes, and leaves the next probe to the one whose turn it is. */
+  #share(change: BreakerChange, { gate, queue, error }: Found): void {
+    const { peers } = this.#options
+    const { id: destinationId } = queue.destination
+    const { rank, processes = 1 } = peers?.placeOf(destinationId) ?? {}
+    let followed: BreakerChange | undefined
+    if (rank !== undefined && processes > 1) {
+      const endpoint = hiddenEndpoint(gate.endpoint.url)
+      const openMs = 'openMs' in change ? change.openMs : 0
+      const news = { destinationId, endpoint, openMs, rank }
+      peers?.tell(news)
+      followed = this.#follow(news, { gate, queue })
+    }
+    this.#tell(followed ?? change, { gate, queue, error })
+  }
+
+  #follow(
+    { openMs, rank, destinationId }: BreakerNews,
+    { gate, queue }: Pick<Found, 'gate' | 'queue'>,
+  ): BreakerChange | undefined {
+    const place = this.#options.peers?.placeOf(destinationId)
+    const { concurrency } = queue.destination
+    const graceMs = place === undefined ? 0 : probeGraceMs(concurrency, place, { openMs, rank })
+    return gate.follow({ openMs, rank, graceMs }, this.#options.runtime.clock.nowMs())
+  }
+
+  #tell(change: BreakerChange, { gate, queue, error }: Found): void {
     const { observer, log } = this.#options.runtime
-    const isOpen = change.kind === 'opened' || change.kind === 'reopened'
-    const { error } = judge(outcome)
     const destinationId = queue.destination.id
-    const { url } = endpoint
-    observer.endpoint({
-      destinationId,
-      url,
-      state: isOpen ? 'open' : change.kind,
-      probeAtMs: isOpen ? change.probeAtMs : null,
-      error: isOpen ? error : null,
-    })
+    const { url } = gate.endpoint
+    const about = { destinationId, url }
+    if ('probeAtMs' in change) {
+      observer.endpoint({ ...about, state: 'open', probeAtMs: change.probeAtMs, error })
+    } else observer.endpoint({ ...about, state: change.kind, probeAtMs: null, error: null })
     log.debug('circuit breaker', { destinationId, url: hiddenEndpoint(url), change: change.kind })
   }
+}
+
+/** A breaker that changed, and the error of the request that changed it. */
+interface Found {
+  readonly gate: EndpointGate
+  readonly queue: DestinationQueue
+  readonly error: string | null
 }
 
 /** One request of a round. */

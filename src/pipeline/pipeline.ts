@@ -97,6 +97,7 @@ export class Pipeline {
       keepsParked: !isStoreOwn,
       outlastsOutages,
       maySend: () => shares?.maySend ?? true,
+      peers: shares,
       ...(failed === undefined ? {} : { failed }),
     })
     this.#intake = this.#newIntake(options.destinations)
@@ -105,6 +106,7 @@ export class Pipeline {
       this.#lookAgain()
     }
     shares?.start()
+    options.processes?.listen((news) => this.#dispatcher.hear(news))
   }
 
   /** Where calls enter. */

@@ -5,7 +5,9 @@ import {
   processBeatMs,
   processGoneMs,
   shareOf,
+  type BreakerNews,
   type DeliveringProcesses,
+  type Peers,
   type ProcessPlace,
 } from '../delivery/index.ts'
 import { messageOf, type Destination } from '../model/index.ts'
@@ -63,7 +65,7 @@ interface Answer {
  * answer it sends nothing until the next one, because others may have taken over. It also sends nothing while
  * its clock and the store's disagree.
  */
-export class ProcessShares {
+export class ProcessShares implements Peers {
   readonly #options: ProcessSharesOptions
   readonly #processId: string
   #answer: Answer | undefined
@@ -88,7 +90,15 @@ export class ProcessShares {
 
   /** Requests in flight that this process may have at each endpoint of a destination. */
   concurrencyOf({ id, concurrency }: Destination): number {
-    return this.maySend ? shareOf(concurrency, this.#answer?.places.get(id)) : 0
+    return this.maySend ? shareOf(concurrency, this.placeOf(id)) : 0
+  }
+
+  placeOf(destinationId: string): ProcessPlace | undefined {
+    return this.#answer?.places.get(destinationId)
+  }
+
+  tell(news: BreakerNews): void {
+    this.#options.processes.tell(news)
   }
 
   /** Whether anything may be sent at this very moment: a process that stood still knows it by this. */

@@ -398,3 +398,69 @@ describe('a clock that is set back', () => {
     expect(breaker.state).toBe(state)
   })
 })
+
+describe('what another process found', () => {
+  const down = { openMs: 30 * secondMs, graceMs: 6 * secondMs, rank: 1 }
+
+  test('opens it, and leaves the probe to that process for a while', () => {
+    expect(breaker.follow(down, nowMs)).toEqual({
+      kind: 'opened',
+      openMs: 36 * secondMs,
+      probeAtMs: nowMs + 36 * secondMs,
+    })
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(0)
+    waitForProbe()
+    expect(ask('failure')).toMatchObject({ kind: 'reopened', openMs: minuteMs })
+  })
+
+  test('after an own success only makes the next failure open it', () => {
+    ask('success')
+    expect(breaker.follow(down, nowMs)).toBeUndefined()
+    expect(breaker.state).toBe('closed')
+    ask('success')
+    expect(ask('failure')).toBeUndefined()
+    ask('success')
+    breaker.follow(down, nowMs)
+    expect(ask('failure')).toMatchObject({ kind: 'opened', openMs: 30 * secondMs })
+  })
+
+  test('counts when the last own success is older than the window', () => {
+    ask('success')
+    nowMs += minuteMs
+    expect(breaker.follow(down, nowMs)).toMatchObject({ kind: 'opened' })
+  })
+
+  test('lets it recover step by step once the endpoint answers again', () => {
+    breaker.follow(down, nowMs)
+    const up = { openMs: 0, graceMs: 0, rank: 1 }
+    expect(breaker.follow(up, nowMs)).toEqual({ kind: 'recovering' })
+    expect(breaker.freeSlots(nowMs, 'first')).toBe(1)
+    expect(breaker.follow(up, nowMs)).toBeUndefined()
+  })
+
+  test('of two that open it at once the one with the lower rank counts, in any order', () => {
+    const [low, high] = [
+      { ...down, rank: 0, graceMs: 0 },
+      { ...down, rank: 2 },
+    ]
+    for (const both of [
+      [low, high],
+      [high, low],
+    ]) {
+      breaker = new CircuitBreaker(defaultBreakerPolicy, concurrency)
+      for (const each of both) breaker.follow(each, nowMs)
+      expect(breaker.probeAtMs(nowMs, 'first')).toBe(nowMs + 30 * secondMs)
+    }
+    nowMs += 30 * secondMs
+    // The next round is that of whoever probed.
+    expect(breaker.follow({ ...high, openMs: minuteMs }, nowMs)).toMatchObject({ kind: 'reopened' })
+  })
+
+  test('changes nothing while its own probe is under way', () => {
+    askEach(failures(10))
+    waitForProbe()
+    const probe = start()
+    expect(breaker.follow(down, nowMs)).toBeUndefined()
+    expect(end(probe, 'success')).toEqual({ kind: 'recovering' })
+  })
+})

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { processGoneMs, shareOf, type ProcessPlace } from '../../src/delivery/index.ts'
+import {
+  probeGraceMs,
+  processGoneMs,
+  shareOf,
+  type ProcessPlace,
+} from '../../src/delivery/index.ts'
 
 /** A place among some that have been the same ones for long, but for what is said. */
 function place(changes: Partial<ProcessPlace> = {}): ProcessPlace {
@@ -61,5 +66,27 @@ describe('a part of the concurrency', () => {
 
   test('is something for the first while others come and go all the time', () => {
     for (const processes of [2, 3, 9]) expect(shares(1, processes)[0]).toBe(1)
+  })
+})
+
+describe('the turn to probe', () => {
+  const graces = (processes: number, rank: number, concurrency = 10): readonly number[] =>
+    Array.from({ length: processes }, (_, own) =>
+      probeGraceMs(concurrency, { rank: own, processes }, { rank, openMs: 30_000 }),
+    )
+
+  test('is that of the process after the one that found it, and then of the next', () => {
+    expect(graces(3, 0)).toEqual([12_000, 0, 6_000])
+    expect(graces(3, 2)).toEqual([0, 6_000, 12_000])
+    expect(graces(1, 0)).toEqual([0])
+  })
+
+  test('passes those by that may send nothing, and comes after the time of a round at the latest', () => {
+    expect(graces(3, 1, 2).slice(0, 2)).toEqual([0, 6_000])
+    expect(Math.max(...graces(20, 0, 20))).toBe(30_000)
+  })
+
+  test('is known also where others count more processes', () => {
+    expect(graces(2, 4)).toEqual([6_000, 0])
   })
 })

@@ -9,6 +9,9 @@ import { gate } from '../support/gate.ts'
 import { ProcessRegistry } from '../support/process-registry.ts'
 import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
 
+/** Processes that tell one another nothing. */
+const alone = { tell: () => undefined, listen: () => undefined }
+
 /** A process that delivers from a store of its own, and shares an endpoint with others. */
 function startPipeline(
   endpoint: TestEndpoint,
@@ -49,6 +52,7 @@ test('two pipelines share what an endpoint may have, and one takes over when the
   const registry = new ProcessRegistry(() => clock.nowMs())
   const requestsAtLeave: number[] = []
   const processes: DeliveringProcesses = {
+    ...alone,
     beat: (request) => registry.beat(request),
     leave: (request) => {
       requestsAtLeave.push(second.pipeline.requests)
@@ -80,6 +84,7 @@ test('a share that changes leaves connections open, and nothing is sent before t
   const registry = new ProcessRegistry(() => clock.nowMs())
   const { opened, open } = gate()
   const processes: DeliveringProcesses = {
+    ...alone,
     beat: async (request) => {
       await opened
       return registry.beat(request)
@@ -108,6 +113,7 @@ test('a store that refuses beats for good ends the work', async () => {
   const clock = new ManualClock(startMs)
   const error = new Error('permission denied')
   const processes: DeliveringProcesses = {
+    ...alone,
     beat: () => Promise.reject(error),
     leave: () => Promise.resolve(),
   }

@@ -4,6 +4,7 @@ import {
   placeHoldsMs,
   processBeatMs,
   processGoneMs,
+  type BreakerNews,
   type DeliveringProcesses,
   type ProcessBeat,
 } from '../../src/delivery/index.ts'
@@ -28,6 +29,7 @@ class HookedProcesses implements DeliveringProcesses {
   readonly #registry: ProcessRegistry
   before: () => Promise<unknown> = () => Promise.resolve()
   beats = 0
+  readonly told: BreakerNews[] = []
 
   constructor(registry: ProcessRegistry) {
     this.#registry = registry
@@ -42,6 +44,12 @@ class HookedProcesses implements DeliveringProcesses {
   leave(request: { readonly processId: string }): Promise<void> {
     return this.#registry.leave(request)
   }
+
+  tell(news: BreakerNews): void {
+    this.told.push(news)
+  }
+
+  listen(): void {}
 }
 
 /** A store on which processes can be started, with one clock for all. */

@@ -1,5 +1,6 @@
 import {
   processGoneMs,
+  type BreakerNews,
   type DeliveringProcesses,
   type ProcessBeat,
   type ProcessPlace,
@@ -56,6 +57,11 @@ export class ProcessRegistry implements DeliveringProcesses {
     }
     return Promise.resolve()
   }
+
+  /** Nobody is told: each process has its own breakers. */
+  tell(_news: BreakerNews): void {}
+
+  listen(): void {}
 }
 
 function isThere({ beatenAtMs }: Member, nowMs: number): boolean {

@@ -1,6 +1,7 @@
 import { escapeLiteral } from 'pg'
 import {
   processGoneMs,
+  type BreakerNews,
   type DeliveringProcesses,
   type ProcessBeat,
   type ProcessPlace,
@@ -8,6 +9,7 @@ import {
 import { stopwatch } from '../../runtime/index.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 import type { Database } from './database.ts'
+import type { Hints } from './hints.ts'
 import { placesOf, type LiveProcess, type Membership } from './process-places.ts'
 import { ServerClock } from './server-clock.ts'
 import type { Step } from './step.ts'
@@ -90,13 +92,15 @@ interface KnownProcess extends LiveProcess {
 export class PostgresProcesses implements DeliveringProcesses {
   readonly #database: Database
   readonly #clock: ServerClock
+  readonly #hints: Hints
   /** The destinations that each process of this class named last. */
   readonly #named = new Map<string, string>()
   #known: ReadonlyMap<string, KnownProcess> = new Map()
 
-  constructor(database: Database, clock: ServerClock = new ServerClock(database.name)) {
+  constructor(database: Database, clock: ServerClock, hints: Hints) {
     this.#database = database
     this.#clock = clock
+    this.#hints = hints
   }
 
   async beat({ processId, destinationIds }: ProcessBeat): Promise<readonly ProcessPlace[]> {
@@ -117,6 +121,14 @@ export class PostgresProcesses implements DeliveringProcesses {
     const id = literal(processId)
     const sql = `DELETE FROM evroute_live_processes WHERE process_id = ${id}`
     await this.#database.script([lock, sql])
+  }
+
+  tell(news: BreakerNews): void {
+    this.#hints.tell(news)
+  }
+
+  listen(heard: (news: BreakerNews) => void): void {
+    this.#hints.onNews = heard
   }
 
   /** Sends a heartbeat; undefined if the process does not count. */

@@ -1,4 +1,4 @@
-import type { DueTime, RetryRequest } from '../../delivery/index.ts'
+import type { BreakerNews, DueTime, RetryRequest } from '../../delivery/index.ts'
 import type { Lane } from '../../model/index.ts'
 import { systemClock, type Timer } from '../../runtime/index.ts'
 import { ClosingClient } from './closing-client.ts'
@@ -26,21 +26,22 @@ export interface HintsOptions {
 /** The payload of a notification must be shorter than 8,000 bytes. */
 const payloadBytesMax = 7_999
 
-/** With more lanes than this, the notification says that anything may be due. */
-const lanesMax = 5_000
+/** With more lanes than this, the notification says that anything may be due. More news are dropped. */
+const toldMax = 5_000
 
 /** A lane in a notification: the destination, the lane, and when it is due. */
 type ToldLane = readonly [destinationId: string, lane: Lane, dueAtMs: number]
 
-/** A notification; without `due`, anything may be due. */
+/** A notification; without `due` and `news`, anything may be due. */
 interface Hint {
   readonly holder: number
   readonly due?: readonly ToldLane[]
+  readonly news?: readonly BreakerNews[]
 }
 
 /**
  * Notifies the other processes on a database which lanes have something to claim and when it is due,
- * and receives their notifications. A process that misses one finds the deliveries when it looks at
+ * and what it found of endpoints. It receives their notifications. A process that misses one finds the deliveries when it looks at
  * all destinations, which it does from time to time.
  *
  * A notification is sent in a transaction of its own, after the transaction that it is about:
@@ -54,6 +55,10 @@ export class Hints {
   #timer: Timer | undefined
   #delayMs = reconnectMs.first
   #telling = false
+  /** Learns what other processes found of endpoints. */
+  onNews: (news: BreakerNews) => void = () => undefined
+  /** The news of the next notification, by endpoint. */
+  #news = new Map<string, BreakerNews>()
   /** The next notification; `everything` if it names too many lanes. */
   #next: Map<string, ToldLane> | 'everything' = new Map()
   #closed = false
@@ -74,6 +79,12 @@ export class Hints {
     if (!this.#telling) void this.#tell()
   }
 
+  /** Notifies the others of an endpoint. */
+  tell(news: BreakerNews): void {
+    if (this.#news.size < toldMax) this.#news.set(`${news.endpoint} ${news.destinationId}`, news)
+    if (!this.#telling) void this.#tell()
+  }
+
   /** Stops listening. */
   async close(): Promise<void> {
     this.#closed = true
@@ -86,19 +97,31 @@ export class Hints {
     const key = `${lane} ${destinationId}`
     const [, , knownMs = Infinity] = this.#next.get(key) ?? []
     this.#next.set(key, [destinationId, lane, Math.min(dueAtMs, knownMs)])
-    if (this.#next.size > lanesMax) this.#next = 'everything'
+    if (this.#next.size > toldMax) this.#next = 'everything'
   }
 
   async #tell(): Promise<void> {
     this.#telling = true
-    while (this.#next === 'everything' || this.#next.size > 0) {
-      const due = this.#next === 'everything' ? undefined : [...this.#next.values()]
-      this.#next = new Map()
+    while (this.#next === 'everything' || this.#next.size + this.#news.size > 0) {
       const sql = 'SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload'
-      const values = [channel, payloadsOf(this.#options.holder, due)]
+      const values = [channel, this.#takePayloads()]
       await this.#database.rows({ sql, values }).catch(() => undefined)
     }
     this.#telling = false
+  }
+
+  #takePayloads(): readonly string[] {
+    const { holder } = this.#options
+    const everything = [JSON.stringify({ holder } satisfies Hint)]
+    const due = this.#next
+    const news = [...this.#news.values()]
+    this.#next = new Map()
+    this.#news = new Map()
+    const duePayloads =
+      due === 'everything'
+        ? everything
+        : (payloadsOf(holder, 'due', [...due.values()]) ?? everything)
+    return [...duePayloads, ...(payloadsOf(holder, 'news', news) ?? [])]
   }
 
   async #listen(): Promise<void> {
@@ -123,8 +146,12 @@ export class Hints {
   }
 
   #hear(payload: string | undefined): void {
-    const { holder, due } = hintOf(payload)
+    const { holder, due, news } = hintOf(payload)
     if (this.#closed || holder === this.#options.holder) return
+    if (news !== undefined) {
+      for (const each of news) this.onNews(each)
+      return
+    }
     const dueTimes = due?.map(([destinationId, lane, dueAtMs]) => ({
       destinationId,
       lane,
@@ -166,25 +193,27 @@ export function retriedLanes({ filter, nowMs }: RetryRequest): readonly DueTime[
   return [{ destinationId, lane: 'manual', dueAtMs: nowMs }]
 }
 
-/** Divides lanes among payloads. If one lane is too long for a payload, everything is announced. */
-function payloadsOf(holder: number, due: readonly ToldLane[] | undefined): readonly string[] {
-  const everything = JSON.stringify({ holder } satisfies Hint)
-  if (due === undefined) return [everything]
-  const lanes = due.map((lane) => JSON.stringify(lane))
-  const emptyBytes = Buffer.byteLength(JSON.stringify({ holder, due: [] } satisfies Hint))
+/** Divides what is told among payloads; undefined if something is too long for one. */
+function payloadsOf(
+  holder: number,
+  kind: 'due' | 'news',
+  told: readonly unknown[],
+): readonly string[] | undefined {
+  const emptyBytes = Buffer.byteLength(JSON.stringify({ holder, [kind]: [] }))
   const payloads: string[][] = []
   let bytes = Infinity
-  for (const lane of lanes) {
-    const laneBytes = Buffer.byteLength(lane) + 1
-    if (emptyBytes + laneBytes > payloadBytesMax) return [everything]
-    if (bytes + laneBytes > payloadBytesMax) {
+  for (const each of told) {
+    const text = JSON.stringify(each)
+    const textBytes = Buffer.byteLength(text) + 1
+    if (emptyBytes + textBytes > payloadBytesMax) return undefined
+    if (bytes + textBytes > payloadBytesMax) {
       payloads.push([])
       bytes = emptyBytes
     }
-    payloads.at(-1)?.push(lane)
-    bytes += laneBytes
+    payloads.at(-1)?.push(text)
+    bytes += textBytes
   }
-  return payloads.map((some) => `{"holder":${holder},"due":[${some.join(',')}]}`)
+  return payloads.map((some) => `{"holder":${holder},"${kind}":[${some.join(',')}]}`)
 }
 
 /** Reads a notification. Earlier versions send only their number. */

@@ -153,7 +153,7 @@ export class PostgresStore implements Store {
     )
     this.regulations = new StoredRegulations(erasures, regulationEngine(reading))
     this.sharedRegulations = new SharedArchives(work, this.#questions)
-    this.processes = new PostgresProcesses(beats, queue.clock)
+    this.processes = new PostgresProcesses(beats, queue.clock, hints)
     this.tableRows = () => tableRows(reading)
   }
 

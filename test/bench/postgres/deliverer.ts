@@ -51,7 +51,8 @@ function isSettled({ processes, memberMs }: ProcessPlace): boolean {
 
 /** The processes as a pipeline sees them that has been among them for a while. */
 function joined(beat: Beat): DeliveringProcesses {
-  return { beat, leave: () => Promise.resolve() }
+  const told = { tell: () => undefined, listen: () => undefined }
+  return { beat, leave: () => Promise.resolve(), ...told }
 }
 
 async function startDelivering(beat: Beat): Promise<() => Promise<void>> {

@@ -5,6 +5,8 @@ import {
   liveProcesses,
   PostgresProcesses,
 } from '../../../src/store/postgres/delivering-processes.ts'
+import { Hints } from '../../../src/store/postgres/hints.ts'
+import { ServerClock } from '../../../src/store/postgres/server-clock.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
@@ -13,10 +15,12 @@ const databases = new PostgresDatabases()
 
 /** The processes of a database, and a way to let time go by for what they have said. */
 async function open() {
-  const database = new Database(await databases.newUrl(), { connectionsMax: 4, isReadOnly: false })
+  const url = await databases.newUrl()
+  const database = new Database(url, { connectionsMax: 4, isReadOnly: false })
   onTestFinished(() => database.close())
   await database.script(liveProcesses.changes)
-  const processes = new PostgresProcesses(database)
+  const hints = new Hints(database, { url, holder: 1, onHint: undefined })
+  const processes = new PostgresProcesses(database, new ServerClock(database.name), hints)
   const beat = (processId: string, destinationIds: readonly string[] = ['crm']) =>
     processes.beat({ processId, destinationIds })
   return {

@@ -1,0 +1,85 @@
+import type { BreakerPolicy } from './circuit-breaker.ts'
+
+/** Requests that ended within a thirtieth of the window. */
+interface Bucket {
+  startMs: number
+  ended: number
+  failed: number
+}
+
+const bucketsPerWindow = 30
+
+/**
+ * Counts how requests end. The window moves on by thirtieths of its length, so that it costs the same
+ * however many requests there are: one may leave it that much early, never late.
+ */
+export class Tally {
+  readonly #policy: BreakerPolicy
+  readonly #bucketMs: number
+  /** Oldest first. */
+  readonly #buckets: Bucket[] = []
+  #failuresInRow = 0
+
+  constructor(policy: BreakerPolicy) {
+    this.#policy = policy
+    this.#bucketMs = policy.windowMs / bucketsPerWindow
+  }
+
+  /** A request ended. */
+  count(health: 'success' | 'failure', nowMs: number): void {
+    const bucket = this.#bucketAt(nowMs)
+    bucket.ended++
+    if (health === 'success') {
+      this.#failuresInRow = 0
+    } else {
+      this.#failuresInRow++
+      bucket.failed++
+    }
+  }
+
+  /** Whether the last request within the window succeeded. */
+  endedWell(nowMs: number): boolean {
+    const newest = this.#buckets.at(-1)
+    return newest !== undefined && !this.#leftWindow(newest, nowMs) && this.#failuresInRow === 0
+  }
+
+  /** Lets the next failure open the breaker, unless a success comes first. */
+  doubt(): void {
+    this.#failuresInRow = this.#policy.consecutiveFailures - 1
+  }
+
+  /**
+   * Whether the counted failures open the breaker. Asked after failures only, because no success opens it.
+   */
+  isBad(): boolean {
+    const { consecutiveFailures, requestsMin, failureRate } = this.#policy
+    if (this.#failuresInRow >= consecutiveFailures) return true
+    let ended = 0
+    let failed = 0
+    for (const bucket of this.#buckets) {
+      ended += bucket.ended
+      failed += bucket.failed
+    }
+    return ended >= requestsMin && failed / ended >= failureRate
+  }
+
+  #bucketAt(nowMs: number): Bucket {
+    const newest = this.#buckets.at(-1)
+    if (newest !== undefined && newest.startMs > nowMs) this.#moveBack(newest.startMs - nowMs)
+    while (this.#leftWindow(this.#buckets[0], nowMs)) this.#buckets.shift()
+    const current = this.#buckets.at(-1)
+    if (current !== undefined && nowMs < current.startMs + this.#bucketMs) return current
+    const next: Bucket = { startMs: nowMs, ended: 0, failed: 0 }
+    this.#buckets.push(next)
+    return next
+  }
+
+  #leftWindow(bucket: Bucket | undefined, nowMs: number): boolean {
+    return bucket !== undefined && bucket.startMs <= nowMs - this.#policy.windowMs
+  }
+
+  /** Follows a clock that was set back: buckets of the future would never leave. */
+  #moveBack(durationMs: number): void {
+    for (const bucket of this.#buckets) bucket.startMs -= durationMs
+  }
+}
