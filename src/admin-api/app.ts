@@ -6,12 +6,12 @@ import express, {
   type Response,
   type Router,
 } from 'express'
-import type { ConnectionLimits } from '../http/index.ts'
+import { tokenCheck, type ConnectionLimits } from '../http/index.ts'
 import type { Log } from '../runtime/index.ts'
 import { actionFields } from './action-fields.ts'
 import { closeOf, refuse, refuseMethod, send, type Answer } from './answer.ts'
 import { refusalOfFailure } from './failure.ts'
-import { foreignRequest, tokenCheck, tokenName } from './guard.ts'
+import { foreignRequest, tokenName } from './guard.ts'
 import { healthHandler } from './health.ts'
 import type { ApiOperation, ApiRecord, Operation } from './operation.ts'
 import { operations } from './operations.ts'

@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import express, { type RequestHandler, type Router } from 'express'
-import { PageFiles } from '../http/index.ts'
+import { PageFiles, tokenCheck } from '../http/index.ts'
 import { isJsonObject } from '../model/index.ts'
 import { commonHeaders, refuse, refuseMethod, send, type Answer } from './answer.ts'
-import { tokenCheck } from './guard.ts'
 import type { AdminApiOptions } from './ports.ts'
 import { readDocument } from './read-document.ts'
 

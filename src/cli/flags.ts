@@ -35,6 +35,23 @@ export function countFlag(min: number, max: number): (text: string) => number {
   }
 }
 
+/** Makes a parser for one of several words. */
+export function choiceOf<Choice extends string>(
+  choices: readonly Choice[],
+): (text: string) => Choice {
+  return (text) => {
+    const choice = choices.find((each) => each === text)
+    if (choice !== undefined) return choice
+    throw new InvalidArgumentError(`It is one of ${choices.join(', ')}.`)
+  }
+}
+
+/** Checks the text of an id. */
+export function idFlag(text: string): string {
+  if (text !== '') return text
+  throw new InvalidArgumentError('It must not be empty.')
+}
+
 /** Checks a timestamp flag and keeps its text. */
 export function timestampFlag(text: string): string {
   if (parseTimestamp(text) !== undefined) return text

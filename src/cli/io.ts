@@ -50,6 +50,8 @@ export type StopReason = 'SIGINT' | 'SIGTERM' | 'output_closed' | EvrouteError
 export interface CommandContext {
   /** Streams, environment and stop signal. */
   readonly io: Io
+  /** The arguments of the command line. */
+  readonly argv: readonly string[]
   /** Sets the exit code: one of evroute's, or the code of a child process. */
   readonly end: (code: number) => void
 }

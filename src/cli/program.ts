@@ -1,73 +1,93 @@
 import { Command } from 'commander'
 import { evrouteVersion } from '../model/index.ts'
 import type { AddCommand, CommandContext } from './io.ts'
+import { programName } from './output/command-line.ts'
 
-/** The commands in the order of `--help`. */
-const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  demo: async () => (await import('./commands/demo.ts')).addDemoCommand,
-  send: async () => (await import('./commands/send.ts')).addSendCommand,
-  check: async () => (await import('./commands/check.ts')).addCheckCommand,
-  listen: async () => (await import('./commands/listen.ts')).addListenCommand,
-  view: async () => (await import('./commands/view.ts')).addViewCommand,
-  replay: async () => (await import('./commands/replay.ts')).addReplayCommand,
-  run: async () => (await import('./commands/run.ts')).addRunCommand,
-  serve: async () => (await import('./commands/serve.ts')).addServeCommand,
-  init: async () => (await import('./commands/init.ts')).addInitCommand,
-  config: async () => (await import('./commands/config.ts')).addConfigCommand,
-  deliveries: async () => (await import('./commands/deliveries.ts')).addDeliveriesCommand,
-  audit: async () => (await import('./commands/audit.ts')).addAuditCommand,
-  audience: async () => (await import('./commands/audience.ts')).addAudienceCommand,
-  delete: async () => (await import('./commands/delete.ts')).addDeleteCommand,
-  regulations: async () => (await import('./commands/regulations.ts')).addRegulationsCommand,
-  backup: async () => (await import('./commands/backup.ts')).addBackupCommand,
-  migrate: async () => (await import('./commands/migrate.ts')).addMigrateCommand,
-  expect: async () => (await import('./commands/expect.ts')).addExpectCommand,
-  explain: async () => (await import('./commands/explain.ts')).addExplainCommand,
-  sign: async () => (await import('./commands/sign.ts')).addSignCommand,
-  verify: async () => (await import('./commands/verify.ts')).addVerifyCommand,
-  completion: async () => (await import('./commands/completion.ts')).addCompletionCommand,
+type LoadCommand = () => Promise<AddCommand>
+
+/** The commands by their groups in `--help`. */
+const groups: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = {
+  'Send and receive:': {
+    demo: async () => (await import('./commands/demo.ts')).addDemoCommand,
+    send: async () => (await import('./commands/send.ts')).addSendCommand,
+    listen: async () => (await import('./commands/listen.ts')).addListenCommand,
+    replay: async () => (await import('./commands/replay.ts')).addReplayCommand,
+    view: async () => (await import('./commands/view.ts')).addViewCommand,
+  },
+  'Test:': {
+    check: async () => (await import('./commands/check.ts')).addCheckCommand,
+    run: async () => (await import('./commands/run.ts')).addRunCommand,
+    expect: async () => (await import('./commands/expect.ts')).addExpectCommand,
+    explain: async () => (await import('./commands/explain.ts')).addExplainCommand,
+    sign: async () => (await import('./commands/sign.ts')).addSignCommand,
+    verify: async () => (await import('./commands/verify.ts')).addVerifyCommand,
+  },
+  'Run a service:': {
+    serve: async () => (await import('./commands/serve.ts')).addServeCommand,
+    init: async () => (await import('./commands/init.ts')).addInitCommand,
+    config: async () => (await import('./commands/config.ts')).addConfigCommand,
+    deliveries: async () => (await import('./commands/deliveries.ts')).addDeliveriesCommand,
+    audit: async () => (await import('./commands/audit.ts')).addAuditCommand,
+    backup: async () => (await import('./commands/backup.ts')).addBackupCommand,
+    migrate: async () => (await import('./commands/migrate.ts')).addMigrateCommand,
+  },
+  'Users:': {
+    audience: async () => (await import('./commands/audience.ts')).addAudienceCommand,
+    delete: async () => (await import('./commands/delete.ts')).addDeleteCommand,
+    regulations: async () => (await import('./commands/regulations.ts')).addRegulationsCommand,
+  },
+  'Help:': {
+    completion: async () => (await import('./commands/completion.ts')).addCompletionCommand,
+  },
 }
 
-/** Loads the command that the arguments name, else all commands. */
-async function loadCommands(argv: readonly string[]): Promise<readonly AddCommand[]> {
+/** Adds the command that the arguments name, else all commands. */
+async function addCommands(program: Command, context: CommandContext): Promise<void> {
   // No option of the program itself takes a value.
-  const name = argv.find((argument) => !argument.startsWith('-')) ?? ''
-  const load = Object.hasOwn(commands, name) ? commands[name] : undefined
+  const name = context.argv.find((argument) => !argument.startsWith('-')) ?? ''
+  const load = Object.values(groups).find((group) => Object.hasOwn(group, name))?.[name]
   // A completion script lists all commands.
-  if (load !== undefined && name !== 'completion') return [await load()]
-  return Promise.all(Object.values(commands).map((loadOne) => loadOne()))
+  if (load !== undefined && name !== 'completion') {
+    const add = await load()
+    add(program, context)
+    return
+  }
+  for (const [heading, group] of Object.entries(groups)) {
+    program.commandsGroup(heading)
+    for (const add of await Promise.all(Object.values(group).map((loadOne) => loadOne()))) {
+      add(program, context)
+    }
+  }
+  program.helpCommand('help [command]', 'display help for a command')
 }
+
+const helpColumnsMax = 80
 
 /** The end of the help text. */
 export const epilogue = `
-Run \`evroute <command> --help\` for flags and examples. \`evroute demo\` shows all of it at once.`
+\`evroute <command> --help\` has flags and examples. \`evroute demo\` shows it all.`
 
-/**
- * Builds the command line. It writes through the context's streams and never exits.
- *
- * @param argv - the arguments; only the command in them is loaded
- */
-export async function createProgram(
-  argv: readonly string[],
-  context: CommandContext,
-): Promise<Command> {
+/** Builds the command line, with the command that the arguments name. It never exits. */
+export async function createProgram(context: CommandContext): Promise<Command> {
   const { io } = context
   const program = new Command('evroute')
     .description('Sends analytics calls as signed webhooks, and shows exactly what arrived.')
     .version(evrouteVersion, '-V, --version')
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => io.stdout.write(text),
+      // Examples can be pasted as the program was called.
+      writeOut: (text) => io.stdout.write(text.replace(/^ {2}evroute /gm, `  ${programName(io)} `)),
       // `main` writes all errors.
       writeErr: () => undefined,
-      getOutHelpWidth: () => io.stdout.columns ?? 80,
-      getErrHelpWidth: () => io.stderr.columns ?? 80,
+      getOutHelpWidth: () => Math.min(io.stdout.columns ?? helpColumnsMax, helpColumnsMax),
+      getErrHelpWidth: () => Math.min(io.stderr.columns ?? helpColumnsMax, helpColumnsMax),
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
     .showSuggestionAfterError()
     .addHelpText('after', epilogue)
-  for (const add of await loadCommands(argv)) add(program, context)
+  await addCommands(program, context)
+  program.configureHelp({ subcommandTerm: (command) => command.name() })
   addColorFlag(program)
   return program
 }

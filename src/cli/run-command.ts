@@ -13,7 +13,7 @@ import { createProgram, epilogue } from './program.ts'
  */
 export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
   let ended: number = exitCodes.ok
-  const program = await createProgram(argv, { io, end: (code) => (ended = code) })
+  const program = await createProgram({ io, argv, end: (code) => (ended = code) })
   try {
     if (argv.every((argument) => argument === '--no-color')) {
       io.stderr.write(`${program.helpInformation()}${epilogue}\n`)

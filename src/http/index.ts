@@ -25,4 +25,5 @@ export {
   type SharedBodyReading,
 } from './read-body.ts'
 export type { RequestFault } from './request-fault.ts'
+export { tokenCheck } from './token-check.ts'
 export { Turns } from './turns.ts'

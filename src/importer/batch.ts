@@ -13,7 +13,7 @@ import { badRow, parseJson, type BadRow, type Row } from './row.ts'
 /** The members of a batch document that apply to each of its calls. */
 const sharedMembers: readonly (keyof BatchDefaults)[] = ['context', 'integrations']
 
-/** Puts a batch document's context and integrations under each of its calls. */
+/** Merges the context and integrations of a batch document under each of its calls. */
 export class Batch {
   #shared: BatchDefaults = {}
   #merge = batchMerger({})
@@ -21,7 +21,7 @@ export class Batch {
   #hasCalls = false
 
   /**
-   * Takes members of the document that stand beside its calls, separated by commas.
+   * Reads members of the document outside of its calls, separated by commas.
    *
    * @param line - the line on which they begin
    * @returns the errors in them
@@ -29,7 +29,7 @@ export class Batch {
   addMembers(text: Buffer, line: number): readonly BadRow[] {
     const parsed = parseJson(Buffer.concat([Buffer.of(openBrace), text, Buffer.of(closeBrace)]))
     if (parsed.kind === 'invalid') {
-      const message = `What stands around the calls of the batch is not valid ${parsed.problem}`
+      const message = `The text around the calls of the batch is not valid ${parsed.problem}`
       return [badRow(line, 'invalid_json', message)]
     }
     const members = parsed.value as JsonObject

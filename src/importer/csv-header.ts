@@ -1,9 +1,9 @@
 import { EvrouteError, shortText } from '../model/index.ts'
 
-/** What separates the cells of a CSV, the likelier first. */
+/** The separators of cells, the most likely first. */
 export const csvDelimiters: readonly string[] = [',', ';', '\t']
 
-/** The one that stands most often in the header outside of quotes; the first where none does. */
+/** The most frequent separator in the header outside of quotes; by default the first. */
 export function detectDelimiter(header: string): string {
   const unquoted = header.replace(/"(?:[^"]|"")*"/g, '')
   const counts = csvDelimiters.map((delimiter) => unquoted.split(delimiter).length)
@@ -11,9 +11,9 @@ export function detectDelimiter(header: string): string {
 }
 
 /**
- * The names of the columns, without the blanks around them; empty for a column that has none.
+ * The names of the columns, trimmed; empty for a column without a name.
  *
- * @throws EvrouteError `cannot_read_file` where a name is there twice
+ * @throws EvrouteError `cannot_read_file` for a repeated name
  */
 export function columnNames(cells: readonly string[]): readonly string[] {
   const names = cells.map((cell) => cell.trim())
@@ -38,7 +38,7 @@ export function emptyList(hint: string): EvrouteError {
   })
 }
 
-/** Says that a header is the last that came: rows may have been lost, or the line breaks between them. */
+/** Reports a list that is only a header without a line break: rows or line breaks may be lost. */
 export function cutOffHeader(): EvrouteError {
   return unreadableTable(
     'it ends within its header',
@@ -46,7 +46,7 @@ export function cutOffHeader(): EvrouteError {
   )
 }
 
-/** Says that nothing of a table, or nothing more of it, can be read. */
+/** Reports a table that cannot be read, or not to its end. */
 export function unreadableTable(why: string, hint: string): EvrouteError {
   return new EvrouteError({
     code: 'cannot_read_file',

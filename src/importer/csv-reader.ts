@@ -2,12 +2,12 @@ import { limits, type JsonObject } from '../model/index.ts'
 import { columnNames, csvDelimiters, detectDelimiter, unreadableTable } from './csv-header.ts'
 import { HeldText, type WholeText } from './held-text.ts'
 import { carriageReturn } from './json-bytes.ts'
-import { parseRecord, parseRecords, type ParsedRecord, type RecordPlace } from './parse-records.ts'
+import { parseRecord, parseRecords, type ParsedRecord, type RecordRange } from './parse-records.ts'
 import { RecordScanner } from './record-scanner.ts'
 import type { BadTableRow, TableRow } from './table-row.ts'
 
-/** Where a record stands in a chunk, and on which line it begins. */
-interface ScannedRecord extends RecordPlace {
+/** The range of a record in a chunk, and its first line. */
+interface ScannedRecord extends RecordRange {
   readonly line: number
 }
 
@@ -18,12 +18,12 @@ interface Layout {
 }
 
 /**
- * Reads CSV (RFC 4180) in UTF-8 from a text that arrives in chunks. The first record is the header; the
- * delimiter is a comma, a semicolon or a tab, whichever stands in it most. Records without anything in
- * their cells are blank lines, unless they have more cells than the header.
+ * Reads CSV (RFC 4180) in UTF-8 from chunks. The first record is the header, which decides about the
+ * delimiter. Records with empty cells only are blank lines, unless they have more cells than the header.
  *
- * A record that is broken, has more or fewer cells than the header, or more bytes than a call may have,
- * is a bad row. However long the text is, no more than one record of it is kept.
+ * A broken record, one with another number of cells than the header, or one above the size limit of a call is
+ * a bad row and does not affect others. Memory holds one record. csv-parse alone does neither: with
+ * `skip_records_with_error` a broken record takes the sound ones after it along.
  */
 export class CsvReader {
   readonly #scanner: RecordScanner
@@ -38,12 +38,10 @@ export class CsvReader {
     this.#scanner.setDelimiters(csvDelimiters.map((delimiter) => delimiter.charCodeAt(0)))
   }
 
-  /** Bytes that are kept for the next chunk. */
   get bufferedBytes(): number {
     return this.#held.keptBytes
   }
 
-  /** Whether the header was read. */
   get hasHeader(): boolean {
     return this.#layout !== undefined
   }
@@ -77,8 +75,7 @@ export class CsvReader {
   }
 
   /**
-   * Adds the last row, when no line feed ended it; in place of a record whose quote is not closed, a bad
-   * row.
+   * Adds the last row if no line feed ended it. A record with an open quote is a bad row.
    *
    * @throws EvrouteError `cannot_read_file` where the header cannot be used
    */
@@ -137,7 +134,7 @@ export class CsvReader {
   }
 }
 
-function isBlankLine(chunk: Buffer, { start, end }: RecordPlace): boolean {
+function isBlankLine(chunk: Buffer, { start, end }: RecordRange): boolean {
   return end === start || (end === start + 1 && chunk[start] === carriageReturn)
 }
 

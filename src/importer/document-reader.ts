@@ -6,21 +6,20 @@ import { badRow, leadingLines, parseRow, type BadRow, type Row } from './row.ts'
 import { Nesting, StructureScanner, type StructuralRole } from './structure.ts'
 
 /**
- * Where the reader is: at the `start`; in an `object` that is a call or, once its `batch` is reached,
- * a batch document; among the `calls` of a list; among the `members` that follow the calls of a batch
- * document; or behind the document, which is `closed`.
+ * The position in the document: at its `start`; in an `object` that is a call or a batch document; among the
+ * `calls` of a list; among the `members` after the calls of a batch document; or after its end.
  */
-type Place = 'start' | 'object' | 'calls' | 'members' | 'closed'
+type DocumentState = 'start' | 'object' | 'calls' | 'members' | 'closed'
 
 /**
- * Reads one JSON document: an array of calls, a batch document, or a call over several lines. Each
- * call is found by the structure around it and parsed by itself, so that a broken one costs no other.
+ * Reads one JSON document: an array of calls, a batch document, or a call over several lines. Each call is
+ * parsed separately, so that a broken one does not affect others.
  */
 export class DocumentReader {
   readonly #startLine: number
   readonly #scanner: StructureScanner
   readonly #held = new HeldText()
-  #place: Place = 'start'
+  #state: DocumentState = 'start'
   #nesting = new Nesting()
   #batch: Batch | undefined
   #partLine: number
@@ -33,17 +32,14 @@ export class DocumentReader {
     this.#scanner = new StructureScanner(line)
   }
 
-  /** The number of the line that was reached. */
   get line(): number {
     return this.#scanner.line
   }
 
-  /** Whether the document is read to its end. */
   get isClosed(): boolean {
-    return this.#place === 'closed'
+    return this.#state === 'closed'
   }
 
-  /** Bytes that are kept for the next chunk. */
   get bufferedBytes(): number {
     return this.#held.keptBytes
   }
@@ -52,7 +48,7 @@ export class DocumentReader {
    * Adds the rows that the chunk completes. The first chunk begins with the document's bracket or
    * brace.
    *
-   * @returns how many bytes of the chunk were read: all of them unless the document ends before
+   * @returns the bytes that were read: all unless the document ends before
    */
   push(chunk: Buffer, rows: Row[]): number {
     let start = 0
@@ -71,14 +67,14 @@ export class DocumentReader {
   }
 
   /**
-   * Adds what an unfinished document still has, and a bad row for its missing end.
+   * Adds the last row of an unfinished document, and a bad row for its missing end.
    *
-   * @param damage - why the text ends too early, when that is known
+   * @param damage - why the text ends early, if known
    */
   end(rows: Row[], damage?: string): void {
     const isCallWhole = this.#nesting.depth === 0 && !this.#scanner.inString
     const [line, message] = this.#missingEnd(isCallWhole)
-    if (this.#place === 'calls' && isCallWhole) {
+    if (this.#state === 'calls' && isCallWhole) {
       const row = parseRow(this.#held.view(), this.#partLine)
       if (row?.kind === 'row' || (row !== undefined && damage === undefined)) {
         this.#addRow(row, rows)
@@ -88,10 +84,10 @@ export class DocumentReader {
   }
 
   #missingEnd(isCallWhole: boolean): readonly [line: number, message: string] {
-    if (this.#place === 'object') {
+    if (this.#state === 'object') {
       return [this.#startLine, 'The text ends before the object that begins here is closed']
     }
-    if (this.#place === 'calls' && !isCallWhole) {
+    if (this.#state === 'calls' && !isCallWhole) {
       const line = this.#partLine + leadingLines(this.#held.view().bytes)
       return [line, 'The text ends inside this row']
     }
@@ -101,7 +97,7 @@ export class DocumentReader {
   }
 
   #endsPart(byte: number, role: StructuralRole): boolean {
-    switch (this.#place) {
+    switch (this.#state) {
       case 'start':
         return true
       case 'object':
@@ -115,7 +111,7 @@ export class DocumentReader {
   }
 
   #endPart(byte: number, rest: Buffer, rows: Row[]): void {
-    switch (this.#place) {
+    switch (this.#state) {
       case 'start':
         this.#begin(byte)
         return
@@ -140,13 +136,13 @@ export class DocumentReader {
       this.#enterParts('calls', closeBracket)
       return
     }
-    this.#place = 'object'
+    this.#state = 'object'
     // The brace is part of the row, should the object be a call.
     this.#held.append(Buffer.of(openBrace))
   }
 
-  #enterParts(place: Place, closer: number): void {
-    this.#place = place
+  #enterParts(state: DocumentState, closer: number): void {
+    this.#state = state
     this.#nesting = new Nesting(closer)
     this.#partLine = this.#scanner.line
     this.#partsRead = 0
@@ -155,7 +151,7 @@ export class DocumentReader {
   #readObject(rows: Row[]): void {
     const row = parseRow(this.#held.complete(Buffer.of(closeBrace)), this.#startLine)
     if (row !== undefined) rows.push(row)
-    this.#place = 'closed'
+    this.#state = 'closed'
   }
 
   #readList(rows: Row[]): void {
@@ -179,7 +175,7 @@ export class DocumentReader {
     else if (!isEmptyList) this.#addRow(this.#missingBefore(isLast ? 'bracket' : 'comma'), rows)
     this.#nextPart()
     if (!isLast) return
-    if (this.#batch === undefined) this.#place = 'closed'
+    if (this.#batch === undefined) this.#state = 'closed'
     else this.#enterParts('members', closeBrace)
   }
 
@@ -191,7 +187,7 @@ export class DocumentReader {
     const problems = this.#memberProblems(this.#held.complete(rest), isLast)
     rows.push(...problems)
     this.#nextPart()
-    if (isLast) this.#place = 'closed'
+    if (isLast) this.#state = 'closed'
   }
 
   #memberProblems(text: WholeText, isLast: boolean): readonly BadRow[] {

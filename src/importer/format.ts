@@ -9,18 +9,18 @@ import {
 import { Nesting, StructureScanner } from './structure.ts'
 
 /**
- * How to read on: `lines` is NDJSON to the end of the text; `document` is one array, one batch
- * document or one object over several lines; `line` is a line that begins like neither. After a
- * document and after such a line the question arises again.
+ * How to continue: `lines` is NDJSON to the end of the text; `document` is one array, one batch document or
+ * one object over several lines; `line` is a line that starts like neither. After a document or such a line,
+ * the format is detected again.
  */
 export type Format = 'lines' | 'document' | 'line'
 
 /**
- * Tells the format by the text's first line.
+ * Detects the format from the first line.
  *
- * @param text - what is known of the text, from its first byte that is not blank
- * @param isWhole - whether that is all of it
- * @returns undefined when more of the text has to be known
+ * @param text - the text so far, from its first byte that is not blank
+ * @param isWhole - whether the text ends there
+ * @returns undefined if more text is needed
  */
 export function detectFormat(text: Buffer, isWhole: boolean): Format | undefined {
   const first = firstByte(text, isWhole)
@@ -46,7 +46,7 @@ function objectFormat(text: Buffer, isWhole: boolean): Format | undefined {
   }
 }
 
-/** What follows an object on its line: nothing in NDJSON, else the next document. */
+/** In NDJSON, nothing follows an object on its line. */
 function afterObject(rest: Buffer, isLineKnown: boolean): Format | undefined {
   const next = firstByte(rest, isLineKnown)
   if (next === undefined) return undefined
@@ -54,8 +54,8 @@ function afterObject(rest: Buffer, isLineKnown: boolean): Format | undefined {
 }
 
 /**
- * What follows a line that leaves an object open: the object goes on, or it was a broken row and the
- * next begins. Unless its line opened a list, an object cannot go on with a brace.
+ * After a line that leaves an object open, either the object continues or the row was broken. Unless the line
+ * opened a list, an object cannot continue with a brace.
  */
 function afterOpenLine(line: Buffer, rest: Buffer, isWhole: boolean): Format | undefined {
   if (trimBlank(line).at(-1) === openBracket) return 'document'
@@ -64,7 +64,7 @@ function afterOpenLine(line: Buffer, rest: Buffer, isWhole: boolean): Format | u
   return next === openBrace || next === 'none' ? 'lines' : 'document'
 }
 
-/** The first byte that is not blank; undefined when more of the text has to be known. */
+/** The first byte that is not blank; undefined if more text is needed. */
 function firstByte(text: Buffer, isWhole: boolean): number | 'none' | undefined {
   const rest = text.subarray(skipBlank(text))
   if (!isWhole && mayBecomeMark(rest)) return undefined

@@ -1,10 +1,10 @@
 /**
- * Upper bound of one row's text in memory, with the blanks around it: 1 MiB, unless larger rows are asked
- * for. The rest of a longer row is skipped.
+ * Maximum text of one row in memory, with the blanks around it, unless the caller allows larger rows. The
+ * rest of a longer row is skipped.
  */
 export const heldTextBytesMax: number = 1024 * 1024
 
-/** A text from its first to its last byte, or as much of it as was kept. */
+/** A text, or its beginning if it was too long. */
 export interface WholeText {
   /** Valid until the next text is begun. */
   readonly bytes: Buffer
@@ -12,7 +12,7 @@ export interface WholeText {
   readonly isCut: boolean
 }
 
-/** Puts together a text that arrives in chunks. */
+/** Collects a text that arrives in chunks. */
 export class HeldText {
   readonly #bytesMax: number
   #bytes: Buffer = Buffer.alloc(0)
@@ -24,12 +24,11 @@ export class HeldText {
     this.#bytesMax = bytesMax
   }
 
-  /** Bytes that the text has so far, also those that were not kept. */
+  /** The length so far, including bytes that were not kept. */
   get length(): number {
     return this.#length
   }
 
-  /** Bytes that are kept in memory. */
   get keptBytes(): number {
     return this.#kept
   }
@@ -48,7 +47,7 @@ export class HeldText {
     return { bytes: this.#bytes.subarray(0, this.#kept), isCut: this.#length > this.#kept }
   }
 
-  /** The text with its last bytes; the next one begins. A text within one chunk is not copied. */
+  /** Ends the text with its last bytes. A text within one chunk is not copied. */
   complete(rest: Buffer): WholeText {
     if (this.#length === 0 && rest.length <= this.#bytesMax) return { bytes: rest, isCut: false }
     this.append(rest)

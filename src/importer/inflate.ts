@@ -1,5 +1,6 @@
 import type { Gunzip } from 'node:zlib'
 import { systemCode } from '../model/index.ts'
+import { refuseForeign } from './foreign-format.ts'
 
 /** A piece of a text, or the reason why the text ends before its time. */
 export type TextPart =
@@ -12,17 +13,22 @@ export type TextPart =
     }
 
 const gzipMagic = Buffer.of(0x1f, 0x8b)
+/** Enough to tell what a file is. */
+const headBytes = 8
 
 /**
  * Passes a text on as it is, and inflates one that begins like gzip, of one member or several. Of
  * damaged gzip it gives what can be inflated, then says that it is damaged.
+ *
+ * @throws EvrouteError `cannot_read_file` if the input is not text in UTF-8
  */
 export async function* inflate(input: AsyncIterable<Uint8Array>): AsyncGenerator<TextPart> {
   let inflater: Inflater | undefined
   let isFirst = true
   try {
-    for await (const bytes of withWholeHead(input, gzipMagic.length)) {
+    for await (const bytes of withWholeHead(input, headBytes)) {
       if (isFirst && bytes.indexOf(gzipMagic) === 0) inflater = await Inflater.open()
+      else if (isFirst) refuseForeign(bytes)
       isFirst = false
       if (inflater === undefined) yield { kind: 'text', bytes }
       else yield* inflater.push(bytes)
@@ -57,20 +63,14 @@ async function* withWholeHead(
 const inflatedChunkBytes = 64 * 1024
 
 /**
- * Where zlib finds damage it drops what the call at hand inflated, so the calls are small: of a
- * thirty-second of what was read before, within these bounds. The upper one also bounds what one
- * call can inflate to, about a thousand times as much.
+ * zlib drops the output of the call that finds damage, so calls are small. It also bounds what one call can
+ * inflate to, about a thousand times as much.
  */
-const pieceBytesMin = 16
-const pieceBytesMax = 4 * 1024
-
-/** The checksum and length at a member's end; read by themselves, a wrong one costs no text. */
-const trailerBytes = 8
+const pieceBytes = 1024
 
 class Inflater {
   readonly #stream: Gunzip
   #inflated: Buffer[] = []
-  #heldBack: Buffer = Buffer.alloc(0)
   #bytesRead = 0
   #failure: Error | undefined
   /** Whether no more text will come. */
@@ -99,33 +99,19 @@ class Inflater {
   }
 
   async *push(bytes: Buffer): AsyncGenerator<TextPart> {
-    const known = Buffer.concat([this.#heldBack, bytes])
-    const end = Math.max(0, known.length - trailerBytes)
-    this.#heldBack = known.subarray(end)
-    yield* this.#write(known.subarray(0, end))
+    for (let start = 0; start < bytes.length && !this.#isOver; start += pieceBytes) {
+      const piece = bytes.subarray(start, start + pieceBytes)
+      yield* this.#parts((settle) => this.#stream.write(piece, settle))
+      this.#bytesRead += piece.length
+    }
   }
 
   async *end(): AsyncGenerator<TextPart> {
-    yield* this.#write(this.#heldBack)
     if (!this.#isOver) yield* this.#parts(() => this.#stream.end())
   }
 
   destroy(): void {
     this.#stream.destroy()
-  }
-
-  async *#write(bytes: Buffer): AsyncGenerator<TextPart> {
-    let start = 0
-    while (start < bytes.length && !this.#isOver) {
-      const sizeBytes = Math.max(
-        pieceBytesMin,
-        Math.min(pieceBytesMax, Math.floor(this.#bytesRead / 32)),
-      )
-      const piece = bytes.subarray(start, start + sizeBytes)
-      start += piece.length
-      yield* this.#parts((settle) => this.#stream.write(piece, settle))
-      this.#bytesRead += piece.length
-    }
   }
 
   async *#parts(start: (settle: () => void) => void): AsyncGenerator<TextPart> {

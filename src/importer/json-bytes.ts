@@ -2,11 +2,11 @@
 
 /** Ends a line. */
 export const lineFeed = 0x0a
-/** Stands before the line feed where lines end as they do on Windows. */
+/** Precedes the line feed on Windows. */
 export const carriageReturn = 0x0d
 /** Begins and ends a string. */
 export const quote = 0x22
-/** Stands between elements. */
+/** Separates elements. */
 export const comma = 0x2c
 /** Escapes the next byte of a string. */
 export const backslash = 0x5c
@@ -21,12 +21,12 @@ export const closeBrace = 0x7d
 
 const tab = 0x09
 const space = 0x20
-/** Stands at the start of many files. */
+/** Starts many files. */
 export const byteOrderMark: Buffer = Buffer.from([0xef, 0xbb, 0xbf])
 
 /**
- * Where the text that is not blank begins; the length when all of it is blank. Blank is JSON's white
- * space, and a byte order mark wherever a text may begin.
+ * The index of the first byte that is not blank; the length if all are. Blank is JSON's white space, and a
+ * byte order mark.
  */
 export function skipBlank(bytes: Buffer, from = 0): number {
   let at = from
@@ -50,7 +50,7 @@ export function trimBlank(bytes: Buffer): Buffer {
   return bytes.subarray(start, end)
 }
 
-/** How many lines end within the text. */
+/** The number of line feeds. */
 export function countLines(bytes: Buffer): number {
   let lines = 0
   for (let at = bytes.indexOf(lineFeed); at !== -1; at = bytes.indexOf(lineFeed, at + 1)) lines++
@@ -61,7 +61,7 @@ function isWhiteSpace(byte: number | undefined): boolean {
   return byte === space || byte === lineFeed || byte === carriageReturn || byte === tab
 }
 
-/** Whether a byte order mark stands there. */
+/** Whether a byte order mark begins there. */
 export function startsWithMark(bytes: Buffer, at = 0): boolean {
   const [first, second, third] = byteOrderMark
   return bytes[at] === first && bytes[at + 1] === second && bytes[at + 2] === third

@@ -12,7 +12,7 @@ export interface LineReaderOptions {
   readonly rowBytesMax: number | undefined
 }
 
-/** Reads lines of NDJSON: each that is not blank is a row. */
+/** Reads NDJSON: each line that is not blank is a row. */
 export class LineReader {
   readonly #held: HeldText
   readonly #options: LineReaderOptions
@@ -26,17 +26,15 @@ export class LineReader {
     this.#held = new HeldText(Math.max(heldTextBytesMax, options.rowBytesMax ?? 0))
   }
 
-  /** The number of the line that is being read. */
   get line(): number {
     return this.#line
   }
 
-  /** Whether the single line is read to its end. */
+  /** Whether the single line was read. */
   get isClosed(): boolean {
     return this.#isClosed
   }
 
-  /** Bytes that are kept for the next chunk. */
   get bufferedBytes(): number {
     return this.#held.keptBytes
   }
@@ -44,7 +42,7 @@ export class LineReader {
   /**
    * Adds the rows that the chunk completes.
    *
-   * @returns how many bytes of the chunk were read: all of them unless the reader closes before
+   * @returns the bytes that were read: all unless the reader closes before
    */
   push(chunk: Buffer, rows: Row[]): number {
     let start = 0
@@ -61,9 +59,9 @@ export class LineReader {
   }
 
   /**
-   * Adds the last row, when no line feed ended it.
+   * Adds the last row if no line feed ended it.
    *
-   * @param damage - why the text ends too early; a last row that cannot be used is part of that
+   * @param damage - why the text ends early; then an invalid last row is dropped
    */
   end(rows: Row[], damage?: string): void {
     const row = this.#rowOf(nothing)

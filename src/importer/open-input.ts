@@ -9,11 +9,10 @@ const stdinPath = '-'
 const readBytes = 256 * 1024
 
 /**
- * Gives the bytes of a file, or of standard input where the path is `-`. The file is opened when the
- * reading begins, and closed when it ends, also early.
+ * Returns the bytes of a file, or of stdin for `-`. The iteration opens the file and closes it at its end.
  *
- * @throws EvrouteError `cannot_read_file` when there is no such file, it may not be read or is a
- * folder; later, from the iteration, when reading fails
+ * @throws EvrouteError `cannot_read_file` for a missing or unreadable file, or a folder; the iteration throws
+ * it if reading fails
  */
 export async function openInput(
   path: string,

@@ -3,33 +3,31 @@ import { CsvError, parse } from 'csv-parse/sync'
 import { messageOf } from '../model/index.ts'
 import { carriageReturn } from './json-bytes.ts'
 
-/** A record's cells, or why it has none. */
+/** The cells of a record, or its problem. */
 export type ParsedRecord =
   | { readonly kind: 'cells'; readonly cells: readonly string[] }
   | { readonly kind: 'invalid'; readonly problem: string }
 
-/** Where a record stands in a text. */
-export interface RecordPlace {
-  /** Its first byte. */
+/** The range of a record in a text, without the line feed. */
+export interface RecordRange {
   readonly start: number
-  /** Behind its last byte, where the line feed is. */
   readonly end: number
 }
 
 /**
- * Parses records that follow each other in a text: all at once where they are sound, and one by one
- * where any is not, so that none costs another.
+ * Parses adjacent records: all at once if they are sound, else one by one, so that a broken one does not
+ * affect others.
  */
 export function parseRecords(
   text: Buffer,
-  places: readonly RecordPlace[],
+  ranges: readonly RecordRange[],
   delimiter: string,
 ): readonly ParsedRecord[] {
-  const [first] = places
+  const [first] = ranges
   if (first === undefined) return []
-  const sound = soundRecords(text.subarray(first.start, places.at(-1)?.end), delimiter)
-  if (sound?.length === places.length) return sound.map((cells) => ({ kind: 'cells', cells }))
-  return places.map(({ start, end }) => parseRecord(text.subarray(start, end), delimiter))
+  const sound = soundRecords(text.subarray(first.start, ranges.at(-1)?.end), delimiter)
+  if (sound?.length === ranges.length) return sound.map((cells) => ({ kind: 'cells', cells }))
+  return ranges.map(({ start, end }) => parseRecord(text.subarray(start, end), delimiter))
 }
 
 /** Parses one record, without the line feed at its end. */

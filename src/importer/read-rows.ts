@@ -3,16 +3,16 @@ import { RowReader } from './row-reader.ts'
 import type { Row } from './row.ts'
 
 /**
- * Reads the rows of a file as it streams by: NDJSON, a JSON array, a batch document
- * (`{"batch":[...]}`), one object over several lines or several of them one after the other; each
- * also compressed by gzip. The format is told by the content.
+ * Reads the rows of a stream: NDJSON, a JSON array, a batch document (`{"batch":[...]}`), or objects over
+ * several lines; each also gzipped. The content decides about the format.
  *
- * A row that cannot be used is a bad row and costs no other. Whatever the size of the file, memory holds at
- * most 1 MiB of one row, or `rowBytesMax`. The `context` and `integrations` of a batch are merged under each
- * of its calls. They are bad rows if they follow the calls.
+ * An invalid row is a bad row and does not affect others. Memory holds at most 1 MiB of one row, or
+ * `rowBytesMax`. The `context` and `integrations` of a batch are merged under each of its calls. They are bad
+ * rows if they follow the calls.
  *
- * @param rowBytesMax - a line with more bytes is a bad row; by default what a call may have
- * @returns the rows in the order of the file, in groups as they become known
+ * @param rowBytesMax - maximum bytes of a line; by default the limit of a call
+ * @returns the rows in order, in groups
+ * @throws EvrouteError `cannot_read_file` if the input is neither JSON nor text in UTF-8
  */
 export async function* readRows(
   input: AsyncIterable<Uint8Array>,

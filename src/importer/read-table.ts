@@ -2,18 +2,15 @@ import { inflate } from './inflate.ts'
 import type { TableRow } from './table-row.ts'
 
 /**
- * Reads the rows of a list as it streams by: CSV with a header, or whatever `readRows` reads,
- * which begins with `{` or `[`; each also compressed by gzip.
+ * Reads the rows of a list: CSV with a header, or JSON as `readRows` reads it; each also gzipped.
  *
- * CSV is UTF-8 as in RFC 4180, its cells separated by commas, semicolons or tabs. Cells stay texts. A
- * row that cannot be used is a bad row and costs no other. Whatever the size of the list, of CSV no
- * more than one row is kept in memory.
+ * CSV is UTF-8 as in RFC 4180, with commas, semicolons or tabs between cells. Cells stay text. An invalid row
+ * is a bad row and does not affect others. Memory holds at most one row of CSV.
  *
- * @param emptyHint - what to do about a list that has nothing in it, as a sentence
- * @returns the rows in the order of the list, in groups as they become known; of CSV the header first
- * @throws EvrouteError `cannot_read_file` where there is nothing, a header that cannot be used or that is
- * all there is and has no line break behind it, and behind the rows that could be read where the
- * compressed data is damaged
+ * @param emptyHint - what to do about an empty list, as a sentence
+ * @returns the rows in order, in groups; of CSV the header first
+ * @throws EvrouteError `cannot_read_file` for an empty list or an unusable or cut-off header; for damaged gzip
+ * data after the rows before the damage
  */
 export async function* readTable(
   input: AsyncIterable<Uint8Array>,

@@ -1,8 +1,8 @@
 import { lineFeed, quote } from './json-bytes.ts'
 
 /**
- * Finds where the records of a CSV text end: at line feeds that do not stand within quotes. A quote
- * opens a cell only where the cell begins; elsewhere it is a fault that costs no other record.
+ * Finds the ends of CSV records: line feeds outside of quotes. A quote opens a cell only at its beginning;
+ * elsewhere it is a mistake of that record.
  */
 export class RecordScanner {
   readonly #isDelimiter = new Uint8Array(256)
@@ -16,7 +16,6 @@ export class RecordScanner {
     this.#line = line
   }
 
-  /** The number of the line that was reached. */
   get line(): number {
     return this.#line
   }
@@ -26,7 +25,7 @@ export class RecordScanner {
     return this.#isQuoted
   }
 
-  /** From now on cells end at these bytes. */
+  /** Sets the bytes that end cells. */
   setDelimiters(delimiters: readonly number[]): void {
     this.#isDelimiter.fill(0)
     for (const byte of delimiters) this.#isDelimiter[byte] = 1

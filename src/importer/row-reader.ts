@@ -1,4 +1,5 @@
 import { DocumentReader } from './document-reader.ts'
+import { refuseCsv } from './foreign-format.ts'
 import { detectFormat } from './format.ts'
 import { heldTextBytesMax } from './held-text.ts'
 import { LineReader } from './line-reader.ts'
@@ -17,22 +18,26 @@ export class RowReader {
   #undecided: Buffer = Buffer.alloc(0)
   #line: number
   readonly #rowBytesMax: number | undefined
+  #isFirst = true
 
   /**
-   * @param rowBytesMax - a line with more bytes is a bad row; by default what a call may have
-   * @param line - the number of the line on which the text begins
+   * @param rowBytesMax - maximum bytes of a line; by default the limit of a call
+   * @param line - the number of the first line
    */
   constructor(rowBytesMax?: number, line = 1) {
     this.#rowBytesMax = rowBytesMax
     this.#line = line
   }
 
-  /** Bytes that are kept for the next chunk. */
   get bufferedBytes(): number {
     return this.#undecided.length + (this.#reader?.bufferedBytes ?? 0)
   }
 
-  /** The rows that the chunk completes. */
+  /**
+   * The rows that the chunk completes.
+   *
+   * @throws EvrouteError `cannot_read_file` if the text is CSV
+   */
   push(chunk: Buffer): readonly Row[] {
     const rows: Row[] = []
     this.#read(this.#withUndecided(chunk), false, rows)
@@ -40,9 +45,9 @@ export class RowReader {
   }
 
   /**
-   * The rows that are left when the text ends.
+   * The remaining rows at the end of the text.
    *
-   * @param damage - why it ends too early, when it does
+   * @param damage - why the text ends early, if it does
    */
   end(damage?: string): readonly Row[] {
     const rows: Row[] = []
@@ -74,7 +79,10 @@ export class RowReader {
 
   #open(text: Buffer, isWhole: boolean): Reader | undefined {
     if (text.length === 0) return undefined
-    const format = detectFormat(text, isWhole || text.length >= heldTextBytesMax)
+    const isEnough = isWhole || text.length >= heldTextBytesMax
+    const format = detectFormat(text, isEnough)
+    if (format === 'line' && this.#isFirst && !isNoCsv(text, isEnough)) return undefined
+    this.#isFirst &&= format === undefined
     switch (format) {
       case 'line':
       case 'lines':
@@ -100,4 +108,16 @@ export class RowReader {
     this.#undecided = Buffer.alloc(0)
     return text
   }
+}
+
+/**
+ * Refuses CSV by the first line of a text.
+ *
+ * @returns false if more text is needed
+ */
+function isNoCsv(text: Buffer, isEnough: boolean): boolean {
+  const [line = '', ...others] = text.toString('utf8').split('\n', 2)
+  const isLineKnown = others.length > 0 || isEnough
+  if (isLineKnown) refuseCsv(line)
+  return isLineKnown
 }

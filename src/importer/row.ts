@@ -10,43 +10,41 @@ import {
 import type { WholeText } from './held-text.ts'
 import { countLines, skipBlank, trimBlank } from './json-bytes.ts'
 
-/** A row that holds a JSON object. Whether the object is a call is not looked at here. */
+/** A row with a JSON object, which may not be a valid call. */
 export interface GoodRow {
-  /** Tells it from a bad row. */
   readonly kind: 'row'
-  /** The line on which the row begins, from 1; in a compressed file, of the inflated text. */
+  /** The line on which the row begins, from 1; of the inflated text. */
   readonly line: number
   /** The value of the row, with the context and integrations of its batch merged into it. */
   readonly value: JsonObject
-  /** UTF-8 bytes of the row as it stands in the file, without the blanks around it. */
+  /** Bytes of the row, without the blanks around it. */
   readonly bytes: number
 }
 
 /**
- * A row that cannot be used: `invalid_json`, `not_an_object` or `event_too_large`; and, for the
- * context or integrations of a batch, `wrong_type`.
+ * An invalid row: `invalid_json`, `not_an_object` or `event_too_large`; for the context or integrations of a
+ * batch also `wrong_type`.
  */
 export interface BadRow extends Rejection {
-  /** Tells it from a good row. */
   readonly kind: 'bad'
-  /** The line on which the row begins, from 1; in a compressed file, of the inflated text. */
+  /** The line on which the row begins, from 1; of the inflated text. */
   readonly line: number
 }
 
-/** A row of a file: one for each call, and one for each fault of the file. */
+/** A call, or a fault of the file. */
 export type Row = GoodRow | BadRow
 
-/** Says that a row cannot be used. */
+/** Makes a bad row. */
 export function badRow(line: number, code: RejectionCode, message: string): BadRow {
   return { kind: 'bad', line, code, message }
 }
 
 /**
- * Reads the text of one row.
+ * Parses one row.
  *
  * @param line - the line on which the text begins; the row may begin further down
- * @param bytesMax - a row with more bytes is a bad one; by default what a call may have
- * @returns undefined when the text is blank
+ * @param bytesMax - maximum bytes of a row; by default the limit of a call
+ * @returns undefined if the text is blank
  */
 export function parseRow(
   { bytes, isCut }: WholeText,
@@ -71,13 +69,13 @@ export function parseRow(
   return badRow(rowLine, 'not_an_object', message)
 }
 
-/** Lines that end before the text has anything but blanks. */
+/** The number of lines before the first that is not blank. */
 export function leadingLines(text: Buffer): number {
   const start = skipBlank(text)
   return start === 0 ? 0 : countLines(text.subarray(0, start))
 }
 
-/** The value of a text, or why it has none: `JSON: <why>` or `UTF-8`. */
+/** The value of a text, or the problem: `JSON: <why>` or `UTF-8`. */
 export type ParsedJson =
   | { readonly kind: 'valid'; readonly value: unknown }
   | { readonly kind: 'invalid'; readonly problem: string }

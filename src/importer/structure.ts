@@ -24,7 +24,6 @@ export class StructureScanner {
     this.#line = line
   }
 
-  /** The number of the line that was reached. */
   get line(): number {
     return this.#line
   }

@@ -23,7 +23,6 @@ export class TableReader {
   #undecided: Buffer = Buffer.alloc(0)
   #line = 1
 
-  /** Bytes that are kept for the next chunk. */
   get bufferedBytes(): number {
     return this.#undecided.length + (this.#reader?.bufferedBytes ?? 0)
   }

@@ -1,9 +1,8 @@
 import type { RejectionCode } from '../model/index.ts'
 import type { GoodRow } from './row.ts'
 
-/** The names of a CSV's columns. It comes before every row, and JSON has none. */
+/** The column names of CSV, before all rows. JSON has none. */
 export interface TableHeader {
-  /** Tells it from a row. */
   readonly kind: 'header'
   /** The line on which it begins, from 1. */
   readonly line: number
@@ -11,15 +10,12 @@ export interface TableHeader {
   readonly columns: readonly string[]
 }
 
-/** A row that cannot be used. */
+/** An invalid row. */
 export interface BadTableRow {
-  /** Tells it from a good row. */
   readonly kind: 'bad'
-  /** The line on which the row begins, from 1; in a compressed file, of the inflated text. */
+  /** The line on which the row begins, from 1; of the inflated text. */
   readonly line: number
-  /** The stable name of the reason. */
   readonly code: RejectionCode | 'invalid_csv'
-  /** The reason in words. */
   readonly message: string
 }
 

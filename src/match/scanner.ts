@@ -1,5 +1,6 @@
+import type { Stretch } from '../model/index.ts'
 import type { Glob } from './glob.ts'
-import { MatchError, type Stretch } from './match-error.ts'
+import { MatchError } from './match-error.ts'
 
 /** Text as it was written: without quotes and backslashes, cut at the asterisks that have none. */
 export interface Written extends Stretch {

@@ -1,19 +1,27 @@
-/** Characters that take two columns of a terminal: emoji, East Asian scripts and full-width forms. */
+/** What a terminal shows in two columns: emoji, East Asian scripts and full-width forms. */
 const wide =
-  /[\p{Emoji_Presentation}\p{Script=Han}\p{Script=Hangul}\u3000-\u33ff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]/gu
+  /[\p{Emoji_Presentation}\ufe0f\p{Script=Han}\p{Script=Hangul}\u3000-\u33ff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]/u
+const narrow = /^[\x20-\x7e]*$/
+const segmenter = new Intl.Segmenter()
 
-/** How many columns a plain text takes at most: signs that a terminal joins count one by one. */
+/** The signs that a reader sees: a letter with its accents, or emoji that are joined into one, is one. */
+export function signsOf(text: string): readonly string[] {
+  return Array.from(segmenter.segment(text), ({ segment }) => segment)
+}
+
+/** How many columns of a terminal a plain text takes. */
 export function columnsOf(text: string): number {
-  return Array.from(text).length + (text.match(wide)?.length ?? 0)
+  if (narrow.test(text)) return text.length
+  return signsOf(text).reduce((columns, sign) => columns + (wide.test(sign) ? 2 : 1), 0)
 }
 
 /** Shortens plain text to a number of columns. Shortened text ends in `…`. */
 export function cutToColumns(text: string, columnsMax: number): string {
   if (columnsOf(text) <= columnsMax) return text
-  const characters = Array.from(text)
+  const signs = signsOf(text)
   let room = columnsMax - 1
-  const end = characters.findIndex((character) => (room -= columnsOf(character)) < 0)
-  return `${characters.slice(0, end).join('')}…`
+  const end = signs.findIndex((sign) => (room -= columnsOf(sign)) < 0)
+  return `${signs.slice(0, end).join('')}…`
 }
 
 /** Pads plain text with spaces to a number of columns. */

@@ -7,6 +7,8 @@ export interface ForwardRecord {
   readonly status: number | null
   readonly ms: number
   readonly error: string | null
+  /** The first 4 KB of the answer's body. */
+  readonly answer: string
 }
 
 /** A received request as a record for programs; a file of them is a capture. */
@@ -48,6 +50,6 @@ export function eventRecord(event: ReceivedEvent): EventRecord {
 
 function forwardRecord({ forward }: ReceivedEvent): ForwardRecord | null {
   if (forward === null) return null
-  const { url, status, durationMs, error } = forward
-  return { url, status, ms: durationMs, error }
+  const { url, status, durationMs, error, answer } = forward
+  return { url, status, ms: durationMs, error, answer }
 }

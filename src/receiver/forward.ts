@@ -6,13 +6,13 @@ import {
   type AnswerLimits,
   type Header,
 } from '../http/index.ts'
+import type { Match } from '../match/index.ts'
 import {
   checkUrl,
   endpointName,
   limits,
   messageOf,
   SettingError,
-  shortText,
   type EventType,
 } from '../model/index.ts'
 import type { Clock, Runtime } from '../runtime/index.ts'
@@ -24,7 +24,7 @@ import { ForwardMark } from './forward-loop.ts'
 export interface ForwardTarget {
   /** The only type that it takes; null for all that no other target takes. */
   readonly type: EventType | null
-  /** The full URL, http or https. */
+  /** The URL, http or https; `3000` and `localhost:3000/hook` are enough for this machine. */
   readonly url: string
 }
 
@@ -42,8 +42,8 @@ export interface Forwarding {
    * was an answer.
    */
   readonly error: string | null
-  /** The first line of an answer that is not 2xx, safe to print; empty where there is nothing to show. */
-  readonly answerLine: string
+  /** The first 4 KB of the answer's body as text; empty if there was none. */
+  readonly answer: string
 }
 
 /** How forwarding a request ended, and the answer to its sender. */
@@ -54,6 +54,8 @@ export interface Forwarded {
 
 /** A request to forward. */
 export interface ForwardedRequest {
+  /** Its path with its query. */
+  readonly path: string
   /** Its headers; those of its connection are not passed on. */
   readonly headers: readonly Header[]
   readonly rawBody: Buffer
@@ -67,38 +69,38 @@ export interface ForwardingSettings {
   readonly timeoutMs: number
   /** Whether requests with a foreign Origin or without a valid signature are passed on. */
   readonly allowUnverified: boolean
+  /** Headers that replace those of the request. */
+  readonly headers: readonly Header[]
+  /** Whether any certificate of a target is accepted. */
+  readonly insecure: boolean
+  /** Which requests are forwarded; undefined for all. */
+  readonly filter: Match | undefined
 }
 
 const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 1024 }
-const answerLineCharactersMax = 200
 /** How many requests without a time limit may wait for a target. */
 const endlessMax = 100
 
 /** Sends requests on to an application, byte for byte, each over a connection of its own. */
 export class Forwarder {
-  readonly #targets: readonly ForwardTarget[]
-  readonly #timeoutMs: number
+  readonly #settings: ForwardingSettings
   readonly #clock: Clock
   /** What ends each request that is in flight. */
   readonly #ends = new Set<AbortController>()
   readonly #mark: ForwardMark
   #closed = false
 
-  constructor(
-    { targets, timeoutMs }: Pick<ForwardingSettings, 'targets' | 'timeoutMs'>,
-    { clock, newId }: Pick<Runtime, 'clock' | 'newId'>,
-  ) {
-    this.#targets = targets
-    this.#timeoutMs = timeoutMs
+  constructor(settings: ForwardingSettings, { clock, newId }: Pick<Runtime, 'clock' | 'newId'>) {
+    this.#settings = settings
     this.#clock = clock
     this.#mark = new ForwardMark(newId())
   }
 
   /** The target that takes a type, else the target of all other types; undefined for none. */
   targetOf(webhookType: EventType | null): ForwardTarget | undefined {
+    const { targets } = this.#settings
     return (
-      this.#targets.find(({ type }) => type === webhookType) ??
-      this.#targets.find(({ type }) => type === null)
+      targets.find(({ type }) => type === webhookType) ?? targets.find(({ type }) => type === null)
     )
   }
 
@@ -106,11 +108,13 @@ export class Forwarder {
    * Posts a request to a target with its bytes and headers, and `Via`. Follows no redirects. Refuses a
    * request that was forwarded before, and any beyond the limit of requests under way. Never rejects.
    */
-  async forward(received: ForwardedRequest, { url }: ForwardTarget): Promise<Forwarded> {
+  async forward(received: ForwardedRequest, target: ForwardTarget): Promise<Forwarded> {
+    const url = forwardUrl(target.url, received.path).href
     const refused = (error: string): Forwarded =>
-      failed({ url, status: null, durationMs: 0, error, answerLine: '' })
+      failed({ url, status: null, durationMs: 0, error, answer: '' })
     if (this.#mark.isOn(received.headers)) return refused('loop')
-    if (this.#timeoutMs === 0 && this.#ends.size >= endlessMax) return refused('too_many_under_way')
+    if (this.#settings.timeoutMs === 0 && this.#ends.size >= endlessMax)
+      return refused('too_many_under_way')
     const end = new AbortController()
     this.#ends.add(end)
     if (this.#closed) end.abort()
@@ -127,22 +131,27 @@ export class Forwarder {
     end: AbortController,
   ): Promise<Forwarded> {
     const startedAtMs = this.#clock.nowMs()
-    const timer = this.#endAfter(this.#timeoutMs, end)
+    const { timeoutMs, headers: given, insecure } = this.#settings
+    const timer = this.#endAfter(timeoutMs, end)
     const durationMs = (): number => this.#clock.nowMs() - startedAtMs
     try {
-      const headers = [...passedOnHeaders(received.headers), this.#mark.header]
-      const response = await post(new URL(url), { ...received, headers }, end.signal)
+      const replaced = new Set(given.map(([name]) => name.toLowerCase()))
+      const kept = passedOnHeaders(received.headers).filter(
+        ([name]) => !replaced.has(name.toLowerCase()),
+      )
+      const headers = [...kept, ...given, this.#mark.header]
+      const { signal } = end
+      const response = await post(new URL(url), { ...received, headers }, { signal, insecure })
       // Without a limit the answer could drip for ever, although its status is there.
-      const rest = this.#timeoutMs === 0 ? this.#endAfter(limits.endpointDeadlineMs, end) : timer
+      const rest = timeoutMs === 0 ? this.#endAfter(limits.endpointDeadlineMs, end) : timer
       const { text } = await readAnswer(response, answerLimits)
       rest?.cancel()
       const { statusCode: status = 0 } = response
-      const answerLine = isSuccess(status) ? '' : firstLine(text)
-      const forwarding = { url, status, durationMs: durationMs(), error: null, answerLine }
+      const forwarding = { url, status, durationMs: durationMs(), error: null, answer: text }
       return answered(forwarding, status, headerValue(response.headers['retry-after']))
     } catch (error) {
       const code = this.#failureCode(error, end.signal)
-      return failed({ url, status: null, durationMs: durationMs(), error: code, answerLine: '' })
+      return failed({ url, status: null, durationMs: durationMs(), error: code, answer: '' })
     } finally {
       timer?.cancel()
     }
@@ -171,18 +180,37 @@ export class Forwarder {
 async function post(
   url: URL,
   { headers, rawBody }: ForwardedRequest,
-  signal: AbortSignal,
+  { signal, insecure }: { readonly signal: AbortSignal; readonly insecure: boolean },
 ): Promise<IncomingMessage> {
   const isSecure = url.protocol === 'https:'
   const { request } = await (isSecure ? import('node:https') : import('node:http'))
+  const hasHost = headers.some(([name]) => name.toLowerCase() === 'host')
   const own: readonly Header[] = [
-    ['Host', url.host],
+    ...(hasHost ? [] : [['Host', url.host] as const]),
     ['Content-Length', String(rawBody.length)],
   ]
   return new Promise((resolve, reject) => {
     const options = { method: 'POST', agent: false, headers: [...own, ...headers].flat(), signal }
-    request(url, options).on('response', resolve).on('error', reject).end(rawBody)
+    request(url, { ...options, rejectUnauthorized: !insecure })
+      .on('response', resolve)
+      .on('error', reject)
+      .end(rawBody)
   })
+}
+
+/** The URL for a request. A target without a path gets the path of the request; all get its query. */
+function forwardUrl(target: string, path: string): URL {
+  const url = new URL(target)
+  const [own = '', query] = path.split(/\?(.*)/s)
+  if (url.pathname === '/') url.pathname = own
+  if (query !== undefined && query !== '') url.search += `${url.search === '' ? '' : '&'}${query}`
+  return url
+}
+
+/** A target as it may be written: `3000` and `localhost:3000/hook` are on this machine, over http. */
+function fullUrl(text: string): string {
+  if (/^\d{1,5}$/.test(text)) return `http://localhost:${text}`
+  return /^[\w.-]+:\d{1,5}(?=$|[/?])|^localhost(?=$|[/?])/.test(text) ? `http://${text}` : text
 }
 
 /**
@@ -200,7 +228,7 @@ export function checkForwardTargets(targets: readonly ForwardTarget[]): readonly
       'Give one URL without a type, and one for each type that goes elsewhere: track=https://...',
     )
   }
-  return targets.map(({ type, url }) => ({ type, url: checkUrl('forwardTo', url) }))
+  return targets.map(({ type, url }) => ({ type, url: checkUrl('forwardTo', fullUrl(url)) }))
 }
 
 /** The reply to a request that was forwarded. */
@@ -240,9 +268,4 @@ function failed(forwarding: Forwarding): Forwarded {
 
 function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
-}
-
-function firstLine(text: string): string {
-  const line = text.split(/[\r\n]+/).find((each) => each.trim() !== '') ?? ''
-  return shortText(line.trim(), answerLineCharactersMax)
 }

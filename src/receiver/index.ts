@@ -29,12 +29,12 @@ export {
   type Scenario,
   type TlsKind,
 } from './faults/index.ts'
-export type { Forwarding, ForwardTarget } from './forward.ts'
+export { checkForwardTargets, type Forwarding, type ForwardTarget } from './forward.ts'
 export type { StandingExpectation } from './expectations.ts'
 export type { PlannedAnswers } from './faults/index.ts'
 export type { EventSummary } from './inspector/event-summary.ts'
-export type { PayloadChanges } from './inspector/payload-changes.ts'
-export type { Resent } from './inspector/send-request.ts'
+export { compareEvents, type PayloadChanges } from './inspector/payload-changes.ts'
+export { repeated, sendRequest, type Resent } from './inspector/send-request.ts'
 export type { MalformedCode } from './read-webhook.ts'
 export type {
   MalformedContent,

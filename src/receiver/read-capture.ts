@@ -3,22 +3,36 @@ import { captureRowBytesMax } from '../model/index.ts'
 import type { ReceivedEvent } from './received-event.ts'
 import { readEventRecord } from './read-event-record.ts'
 
-/** What was read of a capture: the requests of some rows, and how many other rows are no records of `listen`. */
-export interface CapturePart {
-  readonly events: readonly ReceivedEvent[]
-  readonly badRows: number
+/** A row of a capture that is no record of `listen`. */
+export interface BadCaptureRow {
+  readonly line: number
+  readonly problem: string
 }
 
-/** Reads the requests of a capture as it streams by, compressed or not. */
+/** A part of a capture: requests, and rows that are no records of `listen`. */
+export interface CapturePart {
+  readonly events: readonly ReceivedEvent[]
+  readonly badRows: readonly BadCaptureRow[]
+}
+
+/**
+ * Reads the requests of a capture, gzipped or not. Other records of `listen` are skipped.
+ *
+ * @throws EvrouteError `cannot_read_file` if the input is neither JSON nor text in UTF-8
+ */
 export async function* readCapture(input: AsyncIterable<Uint8Array>): AsyncGenerator<CapturePart> {
   for await (const rows of readRows(input, captureRowBytesMax)) {
     const events: ReceivedEvent[] = []
-    let badRows = 0
+    const badRows: BadCaptureRow[] = []
     for (const row of rows) {
       const record = row.kind === 'bad' || row.value['v'] !== 1 ? undefined : row.value
       const event = record?.['kind'] === 'event' ? readEventRecord(record) : undefined
-      if (event !== undefined) events.push(event)
-      else if (typeof record?.['kind'] !== 'string' || record['kind'] === 'event') badRows += 1
+      if (event !== undefined) {
+        events.push(event)
+      } else if (typeof record?.['kind'] !== 'string' || record['kind'] === 'event') {
+        const problem = row.kind === 'bad' ? row.message : 'it is no record of listen'
+        badRows.push({ line: row.line, problem })
+      }
     }
     yield { events, badRows }
   }

@@ -58,13 +58,13 @@ function readDiagnosis(value: JsonValue | undefined): Diagnosis | null {
 
 function readForwarding(value: JsonValue | undefined): Forwarding | null {
   if (!isJsonObject(value)) return null
-  const { url, status, ms, error } = value
+  const { url, status, ms, error, answer } = value
   return {
     url: textOr('', url),
     status: isCount(status) ? status : null,
     durationMs: isCount(ms) ? ms : 0,
     error: textOr(null, error),
-    answerLine: '',
+    answer: textOr('', answer),
   }
 }
 

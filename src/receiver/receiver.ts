@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { tokenCheck } from '../http/index.ts'
 import type { ExpectedBody } from '../match/index.ts'
 import { EvrouteError } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
@@ -38,8 +39,7 @@ const listenersGraceMs = 250
 /**
  * Receives webhooks on this machine: checks the signature of each, answers it, and keeps it.
  *
- * `POST` to any path is a webhook; `GET /healthz` answers 200 once the receiver runs, and
- * paths below `/_evroute/` tell this machine what arrived. A receiver starts once and closes once.
+ * Any `POST` is a webhook. `GET /healthz` answers 200, and paths below `/_evroute/` show what arrived.
  *
  * ```ts
  * await using receiver = new Receiver({ secret: 'not-a-real-secret' })
@@ -67,7 +67,7 @@ export class Receiver implements AsyncDisposable {
   constructor(options?: ReceiverOptions) {
     this.#settings = checkReceiverOptions(options)
     const { eventsMax, runtime, injections, random, forwarding, host } = this.#settings
-    const { secret, otherSecrets, endpoints } = this.#settings
+    const { secret, otherSecrets, endpoints, token } = this.#settings
     this.#judge = secret === undefined ? undefined : new SignatureJudge({ secret, otherSecrets })
     this.#injections = new Injections(injections, random, endpoints)
     this.#forwarder = new Forwarder(forwarding, runtime)
@@ -84,6 +84,7 @@ export class Receiver implements AsyncDisposable {
       clock: runtime.clock,
       urls: async () => (await this.start()).urls,
       sessions: this.#pageAccess?.sessions,
+      isToken: token === undefined ? undefined : tokenCheck(token),
       answers: this.#injections,
     })
   }
@@ -109,8 +110,7 @@ export class Receiver implements AsyncDisposable {
   /**
    * Accepts requests; called again it resolves to the same address.
    *
-   * @throws EvrouteError `port_in_use` or `cannot_listen`, which a closed receiver throws too;
-   * SettingError `forwardTo` where it would forward to itself
+   * @throws EvrouteError `port_in_use` or `cannot_listen`; SettingError if it would forward to itself
    */
   async start(): Promise<ReceiverAddress> {
     if (this.#closed !== undefined) {
@@ -127,9 +127,8 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Stops accepting, then ends. Delays are cut short, and requests under way get half a second. Listeners get
-   * a quarter of a second; they hear of later events without being awaited. A second call waits for the same
-   * end. No event comes after it.
+   * Stops accepting, then ends. Delays are cut short. Requests under way get 500 ms, and listeners 250 ms. A
+   * second call waits for the same end. No event comes after it.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close()
@@ -146,8 +145,7 @@ export class Receiver implements AsyncDisposable {
   }
 
   /**
-   * Gives the next well-formed webhook this answer, before any plan; the plan goes on after it. Another call
-   * before that webhook is for the webhook after it.
+   * Gives the next well-formed webhook this answer; the plan continues after it. Each call is for one webhook.
    *
    * @throws SettingError `respond` for anything but a status from 200 to 599 or a fault
    */
@@ -229,7 +227,8 @@ export class Receiver implements AsyncDisposable {
   async forward(event: ReceivedEvent): Promise<Forwarding | undefined> {
     const target = this.#forwarder.targetOf(event.type)
     if (target === undefined) return undefined
-    const request = { headers: Object.entries(event.headers), rawBody: event.rawBody }
+    const { headers, rawBody, path } = event
+    const request = { headers: Object.entries(headers), rawBody, path }
     return (await this.#forwarder.forward(request, target)).forwarding
   }
 
@@ -334,8 +333,23 @@ export class Receiver implements AsyncDisposable {
     if (reply.kind === 'fault' || reply.answer.status >= 300) return undefined
     const { content, rawBody } = inspection
     const target = this.#forwarder.targetOf(content.kind === 'webhook' ? content.type : null)
-    if (target === undefined) return undefined
-    return this.#forwarder.forward({ headers: rawHeadersOf(request), rawBody }, target)
+    if (target === undefined || !this.#isForwarded(received)) return undefined
+    const path = request.url ?? ''
+    return this.#forwarder.forward({ headers: rawHeadersOf(request), rawBody, path }, target)
+  }
+
+  #isForwarded({ request, inspection, decision }: Received): boolean {
+    const { content, signature, rawBody } = inspection
+    const subject = {
+      body: content.kind === 'webhook' ? content.body : null,
+      signature: signature.verdict,
+      status: decision.status,
+      path: request.url ?? '',
+      bytes: rawBody.length,
+      // No term reads it.
+      atMs: 0,
+    }
+    return this.#settings.forwarding.filter?.test(subject) !== false
   }
 
   async #reply(arrival: Arrival, { reply }: Decision): Promise<void> {

@@ -1,3 +1,4 @@
+import { parseMatch } from '../match/index.ts'
 import { checkWholeNumber, limits, SettingError, shortText } from '../model/index.ts'
 import { createRuntime, type Runtime } from '../runtime/index.ts'
 import {
@@ -55,6 +56,14 @@ export interface ReceiverOptions {
    * is set; default false.
    */
   readonly allowUnverified?: boolean | undefined
+  /** Headers of forwarded requests; they replace headers of the same name. */
+  readonly forwardHeaders?: Readonly<Record<string, string>> | undefined
+  /** Accepts any certificate of a target, such as a self-signed one; default false. */
+  readonly forwardInsecure?: boolean | undefined
+  /** Forwards only requests that match, such as `type:track`; default all. */
+  readonly forwardFilter?: string | undefined
+  /** Lets other machines ask what arrived, with `Authorization: Bearer <token>`; default none. */
+  readonly token?: string | undefined
   /** Makes chance repeat itself: a whole number. */
   readonly seed?: number | undefined
   /** How many received events stay in memory, at most 100,000; default 1,000. */
@@ -81,6 +90,8 @@ export interface ReceiverSettings {
   readonly strict: boolean
   /** The injections into its answers. */
   readonly injections: InjectionSettings
+  /** Lets other machines ask what arrived; undefined for none. */
+  readonly token: string | undefined
   /** Where webhooks are forwarded to, and how long that may take. */
   readonly forwarding: ForwardingSettings
   /** Chance: a number from 0 up to, but not including, 1. */
@@ -115,6 +126,7 @@ export function checkReceiverOptions(options: ReceiverOptions = {}): ReceiverSet
     otherSecrets: Object.freeze([...(options.otherSecrets ?? [])]),
     strict: options.strict ?? false,
     injections: checkInjections(options, endpoints),
+    token: options.token,
     forwarding: checkForwarding(options),
     random: seed === undefined ? runtime.random : seededRandom(seed),
     eventsMax: options.eventsMax ?? eventsMaxDefault,
@@ -142,10 +154,19 @@ function checkForwarding({
   forwardTo = [],
   forwardTimeoutMs: timeoutMs = limits.endpointDeadlineMs,
   allowUnverified = false,
+  forwardHeaders = {},
+  forwardInsecure: insecure = false,
+  forwardFilter,
 }: ReceiverOptions): ForwardingSettings {
   checkWholeNumber('forwardTimeoutMs', timeoutMs, [0, delayMsMax])
   const targets = Object.freeze(checkForwardTargets(forwardTo))
-  return Object.freeze({ targets, timeoutMs, allowUnverified })
+  const headers = Object.entries(forwardHeaders)
+  for (const [name] of headers) {
+    if (!/^(content-length|transfer-encoding|connection)$/i.test(name)) continue
+    throw new SettingError('forwardHeaders', `Cannot set ${name}: it belongs to the connection`)
+  }
+  const filter = forwardFilter === undefined ? undefined : parseMatch(forwardFilter)
+  return Object.freeze({ targets, timeoutMs, allowUnverified, headers, insecure, filter })
 }
 
 function checkFailShare({ respond, fault, failShare }: ReceiverOptions): number {

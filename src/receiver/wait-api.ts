@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { foreignSign, isForeignOrigin, type PageSessions } from '../http/index.ts'
+import { foreignSign, isForeignOrigin } from '../http/index.ts'
 import { parseMatch, type ExpectationResult } from '../match/index.ts'
 import { EvrouteError, parseDuration, recordLine, SettingError } from '../model/index.ts'
 import { apiPrefix, drained, readQuery, sendJson, type ApiAnswer } from './api-exchange.ts'
@@ -21,7 +21,8 @@ import type { ReceivedEvent } from './received-event.ts'
  * and what `inspector/` answers.
  *
  * 400 for what cannot be understood; 403 for what another machine, or a web page, may have sent: they
- * must not read payloads. A browser that opened the link with the token, on whatever machine, may ask all of it.
+ * must not read payloads. A browser that opened the link with the token, and a program that sends the token of the
+ * receiver, may ask from any machine.
  */
 export class WaitApi {
   readonly #inspected: Inspected
@@ -36,7 +37,7 @@ export class WaitApi {
     response.setHeader('cache-control', 'no-store')
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
     if (this.#signIn(request, response, searchParams)) return
-    const foreign = foreignAnswer(request, this.#inspected.sessions)
+    const foreign = foreignAnswer(request, this.#inspected)
     if (foreign !== undefined) {
       sendJson(response, foreign)
       return
@@ -111,9 +112,10 @@ function portOf({ socket }: IncomingMessage): number {
 
 function foreignAnswer(
   request: IncomingMessage,
-  sessions: PageSessions | undefined,
+  { sessions, isToken }: Inspected,
 ): ApiAnswer | undefined {
   const { headers, socket } = request
+  if (isToken?.(headers.authorization) === true) return undefined
   if (sessions?.isOpen(headers, portOf(request)) === true) {
     return isForeignOrigin(headers) ? foreignOrigin : undefined
   }

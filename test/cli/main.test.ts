@@ -11,7 +11,7 @@ describe('main', () => {
     expect(code).toBe(2)
     expect(stdout).toBe('')
     expect(stderr).toContain('Usage: evroute')
-    expect(stderr).toContain('`evroute demo` shows all of it at once.')
+    expect(stderr).toContain('`evroute demo` shows it all.')
   })
 
   test.each([['--help'], ['help'], ['send', '--help'], ['help', 'listen']])(
@@ -99,7 +99,7 @@ describe('main', () => {
   test('shows help where nothing is asked for but no colour', async () => {
     const { code, stderr } = await run(['--no-color'])
     expect(code).toBe(2)
-    expect(stderr).toContain('`evroute demo` shows all of it at once.')
+    expect(stderr).toContain('`evroute demo` shows it all.')
   })
 
   test.each([

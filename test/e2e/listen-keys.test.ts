@@ -67,7 +67,7 @@ const track = (event: string): object => ({ type: 'track', userId: 'u_1', event 
 describe('the keys of listen', () => {
   test('show, pause, filter, save, clear and quit', async () => {
     const { folder, screen, ended, press, post } = await listening('--secret not-a-real-secret')
-    expect(await press('h', /ends at once/)).toMatch(/^ {2}enter {2}the last request in full\r$/m)
+    expect(await press('h', /quits at once/)).toMatch(/^ {2}enter {6}show it in full\r$/m)
     await post(track('Ordered'))
     await screen.matching(/1 received/)
     expect(await press('\r', /signature missing[^]*\}/)).toMatch(/"event": "Ordered"/)
@@ -76,7 +76,7 @@ describe('the keys of listen', () => {
     await post(track('Unseen'))
     await screen.matching(/paused, 1 new/)
     expect(screen.text).not.toContain('Unseen')
-    await press('p', /Going on: 1 request arrived meanwhile\./)
+    expect(await press('p', /2 received/)).toMatch(/Resumed: 1 request arrived\.[^]*#2 .*Unseen/)
 
     expect(await press('/type:trick\r', /\^{5}/)).toMatch(/ {2}type:trick\r\n {7}\^{5}/)
     await press('\u0015type:page\r', /Only requests that match type:page are shown\./)
@@ -127,6 +127,35 @@ describe('the keys of listen', () => {
     await post(track('Ordered'))
     await press('r', /Resent #1: .* answered 200/)
     expect(endpoint.bodies).toEqual([track('Ordered'), track('Ordered')])
+  })
+})
+
+describe('an earlier request', () => {
+  test('is picked by arrows or number, shown, compared and copied as curl', async () => {
+    const { url, screen, press, post } = await listening()
+    await post(track('First'))
+    await post(track('Second'))
+    await screen.matching(/2 received/)
+    await press('\u001b[A\u001b[A', /▸ #1 track u_1 First/)
+    expect(await press('\r', /\}/)).toMatch(/#1 {2}POST \/[^]*"event": "First"/)
+    const curl = new RegExp(`curl -i -X POST ${url}/ [^]*--data-raw '\\{`)
+    await press('y', curl)
+    expect(await press('2\r', /#2 {2}POST/)).toContain('POST /')
+    expect(await press('d\r', /#1 → #2/)).toMatch(/event {2}"First" → "Second"/)
+    await press('q', /2 webhooks in /)
+  })
+
+  test('is edited in $EDITOR, signed anew and sent here', async () => {
+    const programs = await temporaryFolder()
+    const editor = join(programs, 'editor')
+    await writeFile(editor, `#!/bin/sh\nsed -i.bak s/First/Edited/ "$1"\n`, { mode: 0o755 })
+    const env = { EDITOR: editor }
+    const { screen, press, post } = await listening('--secret not-a-real-secret', { env })
+    await post(track('First'))
+    await screen.matching(/1 received/)
+    const shown = await press('e', /Sent an edited #1: answered 200/)
+    expect(shown).toMatch(/#2 .*“Edited”.*✔ signed/)
+    await press('q', /2 webhooks, 1 with a valid signature, 1 without one in /)
   })
 })
 
@@ -239,7 +268,7 @@ describe('the settings of the terminal come back', () => {
   test('after a Ctrl-Z that nobody could continue, and keys are read again', async () => {
     const { folder, ended, press } = await listening('', { wrap: betweenSettings })
     await press('\u001a', hint)
-    await press('h', /ends at once/)
+    await press('h', /quits at once/)
     await press('q', /0 webhooks in /)
     expect(await ended).toBe(0)
     await settingsAreBack(folder)

@@ -139,7 +139,7 @@ describe('a signal', () => {
       command.signal(signal)
       const { code, stderr } = await command.ended
       expect(code).toBe(130)
-      expect(stderr).toMatch(/\nInterrupted: [\d,]+ of [\d,]+ deliveries were not made\n$/)
+      expect(stderr).toMatch(/\nInterrupted: [\d,]+ of [\d,]+ deliveries pending\n$/)
       expect(stderr).toMatch(/^[\d,]+ read = .* 0 delivered \+ [\d,]+ pending/m)
     },
   )
@@ -147,7 +147,7 @@ describe('a signal', () => {
   test('ends a transfer that waits for a retry', async () => {
     const endpoint = await TestEndpoint.start(503)
     const command = startBinary(['send', 'track', '--to', endpoint.url])
-    await command.stderr.matching(/It is tried again/)
+    await command.stderr.matching(/Retries for/)
     command.signal('SIGINT')
     expect(await command.ended).toMatchObject({ code: 130 })
   })

@@ -32,17 +32,17 @@ describe('on a terminal', () => {
     const endpoint = await TestEndpoint.start([503, 'hang'])
     const argv = ['send', 'track', '--count', '1000', '--to', endpoint.url]
     const { screen, ended, type } = onTerminal(argv)
-    const [line = ''] = await screen.matching(/[\d,]+ done · [^\r\n\u001b]*/)
-    expect(line).toMatch(/0 done · 0\/s · last problem: status_503 from/)
+    const [line = ''] = await screen.matching(/[\d,]+ of [\d,]+ \(\d+%\) · [^\r\n\u001b]*/)
+    expect(line).toMatch(/0 of 1,000 \(0%\) · 0\/s · 1,000 pending/)
     // Two columns are for the moving sign.
     expect(line.length).toBeLessThanOrEqual(columns - 2)
     type(controlC)
     expect(await ended).toBe(130)
-    const end = screen.text.slice(screen.text.lastIndexOf(' done · '))
+    const end = screen.text.slice(screen.text.lastIndexOf('%) · '))
     expect(end).toContain(eraseLine)
     const words = stripVTControlCharacters(end.slice(end.lastIndexOf(eraseLine)))
     expect(words).toMatch(/^1,000 read = /m)
-    expect(words).toContain('Interrupted: 1,000 of 1,000 deliveries were not made')
+    expect(words).toContain('Interrupted: 1,000 of 1,000 deliveries pending')
     // The cursor is visible again.
     expect(screen.text.lastIndexOf('\u001b[?25h')).toBeGreaterThan(
       screen.text.lastIndexOf('\u001b[?25l'),
@@ -59,7 +59,7 @@ describe('on a terminal', () => {
       ['send', 'track', '--to', endpoint.url, ...flags],
       env,
     )
-    await screen.matching(/0 done/)
+    await screen.matching(/0 of 1 \(0%\)/)
     type(controlC)
     expect(await ended).toBe(130)
     expect(/\u001b\[\d+m/.test(screen.text)).toBe(coloured)
@@ -69,7 +69,7 @@ describe('on a terminal', () => {
     const endpoint = await TestEndpoint.start()
     const { screen, ended } = onTerminal(['send', 'track', '--to', endpoint.url])
     expect(await ended).toBe(0)
-    expect(stripVTControlCharacters(screen.text)).toMatch(/^1 read = 1 accepted/)
+    expect(stripVTControlCharacters(screen.text)).toMatch(/^✔ track “?"?Order Completed/)
   })
 
   test('calls may be typed', async () => {

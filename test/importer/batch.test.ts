@@ -105,8 +105,8 @@ describe('what stands in a batch once and goes under many calls', () => {
 
 describe('a batch document that is broken around its calls', () => {
   it.each([
-    ['{"x":nope,"batch":[{"a":1}]}', 'What stands around the calls of the batch is not valid JSON'],
-    ['{"batch":[{"a":1}],"x":nope}', 'What stands around the calls of the batch is not valid JSON'],
+    ['{"x":nope,"batch":[{"a":1}]}', 'The text around the calls of the batch is not valid JSON'],
+    ['{"batch":[{"a":1}],"x":nope}', 'The text around the calls of the batch is not valid JSON'],
     ['{"batch":[{"a":1}] "x":1}', 'A comma is missing after the calls'],
     ['{"batch":[{"a":1}],}', 'A value is missing before this brace'],
     ['{"batch":[{"a":1}],,"x":1}', 'A value is missing before this comma'],

@@ -231,8 +231,8 @@ describe('a list that cannot be read', () => {
     ['a name twice', 'id,email, id\nu1,a,b\n', 'its header names the column "id" twice'],
     ['an open quote', 'id,"email\nu1,a\n', 'a quote in its header is not closed'],
     ['a broken quote', 'id,"email"x\nu1,a\n', 'its header is not valid CSV'],
-    ['UTF-16', Buffer.from('id\nu1\n', 'utf16le'), 'it is not text in UTF-8'],
-    ['UTF-16 with its mark', Buffer.from('\ufeffid\n', 'utf16le'), 'it is not text in UTF-8'],
+    ['UTF-16', Buffer.from('id\nu1\n', 'utf16le'), 'it is text in UTF-16'],
+    ['UTF-16 with its mark', Buffer.from('\ufeffid\n', 'utf16le'), 'it is text in UTF-16'],
     ['other bytes', Buffer.from([0x50, 0x4b, 0xff, 0xfe, 10]), 'its header is not valid UTF-8'],
     ['all there is, cut off', 'user', 'it ends within its header'],
     ['rows behind it without line breaks', 'user_id,emailu1,a', 'it ends within its header'],
@@ -308,9 +308,6 @@ it('reads the same of any text, good or broken, however it arrives', () => {
   )
 })
 
-it('leaves what reads calls as it is: CSV has no rows for it', async () => {
-  expect(await briefOf('userId,event\nu1,Paid\n')).toEqual([
-    [1, 'invalid_json'],
-    [2, 'invalid_json'],
-  ])
+it('leaves what reads calls as it is: CSV is refused', async () => {
+  await expect(briefOf('userId,event\nu1,Paid\n')).rejects.toThrow('it is CSV')
 })

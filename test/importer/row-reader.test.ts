@@ -2,14 +2,21 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { heldTextBytesMax } from '../../src/importer/held-text.ts'
 import type { Row } from '../../src/importer/index.ts'
+import { EvrouteError } from '../../src/model/index.ts'
 import { RowReader } from '../../src/importer/row-reader.ts'
 
+/** The rows; one bad row for a text that is refused as CSV. */
 function readChunks(chunks: Iterable<Buffer>, damage?: string): readonly Row[] {
   const reader = new RowReader()
   const rows: Row[] = []
-  for (const chunk of chunks) rows.push(...reader.push(chunk))
-  rows.push(...reader.end(damage))
-  return rows
+  try {
+    for (const chunk of chunks) rows.push(...reader.push(chunk))
+    rows.push(...reader.end(damage))
+    return rows
+  } catch (error) {
+    if (!(error instanceof EvrouteError)) throw error
+    return [{ kind: 'bad', line: 1, code: 'invalid_json', message: error.message }]
+  }
 }
 
 function* cut(bytes: Buffer, cuts: readonly number[]): Generator<Buffer> {

@@ -10,6 +10,11 @@ test.each([
   ['ＡＢ！', 6],
   ['🎉', 2],
   ['𠀀', 2],
+  ['👩‍👩‍👧', 2],
+  ['👍🏽', 2],
+  ['🇨🇭', 2],
+  ['❤️', 2],
+  ['e\u0301', 1],
 ])('%j takes %i columns', (text, columns) => {
   expect(columnsOf(text)).toBe(columns)
 })
@@ -21,6 +26,7 @@ test.each([
   ['注文完了', 7, '注文完…'],
   ['注文完了', 6, '注文…'],
   ['🎉🎉', 2, '…'],
+  ['a👩‍👩‍👧b', 3, 'a…'],
 ])('%j is cut to %i columns as %j', (text, columnsMax, cut) => {
   expect(cutToColumns(text, columnsMax)).toBe(cut)
 })

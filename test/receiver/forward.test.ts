@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { checkForwardTargets } from '../../src/receiver/forward.ts'
 import type { ForwardTarget, ReceiverOptions } from '../../src/receiver/index.ts'
 import { createRuntime } from '../../src/runtime/index.ts'
 import { makeCertificate } from '../support/certificates.ts'
@@ -77,7 +78,7 @@ describe('forwarding', () => {
     expect(await readAll(socket)).toContain(' 200 OK')
     const [request] = endpoint.requests
     expect(request!.body.toString('utf8')).toBe(body)
-    expect(request!.path).toBe('/hook')
+    expect(request!.path).toBe('/hook?x=1')
     const { rawHeaders } = request!
     const pairs = rawHeaders.flatMap((name, at) =>
       at % 2 === 0 ? [[name, rawHeaders[at + 1]]] : [],
@@ -94,7 +95,7 @@ describe('forwarding', () => {
     expect(request!.headers).not.toHaveProperty('te')
   })
 
-  test('passes the status and Retry-After back, and keeps the first line of an answer that is not 2xx', async () => {
+  test('passes the status and Retry-After back, and keeps the answer', async () => {
     const { receiver, url } = await forwarding([
       { status: 201, body: 'all well' },
       {
@@ -114,10 +115,52 @@ describe('forwarding', () => {
     expect((await post(url, trackBody)).status).toBe(302)
     const base = { durationMs: expect.any(Number) as number, error: null }
     expect(receiver.events.map(({ status, forward }) => [status, forward])).toMatchObject([
-      [201, { ...base, status: 201, answerLine: '' }],
-      [503, { ...base, status: 503, answerLine: 'No room' }],
-      [302, { ...base, status: 302, answerLine: '' }],
+      [201, { ...base, status: 201, answer: 'all well' }],
+      [503, { ...base, status: 503, answer: expect.stringContaining('No') as string }],
+      [302, { ...base, status: 302, answer: '' }],
     ])
+  })
+
+  test('passes path and query on to a target without a path', async () => {
+    const { endpoint, url } = await forwarding()
+    const target = new URL(endpoint.url).origin
+    const { url: bare } = await start({ forwardTo: to(target) })
+    await post(`${bare}/hooks/in?a=1&b=%20`, trackBody)
+    await post(`${bare}//evil.example.com/x`, trackBody)
+    await post(`${url}/other?c=2`, trackBody)
+    expect(endpoint.requests.map(({ path }) => path)).toEqual([
+      '/hooks/in?a=1&b=%20',
+      '//evil.example.com/x',
+      '/hook?c=2',
+    ])
+  })
+
+  test.each([
+    ['3000', 'http://localhost:3000/'],
+    ['localhost:3000/hook', 'http://localhost:3000/hook'],
+    ['app.example.com:8080', 'http://app.example.com:8080/'],
+    ['https://app.example.com/x', 'https://app.example.com/x'],
+  ])('takes the target %s', (target, url) => {
+    expect(checkForwardTargets(to(target))).toEqual(to(url))
+  })
+
+  test('sets headers in place of those of the request', async () => {
+    const forwardHeaders = { 'X-Team': 'growth', Host: 'shop.example.com' }
+    const { endpoint, url } = await forwarding(200, { forwardHeaders })
+    await post(url, trackBody, { 'x-team': 'other' })
+    const [request] = endpoint.requests
+    expect(request!.headers).toMatchObject({ 'x-team': 'growth', host: 'shop.example.com' })
+    await expect(forwarding(200, { forwardHeaders: { 'Content-Length': '1' } })).rejects.toThrow(
+      'Cannot set Content-Length',
+    )
+  })
+
+  test('passes on only what the filter lets through, and answers the rest', async () => {
+    const { endpoint, url, receiver } = await forwarding(500, { forwardFilter: 'type:track' })
+    expect((await post(url, trackBody)).status).toBe(500)
+    expect((await post(url, '{"type":"page"}')).status).toBe(200)
+    expect(endpoint.bodies).toMatchObject([{ type: 'track' }])
+    expect(receiver.events).toMatchObject([{ forward: { status: 500 } }, { forward: null }])
   })
 
   test('sends a type to its target and the rest to the one without a type', async () => {
@@ -327,7 +370,7 @@ describe('where to forward to', () => {
   const url = 'http://127.0.0.1:3000/hook'
 
   test.each([
-    [to('localhost:3000'), 'not a full http or https URL'],
+    [to('app.example.com'), 'not a full http or https URL'],
     [to('http://user:pw@127.0.0.1/'), 'carries a user name or password'],
     [[...to(url), ...to(url)], 'Cannot forward the same webhooks to two URLs'],
     [

@@ -5,7 +5,6 @@ import type { Style } from '../output/style.ts'
 /** How a check is shown to a person. */
 export interface CheckView {
   readonly style: Style
-  /** The terminal's width; undefined if lines may have any length. */
   readonly columns: number | undefined
 }
 

@@ -22,17 +22,12 @@ import {
 
 /** What `check` was asked for. */
 export interface CheckRequest {
-  /** The handler, and what to send. */
   readonly target: Omit<HandlerCheckOptions, 'secret' | 'signal' | 'onVerdict'>
-  /** `--secret` */
   readonly secret: string | undefined
-  /** `--language` */
   readonly language: string | undefined
-  /** NDJSON on stdout. */
   readonly json: boolean
   /** Only mistakes and the summary. */
   readonly quiet: boolean
-  /** False with `--no-color`. */
   readonly color: boolean
 }
 

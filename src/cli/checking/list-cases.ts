@@ -8,7 +8,6 @@ import { caseIdColumns } from './check-text.ts'
 export interface CaseList {
   readonly types: readonly EventType[] | undefined
   readonly only: readonly string[] | undefined
-  /** Records instead of words. */
   readonly json: boolean
 }
 

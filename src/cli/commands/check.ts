@@ -28,36 +28,35 @@ Examples:
   evroute check http://127.0.0.1:3000/webhooks --only plain --only spaced
   evroute check --list
 
-The webhooks are about the user u_sample, a delete among them. Pass --type for
-a handler that must not see all types.
+The webhooks, a delete among them, are about the user u_sample. Pass --type if
+the handler must not see all types.
 
 Exit codes: 0 the handler is right, 2 usage, 4 it did not answer, 6 it is wrong,
-130 interrupted.`
+130 interrupted. Languages: ${languageNames}.`
 
 /** Adds `evroute check`. */
 export const addCheckCommand: AddCommand = (program, { io, end }) => {
   const command = program
     .command('check')
     .summary('find out whether a handler verifies signatures')
-    .description(
-      'Sends webhooks that a correct handler takes, and others that it refuses, one after the other. ' +
-        'Prints a verdict on each, the mistakes of the handler, and their fixes.',
-    )
+    .description('Sends webhooks that a handler must take or refuse, and prints the verdicts.')
     .argument('[url]', 'the URL of the handler')
-    .option('--secret <value>', 'its shared secret; also @file, env:NAME or EVROUTE_SECRET')
-    .option('--type <type>', 'a type that it takes, repeatable (default: all)', eventTypesFlag)
-    .option('-H, --header <name: value>', 'static header of every webhook, repeatable', headerFlag)
+    .optionsGroup('The webhooks:')
+    .option('--secret <value>', 'sign: text, @file or env:NAME [EVROUTE_SECRET]')
+    .option('--type <type>', 'send only this type, repeatable', eventTypesFlag)
+    .option('-H, --header <name: value>', 'static header, repeatable', headerFlag)
+    .option('--only <case>', 'send only this case, repeatable', repeatable)
     .option(
       '--timeout <duration>',
-      'time for one answer, at most 5s (default: 5s)',
+      'time for one answer, at most 5s [5s]',
       durationFlagUpTo(limits.endpointDeadlineMs),
     )
-    .option('--only <case>', 'send this case only, repeatable', repeatable)
-    .option('--list', 'list the cases, and send nothing')
-    .option('--language <name>', `print a right handler if it is wrong: ${languageNames}`)
-    .option('--json', 'NDJSON records on stdout')
-    .option('-q, --quiet', 'only mistakes and the summary')
-    .option('--no-color', 'no colours')
+    .optionsGroup('Output:')
+    .option('--list', 'list the cases and send nothing')
+    .option('--language <name>', 'if it is wrong, print a correct handler')
+    .option('--json', 'write NDJSON records to stdout')
+    .option('-q, --quiet', 'print only mistakes and the result')
+    .option('--no-color', 'use no colours')
     .addHelpText('after', examples)
   command.action(async (url: string | undefined) => {
     const {

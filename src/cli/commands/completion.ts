@@ -10,7 +10,7 @@ export const addCompletionCommand: AddCommand = (program, { end }) => {
   program
     .command(completionCommandName)
     .summary('print a completion script')
-    .description('Prints a script that makes a shell complete commands and flags of evroute.')
+    .description('Prints a script that completes commands and flags of evroute in a shell.')
     .addArgument(new Argument('<shell>', 'the shell').choices(shells))
     .addHelpText('after', '\nExample:\n  source <(evroute completion bash)')
     .action(async (shell: string) => {

@@ -10,14 +10,11 @@ interface DemoFlags {
 export const addDemoCommand: AddCommand = (program, { io, end }) => {
   const command = program
     .command('demo')
-    .summary('show the whole way of a call, in this process')
-    .description(
-      'Starts a receiver, sends one call of each type and one deletion through client, router and ' +
-        'sender, and shows both sides. It needs nothing and changes nothing.',
-    )
+    .summary('show how a call becomes a webhook')
+    .description('Sends a call of each type to a receiver in this process, and shows both sides.')
     .option('--page', 'then show more on a page, until Ctrl-C')
-    .option('--json', 'NDJSON records on stdout')
-    .option('--no-color', 'no colours')
+    .option('--json', 'write NDJSON records to stdout')
+    .option('--no-color', 'use no colours')
   command.action(async () => {
     const { page = false, json = false, color } = command.opts<DemoFlags>()
     const { demo } = await import('../demo/demo.ts')

@@ -1,13 +1,15 @@
 import { parseUrl, SettingError } from '../../model/index.ts'
-import type { ExpectPlace } from '../expecting/expect.ts'
+import type { ExpectSource } from '../expecting/expect.ts'
 import { reportFlag, type ReportFile } from '../expecting/report-flag.ts'
 import { countFlag, durationFlag } from '../flags.ts'
 import type { AddCommand } from '../io.ts'
+import { readSecret } from '../secret.ts'
 
 interface ExpectFlags {
   readonly api?: string
   readonly in?: string
-  readonly after: number
+  readonly token?: string
+  readonly after?: number
   readonly timeout?: number
   readonly report?: readonly ReportFile[]
   readonly json?: boolean
@@ -15,17 +17,20 @@ interface ExpectFlags {
   readonly color: boolean
 }
 
+const seqMax = Number.MAX_SAFE_INTEGER
+
 const examples = `
 Examples:
   evroute expect 'type:track event:"Order*"' --api http://127.0.0.1:4100
   evroute expect 'type:identify x1' 'sig:invalid never' --in capture.ndjson
-  evroute expect 'type:track x3.. within 10s' --api $URL --report junit=report.xml
+  evroute expect 'type:track x3..' --api $URL --report junit=report.xml
 
-An expectation is a match, and behind it how many and how soon: x3 exactly three, x3.. at least, x1..5,
-never; within 2s. Without a count it is at least once. Where too many can come the receiver waits until
-the time ends. In a capture the time begins with the first event that is looked at.
+An expectation is a match, then how many and how soon: x3 exactly three, x3.. at
+least, x1..5, never; within 2s. The default is at least one. With an upper bound
+the receiver waits until the time ends. In a capture, the time starts at the
+first event that counts.
 
-Exit codes: 0 all were met, 2 usage, 3 rows of the capture are no records, 5 one was not met,
+Exit codes: 0 all met, 2 usage, 3 some rows are no records, 5 one was not met,
 7 a file cannot be used.`
 
 /** Adds `evroute expect`. */
@@ -33,36 +38,30 @@ export const addExpectCommand: AddCommand = (program, { io, end }) => {
   const command = program
     .command('expect')
     .summary('check what a receiver got')
-    .description(
-      'Waits for what a running receiver is expected to get, or looks for it in what listen saved.',
-    )
+    .description('Checks what a running receiver gets, or what a capture contains.')
     .argument('<expectation...>', 'such as \'type:track event:"Order*" x2 within 2s\'')
-    .option('--api <url>', 'ask the receiver that listens there')
-    .option('--in <file>', 'look into a file of listen --save or --json, - for stdin')
-    .option(
-      '--after <seq>',
-      'count events with a higher seq only',
-      countFlag(0, Number.MAX_SAFE_INTEGER),
-      0,
-    )
-    .option(
-      '--timeout <duration>',
-      'how long the receiver waits (default: 5s, or what within says)',
-      durationFlag,
-    )
-    .option('--report <kind=file>', 'write a report, junit=<file>; repeatable', reportFlag)
-    .option('--json', 'a record for every expectation on stdout')
-    .option('-q, --quiet', 'nothing of what was met')
+    .optionsGroup('Where:')
+    .option('--api <url>', 'ask this receiver')
+    .option('--token <value>', 'the token of `listen --token`: text, @file or env:NAME')
+    .option('--in <file>', 'read a file of `listen --save`, - for stdin')
+    .option('--after <seq>', 'skip events up to this number', countFlag(0, seqMax))
+    .option('--timeout <duration>', 'how long the receiver waits [5s, or within]', durationFlag)
+    .optionsGroup('Output:')
+    .option('--report <kind=file>', 'write a report, as junit=<file>', reportFlag)
+    .option('--json', 'write a record for each expectation to stdout')
+    .option('-q, --quiet', 'print only what was not met')
     .addHelpText('after', examples)
   command.action(async (texts: readonly string[]) => {
     const flags = command.opts<ExpectFlags>()
     const { parseExpectation } = await import('../../match/index.ts')
     const { expect } = await import('../expecting/expect.ts')
+    const { token } = flags
     const code = await expect(
       {
         expectations: texts.map(parseExpectation),
-        place: placeOf(flags),
-        after: flags.after,
+        source: sourceOf(flags),
+        after: flags.after ?? 0,
+        token: token === undefined ? undefined : await readSecret(token, io, '--token'),
         timeoutMs: flags.timeout,
         reports: flags.report ?? [],
         json: flags.json ?? false,
@@ -75,7 +74,7 @@ export const addExpectCommand: AddCommand = (program, { io, end }) => {
   })
 }
 
-function placeOf({ api, in: path, timeout }: ExpectFlags): ExpectPlace {
+function sourceOf({ api, in: path, timeout }: ExpectFlags): ExpectSource {
   if ((api === undefined) === (path === undefined)) {
     throw new SettingError(
       '--api',

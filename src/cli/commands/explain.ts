@@ -1,7 +1,7 @@
 import type { AddCommand } from '../io.ts'
-import { fileRows } from '../sending/row-source.ts'
+import { addOutputFlags } from '../output-flags.ts'
+import { fileRows, InputMeter } from '../sending/row-source.ts'
 import {
-  addOutputFlags,
   addWebhookFlags,
   defaultUrl,
   readSendingOptions,
@@ -12,19 +12,15 @@ import { transfer } from '../sending/transfer.ts'
 const examples = `
 Examples:
   evroute explain call.json
-  echo '{"type":"track","userId":"u_1","event":"E","integrations":{"webhooks":true,"All":false}}' \\
-    | evroute explain -`
+  echo '{"type":"track","userId":"u_1","event":"E"}' | evroute explain -`
 
 /** Adds `evroute explain`. */
 export const addExplainCommand: AddCommand = (program, { io, end }) => {
   const command = program
     .command('explain')
     .summary('say what would become of calls')
-    .description(
-      'Prints for every call of a file whether it is accepted and sent, why, and the exact webhook ' +
-        'with its signature. Nothing is sent.',
-    )
-    .argument('<file>', 'calls in any format that `send --file` reads, - for stdin')
+    .description('Prints whether each call would be sent, why, and the exact signed webhook.')
+    .argument('<file>', 'calls as `send --file` reads them, - for stdin')
   addOutputFlags(addWebhookFlags(command))
     .addHelpText('after', examples)
     .action(async (file: string) => {
@@ -33,6 +29,8 @@ export const addExplainCommand: AddCommand = (program, { io, end }) => {
       const { to = [io.env['EVROUTE_URL'] || defaultUrl] } = flags
       const options = await readSendingOptions({ ...flags, to, dryRun: true }, io)
       const changes = { type: undefined, timestamp: undefined, integrations: undefined }
-      end(await transfer({ io, options, rows: fileRows(file, changes, io) }))
+      const meter = new InputMeter(io)
+      const rows = fileRows(file, changes, meter)
+      end(await transfer({ io, options, rows, total: (parsed) => meter.total(parsed) }))
     })
 }

@@ -1,20 +1,22 @@
 import type { Command } from 'commander'
-import { EvrouteError } from '../../model/index.ts'
+import { EvrouteError, SettingError } from '../../model/index.ts'
 import type { ForwardTarget } from '../../receiver/index.ts'
 import {
   addExpectationFlags,
   readExpectationFlags,
   type ExpectationFlags,
 } from '../expecting/expectation-flags.ts'
-import { countFlag, durationFlag, durationFlagUpTo } from '../flags.ts'
-import type { AddCommand } from '../io.ts'
+import { countFlag, durationFlag, durationFlagUpTo, headerFlag } from '../flags.ts'
+import type { AddCommand, Io } from '../io.ts'
 import { addFaultFlags, type FaultFlags } from '../listening/fault-flags.ts'
 import { forwardFlag } from '../listening/forward-flag.ts'
+import type { ListenOptions } from '../listening/listen.ts'
+import { addOutputFlags } from '../output-flags.ts'
 import { readOtherSecrets, readSecret } from '../secret.ts'
 
 interface ListenFlags extends FaultFlags, ExpectationFlags {
-  readonly port: number
-  readonly host: string
+  readonly port?: number
+  readonly host?: string
   readonly secret?: string
   readonly config?: string
   readonly strict?: boolean
@@ -24,6 +26,11 @@ interface ListenFlags extends FaultFlags, ExpectationFlags {
   readonly input: boolean
   readonly forwardTo?: readonly ForwardTarget[]
   readonly forwardTimeout?: number
+  readonly forwardHeader?: Readonly<Record<string, string>>
+  readonly forwardFilter?: string
+  readonly insecure?: boolean
+  readonly last?: number
+  readonly token?: string
   readonly allowUnverified?: boolean
   readonly onEvent?: string
   readonly json?: boolean
@@ -33,70 +40,80 @@ interface ListenFlags extends FaultFlags, ExpectationFlags {
 }
 
 const countMax = 1_000_000_000
+const lastMax = 1_000
 const forwardTimeoutMsMax = 60 * 60 * 1_000
 
 const examples = `
 Examples:
   evroute listen --secret s3cret
+  evroute listen --forward-to 3000
+  evroute listen --forward-to localhost:3000/hook --forward-timeout 0
   evroute listen --port 0 --json --count 10 --timeout 60s
-  evroute listen --port 0 --expect 'type:track x3..' --expect 'sig:invalid never' --timeout 30s
+  evroute listen --port 0 --expect 'type:track x3..' --timeout 30s
   evroute listen --respond 503x3,200 --delay 1s..3s
   evroute listen --endpoints 2 --respond endpoint=2:reset
-  evroute listen --scenario timeout
-  evroute listen --forward-to http://127.0.0.1:3000/hook --forward-timeout 0
   evroute listen --on-event ./import.sh -- --dry-run
 
-Without any flag a path asks for an answer: /status/503, /delay/6s, /fault/reset, or both as in
-/delay/1s/status/503.
+A path can ask for an answer: /status/503, /delay/6s, /fault/reset, or
+/delay/1s/status/503. On a terminal, press h for the keys.
 
-On a terminal keys show a request in full, resend it, pause, filter and more: h lists them.
+Faults: reset, hang, empty, truncate, malformed, drip, endless.
+Certificates: self-signed, expired, wrong-host, valid.
+Scenarios: timeout, 5xx-then-ok, down-4h, self-signed, any-succeeds, flaky.
 
-Exit codes: 0 ended as asked, 2 usage, 5 what --count or --expect asks for did not come in time, or too
-much of it, 6 a signature did not verify (--strict), 7 the port or a file cannot be used.`
+Exit codes: 0 ended as asked, 2 usage, 5 an expectation or --count was not met,
+6 a signature did not verify (--strict), 7 the port or a file cannot be used.`
 
 /** Adds `evroute listen`. */
 export const addListenCommand: AddCommand = (program, { io, end }) => {
   const command = program
     .command('listen')
     .summary('receive webhooks and show them')
-    .description(
-      'Receives webhooks on this machine, checks their signatures and shows each in a line.',
-    )
+    .description('Receives webhooks, checks their signatures and shows each in a line.')
     .argument('[args...]', 'arguments of the program of --on-event')
-    .option('-p, --port <n>', 'port to listen on, 0 for a free one', countFlag(0, 65_535), 4_100)
-    .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--count <n>', 'end after n well-formed webhooks', countFlag(1, countMax))
-    .option('--timeout <duration>', 'end after this time, with 5 if anything lacks', durationFlag)
-    .option('--save <file>', 'append every request to an NDJSON file, its exact bytes in base64')
-    .option('--no-input', 'no keys, even on a terminal')
-    .option('--json', 'NDJSON records on stdout')
-    .option('-q, --quiet', 'only the lines of requests')
-    .option('-v, --verbose', 'payloads too, up to 200 lines of each')
-    .option('--no-color', 'no colours')
-    .addHelpText('after', examples)
+    .optionsGroup('Where:')
+    .option('-p, --port <n>', 'port, 0 for a free one [4100]', countFlag(0, 65_535))
+    .option('--host <address>', 'address to listen on [127.0.0.1]')
+    .option('--token <value>', 'let other machines ask with this token')
+    .optionsGroup('Signatures:')
+    .option('--secret <value>', 'check: text, @file, env:NAME [EVROUTE_SECRET]')
+    .option('--config <file>', "know the secrets of a service's destinations")
+    .option('--strict', 'refuse bad signatures with 401, then exit 6')
   addPassingFlags(command)
-  addSignatureFlags(command)
+  command
+    .optionsGroup('How long:')
+    .option('--count <n>', 'exit after n well-formed webhooks', countFlag(1, countMax))
+    .option('--timeout <duration>', 'exit after this long; 5 if any are missing', durationFlag)
   addExpectationFlags(command)
   addFaultFlags(command)
+  addOutputFlags(command, { quiet: 'print only requests', verbose: 'print payloads too' })
+    .option('--filter <match>', "show only what matches: 'type:track'")
+    .option('--save <file>', 'append every request to an NDJSON file')
+    .option('--last <n>', 'show the last n requests of --save first', countFlag(1, lastMax))
+    .option('--no-input', 'read no keys, even on a terminal')
+    .addHelpText('after', examples)
   command.action(async (args: readonly string[]) => {
     const flags = command.opts<ListenFlags>()
-    const onEvent = readProgram(flags.onEvent, args)
+    const onEvent = await readProgram(flags.onEvent, args, io)
+    if (flags.last !== undefined && flags.save === undefined) {
+      throw new SettingError('--last', 'Cannot use --last without --save', 'Name the file.')
+    }
     const { listen } = await import('../listening/listen.ts')
+    const secret = await readSecret(flags.secret, io)
     const code = await listen(
       {
-        host: flags.host,
-        port: flags.port,
-        secret: await readSecret(flags.secret, io),
+        host: flags.host ?? '127.0.0.1',
+        port: flags.port ?? 4_100,
+        secret,
         otherSecrets: await readOtherSecrets(flags.config, io),
         strict: flags.strict ?? false,
         faults: flags,
         count: flags.count,
-        ...(await readExpectationFlags(flags)),
+        ...(await readExpectationFlags(flags, secret)),
         timeoutMs: flags.timeout,
         save: flags.save,
-        forwardTo: flags.forwardTo ?? [],
-        forwardTimeoutMs: flags.forwardTimeout,
-        allowUnverified: flags.allowUnverified ?? false,
+        last: flags.last,
+        ...(await passingOptions(flags, io)),
         onEvent,
         input: flags.input,
         json: flags.json ?? false,
@@ -110,16 +127,48 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
   })
 }
 
+async function passingOptions(
+  flags: ListenFlags,
+  io: Io,
+): Promise<
+  Pick<
+    ListenOptions,
+    | 'token'
+    | 'forwardTo'
+    | 'forwardHeaders'
+    | 'forwardInsecure'
+    | 'forwardFilter'
+    | 'forwardTimeoutMs'
+    | 'allowUnverified'
+  >
+> {
+  const { token } = flags
+  return {
+    token: token === undefined ? undefined : await readSecret(token, io, '--token'),
+    forwardTo: flags.forwardTo ?? [],
+    forwardHeaders: flags.forwardHeader ?? {},
+    forwardInsecure: flags.insecure ?? false,
+    forwardFilter: flags.forwardFilter,
+    forwardTimeoutMs: flags.forwardTimeout,
+    allowUnverified: flags.allowUnverified ?? false,
+  }
+}
+
 /** A duration, or 0 for no limit. */
 function forwardTimeoutFlag(text: string): number {
   return text === '0' ? 0 : durationFlagUpTo(forwardTimeoutMsMax)(text)
 }
 
-function readProgram(
+async function readProgram(
   program: string | undefined,
   args: readonly string[],
-): readonly [string, ...string[]] | undefined {
-  if (program !== undefined && program !== '') return [program, ...args]
+  io: Io,
+): Promise<readonly [string, ...string[]] | undefined> {
+  if (program !== undefined && program !== '') {
+    const { checkProgram } = await import('../listening/on-event.ts')
+    await checkProgram(program, io.env)
+    return [program, ...args]
+  }
   const [first] = args
   if (program === undefined && first === undefined) return undefined
   throw new EvrouteError({
@@ -132,34 +181,19 @@ function readProgram(
   })
 }
 
-function addSignatureFlags(command: Command): void {
-  command
-    .option('--secret <value>', 'check signatures; also @file, env:NAME or EVROUTE_SECRET')
-    .option('--config <file>', "a service's configuration: know its destinations' secrets by name")
-    .option('--strict', 'answer 401 to a bad or missing signature, and end with 6')
-}
-
 /** Adds the flags for forwarding and `--on-event`. */
 function addPassingFlags(command: Command): void {
   command
-    .option(
-      '--forward-to <[type=]url>',
-      'pass webhooks on as they are, and the status of the answer back; repeatable, track=<url> takes ' +
-        'one type, a URL without a type the rest',
-      forwardFlag,
-    )
+    .optionsGroup('Passing on:')
+    .option('--forward-to <url>', 'forward: 3000, track=localhost:3000/hook', forwardFlag)
+    .option('--forward-filter <match>', 'forward only what matches')
+    .option('--forward-header <name: value>', 'set a header, repeatable', headerFlag)
     .option(
       '--forward-timeout <duration>',
-      'time to answer a forwarded webhook, 0 while debugging (default: 5s)',
+      'time for its answer, 0 for any [5s]',
       forwardTimeoutFlag,
     )
-    .option(
-      '--on-event <program>',
-      'run a program for every request, without a shell, its record on stdin; args behind the flags, ' +
-        'behind -- where they begin with a dash',
-    )
-    .option(
-      '--allow-unverified',
-      'forward and run the program also for a foreign Origin or a signature that is not valid',
-    )
+    .option('--insecure', 'accept any certificate of --forward-to')
+    .option('--on-event <program>', 'run a program for each request, on its stdin')
+    .option('--allow-unverified', 'pass on unverified requests too')
 }

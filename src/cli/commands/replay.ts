@@ -1,13 +1,16 @@
 import { InvalidArgumentError } from 'commander'
-import { parseTimestamp, type EventType } from '../../model/index.ts'
-import { eventTypesFlag, timestampFlag } from '../flags.ts'
+import { SettingError, type EventType } from '../../model/index.ts'
+import { systemClock } from '../../runtime/index.ts'
+import { eventTypesFlag, momentFlag, momentMs } from '../flags.ts'
 import type { AddCommand } from '../io.ts'
-import { checkShift, replayTarget } from '../sending/captured-target.ts'
+import { commandLine } from '../output/command-line.ts'
 import { SelectedRows } from '../sending/row-selection.ts'
 import {
   addSendingFlags,
   readSendingOptions,
+  type GivenSendingOptions,
   type SendingFlags,
+  type SendingTarget,
 } from '../sending/sending-options.ts'
 import { parseTimeShift, type TimeShiftBy } from '../sending/time-shift.ts'
 import { transfer } from '../sending/transfer.ts'
@@ -23,37 +26,31 @@ interface ReplayFlags extends SendingFlags {
 
 const examples = `
 Examples:
-  evroute replay history.ndjson.gz --to https://example.com/hook --secret env:HOOK_SECRET
-  evroute replay 2026-*.ndjson.gz --rate 100/s --type track --since 2026-10-01 --until 2026-11-01
+  evroute replay history.ndjson.gz --to https://example.com/hook --secret @key
+  evroute replay 2026-*.ndjson.gz --rate 100/s --type track --since 7d
   evroute replay capture.ndjson --to http://127.0.0.1:3000/hook
-  evroute replay capture.ndjson --resign --secret env:HOOK_SECRET --shift-time now
+  evroute replay capture.ndjson --resign --secret @key --shift-time now
 
-Every call keeps its timestamp and messageId. What \`listen --save\` wrote is sent again byte for byte, in
-its order, with the headers that came with it. Exit codes are those of \`send\`.`
+Calls keep their timestamps and messageIds. Captures of \`listen --save\` are
+sent byte for byte, in order, with their headers.
+
+Exit codes: those of \`send\`.`
 
 /** Adds `evroute replay`. */
-export const addReplayCommand: AddCommand = (program, { io, end }) => {
+export const addReplayCommand: AddCommand = (program, { io, argv, end }) => {
   const command = program
     .command('replay')
     .summary('send the calls of files again')
-    .description(
-      'Imports history: sends the calls of files as signed webhooks, or captured webhooks again, as ' +
-        'fast as allowed.',
-    )
-    .argument(
-      '<file...>',
-      'calls in any format that `send --file` reads, or captures of `listen --save`; - for stdin',
-    )
-    .option('--rate <n/s>', 'calls per second at the most', rateFlag)
-    .option('--type <type>', 'only calls of this type, repeatable', eventTypesFlag)
-    .option('--since <time>', 'only calls from this timestamp on', timestampFlag)
-    .option('--until <time>', 'only calls before this timestamp', timestampFlag)
-    .option('--resign', 'sign captured webhooks again, with --secret')
-    .option(
-      '--shift-time <now|duration>',
-      'move the times of captured webhooks, so that the first is now, or by 2h or -7d; with --resign',
-      shiftFlag,
-    )
+    .description('Imports history: sends the calls or the captured webhooks of files.')
+    .argument('<file...>', 'files as `send --file` reads them, or captures; - for stdin')
+    .optionsGroup('Which rows:')
+    .option('--type <type>', 'only this type, repeatable', eventTypesFlag)
+    .option('--since <time>', 'only from this timestamp on, or 2h ago', momentFlag)
+    .option('--until <time>', 'only before this timestamp, or 2h ago', momentFlag)
+    .option('--rate <n/s>', 'maximum rate, such as 100/s', rateFlag)
+    .optionsGroup('Captures:')
+    .option('--resign', 'sign again with --secret')
+    .option('--shift-time <by>', 'move times: now, 2h or -7d; needs --resign', shiftFlag)
   addSendingFlags(command)
     .addHelpText('after', examples)
     .action(async (files: readonly string[]) => {
@@ -61,10 +58,13 @@ export const addReplayCommand: AddCommand = (program, { io, end }) => {
       const { resign = false, shiftTime: shiftBy } = flags
       checkShift({ resign, shiftBy })
       const given = await readSendingOptions(flags, io)
+      const nowMs = systemClock.nowMs()
+      const instantOf = (text?: string): number | undefined =>
+        text === undefined ? undefined : momentMs(text, nowMs)
       const selection = {
         types: flags.type,
-        sinceMs: parseTimestamp(flags.since),
-        untilMs: parseTimestamp(flags.until),
+        sinceMs: instantOf(flags.since),
+        untilMs: instantOf(flags.until),
       }
       const rows = new SelectedRows(files, selection, io)
       const skipped = (): number => rows.skipped
@@ -72,7 +72,17 @@ export const addReplayCommand: AddCommand = (program, { io, end }) => {
       const hasSecretFlag = flags.secret !== undefined
       const target = replayTarget(given, { isCapture, resign, hasSecretFlag, shiftBy })
       const options = { ...given, target }
-      end(await transfer({ io, options, rows, ratePerSecond: flags.rate, skipped }))
+      end(
+        await transfer({
+          io,
+          options,
+          rows,
+          ratePerSecond: flags.rate,
+          skipped,
+          total: (parsed) => rows.total(parsed),
+          again: commandLine(argv, io),
+        }),
+      )
     })
 }
 
@@ -87,4 +97,86 @@ function shiftFlag(text: string): TimeShiftBy {
   const shiftBy = parseTimeShift(text)
   if (shiftBy !== undefined) return shiftBy
   throw new InvalidArgumentError('It is now, or a duration such as 2h or -7d.')
+}
+
+/** The options that only apply to captured requests. */
+interface CaptureRequest {
+  /** Whether the files contain captured requests. */
+  readonly isCapture: boolean
+  /** Whether to sign again: `--resign`. */
+  readonly resign: boolean
+  /** Whether `--secret` was given; EVROUTE_SECRET does not count. */
+  readonly hasSecretFlag: boolean
+  /** How to move timestamps: `--shift-time`. */
+  readonly shiftBy: TimeShiftBy | undefined
+}
+
+/**
+ * The target of `replay`. Refuses options that don't apply to captures, or don't apply to calls, rather than
+ * ignoring them.
+ *
+ * @throws SettingError with the flag
+ */
+function replayTarget(options: GivenSendingOptions, request: CaptureRequest): SendingTarget {
+  const { isCapture, resign, hasSecretFlag, shiftBy } = request
+  const { target } = options
+  if (!isCapture) {
+    refuseWithCalls(request)
+    return target
+  }
+  if (target.kind === 'service') {
+    const hint = 'Name their endpoint with --to, and leave out --endpoint and EVROUTE_ENDPOINT.'
+    throw new SettingError('--endpoint', 'Cannot send captured webhooks to a service', hint)
+  }
+  refuseWithCapture(options)
+  const { destination } = target
+  if (!resign && hasSecretFlag) {
+    const hint = 'Add --resign to sign again, or leave --secret out.'
+    const message = 'Cannot use --secret: captured webhooks keep the signatures they came with'
+    throw new SettingError('--secret', message, hint)
+  }
+  const { sharedSecret } = destination
+  if (resign && sharedSecret === undefined) {
+    const hint = 'Pass --secret <value>, @file or env:NAME, or set EVROUTE_SECRET.'
+    throw new SettingError('--resign', 'Cannot sign again without a secret', hint)
+  }
+  return { kind: 'captured', destination, newSecret: resign ? sharedSecret : undefined, shiftBy }
+}
+
+/**
+ * Refuses to move timestamps without signing again.
+ *
+ * @throws SettingError
+ */
+function checkShift({ resign, shiftBy }: Pick<CaptureRequest, 'resign' | 'shiftBy'>): void {
+  if (shiftBy === undefined || resign) return
+  throw new SettingError(
+    '--shift-time',
+    'Cannot use --shift-time without --resign: no signature would fit its body any more',
+    'Add --resign, with the --secret of the endpoint.',
+  )
+}
+
+function refuseWithCalls({ resign }: CaptureRequest): void {
+  if (!resign) return
+  throw new SettingError(
+    '--resign',
+    'Cannot use --resign: the files hold calls, which are signed anyway',
+    'What `listen --save` writes can be signed again.',
+  )
+}
+
+/** Refuses flags that don't apply to captures. */
+function refuseWithCapture({ target, store, flushAt, flushAfterMs }: GivenSendingOptions): void {
+  if (target.kind === 'webhooks' && target.bodyStyle !== undefined) {
+    const message = 'Cannot use --body-style with a capture: its bodies are sent byte for byte'
+    throw new SettingError('--body-style', message, 'Leave it out, or send calls.')
+  }
+  if (store !== undefined) {
+    const message = 'Cannot use --store with a capture: a store keeps no headers'
+    throw new SettingError('--store', message, 'Leave it out; the capture is the store.')
+  }
+  if (flushAt === undefined && flushAfterMs === undefined) return
+  const flag = flushAt === undefined ? '--flush-after' : '--flush-at'
+  throw new SettingError(flag, `Cannot use ${flag} with a capture: its webhooks make no batches`)
 }

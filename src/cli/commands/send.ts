@@ -6,11 +6,11 @@ import {
   type JsonObject,
 } from '../../model/index.ts'
 import type { ExitCode } from '../exit-code.ts'
-import { countFlag, integrationFlag, timestampFlag } from '../flags.ts'
+import { countFlag, idFlag, integrationFlag, timestampFlag } from '../flags.ts'
 import type { AddCommand, CommandContext } from '../io.ts'
-import { fieldNames, flagName, type CallFlags } from '../sending/call-flags.ts'
-import { composeCall } from '../sending/composed-call.ts'
-import { fileRows, repeatedRows } from '../sending/row-source.ts'
+import { commandLine } from '../output/command-line.ts'
+import { composeCall, fieldNames, flagName, type CallFlags } from '../sending/composed-call.ts'
+import { fileRows, InputMeter, repeatedRows } from '../sending/row-source.ts'
 import {
   addSendingFlags,
   readSendingOptions,
@@ -27,44 +27,37 @@ const countMax = 1_000_000
 
 const examples = `
 Examples:
-  evroute send track                                 a sample, to where \`evroute listen\` listens
-  evroute send track --event "Order Completed" --user-id u_1 revenue:=39.95 currency=USD
-  evroute send --file calls.ndjson --to https://example.com/hook --secret env:HOOK_SECRET
+  evroute send track
+  evroute send track --event "Order Completed" --user-id u_1 revenue:=39.95
+  evroute send --file calls.ndjson --to https://example.com/hook --secret @key
   gunzip -c calls.ndjson.gz | evroute send --file - --json
-  evroute send delete --user-id u_1                  the notification of a deletion request
+  evroute send delete --user-id u_1
 
-Exit codes: 0 all delivered, 2 usage, 3 rejected rows, 4 a delivery failed or expired, 7 a file cannot
-be read, 130 interrupted.`
+Without fields, the sample of the type is sent. With --event, --name,
+--group-id, --previous-id or a key=value, only its ids are kept.
+
+Exit codes: 0 delivered, 2 usage, 3 rejected rows, 4 a delivery failed or
+expired, 7 a file cannot be read, 130 interrupted.`
 
 /** Adds `evroute send`. */
 export const addSendCommand: AddCommand = (program, context) => {
   const command = program
     .command('send')
     .summary('send calls as signed webhooks')
-    .description(
-      'Sends a sample, a call made of the given fields, or the calls of a file through the batching ' +
-        'client and the router to webhook endpoints, or to the tracking API of a service. With --event, ' +
-        '--name, --group-id, --previous-id or a key=value, only the ids of the sample are sent.',
-    )
-    .argument('[type]', 'identify, track, page, screen, group, alias, or delete')
-    .argument('[key=value...]', 'properties or traits; key:=json for values that are not text')
-    .option(
-      '-f, --file <path>',
-      'calls from a file, - for stdin: NDJSON, a JSON array, {"batch": []}, gz',
-    )
-    .option('--event <name>', "track's event")
-    .option('--user-id <id>', "the user's id")
-    .option('--anonymous-id <id>', 'the id of a user who is not known yet')
-    .option('--group-id <id>', "group's id")
-    .option('--previous-id <id>', "alias's previous id")
-    .option('--name <name>', "page's or screen's name")
+    .description('Sends one call, or the calls of a file, as signed webhooks or to a service.')
+    .argument('[type]', `${eventTypes.slice(0, -1).join(', ')} or delete`)
+    .argument('[key=value...]', 'properties or traits; key:=json for other values')
+    .optionsGroup('The call:')
+    .option('-f, --file <path>', 'calls from a file, - for stdin: NDJSON, JSON, gzip')
+    .option('--event <name>', 'event of track', idFlag)
+    .option('--user-id <id>', "the user's id", idFlag)
+    .option('--anonymous-id <id>', 'id of an unknown user', idFlag)
+    .option('--group-id <id>', 'id of group', idFlag)
+    .option('--previous-id <id>', 'earlier id of alias', idFlag)
+    .option('--name <name>', 'name of page or screen')
     .option('--timestamp <time>', 'when it happened, ISO 8601', timestampFlag)
-    .option(
-      '--integration <Name=true|false>',
-      'enable or disable a destination, repeatable',
-      integrationFlag,
-    )
-    .option('--count <n>', 'send the call so many times', countFlag(1, countMax))
+    .option('--integration <name=bool>', 'turn a destination on or off', integrationFlag)
+    .option('--count <n>', 'send the call n times', countFlag(1, countMax))
   addSendingFlags(command)
     .addHelpText('after', examples)
     .action(async (type: string | undefined, pairs: readonly string[]) => {
@@ -78,14 +71,21 @@ interface SendRequest {
   readonly flags: SendFlags
 }
 
-async function send(request: SendRequest, { io }: CommandContext): Promise<ExitCode> {
+async function send(request: SendRequest, { io, argv }: CommandContext): Promise<ExitCode> {
   const options = await readSendingOptions(request.flags, io)
   const source = readSource(request)
   const { type, file, call, count } = source
   const { timestamp, integration } = request.flags
   const changes = { type, timestamp, integrations: integration }
-  const rows = file === undefined ? repeatedRows(call, count, changes) : fileRows(file, changes, io)
-  return transfer({ io, options, rows })
+  const again = commandLine(argv, io)
+  if (file === undefined) {
+    const rows = repeatedRows(call, count, changes)
+    const single = count === 1 ? call : undefined
+    return transfer({ io, options, rows, again, single, total: () => count })
+  }
+  const meter = new InputMeter(io)
+  const rows = fileRows(file, changes, meter)
+  return transfer({ io, options, rows, again, total: (parsed) => meter.total(parsed) })
 }
 
 /** The input: the rows of a file, or one call repeated. */

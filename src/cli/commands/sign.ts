@@ -15,10 +15,10 @@ export const addSignCommand: AddCommand = (program, { io, end }) => {
   const command = program
     .command('sign')
     .summary('sign raw bytes')
-    .description('Prints the value of X-Signature for the exact bytes of a file or of stdin.')
+    .description('Prints the X-Signature of the exact bytes of a file or of stdin.')
     .argument('[file]', 'the body, - for stdin', '-')
-    .option('--secret <value>', 'the shared secret; also @file, env:NAME or EVROUTE_SECRET')
-    .option('--json', 'a record instead of the bare value')
+    .option('--secret <value>', 'text, @file or env:NAME [EVROUTE_SECRET]')
+    .option('--json', 'write a record instead of the bare value')
     .addHelpText('after', '\nExample:\n  evroute sign --secret s3cret < body.json')
   command.action(async (file: string) => {
     const flags = command.opts<SignFlags>()

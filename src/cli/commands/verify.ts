@@ -28,7 +28,10 @@ const verdicts: Readonly<Record<SignatureCheck, string>> = {
 const examples = `
 Examples:
   evroute verify --secret s3cret --signature 3f9a... < body.json
-  evroute verify --secret @secret.txt --signature 3f9a... --language python body.json
+  evroute verify --secret @key --signature 3f9a... --language python body.json
+
+If a known mistake explains an invalid signature, it is named with its fix.
+Languages: ${languageNames}.
 
 Exit codes: 0 valid, 2 usage, 6 invalid, 7 a file cannot be read.`
 
@@ -37,18 +40,15 @@ export const addVerifyCommand: AddCommand = (program, { io, end }) => {
   const command = program
     .command('verify')
     .summary('verify the signature of raw bytes')
-    .description(
-      'Says whether X-Signature fits the exact bytes of a file or of stdin; 6 if not, with the mistake ' +
-        'that explains it, where it is a known one, and its fix on stderr.',
-    )
+    .description('Checks an X-Signature against the exact bytes of a file or of stdin.')
     .argument('[file]', 'the body as it was received, - for stdin', '-')
-    .option('--secret <value>', 'the shared secret; also @file, env:NAME or EVROUTE_SECRET')
     .requiredOption('--signature <hex>', 'the value of X-Signature')
-    .option('--config <file>', "a service's configuration: try its destinations' secrets too")
-    .option('--language <name>', `where invalid, print a handler that verifies: ${languageNames}`)
-    .option('--json', 'a record instead of words')
-    .option('-v, --verbose', 'where invalid, print a handler for express')
-    .option('--no-color', 'no colours')
+    .option('--secret <value>', 'text, @file or env:NAME [EVROUTE_SECRET]')
+    .option('--config <file>', "try the secrets of a service's destinations too")
+    .option('--language <name>', 'if it is invalid, print a correct handler')
+    .option('--json', 'write a record instead of words')
+    .option('-v, --verbose', 'if it is invalid, print a handler for express')
+    .option('--no-color', 'use no colours')
     .addHelpText('after', examples)
   command.action(async (file: string) => {
     const flags = command.opts<VerifyFlags>()

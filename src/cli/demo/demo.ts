@@ -15,7 +15,7 @@ import { inspectorUrl } from '../listening/inspector-page.ts'
 import { eventText } from '../listening/event-text.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { summaryLine } from '../output/summary-line.ts'
-import { deliveryRecord, requestRecord } from '../sending/sending-records.ts'
+import { deliveryRecord, requestRecord } from '../sending/report-text.ts'
 import { readSendingOptions } from '../sending/sending-options.ts'
 import { WebhookOutlet } from '../sending/webhook-outlet.ts'
 import { signBody } from '../../webhook/index.ts'
@@ -26,21 +26,19 @@ const secret = 'demo-secret-that-is-no-secret'
 export interface DemoOptions {
   /** Whether to serve the page until a signal, with a retried failure and a wrong signature to look at. */
   readonly page: boolean
-  /** NDJSON records instead of text. */
   readonly json: boolean
-  /** False with `--no-color`. */
   readonly color: boolean
 }
 
 /** Sends a sample of each type to a local receiver and shows both sides. */
 export async function demo(options: DemoOptions, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
-  const stage = options.json ? jsonStage(io) : await textStage(io, options)
+  const view = options.json ? jsonView(io) : await textView(io, options)
   await using receiver = new Receiver({ secret })
-  receiver.on('event', (event) => stage.received(event))
+  receiver.on('event', (event) => view.received(event))
   const { url } = await receiver.start()
-  stage.opened(url)
-  const runtime = createRuntime({ observer: stage })
+  view.opened(url)
+  const runtime = createRuntime({ observer: view })
   const sending = await readSendingOptions({ to: [`${url}/`], secret }, io)
   if (sending.target.kind !== 'webhooks') return exitCodes.internal
   const rejections: string[] = []
@@ -51,7 +49,7 @@ export async function demo(options: DemoOptions, io: Io): Promise<ExitCode> {
     listener: { rejected: (_, { code }) => rejections.push(code) },
   })
   for (const [index, type] of eventTypes.entries()) {
-    stage.sending(type)
+    view.sending(type)
     await outlet.offer(sampleCall(type), { line: index + 1 })
     await outlet.finish()
   }
@@ -61,7 +59,7 @@ export async function demo(options: DemoOptions, io: Io): Promise<ExitCode> {
     rejected: rejections.length,
   }
   const isRight = isAsItShouldBe(ledger, receiver)
-  stage.closed(ledger, elapsedMs())
+  view.closed(ledger, elapsedMs())
   if (options.page) {
     await makeMistakes({ receiver, url, outlet })
     io.stderr.write(`\nSee them on the page: ${inspectorUrl(url) ?? ''}\nCtrl-C ends it.\n`)
@@ -97,14 +95,14 @@ function isAsItShouldBe(ledger: Ledger, { counts }: Receiver): boolean {
 }
 
 /** The output of the demo. */
-interface Stage extends Observer {
+interface DemoView extends Observer {
   opened(url: string): void
   sending(type: EventType): void
   received(event: ReceivedEvent): void
   closed(ledger: Ledger, durationMs: number): void
 }
 
-function jsonStage(io: Io): Stage {
+function jsonView(io: Io): DemoView {
   const stdout = new DataWriter(io)
   const write = (record: Readonly<Record<string, unknown>>): void => {
     stdout.write(recordLine(record))
@@ -121,7 +119,7 @@ function jsonStage(io: Io): Stage {
   }
 }
 
-async function textStage(io: Io, options: DemoOptions): Promise<Stage> {
+async function textView(io: Io, options: DemoOptions): Promise<DemoView> {
   const style = await createStyle(wantsColor(io, io.stdout, options.color))
   const memory = new SummaryMemory()
   const stdout = new DataWriter(io)
@@ -139,7 +137,7 @@ async function textStage(io: Io, options: DemoOptions): Promise<Stage> {
     settled: () => undefined,
     endpoint: () => undefined,
     closed: (ledger, durationMs) => {
-      write(`\n${summaryLine(ledger, durationMs, style)}`)
+      write(`\n${summaryLine(ledger, durationMs, { style })}`)
       write(nextSteps(style))
     },
   }

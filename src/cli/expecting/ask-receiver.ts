@@ -10,6 +10,7 @@ import {
 } from '../../match/index.ts'
 import {
   EvrouteError,
+  failureText,
   isJsonObject,
   messageOf,
   plainText,
@@ -22,12 +23,13 @@ import { readEventRecord } from '../../receiver/index.ts'
 
 /** How to ask a receiver. */
 export interface Question {
-  /** The receiver's URL. */
   readonly api: string
   /** Skip events up to this `seq`. */
   readonly after: number
   /** How long the receiver waits, in milliseconds; undefined for its default. */
   readonly timeoutMs: number | undefined
+  /** Admits this machine to a receiver on another one. */
+  readonly token: string | undefined
   /** Aborts the request. Its reason becomes the error. */
   readonly stop: AbortSignal
 }
@@ -40,17 +42,17 @@ export interface Question {
  */
 export async function askReceiver(
   expectation: Expectation,
-  { api, after, timeoutMs, stop }: Question,
+  { api, after, timeoutMs, token, stop }: Question,
 ): Promise<ExpectationResult> {
   const url = new URL('_evroute/wait', api.replace(/[?#].*$/s, '').replace(/\/*$/, '/'))
   url.searchParams.set('match', expectation.text)
   url.searchParams.set('after', String(after))
   if (timeoutMs !== undefined) url.searchParams.set('timeout', `${timeoutMs}ms`)
-  const { status, body } = await ask(url, stop).catch((error: unknown) => {
+  const { status, body } = await ask(url, token, stop).catch((error: unknown) => {
     if (stop.aborted) throw error
     throw new SettingError(
       '--api',
-      `Cannot reach a receiver at ${plainText(api)}: ${systemCode(error) ?? messageOf(error)}`,
+      `Cannot reach a receiver at ${plainText(api)}: ${failureText(systemCode(error) ?? messageOf(error))}`,
       'Check that `evroute listen` runs there.',
     )
   })
@@ -62,6 +64,7 @@ export async function askReceiver(
 /** No client timeout: the receiver ends the wait. */
 function ask(
   url: URL,
+  token: string | undefined,
   signal: AbortSignal,
 ): Promise<{ readonly status: number; readonly body: unknown }> {
   return new Promise((resolve, reject) => {
@@ -71,7 +74,8 @@ function ask(
         resolve({ status: response.statusCode ?? 0, body: parsed(json) })
       }, reject)
     }
-    get(url, { signal, agent: false }, onResponse).on('error', reject)
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    get(url, { signal, agent: false, headers }, onResponse).on('error', reject)
   })
 }
 

@@ -1,4 +1,4 @@
-import { openInput, readRows, type Row } from '../../importer/index.ts'
+import { openInput } from '../../importer/index.ts'
 import {
   expectationResult,
   ExpectationTracker,
@@ -6,12 +6,11 @@ import {
   type ExpectationResult,
   type NumberedSubject,
 } from '../../match/index.ts'
-import { captureRowBytesMax, plainText, shortText } from '../../model/index.ts'
-import { readEventRecord } from '../../receiver/index.ts'
+import { plainText, shortText } from '../../model/index.ts'
+import { readCapture } from '../../receiver/index.ts'
 import { tellOfTerminalInput } from '../input.ts'
 import type { Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
-import { isListenRecord } from '../sending/captured-request.ts'
 
 /** The results of expectations over a capture. */
 export interface CaptureResults {
@@ -38,15 +37,14 @@ export async function captureResults(
   const begin = (nowMs: number): typeof trackers & object =>
     expectations.map((expectation) => new ExpectationTracker(expectation, nowMs))
   let badRows = 0
-  for await (const rows of readRows(await openInput(path, io.stdin), captureRowBytesMax)) {
-    for (const row of rows) {
-      const event = eventOf(row)
-      if (event === undefined) continue
-      if (typeof event === 'string') {
-        badRows += 1
-        if (badRows <= badRowLinesMax) io.stderr.write(badRowLine(row, path, event))
-        continue
-      }
+  for await (const part of readCapture(await openInput(path, io.stdin))) {
+    for (const { line, problem } of part.badRows) {
+      badRows += 1
+      if (badRows > badRowLinesMax) continue
+      const shown = shortText(problem, problemCharactersMax)
+      io.stderr.write(`Line ${line} of ${plainText(path)} is not counted: ${shown}\n`)
+    }
+    for (const event of part.events) {
       if (event.seq <= after) continue
       trackers ??= begin(event.atMs)
       for (const tracker of trackers) tracker.observe(event)
@@ -63,16 +61,3 @@ const badRowLinesMax = 10
 
 /** Parsers quote the row in their messages. */
 const problemCharactersMax = 120
-
-function badRowLine({ line }: Row, path: string, problem: string): string {
-  const shown = shortText(problem, problemCharactersMax)
-  return `Line ${line} of ${plainText(path)} is not counted: ${shown}\n`
-}
-
-/** The event in a row, or a message that says why there is none; undefined for other records of `listen`. */
-function eventOf(row: Row): NumberedSubject | string | undefined {
-  if (row.kind === 'bad') return row.message
-  const problem = 'it is no record of listen'
-  if (!isListenRecord(row.value)) return problem
-  return row.value['kind'] === 'event' ? (readEventRecord(row.value) ?? problem) : undefined
-}

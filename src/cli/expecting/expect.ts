@@ -6,28 +6,26 @@ import { stoppable, writeData, type Io } from '../io.ts'
 import { askReceiver } from './ask-receiver.ts'
 import { captureResults, type CaptureResults } from './capture-results.ts'
 import type { ReportFile } from './report-flag.ts'
-import { resultRecord, tellResults } from './tell-results.ts'
+import { resultRecord, reportResults } from './report-results.ts'
 
 /** Where to look for events. */
-export type ExpectPlace =
+export type ExpectSource =
   | { readonly kind: 'api'; readonly url: string }
   | { readonly kind: 'capture'; readonly path: string }
 
 /** The checked options of `evroute expect`. */
 export interface ExpectCommandOptions {
   readonly expectations: readonly Expectation[]
-  readonly place: ExpectPlace
+  readonly source: ExpectSource
   /** Skip events up to this `seq`. */
   readonly after: number
+  /** Admits this machine to a receiver on another one. */
+  readonly token: string | undefined
   /** How long a receiver waits, in milliseconds; undefined for its default. */
   readonly timeoutMs: number | undefined
-  /** The report files to write. */
   readonly reports: readonly ReportFile[]
-  /** NDJSON on stdout. */
   readonly json: boolean
-  /** Print nothing about expectations that were met. */
   readonly quiet: boolean
-  /** False with `--no-color`. */
   readonly color: boolean
 }
 
@@ -42,16 +40,16 @@ export async function expect(options: ExpectCommandOptions, io: Io): Promise<Exi
   const { results, badRows } = found
   if (options.json) await writeData(io, recordsOf(results))
   const told = { ...options, title: 'evroute expect', durationMs: elapsedMs() }
-  const code = await tellResults(results, told, io)
+  const code = await reportResults(results, told, io)
   return gravest([code, badRows > 0 ? exitCodes.badInput : exitCodes.ok])
 }
 
 async function resultsOf(options: ExpectCommandOptions, io: Io): Promise<CaptureResults> {
-  const { place, expectations, after, timeoutMs } = options
-  if (place.kind === 'capture') {
-    return captureResults({ path: place.path, after }, expectations, io)
+  const { source, expectations, after, timeoutMs, token } = options
+  if (source.kind === 'capture') {
+    return captureResults({ path: source.path, after }, expectations, io)
   }
-  const question = { api: place.url, after, timeoutMs, stop: io.stop }
+  const question = { api: source.url, after, timeoutMs, token, stop: io.stop }
   const asking = expectations.map((expectation) => askReceiver(expectation, question))
   return { results: await Promise.all(asking), badRows: 0 }
 }

@@ -6,56 +6,64 @@ import { reportFlag, type ReportFile } from './report-flag.ts'
 
 /** The flags, from commander. */
 export interface ExpectationFlags {
-  /** `--expect` */
   readonly expect?: readonly string[]
-  /** `--filter` */
   readonly filter?: string
-  /** `--report` */
   readonly report?: readonly ReportFile[]
 }
 
 /** The parsed flags. */
 export interface ExpectationSettings {
   readonly expectations: readonly Expectation[]
-  /** Which requests are shown; undefined for all. */
   readonly filter: Match | undefined
-  /** The report files to write. */
   readonly reports: readonly ReportFile[]
 }
 
 /** Adds the flags to a command. */
 export function addExpectationFlags(command: Command): void {
   command
-    .option(
-      '--expect <expectation>',
-      "what has to come: 'type:track x3 within 5s'; end once all is decided; repeatable",
-      repeatable,
-    )
-    .option(
-      '--filter <match>',
-      'show only what matches, such as \'type:track event:"Order*"\'; all is answered, counted and saved',
-    )
-    .option('--report <kind=file>', 'report what became of --expect, junit=<file>', reportFlag)
+    .optionsGroup('Expectations:')
+    .option('--expect <text>', "exit when decided: 'type:track x3 within 5s'", repeatable)
+    .option('--report <kind=file>', 'report them, as junit=<file>', reportFlag)
 }
 
 /**
  * Parses the flags.
  *
+ * @param secret - the secret that signatures are checked with
  * @throws MatchError for an expectation or a filter that cannot be parsed; SettingError for `--report`
- * without `--expect`
+ * without `--expect`, or for an expectation about signatures without a secret
  */
-export async function readExpectationFlags({
-  expect = [],
-  filter,
-  report = [],
-}: ExpectationFlags): Promise<ExpectationSettings> {
+export async function readExpectationFlags(
+  { expect = [], filter, report = [] }: ExpectationFlags,
+  secret: string | undefined,
+): Promise<ExpectationSettings> {
   if (report.length > 0 && expect.length === 0) {
     throw new SettingError('--report', 'Cannot report without an expectation', 'Pass --expect too.')
   }
   const { parseExpectation, parseMatch } = await import('../../match/index.ts')
+  const expectations = expect.map((text) => parseExpectation(text))
+  if (secret === undefined) refuseSignatures(expectations)
   return {
-    expectations: expect.map((text) => parseExpectation(text)),
+    expectations,
     filter: filter === undefined ? undefined : parseMatch(filter),
     reports: report,
   }
+}
+
+function refuseSignatures(expectations: readonly Expectation[]): void {
+  const verdicts = ['valid', 'invalid', 'missing']
+  const about = expectations.find(({ match }) =>
+    match.terms.some(
+      ({ field, tests }) =>
+        field.kind === 'named' &&
+        field.name === 'sig' &&
+        tests.some(({ text }) => verdicts.includes(text)),
+    ),
+  )
+  if (about === undefined) return
+  throw new SettingError(
+    '--expect',
+    `Cannot expect "${about.text}": signatures are not checked without a secret`,
+    'Pass --secret or set EVROUTE_SECRET.',
+  )
 }

@@ -2,7 +2,6 @@ import { InvalidArgumentError } from 'commander'
 
 /** A report file to write. */
 export interface ReportFile {
-  /** The format. */
   readonly kind: 'junit'
   /** The path. An existing file is replaced. */
   readonly path: string

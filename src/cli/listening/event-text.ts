@@ -3,6 +3,7 @@ import {
   snippets,
   summarise,
   summaryText,
+  type ReceivedCounts,
   type ReceivedEvent,
   type SignatureVerdict,
   type SummaryMemory,
@@ -10,6 +11,7 @@ import {
   type SummaryRole,
   type WithheldReason,
 } from '../../receiver/index.ts'
+import { countOf, formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 import { formatTimeOfDay } from '../output/time.ts'
 import { checkAdvice, forwardLines } from './forward-text.ts'
@@ -22,7 +24,6 @@ export interface EventView {
   readonly memory: SummaryMemory
   /** Whether the payload follows the line, up to 200 lines of it. */
   readonly verbose: boolean
-  /** The terminal's width; undefined if lines may have any length. */
   readonly columns: number | undefined
   /** Whether requests are forwarded or given to a program; false by default. */
   readonly passesOn?: boolean
@@ -106,7 +107,10 @@ function handlerParts({ diagnosis }: ReceivedEvent, style: Style): readonly stri
 }
 
 function mainLine(event: ReceivedEvent, { style, memory, columns = Infinity }: EventView): string {
-  const { before, after } = cellsOf(event, columns)
+  const earlier = memory.repeatOf(event)
+  const { before, after: always } = cellsOf(event, columns)
+  const after =
+    earlier === undefined ? always : [...always, [`repeat of #${earlier}`, 'warning'] as const]
   const parts = event.kind === 'webhook' ? summarise(event, memory) : malformedParts(event)
   const room = [...before, ...after].reduce(
     (left, [text]) => left - columnsOf(text) - gap.length,
@@ -179,4 +183,15 @@ function paintSummary(parts: readonly SummaryPart[], room: number, style: Style)
   const text = summaryText(parts)
   if (columnsOf(text) > columnsMax) return cutToColumns(plainText(text), columnsMax)
   return parts.map(({ role, text }) => style[looks[role]](text)).join('')
+}
+
+/** The number of requests, for a person. */
+export function countsText(counts: ReceivedCounts): string {
+  const { wellFormed } = counts
+  const parts = [countOf(wellFormed, 'webhook')]
+  if (counts.malformed > 0) parts.push(`${formatCount(counts.malformed)} malformed`)
+  if (counts.valid > 0) parts.push(`${formatCount(counts.valid)} with a valid signature`)
+  if (counts.invalid > 0) parts.push(`${formatCount(counts.invalid)} with a wrong one`)
+  if (counts.missing > 0) parts.push(`${formatCount(counts.missing)} without one`)
+  return parts.join(', ')
 }

@@ -4,21 +4,13 @@ import { countFlag, durationFlagUpTo, repeatable } from '../flags.ts'
 
 /** The flags that inject faults into a receiver's answers, from commander. */
 export interface FaultFlags {
-  /** `--respond` */
   readonly respond?: readonly string[]
-  /** `--delay` */
   readonly delay?: DelayRange
-  /** `--fail`, from 0 to 1 */
   readonly fail?: number
-  /** `--fault` */
   readonly fault?: string
-  /** `--seed` */
   readonly seed?: number
-  /** `--tls` */
   readonly tls?: string
-  /** `--endpoints` */
   readonly endpoints?: number
-  /** `--scenario` */
   readonly scenario?: string
 }
 
@@ -30,29 +22,18 @@ const setByScenarios = ['respond', 'delay', 'fail', 'fault', 'seed', 'tls', 'end
 /** Adds the flags to a command. The receiver checks the names in them. */
 export function addFaultFlags(command: Command): Command {
   return command
-    .option(
-      '--respond <plan>',
-      'answers in turn, the last for ever: 503x3,200 or type=track:500 or endpoint=2:reset (default: 200; repeatable)',
-      repeatable,
-    )
-    .option('--delay <duration>', 'wait before each answer: 6s or 1s..8s, at most 1h', delayFlag)
-    .option('--fail <percent>', 'that share of the webhooks fails, with 500 or --fault', shareFlag)
-    .option(
-      '--fault <name>',
-      'instead of answers: reset, hang, empty, truncate, malformed, drip or endless',
-    )
-    .option('--seed <n>', 'repeat what chance did', countFlag(0, Number.MAX_SAFE_INTEGER))
-    .option('--tls <kind>', 'HTTPS with a certificate: self-signed, expired, wrong-host or valid')
-    .option(
-      '--endpoints <n>',
-      'several endpoints, each on a port of its own',
-      countFlag(1, endpointsMax),
-    )
+    .optionsGroup('Answers:')
+    .option('--respond <plan>', '503x3,200 or type=track:500, repeatable [200]', repeatable)
+    .option('--delay <duration>', 'wait before answers: 6s or 1s..8s', delayFlag)
+    .option('--fail <percent>', 'fail this share with 500 or --fault', shareFlag)
+    .option('--fault <name>', 'fail by a fault, named below')
+    .option('--seed <n>', 'random seed', countFlag(0, Number.MAX_SAFE_INTEGER))
+    .option('--tls <kind>', 'serve HTTPS with a certificate, named below')
+    .option('--endpoints <n>', 'listen on up to 5 ports', countFlag(1, endpointsMax))
     .addOption(
-      new Option(
-        '--scenario <name>',
-        'timeout, 5xx-then-ok, down-4h, self-signed, any-succeeds or flaky',
-      ).conflicts(setByScenarios),
+      new Option('--scenario <name>', 'a row of the table of errors, such as timeout').conflicts(
+        setByScenarios,
+      ),
     )
 }
 

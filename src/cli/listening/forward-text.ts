@@ -1,5 +1,7 @@
-import { endpointName, formatDuration, limits } from '../../model/index.ts'
+import { endpointName, failureText, formatDuration, limits, shortText } from '../../model/index.ts'
 import type { Forwarding, ReceivedEvent } from '../../receiver/index.ts'
+
+const answerCharactersMax = 200
 
 /**
  * Warnings about a forwarded request: an error, a status other than 2xx with the first line of the answer, or
@@ -7,12 +9,13 @@ import type { Forwarding, ReceivedEvent } from '../../receiver/index.ts'
  */
 export function forwardLines(forwarding: Forwarding | null): readonly string[] {
   if (forwarding === null) return []
-  const { url, status, error, durationMs, answerLine } = forwarding
+  const { url, status, error, durationMs, answer } = forwarding
   const lines: string[] = []
   if (error !== null) {
-    lines.push(`cannot forward to ${endpointName(url)}: ${error}${adviceOn(error)}`)
+    lines.push(`cannot forward to ${endpointName(url)}: ${failureText(error)}${adviceOn(error)}`)
   } else if (status !== null && (status < 200 || status >= 300)) {
-    const said = answerLine === '' ? '' : `: ${answerLine}`
+    const line = answer.split(/[\r\n]+/).find((each) => each.trim() !== '') ?? ''
+    const said = line === '' ? '' : `: ${shortText(line.trim(), answerCharactersMax)}`
     lines.push(`${endpointName(url)} answered ${status}${said}`)
   }
   if (durationMs > limits.endpointDeadlineMs) {

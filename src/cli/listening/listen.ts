@@ -1,7 +1,10 @@
 import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
 import { endpointName, formatDuration, plainText, recordLine } from '../../model/index.ts'
 import {
+  checkForwardTargets,
   eventRecord,
+  readCapture,
   Receiver,
   scenarioNamed,
   SummaryMemory,
@@ -15,15 +18,15 @@ import type { ExpectationResult } from '../../match/index.ts'
 import { stopwatch, systemClock } from '../../runtime/index.ts'
 import { exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import type { ExpectationSettings } from '../expecting/expectation-flags.ts'
-import { resultRecord, tellResults } from '../expecting/tell-results.ts'
+import { resultRecord, reportResults } from '../expecting/report-results.ts'
 import { DataWriter, type Io } from '../io.ts'
+import { programName } from '../output/command-line.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { defaultUrl } from '../sending/sending-options.ts'
 import { AuthorityFile } from './authority-file.ts'
 import { Capture } from './capture.ts'
 import { inspectorUrl, networkPageUrl, openPage } from './inspector-page.ts'
-import { countsText } from './counts-text.ts'
-import { eventText } from './event-text.ts'
+import { countsText, eventText } from './event-text.ts'
 import type { FaultFlags } from './fault-flags.ts'
 import { faultOptions } from './fault-options.ts'
 import { resentText } from './forward-text.ts'
@@ -33,7 +36,6 @@ import { listenScreen, type ListenScreen } from './keys/listen-screen.ts'
 /** The checked options of `evroute listen`. */
 export interface ListenOptions extends ExpectationSettings {
   readonly host: string
-  /** The port; 0 for a free one. */
   readonly port: number
   /** Checks signatures; undefined for no check. */
   readonly secret: string | undefined
@@ -54,17 +56,21 @@ export interface ListenOptions extends ExpectationSettings {
   readonly forwardTo: readonly ForwardTarget[]
   /** Timeout for forwarded requests; 0 for none. */
   readonly forwardTimeoutMs: number | undefined
+  readonly forwardHeaders: Readonly<Record<string, string>>
+  readonly forwardInsecure: boolean
+  /** Forwards only what matches; undefined for all. */
+  readonly forwardFilter: string | undefined
+  /** Lets other machines ask what arrived. */
+  readonly token: string | undefined
+  /** Shows so many requests of the file of `--save` first. */
+  readonly last: number | undefined
   /** Also forward, and run the program for, requests with a foreign Origin or an invalid signature. */
   readonly allowUnverified: boolean
   /** A program to run for every request, with its arguments. */
   readonly onEvent: readonly [program: string, ...args: string[]] | undefined
-  /** NDJSON on stdout. */
   readonly json: boolean
-  /** Only the lines of requests. */
   readonly quiet: boolean
-  /** Show payloads. */
   readonly verbose: boolean
-  /** False with `--no-color`. */
   readonly color: boolean
 }
 
@@ -89,8 +95,15 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     const address = await receiver.start()
     if (address.authority !== null) authority = await AuthorityFile.write(address.authority)
     view.ready({ ...address, ca: authority?.path ?? null })
+    await showLast(view, options)
     const page = inspectorUrl(address.url, address.pageToken)
-    screen.open({ receiver, resend: resendOver(receiver, options), openPage: () => openPage(page) })
+    screen.open({
+      receiver,
+      url: address.url,
+      secret: options.secret,
+      resend: resendOver(receiver, options),
+      openPage: () => openPage(page),
+    })
     const ends = [io.stop, badSignature.signal, capture?.failed].filter((end) => end !== undefined)
     const stop = AbortSignal.any(ends)
     const judging = judge(receiver, options)
@@ -101,7 +114,7 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     await program.close(io.stop)
     view.summary({ counts: receiver.counts, results, durationMs: elapsedMs() })
     const told = { ...options, title: 'evroute listen', durationMs: elapsedMs() }
-    const judged = await tellResults(results, told, screen.io)
+    const judged = await reportResults(results, told, screen.io)
     return gravest([
       badSignature.signal.aborted ? exitCodes.badSignature : exitCodes.ok,
       isCountReached ? judged : exitCodes.expectationUnmet,
@@ -113,6 +126,16 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     await screen.close()
     await capture?.close()
   }
+}
+
+/** Shows the last requests of the file of `--save`. */
+async function showLast(view: ListenView, { save, last }: ListenOptions): Promise<void> {
+  if (save === undefined || last === undefined) return
+  let kept: readonly ReceivedEvent[] = []
+  for await (const { events } of readCapture(createReadStream(save))) {
+    kept = [...kept, ...events].slice(-last)
+  }
+  for (const event of kept) await view.event(event)
 }
 
 /** Forwards a request again and returns a message; undefined without a target. */
@@ -213,7 +236,7 @@ function jsonView(screen: ListenScreen): ListenView {
         pid: process.pid,
       }),
     event: (event) => {
-      if (screen.arrive(event)) write(eventRecord(event))
+      screen.arrive(event, () => write(eventRecord(event)))
       return stdout.ready()
     },
     summary: ({ counts, results, durationMs }) => {
@@ -233,13 +256,13 @@ async function textView(screen: ListenScreen, options: ListenOptions): Promise<L
   const passesOn = forwardTo.length > 0 || onEvent !== undefined
   return {
     ready: (address) => {
-      if (!quiet) io.stderr.write(banner(address, options, aside))
+      if (!quiet) io.stderr.write(banner(address, options, { style: aside, io }))
     },
     event: (event) => {
       const { columns } = io.stdout
       // Also for hidden requests: the memory has to see all of them.
       const text = eventText(event, { style, memory, verbose, columns, passesOn })
-      if (screen.arrive(event)) stdout.write(text)
+      screen.arrive(event, () => stdout.write(text))
       return stdout.ready()
     },
     summary: ({ counts, durationMs }) => {
@@ -248,7 +271,11 @@ async function textView(screen: ListenScreen, options: ListenOptions): Promise<L
   }
 }
 
-function banner(address: ListenAddress, options: ListenOptions, style: Style): string {
+function banner(
+  address: ListenAddress,
+  options: ListenOptions,
+  { style, io }: { readonly style: Style; readonly io: Io },
+): string {
   const { secret, strict, host, faults, forwardTo } = options
   const { url, urls, ca, pageToken } = address
   const page = inspectorUrl(url)
@@ -265,12 +292,13 @@ function banner(address: ListenAddress, options: ListenOptions, style: Style): s
     ...(networkPage === null ? [] : [`Anywhere   ${networkPage}`]),
     `Signature  ${signature}`,
     ...expectationLines(options, style),
-    ...forwardTo.map(
+    ...checkForwardTargets(forwardTo).map(
       ({ type, url }) => `Forward    ${type === null ? '' : `${type} to `}${endpointName(url)}`,
     ),
     ...(ca === null ? [] : [`Authority  ${ca}`]),
     ...scenarioLines(faults),
-    style.faint(`Ctrl-C stops it. Try \`${sendCommand(address, options)}\` in another terminal.`),
+    style.faint('Ctrl-C stops it. In another terminal:'),
+    style.faint(`  ${sendCommand(address, options, io)}`),
   ]
   if (!/^(127\.|localhost$|::1$)/.test(host)) {
     lines.unshift(style.warning(`Other machines can reach this receiver: it listens on ${host}`))
@@ -297,12 +325,16 @@ function scenarioLines({ scenario }: FaultFlags): readonly string[] {
 }
 
 /** A command that sends a webhook to this receiver. It does not repeat the secret. */
-function sendCommand({ urls, ca }: ListenAddress, { secret, faults }: ListenOptions): string {
+function sendCommand(
+  { urls, ca }: ListenAddress,
+  { secret, faults }: ListenOptions,
+  io: Io,
+): string {
   const trust = ca === null ? '' : `NODE_EXTRA_CA_CERTS=${ca} `
   const isDefault = urls.length === 1 && `${urls[0] ?? ''}/` === defaultUrl
   const to = isDefault ? '' : urls.map((url) => ` --to ${url}`).join('')
   const signed = secret === undefined ? '' : ' --secret ...'
-  return `${trust}evroute send track${to}${signed}${scenarioFlags(faults)}`
+  return `${trust}${programName(io)} send track${to}${signed}${scenarioFlags(faults)}`
 }
 
 /** With a virtual clock, hours of retries take a moment. */

@@ -1,5 +1,8 @@
 import type { ChildProcess } from 'node:child_process'
-import { systemCode, messageOf } from '../../model/index.ts'
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import { messageOf, plainText, SettingError, systemCode } from '../../model/index.ts'
 import { systemClock } from '../../runtime/index.ts'
 import { signalTree, spawnTree } from '../process-tree.ts'
 
@@ -181,4 +184,32 @@ function endOutputOf(child: ChildProcess): void {
 function failureOf(code: number | null, signal: string | null): string | undefined {
   if (signal !== null) return `was ended by ${signal}`
   return code === 0 ? undefined : `ended with ${code ?? ''}`
+}
+
+/**
+ * Checks that a program can be run, before any event needs it.
+ *
+ * @throws SettingError `--on-event`
+ */
+export async function checkProgram(
+  program: string,
+  { PATH = '' }: Readonly<Record<string, string | undefined>>,
+): Promise<void> {
+  // On Windows the system adds one of several endings to the name.
+  if (process.platform === 'win32') return
+  const paths = program.includes('/')
+    ? [program]
+    : PATH.split(delimiter).map((folder) => join(folder, program))
+  for (const path of paths) {
+    const isRunnable = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    )
+    if (isRunnable) return
+  }
+  throw new SettingError(
+    '--on-event',
+    `Cannot run ${plainText(program)}: there is no such program, or it is not executable`,
+    'Check its name and PATH, or name its interpreter.',
+  )
 }

@@ -41,7 +41,10 @@ export async function migrate(run: MigrateRun): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const { newId, clock } = createRuntime()
   const text = new ProgressText(elapsedMs)
-  const endProgress = startProgress(io, () => text.line, wantsColor(io, io.stderr, view.color))
+  const endProgress = startProgress(io, () => text.line, {
+    color: wantsColor(io, io.stderr, view.color),
+    quiet: false,
+  })
   try {
     const outcome = await migrateStore({
       ...places,

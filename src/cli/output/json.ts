@@ -1,24 +1,65 @@
-import { type JsonValue, plainText } from '../../model/index.ts'
+import { shortText, type JsonValue } from '../../model/index.ts'
 import type { Style } from './style.ts'
-
-/** A key, a string, or another scalar in indented JSON. */
-const token = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\b\d[\d.eE+-]*\b/g
 
 /** JSON for a person: indented, coloured, and safe to print. */
 export function formatJson(value: JsonValue, style: Style): string {
-  const lines = JSON.stringify(value, null, 2).split('\n')
-  return lines.map((line) => indentOf(line) + paint(plainText(line), style)).join('\n')
+  return [...jsonLines(value, { style, charactersMax: Infinity })].join('\n')
 }
 
-function indentOf(line: string): string {
-  return line.slice(0, line.length - line.trimStart().length)
+/** How values are shown. */
+interface JsonView {
+  readonly style: Style
+  /** Maximum characters of a key or a value. */
+  readonly charactersMax: number
 }
 
-function paint(line: string, style: Style): string {
-  return line
-    .trimStart()
-    .replace(token, (match, text: string | undefined, colon: string | undefined) => {
-      if (text === undefined) return style.warning(match)
-      return colon === undefined ? style.good(match) : `${style.name(text)}${colon}`
+/** The text around a value. */
+interface Surroundings {
+  readonly indent: string
+  readonly label: string
+  readonly comma: string
+}
+
+const nothing: Surroundings = { indent: '', label: '', comma: '' }
+
+/** The lines of {@link formatJson}. A generator, so that hidden lines are never formatted. */
+export function* jsonLines(
+  value: JsonValue | undefined,
+  view: JsonView,
+  { indent, label, comma }: Surroundings = nothing,
+): Generator<string> {
+  const { style, charactersMax } = view
+  const literal = (part: JsonValue | undefined): string =>
+    shortText(JSON.stringify(part), charactersMax)
+  const members = membersOf(value)
+  if (members === undefined) {
+    const look = typeof value === 'string' ? 'good' : 'warning'
+    yield `${indent}${label}${style[look](literal(value))}${comma}`
+    return
+  }
+  const [open = '', close = ''] = Array.isArray(value) ? '[]' : '{}'
+  if (members.length === 0) {
+    yield `${indent}${label}${open}${close}${comma}`
+    return
+  }
+  yield `${indent}${label}${open}`
+  for (const [index, [key, member]] of members.entries()) {
+    yield* jsonLines(member, view, {
+      indent: `${indent}  `,
+      label: Array.isArray(value) ? '' : `${style.name(literal(key))}: `,
+      comma: index < members.length - 1 ? ',' : '',
     })
+  }
+  yield `${indent}${close}${comma}`
+}
+
+/** The number of lines of {@link jsonLines}. */
+export function jsonLineCount(value: JsonValue | undefined): number {
+  const members = membersOf(value)
+  if (members === undefined || members.length === 0) return 1
+  return members.reduce((count, [, member]) => count + jsonLineCount(member), 2)
+}
+
+function membersOf(value: JsonValue | undefined): [string, JsonValue | undefined][] | undefined {
+  return typeof value === 'object' && value !== null ? Object.entries(value) : undefined
 }

@@ -1,23 +1,84 @@
-import { shortText } from '../../model/index.ts'
+import { formatDuration, shortText } from '../../model/index.ts'
 import type { Ora } from 'ora'
 import type { Io } from '../io.ts'
+import { formatCount } from './numbers.ts'
 
 /** Commands that end sooner show no progress. */
 const showAfterMs = 500
 const refreshEveryMs = 200
+/** How often a log gets a line. */
+const logEveryMs = 60_000
 /** The spinner's columns, and one to spare. */
 const signColumns = 3
 
 /** Removes the progress line. */
 export type EndProgress = () => void
 
+/** How far a transfer is. */
+export interface Progress {
+  readonly done: number
+  /** All rows; an estimate while a file is read. Undefined if unknown. */
+  readonly total: number | undefined
+  readonly pending: number
+  readonly failed: number
+  readonly elapsedMs: number
+  /** The last failed request, in words; empty if none failed. */
+  readonly problem: string
+}
+
+/** A progress line: total, per cent, rate, time left, pending, failed. */
+export function progressText(progress: Progress): string {
+  const { done, total, pending, failed, elapsedMs, problem } = progress
+  const known = total === undefined ? undefined : Math.max(total, done)
+  const share = known === undefined || known === 0 ? undefined : done / known
+  const leftMs = share === undefined || share === 0 ? 0 : (elapsedMs * (1 - share)) / share
+  return [
+    share === undefined
+      ? `${formatCount(done)} done`
+      : `${formatCount(done)} of ${formatCount(known ?? 0)} (${Math.floor(share * 100)}%)`,
+    `${formatCount(Math.round(done / (elapsedMs / 1_000)))}/s`,
+    ...(leftMs > 0 ? [`${formatDuration(Math.ceil(leftMs / 1_000) * 1_000)} left`] : []),
+    ...(pending > 0 ? [`${formatCount(pending)} pending`] : []),
+    ...(failed > 0 ? [`${formatCount(failed)} failed`] : []),
+    ...(problem === '' ? [] : [`last problem: ${problem}`]),
+  ].join(' · ')
+}
+
+/** How progress is shown. */
+export interface ProgressView {
+  readonly color: boolean
+  /** No line on a terminal. */
+  readonly quiet: boolean
+  /** Repeats a task without keeping the process alive; returns what ends it. */
+  readonly repeat?: (intervalMs: number, task: () => void) => EndProgress
+}
+
 /**
- * Shows a progress line on stderr after half a second, if stderr is a terminal. Other output goes above it.
+ * Shows a progress line on stderr after half a second; other output goes above it. Where stderr is no
+ * terminal, it gets a line every minute.
  *
  * @param text - returns the current line
  */
-export function startProgress(io: Io, text: () => string, color: boolean): EndProgress {
-  if (io.stderr.isTTY !== true || io.env['TERM'] === 'dumb') return () => undefined
+export function startProgress(
+  io: Io,
+  text: () => string,
+  { color, quiet, repeat = every }: ProgressView,
+): EndProgress {
+  if (io.stderr.isTTY !== true || io.env['TERM'] === 'dumb') {
+    return repeat(logEveryMs, () => {
+      const line = text()
+      if (line !== '') io.stderr.write(`${line}\n`)
+    })
+  }
+  return quiet ? () => undefined : spin(io, text, color)
+}
+
+function every(intervalMs: number, task: () => void): EndProgress {
+  const timer = setInterval(task, intervalMs).unref()
+  return () => clearInterval(timer)
+}
+
+function spin(io: Io, text: () => string, color: boolean): EndProgress {
   const line = (): string => shortText(text(), (io.stderr.columns ?? 80) - signColumns)
   let spinner: Ora | undefined
   let isOver = false

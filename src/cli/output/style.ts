@@ -5,19 +5,13 @@ type Paint = (text: string) => string
 
 /** The styles of text. */
 export interface Style {
-  /** Important. */
   readonly strong: Paint
-  /** Less important. */
   readonly faint: Paint
-  /** Success. */
   readonly good: Paint
-  /** Failure. */
   readonly bad: Paint
-  /** Worth a look. */
   readonly warning: Paint
   /** A name that the user chose. */
   readonly name: Paint
-  /** Unstyled. */
   readonly plain: Paint
 }
 

@@ -5,6 +5,13 @@ import type { Style } from './style.ts'
 /** A count, its name, and its style when it is not zero. */
 type Part = readonly [keyof Ledger, keyof Style]
 
+/** How a summary is shown. */
+export interface SummaryView {
+  readonly style: Style
+  /** Whether nothing was sent. */
+  readonly isDry?: boolean
+}
+
 /**
  * The summary line of a command that moves events. It consists of equations, so that the reader sees that the
  * counts balance. Zero terms are left out, and `read` if the ledger has none.
@@ -12,9 +19,9 @@ type Part = readonly [keyof Ledger, keyof Style]
 export function summaryLine(
   ledger: DeliveryLedger & Partial<Ledger>,
   durationMs: number,
-  style: Style,
+  { style, isDry = false }: SummaryView,
 ): string {
-  const countOf = (name: keyof Ledger): number => ledger[name] ?? 0
+  const count = (name: keyof Ledger): number => ledger[name] ?? 0
   const equations = [
     equation('read', [
       ['accepted', 'strong'],
@@ -26,22 +33,25 @@ export function summaryLine(
       ['duplicate', 'warning'],
       ['suppressed', 'warning'],
     ]),
-    equation('deliveries', [
-      ['delivered', 'good'],
-      ['failed', 'bad'],
-      ['expired', 'bad'],
-      ['pending', 'warning'],
-    ]),
+    isDry
+      ? `${style.strong(formatCount(count('routed')))} would be sent`
+      : equation(count('deliveries') === 1 ? 'delivery' : 'deliveries', [
+          ['delivered', 'good'],
+          ['failed', 'bad'],
+          ['expired', 'bad'],
+          ['pending', 'warning'],
+        ]),
   ]
   if (ledger.read === undefined) equations.shift()
   return `${equations.join(style.faint(' · '))} ${style.faint(`(${formatDuration(durationMs)})`)}\n`
 
-  function equation(whole: keyof Ledger, parts: readonly Part[]): string {
-    const shown = parts.filter(([name], index) => index === 0 || countOf(name) > 0)
+  function equation(whole: keyof Ledger | 'delivery', parts: readonly Part[]): string {
+    const shown = parts.filter(([name], index) => index === 0 || count(name) > 0)
     const sum = shown.map(([name, look]) => {
-      const text = `${formatCount(countOf(name))} ${name}`
-      return countOf(name) > 0 ? style[look](text) : text
+      const text = `${formatCount(count(name))} ${name}`
+      return count(name) > 0 ? style[look](text) : text
     })
-    return `${formatCount(countOf(whole))} ${whole} = ${sum.join(' + ')}`
+    const total = count(whole === 'delivery' ? 'deliveries' : whole)
+    return `${formatCount(total)} ${whole} = ${sum.join(' + ')}`
   }
 }

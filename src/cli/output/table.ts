@@ -4,7 +4,6 @@ import type { Style } from './style.ts'
 /** A column of a table. */
 export interface TableColumn<Row> {
   readonly title: string
-  /** The text of a cell. The table makes it safe to print. */
   readonly text: (row: Row) => string
   readonly look?: keyof Style | ((row: Row) => keyof Style)
   /** Whether to align to the right, as for counts. */
@@ -20,7 +19,6 @@ export interface TableColumn<Row> {
 /** How a table is shown. */
 export interface TextTableView {
   readonly style: Style
-  /** The terminal's width; undefined if lines may have any length. */
   readonly columns: number | undefined
 }
 

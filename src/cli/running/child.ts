@@ -10,7 +10,6 @@ export interface ChildCommand {
   /** A path, or a name to look up in PATH. No shell is involved. */
   readonly program: string
   readonly args: readonly string[]
-  /** The complete environment. */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 

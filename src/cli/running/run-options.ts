@@ -8,39 +8,22 @@ import type { RunViewOptions } from './run-view.ts'
 
 /** The flags, from commander. */
 export interface RunFlags {
-  /** `--expect` */
   readonly expect?: readonly string[]
-  /** `--count` */
   readonly count?: number
-  /** `--timeout` */
   readonly timeout?: number
-  /** `--respond` */
   readonly respond?: readonly string[]
-  /** `--secret` */
   readonly secret?: string
-  /** `--serve` */
   readonly serve?: boolean
-  /** `--clock` */
   readonly clock?: 'system' | 'virtual'
-  /** `--allow-pending` */
   readonly allowPending?: boolean
-  /** `--page` */
   readonly page?: boolean
-  /** `--hold` */
   readonly hold?: boolean
-  /** `--save` */
   readonly save?: string
-  /** `--report` */
   readonly report?: readonly ReportFile[]
-  /** `--scenario` */
   readonly scenario?: string
-  /** `--json` */
   readonly json?: boolean
-  /** `--quiet` */
   readonly quiet?: boolean
-  /** `--verbose` */
   readonly verbose?: boolean
-  /** `--no-color` */
   readonly color: boolean
 }
 

@@ -1,12 +1,11 @@
 import { formatDuration } from '../../model/index.ts'
 import { SummaryMemory, type ReceivedCounts, type ReceivedEvent } from '../../receiver/index.ts'
 import type { Io } from '../io.ts'
-import { eventText } from '../listening/event-text.ts'
+import { countsText, eventText } from '../listening/event-text.ts'
 import { inspectorUrl } from '../listening/inspector-page.ts'
-import { countsText } from '../listening/counts-text.ts'
 import { formatCount } from '../output/numbers.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
-import type { StageEnvironment } from './stage.ts'
+import type { CommandEnvironment } from './test-bed.ts'
 
 /** What `run` prints. */
 export interface RunViewOptions {
@@ -14,9 +13,7 @@ export interface RunViewOptions {
   readonly page: boolean
   /** Only expectations that were not met. */
   readonly quiet: boolean
-  /** A line for every request. */
   readonly verbose: boolean
-  /** False with `--no-color`. */
   readonly color: boolean
 }
 
@@ -39,7 +36,7 @@ export class RunView {
   }
 
   /** Prints the addresses that the command finds in its environment, without secrets. */
-  ready({ EVROUTE_URL, EVROUTE_ENDPOINT }: StageEnvironment): void {
+  ready({ EVROUTE_URL, EVROUTE_ENDPOINT }: CommandEnvironment): void {
     if (this.#options.quiet) return
     this.#tell(`Receiver  ${EVROUTE_URL}  ${this.#style.faint('EVROUTE_URL, EVROUTE_SECRET')}`)
     if (this.#options.page) this.#tell(`Page      ${inspectorUrl(EVROUTE_URL) ?? ''}`)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
 import type { Expectation } from '../../match/index.ts'
-import { tellResults } from '../expecting/tell-results.ts'
+import { reportResults } from '../expecting/report-results.ts'
 import type { ReportFile } from '../expecting/report-flag.ts'
 import { exitCodes } from '../exit-code.ts'
 import type { Io } from '../io.ts'
@@ -11,14 +11,13 @@ import { Capture } from '../listening/capture.ts'
 import { Awaited } from './awaited.ts'
 import { Child } from './child.ts'
 import { RunView, type RunViewOptions } from './run-view.ts'
-import { Stage, type StageOptions } from './stage.ts'
+import { TestBed, type TestBedOptions } from './test-bed.ts'
 
 /** The checked options of `evroute run`. */
-export interface RunOptions extends StageOptions, RunViewOptions {
+export interface RunOptions extends TestBedOptions, RunViewOptions {
   /** The program and its arguments. */
   readonly command: readonly [program: string, ...args: string[]]
   readonly expectations: readonly Expectation[]
-  /** The report files to write. */
   readonly reports: readonly ReportFile[]
   /** Maximum wait for expectations after the command has ended, in milliseconds. */
   readonly timeoutMs: number
@@ -34,7 +33,7 @@ interface Run {
   readonly options: RunOptions
   readonly io: Io
   readonly view: RunView
-  readonly stage: Stage
+  readonly bed: TestBed
   readonly awaited: Awaited
 }
 
@@ -55,42 +54,42 @@ export async function run(options: RunOptions, io: Io): Promise<number> {
   const view = await RunView.open(options, io)
   const capture = options.save === undefined ? undefined : await Capture.open(options.save)
   try {
-    await using stage = await Stage.open(options)
+    await using bed = await TestBed.open(options)
     const awaited = new Awaited(options.expectations, systemClock.nowMs())
-    stage.receiver.on('event', (event) => {
+    bed.receiver.on('event', (event) => {
       awaited.observe(event)
       view.event(event)
       return capture?.append(event)
     })
-    return await runOn({ options, io, view, stage, awaited })
+    return await runOn({ options, io, view, bed, awaited })
   } finally {
     await capture?.close()
   }
 }
 
-async function runOn({ options, io, view, stage, awaited }: Run): Promise<number> {
+async function runOn({ options, io, view, bed, awaited }: Run): Promise<number> {
   const [program, ...args] = options.command
-  const { environment, receiver } = stage
+  const { environment, receiver } = bed
   const elapsedMs = stopwatch()
   view.ready(environment)
   const child = await Child.start({ program, args, env: { ...io.env, ...environment } })
   const endPassing = passSignalsOn(child, io)
   try {
     const code = await child.ended
-    stage.commandEnded()
+    bed.commandEnded()
     // A command that failed has said why. Don't wait for missing requests then.
-    if (code === 0) await untilAllCame({ options, io, stage, awaited })
+    if (code === 0) await untilAllCame({ options, io, bed, awaited })
     if (code === 0 && io.interrupted.aborted) return exitCodes.interrupted
-    const pending = code === 0 ? await stage.pending() : 0
+    const pending = code === 0 ? await bed.pending() : 0
     // A request in progress at the timeout has arrived and counts.
-    await (options.hold ? stage.closeService() : stage.close())
+    await (options.hold ? bed.closeService() : bed.close())
     const cases = pending > 0 && !options.allowPending ? [pendingCase(pending)] : []
     const told = { ...options, title: 'evroute run', durationMs: elapsedMs(), json: false, cases }
     view.summary(receiver.counts, told.durationMs)
     if (options.allowPending) view.pending(pending)
-    const expected = await tellResults(awaited.results(), told, io)
+    const expected = await reportResults(awaited.results(), told, io)
     const end = code === 0 ? expected : code
-    if (options.hold && end !== exitCodes.ok) await held(view, stage, io)
+    if (options.hold && end !== exitCodes.ok) await held(view, bed, io)
     return end
   } finally {
     endPassing()
@@ -99,7 +98,7 @@ async function runOn({ options, io, view, stage, awaited }: Run): Promise<number
 }
 
 /** Keeps the receiver and its page until a signal. */
-async function held(view: RunView, { receiver }: Stage, { interrupted }: Io): Promise<void> {
+async function held(view: RunView, { receiver }: TestBed, { interrupted }: Io): Promise<void> {
   view.held((await receiver.start()).url)
   if (!interrupted.aborted) await once(interrupted, 'abort')
 }
@@ -140,14 +139,14 @@ function passSignalsOn(child: Child, { interrupted, onHangUp, onSuspend }: Io): 
 async function untilAllCame({
   options: { timeoutMs },
   io: { interrupted },
-  stage,
+  bed,
   awaited,
 }: Omit<Run, 'view'>): Promise<void> {
   const waitedMs = stopwatch()
   let quietForMs = stopwatch()
-  const endListening = stage.receiver.on('event', () => (quietForMs = stopwatch()))
+  const endListening = bed.receiver.on('event', () => (quietForMs = stopwatch()))
   const isOver = async (): Promise<boolean> => {
-    if ((await stage.pending()) > 0 || stage.receiver.underWay > 0) return false
+    if ((await bed.pending()) > 0 || bed.receiver.underWay > 0) return false
     const state = awaited.stateAt(systemClock.nowMs())
     return state === 'decided' || (state === 'satisfied' && quietForMs() >= quietMs)
   }

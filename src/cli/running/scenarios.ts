@@ -9,9 +9,7 @@ import { runScenario, type ScenarioObservation, type ScenarioRun } from './run-s
 /** The scenarios to run, and how to show them. */
 export interface ScenariosOptions extends ScenarioRun {
   readonly scenarios: readonly Scenario[]
-  /** NDJSON on stdout. */
   readonly json: boolean
-  /** False with `--no-color`. */
   readonly color: boolean
 }
 

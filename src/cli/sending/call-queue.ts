@@ -1,4 +1,5 @@
 import type { Client, ClientOptions, FailedCall } from '../../client/index.ts'
+import type { DeletionRequest } from '../../intake/index.ts'
 import type { JsonObject, Rejection } from '../../model/index.ts'
 import type { SendingOptions } from './sending-options.ts'
 
@@ -7,7 +8,7 @@ export type OfferResult =
   { readonly kind: 'taken' | 'closed' } | ({ readonly kind: 'rejected' } & Rejection)
 
 /** The position of a row in its input. */
-export interface RowPlace {
+export interface RowPosition {
   /** The file; undefined if there is only one input. */
   readonly file?: string | undefined
   /** The line on which the row begins, from 1. */
@@ -35,19 +36,19 @@ export function queueOptions({ flushAt, flushAfterMs }: SendingOptions): ClientO
 export class CallQueue {
   readonly #client: Client
   /** The positions of the calls with each messageId, in order: ids may repeat. */
-  readonly #places = new Map<string, RowPlace[]>()
+  readonly #positions = new Map<string, RowPosition[]>()
 
-  constructor(client: Client, failed: (call: FailedCall, place: RowPlace) => void) {
+  constructor(client: Client, failed: (call: FailedCall, position: RowPosition) => void) {
     this.#client = client
-    client.on('delivered', ({ messageId }) => this.#takePlace(messageId))
-    client.on('failed', (call) => failed(call, this.#takePlace(call.messageId)))
+    client.on('delivered', ({ messageId }) => this.#takePosition(messageId))
+    client.on('failed', (call) => failed(call, this.#takePosition(call.messageId)))
   }
 
   /** Passes a row to the client as soon as it has room. */
-  async offer(row: JsonObject, place: RowPlace): Promise<OfferResult> {
+  async offer(row: JsonObject, position: RowPosition): Promise<OfferResult> {
     for (;;) {
       const result = this.#client.enqueue(row)
-      if (result.status === 'queued') this.#keepPlace(result.messageId, place)
+      if (result.status === 'queued') this.#keepPosition(result.messageId, position)
       if (result.status !== 'refused') return { kind: 'taken' }
       const { code, message } = result
       if (code === 'closed') return { kind: 'closed' }
@@ -66,16 +67,46 @@ export class CallQueue {
     await this.#client.close({ timeoutMs })
   }
 
-  #keepPlace(messageId: string, place: RowPlace): void {
-    const places = this.#places.get(messageId)
-    if (places === undefined) this.#places.set(messageId, [place])
-    else places.push(place)
+  #keepPosition(messageId: string, position: RowPosition): void {
+    const positions = this.#positions.get(messageId)
+    if (positions === undefined) this.#positions.set(messageId, [position])
+    else positions.push(position)
   }
 
-  #takePlace(messageId: string): RowPlace {
-    const places = this.#places.get(messageId) ?? []
-    const place = places.shift() ?? { line: 0 }
-    if (places.length === 0) this.#places.delete(messageId)
-    return place
+  #takePosition(messageId: string): RowPosition {
+    const positions = this.#positions.get(messageId) ?? []
+    const position = positions.shift() ?? { line: 0 }
+    if (positions.length === 0) this.#positions.delete(messageId)
+    return position
+  }
+}
+
+/** A parsed row of type `delete`. */
+export type DeletionRow =
+  ({ readonly kind: 'deletion' } & DeletionRequest) | ({ readonly kind: 'rejected' } & Rejection)
+
+/** The answer of a service to a deletion: its tracking API accepts calls only. */
+export const noDeletions: Extract<DeletionRow, { kind: 'rejected' }> = Object.freeze({
+  kind: 'rejected',
+  code: 'unknown_type',
+  message: 'A tracking API takes no deletions',
+})
+
+/**
+ * Parses the deletion request in a row. Deletions bypass the client and go directly to intake. As in calls, a
+ * number is a valid id.
+ */
+export function readDeletion({ userId, timestamp, messageId }: JsonObject): DeletionRow {
+  if (userId === undefined || userId === null || userId === '') {
+    return { kind: 'rejected', code: 'no_user_id', message: 'delete needs a userId' }
+  }
+  if (typeof userId !== 'string' && typeof userId !== 'number') {
+    return { kind: 'rejected', code: 'wrong_type', message: 'userId must be a string' }
+  }
+  return {
+    kind: 'deletion',
+    userId: String(userId),
+    timestamp: typeof timestamp === 'string' ? timestamp : undefined,
+    messageId: typeof messageId === 'string' && messageId !== '' ? messageId : undefined,
   }
 }

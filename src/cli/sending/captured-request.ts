@@ -12,13 +12,9 @@ import {
 
 /** A webhook as received. */
 export interface CapturedRequest {
-  /** The type of the event. */
   readonly type: EventType
-  /** The id of the user; null if unknown. */
   readonly userId: string | null
-  /** The messageId in the body; null if there is none. */
   readonly messageId: string | null
-  /** The headers, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   /** The body: webhooks are UTF-8 text. */
   readonly body: string

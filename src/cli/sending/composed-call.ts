@@ -6,7 +6,36 @@ import {
   type JsonObject,
   type JsonValue,
 } from '../../model/index.ts'
-import { fieldNames, flagName, type CallFlags, type FieldName } from './call-flags.ts'
+
+/** The flags that set the fields of a call. */
+export interface CallFlags {
+  readonly event?: string
+  readonly userId?: string
+  readonly anonymousId?: string
+  readonly groupId?: string
+  readonly previousId?: string
+  readonly name?: string
+  readonly timestamp?: string
+  readonly integration?: Readonly<Record<string, boolean>>
+}
+
+/** The fields that have a flag. */
+export const fieldNames: readonly FieldName[] = [
+  'event',
+  'userId',
+  'anonymousId',
+  'groupId',
+  'previousId',
+  'name',
+]
+
+/** A field that has a flag. */
+export type FieldName = Exclude<keyof CallFlags, 'timestamp' | 'integration'>
+
+/** The flag of a field: `userId` has `--user-id`. */
+export function flagName(field: string): string {
+  return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
 
 /** The fields that each type accepts from flags. Other flags are refused rather than ignored. */
 const fieldsOf: Readonly<Record<EventType, readonly FieldName[]>> = {
@@ -102,13 +131,18 @@ function parsePair(pair: string): readonly [string, JsonValue] {
 }
 
 function parseValue(key: string, json: string): JsonValue {
-  try {
-    return JSON.parse(json) as JsonValue
-  } catch (error) {
-    throw new SettingError(
+  const unreadable = (why: string): SettingError =>
+    new SettingError(
       'fields',
-      `Cannot read the value of ${key}: ${messageOf(error)}`,
+      `Cannot read the value of ${key}: ${why}`,
       'After := comes JSON: a number, true, null, "text", [...] or {...}.',
     )
+  try {
+    return JSON.parse(json, (_, value: JsonValue) => {
+      if (value === Infinity || value === -Infinity) throw unreadable('a number is too large')
+      return value
+    }) as JsonValue
+  } catch (error) {
+    throw error instanceof SettingError ? error : unreadable(messageOf(error))
   }
 }

@@ -1,4 +1,5 @@
 import { Client, createInProcessTransport, type RejectedCall } from '../../client/index.ts'
+import type { AddOutcome, NewEvent } from '../../delivery/index.ts'
 import { checkParsedCall, Intake, type AcceptedEvent } from '../../intake/index.ts'
 import {
   emptyLedger,
@@ -9,18 +10,22 @@ import {
 } from '../../model/index.ts'
 import type { RoutingDecision, RoutingReason } from '../../router/index.ts'
 import type { Runtime } from '../../runtime/index.ts'
-import { signBody } from '../../webhook/index.ts'
-import { CallQueue, queueOptions, type OfferResult, type RowPlace } from './call-queue.ts'
-import { noDeletions, readDeletion } from './deletion.ts'
+import { restyleBody, signBody, type BodyStyle } from '../../webhook/index.ts'
+import {
+  CallQueue,
+  queueOptions,
+  type OfferResult,
+  type RowPosition,
+  noDeletions,
+  readDeletion,
+} from './call-queue.ts'
 import type { Outlet, OutletLedger, OutletParts } from './outlet.ts'
-import { PlannedEvents } from './planned-events.ts'
 import {
   commandLineSourceId,
   sourceIdOf,
   type ServiceTarget,
   type WebhookTarget,
 } from './sending-options.ts'
-import { inStyle } from './styled-body.ts'
 
 /** Why an event is sent or not. */
 export type PlanReason = RoutingReason | 'duplicate'
@@ -34,7 +39,6 @@ export interface Plan {
   readonly messageId: string
   /** The type of the event. */
   readonly type: string
-  /** The routing decision; undefined if a service decides. */
   readonly decision: PlanDecision | undefined
   /** The URLs that it would be sent to. */
   readonly urls: readonly string[]
@@ -68,13 +72,13 @@ export class DryOutlet implements Outlet {
       runtime,
       transport,
     })
-    this.#calls = new CallQueue(client, (call, place) => {
-      if (isRejectionCode(call.code)) listener.rejected(place, { ...call, code: call.code })
+    this.#calls = new CallQueue(client, (call, position) => {
+      if (isRejectionCode(call.code)) listener.rejected(position, { ...call, code: call.code })
     })
   }
 
-  async offer(row: JsonObject, place: RowPlace): Promise<OfferResult> {
-    if (row['type'] !== 'delete') return this.#calls.offer(row, place)
+  async offer(row: JsonObject, position: RowPosition): Promise<OfferResult> {
+    if (row['type'] !== 'delete') return this.#calls.offer(row, position)
     await this.#calls.flush()
     return this.#planning.offerDeletion(row)
   }
@@ -203,5 +207,48 @@ class ServicePlanning implements Planning {
       signature: null,
     })
     return []
+  }
+}
+
+/** The body as it is sent. */
+function inStyle(body: string, bodyStyle: BodyStyle | undefined): string {
+  return bodyStyle === undefined ? body : restyleBody(body, bodyStyle)
+}
+
+/** Maximum number of remembered messageIds; the same as for a store in memory. */
+const messageIdsMax = 100_000
+
+/** Predicts the outcome of adding events of one source to a store where deliveries end at once. */
+export class PlannedEvents {
+  /** A Set keeps insertion order, so the first is the oldest. */
+  readonly #messageIds = new Set<string>()
+  #ledger = emptyLedger
+
+  get ledger(): DeliveryLedger {
+    return this.#ledger
+  }
+
+  /** Adds events and returns the outcome of each, in order. */
+  add(events: readonly NewEvent[]): readonly AddOutcome[] {
+    return events.map((event) => {
+      const outcome = this.#outcomeOf(event)
+      const { accepted, [outcome]: soFar } = this.#ledger
+      this.#ledger = { ...this.#ledger, accepted: accepted + 1, [outcome]: soFar + 1 }
+      return outcome
+    })
+  }
+
+  #outcomeOf({ messageId, deliveries }: NewEvent): AddOutcome {
+    if (this.#messageIds.has(messageId)) return 'duplicate'
+    this.#remember(messageId)
+    return deliveries.length === 0 ? 'filtered' : 'routed'
+  }
+
+  #remember(messageId: string): void {
+    const [oldest] = this.#messageIds
+    if (oldest !== undefined && this.#messageIds.size >= messageIdsMax) {
+      this.#messageIds.delete(oldest)
+    }
+    this.#messageIds.add(messageId)
   }
 }

@@ -1,9 +1,9 @@
 import type { BatchRetry } from '../../client/index.ts'
 import type { DeliveryLedger, JsonObject, Rejection } from '../../model/index.ts'
 import type { Runtime } from '../../runtime/index.ts'
-import type { OfferResult, RowPlace } from './call-queue.ts'
+import type { OfferResult, RowPosition } from './call-queue.ts'
 import type { SendingOptions } from './sending-options.ts'
-import type { EndedDelivery } from './sending-records.ts'
+import type { EndedDelivery } from './report-text.ts'
 
 /** Grace period for calls, and then for requests, when a command is interrupted. */
 export const stopGraceMs = 300
@@ -21,7 +21,7 @@ export interface Outlet {
   /** Whether the store has failed or expired deliveries of earlier runs to the same destination. */
   readonly hasFailedBefore?: boolean
   /** Takes a row. Waits while too many are under way. */
-  offer(row: JsonObject, place: RowPlace): Promise<OfferResult>
+  offer(row: JsonObject, position: RowPosition): Promise<OfferResult>
   /** Resolves when every accepted row is done. */
   finish(): Promise<void>
   /** Ends early. Unfinished deliveries stay pending in the ledger. */
@@ -35,7 +35,7 @@ export interface Outlet {
 /** Hears what happens to rows after they were taken. */
 export interface OutletListener {
   /** A row was rejected after all. It counts as rejected, not as accepted. */
-  rejected(place: RowPlace, rejection: Rejection): void
+  rejected(position: RowPosition, rejection: Rejection): void
 }
 
 /** Hears what a service does with rows. For webhooks, the observer of the runtime hears this instead. */
@@ -50,9 +50,7 @@ export interface ServiceListener extends OutletListener {
 
 /** The parts of every outlet. */
 export interface OutletParts {
-  /** Where and how to send. */
   readonly options: SendingOptions
-  /** Clock, ids, log and observer. */
   readonly runtime: Runtime
   /** Hears what happens to rows later. */
   readonly listener: OutletListener

@@ -1,14 +1,16 @@
 import type { BatchRetry } from '../../client/index.ts'
 import {
   endpointName,
+  failureText,
   formatDuration,
-  type EndpointChange,
+  plainText,
+  recordLine,
   type DeliveryLedger,
+  type EndpointChange,
+  type JsonObject,
   type Ledger,
   type RequestRecord,
   type SettledDelivery,
-  plainText,
-  recordLine,
 } from '../../model/index.ts'
 import {
   lineLog,
@@ -19,28 +21,32 @@ import {
 } from '../../runtime/index.ts'
 import { DataWriter, type Io } from '../io.ts'
 import { errorRecord, errorText } from '../output/error.ts'
-import { formatCount } from '../output/numbers.ts'
-import { startProgress } from '../output/progress.ts'
+import { countOf } from '../output/numbers.ts'
+import { progressText, startProgress } from '../output/progress.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { formatTimeOfDay } from '../output/time.ts'
 import { summaryLine } from '../output/summary-line.ts'
-import type { RowPlace } from './call-queue.ts'
+import type { RowPosition } from './call-queue.ts'
 import type { Plan } from './dry-outlet.ts'
 import type { OutletLedger } from './outlet.ts'
-import { planText } from './plan-text.ts'
+import {
+  callName,
+  deliveryRecord,
+  firstRetryMs,
+  plannedText,
+  planText,
+  requestRecord,
+  requestText,
+  singleText,
+  type EndedDelivery,
+  type SingleCall,
+} from './report-text.ts'
 import type { SendingOptions } from './sending-options.ts'
-import { deliveryRecord, requestRecord, type EndedDelivery } from './sending-records.ts'
 
 /** Maximum number of lines about failed requests and deliveries before only the summary counts them. */
 const problemLinesMax = 20
 /** Maximum number of lines about rejected rows. No other output says which rows to fix. */
 const rejectionLinesMax = 100
-
-/**
- * The shortest delay before a retry. A copy of the retry policy's value: importing the policy would load
- * everything that delivers.
- */
-export const firstRetryMs = 8_000
 
 /** Why a row was rejected. */
 interface RowProblem {
@@ -53,6 +59,9 @@ export interface ReportOptions extends Pick<
   SendingOptions,
   'json' | 'quiet' | 'verbose' | 'color' | 'retryForMs'
 > {
+  readonly dryRun?: boolean
+  /** The only call of the command, and where it goes; undefined for the rows of a file. */
+  readonly single?: { readonly call: JsonObject; readonly urls: readonly string[] } | undefined
   /** Replaces the line that says how long a delivery is retried. */
   readonly retryNote?: string
 }
@@ -61,7 +70,6 @@ export interface ReportOptions extends Pick<
 export interface Closing {
   /** The ledger; without `read` and `rejected` if the input does not consist of calls. */
   readonly ledger: OutletLedger & DeliveryLedger & Partial<Ledger>
-  /** The duration of the command, in milliseconds. */
   readonly durationMs: number
   /** Rows that were not selected; undefined if the command selects none. */
   readonly skipped: number | undefined
@@ -79,7 +87,6 @@ interface ReportParts {
 export class Report implements Observer {
   readonly #io: Io
   readonly #options: ReportOptions
-  /** The style of stderr. */
   readonly #style: Style
   readonly #dataStyle: Style
   readonly #elapsedMs: () => number
@@ -87,6 +94,8 @@ export class Report implements Observer {
   #endProgress = (): void => undefined
   #done = 0
   #failed = 0
+  #request: RequestRecord | undefined
+  #delivery: SingleCall['delivery']
   #problemLines = 0
   #rejectionLines = 0
   #lastProblem = ''
@@ -116,12 +125,30 @@ export class Report implements Observer {
   /**
    * Shows progress until the summary or `close`.
    *
-   * @param text - returns the progress line; by default the number of finished rows
+   * @param text - returns the progress line
    */
-  begin(text = (): string => this.#progressText()): void {
-    if (this.#options.quiet) return
-    const color = wantsColor(this.#io, this.#io.stderr, this.#options.color)
-    this.#endProgress = startProgress(this.#io, text, color)
+  begin(text: () => string): void {
+    const { quiet, json, color } = this.#options
+    if (json && this.#io.stderr.isTTY !== true) return
+    const view = { quiet, color: wantsColor(this.#io, this.#io.stderr, color) }
+    this.#endProgress = startProgress(this.#io, text, view)
+  }
+
+  /**
+   * The progress line of a transfer.
+   *
+   * @param taken - rows that were read and not rejected
+   * @param total - all rows; undefined if unknown
+   */
+  progress(taken: number, total: number | undefined): string {
+    return progressText({
+      done: this.#done,
+      total,
+      pending: Math.max(taken - this.#done, 0),
+      failed: this.#failed,
+      elapsedMs: this.#elapsedMs(),
+      problem: this.#lastProblem,
+    })
   }
 
   /** Writes to stderr: details if DEBUG asks for them, warnings unless `--quiet` is given. */
@@ -141,7 +168,10 @@ export class Report implements Observer {
 
   request(record: RequestRecord): void {
     const { outcome, error, url } = record
-    if (outcome !== 'success') this.#lastProblem = `${error ?? ''} from ${endpointName(url)}`
+    this.#request = record
+    if (outcome !== 'success') {
+      this.#lastProblem = `${failureText(error ?? '')} from ${endpointName(url)}`
+    }
     if (this.#options.json) {
       this.#record(requestRecord(record))
     } else if (this.#options.verbose) {
@@ -163,7 +193,7 @@ export class Report implements Observer {
     const text =
       probeAtMs === null
         ? `${name} answers again`
-        : `${name} is left alone until ${formatTimeOfDay(probeAtMs)}: ${error ?? ''}; what waits for it is parked`
+        : `${name} gets nothing until ${formatTimeOfDay(probeAtMs)}: ${failureText(error ?? '')}; its deliveries wait`
     this.#problem(text)
   }
 
@@ -176,13 +206,13 @@ export class Report implements Observer {
   retrying({ callCount, attempt, delayMs, reason }: BatchRetry): void {
     this.#lastProblem = reason
     if (this.#options.json) return
-    const calls = callCount === 1 ? '1 call' : `${formatCount(callCount)} calls`
-    const next = `tried again in ${formatDuration(Math.round(delayMs))}`
+    const calls = countOf(callCount, 'call')
+    const next = `next try in ${formatDuration(Math.round(delayMs))}`
     this.#problem(`attempt ${attempt} for a batch of ${calls}: ${plainText(reason)}; ${next}`)
   }
 
   /** A row was rejected. */
-  rejected({ file, line }: RowPlace, { code, message }: RowProblem): void {
+  rejected({ file, line }: RowPosition, { code, message }: RowProblem): void {
     const { json, quiet, verbose } = this.#options
     if (json) {
       this.#record({
@@ -195,8 +225,8 @@ export class Report implements Observer {
     } else if (!quiet) {
       this.#rejectionLines++
       if (this.#rejectionLines > rejectionLinesMax && !verbose) return
-      const place = file === undefined ? `line ${line}` : `${plainText(file)} line ${line}`
-      this.#line(`${place}: ${plainText(message)} (${code})\n`)
+      const position = file === undefined ? `line ${line}` : `${plainText(file)} line ${line}`
+      this.#line(`${position}: ${plainText(message)} (${code})\n`)
     }
   }
 
@@ -232,7 +262,11 @@ export class Report implements Observer {
       return
     }
     if (!this.#options.quiet) this.#notesOnWhatIsNotShown(skipped ?? 0)
-    this.#io.stderr.write(summaryLine(ledger, durationMs, this.#style))
+    const single = this.#singleText(ledger, durationMs)
+    if (single !== undefined) this.#io.stderr.write(`${single}\n`)
+    if (single !== undefined && !this.#options.verbose) return
+    const isDry = this.#options.dryRun ?? false
+    this.#io.stderr.write(summaryLine(ledger, durationMs, { style: this.#style, isDry }))
   }
 
   /** Writes a note for the user to stderr, whatever the flags. */
@@ -258,11 +292,12 @@ export class Report implements Observer {
     const { messageId, type, state, attempts, reason } = delivery
     this.#done++
     if (state !== 'delivered') this.#failed++
+    this.#delivery = { ...delivery, explanation }
     if (this.#options.json) {
       this.#record(deliveryRecord(delivery))
-    } else if (state !== 'delivered') {
-      const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`
-      const outcome = `${state} after ${tries}: ${reason ?? ''}${explanation}`
+    } else if (state !== 'delivered' && this.#options.single === undefined) {
+      const why = `${failureText(reason ?? '')}${explanation}`
+      const outcome = `${state} after ${countOf(attempts, 'attempt')}: ${why}`
       this.#problem(`${type} ${plainText(messageId)} ${outcome}`)
     }
   }
@@ -271,20 +306,25 @@ export class Report implements Observer {
     const { verbose } = this.#options
     const rejections = this.#rejectionLines - rejectionLinesMax
     if (rejections > 0 && !verbose) {
-      const rows =
-        rejections === 1 ? '1 more rejected row' : `${formatCount(rejections)} more rejected rows`
-      this.note(`... and ${rows}; --dry-run --json has them all`)
+      const rows = countOf(rejections, 'more rejected row')
+      this.note(`... and ${rows}; --dry-run --json lists all of them`)
     }
     const problems = this.#problemLines - problemLinesMax
     if (problems > 0 && !verbose) {
-      const lines = problems === 1 ? '1 more line' : `${formatCount(problems)} more lines`
-      this.note(`... and ${lines}; --json has them all`)
+      this.note(`... and ${countOf(problems, 'more line')}; --json lists all of them`)
     }
-    if (skipped > 0) {
-      this.note(
-        skipped === 1 ? '1 row was not selected' : `${formatCount(skipped)} rows were not selected`,
-      )
-    }
+    if (skipped > 0) this.note(`${countOf(skipped, 'row was', 'rows were')} not selected`)
+  }
+
+  /** The line about the only call; undefined for the rows of a file, or if nothing became of it. */
+  #singleText(ledger: Closing['ledger'], durationMs: number): string | undefined {
+    const { single, dryRun } = this.#options
+    if (single === undefined || (ledger.rejected ?? 0) > 0) return undefined
+    const name = callName(single.call)
+    const { urls } = single
+    if (dryRun === true) return plannedText({ name, urls, ledger }, this.#style)
+    const [delivery, request] = [this.#delivery, this.#request]
+    return singleText({ name, urls, delivery, request, ledger, durationMs }, this.#style)
   }
 
   #problem(text: string): void {
@@ -300,7 +340,7 @@ export class Report implements Observer {
     this.#retriesAnnounced = true
     const cause =
       error === 'ECONNREFUSED' ? 'Nothing listens there; is `evroute listen` running? ' : ''
-    const how = retryNote ?? `It is tried again for ${formatDuration(retryForMs)}; see --retry-for`
+    const how = retryNote ?? `Retries for ${formatDuration(retryForMs)}; see --retry-for`
     this.#line(`${this.#style.faint(`  └ ${cause}${how}`)}\n`)
   }
 
@@ -310,19 +350,6 @@ export class Report implements Observer {
   }
 
   #requestText(record: RequestRecord): string {
-    const { messageId, url, attempt, outcome, error, status, durationMs, atMs } = record
-    const look = { success: 'good', retry: 'warning', final: 'bad' } as const
-    const answer = this.#style[look[outcome]](error ?? String(status))
-    const time = this.#style.faint(formatTimeOfDay(atMs))
-    const end = this.#style.faint(`${formatDuration(durationMs)}  ${plainText(messageId)}`)
-    return `${time}  attempt ${attempt}  ${answer}  ${endpointName(url)}  ${end}`
-  }
-
-  #progressText(): string {
-    const rate = Math.round(this.#done / (this.#elapsedMs() / 1_000))
-    const parts = [`${formatCount(this.#done)} done`, `${formatCount(rate)}/s`]
-    if (this.#failed > 0) parts.push(`${formatCount(this.#failed)} not delivered`)
-    if (this.#lastProblem !== '') parts.push(`last problem: ${this.#lastProblem}`)
-    return parts.join(' · ')
+    return requestText(record, this.#style, this.#options.retryForMs)
   }
 }

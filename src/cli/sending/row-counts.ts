@@ -5,10 +5,25 @@ import type { OutletLedger } from './outlet.ts'
 export class RowCounts {
   #read = 0
   #rejected = 0
+  #parsed = 0
 
   /** All rows that were read, valid or not. */
   get read(): number {
     return this.#read
+  }
+
+  /** Rows that were read and not rejected. */
+  get taken(): number {
+    return this.#read - this.#rejected
+  }
+
+  /** Counts rows that were parsed and will be offered. */
+  wereParsed(rows: number): void {
+    this.#parsed += rows
+  }
+
+  get parsed(): number {
+    return this.#parsed
   }
 
   /** Counts a row that is offered to the outlet. */
@@ -22,7 +37,7 @@ export class RowCounts {
   }
 
   /** The ledger of a complete transfer. */
-  books(stored: OutletLedger): OutletLedger & Ledger {
+  ledger(stored: OutletLedger): OutletLedger & Ledger {
     return { read: this.#read, rejected: this.#rejected, ...stored }
   }
 
@@ -35,18 +50,18 @@ export class RowCounts {
    * The ledger of a transfer to a durable store that was interrupted. Rows that are not in the store don't
    * count: the next run reads them again.
    */
-  booksOfStore(stored: OutletLedger): OutletLedger & Ledger {
-    return { ...this.books(stored), read: stored.accepted + this.#rejected }
+  ledgerOfStore(stored: OutletLedger): OutletLedger & Ledger {
+    return { ...this.ledger(stored), read: stored.accepted + this.#rejected }
   }
 
   /**
    * The ledger of a transfer in memory that was interrupted. Rows that the outlet does not know yet count as
    * accepted and pending.
    */
-  booksOfCut(stored: OutletLedger): OutletLedger & Ledger {
+  ledgerOfCut(stored: OutletLedger): OutletLedger & Ledger {
     const waiting = this.waiting(stored)
     return {
-      ...this.books(stored),
+      ...this.ledger(stored),
       accepted: stored.accepted + waiting,
       routed: stored.routed + waiting,
       deliveries: stored.deliveries + waiting,

@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { callOfArchivedRow } from '../../archive/index.ts'
-import { openInput, readRows, type Row } from '../../importer/index.ts'
+import { readRows, type Row } from '../../importer/index.ts'
 import {
   captureRowBytesMax,
   isJsonObject,
@@ -9,15 +10,12 @@ import {
   type EventType,
   type JsonObject,
 } from '../../model/index.ts'
-import { tellOfTerminalInput } from '../input.ts'
 import { stoppable, type Io } from '../io.ts'
 import { isCapturedRow, isListenRecord } from './captured-request.ts'
-import { identifyRow } from './row-identity.ts'
-import type { RowGroup } from './row-source.ts'
+import { InputMeter, type RowGroup } from './row-source.ts'
 
 /** Which rows to select; undefined means all. */
 export interface RowSelection {
-  /** Only these types. */
   readonly types: readonly EventType[] | undefined
   /** Only timestamps from this time on, in milliseconds since 1970. */
   readonly sinceMs: number | undefined
@@ -26,7 +24,6 @@ export interface RowSelection {
 }
 
 interface ReadRows {
-  /** The path as given. */
   readonly path: string
   readonly rows: readonly Row[]
 }
@@ -43,6 +40,7 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
   readonly #paths: readonly string[]
   readonly #selection: RowSelection
   readonly #io: Io
+  readonly #meter: InputMeter
   readonly #groups: AsyncGenerator<ReadRows>
   readonly #rowsRead = new Map<string, number>()
   /** Groups that were read ahead. */
@@ -55,12 +53,17 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
     this.#paths = paths
     this.#selection = selection
     this.#io = io
+    this.#meter = new InputMeter(io)
     this.#groups = this.#read()
   }
 
-  /** Rows skipped so far. */
   get skipped(): number {
     return this.#skipped
+  }
+
+  /** Estimates the number of all rows when so many were parsed; undefined if unknown. */
+  total(parsed: number): number | undefined {
+    return this.#meter.total(parsed + this.#skipped)
   }
 
   /**
@@ -105,10 +108,9 @@ export class SelectedRows implements AsyncIterable<RowGroup> {
   }
 
   async *#read(): AsyncGenerator<ReadRows> {
-    tellOfTerminalInput(this.#paths, this.#io)
     // Open all files first, so that a wrong name changes nothing.
     const inputs = await Promise.all(
-      this.#paths.map(async (path) => ({ path, bytes: await openInput(path, this.#io.stdin) })),
+      this.#paths.map(async (path) => ({ path, bytes: await this.#meter.open(path) })),
     )
     for (const { path, bytes } of inputs) {
       this.#rowsRead.set(path, 0)
@@ -181,4 +183,26 @@ function isSelected(call: JsonObject, { types, sinceMs, untilMs }: RowSelection)
   const atMs = parseTimestamp(call['timestamp']) ?? parseTimestamp(call['originalTimestamp'])
   if (atMs === undefined) return false
   return atMs >= (sinceMs ?? -Infinity) && atMs < (untilMs ?? Infinity)
+}
+
+/** The position of a row in the input. */
+export interface RowKey {
+  /** The absolute path of the file. */
+  readonly file: string
+  /** The index of the row in its file, from 0: several rows may be on one line. */
+  readonly index: number
+}
+
+/**
+ * Gives a row without a messageId an id derived from its position and content. The same row of the same file
+ * is then the same event each time it is read.
+ */
+export function identifyRow(row: Row, { file, index }: RowKey): Row {
+  if (row.kind === 'bad') return row
+  const { messageId } = row.value
+  if (messageId !== undefined && messageId !== null && messageId !== '') return row
+  const hash = createHash('sha256')
+    .update(`${file}\n${index}\n${JSON.stringify(row.value)}`)
+    .digest('hex')
+  return { ...row, value: { ...row.value, messageId: `row-${hash.slice(0, 32)}` } }
 }

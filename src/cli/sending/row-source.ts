@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { openInput, readRows, type Row } from '../../importer/index.ts'
 import {
   isJsonObject,
@@ -24,7 +25,6 @@ export interface RowChanges {
 export interface RowGroup {
   /** The file; undefined if there is only one input. */
   readonly file?: string | undefined
-  /** The rows in order. */
   readonly rows: readonly Row[]
 }
 
@@ -35,11 +35,9 @@ const groupRows = 1_000
 export async function* fileRows(
   path: string,
   changes: RowChanges,
-  io: Io,
+  meter: InputMeter,
 ): AsyncGenerator<RowGroup> {
-  tellOfTerminalInput([path], io)
-  const input = await openInput(path, io.stdin)
-  for await (const rows of readRows(input)) {
+  for await (const rows of readRows(await meter.open(path))) {
     yield { rows: rows.map((row) => changeRow(row, changes)) }
   }
 }
@@ -79,4 +77,42 @@ function changeRow(row: Row, { type, timestamp, integrations }: RowChanges): Row
     value['integrations'] = { ...own, ...integrations }
   }
   return { ...row, value }
+}
+
+/** Opens inputs and measures how much of them was read. */
+export class InputMeter {
+  readonly #io: Io
+  #bytesRead = 0
+  /** The size of all inputs; NaN if one is a pipe. */
+  #size = 0
+
+  /** @param io - its stdin is the input `-` */
+  constructor(io: Io) {
+    this.#io = io
+  }
+
+  /** Estimates the number of all rows when so many were parsed; undefined if an input is a pipe. */
+  total(parsed: number): number | undefined {
+    if (!(this.#size > 0) || this.#bytesRead === 0) return undefined
+    return Math.round((parsed * this.#size) / Math.min(this.#bytesRead, this.#size))
+  }
+
+  /**
+   * Opens a file, or stdin for `-`.
+   *
+   * @throws EvrouteError `cannot_read_file`
+   */
+  async open(path: string): Promise<AsyncIterable<Uint8Array>> {
+    tellOfTerminalInput([path], this.#io)
+    const input = await openInput(path, this.#io.stdin)
+    this.#size += path === '-' ? NaN : (await stat(path)).size || NaN
+    return this.#counted(input)
+  }
+
+  async *#counted(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of input) {
+      this.#bytesRead += chunk.length
+      yield chunk
+    }
+  }
 }

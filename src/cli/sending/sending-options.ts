@@ -8,9 +8,17 @@ import {
   type Destination,
 } from '../../model/index.ts'
 import { bodyStyles, checkDestination, type BodyStyle } from '../../webhook/index.ts'
-import { countFlag, durationFlag, durationFlagUpTo, headerFlag, repeatable } from '../flags.ts'
+import {
+  choiceOf,
+  countFlag,
+  durationFlag,
+  durationFlagUpTo,
+  headerFlag,
+  repeatable,
+} from '../flags.ts'
 import type { Io } from '../io.ts'
-import { readSecret, readGivenStoreUrl, storeForms } from '../secret.ts'
+import { addOutputFlags } from '../output-flags.ts'
+import { readSecret, readGivenStoreUrl } from '../secret.ts'
 import type { TimeShiftBy } from './time-shift.ts'
 
 /** The default target of `send` and `replay`: the default address of `listen`. */
@@ -27,9 +35,7 @@ export type SendingTarget = WebhookTarget | ServiceTarget | CapturedTarget
 
 /** Webhook endpoints. */
 export interface WebhookTarget {
-  /** Distinguishes it from a service. */
   readonly kind: 'webhooks'
-  /** The endpoints and their settings. */
   readonly destination: Destination
   /** How to write the bodies; undefined for `JSON.stringify`. */
   readonly bodyStyle: BodyStyle | undefined
@@ -37,7 +43,6 @@ export interface WebhookTarget {
 
 /** Webhook endpoints for captured requests. */
 export interface CapturedTarget {
-  /** Distinguishes it from endpoints for new webhooks. */
   readonly kind: 'captured'
   readonly destination: Destination
   /** Signs requests again; undefined to keep the signatures. */
@@ -48,17 +53,14 @@ export interface CapturedTarget {
 
 /** A service. */
 export interface ServiceTarget {
-  /** Distinguishes it from webhook endpoints. */
   readonly kind: 'service'
   /** The request URL of its tracking API. */
   readonly endpoint: string
-  /** The write key of the source. */
   readonly writeKey: string
 }
 
 /** The options that `send` and `replay` share. */
 export interface SendingOptions {
-  /** Where calls go. */
   readonly target: SendingTarget
   /** Calls per batch; undefined for the client's default. */
   readonly flushAt: number | undefined
@@ -66,21 +68,13 @@ export interface SendingOptions {
   readonly flushAfterMs: number | undefined
   /** The URL of the store for undelivered webhooks; undefined to keep them in memory. */
   readonly store: string | undefined
-  /** How long to retry a delivery, in milliseconds. */
   readonly retryForMs: number
-  /** Request timeout, in milliseconds. */
   readonly timeoutMs: number
-  /** Whether waiting takes no time. */
   readonly virtualClock: boolean
-  /** Show what would be sent, and send nothing. */
   readonly dryRun: boolean
-  /** NDJSON on stdout. */
   readonly json: boolean
-  /** No progress; only the summary. */
   readonly quiet: boolean
-  /** A line for every request. */
   readonly verbose: boolean
-  /** False with `--no-color`. */
   readonly color: boolean
 }
 
@@ -91,109 +85,60 @@ export interface GivenSendingOptions extends SendingOptions {
 
 /** The flags, from commander. */
 export interface SendingFlags {
-  /** `--to` */
   readonly to?: readonly string[]
-  /** `--header` */
   readonly header?: Readonly<Record<string, string>>
-  /** `--secret` */
   readonly secret?: string
-  /** `--body-style` */
   readonly bodyStyle?: BodyStyle
-  /** `--write-key` */
   readonly writeKey?: string
-  /** `--endpoint` */
   readonly endpoint?: string
-  /** `--flush-at` */
   readonly flushAt?: number
-  /** `--flush-after` */
   readonly flushAfter?: number
-  /** `--store` */
   readonly store?: string
-  /** `--retry-for` */
   readonly retryFor?: number
-  /** `--timeout` */
   readonly timeout?: number
-  /** `--clock` */
   readonly clock?: string
-  /** `--dry-run` */
   readonly dryRun?: boolean
-  /** `--json` */
   readonly json?: boolean
-  /** `--quiet` */
   readonly quiet?: boolean
-  /** `--verbose` */
   readonly verbose?: boolean
-  /** `--no-color` */
   readonly color?: boolean
 }
 
 /** Adds the flags for webhook endpoints. */
 export function addWebhookFlags(command: Command): Command {
   return command
-    .option(
-      '--to <url>',
-      `endpoint to deliver to, 1 to 5 times (default: EVROUTE_URL or ${defaultUrl})`,
-      repeatable,
-    )
-    .option('-H, --header <name: value>', 'static header of every webhook, repeatable', headerFlag)
-    .option('--secret <value>', 'sign with it; also @file, env:NAME or EVROUTE_SECRET')
-}
-
-/** Adds the flags for output. */
-export function addOutputFlags(command: Command): Command {
-  return command
-    .option('--json', 'NDJSON records on stdout')
-    .option('-q, --quiet', 'only the summary')
-    .option('-v, --verbose', 'a line for every request')
-    .option('--no-color', 'no colours')
+    .optionsGroup('Where to:')
+    .option('--to <url>', 'endpoint, up to 5 [EVROUTE_URL or port 4100]', repeatable)
+    .option('-H, --header <name: value>', 'static header, repeatable', headerFlag)
+    .option('--secret <value>', 'sign: text, @file or env:NAME [EVROUTE_SECRET]')
 }
 
 /** Adds the flags that `send` and `replay` share. */
 export function addSendingFlags(command: Command): Command {
   addWebhookFlags(command)
     .addOption(
-      new Option('--body-style <style>', 'write bodies as encoders of other languages do').choices(
-        bodyStyles,
+      new Option('--body-style <style>', `write JSON as: ${bodyStyles.join(', ')}`).argParser(
+        choiceOf(bodyStyles),
+      ),
+    )
+    .option('--endpoint <url>', "send to a service's tracking API instead")
+    .option('--write-key <key>', 'its write key [EVROUTE_WRITE_KEY]')
+    .optionsGroup('Delivery:')
+    .option('--store <url>', 'keep undelivered webhooks here and resume later')
+    .option('--retry-for <duration>', 'retry a delivery for up to 4h [60s]', durationFlag)
+    .option('--timeout <duration>', 'time for one answer, at most 5s [5s]', durationFlag)
+    .addOption(
+      new Option('--clock <kind>', 'real or virtual; virtual retries at once [real]').argParser(
+        choiceOf(['real', 'virtual']),
       ),
     )
     .option(
-      '--endpoint <url>',
-      'send to the tracking API of a service instead of to webhooks: its host, or <host>/v1/batch',
-    )
-    .option(
-      '--write-key <key>',
-      'write key of the source there; also @file, env:NAME or EVROUTE_WRITE_KEY',
-    )
-    .option(
       '--flush-at <n>',
-      'calls in each batch (default: from 20 to 250)',
+      'calls in a batch [20 to 250]',
       countFlag(1, limits.intakeBatchEventsMax),
     )
-    .option(
-      '--flush-after <duration>',
-      'flush at least so often (default: 5s)',
-      durationFlagUpTo(flushAfterMsMax),
-    )
-    .option(
-      '--store <url>',
-      `keep what is not delivered yet there; the next run goes on: ${storeForms}`,
-    )
-    .option(
-      '--retry-for <duration>',
-      'retry a delivery so long, at most 4h (default: 60s)',
-      durationFlag,
-    )
-    .option(
-      '--timeout <duration>',
-      'time to answer a request, at most 5s (default: 5s)',
-      durationFlag,
-    )
-    .addOption(
-      new Option('--clock <kind>', 'virtual: waiting for the next retry takes no time')
-        .choices(['real', 'virtual'])
-        .default('real'),
-    )
-    .option('-n, --dry-run', 'show what would be sent, and send nothing')
+    .option('--flush-after <duration>', 'flush interval [5s]', durationFlagUpTo(flushAfterMsMax))
+    .option('-n, --dry-run', 'show what would be sent; send nothing')
   return addOutputFlags(command)
 }
 

@@ -1,7 +1,12 @@
 import { Client, type FailedCall } from '../../client/index.ts'
 import { endpointName, isRejectionCode, type JsonObject } from '../../model/index.ts'
-import { CallQueue, queueOptions, type OfferResult, type RowPlace } from './call-queue.ts'
-import { noDeletions } from './deletion.ts'
+import {
+  CallQueue,
+  queueOptions,
+  type OfferResult,
+  type RowPosition,
+  noDeletions,
+} from './call-queue.ts'
 import {
   stopGraceMs,
   type Outlet,
@@ -39,12 +44,12 @@ export class ServiceOutlet implements Outlet {
     client.on('retry', (retry) =>
       listener.retrying({ ...retry, reason: this.#withoutKey(retry.reason) }),
     )
-    this.#calls = new CallQueue(client, (call, place) => this.#notTaken(call, place))
+    this.#calls = new CallQueue(client, (call, position) => this.#notTaken(call, position))
   }
 
-  async offer(row: JsonObject, place: RowPlace): Promise<OfferResult> {
+  async offer(row: JsonObject, position: RowPosition): Promise<OfferResult> {
     if (row['type'] === 'delete') return noDeletions
-    const result = await this.#calls.offer(row, place)
+    const result = await this.#calls.offer(row, position)
     if (result.kind === 'taken') this.#accepted++
     return result
   }
@@ -78,10 +83,10 @@ export class ServiceOutlet implements Outlet {
     return this.#calls.close(0)
   }
 
-  #notTaken({ code, message, ...call }: FailedCall, place: RowPlace): void {
+  #notTaken({ code, message, ...call }: FailedCall, position: RowPosition): void {
     if (isRejectionCode(code)) {
       this.#accepted--
-      this.#listener.rejected(place, { code, message })
+      this.#listener.rejected(position, { code, message })
     } else if (code !== 'close_timeout') {
       this.#failed++
       const { messageId, type, attempts } = call

@@ -40,7 +40,7 @@ export class TimeShift {
 }
 
 /** A timestamp in JSON text: the string from `start` to `end`, with its quotes. */
-interface TimePlace {
+interface TimeRange {
   readonly name: string
   readonly start: number
   readonly end: number
@@ -53,8 +53,8 @@ const timeNames = new Set(['timestamp', 'originalTimestamp', 'sentAt'])
 const token = /("(?:[^"\\]|\\.)*")(?:\s*:\s*("(?:[^"\\]|\\.)*")?)?|[{}[\]]/dgs
 
 /** The timestamps in a JSON object, without those in nested objects. */
-function timesOf(text: string): readonly TimePlace[] {
-  const times: TimePlace[] = []
+function timesOf(text: string): readonly TimeRange[] {
+  const times: TimeRange[] = []
   let depth = 0
   for (const match of text.matchAll(token)) {
     const [found] = match
@@ -66,12 +66,14 @@ function timesOf(text: string): readonly TimePlace[] {
   return times
 }
 
-function timeOf({ 1: name, 2: value, indices }: RegExpExecArray): TimePlace | undefined {
-  const place = indices?.[2]
-  if (name === undefined || value === undefined || place === undefined) return undefined
+function timeOf({ 1: name, 2: value, indices }: RegExpExecArray): TimeRange | undefined {
+  const position = indices?.[2]
+  if (name === undefined || value === undefined || position === undefined) return undefined
   const field = parseText(name) ?? ''
   const atMs = timeNames.has(field) ? parseTimestamp(parseText(value)) : undefined
-  return atMs === undefined ? undefined : { name: field, start: place[0], end: place[1], atMs }
+  return atMs === undefined
+    ? undefined
+    : { name: field, start: position[0], end: position[1], atMs }
 }
 
 /** Parses a JSON string literal. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Row } from '../../importer/index.ts'
-import { imbalances, type Ledger, type Rejection } from '../../model/index.ts'
+import { imbalances, type JsonObject, type Ledger, type Rejection } from '../../model/index.ts'
 import {
   createRuntime,
   stopwatch,
@@ -10,10 +10,11 @@ import {
 } from '../../runtime/index.ts'
 import { isOutputClosed, exitCodeOf, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { stoppable, type Io } from '../io.ts'
-import { formatCount } from '../output/numbers.ts'
-import type { RowPlace } from './call-queue.ts'
-import { openOutlet } from './open-outlet.ts'
-import type { Outlet, OutletLedger } from './outlet.ts'
+import { programName } from '../output/command-line.ts'
+import { countOf, formatCount } from '../output/numbers.ts'
+import type { RowPosition } from './call-queue.ts'
+import { DryOutlet, type Plan } from './dry-outlet.ts'
+import type { Outlet, OutletLedger, OutletParts, ServiceListener } from './outlet.ts'
 import { Pace } from './pace.ts'
 import { Report } from './report.ts'
 import { RowCounts } from './row-counts.ts'
@@ -23,7 +24,6 @@ import { StoppableClock } from './stoppable-clock.ts'
 
 /** The parameters of {@link transfer}. */
 export interface TransferOptions {
-  /** Streams and stop signal. */
   readonly io: Io
   readonly options: SendingOptions
   readonly rows: AsyncIterable<RowGroup>
@@ -31,12 +31,18 @@ export interface TransferOptions {
   readonly ratePerSecond?: number | undefined
   /** Rows skipped so far; undefined if the command skips none. */
   readonly skipped?: (() => number) | undefined
+  /** The only call of the command; undefined for the rows of a file. */
+  readonly single?: JsonObject | undefined
+  /** Estimates the number of all rows when so many were parsed; undefined if unknown. */
+  readonly total: (parsed: number) => number | undefined
+  /** The command line that continues an interrupted transfer; undefined if none is suggested. */
+  readonly again?: string | undefined
 }
 
 /** A row and its position. */
-interface PlacedRow {
+interface PositionedRow {
   readonly row: Row
-  readonly place: RowPlace
+  readonly position: RowPosition
 }
 
 /** Sends every row, reports the progress, and ends with the summary and the exit code. */
@@ -44,33 +50,40 @@ export async function transfer(request: TransferOptions): Promise<ExitCode> {
   const { io, options, skipped } = request
   const elapsedMs = stopwatch()
   const clock = options.virtualClock ? virtualClock(io) : systemClock
-  const report = await Report.open(io, options, elapsedMs)
+  const { single: call } = request
+  const single = call === undefined ? undefined : { call, urls: urlsOf(options) }
+  const report = await Report.open(io, { ...options, single }, elapsedMs)
   const runtime = createRuntime({ clock, log: report.log, observer: report })
   const counts = new RowCounts()
   const listener = {
-    rejected: (place: RowPlace, rejection: Rejection): void => {
+    rejected: (position: RowPosition, rejection: Rejection): void => {
       counts.wasRejected()
-      report.rejected(place, rejection)
+      report.rejected(position, rejection)
     },
     acknowledged: () => report.acknowledged(),
     retrying: report.retrying.bind(report),
     failed: report.failed.bind(report),
   }
   const outlet = await openOutlet({ options, runtime, listener }, (plan) => report.planned(plan))
-  report.begin()
+  report.begin(() => report.progress(counts.taken, request.total(counts.parsed)))
   try {
     const errors = await sendAll({ ...request, clock, report, counts, outlet })
     const isCut = io.stop.aborted || errors.some(({ isOurs }) => isOurs)
     if (isCut) await outlet.stop()
     const stored = await outlet.ledger()
-    const ledger = isCut ? booksOfCut(request, counts, stored) : counts.books(stored)
+    const ledger = isCut ? cutLedger(request, counts, stored) : counts.ledger(stored)
     report.summary({ ledger, durationMs: elapsedMs(), skipped: skipped?.() })
     const codes = errors.map(({ error }) => exitCodeOf(error))
-    return gravest([...codes, verdict({ ledger, report, stop: io.stop, options, outlet })])
+    return gravest([...codes, verdict({ request, ledger, report, outlet })])
   } finally {
     report.close()
     await outlet.close()
   }
+}
+
+function urlsOf({ target }: SendingOptions): readonly string[] {
+  if (target.kind === 'service') return [target.endpoint]
+  return target.destination.endpoints.map(({ url }) => url)
 }
 
 function virtualClock({ stop }: Io): Clock {
@@ -119,17 +132,17 @@ async function sendAll(sending: Sending): Promise<readonly TransferError[]> {
   return errors
 }
 
-async function offerAll(rows: AsyncIterable<PlacedRow>, sending: Sending): Promise<void> {
+async function offerAll(rows: AsyncIterable<PositionedRow>, sending: Sending): Promise<void> {
   const { io, clock, report, counts, outlet, ratePerSecond = Infinity } = sending
   const pace = new Pace(clock, ratePerSecond)
-  for await (const { row, place } of rows) {
+  for await (const { row, position } of rows) {
     await pace.turn(io.stop)
     if (io.stop.aborted) return
     counts.wasRead()
-    const result = row.kind === 'bad' ? row : await outlet.offer(row.value, place)
+    const result = row.kind === 'bad' ? row : await outlet.offer(row.value, position)
     if (result.kind === 'bad' || result.kind === 'rejected') {
       counts.wasRejected()
-      report.rejected(place, result)
+      report.rejected(position, result)
     }
     await report.ready()
   }
@@ -142,9 +155,9 @@ async function offerAll(rows: AsyncIterable<PlacedRow>, sending: Sending): Promi
  * @param unreadable - called with the error that ends the rows early
  */
 async function* eachRow(
-  { rows, clock, io }: TransferOptions & { readonly clock: Clock },
+  { rows, clock, io, counts }: Sending,
   unreadable: (error: unknown) => void,
-): AsyncGenerator<PlacedRow> {
+): AsyncGenerator<PositionedRow> {
   const groups = rows[Symbol.asyncIterator]()
   try {
     for (;;) {
@@ -153,7 +166,8 @@ async function* eachRow(
       const group = await stoppable(groups.next(), io.stop).finally(release)
       if (group === undefined || group.done === true) return
       const { file, rows } = group.value
-      for (const row of rows) yield { row, place: { file, line: row.line } }
+      counts.wereParsed(rows.length)
+      for (const row of rows) yield { row, position: { file, line: row.line } }
     }
   } catch (error) {
     unreadable(error)
@@ -162,62 +176,103 @@ async function* eachRow(
   }
 }
 
-/** The exit code, from the ledger and the way the command ended. Prints notes about problems. */
-function verdict(end: {
+/** The end of a transfer. */
+interface TransferEnd {
+  readonly request: TransferOptions
   readonly ledger: OutletLedger & Ledger
   readonly report: Report
-  readonly stop: AbortSignal
-  readonly options: SendingOptions
   readonly outlet: Outlet
-}): ExitCode {
-  const { ledger, report, stop, options, outlet } = end
+}
+
+/** The exit code, from the ledger and the way the command ended. Prints notes about problems. */
+function verdict({ request, ledger, report, outlet }: TransferEnd): ExitCode {
+  const { stop } = request.io
   const codes: ExitCode[] = []
   for (const { equation } of imbalances(ledger)) {
     report.note(`The counts do not balance: ${equation}. This is a fault of evroute`)
     codes.push(exitCodes.internal)
   }
+  if (isOutputClosed({ stop })) return gravest(codes)
+  const open = `${formatCount(ledger.pending)} of ${countOf(ledger.deliveries, 'delivery', 'deliveries')}`
   if (stop.aborted) {
-    if (isOutputClosed({ stop })) return gravest(codes)
-    const open = `${formatCount(ledger.pending)} of ${formatCount(ledger.deliveries)}`
-    report.note(`Interrupted: ${open} deliveries were not made${whereTheyStay(outlet)}`)
+    report.note(`Interrupted: ${open} pending${whereTheyStay(outlet)}`)
     codes.push(exitCodes.interrupted)
-  }
-  if (ledger.failed + ledger.expired > 0) codes.push(exitCodes.deliveryFailed)
-  if (ledger.pending > 0 && !stop.aborted) {
-    const waiting = `${formatCount(ledger.pending)} of ${formatCount(ledger.deliveries)}`
-    report.note(`${waiting} deliveries could not be made now${whereTheyStay(outlet)}`)
+  } else if (ledger.pending > 0) {
+    report.note(`${open} could not be made now${whereTheyStay(outlet)}`)
     codes.push(exitCodes.deliveryFailed)
   }
+  if (ledger.failed + ledger.expired > 0) codes.push(exitCodes.deliveryFailed)
   // A duplicate may have failed in the earlier run.
-  if (ledger.duplicate > 0 && outlet.hasFailedBefore === true) {
-    const how = `see ${commandForUndelivered(options.store, outlet)}`
-    report.note(`Deliveries of earlier runs to the same --to failed or expired; ${how}`)
+  const hasFailedBefore = ledger.duplicate > 0 && outlet.hasFailedBefore === true
+  if (hasFailedBefore) {
+    report.note('Deliveries of earlier runs to the same --to failed or expired')
     codes.push(exitCodes.deliveryFailed)
   }
   if (ledger.rejected > 0) codes.push(exitCodes.badInput)
+  const next = nextCommand({ request, ledger, report, outlet }, hasFailedBefore)
+  if (next !== undefined) report.note(`Next: ${next}`)
   return gravest(codes)
 }
 
 /** Where deliveries stay when the command ends before them. */
 function whereTheyStay({ storeName }: Outlet): string {
-  if (storeName === undefined) return ''
-  const next = 'the next `send` or `replay` to the same --to with this --store goes on with them'
-  return `; they stay in ${storeName}, and ${next}`
+  return storeName === undefined ? '' : `; they stay in ${storeName}`
 }
 
-/** A command line that can be copied, unless the store URL must be kept secret. */
-function commandForUndelivered(store: string | undefined, { storeName }: Outlet): string {
+/** The command to run next; undefined if nothing is left to do. */
+function nextCommand(
+  { request, ledger, outlet }: TransferEnd,
+  hasFailedBefore: boolean,
+): string | undefined {
+  const { io, options, again } = request
+  if (outlet.storeName === undefined) return undefined
+  if (io.stop.aborted || ledger.pending > 0) return again
+  if (ledger.failed + ledger.expired === 0 && !hasFailedBefore) return undefined
+  // The URL of a store may have a password.
+  const store = options.store === outlet.storeName ? outlet.storeName : '...'
   const states = '--state failed --state expired'
-  return store !== undefined && storeName === store
-    ? `\`evroute deliveries --store ${store} ${states}\``
-    : `\`evroute deliveries ${states}\` with this --store`
+  return `${programName(io)} deliveries --store ${store} ${states}`
 }
 
 /** The ledger of an interrupted transfer. With a durable store, only rows in the store count. */
-function booksOfCut(
+function cutLedger(
   { options }: TransferOptions,
   counts: RowCounts,
   stored: OutletLedger,
 ): OutletLedger & Ledger {
-  return options.store === undefined ? counts.booksOfCut(stored) : counts.booksOfStore(stored)
+  return options.store === undefined ? counts.ledgerOfCut(stored) : counts.ledgerOfStore(stored)
+}
+
+/**
+ * Opens the outlet for the options. Code that sends is imported on demand.
+ *
+ * @param planned - called with each plan of a dry run
+ * @throws EvrouteError `store_in_use` or `store_unusable`; SettingError for an invalid store URL
+ */
+async function openOutlet(
+  parts: OutletParts & { readonly listener: ServiceListener },
+  planned: (plan: Plan) => void,
+): Promise<Outlet> {
+  const { target, dryRun } = parts.options
+  if (target.kind === 'captured') {
+    if (dryRun) {
+      const { CapturePlanOutlet } = await import('./capture-outlet.ts')
+      return new CapturePlanOutlet({ ...parts, target, planned })
+    }
+    const { CaptureOutlet } = await import('./capture-outlet.ts')
+    return CaptureOutlet.open({ ...parts, target })
+  }
+  if (dryRun) {
+    return new DryOutlet({ ...parts, target, planned })
+  }
+  switch (target.kind) {
+    case 'webhooks': {
+      const { WebhookOutlet } = await import('./webhook-outlet.ts')
+      return WebhookOutlet.open({ ...parts, target })
+    }
+    case 'service': {
+      const { ServiceOutlet } = await import('./service-outlet.ts')
+      return new ServiceOutlet({ ...parts, target })
+    }
+  }
 }

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import { Client, createInProcessTransport, type RejectedCall } from '../../client/index.ts'
 import { defaultRetention } from '../../delivery/index.ts'
 import {
@@ -8,12 +9,16 @@ import {
 } from '../../model/index.ts'
 import { Pipeline } from '../../pipeline/index.ts'
 import { openStore, storeName, type Store } from '../../store/index.ts'
-import { collectEarly } from './collect-early.ts'
-import { CallQueue, queueOptions, type OfferResult, type RowPlace } from './call-queue.ts'
-import { readDeletion } from './deletion.ts'
+import { restyleBody, signBody, webhookHeaders, type ComposeRequest } from '../../webhook/index.ts'
+import {
+  CallQueue,
+  queueOptions,
+  type OfferResult,
+  type RowPosition,
+  readDeletion,
+} from './call-queue.ts'
 import { stopGraceMs, type Outlet, type OutletLedger, type OutletParts } from './outlet.ts'
 import { commandLineSourceId, sourceIdOf, type WebhookTarget } from './sending-options.ts'
-import { composeInStyle } from './styled-body.ts'
 
 /** An interrupted run may continue much later and must still recognise its rows. */
 const commandRetention = Object.freeze({
@@ -67,8 +72,8 @@ export class WebhookOutlet implements Outlet {
       runtime,
       transport: createInProcessTransport(({ calls }) => this.#accept(calls)),
     })
-    this.#calls = new CallQueue(client, (call, place) => {
-      if (isRejectionCode(call.code)) listener.rejected(place, { ...call, code: call.code })
+    this.#calls = new CallQueue(client, (call, position) => {
+      if (isRejectionCode(call.code)) listener.rejected(position, { ...call, code: call.code })
       else if (call.code !== 'close_timeout') this.#failure ??= { error: new Error(call.message) }
     })
   }
@@ -100,9 +105,9 @@ export class WebhookOutlet implements Outlet {
   }
 
   /** @throws the error that makes further calls impossible */
-  async offer(row: JsonObject, place: RowPlace): Promise<OfferResult> {
+  async offer(row: JsonObject, position: RowPosition): Promise<OfferResult> {
     if (this.#failure !== undefined) throw this.#failure.error
-    if (row['type'] !== 'delete') return this.#calls.offer(row, place)
+    if (row['type'] !== 'delete') return this.#calls.offer(row, position)
     const deletion = readDeletion(row)
     if (deletion.kind === 'rejected') return deletion
     // Earlier calls may still wait in the client. The deletion must not overtake them.
@@ -145,4 +150,25 @@ export class WebhookOutlet implements Outlet {
       throw error
     }
   }
+}
+
+/** Composes requests with bodies in the style of a target; undefined for the sender's own requests. */
+function composeInStyle({ destination, bodyStyle }: WebhookTarget): ComposeRequest | undefined {
+  if (bodyStyle === undefined) return undefined
+  const { sharedSecret } = destination
+  return (webhook, endpoint) => {
+    const body = restyleBody(webhook.body, bodyStyle)
+    const signature = sharedSecret === undefined ? undefined : signBody(body, sharedSecret)
+    return { headers: webhookHeaders(endpoint, signature), body }
+  }
+}
+
+/**
+ * Makes V8 collect garbage when the heap is half as large again as its live objects. By default V8 waits
+ * until the heap is four times as large. Calls that stream through are short-lived: to replay 100,000 of them
+ * takes 130 MB instead of 180 MB, for an eighth more CPU.
+ */
+function collectEarly(): void {
+  // V8 reads this flag after each collection, so it can change at run time.
+  setFlagsFromString('--heap-growing-percent=50')
 }

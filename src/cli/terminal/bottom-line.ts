@@ -11,9 +11,7 @@ export interface BottomText {
 
 /** The parts of a {@link BottomLine}. */
 export interface BottomLineParts {
-  /** The terminal. */
   readonly stream: OutputStream
-  /** Schedules redraws. */
   readonly clock: Clock
   /** Returns the text, at most `columnsMax` columns wide. */
   readonly text: (columnsMax: number) => BottomText

@@ -3,9 +3,7 @@ import type { Key, NamedKey } from './key.ts'
 
 /** A line being edited, with the cursor between its two halves. */
 export interface EditedLine {
-  /** The text before the cursor. */
   readonly before: string
-  /** The text after the cursor. */
   readonly after: string
 }
 

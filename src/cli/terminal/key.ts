@@ -6,6 +6,8 @@ export type NamedKey =
   | 'escape'
   | 'backspace'
   | 'delete'
+  | 'up'
+  | 'down'
   | 'left'
   | 'right'
   | 'home'
@@ -30,6 +32,10 @@ const namedKeys: ReadonlyMap<string, NamedKey> = new Map<string, NamedKey>([
   ['\u007f', 'backspace'],
   ['\b', 'backspace'],
   ['\u001b[3~', 'delete'],
+  ['\u001b[A', 'up'],
+  ['\u001bOA', 'up'],
+  ['\u001b[B', 'down'],
+  ['\u001bOB', 'down'],
   ['\u001b[D', 'left'],
   ['\u001bOD', 'left'],
   ['\u001b[C', 'right'],

@@ -10,6 +10,7 @@ export class ProcessTerminal implements Terminal {
   readonly #interrupt: () => void
   #leave = (): void => undefined
   #enter = (): void => undefined
+  #isLent = false
 
   /** @param interrupt - acts like a SIGINT */
   constructor(interrupt: () => void) {
@@ -26,7 +27,7 @@ export class ProcessTerminal implements Terminal {
     let isEntered = false
     const onData = (bytes: Buffer): void => listeners.input(decoder.write(bytes))
     const enter = (): void => {
-      if (!isInForeground()) return
+      if (this.#isLent || !isInForeground()) return
       // Off and on again: another process may have changed the terminal's settings meanwhile.
       stdin.setRawMode(false).setRawMode(true)
       if (!isEntered) stdin.on('data', onData).resume()
@@ -57,6 +58,17 @@ export class ProcessTerminal implements Terminal {
     process.on('SIGCONT', enter).on('exit', leave)
     enter()
     return close
+  }
+
+  async lend(work: () => Promise<void>): Promise<void> {
+    this.#isLent = true
+    this.#leave()
+    try {
+      await work()
+    } finally {
+      this.#isLent = false
+      this.#enter()
+    }
   }
 
   interrupt(): void {

@@ -12,13 +12,14 @@ export interface TerminalListeners {
 
 /** A terminal that reads keys one by one, without an echo. */
 export interface Terminal {
-  /** The number of rows. */
   readonly rows: number
   /**
    * Reads keys until the returned function is called. That function, or any other end of the process,
    * restores the terminal's settings.
    */
   open(listeners: TerminalListeners): () => void
+  /** Gives the terminal to another program until the work ends. */
+  lend(work: () => Promise<void>): Promise<void>
   /** Acts like a SIGINT: asks the command to end; the second time, ends the process at once. */
   interrupt(): void
   /** Gives the terminal back and stops the process, as Ctrl-Z does, until it is continued. */

@@ -9,15 +9,12 @@ import { formatCount } from '../output/numbers.ts'
 
 /** The checked options of `evroute view`. */
 export interface ViewOptions {
-  /** The path of the capture; `-` for stdin. */
   readonly path: string
-  /** The port; 0 for a free one. */
   readonly port: number
   /** The URL for "Resend"; undefined to disable it. */
   readonly resendTo: string | undefined
   /** Signs edited requests; undefined for no signature. */
   readonly secret: string | undefined
-  /** Whether to open a browser. */
   readonly open: boolean
   /** Print a record on stdout when the page is ready. */
   readonly json: boolean
@@ -48,7 +45,7 @@ export async function view(options: ViewOptions, io: Io): Promise<ExitCode> {
 async function load(viewer: CaptureViewer, path: string, io: Io): Promise<number> {
   let badRows = 0
   for await (const part of readCapture(await openInput(path, io.stdin))) {
-    badRows += part.badRows
+    badRows += part.badRows.length
     for (const event of part.events) await viewer.add(event)
     if (io.stop.aborted) break
   }

@@ -1,4 +1,10 @@
-import { eventTypes, isEventType, SettingError, type EventType } from '../../model/index.ts'
+import {
+  caretExcerpt,
+  eventTypes,
+  isEventType,
+  SettingError,
+  type EventType,
+} from '../../model/index.ts'
 import { answersInWords, readAnswerName } from './fault.ts'
 import { timesMax, type AnswerPlan, type PlanStep } from './plan.ts'
 
@@ -13,8 +19,6 @@ type Draft = { -readonly [Key in keyof AnswerPlan]: AnswerPlan[Key] }
 
 /** The longest text of a plan. */
 const charactersMax = 10_000
-
-const unprintable = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu
 
 /**
  * Reads the text of a plan: answers with commas between them. An answer is a status or a fault, with `x3`
@@ -108,11 +112,9 @@ function fail(
   { text: bad, offset }: Part,
   { problem, advice }: { readonly problem: string; readonly advice: string },
 ): never {
-  const line = text.replace(/\s/g, ' ').replace(unprintable, '\ufffd')
-  const carets = `${' '.repeat(offset)}${'^'.repeat(Math.max(bad.length, 1))}`
   throw new SettingError(
     'respond',
     `Cannot read the plan at character ${offset + 1}: ${problem}`,
-    `${advice}\n  ${line}\n  ${carets}`,
+    `${advice}\n${caretExcerpt(text, { offset, length: bad.length })}`,
   )
 }

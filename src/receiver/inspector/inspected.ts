@@ -17,6 +17,8 @@ export interface Inspected {
   readonly urls: () => Promise<readonly string[]>
   /** Lets other machines ask; undefined where only this machine can reach it. */
   readonly sessions: PageSessions | undefined
+  /** Checks the token in an Authorization header; undefined where there is none. */
+  readonly isToken?: ((authorization: string | undefined) => boolean) | undefined
   /** Its answers; undefined where nothing is received. */
   readonly answers: Pick<Injections, 'planned' | 'respond' | 'respondNext'> | undefined
 }

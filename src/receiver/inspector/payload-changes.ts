@@ -37,10 +37,16 @@ export function payloadChanges(event: ReceivedEvent, log: EventLog): PayloadChan
   const previous = log.events.findLast(
     (each) => each.kind === 'webhook' && each.seq < event.seq && subjectOf(each) === subject,
   )
-  if (previous?.kind !== 'webhook') return { previous: null, changes: [], more: 0 }
-  const all = [...changesIn([], previous.body, event.body)]
+  return previous === undefined
+    ? { previous: null, changes: [], more: 0 }
+    : compareEvents(event, previous)
+}
+
+/** How the payload of an event differs from that of another. */
+export function compareEvents(event: ReceivedEvent, other: ReceivedEvent): PayloadChanges {
+  const all = [...changesIn([], other.body ?? undefined, event.body ?? undefined)]
   const changes = all.slice(0, changesMax)
-  return { previous: previous.seq, changes, more: all.length - changes.length }
+  return { previous: other.seq, changes, more: all.length - changes.length }
 }
 
 /** Tells the events that are compared with one another from others. */

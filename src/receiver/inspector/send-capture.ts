@@ -31,7 +31,7 @@ export async function sendCapture(
   const log = new EventLog(eventsMax, silentLog, waits)
   let badRows = 0
   for await (const part of readCapture(request)) {
-    badRows += part.badRows
+    badRows += part.badRows.length
     for (const event of part.events) await log.add(() => event)
   }
   response.setHeader('content-type', 'application/x-ndjson')

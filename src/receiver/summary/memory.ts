@@ -1,3 +1,5 @@
+import type { ReceivedEvent } from '../received-event.ts'
+
 /** A trait as it is shown. */
 export interface Trait {
   /** Its name. */
@@ -24,6 +26,8 @@ export class SummaryMemory {
   readonly #subjects = new Map<string, Map<string, string>>()
   /** Whom a user is known as now, by the subject before, the least recently told first. */
   readonly #aliases = new Map<string, string>()
+  /** The first request with a messageId, the least recently repeated first. */
+  readonly #firsts = new Map<string, number>()
 
   /**
    * @param subjectsMax - how many users and groups are remembered, the least recently seen is
@@ -36,6 +40,15 @@ export class SummaryMemory {
   /** How many users and groups are remembered. */
   get size(): number {
     return this.#subjects.size
+  }
+
+  /** The number of the first request with the same messageId; undefined if this is the first. */
+  repeatOf({ seq, body }: Pick<ReceivedEvent, 'seq' | 'body'>): number | undefined {
+    const messageId = body?.['messageId']
+    if (typeof messageId !== 'string') return undefined
+    const first = this.#firsts.get(messageId)
+    remember(this.#firsts, [messageId, first ?? seq], this.#subjectsMax)
+    return first === seq ? undefined : first
   }
 
   /** Whom a subject is known as now: the end of its aliases, itself where it has none. */

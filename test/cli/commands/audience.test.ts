@@ -148,8 +148,8 @@ describe('audience sync', () => {
     const place = await placeFor(endpoint.url)
     const { code, stderr } = await place.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
     expect(code).toBe(4)
-    expect(stderr).toMatch(/identify .* failed after 1 attempt: status_404\n/)
-    expect(stderr).toContain('1 deliveries = 0 delivered + 1 failed')
+    expect(stderr).toMatch(/identify .* failed after 1 attempt: answered 404\n/)
+    expect(stderr).toContain('1 delivery = 0 delivered + 1 failed')
   })
 
   test('keeps what cannot be delivered when it is interrupted', async () => {

@@ -21,7 +21,7 @@ describe('delete', () => {
     expect(stdout).toContain('Status       FINISHED\nUsers        1\nSources      all\n')
     expect(stdout).toContain('0 waiting deliveries, 1 past delivery, 1 membership erased')
     expect(stdout).toMatch(/\n\nsource .*\nwebsite {2}crm {10}FINISHED {10}1 {8}0 {7}0 {8}0\n$/)
-    expect(stderr).toMatch(/^1 accepted = 1 routed · 1 deliveries = 1 delivered /)
+    expect(stderr).toMatch(/^1 accepted = 1 routed · 1 delivery = 1 delivered /)
     expect(stdout + stderr).not.toContain('u_secret')
     expect(endpoint.bodies.at(-1)).toMatchObject({ type: 'delete', userId: 'u_secret' })
     const shown = await place.run(['regulations', 'show', id.exec(stdout)![0]])
@@ -168,7 +168,7 @@ describe('delete', () => {
     const { code, stdout, stderr } = await place.run(argv)
     expect(code).toBe(4)
     expect(stdout).toContain('Status       FAILED\n')
-    expect(stderr).toMatch(/\ndelete reg_\w+\/1 failed after 1 attempt: status_410\n/)
+    expect(stderr).toMatch(/\ndelete reg_\w+\/1 failed after 1 attempt: answered 410\n/)
   })
 
   test('keeps what waits when it is interrupted', async () => {

@@ -173,7 +173,9 @@ describe('expect --api', () => {
     await new Promise((resolve) => free.close(resolve))
     const silent = await run(['expect', 'type:track', '--api', `http://127.0.0.1:${port}`])
     expect(silent).toMatchObject({ code: 2 })
-    expect(silent.stderr).toContain('ECONNREFUSED. Check that `evroute listen` runs there')
+    expect(silent.stderr).toContain(
+      'connection refused (ECONNREFUSED). Check that `evroute listen` runs there',
+    )
   })
 })
 

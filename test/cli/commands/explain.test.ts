@@ -14,14 +14,18 @@ async function explain(integrations: object, argv: readonly string[] = []) {
 
 describe('explain', () => {
   test.each([
-    [{}, 'enabled_by_default', 'sent: all destinations are enabled by default'],
+    [{}, 'enabled_by_default', 'would be sent: all destinations are enabled by default'],
     [
       { All: false, Webhooks: true },
       'enabled_by_name',
-      'sent: "integrations" enables Webhooks by name',
+      'would be sent: "integrations" enables Webhooks by name',
     ],
-    [{ Webhooks: false }, 'disabled_by_name', 'not sent: "integrations" disables Webhooks by name'],
-    [{ All: false }, 'disabled_by_all', 'not sent: "integrations" disables All'],
+    [
+      { Webhooks: false },
+      'disabled_by_name',
+      'would not be sent: "integrations" disables Webhooks by name',
+    ],
+    [{ All: false }, 'disabled_by_all', 'would not be sent: "integrations" disables All'],
   ])('says what %j leads to', async (integrations, reason, words) => {
     const text = await explain(integrations)
     expect(text.code).toBe(0)
@@ -29,12 +33,12 @@ describe('explain', () => {
       'TRACK m_1',
       expect.stringContaining(words),
     ])
-    expect(text.stdout.includes('POST')).toBe(words.startsWith('sent'))
+    expect(text.stdout.includes('POST')).toBe(words.startsWith('would be sent'))
     const { records } = await explain(integrations, ['--json'])
     expect(records[0]).toMatchObject({
       kind: 'plan',
       reason,
-      send: words.startsWith('sent'),
+      send: words.startsWith('would be sent'),
       hint: null,
     })
   })

@@ -27,7 +27,7 @@ async function banner(
   settings?: RunSettings,
 ): Promise<{ command: RunningCommand; text: string }> {
   const command = start(['listen', '--port', '0', ...argv], settings)
-  await command.stderr.matching(/Ctrl-C.*\n\n/)
+  await command.stderr.matching(/Ctrl-C.*\n.*\n\n/)
   return { command, text: stripVTControlCharacters(command.stderr.text) }
 }
 
@@ -143,7 +143,7 @@ describe('listen --tls', () => {
     const { command, text } = await banner(['--tls', 'expired'])
     const [, path = ''] = /Authority {2}(\S+)\n/.exec(text) ?? []
     expect(existsSync(path)).toBe(true)
-    expect(text).toContain(`\`NODE_EXTRA_CA_CERTS=${path} evroute send track --to https://`)
+    expect(text).toContain(`  NODE_EXTRA_CA_CERTS=${path} evroute send track --to https://`)
     command.stop()
     await command.ended
   })
@@ -178,7 +178,7 @@ describe('listen --scenario', () => {
     )
     const [, url = ''] = /Listening {2}(\S+)/.exec(text) ?? []
     // What it says to try is what shows it.
-    const [, tried = ''] = /Try `evroute ([^`]*)`/.exec(text) ?? []
+    const [, tried = ''] = /^ {2}evroute (.*)$/m.exec(text) ?? []
     expect(tried).toBe(`send track --to ${url} --retry-for 4h --clock virtual`)
     const { code, stderr: told } = await run([...tried.split(' '), '--json'])
     expect([code, told]).toEqual([0, ''])

@@ -74,7 +74,7 @@ describe('listen --forward-to', () => {
     expect([await post(url), await post(url)]).toEqual([502, 502])
     const { code, stdout } = await command.ended
     expect(code).toBe(0)
-    const line = `└ cannot forward to ${target}: ECONNREFUSED; nothing listens there\n`
+    const line = `└ cannot forward to ${target}: connection refused (ECONNREFUSED); nothing listens there\n`
     expect(stdout.split(line)).toHaveLength(3)
   })
 
@@ -93,7 +93,7 @@ describe('listen --forward-to', () => {
   })
 
   test.each([
-    [['--forward-to', 'localhost:3000'], 'not a full http or https URL'],
+    [['--forward-to', 'app.example.com'], 'not a full http or https URL'],
     [['--forward-to', 'http://a.example.com', '--forward-to', 'http://b.example.com'], 'two URLs'],
     [['--forward-timeout', '-1'], 'A duration is written as'],
     [['--forward-timeout', '2h'], 'It is at most 1h'],

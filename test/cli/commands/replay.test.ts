@@ -133,7 +133,7 @@ describe('replay', () => {
     const { code, stderr } = await run(['replay', ...files, '--to', endpoint.url])
     expect(code).toBe(7)
     expect(stderr).toMatch(
-      /^evroute: Cannot read \/proc\/self\/mem: .*\n500 read = 500 accepted · 500 accepted = 1 routed \+ 499 duplicate · 1 deliveries = 1 delivered \(.*\)\n$/,
+      /^evroute: Cannot read \/proc\/self\/mem: .*\n500 read = 500 accepted · 500 accepted = 1 routed \+ 499 duplicate · 1 delivery = 1 delivered \(.*\)\n$/,
     )
   })
 
@@ -153,7 +153,7 @@ describe('replay', () => {
     [['--rate', '0/s'], 'A rate is written as 100/s'],
     [['--rate', 'fast'], 'A rate is written as 100/s'],
     [['--type', 'click'], 'identify, track, page, screen, group, alias, delete'],
-    [['--since', 'yesterday'], 'A timestamp is written as'],
+    [['--since', 'yesterday'], 'A moment is written as'],
   ])('refuses %j with 2', async (argv, message) => {
     const { code, stderr } = await run(['replay', '-', ...argv])
     expect(code).toBe(2)

@@ -69,7 +69,7 @@ describe('--store', () => {
     interrupted.stop('SIGTERM')
     const { code, stderr, records } = await interrupted.ended
     expect(code).toBe(130)
-    expect(stderr).toContain('Interrupted: 2 of 3 deliveries were not made; they stay in sqlite:')
+    expect(stderr).toContain('Interrupted: 2 of 3 deliveries pending; they stay in sqlite:')
     expect(records.at(-1)).toMatchObject({ read: 3, deliveries: 3, delivered: 1, pending: 2 })
 
     isWell = true

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { checkAdvice, forwardLines, resentText } from '../../../src/cli/listening/forward-text.ts'
 
 const url = 'http://127.0.0.1:3000/hook'
-const well = { url, status: 204, error: null, durationMs: 5_000, answerLine: '' }
+const well = { url, status: 204, error: null, durationMs: 5_000, answer: '' }
 
 describe('forwardLines', () => {
   test('says nothing where nothing was forwarded, or all is well', () => {
@@ -23,13 +23,13 @@ describe('forwardLines', () => {
   test('says what helps', () => {
     const failed = { ...well, status: null }
     expect(forwardLines({ ...failed, error: 'ECONNREFUSED' })).toEqual([
-      `cannot forward to ${url}: ECONNREFUSED; nothing listens there`,
+      `cannot forward to ${url}: connection refused (ECONNREFUSED); nothing listens there`,
     ])
     expect(forwardLines({ ...failed, error: 'timeout' })).toEqual([
-      `cannot forward to ${url}: timeout; --forward-timeout 0 waits as long as it takes`,
+      `cannot forward to ${url}: no answer in time (timeout); --forward-timeout 0 waits as long as it takes`,
     ])
     expect(forwardLines({ ...failed, error: 'ECONNRESET' })).toEqual([
-      `cannot forward to ${url}: ECONNRESET`,
+      `cannot forward to ${url}: the connection was reset (ECONNRESET)`,
     ])
   })
 })
@@ -57,7 +57,9 @@ describe('checkAdvice', () => {
 describe('resentText', () => {
   test('says what came back, or why nothing did', () => {
     expect(resentText(well)).toBe(`${url} answered 204 in 5s`)
-    expect(resentText({ ...well, status: 500, answerLine: 'no' })).toBe(`${url} answered 500: no`)
+    expect(resentText({ ...well, status: 500, answer: '\r\n  no\nmore' })).toBe(
+      `${url} answered 500: no`,
+    )
     expect(resentText(undefined)).toBe('no --forward-to takes its type')
   })
 })

@@ -18,7 +18,7 @@ const ledger = {
 }
 
 test('is three equations that a reader can check', () => {
-  expect(summaryLine(ledger, 1_500, plainStyle)).toBe(
+  expect(summaryLine(ledger, 1_500, { style: plainStyle })).toBe(
     '1,234 read = 1,230 accepted + 4 rejected · ' +
       '1,230 accepted = 1,000 routed + 100 filtered + 100 duplicate + 30 suppressed · ' +
       '1,000 deliveries = 900 delivered + 50 failed + 30 expired + 20 pending (1.5s)\n',
@@ -26,6 +26,6 @@ test('is three equations that a reader can check', () => {
 })
 
 test('colours what is not zero', async () => {
-  const line = summaryLine({ ...ledger, delivered: 0 }, 1, await createStyle(true))
+  const line = summaryLine({ ...ledger, delivered: 0 }, 1, { style: await createStyle(true) })
   expect(line).toContain('0 delivered + \u001b[31m50 failed')
 })

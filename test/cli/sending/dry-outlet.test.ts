@@ -55,7 +55,9 @@ test('a warning is printed once, and is no warning of the process', async () => 
 
 test('a dry run tells of a duplicate that it is one', async () => {
   const { stdout } = await run(['send', '-f', '-', '-n'], { stdin })
-  expect(stdout).toContain('TRACK m_1\n  not sent: a call with this messageId came before\n\n')
+  expect(stdout).toContain(
+    'TRACK m_1\n  would not be sent: a call with this messageId came before\n\n',
+  )
   const { records } = await run(['send', '-f', '-', '-n', '--json'], { stdin })
   expect(records.filter(({ messageId }) => messageId === 'm_1')).toMatchObject([
     { send: true },

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { plainStyle } from '../../../src/cli/output/style.ts'
-import { planText } from '../../../src/cli/sending/plan-text.ts'
+import { planText } from '../../../src/cli/sending/report-text.ts'
 import type { RoutingReason } from '../../../src/router/index.ts'
 
 test.each<[RoutingReason, string]>([
-  ['not_connected', 'not sent: the destination is not connected to this source'],
-  ['destination_disabled', 'not sent: the destination is off'],
+  ['not_connected', 'would not be sent: the destination is not connected to this source'],
+  ['destination_disabled', 'would not be sent: the destination is off'],
   [
     'historical_not_accepted',
-    'not sent: it is more than a day old, and the destination takes no history',
+    'would not be sent: it is more than a day old, and the destination takes no history',
   ],
 ])('explains %s, which no destination of the command line leads to', (reason, words) => {
   const decision = { destinationId: 'crm', send: false, reason, hint: undefined }

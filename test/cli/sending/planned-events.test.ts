@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { PlannedEvents } from '../../../src/cli/sending/planned-events.ts'
+import { PlannedEvents } from '../../../src/cli/sending/dry-outlet.ts'
 import type { NewEvent } from '../../../src/delivery/index.ts'
 
 const event = (messageId: string, deliveries: NewEvent['deliveries'] = []): NewEvent => ({

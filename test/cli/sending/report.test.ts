@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { firstRetryMs, Report } from '../../../src/cli/sending/report.ts'
+import { Report } from '../../../src/cli/sending/report.ts'
+import { firstRetryMs } from '../../../src/cli/sending/report-text.ts'
 import { readSendingOptions } from '../../../src/cli/sending/sending-options.ts'
 import { defaultRetryPolicy } from '../../../src/delivery/index.ts'
 import { imbalances, type Ledger } from '../../../src/model/index.ts'
@@ -76,14 +77,14 @@ describe('text', () => {
     const argv = ['send', 'track', '--to', url, '--clock', 'virtual', '--retry-for', '20s']
     const { code, stdout, stderr } = await run(argv)
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
+    const refused = String.raw`connection refused \(ECONNREFUSED\)`
     const time = String.raw`\d\d:\d\d:\d\d\.\d{3}`
     expect(stderr).toMatch(
       new RegExp(
-        `^${time}  attempt 1  ECONNREFUSED  ${url}  \\d+ms  [\\w-]{36}\n` +
-          '  └ Nothing listens there; is `evroute listen` running\\? It is tried again for 20s; see --retry-for\n' +
-          `${time}  attempt 2  ECONNREFUSED  .*\n` +
-          'track [\\w-]{36} expired after 2 attempts: ECONNREFUSED\n' +
-          '1 read = 1 accepted · 1 accepted = 1 routed · 1 deliveries = 0 delivered \\+ 1 expired \\(.*\\)\n$',
+        `^${time}  attempt 1  ${refused}  ${url}  \\d+ms  [\\w-]{36}  next try in about 10s\n` +
+          '  └ Nothing listens there; is `evroute listen` running\\? Retries for 20s; see --retry-for\n' +
+          `${time}  attempt 2  ${refused}  .*\n` +
+          `✖ track "Order Completed" → ${url} expired after 2 attempts: ${refused}\n$`,
       ),
     )
   })
@@ -92,15 +93,16 @@ describe('text', () => {
     const argv = ['send', 'track', '--to', await unreachableUrl(), '--retry-for', '0s']
     const { code, stderr } = await run(argv)
     expect(code).toBe(4)
-    expect(stderr).not.toContain('tried again')
-    expect(stderr).toContain('expired after 1 attempt: ECONNREFUSED')
+    expect(stderr).not.toContain('Retries for')
+    expect(stderr).not.toContain('next try')
+    expect(stderr).toContain('expired after 1 attempt: connection refused (ECONNREFUSED)')
   })
 
   test('has a line for every request with -v, and nothing but the summary with -q', async () => {
     const endpoint = await TestEndpoint.start([503, 200])
     const argv = ['send', 'track', '--count', '2', '--clock', 'virtual', '--to', endpoint.url]
     const verbose = await run([...argv, '-v'])
-    expect(verbose.stderr.match(/ {2}(status_503|200) {2}/g)).toHaveLength(3)
+    expect(verbose.stderr.match(/ {2}(answered 503|200) {2}/g)).toHaveLength(3)
     const quiet = await run([...argv, '-q'])
     expect(quiet.stderr).toMatch(/^2 read = .*\n$/)
   })
@@ -111,8 +113,8 @@ describe('text', () => {
       run(['send', 'track', '--count', String(count), '--to', endpoint.url])
     // Each has a line for its request and one for its delivery.
     const some = await fail(12)
-    expect(some.stderr.match(/status_404/g)).toHaveLength(20)
-    expect(some.stderr).toContain('\n... and 4 more lines; --json has them all\n12 read')
+    expect(some.stderr.match(/answered 404/g)).toHaveLength(20)
+    expect(some.stderr).toContain('\n... and 4 more lines; --json lists all of them\n12 read')
     expect((await fail(10)).stderr).not.toContain('more line')
   })
 
@@ -124,12 +126,16 @@ describe('text', () => {
     const argv = ['send', '-f', '-', '--flush-at', '1', '--to', endpoint.url]
     const all = await run(argv, send(100))
     expect(all.stderr.match(/^line \d+: .* \(invalid_json\)$/gm)).toHaveLength(100)
-    expect(all.stderr).toContain('\n... and 40 more lines; --json has them all\n130 read')
+    expect(all.stderr).toContain('\n... and 40 more lines; --json lists all of them\n130 read')
     const one = await run(argv, send(101))
     expect(one.stderr.match(/^line /gm)).toHaveLength(100)
-    expect(one.stderr).toContain('... and 1 more rejected row; --dry-run --json has them all\n')
+    expect(one.stderr).toContain(
+      '... and 1 more rejected row; --dry-run --json lists all of them\n',
+    )
     const many = await run(argv, send(1_300))
-    expect(many.stderr).toContain('... and 1,200 more rejected rows; --dry-run --json has them all')
+    expect(many.stderr).toContain(
+      '... and 1,200 more rejected rows; --dry-run --json lists all of them',
+    )
   })
 
   test('prints what a row or an endpoint says harmlessly', async () => {
@@ -145,7 +151,7 @@ describe('text', () => {
     for (const { stdout, stderr } of [sent, typed, planned]) {
       expect(stdout + stderr).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u)
     }
-    expect(sent.stderr).toContain('track m 1 failed after 1 attempt: status_404')
+    expect(sent.stderr).toContain('track m 1 failed after 1 attempt: answered 404')
     expect(planned.stdout).toContain('TRACK m 1\n')
   })
 
@@ -165,7 +171,9 @@ describe('text', () => {
     const { code, stderr } = await run(argv)
     expect(code).toBe(4)
     expect(stderr.match(/timeout/g)).toHaveLength(2)
-    expect(stderr).toMatch(/ {2}timeout {2}.*\n.* expired after 1 attempt: timeout\n/)
+    expect(stderr).toMatch(
+      / {2}no answer in time \(timeout\) {2}.*\n.* expired after 1 attempt: no/,
+    )
   })
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Row } from '../../../src/importer/index.ts'
 import type { JsonObject } from '../../../src/model/index.ts'
-import { identifyRow } from '../../../src/cli/sending/row-identity.ts'
+import { identifyRow } from '../../../src/cli/sending/row-selection.ts'
 
 const track: JsonObject = { type: 'track', userId: 'u_1', event: 'Order Completed' }
 
@@ -9,8 +9,8 @@ function row(value: JsonObject = track): Row {
   return { kind: 'row', line: 1, value, bytes: 60 }
 }
 
-function idOf(value: JsonObject, place: { file?: string; index?: number } = {}): unknown {
-  const identified = identifyRow(row(value), { file: '/data/a.ndjson', index: 0, ...place })
+function idOf(value: JsonObject, position: { file?: string; index?: number } = {}): unknown {
+  const identified = identifyRow(row(value), { file: '/data/a.ndjson', index: 0, ...position })
   return identified.kind === 'row' ? identified.value['messageId'] : undefined
 }
 
@@ -22,7 +22,7 @@ describe('identifyRow', () => {
 
   test.each([
     ['file', idOf(track, { file: '/data/b.ndjson' })],
-    ['place', idOf(track, { index: 1 })],
+    ['position', idOf(track, { index: 1 })],
     ['content', idOf({ ...track, userId: 'u_2' })],
   ])('gives another id to a row of another %s', (_, id) => {
     expect(id).not.toBe(idOf(track))

@@ -138,11 +138,11 @@ describe('--endpoint', () => {
     const argv = ['send', 'track', '--clock', 'virtual', '--endpoint', service.url]
     const { code, stderr } = await run([...argv, '--write-key', 'wk_example'])
     expect(code).toBe(4)
-    expect(
-      stderr.match(/^attempt \d for a batch of 1 call: .*; tried again in .*s$/gm),
-    ).toHaveLength(9)
+    expect(stderr.match(/^attempt \d for a batch of 1 call: .*; next try in .*s$/gm)).toHaveLength(
+      9,
+    )
     expect(stderr).toMatch(
-      /^track [\w-]{36} failed after 10 attempts: retries_exhausted \(Gave up after 10 tries; .*\)$/m,
+      /^✖ track "Order Completed" → \S+ failed after 10 attempts: retries_exhausted \(Gave up after 10 tries; .*\)$/m,
     )
     expect(stderr).not.toContain('wk_example')
   })
@@ -171,7 +171,7 @@ describe('--endpoint', () => {
     expect((await run(['send', 'track', '--to', webhook.url], { env })).code).toBe(0)
     expect([service.requests.length, webhook.requests.length]).toEqual([1, 1])
     const explained = await run(['explain', '-'], { env, stdin: stdin.split('\n')[0]! })
-    expect(explained.stdout).toContain('sent: all destinations are enabled by default')
+    expect(explained.stdout).toContain('would be sent: all destinations are enabled by default')
   })
 
   test('takes the write key from a file or a variable too, as every secret', async () => {
@@ -209,8 +209,8 @@ describe('--endpoint', () => {
     command.stop()
     const { code, stderr } = await command.ended
     expect(code).toBe(130)
-    expect(stderr).toContain('1 deliveries = 0 delivered + 1 pending')
-    expect(stderr).toContain('Interrupted: 1 of 1 deliveries were not made')
+    expect(stderr).toContain('1 delivery = 0 delivered + 1 pending')
+    expect(stderr).toContain('Interrupted: 1 of 1 delivery pending')
   })
 
   test('takes no deletions', async () => {

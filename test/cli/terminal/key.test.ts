@@ -26,7 +26,7 @@ test('reads several keys that came at once, characters outside of the first plan
     { kind: 'character', text: 'é' },
     { kind: 'character', text: '😀' },
     { kind: 'escape' },
-    { kind: 'unknown' },
+    { kind: 'up' },
     { kind: 'enter' },
   ])
   expect(keysOf('')).toEqual([])

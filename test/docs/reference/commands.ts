@@ -6,7 +6,7 @@ import { code, escapeHtml, generatedNotice, page, table } from './markdown.ts'
 
 /** Every command with its arguments, options and examples, from commander's tree. */
 export async function commandsPage(): Promise<string> {
-  const program = await createProgram([], { io: idleIo(), end: () => undefined })
+  const program = await createProgram({ io: idleIo(), argv: [], end: () => undefined })
   const commands = subcommandsOf(program)
   const contents = commands.map(
     (command) =>

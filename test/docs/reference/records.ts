@@ -49,13 +49,13 @@ const sections: readonly Section[] = [
     kind: 'request',
     writers: '`send`, `replay`, `demo`',
     about: 'A request to an endpoint ended.',
-    made: ['src/cli/sending/sending-records.ts'],
+    made: ['src/cli/sending/report-text.ts'],
   },
   {
     kind: 'delivery',
     writers: '`send`, `replay`, `demo`',
     about: 'A delivery ended.',
-    made: ['src/cli/sending/sending-records.ts'],
+    made: ['src/cli/sending/report-text.ts'],
   },
   {
     kind: 'rejected',

@@ -1,5 +1,5 @@
-import { plainText } from '../../../model/index.ts'
-import type { ReceivedEvent } from '../../../receiver/index.ts'
+import { endpointName, failureText, plainText } from '../../../model/index.ts'
+import { compareEvents, type ReceivedEvent } from '../../../receiver/index.ts'
 import { formatCount } from '../../output/numbers.ts'
 import type { Style } from '../../output/style.ts'
 import { formatTimeOfDay } from '../../output/time.ts'
@@ -7,6 +7,7 @@ import { payloadText } from '../payload-text.ts'
 
 /** Show whole payloads, but cut extreme ones. */
 const linesMax = 10_000
+const answerLinesMax = 50
 
 /** A full request for a person: metadata, answer, headers and payload. */
 export function eventDetails(event: ReceivedEvent, style: Style): string {
@@ -21,9 +22,36 @@ export function eventDetails(event: ReceivedEvent, style: Style): string {
     ),
     '',
     payloadText(event, style, linesMax),
+    ...forwardDetails(event, style),
     '',
   ]
   return `${parts.join('\n')}\n`
+}
+
+/** The answer of the application that the request was forwarded to. */
+function forwardDetails({ forward }: ReceivedEvent, style: Style): readonly string[] {
+  if (forward === null) return []
+  const { url, status, error, durationMs, answer } = forward
+  const said = error === null ? `answered ${status ?? ''}` : failureText(error)
+  const lines = answer.trim() === '' ? [] : answer.trimEnd().split(/\r?\n/).slice(0, answerLinesMax)
+  return [
+    '',
+    `→ ${style.name(endpointName(url))} ${said} in ${durationMs} ms`,
+    ...lines.map((line) => `  ${plainText(line)}`),
+  ]
+}
+
+/** How two requests differ, field by field. */
+export function comparisonText(event: ReceivedEvent, other: ReceivedEvent, style: Style): string {
+  const { changes, more } = compareEvents(event, other)
+  const title = style.strong(`#${other.seq} → #${event.seq}`)
+  if (changes.length === 0) return `${title}  the payloads are equal\n`
+  const lines = changes.map(({ path, before, after }) => {
+    const [old, now] = [style.bad(before ?? 'absent'), style.good(after ?? 'absent')]
+    return `  ${style.name(path)}  ${old} → ${now}`
+  })
+  const rest = more === 0 ? [] : [style.faint(`  … and ${formatCount(more)} more`)]
+  return `${[title, ...lines, ...rest].join('\n')}\n`
 }
 
 function answerText({ status, durationMs, bytes, signature, injected }: ReceivedEvent): string {

@@ -1,4 +1,4 @@
-import { columnsOf, cutToColumns } from '../../../model/index.ts'
+import { columnsOf, cutToColumns, shortText } from '../../../model/index.ts'
 import { formatCount } from '../../output/numbers.ts'
 import type { Style } from '../../output/style.ts'
 import type { BottomText } from '../../terminal/bottom-line.ts'
@@ -17,8 +17,14 @@ export function keysLine(state: KeysState, columnsMax: number, style: Style): Bo
     }
     case 'failure':
       return plain('The next webhook: 5 gets 503, t times out, esc leaves')
+    case 'number': {
+      const { purpose, digits } = mode
+      const prompt = purpose === 'pick' ? '#' : `Compare with #`
+      const rest = purpose === 'compare' && digits === '' ? ' (enter: the one before)' : ''
+      return plain(`${prompt}${digits}${rest}`)
+    }
     case 'ending':
-      return plain('Ending; Ctrl-C ends at once')
+      return plain('Ending; Ctrl-C quits at once')
     case 'keys':
       return plain(wordsOf(state).join(' · '))
   }
@@ -28,8 +34,17 @@ export function keysLine(state: KeysState, columnsMax: number, style: Style): Bo
   }
 }
 
-function wordsOf({ arrived, arrivedInPause, filter }: KeysState): readonly string[] {
+function wordsOf({ arrived, arrivedInPause, filter, picked }: KeysState): readonly string[] {
   const paused = arrivedInPause === undefined ? [] : [`paused, ${formatCount(arrivedInPause)} new`]
   const filtered = filter === undefined ? [] : [`/ ${filter.text}`]
+  if (picked !== undefined) {
+    const { seq, type, userId, body } = picked
+    const name = body?.['event'] ?? body?.['name']
+    const parts = [`▸ #${seq}`, type ?? 'malformed', userId, name]
+    const label = parts
+      .filter((part) => typeof part === 'string')
+      .map((part) => shortText(part, 24))
+    return [...paused, label.join(' '), 'enter show', 'r resend', 'e edit', 'd compare', 'y curl']
+  }
   return [...paused, ...filtered, 'h help', 'q quit', `${formatCount(arrived)} received`]
 }

@@ -1,19 +1,27 @@
 import type { Match } from '../../../match/index.ts'
 import { messageOf, plainText } from '../../../model/index.ts'
-import type { ReceivedEvent, Receiver } from '../../../receiver/index.ts'
+import {
+  repeated,
+  sendRequest,
+  type ReceivedEvent,
+  type Receiver,
+} from '../../../receiver/index.ts'
 import { systemClock } from '../../../runtime/index.ts'
 import type { Io } from '../../io.ts'
+import { countOf } from '../../output/numbers.ts'
 import type { Style } from '../../output/style.ts'
 import { BottomLine } from '../../terminal/bottom-line.ts'
 import { keysOf } from '../../terminal/key.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { Capture } from '../capture.ts'
-import { eventDetails } from './event-details.ts'
+import { curlCommand } from './curl-command.ts'
+import { editText } from './edit-text.ts'
+import { comparisonText, eventDetails } from './event-details.ts'
 import { keysLine } from './keys-line.ts'
 import {
   afterArrival,
+  displayOf,
   initialKeysState,
-  isShown,
   type KeyEffect,
   type KeysState,
   type NextFailure,
@@ -26,7 +34,6 @@ export interface ListenKeysParts {
   readonly io: Io
   /** The terminal to read keys from. */
   readonly terminal: Terminal
-  /** The style of text on stderr. */
   readonly style: Style
   /** The initial filter; undefined to show all requests. */
   readonly filter: Match | undefined
@@ -36,13 +43,23 @@ export interface ListenKeysParts {
 
 /** The objects that keys act on. */
 export interface KeyTargets {
-  /** Can fail its next answer. */
-  readonly receiver: Pick<Receiver, 'respondNext'>
+  readonly receiver: Pick<Receiver, 'respondNext' | 'events'>
+  readonly url: string
+  /** Signs edited requests; undefined for no signature. */
+  readonly secret: string | undefined
   /** Forwards a request again and returns a message; undefined without a target. */
   readonly resend: ((event: ReceivedEvent) => Promise<string>) | undefined
   /** Opens the page in a browser and returns a message. */
   readonly openPage: () => Promise<string>
 }
+
+type PrintingEffect = Extract<
+  KeyEffect,
+  { readonly event: ReceivedEvent } | { readonly text: string }
+>
+
+/** Requests that a pause keeps for later. */
+const heldMax = 1_000
 
 /** The default file for requests that the user saves. */
 const captureFile = './evroute-capture.ndjson'
@@ -56,6 +73,9 @@ export class ListenKeys {
   #state: KeysState
   #targets: KeyTargets | undefined
   #savedSeq = 0
+  /** Shows the requests that arrived in a pause. */
+  #held: (() => void)[] = []
+  #heldMissing = 0
   /** The actions that keys have started, one after the other. */
   #work: Promise<void> = Promise.resolve()
   #closeTerminal = (): void => undefined
@@ -84,12 +104,13 @@ export class ListenKeys {
     })
   }
 
-  /** Records a request. Returns whether to show it. */
-  arrive(event: ReceivedEvent): boolean {
-    const shown = isShown(this.#state, event)
+  /** Records a request, and shows it now, after a pause, or never. */
+  arrive(event: ReceivedEvent, show: () => void): void {
+    const display = displayOf(this.#state, event)
     this.#state = afterArrival(this.#state, event)
+    if (display === 'show') show()
+    if (display === 'hold') this.#hold(show)
     this.#line.changed()
-    return shown
   }
 
   /** Gives the terminal back after the running actions have ended. */
@@ -105,32 +126,28 @@ export class ListenKeys {
   }
 
   #press(text: string): void {
-    const { state, effects } = stepKeys(this.#state, keysOf(text))
+    const events = this.#targets?.receiver.events ?? []
+    const { state, effects } = stepKeys(this.#state, keysOf(text), events)
     this.#state = state
     for (const effect of effects) this.#do(effect)
     this.#line.draw()
   }
 
   #do(effect: KeyEffect): void {
-    const { terminal, style } = this.#parts
+    const { terminal } = this.#parts
+    if ('event' in effect || 'text' in effect) {
+      this.#doWith(effect)
+      return
+    }
     switch (effect.kind) {
-      case 'tell':
-        this.#tell(effect.text)
-        break
-      case 'show':
-        this.io.stderr.write(eventDetails(effect.event, style))
-        break
-      case 'resend':
-        this.#start(() => this.#resend(effect.event))
-        break
-      case 'save':
-        this.#start(() => this.#save(effect.event))
-        break
       case 'fail_next':
         this.#failNext(effect.failure)
         break
       case 'clear':
         this.#line.clear(terminal.rows)
+        break
+      case 'show_held':
+        this.#showHeld()
         break
       case 'interrupt':
         terminal.interrupt()
@@ -142,6 +159,65 @@ export class ListenKeys {
         terminal.suspend()
         break
     }
+  }
+
+  /** The effects that print something or are about a request. */
+  #doWith(effect: PrintingEffect): void {
+    const { style } = this.#parts
+    switch (effect.kind) {
+      case 'tell':
+        this.#tell(effect.text)
+        break
+      case 'show':
+        this.io.stderr.write(eventDetails(effect.event, style))
+        break
+      case 'compare':
+        this.io.stderr.write(comparisonText(effect.event, effect.other, style))
+        break
+      case 'curl':
+        this.io.stderr.write(`${curlCommand(effect.event, this.#targets?.url ?? '')}\n`)
+        break
+      case 'edit':
+        this.#start(() => this.#edit(effect.event))
+        break
+      case 'resend':
+        this.#start(() => this.#resend(effect.event))
+        break
+      case 'save':
+        this.#start(() => this.#save(effect.event))
+        break
+    }
+  }
+
+  #hold(show: () => void): void {
+    this.#held.push(show)
+    if (this.#held.length <= heldMax) return
+    this.#held.shift()
+    this.#heldMissing++
+  }
+
+  #showHeld(): void {
+    if (this.#heldMissing > 0) {
+      this.#tell(`The oldest ${countOf(this.#heldMissing, 'request')} of the pause were dropped.`)
+    }
+    for (const show of this.#held.splice(0)) show()
+    this.#heldMissing = 0
+  }
+
+  /** Sends an edited copy to the receiver itself, which checks, shows and forwards it. */
+  async #edit(event: ReceivedEvent): Promise<string> {
+    const { terminal, io } = this.#parts
+    const before = event.rawBody.toString('utf8')
+    let after = before
+    await terminal.lend(async () => {
+      after = await editText(before, io.env)
+    })
+    const targets = this.#targets
+    if (after === before || targets === undefined) return `#${event.seq} was not changed.`
+    const { url, secret } = targets
+    const request = repeated(event, { body: after })
+    const { status, error } = await sendRequest(request, { url, secret, signal: io.stop })
+    return `Sent an edited #${event.seq}: ${error ?? `answered ${status ?? 'nothing'}`}.`
   }
 
   #tell(text: string): void {
@@ -164,7 +240,7 @@ export class ListenKeys {
 
   async #resend(event: ReceivedEvent): Promise<string> {
     const resend = this.#targets?.resend
-    if (resend === undefined) return 'There is no target to resend to: name one with --forward-to.'
+    if (resend === undefined) return 'Nowhere to resend to. Pass --forward-to <url>.'
     return `Resent #${event.seq}: ${await resend(event)}`
   }
 

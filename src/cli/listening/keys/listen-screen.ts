@@ -14,9 +14,7 @@ export interface ListenScreenOptions {
   readonly input: boolean
   /** Records instead of lines. */
   readonly json: boolean
-  /** Only the lines of requests. */
   readonly quiet: boolean
-  /** False for no colours. */
   readonly color: boolean
 }
 
@@ -26,8 +24,8 @@ export interface ListenScreen {
   readonly io: Io
   /** Starts reading keys. */
   open(targets: KeyTargets): void
-  /** Records a request. Returns whether to show it. */
-  arrive(event: ReceivedEvent): boolean
+  /** Records a request, and shows it now, after a pause, or never. */
+  arrive(event: ReceivedEvent, show: () => void): void
   /** Ends. Later writes go directly to the streams. */
   close(): Promise<void>
 }
@@ -40,7 +38,9 @@ export async function listenScreen(options: ListenScreenOptions, io: Io): Promis
     return {
       io,
       open: () => undefined,
-      arrive: (event) => filter?.test(event) !== false,
+      arrive: (event, show) => {
+        if (filter?.test(event) !== false) show()
+      },
       close: () => Promise.resolve(),
     }
   }

@@ -1,23 +1,32 @@
 import { parseMatch } from '../../../match/index.ts'
 import { SettingError } from '../../../model/index.ts'
-import { formatCount } from '../../output/numbers.ts'
+import type { ReceivedEvent } from '../../../receiver/index.ts'
+import { countOf } from '../../output/numbers.ts'
 import { editLine, type EditedLine } from '../../terminal/edited-line.ts'
 import type { Key } from '../../terminal/key.ts'
-import { keysHelp } from './keys-help.ts'
-import type { KeyEffect, KeysState, KeysStep } from './keys-state.ts'
+import type { KeyEffect, KeysMode, KeysState, KeysStep } from './keys-state.ts'
 
 /** So many keys at once must be a paste, probably into the wrong window. */
 const pastedMin = 8
 
-/** Handles keys that came at once. Pure. */
-export function stepKeys(state: KeysState, keys: readonly Key[]): KeysStep {
+/**
+ * Handles keys that came at once. Pure.
+ *
+ * @param events - the requests that can be picked, oldest first
+ */
+export function stepKeys(
+  state: KeysState,
+  keys: readonly Key[],
+  events: readonly ReceivedEvent[],
+): KeysStep {
   if (state.mode.kind !== 'filter' && isPasted(keys)) {
-    return tell(state, 'What was pasted is not read as keys: press / before it to filter by it.')
+    return tell(state, 'Pasted text is not read as keys. Press / first to filter by it.')
   }
   const effects: KeyEffect[] = []
+  const pickable = events.filter((event) => state.filter?.test(event) !== false)
   let next = state
   for (const key of keys) {
-    const step = stepKey(next, key)
+    const step = stepKey(next, key, pickable)
     next = step.state
     effects.push(...step.effects)
   }
@@ -32,46 +41,129 @@ function isPasted(keys: readonly Key[]): boolean {
   return !isInterrupted && keys.filter(({ kind }) => kind === 'character').length >= pastedMin
 }
 
-function stepKey(state: KeysState, key: Key): KeysStep {
+type Events = readonly ReceivedEvent[]
+
+function stepKey(state: KeysState, key: Key, events: Events): KeysStep {
   if (key.kind === 'interrupt') return interrupted(state)
   if (key.kind === 'suspend') return { state, effects: [{ kind: 'suspend' }] }
   switch (state.mode.kind) {
     case 'keys':
-      return stepPlainKey(state, key)
+      return stepPlainKey(state, key, events)
     case 'failure':
       return stepFailure(state, key)
     case 'filter':
       return stepFilter(state, state.mode.line, key)
+    case 'number':
+      return stepNumber(state, state.mode, { key, events })
     case 'ending':
       return { state, effects: [] }
   }
 }
 
 /** The letter keys; upper case counts too. */
-const letters: ReadonlyMap<string, (state: KeysState) => KeysStep> = new Map([
+const letters: ReadonlyMap<string, (state: KeysState, events: Events) => KeysStep> = new Map<
+  string,
+  (state: KeysState, events: Events) => KeysStep
+>([
   ['h', (state) => tell(state, keysHelp)],
-  ['r', (state) => withLast(state, 'resend')],
+  ['r', (state) => withCurrent(state, 'resend')],
+  ['e', (state) => withCurrent(state, 'edit')],
+  ['y', (state) => withCurrent(state, 'curl')],
+  ['d', comparing],
+  ['k', (state, events) => picking(state, events, -1)],
+  ['j', (state, events) => picking(state, events, 1)],
   ['p', paused],
-  ['f', (state) => ({ state: { ...state, mode: { kind: 'failure' } }, effects: [] })],
+  ['f', (state) => inMode(state, { kind: 'failure' })],
   ['/', (state) => editing(state, state.filter?.text ?? '')],
-  ['s', (state) => withLast(state, 'save')],
+  ['s', (state) => withCurrent(state, 'save')],
   ['c', (state) => ({ state, effects: [{ kind: 'clear' }] })],
   ['o', (state) => ({ state, effects: [{ kind: 'open_page' }] })],
   ['q', interrupted],
 ])
 
-function stepPlainKey(state: KeysState, key: Key): KeysStep {
-  if (key.kind === 'enter') return withLast(state, 'show')
-  const step = key.kind === 'character' ? letters.get(key.text.toLowerCase()) : undefined
-  return step?.(state) ?? { state, effects: [] }
+function stepPlainKey(state: KeysState, key: Key, events: Events): KeysStep {
+  if (key.kind === 'enter') return withCurrent(state, 'show')
+  if (key.kind === 'up') return picking(state, events, -1)
+  if (key.kind === 'down') return picking(state, events, 1)
+  if (key.kind === 'escape') return { state: { ...state, picked: undefined }, effects: [] }
+  if (key.kind !== 'character') return { state, effects: [] }
+  if (digit.test(key.text)) {
+    return inMode(state, { kind: 'number', digits: key.text, purpose: 'pick' })
+  }
+  const step = letters.get(key.text.toLowerCase())
+  return step?.(state, events) ?? { state, effects: [] }
+}
+
+const digit = /^[0-9]$/
+
+function inMode(state: KeysState, mode: KeysMode): KeysStep {
+  return { state: { ...state, mode }, effects: [] }
+}
+
+/** Picks the request before or after the current one. After the last, keys are about the last again. */
+function picking(state: KeysState, events: Events, by: -1 | 1): KeysStep {
+  const { picked } = state
+  const at = picked === undefined ? events.length : events.findIndex(({ seq }) => seq >= picked.seq)
+  const next = Math.max((at === -1 ? events.length : at) + by, 0)
+  return { state: { ...state, picked: events[next] }, effects: [] }
+}
+
+function comparing(state: KeysState): KeysStep {
+  const { picked, last } = state
+  if ((picked ?? last) === undefined) return withCurrent(state, 'show')
+  return inMode(state, { kind: 'number', digits: '', purpose: 'compare' })
+}
+
+function stepNumber(
+  state: KeysState,
+  mode: Extract<KeysMode, { kind: 'number' }>,
+  { key, events }: { readonly key: Key; readonly events: Events },
+): KeysStep {
+  const { digits } = mode
+  const left: KeysState = { ...state, mode: { kind: 'keys' } }
+  if (key.kind === 'character' && digit.test(key.text)) {
+    return inMode(state, { ...mode, digits: (digits + key.text).slice(0, 15) })
+  }
+  if (key.kind === 'backspace') return inMode(state, { ...mode, digits: digits.slice(0, -1) })
+  if (key.kind === 'escape') return { state: left, effects: [] }
+  if (key.kind !== 'enter') return { state, effects: [] }
+  return mode.purpose === 'pick'
+    ? pickNumbered(left, digits, events)
+    : compareNumbered(left, digits, events)
+}
+
+function pickNumbered(state: KeysState, digits: string, events: Events): KeysStep {
+  const picked = events.find(({ seq }) => seq === Number(digits))
+  return picked === undefined ? notKept(state, digits) : withCurrent({ ...state, picked }, 'show')
+}
+
+/** Without a number, compares with the request of the same type before. */
+function compareNumbered(state: KeysState, digits: string, events: Events): KeysStep {
+  const event = state.picked ?? state.last
+  if (event === undefined) return { state, effects: [] }
+  const other =
+    digits === ''
+      ? events.findLast(({ seq, type }) => type === event.type && seq < event.seq)
+      : events.find(({ seq }) => seq === Number(digits))
+  if (other !== undefined) return { state, effects: [{ kind: 'compare', event, other }] }
+  return digits === ''
+    ? tell(state, 'No earlier request of this type. Type a number to compare with another.')
+    : notKept(state, digits)
+}
+
+function notKept(state: KeysState, digits: string): KeysStep {
+  return tell(state, `Request #${digits} is not kept, or the filter hides it.`)
 }
 
 function interrupted(state: KeysState): KeysStep {
   return { state: { ...state, mode: { kind: 'ending' } }, effects: [{ kind: 'interrupt' }] }
 }
 
-function withLast(state: KeysState, kind: 'show' | 'resend' | 'save'): KeysStep {
-  const { last: event } = state
+function withCurrent(
+  state: KeysState,
+  kind: 'show' | 'resend' | 'save' | 'edit' | 'curl',
+): KeysStep {
+  const event = state.picked ?? state.last
   if (event === undefined) return tell(state, 'No request has been shown yet.')
   return { state, effects: [{ kind, event }] }
 }
@@ -81,11 +173,14 @@ function paused(state: KeysState): KeysStep {
   if (arrived === undefined) {
     return tell(
       { ...state, arrivedInPause: 0 },
-      'Paused: what arrives is answered, counted and saved as before, but not shown. p goes on.',
+      'Paused: requests are answered and saved, and shown when you press p again.',
     )
   }
-  const requests = `${formatCount(arrived)} ${arrived === 1 ? 'request' : 'requests'}`
-  return tell({ ...state, arrivedInPause: undefined }, `Going on: ${requests} arrived meanwhile.`)
+  const { state: next, effects } = tell(
+    { ...state, arrivedInPause: undefined },
+    `Resumed: ${countOf(arrived, 'request')} arrived.`,
+  )
+  return { state: next, effects: [...effects, { kind: 'show_held' }] }
 }
 
 function stepFailure(state: KeysState, key: Key): KeysStep {
@@ -97,17 +192,14 @@ function stepFailure(state: KeysState, key: Key): KeysStep {
 }
 
 function editing(state: KeysState, text: string): KeysStep {
-  return {
-    state: { ...state, mode: { kind: 'filter', line: { before: text, after: '' } } },
-    effects: [],
-  }
+  return inMode(state, { kind: 'filter', line: { before: text, after: '' } })
 }
 
 function stepFilter(state: KeysState, line: EditedLine, key: Key): KeysStep {
   const left: KeysState = { ...state, mode: { kind: 'keys' } }
   if (key.kind === 'escape') return { state: left, effects: [] }
   if (key.kind !== 'enter') {
-    return { state: { ...state, mode: { kind: 'filter', line: editLine(line, key) } }, effects: [] }
+    return inMode(state, { kind: 'filter', line: editLine(line, key) })
   }
   const text = (line.before + line.after).trim()
   if (text === '') return tell({ ...left, filter: undefined }, 'All requests are shown.')
@@ -123,3 +215,20 @@ function stepFilter(state: KeysState, line: EditedLine, key: Key): KeysStep {
 function tell(state: KeysState, text: string): KeysStep {
   return { state, effects: [{ kind: 'tell', text }] }
 }
+
+/** Help for the keys of `listen`. */
+const keysHelp = `Keys
+  up, down   pick an earlier request; esc returns to the last one
+  1 2 3 ...  pick a request by its number
+  enter      show it in full
+  r          send it to --forward-to again
+  e          edit it in $EDITOR, sign it and send it here
+  d          compare it with another request
+  y          print it as a curl command
+  s          save it to a file
+  p          pause the display; again to show what arrived
+  f          fail the next webhook: 5 with status 503, t by timing out
+  /          show only what matches; empty shows all
+  o          open the page with every request
+  c          clear the screen
+  q          quit; Ctrl-C does the same, a second one quits at once`

@@ -8,6 +8,7 @@ import type { Terminal, TerminalListeners } from '../../../../src/cli/terminal/t
 import { parseMatch } from '../../../../src/match/index.ts'
 import { CapturedStream } from '../../../support/io.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import type { ReceivedEvent } from '../../../../src/receiver/index.ts'
 import { receivedEvent } from './events.ts'
 
 /** A terminal without a window: keys are pressed by calling it. */
@@ -34,6 +35,10 @@ class FakeTerminal implements Terminal {
   suspend(): void {
     this.asked.push('suspend')
   }
+
+  lend(work: () => Promise<void>): Promise<void> {
+    return work()
+  }
 }
 
 const erase = '\r\u001b[J'
@@ -57,31 +62,65 @@ async function onScreen(changes: Partial<Parameters<typeof listenScreen>[0]> = {
   }
   const screen = await listenScreen({ ...plain, ...changes }, io)
   const failures: unknown[] = []
-  const receiver = { respondNext: (failure: unknown) => void failures.push(failure) }
+  const shown: number[] = []
+  const events: ReceivedEvent[] = []
+  const receiver = { respondNext: (failure: unknown) => void failures.push(failure), events }
+  const arrive = (event: ReceivedEvent): void => {
+    events.push(event)
+    screen.arrive(event, () => shown.push(event.seq))
+  }
   const open = (resend?: KeyTargets['resend']): void => {
-    screen.open({ receiver, resend, openPage: () => Promise.resolve('Opening the page') })
+    const openPage = (): Promise<string> => Promise.resolve('Opening the page')
+    const url = 'http://127.0.0.1:4100'
+    screen.open({ receiver, url, secret: undefined, resend, openPage })
     stream.text = ''
   }
-  return { screen, terminal, stream, failures, open, stop: () => controller.abort('SIGTERM') }
+  const stop = (): void => controller.abort('SIGTERM')
+  return { screen, terminal, stream, failures, open, stop, arrive, shown }
 }
 
 describe('keys of listen', () => {
   test('what is written goes above the line, what keys tell too', async () => {
-    const { screen, terminal, stream, open } = await onScreen()
+    const { screen, terminal, stream, open, arrive, shown } = await onScreen()
     open()
     screen.io.stdout.write('event\n')
     expect(stream.text).toBe(`${erase}event\n`)
     expect(screen.io.stdout).toMatchObject({ isTTY: true, columns: 80 })
     terminal.press('p')
     expect(stream.text).toMatch(/Paused: .*\npaused, 0 new · h help · q quit · 0 received$/)
-    expect(screen.arrive(ping)).toBe(false)
+    arrive(ping)
+    expect(shown).toEqual([])
     terminal.press('p')
-    expect(stream.text).toContain('Going on: 1 request arrived meanwhile.')
-    expect(screen.arrive(page)).toBe(true)
+    expect(stream.text).toContain('Resumed: 1 request arrived.')
+    expect(shown).toEqual([1])
+    arrive(page)
+    expect(shown).toEqual([1, 2])
+  })
+
+  test('a long pause keeps the newest thousand requests', async () => {
+    const { terminal, stream, open, arrive, shown } = await onScreen()
+    open()
+    terminal.press('p')
+    for (let seq = 1; seq <= 1_002; seq++) arrive({ ...ping, seq })
+    terminal.press('p')
+    expect(stream.text).toContain('The oldest 2 requests of the pause were dropped.')
+    expect([shown.length, shown[0], shown.at(-1)]).toEqual([1_000, 3, 1_002])
+  })
+
+  test('y prints a command that sends the same bytes and headers', async () => {
+    const { terminal, stream, open, arrive } = await onScreen()
+    open()
+    const headers = { host: 'shop.example.com', 'x-note': "it's", 'x-empty': '' }
+    arrive(receivedEvent(1, { type: 'track', event: "D'oh" }, { headers, path: '/in?a=1' }))
+    terminal.press('y')
+    expect(stream.text).toContain(
+      String.raw`curl -i -X POST 'http://127.0.0.1:4100/in?a=1' -H 'x-note: it'\''s' -H 'x-empty;' ` +
+        String.raw`--data-raw '{"type":"track","event":"D'\''oh"}'`,
+    )
   })
 
   test('enter shows the last request in full, and nothing of it steers the terminal', async () => {
-    const { screen, terminal, stream, open } = await onScreen()
+    const { arrive, terminal, stream, open } = await onScreen()
     open()
     const body = { type: 'track', event: 'x\u202ey\u001b[2Jz' } as const
     const changes = {
@@ -91,7 +130,7 @@ describe('keys of listen', () => {
       status: null,
       injected: 'reset',
     }
-    screen.arrive(receivedEvent(1, body, changes))
+    arrive(receivedEvent(1, body, changes))
     terminal.press('\r')
     const text = stream.text.replaceAll(erase, '')
     expect(text).toMatch(
@@ -111,7 +150,7 @@ describe('keys of listen', () => {
   })
 
   test('r sends again, one after the other, and tells how that went', async () => {
-    const { screen, terminal, stream, open } = await onScreen()
+    const { arrive, terminal, stream, open } = await onScreen()
     const resent: number[] = []
     open(async ({ seq }) => {
       await Promise.resolve()
@@ -119,18 +158,18 @@ describe('keys of listen', () => {
       if (resent.length === 2) throw new Error('it broke')
       return 'example.com answered 200'
     })
-    screen.arrive(ping)
+    arrive(ping)
     terminal.press('rr')
     await stream.matching(/Resent #1: example\.com answered 200\n[^]*it broke\n/)
     expect(resent).toEqual([1, 1])
   })
 
   test('r says where there is nothing to resend to', async () => {
-    const { screen, terminal, stream, open } = await onScreen()
+    const { arrive, terminal, stream, open } = await onScreen()
     open()
-    screen.arrive(ping)
+    arrive(ping)
     terminal.press('r')
-    await stream.matching(/There is no target to resend to: name one with --forward-to\./)
+    await stream.matching(/Nowhere to resend to\. Pass --forward-to <url>\./)
   })
 
   test('Ctrl-C, q and Ctrl-Z are the terminal’s to do', async () => {
@@ -151,7 +190,7 @@ describe('keys of listen', () => {
     const { screen, terminal, stream, open, stop } = await onScreen()
     open()
     stop()
-    expect(stream.text).toBe(`${erase}Ending; Ctrl-C ends at once`)
+    expect(stream.text).toBe(`${erase}Ending; Ctrl-C quits at once`)
     await screen.close()
     expect(terminal.isOpen).toBe(false)
     expect(stream.text.endsWith(erase)).toBe(true)
@@ -166,14 +205,14 @@ describe('saving', () => {
     const before = process.cwd()
     process.chdir(folder)
     onTestFinished(() => process.chdir(before))
-    const { screen, terminal, stream, open } = await onScreen()
+    const { arrive, terminal, stream, open } = await onScreen()
     open()
-    screen.arrive(ping)
+    arrive(ping)
     terminal.press('s')
     await stream.matching(/Saved #1 to \.\/evroute-capture\.ndjson; `evroute replay /)
     terminal.press('s')
     await stream.matching(/#1 is in \.\/evroute-capture\.ndjson already\./)
-    screen.arrive(page)
+    arrive(page)
     terminal.press('s')
     await stream.matching(/Saved #2/)
     const lines = (await readFile(join(folder, 'evroute-capture.ndjson'), 'utf8'))
@@ -186,9 +225,9 @@ describe('saving', () => {
   })
 
   test('says that --save has it already, or what went wrong', async () => {
-    const { screen, terminal, stream, open } = await onScreen({ save: 'all.ndjson' })
+    const { arrive, terminal, stream, open } = await onScreen({ save: 'all.ndjson' })
     open()
-    screen.arrive(ping)
+    arrive(ping)
     terminal.press('s')
     await stream.matching(/#1 is in all\.ndjson: --save keeps every request\./)
   })
@@ -196,14 +235,16 @@ describe('saving', () => {
 
 describe('without keys', () => {
   test.each([{ input: false }, { json: true }, { quiet: true }])('%j', async (changes) => {
-    const { screen, terminal, stream, open } = await onScreen({
+    const { screen, shown, arrive, terminal, stream, open } = await onScreen({
       filter: parseMatch('type:page'),
       ...changes,
     })
     open()
     expect(terminal.isOpen).toBe(false)
     screen.io.stdout.write('event\n')
-    expect([ping, page].map((event) => screen.arrive(event))).toEqual([false, true])
+    arrive(ping)
+    arrive(page)
+    expect(shown).toEqual([2])
     await screen.close()
     expect(stream.text).toBe('event\n')
   })

@@ -1,8 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import {
   afterArrival,
   initialKeysState,
-  isShown,
+  displayOf,
   type KeyEffect,
   type KeysState,
 } from '../../../../src/cli/listening/keys/keys-state.ts'
@@ -11,19 +11,27 @@ import { stepKeys } from '../../../../src/cli/listening/keys/step-keys.ts'
 import { plainStyle } from '../../../../src/cli/output/style.ts'
 import { keysOf } from '../../../../src/cli/terminal/key.ts'
 import { parseMatch } from '../../../../src/match/index.ts'
+import type { ReceivedEvent } from '../../../../src/receiver/index.ts'
 import { receivedEvent } from './events.ts'
 
 const start = initialKeysState(undefined)
 const ping = receivedEvent(1, { type: 'track', userId: 'u_1', event: 'Ping' })
 const page = receivedEvent(2, { type: 'page', userId: 'u_1', properties: {} })
 const escape = '\u001b'
+const [up, down] = ['\u001b[A', '\u001b[B']
+
+/** The requests that can be picked. */
+let kept: readonly ReceivedEvent[] = []
+beforeEach(() => {
+  kept = []
+})
 
 /** The state after keys, each pressed for itself, and all their effects. */
 function press(input: string, from: KeysState = start) {
   const effects: KeyEffect[] = []
   let state = from
   for (const key of keysOf(input)) {
-    const step = stepKeys(state, [key])
+    const step = stepKeys(state, [key], kept)
     state = step.state
     effects.push(...step.effects)
   }
@@ -42,6 +50,7 @@ describe('keys', () => {
     { key: 'x', effects: [] },
     { key: escape, effects: [] },
     { key: '\u001b[A', effects: [] },
+    { key: '\u001b[B', effects: [] },
   ])('$key', ({ key, effects }) => {
     expect(press(key)).toMatchObject({ state: start, effects })
   })
@@ -64,14 +73,14 @@ describe('keys', () => {
   })
 
   test('what is pasted is no row of keys', () => {
-    const { state, effects } = stepKeys(start, keysOf('quit this'))
+    const { state, effects } = stepKeys(start, keysOf('quit this'), kept)
     expect(state).toBe(start)
-    expect(told(effects)).toMatch(/^What was pasted is not read as keys/)
-    expect(stepKeys(start, keysOf('first line\rquit')).effects).toHaveLength(1)
-    expect(stepKeys(start, keysOf('hc')).effects).toHaveLength(2)
-    expect(stepKeys(start, keysOf('some text\u0003')).effects.at(-1)?.kind).toBe('interrupt')
-    expect(stepKeys(start, keysOf('/type:page\r')).state.filter?.text).toBe('type:page')
-    expect(stepKeys(start, keysOf('\u001b[A'.repeat(20))).effects).toEqual([])
+    expect(told(effects)).toMatch(/^Pasted text is not read as keys/)
+    expect(stepKeys(start, keysOf('first line\rquit'), kept).effects).toHaveLength(1)
+    expect(stepKeys(start, keysOf('hc'), kept).effects).toHaveLength(2)
+    expect(stepKeys(start, keysOf('some text\u0003'), kept).effects.at(-1)?.kind).toBe('interrupt')
+    expect(stepKeys(start, keysOf('/type:page\r'), kept).state.filter?.text).toBe('type:page')
+    expect(stepKeys(start, keysOf('\u001b[A'.repeat(20)), kept).effects).toEqual([])
   })
 })
 
@@ -79,7 +88,7 @@ describe('ending', () => {
   test.each(['q', '\u0003', 'f\u0003', '/abc\u0003'])('%j asks to end', (input) => {
     const { effects, line } = press(input)
     expect(effects).toEqual([{ kind: 'interrupt' }])
-    expect(line).toBe('Ending; Ctrl-C ends at once')
+    expect(line).toBe('Ending; Ctrl-C quits at once')
   })
 
   test('only Ctrl-C asks again', () => {
@@ -88,19 +97,72 @@ describe('ending', () => {
   })
 })
 
+describe('picking an earlier request', () => {
+  const other = receivedEvent(3, { type: 'track', userId: 'u_2', event: 'Pong' })
+  const state = [ping, page, other].reduce(afterArrival, start)
+  beforeEach(() => {
+    kept = [ping, page, other]
+  })
+
+  test('arrows go up and down, and past the last to none', () => {
+    expect(press(up, state).state.picked).toBe(other)
+    expect(press(`${up}k`, state).state.picked).toBe(page)
+    expect(press(up.repeat(9), state).state.picked).toBe(ping)
+    expect(press(`${up}${up}${down}`, state).state.picked).toBe(other)
+    expect(press(`${up}j`, state).state.picked).toBeUndefined()
+    expect(press(`${up}${escape}`, state).state.picked).toBeUndefined()
+    expect(press(up, state).line).toBe(
+      '▸ #3 track u_2 Pong · enter show · r resend · e edit · d co…',
+    )
+  })
+
+  test('a number shows a request and keeps it picked', () => {
+    expect(press('12', state).line).toBe('#12')
+    const { state: picked, effects } = press('12\u007f\r', state)
+    expect(effects).toEqual([{ kind: 'show', event: ping }])
+    expect(press('r', picked).effects).toEqual([{ kind: 'resend', event: ping }])
+    expect(press(`2${escape}`, state).state).toEqual(state)
+    expect(told(press('7\r', state).effects)).toBe(
+      'Request #7 is not kept, or the filter hides it.',
+    )
+  })
+
+  test.each([
+    { key: 'e', kind: 'edit' },
+    { key: 'y', kind: 'curl' },
+    { key: 's', kind: 'save' },
+  ])('$key does $kind with it', ({ key, kind }) => {
+    expect(press(`${up}${up}${key}`, state).effects).toEqual([{ kind, event: page }])
+  })
+
+  test('d compares it with the one before of its type, or by number', () => {
+    expect(press('d', state).line).toBe('Compare with # (enter: the one before)')
+    expect(press('d\r', state).effects).toEqual([{ kind: 'compare', event: other, other: ping }])
+    expect(press('d2\r', state).effects).toEqual([{ kind: 'compare', event: other, other: page }])
+    expect(told(press(`${up}${up}d\r`, state).effects)).toMatch(/^No earlier request of this type/)
+    expect(told(press('d').effects)).toBe('No request has been shown yet.')
+  })
+
+  test('knows only what the filter shows', () => {
+    const filtered = { ...state, filter: parseMatch('type:page') }
+    expect(press(up, filtered).state.picked).toBe(page)
+  })
+})
+
 describe('pausing', () => {
   test('counts what arrives, shows nothing of it, and says at the end how many', () => {
     const before = afterArrival(start, ping)
     const paused = press('p', before)
     expect(told(paused.effects)).toMatch(/^Paused: /)
-    expect(isShown(paused.state, page)).toBe(false)
+    expect(displayOf(paused.state, page)).toBe('hold')
     const later = afterArrival(afterArrival(paused.state, page), page)
     expect(later.last).toBe(ping)
     expect(press('', later).line).toBe('paused, 2 new · h help · q quit · 3 received')
     const on = press('p', later)
-    expect(told(on.effects)).toBe('Going on: 2 requests arrived meanwhile.')
-    expect(isShown(on.state, page)).toBe(true)
-    expect(told(press('pp').effects)).toMatch(/Going on: 0 requests/)
+    expect(told(on.effects)).toBe('Resumed: 2 requests arrived.\n')
+    expect(on.effects.at(-1)).toEqual({ kind: 'show_held' })
+    expect(displayOf(on.state, page)).toBe('show')
+    expect(told(press('pp').effects)).toMatch(/Resumed: 0 requests/)
     expect(told(press('p', afterArrival(press('p').state, ping)).effects)).toMatch(/: 1 request a/)
   })
 })
@@ -128,7 +190,7 @@ describe('filtering', () => {
     const { state, effects, line } = press('/ type:track \r')
     expect(told(effects)).toBe('Only requests that match type:track are shown.')
     expect(line).toBe('/ type:track · h help · q quit · 0 received')
-    expect([ping, page].map((event) => isShown(state, event))).toEqual([true, false])
+    expect([ping, page].map((event) => displayOf(state, event))).toEqual(['show', 'hide'])
     expect(afterArrival(afterArrival(state, ping), page)).toMatchObject({ arrived: 2, last: ping })
   })
 
@@ -153,7 +215,7 @@ describe('filtering', () => {
   })
 
   test('letters are text there, pasted ones too', () => {
-    const { state } = stepKeys(press('/').state, keysOf('event:"quick push"'))
+    const { state } = stepKeys(press('/').state, keysOf('event:"quick push"'), kept)
     expect(press('\r', state).state.filter?.text).toBe('event:"quick push"')
   })
 })

@@ -4,7 +4,7 @@ import { startLocalService, type Service } from '../../service/index.ts'
 import { SkippableClock } from './skippable-clock.ts'
 
 /** The surroundings of the command. */
-export interface StageOptions {
+export interface TestBedOptions {
   /** Signs and checks webhooks; undefined for a random secret. */
   readonly secret: string | undefined
   /** Whether to put a service in front of the receiver. */
@@ -16,7 +16,7 @@ export interface StageOptions {
 }
 
 /** The environment variables that tell the command where to send calls and webhooks. */
-export interface StageEnvironment {
+export interface CommandEnvironment {
   readonly EVROUTE_URL: string
   readonly EVROUTE_SECRET: string
   /** Set with a service; undefined without one. */
@@ -25,23 +25,23 @@ export interface StageEnvironment {
   readonly EVROUTE_WRITE_KEY: string | undefined
 }
 
-interface StageParts {
+interface TestBedParts {
   readonly receiver: Receiver
-  readonly environment: StageEnvironment
+  readonly environment: CommandEnvironment
   readonly service?: Service
   readonly clock?: SkippableClock | undefined
 }
 
 /** A receiver, optionally with a service in front of it, on free ports. */
-export class Stage implements AsyncDisposable {
+export class TestBed implements AsyncDisposable {
   /** Receives the webhooks. */
   readonly receiver: Receiver
   /** Environment variables for the command; undefined hides a variable of the outer environment. */
-  readonly environment: StageEnvironment
+  readonly environment: CommandEnvironment
   readonly #service: Service | undefined
   readonly #clock: SkippableClock | undefined
 
-  private constructor(parts: StageParts) {
+  private constructor(parts: TestBedParts) {
     this.receiver = parts.receiver
     this.environment = parts.environment
     this.#service = parts.service
@@ -49,7 +49,7 @@ export class Stage implements AsyncDisposable {
   }
 
   /** @throws SettingError for an invalid answer plan; EvrouteError `cannot_listen` */
-  static async open(options: StageOptions): Promise<Stage> {
+  static async open(options: TestBedOptions): Promise<TestBed> {
     const clock = options.virtualClock ? new SkippableClock() : undefined
     const runtime = createRuntime(clock === undefined ? {} : { clock })
     const { secret = runtime.newId(), respond, serve } = options
@@ -59,13 +59,13 @@ export class Stage implements AsyncDisposable {
     if (!serve) {
       // A test must never post to a service that the surrounding shell happens to name.
       const environment = { ...sinks, EVROUTE_ENDPOINT: undefined, EVROUTE_WRITE_KEY: undefined }
-      return new Stage({ receiver, environment })
+      return new TestBed({ receiver, environment })
     }
     const writeKey = `wk_${runtime.newId()}`
     try {
       const service = await startLocalService({ url, secret, writeKey, runtime })
       const served = { EVROUTE_ENDPOINT: service.address.url, EVROUTE_WRITE_KEY: writeKey }
-      return new Stage({ receiver, environment: { ...sinks, ...served }, service, clock })
+      return new TestBed({ receiver, environment: { ...sinks, ...served }, service, clock })
     } catch (error) {
       await receiver.close()
       throw error

@@ -11,18 +11,13 @@ import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import type { ReportFile } from './report-flag.ts'
 
 /** How results are reported. */
-export interface TellOptions {
-  /** The command, such as `evroute listen`. */
+export interface ResultsView {
   readonly title: string
-  /** The duration of the command, in milliseconds. */
   readonly durationMs: number
   /** Errors as lines of JSON. */
   readonly json: boolean
-  /** Print nothing about expectations that were met. */
   readonly quiet: boolean
-  /** False with `--no-color`. */
   readonly color: boolean
-  /** The report files to write. */
   readonly reports: readonly ReportFile[]
   /** Other checks to report; none by default. */
   readonly cases?: readonly ReportCase[]
@@ -45,22 +40,22 @@ export function resultRecord({
  * @returns 5 if an expectation or another check failed
  * @throws EvrouteError `cannot_write_file`
  */
-export async function tellResults(
+export async function reportResults(
   results: readonly ExpectationResult[],
-  options: TellOptions,
+  options: ResultsView,
   io: Io,
 ): Promise<ExitCode> {
-  await tellPerson(results, options, io)
+  await printResults(results, options, io)
   const report = reportOf(results, options)
-  await tellGithub(report, io)
+  await writeGithub(report, io)
   for (const { path } of options.reports) await writeReport(path, junitXml(report))
   const isFailed = report.cases.some(({ failure }) => failure !== undefined)
   return isFailed ? exitCodes.expectationUnmet : exitCodes.ok
 }
 
-async function tellPerson(
+async function printResults(
   results: readonly ExpectationResult[],
-  options: TellOptions,
+  options: ResultsView,
   io: Io,
 ): Promise<void> {
   const { json, quiet, color, cases = [] } = options
@@ -97,7 +92,7 @@ const indent = '  '
 
 function reportOf(
   results: readonly ExpectationResult[],
-  { title, durationMs, cases = [] }: TellOptions,
+  { title, durationMs, cases = [] }: ResultsView,
 ): Report {
   const expected = results.map(({ text, account, shortfall }) => ({
     name: text,
@@ -109,7 +104,7 @@ function reportOf(
   return { title, cases: [...expected, ...cases], durationMs }
 }
 
-async function tellGithub(report: Report, io: Io): Promise<void> {
+async function writeGithub(report: Report, io: Io): Promise<void> {
   const { GITHUB_ACTIONS, GITHUB_STEP_SUMMARY } = io.env
   if (GITHUB_ACTIONS !== 'true' || report.cases.length === 0) return
   io.stderr.write(githubAnnotations(report))

@@ -1,0 +1,151 @@
+import {
+  endpointName,
+  failureText,
+  formatDuration,
+  formatTimestamp,
+  plainText,
+  shortText,
+  type JsonObject,
+  type JsonValue,
+  type RequestRecord,
+  type SettledDelivery,
+} from '../../model/index.ts'
+import { formatJson } from '../output/json.ts'
+import { countOf, formatCount } from '../output/numbers.ts'
+import type { Style } from '../output/style.ts'
+import { formatTimeOfDay } from '../output/time.ts'
+import type { Plan, PlanReason } from './dry-outlet.ts'
+import type { OutletLedger } from './outlet.ts'
+
+/**
+ * The shortest delay before a retry. A copy of the retry policy's value: importing the policy would load
+ * everything that delivers.
+ */
+export const firstRetryMs = 8_000
+const retryPolicy = { firstMs: 10_000, factor: 2.5, mostMs: 3_600_000 }
+
+/** A call in a few words: `track "Order Completed"`. */
+export function callName({ type, event, name }: JsonObject): string {
+  const title = event ?? name
+  const named = typeof title === 'string' ? ` "${shortText(title)}"` : ''
+  return `${typeof type === 'string' ? plainText(type) : 'call'}${named}`
+}
+
+/**
+ * A line about a request: time, attempt, result, endpoint, duration and messageId.
+ *
+ * @param retryForMs - how long a delivery is retried
+ */
+export function requestText(record: RequestRecord, style: Style, retryForMs: number): string {
+  const { messageId, url, attempt, outcome, error, status, durationMs, atMs, excerpt } = record
+  const look = { success: 'good', retry: 'warning', final: 'bad' } as const
+  const answer = style[look[outcome]](error === null ? String(status) : failureText(error))
+  const time = style.faint(formatTimeOfDay(atMs))
+  const end = style.faint(`${formatDuration(durationMs)}  ${plainText(messageId)}`)
+  const { firstMs, factor, mostMs } = retryPolicy
+  const nextMs = Math.min(firstMs * factor ** (attempt - 1), mostMs)
+  const isRetried = outcome === 'retry' && error !== 'interrupted' && nextMs * 0.8 <= retryForMs
+  const next = isRetried ? style.faint(`  next try in about ${formatDuration(nextMs)}`) : ''
+  const said = outcome === 'final' ? excerptText(excerpt) : ''
+  const quoted = said === '' ? '' : `\n${style.faint(`  └ it said: ${said}`)}`
+  return `${time}  attempt ${attempt}  ${answer}  ${endpointName(url)}  ${end}${next}${quoted}`
+}
+
+/** The beginning of an answer, on one line. */
+function excerptText(excerpt: string): string {
+  return shortText(excerpt.trim().replaceAll(/\s+/g, ' '), 200)
+}
+
+/** The fate of the only call of a command. */
+export interface SingleCall {
+  readonly name: string
+  readonly urls: readonly string[]
+  /** The end of its delivery; undefined if it was not sent. */
+  readonly delivery: (EndedDelivery & { readonly explanation: string }) | undefined
+  readonly request: RequestRecord | undefined
+  readonly ledger: OutletLedger
+  readonly durationMs: number
+}
+
+/** One line for the only call of a command: `✔ track "E" → http://127.0.0.1:4100/ 200 in 18ms`. */
+export function singleText(call: SingleCall, style: Style): string | undefined {
+  const { name, urls, delivery, request, ledger, durationMs } = call
+  const where = urls.map((url) => endpointName(url)).join(', ')
+  const took = formatDuration(request?.durationMs ?? durationMs)
+  if (ledger.delivered > 0) {
+    const url = request === undefined ? where : endpointName(request.url)
+    const answer = request === undefined ? 'accepted' : String(request.status)
+    return `${style.good('✔')} ${name} → ${url} ${style.good(answer)} in ${took}`
+  }
+  if (delivery !== undefined) {
+    const { state, attempts, reason, explanation } = delivery
+    const why = `${state} after ${countOf(attempts, 'attempt')}: ${failureText(reason ?? '')}${explanation}`
+    return `${style.bad('✖')} ${name} → ${where} ${style.bad(why)}`
+  }
+  if (ledger.filtered > 0)
+    return `${style.warning('–')} ${name} was filtered out: its integrations exclude ${where}`
+  if (ledger.duplicate > 0)
+    return `${style.warning('–')} ${name} was not sent: an earlier call has its messageId`
+  return undefined
+}
+
+/** One line for the only call of a dry run. */
+export function plannedText(
+  { name, urls, ledger }: Pick<SingleCall, 'name' | 'urls' | 'ledger'>,
+  style: Style,
+): string {
+  const where = urls.map((url) => endpointName(url)).join(', ')
+  return `${name} ${style.strong(ledger.routed > 0 ? 'would be sent' : 'would not be sent')} to ${where}`
+}
+
+const reasons: Readonly<Record<PlanReason, string>> = {
+  enabled_by_default: 'would be sent: all destinations are enabled by default',
+  enabled_by_name: 'would be sent: "integrations" enables Webhooks by name',
+  not_connected: 'would not be sent: the destination is not connected to this source',
+  destination_disabled: 'would not be sent: the destination is off',
+  disabled_by_name: 'would not be sent: "integrations" disables Webhooks by name',
+  disabled_by_all: 'would not be sent: "integrations" disables All, and does not enable Webhooks',
+  historical_not_accepted:
+    'would not be sent: it is more than a day old, and the destination takes no history',
+  duplicate: 'would not be sent: a call with this messageId came before',
+}
+
+/** A plan for a person: the decision, URLs, signature and body. */
+export function planText(plan: Plan, style: Style): string {
+  const { type, messageId, decision, urls, body, signature } = plan
+  const lines = [`${style.strong(type.toUpperCase())} ${style.faint(plainText(messageId))}`]
+  if (decision !== undefined) lines.push(`  ${reasons[decision.reason]}`)
+  if (decision?.hint !== undefined) lines.push(`  ${style.warning(plainText(decision.hint))}`)
+  if (body === null) return `${lines.join('\n')}\n\n`
+  const bytes = formatCount(Buffer.byteLength(body))
+  lines.push(...urls.map((url) => `  POST ${style.name(url)} ${style.faint(`(${bytes} bytes)`)}`))
+  if (signature !== null) lines.push(`  X-Signature: ${signature}`)
+  const indented = formatJson(JSON.parse(body) as JsonValue, style).replace(/^/gm, '  ')
+  return `${lines.join('\n')}\n${indented}\n\n`
+}
+
+/** A settled delivery, to a webhook or a service. */
+export type EndedDelivery = Omit<SettledDelivery, 'acceptedAtMs'>
+
+/** A request to an endpoint, as a record for programs. */
+export function requestRecord(request: RequestRecord): Readonly<Record<string, unknown>> {
+  const { messageId, url, attempt, outcome, status, error, durationMs, atMs } = request
+  const at = formatTimestamp(atMs)
+  return {
+    kind: 'request',
+    messageId,
+    url: endpointName(url),
+    attempt,
+    outcome,
+    status,
+    error,
+    ms: durationMs,
+    at,
+  }
+}
+
+/** A settled delivery, as a record for programs. */
+export function deliveryRecord(delivery: EndedDelivery): Readonly<Record<string, unknown>> {
+  const { messageId, type, destinationId, state, attempts, reason } = delivery
+  return { kind: 'delivery', messageId, type, destination: destinationId, state, attempts, reason }
+}

@@ -1,0 +1,48 @@
+import { EvrouteError } from '../model/index.ts'
+import { openBrace, openBracket, skipBlank } from './json-bytes.ts'
+
+const binaryHint = 'Calls are text in UTF-8: NDJSON, a JSON array or {"batch": []}, also gzipped.'
+const signatures: readonly (readonly [bytes: Buffer, name: string, hint: string])[] = [
+  [Buffer.from('PK\x03\x04'), 'a zip archive', 'Unpack it first, as in: unzip -p <file> | ... -'],
+  [Buffer.of(0x28, 0xb5, 0x2f, 0xfd), 'compressed by zstd', 'Unpack it first: zstd -dc <file>'],
+  [Buffer.from('BZh'), 'compressed by bzip2', 'Unpack it first: bzip2 -dc <file>'],
+  [Buffer.of(0xfd, 0x37, 0x7a, 0x58, 0x5a), 'compressed by xz', 'Unpack it first: xz -dc <file>'],
+  [Buffer.of(0xff, 0xfe), 'text in UTF-16', 'Convert it first: iconv -f UTF-16 -t UTF-8 <file>'],
+  [Buffer.of(0xfe, 0xff), 'text in UTF-16', 'Convert it first: iconv -f UTF-16 -t UTF-8 <file>'],
+]
+
+/** Bytes that are looked at. */
+const headBytes = 4_096
+
+/**
+ * Refuses an input that is not text in UTF-8 by its first bytes.
+ *
+ * @throws EvrouteError `cannot_read_file`
+ */
+export function refuseForeign(text: Buffer): void {
+  const known = signatures.find(([bytes]) => text.subarray(0, bytes.length).equals(bytes))
+  if (known !== undefined) throw unreadable(known[1], known[2])
+  if (text[0] !== 0 && text[1] === 0) throw unreadable('text in UTF-16', signatures[4]?.[2] ?? '')
+  // In JSON, a NUL makes one row invalid.
+  const first = text[skipBlank(text)]
+  const isJson = first === openBrace || first === openBracket
+  if (!isJson && text.subarray(0, headBytes).includes(0)) throw unreadable('binary', binaryHint)
+}
+
+const csvCell = String.raw`\s*(?:"[^"]*"|[\p{L}_$][\p{L}\p{N}_$ .:-]*)\s*`
+const csvHeader = new RegExp(`^${csvCell}(?:[,;\t]${csvCell})+$`, 'u')
+
+/**
+ * Refuses CSV where calls are read, by its first line.
+ *
+ * @throws EvrouteError `cannot_read_file`
+ */
+export function refuseCsv(line: string): void {
+  if (!csvHeader.test(line.trim())) return
+  throw unreadable('CSV', 'Write each row as a JSON object. CSV is read by `audience sync`.')
+}
+
+function unreadable(what: string, hint: string): EvrouteError {
+  const message = `Cannot read the input: it is ${what}`
+  return new EvrouteError({ code: 'cannot_read_file', message, hint })
+}

@@ -1,0 +1,38 @@
+/** The words for codes of the system, of OpenSSL and of evroute. */
+const words: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was reset',
+  ENOTFOUND: 'no such host',
+  EAI_AGAIN: 'the name server did not answer',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  ETIMEDOUT: 'the connection took too long',
+  EMFILE: 'too many open files',
+  EADDRNOTAVAIL: 'no local port is free',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'self-signed certificate',
+  SELF_SIGNED_CERT_IN_CHAIN: 'self-signed certificate in the chain',
+  CERT_HAS_EXPIRED: 'the certificate has expired',
+  CERT_NOT_YET_VALID: 'the certificate is not valid yet',
+  CERT_REVOKED: 'the certificate was revoked',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host',
+  HOSTNAME_MISMATCH: 'the certificate is for another host',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the issuer of the certificate is unknown',
+  UNABLE_TO_GET_ISSUER_CERT: 'the issuer of the certificate is unknown',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the issuer of the certificate is unknown',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'that port speaks http, not https',
+  EPROTO: 'that port speaks http, not https',
+  timeout: 'no answer in time',
+  connection_closed: 'closed without an answer; that port may speak https',
+  malformed_answer: 'the answer is not HTTP; that port may speak https',
+  connection_failed: 'the connection failed',
+  window_over: 'the time for retries is over',
+  backlog_full: 'the backlog is full',
+}
+
+/** An error code in words, with the code behind them: `connection refused (ECONNREFUSED)`. */
+export function failureText(code: string): string {
+  const status = /^status_(\d+)$/.exec(code)?.[1]
+  if (status !== undefined) return `answered ${status}`
+  return Object.hasOwn(words, code) ? `${words[code] ?? ''} (${code})` : code
+}

@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { request } from 'undici'
+import { describe, expect, test } from 'vitest'
+import { TestEndpoint } from '../../support/endpoint.ts'
+import { run, start } from '../../support/io.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+async function post(url: unknown, body: object): Promise<number> {
+  const response = await request(url as string, { method: 'POST', body: JSON.stringify(body) })
+  await response.body.dump()
+  return response.statusCode
+}
+
+const track = { type: 'track', userId: 'u_1', event: 'E', messageId: 'm_1' }
+
+describe('listen refuses at once', () => {
+  test.each([
+    [['--expect', 'sig:valid x1'], 'signatures are not checked without a secret'],
+    [['--on-event', 'no-such-program'], 'Cannot run no-such-program: there is no such program'],
+    [['--last', '3'], 'Cannot use --last without --save'],
+    [['-v', '-q'], 'cannot be used with option'],
+    [['--forward-to', '3000', '--forward-filter', 'type:trick'], 'Cannot read the match'],
+  ])('%j', async (argv, message) => {
+    const { code, stderr } = await run(['listen', '-p', '0', ...argv], { env: { PATH: '/bin' } })
+    expect(code).toBe(2)
+    expect(stderr).toContain(message)
+  })
+})
+
+test('says which request a repeat repeats', async () => {
+  const command = start(['listen', '-p', '0', '--count', '3'])
+  const [, url] = await command.stderr.matching(/Listening {2}(\S+)\n/)
+  for (const messageId of ['m_1', 'm_2', 'm_1']) await post(url, { ...track, messageId })
+  const { stdout } = await command.ended
+  expect(stdout.split('\n').map((line) => /repeat of .*/.exec(line)?.[0])).toEqual([
+    undefined,
+    undefined,
+    'repeat of #1',
+    undefined,
+  ])
+})
+
+test('keeps the answer of the target in the record', async () => {
+  const target = await TestEndpoint.start({ status: 422, body: 'no such order' })
+  const argv = ['listen', '-p', '0', '--json', '--count', '1', '--forward-to', target.url]
+  const command = start(argv)
+  await post((await command.stdout.record('ready'))['url'], track)
+  const { records } = await command.ended
+  const forward = { status: 422, answer: 'no such order' }
+  expect(records.find(({ kind }) => kind === 'event')).toMatchObject({ forward })
+})
+
+test('--last shows the last requests of the file of --save first', async () => {
+  const file = join(await temporaryFolder(), 'capture.ndjson')
+  const first = start(['listen', '-p', '0', '--save', file, '--count', '3', '--json'])
+  const { url } = await first.stdout.record('ready')
+  for (const event of ['A', 'B', 'C']) await post(url, { ...track, event })
+  await first.ended
+  const again = start(['listen', '-p', '0', '--save', file, '--last', '2', '--timeout', '0ms'])
+  const { stdout } = await again.ended
+  expect(stdout).not.toContain('“A”')
+  expect(stdout).toMatch(/^.*#2 .*“B”.*\n.*#3 .*“C”.*\n$/)
+  expect((await readFile(file, 'utf8')).trim().split('\n')).toHaveLength(3)
+})
+
+test('--token lets other machines ask', async () => {
+  const argv = ['listen', '-p', '0', '--json', '--token', 'not-a-real-token']
+  const command = start(argv)
+  const { url } = await command.stdout.record('ready')
+  // A request through a proxy counts as one from another machine.
+  const ask = async (headers: Readonly<Record<string, string>>): Promise<number> => {
+    const proxied = { 'x-forwarded-for': '192.0.2.1', ...headers }
+    const answer = await request(`${url as string}/_evroute/events`, { headers: proxied })
+    await answer.body.dump()
+    return answer.statusCode
+  }
+  expect(await ask({})).toBe(403)
+  expect(await ask({ authorization: 'Bearer not-the-token' })).toBe(403)
+  expect(await ask({ authorization: 'Bearer not-a-real-token' })).toBe(200)
+  command.stop('SIGINT')
+  await command.ended
+})

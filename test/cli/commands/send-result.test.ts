@@ -1,0 +1,73 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
+import { run } from '../../support/io.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+describe('one call', () => {
+  test('has one line, with where it went and what was answered', async () => {
+    const { url } = await TestEndpoint.start(202)
+    const { stderr } = await run(['send', 'track', '--to', url])
+    expect(stderr).toMatch(new RegExp(`^✔ track "Order Completed" → ${url} 202 in [\\d.]+m?s\n$`))
+  })
+
+  test('has the equation too with -v', async () => {
+    const { url } = await TestEndpoint.start()
+    const { stderr } = await run(['send', 'page', '-v', '--to', url])
+    expect(stderr).toMatch(/\n✔ page .*\n1 read = .* · 1 delivery = 1 delivered \(/)
+  })
+
+  test('says why it failed, with the beginning of the answer', async () => {
+    const { url } = await TestEndpoint.start(404)
+    const { code, stderr } = await run(['send', 'identify', '--to', url])
+    expect(code).toBe(4)
+    expect(stderr).toContain(`✖ identify → ${url} failed after 1 attempt: answered 404\n`)
+  })
+
+  test('says that a filter kept it', async () => {
+    const { url } = await TestEndpoint.start()
+    const argv = ['send', 'track', '--integration', 'All=false', '--to', url]
+    const { stderr } = await run(argv)
+    expect(stderr).toBe(
+      `– track "Order Completed" was filtered out: its integrations exclude ${url}\n`,
+    )
+  })
+
+  test('would be sent, in a dry run', async () => {
+    const { stdout, stderr } = await run(['send', 'track', '--dry-run'])
+    expect(stdout).toContain('  would be sent: all destinations are enabled by default\n')
+    expect(stderr).toBe('track "Order Completed" would be sent to http://127.0.0.1:4100/\n')
+  })
+})
+
+test('of many calls, a dry run counts what would be sent', async () => {
+  const { stderr } = await run(['send', 'track', '--count', '3', '--dry-run', '-q'])
+  expect(stderr).toMatch(/^3 read = 3 accepted · 3 accepted = 3 routed · 3 would be sent \(/)
+})
+
+describe('refuses at once', () => {
+  test.each([
+    [['track', 'revenue:=1e999'], 'Cannot read the value of revenue: a number is too large'],
+    [['track', 'a:=[{"b":-1e999}]'], 'Cannot read the value of a: a number is too large'],
+    [['track', '--user-id', ''], 'It must not be empty'],
+    [['track', '-v', '-q'], "option '-v, --verbose' cannot be used with option '-q, --quiet'"],
+  ])('%j', async (argv, message) => {
+    const { code, stderr } = await run(['send', ...argv])
+    expect(code).toBe(2)
+    expect(stderr).toContain(message)
+  })
+})
+
+test('ends a replay with the next command, ready to paste', async () => {
+  const folder = await temporaryFolder()
+  const file = join(folder, 'calls of may.ndjson')
+  await writeFile(file, '{"type":"track","userId":"u_1","event":"E"}\n')
+  const store = `sqlite:${join(folder, 'store.db')}`
+  const to = await unreachableUrl()
+  const argv = ['replay', file, '--store', store, '--retry-for', '0s', '--to', to]
+  const { stderr } = await run([...argv, '--secret', 'not-a-real-secret'])
+  expect(stderr).toMatch(
+    /\nNext: evroute deliveries --store sqlite:\S+ --state failed --state expired\n$/,
+  )
+})

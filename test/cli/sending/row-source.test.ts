@@ -1,0 +1,41 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { InputMeter } from '../../../src/cli/sending/row-source.ts'
+import { CapturedStream } from '../../support/io.ts'
+import { inChunks } from '../../importer/support.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const stop = new AbortController().signal
+const io = {
+  stdin: inChunks(Buffer.from('{}\n')),
+  stdout: new CapturedStream(),
+  stderr: new CapturedStream(),
+  env: {},
+  stop,
+  interrupted: stop,
+}
+
+async function fileOf(bytes: number): Promise<string> {
+  const path = join(await temporaryFolder(), 'rows.ndjson')
+  await writeFile(path, Buffer.alloc(bytes, '\n'))
+  return path
+}
+
+test('the number of rows is estimated by the bytes that were read of all files', async () => {
+  const meter = new InputMeter(io)
+  const first = await meter.open(await fileOf(256 * 1024))
+  const second = await meter.open(await fileOf(768 * 1024))
+  expect(meter.total(0)).toBeUndefined()
+  for await (const chunk of first) expect(chunk.length).toBeGreaterThan(0)
+  expect(meter.total(1_000)).toBe(4_000)
+  for await (const chunk of second) expect(chunk.length).toBeGreaterThan(0)
+  expect(meter.total(3_500)).toBe(3_500)
+})
+
+test('of a pipe the number of rows is unknown', async () => {
+  const meter = new InputMeter(io)
+  await meter.open(await fileOf(1))
+  for await (const chunk of await meter.open('-')) expect(chunk.length).toBe(3)
+  expect(meter.total(1)).toBeUndefined()
+})

@@ -1,0 +1,26 @@
+import { describe, expect, test } from 'vitest'
+import { inChunks, rowsOf } from './support.ts'
+
+describe('an input that holds no calls', () => {
+  test.each([
+    ['a zip archive', Buffer.from('PK\x03\x04 and so on')],
+    ['compressed by zstd', Buffer.of(0x28, 0xb5, 0x2f, 0xfd, 4, 0, 0, 0, 9)],
+    ['text in UTF-16', Buffer.from('\ufeff{"type":"track"}', 'utf16le')],
+    ['text in UTF-16', Buffer.from('{"type":"track"}', 'utf16le')],
+    ['binary', Buffer.from('\x7fELF\x02\x01\x01\0\0\0\0')],
+    ['CSV', Buffer.from('user id,event,"a value"\nu_1,E,1\n')],
+    ['CSV', Buffer.from('\ufeffuserId;event\r\n')],
+  ])('is refused in one sentence: it is %s', async (what, bytes) => {
+    for (const chunkBytes of [1, 1_000]) {
+      await expect(rowsOf(inChunks(bytes, chunkBytes))).rejects.toMatchObject({
+        code: 'cannot_read_file',
+        message: `Cannot read the input: it is ${what}`,
+      })
+    }
+  })
+
+  test.each(['broken', 'a, {"b":1}', 'nul, 5', ''])('is not seen in %j', async (text) => {
+    const rows = await rowsOf(inChunks(Buffer.from(`${text}\n`)))
+    expect(rows.every(({ kind }) => kind === 'bad')).toBe(true)
+  })
+})

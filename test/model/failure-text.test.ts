@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { failureText } from '../../src/model/index.ts'
+
+test.each([
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate (DEPTH_ZERO_SELF_SIGNED_CERT)'],
+  ['ECONNREFUSED', 'connection refused (ECONNREFUSED)'],
+  [
+    'ERR_SSL_WRONG_VERSION_NUMBER',
+    'that port speaks http, not https (ERR_SSL_WRONG_VERSION_NUMBER)',
+  ],
+  ['status_503', 'answered 503'],
+  ['ESOMETHING', 'ESOMETHING'],
+  ['constructor', 'constructor'],
+])('%s is said as %j', (code, text) => {
+  expect(failureText(code)).toBe(text)
+})
