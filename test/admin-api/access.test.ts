@@ -37,7 +37,7 @@ describe('the metrics token', () => {
     expect(await ask(`${url}/metrics`, { hasToken: false })).toMatchObject({ status: 401 })
   })
 
-  test('opens nothing where there is none', async () => {
+  test('opens nothing without a token', async () => {
     const { url } = await startAdmin()
     expect(await ask(`${url}/metrics`, byMetricsToken)).toMatchObject({ status: 401 })
   })

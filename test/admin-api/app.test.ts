@@ -299,7 +299,7 @@ describe('the admin API', () => {
     expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200 })
   })
 
-  test('is not ready when nobody can tell, and says no more than that', async () => {
+  test('is not ready if the check fails, and gives no details', async () => {
     const ready = () => Promise.reject(new Error('at /srv/secret.ts'))
     const { url, warnings } = await startAdmin({ options: { ready } })
     const { status, body } = await ask(`${url}/readyz`)
@@ -323,7 +323,7 @@ describe('the admin API', () => {
       'store_unavailable',
     ],
     [undefined, 500, 'internal_error'],
-  ])('keeps to itself what went wrong: %s', async (error, status, code) => {
+  ])('does not reveal what went wrong: %s', async (error, status, code) => {
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- nothing keeps others from it
     const ledger = () => Promise.reject(error)
     const { url, warnings } = await startAdmin({ options: { ledger } })

@@ -58,7 +58,7 @@ describe('GET /v1/audiences', () => {
 })
 
 describe('GET /v1/audiences/:key', () => {
-  test('tells its members, and where the next page begins', async () => {
+  test('returns its members, with the start of the next page', async () => {
     const { url, membersAsked } = await startAudiences({
       members: [memberOf('u_1'), memberOf('u_2'), memberOf('u_3')],
     })
@@ -81,7 +81,7 @@ describe('GET /v1/audiences/:key', () => {
     ])
   })
 
-  test('says which there are where there is none of that key', async () => {
+  test('lists the keys if there is no audience with that key', async () => {
     const { url } = await startAudiences()
     const message = 'There is no such audience: known are big_spenders'
     expect(await ask(`${url}/v1/audiences/Big%20Spenders`)).toMatchObject({
@@ -110,7 +110,7 @@ describe('GET /v1/audiences/:key', () => {
 })
 
 describe('POST /v1/audiences/sync', () => {
-  test('hands every setting and the whole list over, and tells the outcome', async () => {
+  test('hands every setting and the whole list over, and reports the outcome', async () => {
     const lists: string[] = []
     const { url, syncsAsked } = await startAudiences({
       sync: async (_request, list) => {
@@ -136,7 +136,7 @@ describe('POST /v1/audiences/sync', () => {
     ])
   })
 
-  test('tells rejected rows and progress, and changes in a dry run only', async () => {
+  test('reports rejected rows and progress, and changes in a dry run only', async () => {
     const { url } = await startAudiences({
       sync: ({ listener }) => {
         listener.rejected(row)
@@ -169,7 +169,7 @@ describe('POST /v1/audiences/sync', () => {
     ])
   })
 
-  test('tells progress twice a second at the most, whatever is done to the clock', async () => {
+  test('reports progress twice a second at most, whatever is done to the clock', async () => {
     const clock = new ManualClock(nowMs)
     const { url } = await startAudiences(
       {
@@ -197,14 +197,14 @@ describe('POST /v1/audiences/sync', () => {
   })
 
   const others = ['incomplete', 'ended', 'superseded'] as const
-  test.each(others)('tells that a sync is %s', async (kind) => {
+  test.each(others)('reports that a sync is %s', async (kind) => {
     const { url } = await startAudiences({ sync: () => Promise.resolve({ ...synced, kind }) })
     expect(await linesOf(`${url}${syncPath}`)).toMatchObject([{ kind: 'sync', outcome: kind }])
   })
 })
 
 describe('POST /v1/audiences/:key/remove', () => {
-  test('tells how many left, and who would leave in a dry run', async () => {
+  test('reports how many left, and who would leave in a dry run', async () => {
     const { url, removalsAsked } = await startAudiences({
       remove: ({ listener }) => {
         listener.changed(changes.slice(1))
@@ -232,7 +232,7 @@ describe('POST /v1/audiences/:key/remove', () => {
   })
 
   const others = ['ended', 'superseded'] as const
-  test.each(others)('tells that it is %s', async (kind) => {
+  test.each(others)('reports that it is %s', async (kind) => {
     const { url } = await startAudiences({
       remove: () => Promise.resolve({ kind, audience, left: 1 }),
     })

@@ -64,7 +64,7 @@ const unreadable = new EvrouteError({
   hint: 'Name it with idColumn.',
 })
 
-describe('what cannot be begun is refused:', () => {
+describe('a sync that cannot start is refused:', () => {
   test.each(refusals)('%j', async (outcome, { status, ...error }) => {
     const { url } = await startAudiences({
       sync: () => Promise.resolve(outcome),
@@ -132,7 +132,7 @@ describe('what cannot be begun is refused:', () => {
   })
 })
 
-describe('what breaks off after something was told ends with an error:', () => {
+describe('a sync that fails after its first record ends with an error:', () => {
   const storeError = new EvrouteError({ code: 'store_closed', message: '/srv/secret.db' })
 
   test.each([

@@ -16,7 +16,7 @@ describe('a page of members', () => {
     expect(readMembersQuery({})).toEqual({ kind: 'read', value: { limit: 50, after: null } })
   })
 
-  test('goes on behind the one that a cursor names', () => {
+  test('continues after the cursor', () => {
     const after = { userId: 'ü_1', anonymousId: null, email: 'ann@example.com' }
     const query = { limit: '500', after: formatCursor(after) }
     expect(query.after).toBe(cursorOf(after))

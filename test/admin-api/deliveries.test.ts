@@ -32,7 +32,7 @@ async function retry(url: string, body: object): Promise<unknown> {
 }
 
 describe('GET /v1/deliveries', () => {
-  test('tells everything that is known of a delivery, under the names of the command line', async () => {
+  test('shows everything about a delivery, under the names of the command line', async () => {
     const holds = [
       { url: 'https://example.com/a', untilMs: null },
       { url: 'https://example.com/b', untilMs: nowMs + hourMs },
@@ -104,7 +104,7 @@ describe('GET /v1/deliveries', () => {
     expect(await idsOf(url, query)).toEqual(ids)
   })
 
-  test('gives 50 at a time, newest first, and where the next page begins', async () => {
+  test('returns 50 at a time, newest first, with the start of the next page', async () => {
     const { url } = await startAdmin({ samples: Array.from({ length: 101 }, () => ({})) })
     const first = await pageOf(url)
     expect(first.deliveries).toHaveLength(50)
@@ -119,7 +119,7 @@ describe('GET /v1/deliveries', () => {
 })
 
 describe('GET /v1/deliveries/:destination/:number', () => {
-  test('tells the whole story', async () => {
+  test('shows the whole history', async () => {
     const requests = [{ excerpt: 'upstream is down' }]
     const samples = [{ ...failed, destinationIds: ['a/b ü'], requests }]
     const { url } = await startAdmin({ samples })

@@ -41,7 +41,7 @@ describe('a client that leaves', () => {
     }
   }
 
-  test('cuts off its list, which is no end of it, and nothing failed', async () => {
+  test('whose connection breaks does not count as complete, nor as failed', async () => {
     const began = gate()
     const { url, ended, ends, warnings, infos } = await started(() => Promise.resolve())
     const leave = new AbortController()
@@ -164,7 +164,7 @@ describe('a client that does not read', () => {
   test.each([
     ['a list', plain],
     ['a compressed list', compressed],
-  ])('is told no more about %s than it takes', async (_name, list) => {
+  ])('gets no more details about %s than it needs', async (_name, list) => {
     const clock = new WatchedClock(nowMs)
     let rowsRejected = 0
     const long = { ...row, message: 'x'.repeat(5_000) }

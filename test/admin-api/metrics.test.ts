@@ -169,7 +169,7 @@ describe('the metrics', () => {
     expect(latency).toContain(`evroute_webhook_latency_seconds_bucket{le="0.025",${endpoint}} 1`)
   })
 
-  test('tell as many statuses of a destination apart as are bounded', async () => {
+  test('distinguish a bounded number of statuses of a destination', async () => {
     const { metrics } = createMetrics()
     metrics.configured([{ id: 'crm', endpoints: [{ url: request.url }] }])
     for (let status = 200; status < 300; status++) metrics.request({ ...request, status })
@@ -186,7 +186,7 @@ describe('the metrics', () => {
     expect(lines).toContain('evroute_ingest_latency_seconds_bucket{le="0.005",source="website"} 1')
   })
 
-  test('tell what runs, and whether its last configuration is in force', async () => {
+  test('report the version, and whether the last configuration is in force', async () => {
     const { metrics } = createMetrics()
     expect(await linesOf(metrics, 'evroute_build_info')).toEqual([
       `evroute_build_info{version="${evrouteVersion}",node="${process.version}"} 1`,
@@ -202,7 +202,7 @@ describe('the metrics', () => {
     expect(await reloads()).toContain('evroute_configuration_reload_successful 1')
   })
 
-  test('tell what is parked: everything that waits while all endpoints are down', async () => {
+  test('count parked deliveries: all that wait while every endpoint is down', async () => {
     const queues = [{ destinationId: 'crm', pending: 7, oldestDueAtMs: null }]
     const { metrics } = createMetrics(() => ({ queues, tables: [], measuredAtMs: nowMs }))
     const [a, b] = [{ url: 'https://example.com/a' }, { url: 'https://example.com/b' }]
@@ -214,7 +214,7 @@ describe('the metrics', () => {
     expect(await parked()).toEqual(['evroute_queue_parked_deliveries{destination="crm"} 7'])
   })
 
-  test('tell the depth and the age of queues as the store told them last, and when that was', async () => {
+  test('report the depth and age of queues as the store last reported them, and when', async () => {
     let figures: StoreFigures | undefined = {
       queues: [
         { destinationId: 'crm', pending: 7, oldestDueAtMs: nowMs - 90_500 },
@@ -275,7 +275,7 @@ describe('the breakers in the metrics', () => {
       .map((line) => /endpoint="(.*)",state="(.*)"/.exec(line)?.slice(1).join(' ') ?? line)
   }
 
-  test('are closed at first, and follow what they are told', async () => {
+  test('are closed at first, and follow changes', async () => {
     const { metrics } = createMetrics()
     metrics.configured([{ id: 'crm', endpoints: [a, b] }])
     expect(await statesOf(metrics)).toEqual([`${shownA} closed`, `${shownB} closed`])
@@ -310,7 +310,7 @@ describe('the breakers in the metrics', () => {
     expect(await statesOf(metrics)).toEqual([])
   })
 
-  test('tell endpoints apart that differ in their query only', async () => {
+  test('distinguish endpoints that differ in their query only', async () => {
     const { metrics } = createMetrics()
     const other = { url: 'https://example.com/a?key=not-a-real-key' }
     metrics.configured([{ id: 'crm', endpoints: [a, other, b] }])

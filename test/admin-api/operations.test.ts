@@ -7,7 +7,7 @@ import { gate } from '../support/gate.ts'
 import { ask, startAdmin, token } from './support.ts'
 
 describe('GET /v1/destinations', () => {
-  test('tells how each stands, and nothing that is secret', async () => {
+  test('reports how each stands, and nothing that is secret', async () => {
     const secretive = {
       id: 'crm',
       enabled: true,
@@ -77,8 +77,8 @@ describe('GET /v1/destinations', () => {
   })
 })
 
-describe('the books', () => {
-  test('are told, and whether they balance', async () => {
+describe('the ledger', () => {
+  test('are reported, with whether they balance', async () => {
     const { url, store } = await startAdmin({ samples: [failed, {}] })
     expect((await ask(`${url}/v1/ledger`)).body).toEqual({
       v: 1,
@@ -107,7 +107,7 @@ describe('POST /v1/replay', () => {
     return { asked, answer }
   }
 
-  test('hands every condition over, and tells how many it was', async () => {
+  test('hands every condition over, and reports how many it was', async () => {
     const { asked, answer } = await replayed({
       source: 'website',
       destination: 'crm',
@@ -185,7 +185,7 @@ describe('POST /v1/replay', () => {
     expect(answer).toMatchObject({ status, body: { error } })
   })
 
-  test('says when nobody waits for the answer any more', async () => {
+  test('reports when the client is gone', async () => {
     const [began, ended] = [gate(), gate()]
     const replay = async (_request: ReplayRequest, signal: AbortSignal) => {
       expect(signal.aborted).toBe(false)

@@ -129,7 +129,7 @@ test('the files of the page need no session, run nothing else, and are read only
   expect(posted).toMatchObject({ status: 405 })
 })
 
-test('GET /v1/overview tells the last hour, how long deliveries took, and what is wrong', async () => {
+test('GET /v1/overview reports the last hour, how long deliveries took, and what is wrong', async () => {
   const clock = new ManualClock(nowMs)
   const url = 'https://hooks.example.com/secret/path'
   const ledger = { deliveries: 9, delivered: 5, failed: 0, expired: 0, pending: 4 }

@@ -49,7 +49,7 @@ describe('a body', () => {
     expect(readRefusal(await answer)).toEqual([408, 'body_too_slow'])
   })
 
-  test('that does not end is not read for ever', async () => {
+  test('without an end is not read for ever', async () => {
     const { url, port } = await startAdmin()
     const socket = await dial(port)
     const bytes = 1_000 * 1024 * 1024
@@ -58,7 +58,7 @@ describe('a body', () => {
     expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200 })
   })
 
-  test('that breaks off is no failure', async () => {
+  test('that breaks off does not count as a failure', async () => {
     const clock = new WatchedClock(0)
     const { url, port, warnings } = await startAdmin({ clock })
     const begun = clock.scheduled(bodyDeadlineMs)
@@ -71,7 +71,7 @@ describe('a body', () => {
   })
 })
 
-describe('what is no request is refused:', () => {
+describe('an invalid request is refused:', () => {
   test.each([
     ['what is not HTTP', 'nonsense\r\n\r\n', [400, 'invalid_request']],
     ['a broken chunk', head(['Transfer-Encoding: chunked']) + 'zz\r\n', [400, 'invalid_request']],
@@ -88,7 +88,7 @@ describe('what is no request is refused:', () => {
     expect(readRefusal(await answer)).toEqual(refusal)
   })
 
-  test('what does not come in time', () => {
+  test('a document that does not arrive in time', () => {
     const { status, body: text } = adminFaultAnswer('too_slow')
     const message = 'The request did not come in time'
     expect([status, JSON.parse(text)]).toEqual([408, { error: { code: 'body_too_slow', message } }])

@@ -60,7 +60,7 @@ async function start(ids: readonly string[] = [], outcome?: RegulationOutcome) {
 const post = (body: Asked['body']): Asked => ({ method: 'POST', ...(body && { body }) })
 
 describe('POST /v1/regulations', () => {
-  test('hands over what is asked, and tells what was stored', async () => {
+  test('hands over what is asked, and reports what was stored', async () => {
     const { url, created } = await start()
     const body = { ...good, subjectType: 'USER_ID', sources: ['website'] }
     const { status, body: answer } = await ask(url + path, post(body))
@@ -146,7 +146,7 @@ describe('POST /v1/regulations', () => {
 })
 
 describe('GET /v1/regulations', () => {
-  test('gives pages, newest first, without the users', async () => {
+  test('returns pages, newest first, without the users', async () => {
     const { url, listed } = await start(['reg_3', 'reg_2', 'reg_1'])
     const { body, text } = await ask(`${url}${path}?limit=2`)
     expect(body).toEqual({
@@ -166,14 +166,14 @@ describe('GET /v1/regulations', () => {
 })
 
 describe('GET /v1/regulations/:id', () => {
-  test('tells all of it', async () => {
+  test('shows everything', async () => {
     const { url } = await start(['reg_1'])
     const { status, body } = await ask(`${url}${path}/reg_1`)
     const expected = { v: 1, ...regulationRecord(regulationOf('reg_1')) }
     expect({ status, body }).toEqual({ status: 200, body: expected })
   })
 
-  test('says that there is none', async () => {
+  test('says that there is no such regulation', async () => {
     const { url } = await start()
     expect(await ask(`${url}${path}/reg_1`)).toMatchObject({
       status: 404,

@@ -51,7 +51,7 @@ test.each<[unknown, string]>([
   expect(refusalOf(readRetryRequest(body, nowMs))).toEqual(message)
 })
 
-test('a replay says what it takes', () => {
+test('an invalid replay request lists the valid conditions', () => {
   expect(refusalOf(readReplayRequest({ types: ['track'] }, nowMs))).toEqual(
     'types: Cannot use this name: the names here are source, destination, type, event, since, until, all',
   )

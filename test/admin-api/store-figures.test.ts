@@ -20,7 +20,7 @@ function createWatch() {
   return { clock, warnings, store, watch }
 }
 
-test('a store is measured every five seconds, and what it said last stays when it does not answer', async () => {
+test('a store is measured every five seconds, and the last figures stay if it does not answer', async () => {
   const { clock, warnings, store, watch } = createWatch()
   expect(watch.latest).toBeUndefined()
   await watch.start()

@@ -39,7 +39,7 @@ async function allOf<Value>(values: AsyncIterable<Value>): Promise<readonly Valu
 }
 
 describe('a sync over HTTP', () => {
-  test('is told while its list still arrives', async () => {
+  test('reports progress while its list still arrives', async () => {
     const answered = gate()
     async function* list() {
       yield Buffer.from('first')
@@ -197,8 +197,8 @@ const tooSlow = {
   message: 'The body did not come in time: there was nothing for 30 s',
 }
 
-describe('a list that does not come on', () => {
-  test('is cut, and refused where nothing was told', async () => {
+describe('a list that stalls', () => {
+  test('is cut off, and refused if no record was sent', async () => {
     const clock = new WatchedClock(nowMs)
     const errors: unknown[] = []
     const { port, warnings } = await startAudiences(
@@ -250,7 +250,7 @@ describe('a list that does not come on', () => {
     socket.destroy()
   })
 
-  test('has all the time as long as something comes', async () => {
+  test('has no time limit as long as bytes arrive', async () => {
     const clock = new WatchedClock(nowMs)
     const chunks = new Set<string>()
     const { port } = await startAudiences(
@@ -275,7 +275,7 @@ describe('a list that does not come on', () => {
     expect(chunks.size).toBe(10)
   })
 
-  test('is given time while nobody wants more of it', async () => {
+  test('is not timed while nobody reads it', async () => {
     const clock = new ManualClock(nowMs)
     const [began, goesOn] = [gate(), gate()]
     const { url } = await startAudiences(

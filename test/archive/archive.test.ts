@@ -122,7 +122,7 @@ describe('Archive', () => {
     },
   )
 
-  test('says when it cannot be written, and goes on when it can be again', async () => {
+  test('says when it cannot be written, and continues when it can be again', async () => {
     await writeFile(directory, 'in the way')
     await expect(archive.append([event('m_1')])).rejects.toMatchObject({
       code: 'cannot_write_file',
@@ -153,19 +153,22 @@ describe('Archive', () => {
     const messageIds = async () =>
       (await rowsOf('website', day, runName)).map(({ messageId }) => messageId)
 
-    test.each([0, 1, 12, 60])('goes on behind what was whole, after %i bytes', async (room) => {
-      const archive = new Archive(directory, startedAtMs, filling([Infinity, room, room]))
-      await archive.append([event('m_1')])
-      for (const messageId of ['m_2', 'm_3']) {
-        await expect(archive.append([event(messageId)])).rejects.toMatchObject({
-          code: 'cannot_write_file',
-          message: expect.stringContaining('ENOSPC') as unknown,
-        })
-      }
-      await archive.append([event('m_4')])
-      await archive.append([event('m_5')])
-      expect(await messageIds()).toEqual(['m_1', 'm_4', 'm_5'])
-    })
+    test.each([0, 1, 12, 60])(
+      'continues after the last complete part, after %i bytes',
+      async (room) => {
+        const archive = new Archive(directory, startedAtMs, filling([Infinity, room, room]))
+        await archive.append([event('m_1')])
+        for (const messageId of ['m_2', 'm_3']) {
+          await expect(archive.append([event(messageId)])).rejects.toMatchObject({
+            code: 'cannot_write_file',
+            message: expect.stringContaining('ENOSPC') as unknown,
+          })
+        }
+        await archive.append([event('m_4')])
+        await archive.append([event('m_5')])
+        expect(await messageIds()).toEqual(['m_1', 'm_4', 'm_5'])
+      },
+    )
 
     test('leaves nothing of the write, also where nothing follows', async () => {
       const archive = new Archive(directory, startedAtMs, filling([Infinity, 40]))
@@ -205,14 +208,14 @@ describe('Archive', () => {
     })
   })
 
-  test('does not wait for a reader of what is no file', async () => {
+  test('does not wait for a reader of a named pipe', async () => {
     const folder = join(directory, 'website', '2026-01-02')
     await mkdir(folder, { recursive: true })
     await promisify(execFile)('mkfifo', [join(folder, runName)])
     await expect(archive.append([event('m_1')])).rejects.toThrow('something else than a file')
   })
 
-  test('forgets what nobody waits for any more, before its turn comes', async () => {
+  test('drops a write that nobody waits for before its turn', async () => {
     const { opened, open } = gate()
     const stalled = new Archive(directory, startedAtMs, async (path, bytes) => {
       await opened

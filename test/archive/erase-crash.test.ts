@@ -68,7 +68,7 @@ async function allSteps(): Promise<readonly string[]> {
 }
 
 describe('An erasure that is cut off', () => {
-  test('had what stays on the disk before it took the place of what was there', async () => {
+  test('was on the disk before it replaced the file', async () => {
     const steps = (await allSteps()).filter((step) => step !== 'write')
     const written = ['open', 'chmod', 'utimes', 'sync', 'close']
     const folder = ['open', 'sync', 'close']

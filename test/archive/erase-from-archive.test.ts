@@ -113,7 +113,7 @@ describe('eraseFromArchive', () => {
     expect(await readFile(path, 'utf8')).toBe(line('m_2', 'u_2').trimEnd())
   })
 
-  test('takes many users out of a file at once', async () => {
+  test('removes many users from a file at once', async () => {
     const archive = await makeArchive()
     const lines = Array.from({ length: 6_000 }, (_, n) => line(`m_${n}`, `user-${n}`))
     const path = await archive.put('2026-01-02/a.gz', members(lines.join('')))
@@ -170,7 +170,7 @@ describe('eraseFromArchive', () => {
     expect(Math.max(...texts.map(({ length }) => length))).toBeLessThan(1_200_000)
   })
 
-  describe('of what cannot be read', () => {
+  describe('of unreadable files', () => {
     test('keeps the text of a file that was cut off, and says so', async () => {
       const archive = await makeArchive()
       const whole = members(line('m_1', 'u_1'), line('m_2', 'u_2'))
@@ -233,7 +233,7 @@ describe('eraseFromArchive', () => {
       expect(await readFile(path)).toEqual(content)
     })
 
-    test('leaves lines that are no events where they are, and tells nothing of what they say', async () => {
+    test('leaves lines that are no events where they are, and reveals nothing of their content', async () => {
       const archive = await makeArchive()
       const lines = [
         '{"userId":"u_1","email":"jane@exa',
@@ -258,7 +258,7 @@ describe('eraseFromArchive', () => {
       expect(await textOf(only)).toBe('7\n')
     })
 
-    test('tells of what is there in place of files and folders', async () => {
+    test('reports unexpected things in place of files and folders', async () => {
       const archive = await makeArchive()
       const path = await archive.put('2026-01-02/a.gz', members(line('m_1', 'u_1')))
       const day = archive.path('2026-01-02')
@@ -277,7 +277,7 @@ describe('eraseFromArchive', () => {
       await expect(stat(path)).rejects.toMatchObject({ code: 'ENOENT' })
     })
 
-    test('names so many files, and counts the rest', async () => {
+    test('names a limited number of files, and counts the rest', async () => {
       const archive = await makeArchive()
       for (let n = 0; n < problemsMax + 2; n++) await archive.put(`2026-01-02/${n}`, '7')
       const { problems } = await archive.erase()
@@ -316,7 +316,7 @@ describe('eraseFromArchive', () => {
     expect([await readdir(day), await readdir(elsewhere)]).toEqual([['a'], ['a']])
   })
 
-  test('removes what an erasure that was cut off has left, which nobody reads', async () => {
+  test('removes the leftovers of an interrupted erasure', async () => {
     const archive = await makeArchive()
     await archive.put('2026-01-02/a.gz', members(line('m_1', 'u_2')))
     await archive.put('2026-01-02/a.gz.erasing', line('m_1', 'u_2'))

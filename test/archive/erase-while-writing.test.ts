@@ -79,7 +79,7 @@ describe('An archive that is written to', () => {
     expect((await text()).match(/m_\d+/g)).toHaveLength(ids.length)
   })
 
-  test('goes on in another file, behind the one that something was taken out of', async () => {
+  test('continues in another file after an erasure changed the first', async () => {
     const { append, eraseMeanwhile, read, days } = await makeWriter()
     await append(event('m_1', 'u_1'), event('m_2', 'u_2'))
     expect(await eraseMeanwhile()).toEqual({ events: 1, files: 1, problems: [] })
@@ -89,7 +89,7 @@ describe('An archive that is written to', () => {
     expect((await read()).ids).toEqual(['m_2', 'm_3', 'm_4'])
   })
 
-  test('goes on in the same file where there is nothing to take out', async () => {
+  test('continues in the same file if there is nothing to erase', async () => {
     const { append, eraseMeanwhile, days } = await makeWriter()
     await append(event('m_1', 'u_2'))
     expect(await eraseMeanwhile()).toEqual({ events: 0, files: 0, problems: [] })
@@ -97,7 +97,7 @@ describe('An archive that is written to', () => {
     expect(await days()).toEqual([`${runName}.ndjson.gz`])
   })
 
-  test('finds what was being written, and does not write what waits', async () => {
+  test('erases what is being written, and what waits to be written', async () => {
     const { opened, open } = gate()
     const { append, eraseMeanwhile, read } = await makeWriter(async (path, bytes) => {
       await opened
@@ -156,7 +156,7 @@ describe('An archive that is written to', () => {
     await appended
   })
 
-  test('takes away what a write has left that failed, before it is written anew', async () => {
+  test('removes what a failed write left, before it writes again', async () => {
     const path: string[] = []
     let writes = 0
     const { append, eraseMeanwhile, read } = await makeWriter(async (file, bytes) => {

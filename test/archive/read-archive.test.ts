@@ -65,7 +65,7 @@ describe('readArchive', () => {
     })
   })
 
-  test('tells of damage, and reads what is in front of it and in other files', async () => {
+  test('reports damage, and reads what is in front of it and in other files', async () => {
     const ruined = await put('3.gz', Buffer.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0, 7, 7, 7, 7))
     // All of the row is there, but not the end of its member.
     const cut = await put('4.gz', gzipSync(row('m_2')).subarray(0, -9))
@@ -78,7 +78,7 @@ describe('readArchive', () => {
     ])
   })
 
-  test('tells of each row that cannot be used, and nothing of what it says', async () => {
+  test('reports each row that cannot be used, and nothing of its content', async () => {
     const path = await put(
       'rows',
       `${row('m_2')}{"userId":"jane@example.com"\n7\n{"type":"page"}\n`,
@@ -93,7 +93,7 @@ describe('readArchive', () => {
     })
   })
 
-  test('tells of what is there in place of files and folders', async () => {
+  test('reports unexpected things in place of files and folders', async () => {
     await promisify(execFile)('mkfifo', [join(dayOf(), 'fifo')])
     await mkdir(join(dayOf(), 'folder'))
     await symlink(join(directory, 'nowhere'), join(dayOf(), 'link'))
@@ -108,7 +108,7 @@ describe('readArchive', () => {
     ])
   })
 
-  test('has nothing of a source that sent nothing, and tells of one that cannot be read', async () => {
+  test('has nothing of a source that sent nothing, and reports one that cannot be read', async () => {
     const parts = async (root: string) => {
       const read: ArchivePart[] = []
       for await (const part of readArchive(root, 'website', {})) read.push(part)

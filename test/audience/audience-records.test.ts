@@ -55,7 +55,7 @@ describe('the record of', () => {
     expect(audienceRecord(synced)).toMatchObject({ syncedAt: '1970-01-01T00:00:00.000Z' })
   })
 
-  test('an audience tells nothing else that it may carry', () => {
+  test('an audience reports nothing else', () => {
     const other = { ...audience, secret: 'not-a-real-secret' }
     expect(audienceRecord(other)).toEqual(audienceRecord(audience))
   })

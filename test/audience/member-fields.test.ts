@@ -52,7 +52,7 @@ describe('the identifiers of a row', () => {
     expect(read({ id: 'x', userId: null })).toBe('no_user_anon_id')
   })
 
-  it('are those of the columns that are named, and of no others', () => {
+  it('come from the named columns only', () => {
     const columns = { userIds: ['customer', 'legacy'] }
     expect(read({ customer: 'c1', legacy: ['l1', 'l2'], userId: 'x' }, { columns })).toEqual([
       ['c1', null, null, 'true'],
@@ -114,7 +114,7 @@ describe('the value of a computed trait', () => {
     ])
   })
 
-  it('may not be there: the row names nobody then', () => {
+  it('may not be there: the row names no user', () => {
     expect(read({ id: 'u1', value: null }, trait)).toEqual([])
     expect(read({ id: 'u1' }, trait)).toEqual([])
     expect(read({ id: 'u1', value: '' }, { ...trait, header: ['id', 'value'] })).toEqual([])

@@ -50,7 +50,7 @@ describe('the webhook of a change', () => {
     )
   })
 
-  it('says the value of a computed trait, and that there is none', () => {
+  it('has the value of a computed trait, or null', () => {
     expect(bodyOf(revenue, { userId: 'u1' }, '450')).toBe(
       bodyText('"userId":"u1"', '{"total_revenue_180_days":450}', trait),
     )
@@ -100,7 +100,7 @@ describe('the event of a change', () => {
     expect(eventOf(shoppers, { anonymousId: 'a1' }, 'true').userId).toBeNull()
   })
 
-  it('goes to destinations of the source that are enabled, and to no others', () => {
+  it('goes to enabled destinations of the source only', () => {
     expect(eventOf({ ...shoppers, sourceId: 'app' }, { userId: 'u1' }, 'true').deliveries).toEqual(
       [],
     )

@@ -53,7 +53,7 @@ const first = `id,value\nu1,1\nu2,2\nu3,3\n${Array.from({ length: 1_200 }, (_, i
 const second = first.replace('u1,1\n', '').replace('u2,2', 'u2,5').replace('u3,3', 'u3,3\nu4,4')
 
 describe('the preview of a sync', () => {
-  it('tells what the sync would do, and writes nothing', async () => {
+  it('reports what the sync would do, and writes nothing', async () => {
     const { store, doSync, preview } = setting()
     const none = await preview(first)
     expect(none.outcome).toMatchObject({ kind: 'synced', counts: { entered: 1_203 } })
@@ -75,14 +75,14 @@ describe('the preview of a sync', () => {
     })
   })
 
-  it('tells how much of what is kept it has read', async () => {
+  it('reports how many stored members it has read', async () => {
     const { doSync, preview } = setting()
     await doSync(first)
     expect((await preview(second)).compared).toEqual([1_000, 1_203])
     expect((await doSync(second)).compared).toEqual([])
   })
 
-  it('tells what is wrong with the list', async () => {
+  it('reports what is wrong with the list', async () => {
     const { doSync, preview } = setting()
     await doSync('id,value\nu1,1\n')
     const { outcome, rejected } = await preview('id,value\nu2,1\nu2,2\n')

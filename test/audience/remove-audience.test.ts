@@ -51,7 +51,7 @@ describe('the removal of an audience', () => {
     expect(bodies.every((body) => body.includes('"first_time_shopper":false'))).toBe(true)
   })
 
-  it('only tells who would leave in a dry run', async () => {
+  it('only reports who would leave in a dry run', async () => {
     const { store } = await setting(1_500)
     const { listener, changes, progress } = listening()
     const means = syncOptions({ store: store.audiences, rows: rowsOf('id\n'), listener })
@@ -67,7 +67,7 @@ describe('the removal of an audience', () => {
     expect(await deliver(store)).toEqual([])
   })
 
-  it('may end early: the next one goes on', async () => {
+  it('may end early; the next one continues', async () => {
     const { store, remove } = await setting(1_500)
     const answers = [true, false]
     const hasRoom = (): Promise<boolean> => Promise.resolve(answers.shift() ?? true)
@@ -77,7 +77,7 @@ describe('the removal of an audience', () => {
     expect(await deliver(store)).toHaveLength(1_500)
   })
 
-  it('does nothing to what another has under its key, or is superseded by', async () => {
+  it('does nothing to an audience that took over its key', async () => {
     const { store, remove } = await setting(3)
     const other = { ...shoppers, sourceId: 'app' }
     expect((await remove({ audience: other })).outcome).toMatchObject({ kind: 'superseded' })

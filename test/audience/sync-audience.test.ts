@@ -83,7 +83,7 @@ describe('a sync', () => {
     ])
   })
 
-  it('tells each change once it is stored, and how far it is after every part', async () => {
+  it('reports each change once it is stored, and how far it is after every part', async () => {
     const { options } = setting()
     await sync({ ...options, list: 'id\nu1\n' })
     const ids = Array.from({ length: 1_500 }, (_, index) => `v${index}`)
@@ -102,7 +102,7 @@ describe('a sync', () => {
     ])
   })
 
-  it('takes a thousand members at once, also of rows with many', async () => {
+  it('takes a thousand members at once, also from rows with many members', async () => {
     const { store, options } = setting()
     const requests: TakeRequest[] = []
     const { audiences } = store
@@ -125,7 +125,7 @@ describe('a sync', () => {
     expect(requests.map(({ seenSinceMs }) => seenSinceMs)).toEqual([nowMs - 60_000, nowMs - 60_000])
   })
 
-  it('lets nobody leave where rows are rejected', async () => {
+  it('lets no member leave where rows are rejected', async () => {
     const { store, options } = setting()
     await sync({ ...options, list: 'id\nu1\n' })
     const { outcome, rejected } = await sync({ ...options, list: 'id,x\nu2,\n"",y\nu3\n' })
@@ -183,7 +183,7 @@ describe('a sync', () => {
     expect(await store.audiences.list()).toEqual([])
   })
 
-  it('lets nobody leave where no row of JSON has the value that is asked for', async () => {
+  it('lets no member leave where no row of JSON has the value that is asked for', async () => {
     const { store, options } = setting()
     const trait = { ...options, audience: revenue }
     await sync({ ...trait, list: '{"id":"u1","value":1}' })
@@ -191,7 +191,7 @@ describe('a sync', () => {
     expect((await membersOf(store.audiences, revenue.key)).size).toBe(1)
   })
 
-  it('lets everybody leave where the list has nobody', async () => {
+  it('lets every member leave if the list is empty', async () => {
     const { store, options } = setting()
     for (const list of ['[]', 'id\n']) {
       await sync({ ...options, list: 'id\nu1\n' })
@@ -237,10 +237,10 @@ describe('a sync', () => {
   })
 })
 
-describe('a sync that does not come to its end', () => {
+describe('an interrupted sync', () => {
   const longList = `id\n${Array.from({ length: 2_500 }, (_, index) => `v${index}\n`).join('')}`
 
-  it('ends where there is no room, keeping what it has done', async () => {
+  it('ends if there is no room, and keeps its changes', async () => {
     const { store, options } = setting()
     const answers = [true, false]
     const hasRoom = (): Promise<boolean> => Promise.resolve(answers.shift() ?? true)
@@ -249,7 +249,7 @@ describe('a sync that does not come to its end', () => {
     expect(await deliver(store)).toHaveLength(1_000)
   })
 
-  it('ends when it is told to, also while it waits for more of the list', async () => {
+  it('ends when it is asked to, also while it waits for more of the list', async () => {
     const { options } = setting()
     const abort = new AbortController()
     const isWaiting = gate()

@@ -187,7 +187,7 @@ describe.each([
   ['memory', 8],
   ['sqlite', 3],
 ])('any sequence of lists, with %s', (name, numRuns) => {
-  it.each([shoppers, revenue])('makes $key what the last one says, by what changed', async (of) => {
+  it.each([shoppers, revenue])('sends changes that lead to the last list of $key', async (of) => {
     const store = await engine(name)
     let runs = 0
     await fc.assert(

@@ -32,7 +32,7 @@ describe('main', () => {
     expect(Math.max(...widths)).toBeGreaterThan(50)
   })
 
-  test('tells its version', async () => {
+  test('prints its version', async () => {
     expect(await run(['--version'])).toMatchObject({ code: 0, stdout: `${evrouteVersion}\n` })
   })
 
@@ -86,7 +86,7 @@ describe('main', () => {
     })
   })
 
-  test('asks for a report of what nobody expected, and ends with 1', async () => {
+  test('asks for a bug report after an unexpected error, and ends with 1', async () => {
     const stdin: AsyncIterable<Uint8Array> = {
       [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new TypeError('worn out')) }),
     }
@@ -130,7 +130,7 @@ describe('main', () => {
     )
   })
 
-  test('loads for a dry run what it plans with, and nothing that listens, sends, stores or colours', async () => {
+  test('loads for a dry run no module that listens, sends, stores or colours', async () => {
     const loaded = [...(await importedBy('cli/run-command.ts', 'cli/commands/send.ts'))].sort()
     expect(loaded.filter((name) => !name.startsWith('file:'))).toEqual([
       'commander',

@@ -30,7 +30,7 @@ describe('Batcher', () => {
     expect(batcher.size).toBe(0)
   })
 
-  test('with callsMax 1 hands every call on at once', () => {
+  test('with callsMax 1 passes every call on at once', () => {
     const batcher = new Batcher({ callsMax: 1, bytesMax: 1_000 })
     expect(batcher.push(encodedCall('a'))).toHaveLength(1)
     expect(batcher.flush()).toBeUndefined()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Books } from '../../src/client/books.ts'
 
-test('of what failed before closing, the newest 16 MB are listed', () => {
+test('lists the newest 16 MB of calls that failed before closing', () => {
   const books = new Books(1_000)
   const json = JSON.stringify('x'.repeat(32_000))
   const fail = (number: number): void => {

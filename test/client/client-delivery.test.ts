@@ -34,7 +34,7 @@ describe('Client over HTTP', () => {
     expect(taken.toSorted()).toEqual(ids(100).toSorted())
   })
 
-  test('reports every call and the reason when nobody listens', async () => {
+  test('reports every call and the reason without listeners', async () => {
     const endpoint = await unreachableUrl()
     const client = new Client('wk_example', { endpoint, runtime: virtualRuntime() })
     record(client, 50)
@@ -55,7 +55,7 @@ describe('Client over HTTP', () => {
     expect(await client.close()).toMatchObject({ queued: 1, delivered: 0, failed: 1 })
   })
 
-  test('halves what the endpoint finds too large', async () => {
+  test('halves a batch that is too large for the endpoint', async () => {
     const { url, requests } = await startEndpoint(({ body }, response) => {
       const tooLarge = body.length > 2_000
       response.statusCode = tooLarge ? 400 : 200

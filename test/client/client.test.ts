@@ -91,7 +91,7 @@ describe('Client calls', () => {
     expect(transport.batches).toEqual([])
   })
 
-  test('do not share anything with what is sent', async () => {
+  test('share no objects with sent calls', async () => {
     const { client, transport } = clientOver()
     const traits = { plan: 'free' }
     client.identify({ userId: 'user-1', traits })
@@ -150,7 +150,7 @@ describe('Client.flush', () => {
     expect(await client.close()).toMatchObject({ delivered: 25 })
   })
 
-  test('resolves when there is nothing to wait for', async () => {
+  test('resolves at once if nothing is queued', async () => {
     const { client, transport } = clientOver()
     await client.flush()
     expect(transport.batches).toEqual([])
@@ -228,14 +228,14 @@ describe('Client.close', () => {
     expect(lines).toEqual(['warn the transport did not close error=already gone\n'])
   })
 
-  test('refuses a time that is none, and can be called again', async () => {
+  test('refuses an invalid time, and can be called again', async () => {
     const { client } = clientOver()
     expect(() => client.close({ timeoutMs: -1 })).toThrow(SettingError)
     expect(client.identify({ userId: 'user-1' })).toMatchObject({ status: 'queued' })
     expect(await client.close()).toMatchObject({ delivered: 1 })
   })
 
-  test('lists the newest of what failed before, up to queueMax, and all that fails later', async () => {
+  test('lists the newest earlier failures, up to queueMax, and all later ones', async () => {
     const ids = { previousId: 'user-0', userId: 'user-1' }
     let answer = gate()
     const transport = new ScriptedTransport(async () => {
@@ -262,7 +262,7 @@ describe('Client.close', () => {
 })
 
 describe('Client events', () => {
-  test('tell the end of every call once, and every wait', async () => {
+  test('report the end of every call once, and every wait', async () => {
     const rejected = [{ index: 1, code: 'no_event', message: 'track needs an event' }]
     const transport = new ScriptedTransport((_, count) =>
       count === 1 ? unavailable : { kind: 'accepted', rejected },
@@ -319,7 +319,7 @@ describe('Client events', () => {
 })
 
 describe('Client log', () => {
-  test('tells what happens, but neither payloads nor the write key', async () => {
+  test('reports what happens, but neither payloads nor the write key', async () => {
     const lines: string[] = []
     const transport = new ScriptedTransport((_, count) =>
       count === 1

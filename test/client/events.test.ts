@@ -17,7 +17,7 @@ test('ClientEvents tells listeners in order until they are removed', () => {
   expect(told).toEqual(['first', 'm-1', 'm-1'])
 })
 
-test('ClientEvents goes on when a listener throws, and says so', () => {
+test('ClientEvents continues when a listener throws, and says so', () => {
   const lines: string[] = []
   const events = new ClientEvents(lineLog((line) => lines.push(line)))
   const told: string[] = []

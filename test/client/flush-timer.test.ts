@@ -33,7 +33,7 @@ test('FlushTimer flushes when the time since the last flush is over', async () =
   expect(flushes).toEqual([5_000, 13_000, 18_000])
 })
 
-test('FlushTimer waits anew after a flush that it did not ask for, and only while armed', async () => {
+test('FlushTimer waits again after a flush that it did not ask for, and only while armed', async () => {
   const clock = new ManualClock(startMs)
   const { timer, flushes } = timerOn(clock)
   timer.arm()

@@ -62,13 +62,13 @@ describe('createHttpTransport', () => {
     expect(requests).toHaveLength(1)
   })
 
-  test('tries again what nobody answers', async () => {
+  test('retries without an answer', async () => {
     const outcome = await send(transportTo(await unreachableUrl()))
     expect(outcome).toMatchObject({ kind: 'retry' })
     expect(outcome).toHaveProperty('reason', expect.stringContaining('ECONNREFUSED'))
   })
 
-  test('tries again what is not answered in time', async () => {
+  test('retries after a timeout', async () => {
     const { url } = await startEndpoint(() => undefined)
     expect(await send(transportTo(url, 20))).toEqual({
       kind: 'retry',
@@ -111,7 +111,7 @@ describe('createHttpTransport', () => {
     expect(requests).toHaveLength(1)
   })
 
-  test('tries again what is not answered whole in time', async () => {
+  test('retries after an incomplete answer', async () => {
     const { url } = await startEndpoint((_, response) => {
       response.writeHead(200, { 'content-length': '100' })
       response.write('{"rejected":')

@@ -40,7 +40,7 @@ describe('KeptFailures', () => {
     expect(numbersIn(kept)).toEqual([])
   })
 
-  test('keeps everything once it is told to', () => {
+  test('keeps everything once it is asked to', () => {
     const kept = new KeptFailures({ callsMax: 2, bytesMax: 1_000 })
     for (const number of [1, 2, 3]) kept.add(failedCall(number))
     kept.keepAll()

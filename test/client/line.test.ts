@@ -26,7 +26,7 @@ function lineOfTwo() {
 }
 
 describe('Line', () => {
-  test('starts batches at once, as they are, as long as there are places', async () => {
+  test('starts batches at once, unchanged, while fewer than the maximum are in flight', async () => {
     const { add, started } = lineOfTwo()
     for (const ids of ['a', 'b']) add(ids)
     expect(await started()).toEqual(['a', 'b'])

@@ -26,7 +26,7 @@ describe('clientSettings', () => {
     expect(Object.isFrozen(settings)).toBe(true)
   })
 
-  test('keeps what it is given, and copies it', () => {
+  test('keeps copies of its options', () => {
     const runtime = manualRuntime()
     const transport = new ScriptedTransport()
     const options = { size: 5, flushAfterMs: 0, queueMax: 7, disabled: true, transport, runtime }

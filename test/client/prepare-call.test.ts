@@ -100,7 +100,7 @@ describe('prepareCall', () => {
     expect(sent({ ...call, context: null }, 'identify')).toMatchObject({ context: { library } })
   })
 
-  test('writes a Date as ISO 8601 and refuses one that is none', () => {
+  test('writes a Date as ISO 8601 and refuses an invalid one', () => {
     const call = { userId: 'user-1', timestamp: new Date(0) }
     expect(sent(call, 'identify')).toMatchObject({ timestamp: '1970-01-01T00:00:00.000Z' })
     expect(prepare({ ...call, timestamp: new Date(NaN) }, 'identify')).toEqual({

@@ -18,7 +18,7 @@ describe('retryDelayMs', () => {
     expect(retryDelayMs({ attempt: 1, afterMs: 3_600_000 }, 0.5)).toBe(300_000)
   })
 
-  test('does not come back sooner because the endpoint allows it', () => {
+  test('does not retry sooner because of a short Retry-After', () => {
     expect(retryDelayMs({ attempt: 4, afterMs: 0 }, 0.5)).toBe(600)
   })
 })

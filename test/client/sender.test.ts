@@ -86,7 +86,7 @@ describe('Sender', () => {
     },
   )
 
-  test('never repeats what was refused', async () => {
+  test('never repeats a refused batch', async () => {
     const refused: TransportOutcome = { kind: 'refused', code: 'unknown_write_key', message: 'No' }
     const transport = new ScriptedTransport(() => refused)
     const { sender, clock, failed } = senderOver(transport)
@@ -99,7 +99,7 @@ describe('Sender', () => {
     ])
   })
 
-  test('tries again with growing waits, and tells the time of each try', async () => {
+  test('tries again with growing waits, and reports the time of each try', async () => {
     const transport = new ScriptedTransport((_, count) => (count < 4 ? unavailable : accepted))
     const { sender, clock, delivered, retries } = senderOver(transport)
     sender.send(batchOf('a', 'b'))
@@ -267,7 +267,7 @@ describe('Sender', () => {
 })
 
 describe('Sender.abort', () => {
-  test('fails what waits for its turn, for an answer or for its next try', async () => {
+  test('fails batches that wait for their turn, an answer or a retry', async () => {
     const transport = new ScriptedTransport((batch) =>
       idsOf(batch).includes('retried') ? unavailable : new Promise<never>(() => undefined),
     )
@@ -296,7 +296,7 @@ describe('Sender.abort', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('leaves alone what is settled', async () => {
+  test('leaves settled batches alone', async () => {
     const transport = new ScriptedTransport()
     const { sender, delivered, failed } = senderOver(transport)
     sender.send(batchOf('a'))

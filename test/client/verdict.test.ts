@@ -44,7 +44,7 @@ describe('verdict', () => {
     expect(judge(400, body).kind).toBe('too_large')
   })
 
-  test('goes by the code where there is one, whatever the text', () => {
+  test('prefers the code over the text', () => {
     const body = { code: 'invalid_batch', message: 'event 3 is too large to be true' }
     expect(judge(400, body)).toEqual({
       kind: 'refused',
@@ -57,7 +57,7 @@ describe('verdict', () => {
     expect(judge(403, 'Exceed payload limit').kind).toBe('refused')
   })
 
-  test('names the status where the endpoint gives no code', () => {
+  test('names the status if the answer has no code', () => {
     expect(judge(404, '<html>')).toEqual({
       kind: 'refused',
       code: 'http_404',
@@ -69,7 +69,7 @@ describe('verdict', () => {
     expect(judge(401, '[]')).toMatchObject({ code: 'http_401' })
   })
 
-  test('keeps 300 characters of what an endpoint wrote', () => {
+  test('keeps 300 characters of an answer', () => {
     const { message } = judge(401, { message: 'x'.repeat(10_000) }) as { message: string }
     expect(message).toBe(`The endpoint answered 401: ${'x'.repeat(300)}`)
   })
@@ -93,7 +93,7 @@ describe('verdict', () => {
     })
   })
 
-  test('tries again what was taken with an answer that broke off', () => {
+  test('retries after a 2xx whose body broke off', () => {
     const answer = { retryAfter: undefined, text: '{"rejected":[', isWhole: false }
     expect(verdict({ ...answer, status: 200 }, startMs)).toEqual({
       kind: 'retry',

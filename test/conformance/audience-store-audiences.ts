@@ -43,7 +43,7 @@ function begins(tested: AudiencesUnderTest): void {
     },
   )
 
-  test('gives every sync a number of its own, also after the audience was removed', async () => {
+  test('gives every sync its own number, also after the audience was removed', async () => {
     const numbers: unknown[] = []
     for (const key of ['vip', 'vip', 'new', 'vip']) {
       if (numbers.length === 3) await tested.store.audiences.remove({ key })
@@ -85,7 +85,7 @@ function lists(tested: AudiencesUnderTest): void {
 }
 
 function removes(tested: AudiencesUnderTest): void {
-  test('forgets an audience with its members, and tells nobody', async () => {
+  test('forgets an audience with its members, without calls', async () => {
     await tested.sync([member('u_1'), member('u_2')])
     await tested.sync([member('u_1')], { audience: { key: 'other' } })
     await tested.calls()
@@ -96,11 +96,11 @@ function removes(tested: AudiencesUnderTest): void {
     expect(await tested.calls()).toEqual([])
   })
 
-  test('says that there is none to forget', async () => {
+  test('says that there is no audience to forget', async () => {
     expect(await tested.store.audiences.remove({ key: 'vip' })).toBe(false)
   })
 
-  test('makes an audience anew that was removed', async () => {
+  test('creates a removed audience again', async () => {
     await tested.sync([member('u_1')])
     await tested.calls()
     await tested.store.audiences.remove({ key: 'vip' })

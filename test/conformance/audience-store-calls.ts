@@ -38,13 +38,13 @@ function areDeliveries(tested: AudiencesUnderTest): void {
     ])
   })
 
-  test('come in the order of the list', async () => {
+  test('are sent in the order of the list', async () => {
     const list = ['c', 'a', 'd', 'b'].map((userId) => member(userId))
     await tested.sync(list)
     expect(await tested.calls()).toEqual(list)
   })
 
-  test('stand in the books as routed, those of members that leave too', async () => {
+  test('count as routed in the ledger, also those of members that leave', async () => {
     const settings = { destinationIds: ['crm', 'mail'] }
     await tested.sync([member('a'), member('b')], settings)
     await tested.sync([member('a', '"x"')], settings)
@@ -114,7 +114,7 @@ function areChangedTogether(tested: AudiencesUnderTest): void {
     expect(await tested.members()).toEqual([member('c')])
   })
 
-  test('that cannot be made cost nobody else who writes at that moment', async () => {
+  test('that cannot be built do not affect concurrent writes', async () => {
     const sync = await tested.beginSync({ eventOf: failingFor('bad') })
     const other = await tested.beginSync({ audience: { key: 'other' } })
     const results = await Promise.allSettled([

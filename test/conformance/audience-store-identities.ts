@@ -45,7 +45,7 @@ const lookalikes: readonly Member[] = [
 /** Who is who. */
 export function identitiesSuite(tested: AudiencesUnderTest): void {
   describe('identities', () => {
-    test('are told apart by every identifier, whatever stands in it', async () => {
+    test('are distinguished by every identifier, whatever characters it has', async () => {
       const sync = await tested.beginSync()
       expect(await sync.take(...lookalikes)).toEqual(lookalikes.map(() => 'entered'))
       expect(await sync.take(...lookalikes)).toEqual(lookalikes.map(() => 'repeated'))
@@ -55,7 +55,7 @@ export function identitiesSuite(tested: AudiencesUnderTest): void {
       expect(await tested.audience()).toMatchObject({ members: lookalikes.length })
     })
 
-    test('leave as what they entered', async () => {
+    test('leave under the identifier with which they entered', async () => {
       await tested.sync(lookalikes)
       await tested.calls()
       const stays = memberWith({ anonymousId: 'x' })

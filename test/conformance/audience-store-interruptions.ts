@@ -15,7 +15,7 @@ export function interruptionsSuite(tested: AudiencesUnderTest): void {
 function stops(tested: AudiencesUnderTest): void {
   const list = ['a', 'b', 'c', 'd'].map((userId) => member(userId))
 
-  test('that stops while its list is taken has sent what it changed, and the next one the rest', async () => {
+  test('that is interrupted has sent its changes, and the next one sends the rest', async () => {
     await tested.sync([member('a'), member('x')])
     expect(await tested.calls()).toHaveLength(2)
     const stopped = await tested.beginSync()
@@ -62,7 +62,7 @@ function stops(tested: AudiencesUnderTest): void {
     expect(await tested.calls()).toEqual([leaver('b')])
   })
 
-  test('looks at so many members at a time, each once', async () => {
+  test('looks at a bounded number of members at a time, each once', async () => {
     const many = Array.from({ length: 25 }, (_, place) => member(`u_${place}`))
     await tested.sync(many)
     await tested.calls()
@@ -109,7 +109,7 @@ function isSuperseded(tested: AudiencesUnderTest): void {
     expect(await sync.finish()).toEqual([])
   })
 
-  test('that begins at the same moment as others goes on alone', async () => {
+  test('that starts at the same time as others is the only one to continue', async () => {
     const syncs = await Promise.all([1, 2, 3].map(() => tested.beginSync()))
     const results = await Promise.all(syncs.map((sync) => sync.tryTake(member('a'))))
     expect(results.map(({ kind }) => kind)).toEqual(['superseded', 'superseded', 'taken'])
@@ -126,7 +126,7 @@ function isSuperseded(tested: AudiencesUnderTest): void {
     expect(await tested.members()).toEqual([member('a')])
   })
 
-  test('is over once its audience is removed, also when that is made anew', async () => {
+  test('is over once its audience is removed, also when that is created again', async () => {
     const sync = await tested.beginSync()
     await sync.take(member('a'))
     await tested.store.audiences.remove({ key: 'vip' })
@@ -138,7 +138,7 @@ function isSuperseded(tested: AudiencesUnderTest): void {
     expect(await tested.members()).toEqual([member('a')])
   })
 
-  test('of an audience that nobody began is over', async () => {
+  test('of an audience without a sync is over', async () => {
     const { audiences } = tested.store
     const eventsOf = (): never => {
       throw new Error('nobody changes')

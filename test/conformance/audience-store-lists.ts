@@ -21,7 +21,7 @@ function followsAnother(tested: AudiencesUnderTest): void {
     expect(await tested.audience()).toMatchObject({ members: 3 })
   })
 
-  test('sends who joined and who left since the one before, and nobody else', async () => {
+  test('sends a call for each member that joined or left since the previous list', async () => {
     await tested.sync(abc)
     await tested.calls()
     const sync = await tested.beginSync()
@@ -81,7 +81,7 @@ function followsAnother(tested: AudiencesUnderTest): void {
     expect(await tested.audience()).toMatchObject({ members: 0 })
   })
 
-  test('lets who left come back', async () => {
+  test('lets members come back', async () => {
     await tested.sync(abc)
     await tested.sync([])
     await tested.calls()
@@ -144,7 +144,7 @@ function saysThingsTwice(tested: AudiencesUnderTest): void {
     expect(await tested.calls()).toEqual(['new 1', 'changed 2'].map(memberOf))
   })
 
-  test('whose parts come at once is taken as one', async () => {
+  test('whose parts arrive at once counts as one list', async () => {
     const sync = await tested.beginSync()
     const parts = Array.from({ length: 8 }, () => sync.take(member('a'), member('b', '1')))
     const outcomes = (await Promise.all(parts)).flat()

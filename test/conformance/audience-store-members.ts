@@ -17,20 +17,23 @@ export function membersSuite(tested: AudiencesUnderTest): void {
       memberWith({ userId: 'u_1', anonymousId: 'a_1', email: 'a@example.com' }),
     ]
 
-    test('are none where there is no such audience', async () => {
+    test('are empty without such an audience', async () => {
       expect(await tested.store.audiences.members({ key: 'x', limit: 9, after: null })).toEqual([])
     })
 
-    test.each([1, 2, 10, 11, 12])('come in pages of %i, each member once', async (limit) => {
-      await tested.sync(list)
-      const pages = await tested.pages('vip', limit)
-      expect(pages.map((page) => page.length)).toEqual(
-        Array.from({ length: Math.ceil(11 / limit) }, (_, page) =>
-          Math.min(limit, 11 - page * limit),
-        ),
-      )
-      expect(inOrder(pages.flat())).toEqual(inOrder(list))
-    })
+    test.each([1, 2, 10, 11, 12])(
+      'are returned in pages of %i, each member once',
+      async (limit) => {
+        await tested.sync(list)
+        const pages = await tested.pages('vip', limit)
+        expect(pages.map((page) => page.length)).toEqual(
+          Array.from({ length: Math.ceil(11 / limit) }, (_, page) =>
+            Math.min(limit, 11 - page * limit),
+          ),
+        )
+        expect(inOrder(pages.flat())).toEqual(inOrder(list))
+      },
+    )
 
     test('have an order that stays', async () => {
       await tested.sync(list)

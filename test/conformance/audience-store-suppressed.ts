@@ -26,7 +26,7 @@ export function suppressedSuite(tested: AudiencesUnderTest): void {
       expect(await tested.store.ledger()).toEqual({ ...emptyLedger, ...books })
     })
 
-    test('who are members stay as they are while lists name them', async () => {
+    test('stay members, without calls, while lists name them', async () => {
       await tested.sync([member('s', '1'), member('a', '1')])
       await tested.calls()
       await tested.suppress('r_1', 's')
@@ -52,7 +52,7 @@ export function suppressedSuite(tested: AudiencesUnderTest): void {
       expect(await tested.store.ledger()).toMatchObject({ accepted: 3, suppressed: 0 })
     })
 
-    test('who are accepted again get the calls that they missed', async () => {
+    test('get the missed calls once they are unsuppressed', async () => {
       await tested.sync([member('s', '1'), member('t', '1')])
       await tested.calls()
       await tested.suppress('r_1', 's', 't', 'u')

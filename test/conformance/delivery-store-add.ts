@@ -35,7 +35,7 @@ function bounded(
 }
 
 function keepsBounds(tested: StoreUnderTest): void {
-  test('fails at once what exceeds the backlog of its destination, and nothing else', async () => {
+  test('fails only deliveries beyond the backlog of their destination', async () => {
     const first = await tested.add(bounded(3, [1, 2], 'crm', 'mail'))
     expect(first.refused).toEqual([])
     const [sent] = await tested.claim('mail', { deliveriesMax: 1 })
@@ -60,7 +60,7 @@ function keepsBounds(tested: StoreUnderTest): void {
     expect(messageIds(await tested.claim('crm'))).toEqual(['m_1', 'm_2', 'm_3'])
   })
 
-  test('hands over nothing that exceeds a backlog, and counts what is being sent', async () => {
+  test('hands over nothing beyond a backlog, and counts deliveries in flight', async () => {
     const handOver = [{ destinationId: 'crm', deliveriesMax: 10 }]
     const { leased } = await tested.add(bounded(2, [1, 3], 'crm'), { handOver })
     expect(messageIds(leased)).toEqual(['m_1', 'm_2'])
@@ -71,7 +71,7 @@ function keepsBounds(tested: StoreUnderTest): void {
     expect(later.refused).toEqual([])
   })
 
-  test('keeps what exceeded a backlog, so that it can be retried by hand', async () => {
+  test('keeps deliveries beyond a backlog for a manual retry', async () => {
     await tested.add(bounded(1, [1, 2], 'crm'))
     expect(await tested.retry({ messageId: 'm_2' })).toBe(1)
     const delivery = await tested.claimOne('crm', { lane: 'manual' })
@@ -89,7 +89,7 @@ function keepsBounds(tested: StoreUnderTest): void {
 }
 
 function takesIn(tested: StoreUnderTest): void {
-  test('tells what became of each event, in order', async () => {
+  test('reports what became of each event, in order', async () => {
     const batch = [event('m_1', 'crm'), event('m_2'), event('m_1', 'crm'), event('m_3', 'crm')]
     expect(await tested.outcomes(batch)).toEqual(['routed', 'filtered', 'duplicate', 'routed'])
   })
@@ -106,7 +106,7 @@ function takesIn(tested: StoreUnderTest): void {
     expect(await tested.store.ledger()).toEqual(emptyLedger)
   })
 
-  test('gives later deliveries greater ids', async () => {
+  test('gives later deliveries larger ids', async () => {
     await tested.add(events(2, 'crm'))
     await tested.add([event('m_3', 'crm')], { atMs: nowMs - 1 })
     const deliveries = await tested.claim('crm')
@@ -137,7 +137,7 @@ function takesIn(tested: StoreUnderTest): void {
     expect(messageIds(await tested.claim('crm'))).toEqual(['m_1'])
   })
 
-  test('takes in several batches at once', async () => {
+  test('accepts several batches at once', async () => {
     const batches = Array.from({ length: 20 }, (_, index) => [
       event('shared', 'crm'),
       event(`m_${index}`, 'crm', 'mail'),
@@ -186,7 +186,7 @@ function knowsAgain(tested: StoreUnderTest): void {
     expect(await tested.claim('crm')).toEqual([])
   })
 
-  test('knows an event again when it was added since the given moment', async () => {
+  test('recognises an event that was added since the given time', async () => {
     const added = event('m_1', 'crm')
     await tested.add([added])
     expect(await tested.outcomes([added], { atMs: nowMs + 5, seenSinceMs: nowMs })).toEqual([
@@ -194,7 +194,7 @@ function knowsAgain(tested: StoreUnderTest): void {
     ])
   })
 
-  test('takes an event in anew when it was added before the given moment', async () => {
+  test('accepts an event again that was added before the given time', async () => {
     const added = event('m_1', 'crm')
     await tested.add([added])
     const later = { atMs: nowMs + 5, seenSinceMs: nowMs + 1 }
@@ -220,13 +220,13 @@ function handsOver(tested: StoreUnderTest): void {
     handOver: [{ destinationId: 'crm', deliveriesMax }],
   })
 
-  test('hands over what there is room for, and lets the rest wait', async () => {
+  test('hands over as many as fit, and lets the rest wait', async () => {
     const { leased } = await tested.add(events(5, 'crm'), roomFor(2))
     expect(messageIds(leased)).toEqual(['m_1', 'm_2'])
     expect(messageIds(await tested.claim('crm'))).toEqual(['m_3', 'm_4', 'm_5'])
   })
 
-  test('hands a delivery over as a claim would give it out', async () => {
+  test('hands over a delivery as a claim would return it', async () => {
     const { leased } = await tested.add([event('m_1', 'crm')], roomFor(1))
     expect(leased).toHaveLength(1)
     expect(leased[0]).toMatchObject({
@@ -263,19 +263,19 @@ function handsOver(tested: StoreUnderTest): void {
     expect(messageIds(await tested.claim('ads'))).toEqual(['m_1', 'm_2', 'm_3'])
   })
 
-  test('hands over nothing where there is no room', async () => {
+  test('hands over nothing without room', async () => {
     expect((await tested.add([event('m_1', 'crm')], roomFor(0))).leased).toEqual([])
     expect(messageIds(await tested.claim('crm'))).toEqual(['m_1'])
   })
 
-  test('hands over what it takes in, not what waits or is known already', async () => {
+  test('hands over what it accepts, not what waits or is known already', async () => {
     await tested.add([event('m_1', 'crm')])
     const batch = [event('m_1', 'crm'), event('m_2'), event('m_3', 'crm')]
     expect(messageIds((await tested.add(batch, roomFor(2))).leased)).toEqual(['m_3'])
     expect(messageIds(await tested.claim('crm'))).toEqual(['m_1'])
   })
 
-  test('what was handed over is leased until it is settled', async () => {
+  test('a handed over delivery is leased until it is settled', async () => {
     const { leased } = await tested.add(events(2, 'crm'), roomFor(2))
     expect(await tested.claim('crm')).toEqual([])
     expect(await tested.nextDue('crm')).toEqual([])
@@ -285,7 +285,7 @@ function handsOver(tested: StoreUnderTest): void {
     expect(messageIds(await tested.claim('crm'))).toEqual(['m_2'])
   })
 
-  test('nothing is given out twice while it is added', async () => {
+  test('nothing is leased twice while it is added', async () => {
     const added = Array.from({ length: 10 }, (_, index) =>
       tested.add([event(`m_${index}`, 'crm'), event(`n_${index}`, 'crm')], roomFor(1)),
     )

@@ -34,7 +34,7 @@ function ledger(tested: StoreUnderTest): void {
     })
   })
 
-  test('counts as pending what is given out, put off and given back', async () => {
+  test('counts as pending what is leased, put off and returned', async () => {
     await tested.add(events(4, 'crm'))
     const [first, second] = await tested.claim('crm', { deliveriesMax: 3 })
     await tested.settle(retried(first!), returned(second!))
@@ -77,7 +77,7 @@ function ledger(tested: StoreUnderTest): void {
     expect(await of('mail')).toMatchObject({ deliveries: 1, failed: 0, expired: 1, pending: 0 })
   })
 
-  test('is what it was, whatever happens later', async () => {
+  test('stays the same, whatever happens later', async () => {
     const before = await tested.store.ledger()
     await tested.add([event('m_1', 'crm')])
     expect(before).toEqual(emptyLedger)
@@ -95,7 +95,7 @@ function audit(tested: StoreUnderTest): void {
     })
   })
 
-  test('sets the books beside what is there', async () => {
+  test('sets the ledger beside what is there', async () => {
     await tested.add([...events(5, 'crm'), event('m_6', 'mail'), event('m_7')])
     const [first, second, third, fourth] = await tested.claim('crm')
     await tested.settle(
@@ -128,7 +128,7 @@ function audit(tested: StoreUnderTest): void {
 }
 
 function largeBatches(tested: StoreUnderTest): void {
-  test('of 2,500 events is added, given out, settled and logged as one', async () => {
+  test('of 2,500 events is added, leased, settled and logged as one', async () => {
     const batch = events(2_500, 'crm', 'mail')
     const handOver = [{ destinationId: 'crm', deliveriesMax: 1_000 }]
     const { outcomes, leased } = await tested.add(batch, { handOver })

@@ -88,7 +88,7 @@ function ordersAndShares(tested: StoreUnderTest): void {
     expect(claimed).toMatchObject([{ destinationId: 'crm', messageId: 'm_1' }])
   })
 
-  test('tells of every lane when the event was accepted', async () => {
+  test('reports every lane when the event was accepted', async () => {
     const acceptedAtMs = nowMs - 5_000
     await tested.add([event('m_1', 'crm')], { atMs: acceptedAtMs })
     const first = await tested.claimOne('crm')
@@ -237,7 +237,7 @@ function nextDue(tested: StoreUnderTest): void {
     expect(await tested.nextDue()).toEqual([])
   })
 
-  test('tells the first delivery of each lane', async () => {
+  test('reports the first delivery of each lane', async () => {
     await fillLanes(tested)
     const due = (lane: string, dueAtMs: number): object => ({ destinationId: 'crm', lane, dueAtMs })
     await tested.claim('crm')
@@ -248,7 +248,7 @@ function nextDue(tested: StoreUnderTest): void {
     expect(await tested.nextDue('crm')).toEqual([due('manual', nowMs), due('retry', nowMs + 1_000)])
   })
 
-  test('passes over what is given out', async () => {
+  test('passes over what is leased', async () => {
     await tested.add([event('m_1', 'crm')], { atMs: nowMs - 2 })
     await tested.add([event('m_2', 'crm')], { atMs: nowMs - 1 })
     const [first] = await tested.claim('crm', { deliveriesMax: 1 })

@@ -53,7 +53,7 @@ function lists(tested: StoreUnderTest): void {
     expect((await tested.claimOne('crm')).id).toBe(listed!.id)
   })
 
-  test('shows as pending what is given out', async () => {
+  test('shows as pending what is leased', async () => {
     const delivery = await tested.leaseOne()
     expect(await tested.list()).toMatchObject([
       { id: delivery.id, state: 'pending', dueAtMs: nowMs, settledAtMs: null },
@@ -174,7 +174,7 @@ function pages(tested: StoreUnderTest): void {
     expect(await tested.list({}, { limit: 0 })).toEqual([])
   })
 
-  test('goes on where the page before ended, over all destinations', async () => {
+  test('continues where the page before ended, over all destinations', async () => {
     await tested.add([event('m_1', 'crm', 'mail', 'ads'), event('m_2', 'mail')])
     await tested.settle(delivered(await tested.claimOne('crm')))
     await tested.add([event('m_3', 'ads', 'crm'), event('m_4', 'crm')])
@@ -188,7 +188,7 @@ function pages(tested: StoreUnderTest): void {
     expect(ids).toEqual(ids.toSorted((a, b) => b - a))
   })
 
-  test('goes on within a filter', async () => {
+  test('continues within a filter', async () => {
     await fill(tested)
     const filter = { destinationId: 'crm', states: ['pending', 'failed'] } as const
     const [first] = await tested.list(filter, { limit: 1 })

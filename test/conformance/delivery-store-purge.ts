@@ -256,7 +256,7 @@ function abandons(tested: StoreUnderTest): void {
     expect(await tested.claim('unknown', { dueByMs })).toEqual([])
   })
 
-  test('gives up nothing that is given out', async () => {
+  test('gives up nothing that is leased', async () => {
     const handOver = [{ destinationId: 'crm', deliveriesMax: 1 }]
     const { leased } = await tested.add(events(2, 'crm'), { handOver })
     const claimed = await tested.claimOne('crm')
@@ -303,7 +303,7 @@ function forgetsMessageIds(tested: StoreUnderTest): void {
 }
 
 function isBounded(tested: StoreUnderTest): void {
-  test('deals with so many rows of each kind at the most, until nothing is left', async () => {
+  test('purges a bounded number of rows of each kind at a time, until none is left', async () => {
     const each = (kind: EndState): readonly (readonly [EndState, number])[] =>
       Array.from({ length: 5 }, () => [kind, nowMs] as const)
     await settleEach(tested, [...each('delivered'), ...each('failed'), ...each('expired')])
@@ -342,7 +342,7 @@ function isBounded(tested: StoreUnderTest): void {
     expect(new Set(await tested.outcomes(again))).toEqual(new Set(['filtered']))
   })
 
-  test('forgets so many messageIds at the most', async () => {
+  test('forgets a bounded number of messageIds at a time', async () => {
     await tested.add(events(5))
     const request = { messageIdsBeforeMs: nowMs + 1, rowsMax: 2 }
     expect((await tested.purge(request)).rows).toBeGreaterThan(0)

@@ -136,7 +136,7 @@ function leavesAlone(tested: StoreUnderTest): void {
     expect(await tested.list()).toMatchObject([{ lane: 'first', manualRetries: 0 }])
   })
 
-  test('leaves alone what is given out', async () => {
+  test('leaves alone what is leased', async () => {
     const first = await tested.leaseOne('m_1')
     expect(await tested.retry()).toBe(0)
     await tested.settle(retried(first))

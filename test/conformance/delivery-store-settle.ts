@@ -115,7 +115,7 @@ function triesAgain(tested: StoreUnderTest): void {
     expect(await tested.store.ledger()).toMatchObject({ deliveries: 1, pending: 1 })
   })
 
-  test('retries are given out by when they are due', async () => {
+  test('retries are leased by when they are due', async () => {
     await tested.add(events(3, 'crm'))
     const [first, second, third] = await tested.claim('crm')
     await tested.settle(
@@ -169,7 +169,7 @@ function givesBack(tested: StoreUnderTest): void {
     },
   )
 
-  test('a delivery that is returned to an earlier moment is given out first', async () => {
+  test('a delivery that is returned to an earlier moment is leased first', async () => {
     await tested.add(events(3, 'crm'))
     const [, , third] = await tested.claim('crm')
     await tested.settle(returned(third!, nowMs - 1))
@@ -205,7 +205,7 @@ function knowsLeases(tested: StoreUnderTest): void {
     ['retry', retried, 'retry'],
     ['returned', returned, 'first'],
   ] as const)(
-    'with a lease that ended as %s changes nothing when the delivery is leased anew',
+    'with a lease that ended as %s changes nothing when the delivery is leased again',
     async (_name, settlement, lane) => {
       const before = await tested.leaseOne()
       await tested.settle(settlement(before))
@@ -298,7 +298,7 @@ function logs(tested: StoreUnderTest): void {
     expect(await tested.story(delivery)).toMatchObject({ state: 'failed', requests: [late] })
   })
 
-  test('tells the requests of deliveries apart', async () => {
+  test('keeps the requests of deliveries apart', async () => {
     await tested.add([event('m_1', 'crm', 'mail'), event('m_2', 'crm')])
     const leased = [...(await tested.claim('crm')), await tested.claimOne('mail')]
     const requests = leased.map((delivery) => requestOf(delivery))

@@ -4,7 +4,7 @@ import { delivered, nowMs, requestOf, returned } from './store-under-test.ts'
 
 /** What `erase` promises of deliveries that are given out. */
 export function givenOutSuite(tested: RegulationsUnderTest): void {
-  describe('erase, where a delivery is given out,', () => {
+  describe('erase, where a delivery is leased,', () => {
     test.each([1, 100])('waits until it has come back (rowsMax %i)', async (rowsMax) => {
       const delivery = await tested.leaseAbout('u_1')
       await tested.add([eventAbout('u_1')])

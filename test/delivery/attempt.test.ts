@@ -82,7 +82,7 @@ describe('a round', () => {
     await ended
   })
 
-  test('asks those only that it is told to', async () => {
+  test('asks only the given endpoints', async () => {
     const asked: string[] = []
     const destination = destinationOf(3)
     const { settlement } = attempt(leased(), {
@@ -166,7 +166,7 @@ describe('a round', () => {
     })
   })
 
-  test('that was cut off by our own side is given back', async () => {
+  test('that our side cut off is returned', async () => {
     const { settlement } = await round([answered(503), { kind: 'interrupted' }])
     expect(settlement).toEqual({ kind: 'returned', delivery: leased(), dueAtMs: startMs })
   })

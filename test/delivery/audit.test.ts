@@ -52,13 +52,13 @@ describe('auditEquations', () => {
     },
   )
 
-  test('finds a delivery that is in the books twice', () => {
+  test('finds a delivery that is in the ledger twice', () => {
     const ledger = { ...balanced.ledger, deliveries: 24 }
     expect(wrong({ ...balanced, ledger })).toEqual([['deliveries', 1]])
   })
 
   test.each(['pending', 'delivered', 'failed', 'expired'] as const)(
-    'finds what is %s in the books and neither in the store nor purged',
+    'finds what is %s in the ledger and neither in the store nor purged',
     (state) => {
       const counted = { ...balanced.counted, [state]: balanced.counted[state] - 2 }
       expect(wrong({ ...balanced, counted })).toEqual([[state, 2]])

@@ -456,7 +456,7 @@ describe('what another process found', () => {
     expect(breaker.follow({ ...high, openMs: minuteMs }, nowMs)).toMatchObject({ kind: 'reopened' })
   })
 
-  test('changes nothing while its own probe is under way', () => {
+  test('changes nothing while its own probe is in progress', () => {
     askEach(failures(10))
     waitForProbe()
     const probe = start()

@@ -21,7 +21,7 @@ describe('the id of a delivery', () => {
     'crm/-1',
     'crm/1e3',
     `crm/${'9'.repeat(16)}`,
-  ])('%j is none', (text) => {
+  ])('%j is invalid', (text) => {
     expect(parseDeliveryId(text)).toBeUndefined()
   })
 })

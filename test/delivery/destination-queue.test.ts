@@ -179,7 +179,7 @@ describe('room', () => {
 })
 
 describe('what has not started', () => {
-  test('is given back, all of it', () => {
+  test('is returned, all of it', () => {
     const queue = queueOf()
     const retries = fill(queue, 'retry', 2)
     const first = fill(queue, 'first', 2)
@@ -188,7 +188,7 @@ describe('what has not started', () => {
     expect(queue.isEmpty).toBe(true)
   })
 
-  test('is given back while it is parked, but for one retry by hand that probes', () => {
+  test('is returned while it is parked, but for one retry by hand that probes', () => {
     const queue = queueOf()
     open(queue)
     const retries = fill(queue, 'retry', 2)
@@ -199,7 +199,7 @@ describe('what has not started', () => {
     expect(queue.giveBack()).toEqual([probing])
   })
 
-  test('is given back where it is more than a smaller part of the concurrency takes', () => {
+  test('is returned where it is more than a smaller part of the concurrency takes', () => {
     const queue = queueOf(10)
     const deliveries = fill(queue, 'first', 20)
     expect(queue.giveBackIdle(startMs)).toEqual([])
@@ -311,7 +311,7 @@ describe('a delivery that only an endpoint with an open breaker is left for', ()
     })
   })
 
-  test('waits while the probe is under way', () => {
+  test('waits while the probe is in progress', () => {
     const queue = queueOf(10, 2)
     open(queue, 0)
     const delivery = leased({ lane: 'retry', holds })

@@ -47,7 +47,7 @@ describe('an endpoint that fails', () => {
   })
 
   test.each([2, 10])(
-    'is sent no more than was under way by then (%i at once)',
+    'is sent no more than was in progress by then (%i at once)',
     async (concurrency) => {
       const { dispatcher, sender, clock } = changing(503, concurrency)
       await dispatcher.add(eventsTo('crm', 200))

@@ -53,7 +53,7 @@ describe.each(jumps)('a clock that is set $name', ({ byMs }) => {
     expect(await store.ledger()).toMatchObject({ failed: 3, pending: 0 })
   })
 
-  test('makes a retry late by the step back at the most, never early, unless its window is over', async () => {
+  test('makes a retry late by the step back at most, never early, unless its window is over', async () => {
     const { dispatcher, store, requests, sender, clock } = answering(503)
     await dispatcher.add(eventsTo('crm', 1))
     await quiet()
@@ -74,7 +74,7 @@ describe.each(jumps)('a clock that is set $name', ({ byMs }) => {
     expect(await store.ledger()).toMatchObject({ delivered: 1, pending: 0 })
   })
 
-  test('keeps an open breaker open for its time again at the most', async () => {
+  test('keeps an open breaker open for its time again at most', async () => {
     const { dispatcher, store, sender, clock } = answering(503)
     await dispatcher.add(eventsTo('crm', 50))
     await quiet()

@@ -60,7 +60,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('a destination whose concurrency changes', () => {
-  test('starts nothing more until fewer are under way, and then no more than it may', async () => {
+  test('starts nothing until fewer requests are in progress, then no more than allowed', async () => {
     const { dispatcher, sender, share, end } = start(4)
     await dispatcher.add(eventsTo('crm', 20))
     await quiet()
@@ -73,7 +73,7 @@ describe('a destination whose concurrency changes', () => {
     expect(sender).toMatchObject({ inFlight: 2, bodies: { length: 5 } })
   })
 
-  test('starts more at once, without forgetting those under way', async () => {
+  test('starts more at once, without forgetting those in progress', async () => {
     const { dispatcher, sender, share } = start(2)
     await dispatcher.add(eventsTo('crm', 20))
     await quiet()
@@ -83,7 +83,7 @@ describe('a destination whose concurrency changes', () => {
     expect(sender).toMatchObject({ inFlight: 5, bodies: { length: 5 } })
   })
 
-  test('keeps its breaker, and what is under way still counts for it', async () => {
+  test('keeps its breaker, and what is in progress still counts for it', async () => {
     const { dispatcher, sender, share, end, endpoints, add } = start(10)
     await dispatcher.add(eventsTo('crm', 10))
     await quiet()
@@ -118,7 +118,7 @@ describe('a destination that nothing may be sent to for now', () => {
     expect(await store.claim(request)).toHaveLength(6)
   })
 
-  test('gives back what a claim brings that was under way', async () => {
+  test('gives back what a claim brings that was in progress', async () => {
     const store = new HookedStore()
     const { share, dispatcher, add, sender } = start(2, { store })
     let go = (): void => undefined
@@ -148,7 +148,7 @@ describe('a destination that nothing may be sent to for now', () => {
     expect(store.counts).toEqual(before)
   })
 
-  test('goes on once it may, with what waited', async () => {
+  test('continues once it may, with what waited', async () => {
     const { dispatcher, sender, share, store, end } = start(2)
     await share(0)
     await dispatcher.add(eventsTo('crm', 2))
@@ -194,7 +194,7 @@ describe('a destination that nothing may be sent to for now', () => {
   })
 })
 
-test('a dispatcher that may not send at this moment starts nothing, and then goes on', async () => {
+test('a dispatcher that may not send at this moment starts nothing, and then continues', async () => {
   const state = { maySend: true }
   const { dispatcher, sender, share, end } = start(1, { maySend: () => state.maySend })
   await dispatcher.add(eventsTo('crm', 3))

@@ -245,7 +245,7 @@ describe('an add that fails', () => {
   })
 })
 
-describe('an add that is under way while the dispatcher stops', () => {
+describe('an add that is in progress while the dispatcher stops', () => {
   test.each(['before', 'after'] as const)(
     'gives back what it is handed, before it answers (%s)',
     async (when) => {

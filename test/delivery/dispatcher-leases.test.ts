@@ -51,7 +51,7 @@ function slow() {
 
 describe('a lease that ends by time', () => {
   test.each(['handed over', 'claimed'] as const)(
-    'is given back at two thirds where nothing has started on it (%s)',
+    'is returned at two thirds where nothing has started on it (%s)',
     async (how) => {
       const { dispatcher, add, clock, store, end } = slow()
       await dispatcher.idle()

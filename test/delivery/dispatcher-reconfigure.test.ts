@@ -79,7 +79,7 @@ describe('a dispatcher that is given other targets', () => {
     ])
   })
 
-  test('says nothing of a breaker that was replaced while its requests were under way', async () => {
+  test('says nothing of a breaker that was replaced while its requests were in progress', async () => {
     const { opened, open } = gate()
     const sender = new ScriptedSender(async () => {
       await opened

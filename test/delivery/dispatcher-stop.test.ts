@@ -125,7 +125,7 @@ describe('stop gives back', () => {
     expect(clock.nextDueMs()).toBeUndefined()
   })
 
-  test('what waits for a probe that is under way', async () => {
+  test('what waits for a probe that is in progress', async () => {
     const clock = new ManualClock(startMs)
     const sender = new ScriptedSender(() => answered(503))
     const { dispatcher, store } = dispatching([target('crm', sender, 1)], clock)

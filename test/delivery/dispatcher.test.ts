@@ -63,7 +63,7 @@ describe('what is due', () => {
 })
 
 describe('a destination', () => {
-  test('has no more requests under way than its concurrency, and always as many', async () => {
+  test('has no more requests in progress than its concurrency, and always as many', async () => {
     const { opened, open } = gate()
     const sender = new ScriptedSender(async () => {
       await opened
@@ -82,7 +82,7 @@ describe('a destination', () => {
     expect(await store.ledger()).toMatchObject({ delivered: 25 })
   })
 
-  test('goes on with the next delivery as soon as one ends', async () => {
+  test('continues with the next delivery as soon as one ends', async () => {
     const gates = Array.from({ length: 4 }, gate)
     const sender = new ScriptedSender(async (count) => {
       await gates[count - 1]?.opened
@@ -124,7 +124,7 @@ describe('a destination', () => {
 })
 
 describe('a retry', () => {
-  test('is made at its time and not before', async () => {
+  test('is made when it is due, not before', async () => {
     const clock = new ManualClock(startMs)
     const sender = new ScriptedSender((count) => answered(count === 1 ? 503 : 200))
     const { dispatcher, store, add, settled } = dispatching([target('crm', sender)], clock)
@@ -195,7 +195,7 @@ describe('idle', () => {
     expect(await isSettled(dispatcher.idle())).toBe(true)
   })
 
-  test('waits for what is under way', async () => {
+  test('waits for what is in progress', async () => {
     const { opened, open } = gate()
     const sender = new ScriptedSender(async () => {
       await opened
@@ -254,7 +254,7 @@ describe('idle', () => {
 })
 
 describe('stop', () => {
-  test('lets what is under way end, and claims no more', async () => {
+  test('lets what is in progress end, and claims no more', async () => {
     const { opened, open } = gate()
     const sender = new ScriptedSender(async () => {
       await opened

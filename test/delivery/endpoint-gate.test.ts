@@ -248,7 +248,7 @@ describe('an endpoint that answers 429', () => {
 })
 
 describe('a gate whose concurrency changes', () => {
-  test('waits until fewer are under way than it lets through now', () => {
+  test('waits until fewer are in progress than it lets through now', () => {
     const gate = gateOf(3)
     const passages = [1, 2, 3].map(() => gate.begin(startMs, 'first'))
     gate.resize(2)

@@ -72,7 +72,7 @@ describe('a 429', () => {
     expect(pace.heldUntilMs(nowMs)).toBe(nowMs + 2_000)
   })
 
-  test('tells nothing new about the rate until a request was taken', () => {
+  test('reports nothing new about the rate until a request was taken', () => {
     take(50)
     refuse()
     const { perSecond } = pace

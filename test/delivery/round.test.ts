@@ -136,7 +136,7 @@ describe('Retry-After', () => {
     expect(settle(ends)).toMatchObject({ kind: 'retry', dueAtMs: startMs + waitMs })
   })
 
-  test('of one endpoint does not keep the other waiting, which is asked alone', () => {
+  test('of one endpoint does not delay the other, which is asked alone', () => {
     const first = settle([60_000, 'retry'])
     const holdsAfter = [until('a', startMs + 60_000)]
     expect(first).toMatchObject({ dueAtMs: startMs + 10_000, progress: { holds: holdsAfter } })
@@ -265,7 +265,7 @@ describe('the window', () => {
     })
   })
 
-  test('begins anew with a manual retry, whose rounds count on', () => {
+  test('starts again with a manual retry, whose rounds count on', () => {
     const delivery = leased({ lane: 'manual', attempts: 10 })
     expect(settle(['retry'], delivery)).toMatchObject({
       kind: 'retry',

@@ -129,7 +129,7 @@ describe('the turns of destinations', () => {
     expect(rounds.ready).toEqual([])
   })
 
-  test('stay with those that are configured anew and have something ready', () => {
+  test('stay with those that are configured again and have something ready', () => {
     const { rounds, targets, take, sent } = roundsOf(9, ['a', 'b', 'c'])
     take('a', 1)
     take('b', 1)

@@ -7,7 +7,7 @@ const acceptedAtMs = startMs - 90_000
 const told = { messageId: 'm_1', type: 'track', destinationId: 'crm', attempts: 3, acceptedAtMs }
 
 test.each(['first', 'retry', 'manual'] as const)(
-  'a delivery of the lane %s tells when its event was accepted',
+  'a delivery of the lane %s reports when its event was accepted',
   (lane) => {
     const delivery = leased({ lane, acceptedAtMs, firstAttemptAtMs: startMs - 5_000 })
     const settled = settledDelivery({ kind: 'delivered', delivery, attempts: 3 })
@@ -15,7 +15,7 @@ test.each(['first', 'retry', 'manual'] as const)(
   },
 )
 
-test.each(['failed', 'expired'] as const)('a delivery that %s tells why', (kind) => {
+test.each(['failed', 'expired'] as const)('a delivery that %s reports why', (kind) => {
   const delivery = leased({ acceptedAtMs })
   const settled = settledDelivery({ kind, delivery, attempts: 3, reason: 'status_404' })
   expect(settled).toEqual({ ...told, state: kind, reason: 'status_404' })

@@ -61,7 +61,7 @@ test('the destination that could not connect pauses for a second, others do not'
   expect([made.isPaused(crm), resumes.count]).toEqual([false, 1])
 })
 
-test('it is told once, with what to do, and once when it is over', async () => {
+test('it is reported once, with what to do, and once when it is over', async () => {
   const { end, clock, warnings, infos } = shortage()
   end(short, 4)
   await clock.advance(5_000)

@@ -145,7 +145,7 @@ describe('an earlier request', () => {
     await press('q', /2 webhooks in /)
   })
 
-  test('is edited in $EDITOR, signed anew and sent here', async () => {
+  test('is edited in $EDITOR, signed again and sent here', async () => {
     const programs = await temporaryFolder()
     const editor = join(programs, 'editor')
     await writeFile(editor, `#!/bin/sh\nsed -i.bak s/First/Edited/ "$1"\n`, { mode: 0o755 })

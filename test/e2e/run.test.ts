@@ -28,7 +28,7 @@ describe('the streams of a command', () => {
 })
 
 test.skipIf(process.platform !== 'linux')(
-  'Ctrl-Z stops the command too, and it goes on',
+  'Ctrl-Z stops the command too, and it continues',
   async () => {
     const program = 'console.log(process.pid); setInterval(() => console.log("tick"), 5)'
     const command = startBinary(['run', '--', node, '-e', program])

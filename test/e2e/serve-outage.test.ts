@@ -12,7 +12,7 @@ const padding = 'x'.repeat(20_000)
 
 /** Limits of a running process can be raised on Linux only. */
 test.skipIf(process.platform !== 'linux')(
-  'a service outlasts a full disk, with requests under way, and loses nothing',
+  'a service outlasts a full disk, with requests in progress, and loses nothing',
   async () => {
     const { opened, open } = gate()
     const endpoint = await TestEndpoint.start(({ body }) =>

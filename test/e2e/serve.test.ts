@@ -106,7 +106,7 @@ describe('serve', () => {
     expect(audit.code).toBe(0)
   })
 
-  test('refuses a bad file on SIGHUP and goes on with the old one, and follows a good one', async () => {
+  test('refuses a bad file on SIGHUP and continues with the old one, and follows a good one', async () => {
     const endpoint = await TestEndpoint.start()
     const { folder, path, document, writeKey } = await initialised(endpoint.url)
     const { service, url } = await serving(path)
@@ -138,7 +138,7 @@ describe('serve', () => {
     expect((await post(url, writeKey, 'm_1')).status).toBe(403)
   })
 
-  test('goes on when those who read its output went away', async () => {
+  test('continues when those who read its output went away', async () => {
     const endpoint = await TestEndpoint.start()
     const { path, document, writeKey } = await initialised(endpoint.url)
     const { service, url } = await serving(path)
@@ -153,7 +153,7 @@ describe('serve', () => {
     expect(await service.ended).toMatchObject({ code: 0, signal: null })
   })
 
-  test('ends with 0 on SIGTERM, returns what is under way, and delivers it the next time', async () => {
+  test('ends with 0 on SIGTERM, returns what is in progress, and delivers it the next time', async () => {
     const endpoint = await TestEndpoint.start(['hang', 200])
     const { path, writeKey } = await initialised(endpoint.url)
     const { service, url } = await serving(path, '--grace', '100ms')

@@ -105,7 +105,7 @@ describe('what is refused without looking it up', () => {
     expect(spellings.filter((text) => guard.refusalOf(text) === undefined)).toEqual([])
   })
 
-  test('tells what the address is with a stable code', () => {
+  test('reports what the address is with a stable code', () => {
     const guard = new AddressGuard()
     const codes = ['10.0.0.5', '[::1]', '169.254.169.254', 'localhost'].map(
       (name) => guard.refusalOf(name)?.code,

@@ -41,7 +41,7 @@ describe('AnswerHandler', () => {
     expect(outcomes).toEqual([{ status: 200, retryAfter: undefined, text: 'abcd', isWhole: false }])
   })
 
-  test('gives up a request that is under way', () => {
+  test('gives up a request that is in progress', () => {
     const { handler, controller, outcomes, reasons } = dispatched()
     handler.onRequestStart(controller)
     handler.abort(reason)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { BodyBudget } from '../../src/http/index.ts'
 
-test('a client holds as much as is still free, and gives it back', () => {
+test('a client holds at most what is free, and returns it', () => {
   const budget = new BodyBudget(100)
   const [one, same] = [budget.share('a'), budget.share('a')]
   expect([one.take(40), same.take(11), same.take(10)]).toEqual([true, false, true])

@@ -91,7 +91,7 @@ describe('connections', () => {
   const get = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
   const fine: RequestListener = (_request, response) => response.end('fine')
 
-  test('are kept for longer than balancers keep them', async () => {
+  test('stay open for longer than load balancers use them', async () => {
     const { url } = await start(fine)
     expect((await fetch(url)).headers.get('keep-alive')).toBe('timeout=75')
   })
@@ -134,7 +134,7 @@ describe('connections', () => {
 describe('a body that is still arriving when its request was answered', () => {
   const megabyte = 1024 * 1024
 
-  test('is read to its end when that is near, and the connection goes on', async () => {
+  test('is read to its end when that is near, and the connection continues', async () => {
     const { port } = await start((_request, response) => response.end('fine'))
     const socket = await dial(port)
     const answers = readAll(socket)
@@ -156,7 +156,7 @@ describe('a body that is still arriving when its request was answered', () => {
 })
 
 describe('close', () => {
-  test('tells a client whose request is under way that the connection ends', async () => {
+  test('says to a client with a request in progress that the connection ends', async () => {
     const { listening, answer, response } = await startWithRequest()
     const closed = listening.close(longMs)
     response.end('finished')
@@ -165,7 +165,7 @@ describe('close', () => {
     expect(response.getHeader('connection')).toBe('close')
   })
 
-  test('tells the same to a client that asks again on a connection which it still has', async () => {
+  test('says the same to a client that asks again on a connection which it still has', async () => {
     const responses = new EventEmitter<{ under_way: [ServerResponse] }>()
     const next = () => once(responses, 'under_way') as Promise<[ServerResponse]>
     const listening = await start((_request, response) => responses.emit('under_way', response))
@@ -185,7 +185,7 @@ describe('close', () => {
     await closed
   })
 
-  test('lets a request under way end, and does not wait any longer', async () => {
+  test('lets a request in progress end, and does not wait any longer', async () => {
     const { listening, answer, response } = await startWithRequest()
     const closed = listening.close(longMs)
     response.end('finished')

@@ -60,7 +60,7 @@ describe('readBody', () => {
     expect(await reading).toEqual({ kind: 'complete', bytes: Buffer.from('\x1f\x0bx') })
   })
 
-  test('keeps what is within the limit and reads the rest, so that the connection goes on', async () => {
+  test('keeps what is within the limit and reads the rest, so that the connection continues', async () => {
     const { socket, nextReading } = await startReading()
     for (const bytes of [bytesMax + 1, 16 * bytesMax]) {
       const reading = nextReading()
@@ -164,7 +164,7 @@ describe('one of many bodies', () => {
     return { ...(await startReading(undefined, read)), budget, shares }
   }
 
-  test('holds what it has until that is given back', async () => {
+  test('holds what it has until that is returned', async () => {
     const { socket, nextReading, budget, shares } = await startSharing()
     const reading = nextReading()
     socket.write(lengthOf(600) + 'x'.repeat(600))

@@ -135,7 +135,7 @@ describe('good rows', () => {
 })
 
 describe('bad rows', () => {
-  it('reports a broken row and goes on', async () => {
+  it('reports a broken row and continues', async () => {
     const text = '{"a":1}\n{"a":nope}\n\n{"a":"x\n"b"\n{"c":3}\n'
     expect(await briefOf(text)).toEqual([
       [1, { a: 1 }],

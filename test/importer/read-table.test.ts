@@ -88,7 +88,7 @@ describe('the format', () => {
   })
 
   it.each(['', '\n', ' \r\n\t', '\ufeff', '\ufeff\r\n', ',\n', '""'])(
-    'is none where there is only %j, gzipped or not',
+    'is missing if there is only %j, gzipped or not',
     async (text) => {
       const error = {
         code: 'cannot_read_file',

@@ -66,7 +66,7 @@ describe('accept', () => {
     ])
   })
 
-  test('says what became of each call, in order, and keeps the books', async () => {
+  test('says what became of each call, in order, and keeps the ledger', async () => {
     const { accept, store, bodies } = startIntake()
     const results = await accept(
       'text',
@@ -236,7 +236,7 @@ describe('accept', () => {
 })
 
 describe('take', () => {
-  test('tells what became of each call, and nothing of its event', async () => {
+  test('reports what became of each call, and nothing of its event', async () => {
     const { intake, store } = startIntake()
     const call = { ...track, messageId: 'm-1' }
     const filtered = { ...track, integrations: { All: false } }

@@ -33,7 +33,7 @@ describe('a list of users', () => {
     ])
   })
 
-  it('rejects rows that name nobody, or not by an id', async () => {
+  it('rejects rows that name no user, or not by an id', async () => {
     const text =
       '{"id":null}\n{"name":"A"}\n{"id":true}\n{"id":[["x"]]}\n{"id":9007199254740993}\nx\n' +
       `{"id":"${'x'.repeat(1_025)}"}\n{"id":"${'x'.repeat(1_024)}"}\n`

@@ -7,6 +7,6 @@ test('reads URLs with letters beyond ASCII, also after a thousand others', () =>
   expect(parseUrl('https://bücher.example.com/ä')?.hostname).toBe('xn--bcher-kva.example.com')
 })
 
-test.each(['', 'example.com', 'https://', '/hook'])('%j is none', (text) => {
+test.each(['', 'example.com', 'https://', '/hook'])('%j is invalid', (text) => {
   expect(parseUrl(text)).toBeUndefined()
 })

@@ -72,7 +72,7 @@ describe('the packed package, installed in an empty folder', () => {
     expect(files.length).toBeLessThan(8)
   })
 
-  test('tells of a Node that it cannot run on', async () => {
+  test('reports a Node that it cannot run on', async () => {
     const binary = join(folder, 'node_modules/evroute/bin/evroute.js')
     const ending = run(process.execPath, ['--no-experimental-require-module', binary, 'demo'])
     await expect(ending).rejects.toMatchObject({

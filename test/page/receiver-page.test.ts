@@ -35,7 +35,7 @@ describe('the list', () => {
     expect(await page.getByText('npx evroute send track').innerText()).toContain(url)
   })
 
-  test('tells a repeated messageId', async () => {
+  test('reports a repeated messageId', async () => {
     const { url, send } = await startReceiver()
     await send({ ...paid, messageId: 'm_1' })
     await send({ ...paid, messageId: 'm_1' })
@@ -103,7 +103,7 @@ describe('the list', () => {
     await expect.poll(() => rows.count()).toBe(4)
   })
 
-  test('says that the receiver is gone, and begins anew with the next one', async () => {
+  test('says that the receiver is gone, and starts again with the next one', async () => {
     const first = await startReceiver()
     await first.send(paid)
     const page = await openPage(first.url, { expected: /ERR_|Failed to load/ })
@@ -161,7 +161,7 @@ describe('a request', () => {
     expect(other?.signature).toBe('valid')
   })
 
-  test('is edited, signed anew and resent', async () => {
+  test('is edited, signed again and resent', async () => {
     const { url, post, receiver } = await startReceiver()
     await post(...signedWrongly(paid))
     const page = await openPage(url)

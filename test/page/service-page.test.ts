@@ -165,7 +165,7 @@ describe('deliveries', () => {
 })
 
 describe('a delivery', () => {
-  test('tells its story: requests, answers, and the retry by hand', async () => {
+  test('shows its history: requests, answers, and the manual retry', async () => {
     const { page, endpoint } = await openService()
     await goTo(page, 'Deliveries')
     await page.getByRole('row', { name: /m_2/ }).getByRole('link').click()

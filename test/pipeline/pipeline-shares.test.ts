@@ -109,7 +109,7 @@ test('a share that changes leaves connections open, and nothing is sent before t
   expect(connections).toEqual(['opened', 'reused'])
 })
 
-test('a store that refuses beats for good ends the work', async () => {
+test('a store that refuses heartbeats for good stops the dispatcher', async () => {
   const clock = new ManualClock(startMs)
   const error = new Error('permission denied')
   const processes: DeliveringProcesses = {

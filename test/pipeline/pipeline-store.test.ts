@@ -83,7 +83,7 @@ describe('a pipeline over a store', () => {
     })
   })
 
-  test('sends to other destinations once they are replaced, and loses nothing of what is under way', async () => {
+  test('sends to other destinations once they are replaced, and loses nothing of what is in progress', async () => {
     const { opened, open } = gate()
     const { endpoint, clock, pipeline, log, track } = await start(({ body }) =>
       body.includes('m_1') ? { status: 200, after: opened } : 200,

@@ -136,7 +136,7 @@ describe('processes that share a store', () => {
     expect([first.shares.hindrance, second.shares.hindrance]).toEqual([undefined, undefined])
   })
 
-  test('one that the store does not answer says so, and joins anew when it was gone', async () => {
+  test('one that the store does not answer says so, and joins again when it was gone', async () => {
     const { clock, start } = world()
     const [first, second] = [await start(), await start()]
     await clock.advance(2 * processGoneMs)

@@ -145,7 +145,7 @@ describe('a watch', () => {
     expect(asked.at(-1)).toEqual(['a_1', 'a_2'])
   })
 
-  test('says once that the store does not answer, and goes on', async () => {
+  test('says once that the store does not answer, and continues', async () => {
     const { watch, clock, warnings, found, given } = makeWatch()
     given.failure = outage
     watch.start()

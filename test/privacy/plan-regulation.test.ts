@@ -45,7 +45,7 @@ describe('planRegulation', () => {
     for (const id of ids) expect(id).toMatch(/^reg_[0-9A-Za-z]{27}$/)
   })
 
-  test('tells each enabled destination of each user once for each source', () => {
+  test('notifies each enabled destination once per user and source', () => {
     const destinations = [
       crm,
       { ...crm, id: 'mail', sourceIds: ['website', 'app'] },

@@ -66,7 +66,7 @@ test('the record of a regulation has the streams of each source together', () =>
   )
 })
 
-test('the record of a regulation tells what of archives was erased', () => {
+test('the record of a regulation reports what of archives was erased', () => {
   expect(written(regulationRecord(finished))).toBe(
     `${head},"subjectIds":["u_1","u_2"],"sources":["website"],` +
       `"overallStatus":"${overallStatus(finished)}","createdAt":"2026-01-02T03:04:05.678Z",` +

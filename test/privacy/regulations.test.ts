@@ -158,7 +158,7 @@ describe('A regulation', () => {
     expect(store.get(id).finishedAtMs).toBe(nowMs)
   })
 
-  test('tells that archives were not erased whole', async () => {
+  test('reports that archives were not erased whole', async () => {
     const problems = ['/archive/a.gz: it is damaged', '/archive/b.gz: it is a folder']
     const { regulations, create, warnings, infos } = makeRegulations({
       eraseArchives: () => Promise.resolve({ ...nothingArchived, problems }),
@@ -287,7 +287,7 @@ describe('A store that cannot be used', () => {
 })
 
 describe('Closing regulations', () => {
-  test('waits for the step under way, and begins no other', async () => {
+  test('waits for the current step, and starts no other', async () => {
     const { opened, open } = gate()
     const { regulations, store, create, clock } = makeRegulations()
     const erase = store.erase.bind(store)

@@ -50,7 +50,7 @@ describe('Files that are to be rewritten', () => {
     expect(warnings).toHaveLength(1)
   })
 
-  test('are told about at the most every ten minutes, with what to do', async () => {
+  test('are reported at most every ten minutes, with what to do', async () => {
     const { regulations, store, create, clock, warnings } = makeRegulations()
     store.hasFiles = true
     store.heldUp = heldUp

@@ -140,7 +140,7 @@ describe('an expectation', () => {
     await receiver.expect({ type: 'page' }, { count: 0, signal: early.signal })
   })
 
-  test('counts what arrived in its time and is still in hand when that ends', async () => {
+  test('counts a request that arrived in time and is still being read at the end', async () => {
     const { clock, receiver, url } = await startStill()
     const results: string[] = []
     const never = errorOf(receiver.expect('type:track never within 1s'))

@@ -202,7 +202,7 @@ describe('forwarding', () => {
     ['closes the connection', 'hang-up', 'connection_closed'],
     ['resets it', 'reset', 'ECONNRESET'],
     ['talks nonsense', 'malformed', 'malformed_answer'],
-  ] as const)('answers 502 when the target %s, and goes on', async (_, plan, error) => {
+  ] as const)('answers 502 when the target %s, and continues', async (_, plan, error) => {
     const url = plan === undefined ? await unreachableUrl() : (await TestEndpoint.start(plan)).url
     const receiving = await start({ forwardTo: to(url) })
     const answers = [await post(receiving.url, trackBody), await post(receiving.url, trackBody)]
@@ -216,7 +216,7 @@ describe('forwarding', () => {
     ])
   })
 
-  test('tells a certificate that is not trusted', async () => {
+  test('says that a certificate is not trusted', async () => {
     const endpoint = await TestEndpoint.start(200, await makeCertificate())
     const { url } = await start({ forwardTo: to(endpoint.url) })
     expect(JSON.stringify(await post(url, trackBody))).toContain('DEPTH_ZERO_SELF_SIGNED_CERT')

@@ -36,7 +36,7 @@ describe('starting and closing', () => {
     expect(addresses.map((address) => address.url)).toEqual([url, url])
   })
 
-  test('says that its port is taken, and starts once it is free', async () => {
+  test('reports that its port is taken, and starts once the port is free', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
@@ -126,7 +126,7 @@ describe('whatever senders do', () => {
   })
 })
 
-describe('closing under way', () => {
+describe('closing with requests in progress', () => {
   test('cuts a delay short: the sender is answered and the event recorded', async () => {
     const clock = new WatchedClock(0)
     const { receiver, url } = await start({ delayMs: 60_000, runtime: createRuntime({ clock }) })

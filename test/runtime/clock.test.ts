@@ -68,7 +68,7 @@ describe('systemClock', () => {
     expect(ran).toEqual([])
   })
 
-  test('tells a time that does not go back, and takes no notice of holds', () => {
+  test('returns a time that does not go back, and takes no notice of holds', () => {
     const beforeMs = systemClock.nowMs()
     systemClock.hold()()
     expect(systemClock.nowMs()).toBeGreaterThanOrEqual(beforeMs)

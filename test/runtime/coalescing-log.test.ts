@@ -84,7 +84,7 @@ describe('a coalescing log', () => {
     ])
   })
 
-  test('tells what it counted when it is closed, once, and then holds nothing back', () => {
+  test('reports what it counted when it is closed, once, and then holds nothing back', () => {
     const { lines, clock, log } = createLog()
     for (let round = 0; round < 3; round++) log.debug('circuit breaker')
     log.close()

@@ -76,7 +76,7 @@ describe('jsonLog', () => {
     ])
   })
 
-  test('keeps a line a line that steers nothing, and its values as they are', () => {
+  test('keeps each line on one line without control characters, and its values unchanged', () => {
     const { lines, log } = recordedJson()
     const messageId = 'a"\\\nb\u001b[2J\u2028\u202e\u009b-ü-🙂-\u{e0041}-\ud800'
     log.warn('refused', { messageId })

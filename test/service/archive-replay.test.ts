@@ -120,7 +120,7 @@ describe('a replay of archived events', () => {
     })
   })
 
-  test('tells of what cannot be read, of each file once, and sends the rest', async () => {
+  test('reports what cannot be read, of each file once, and sends the rest', async () => {
     const { archive, track, admin, warnings } = await startArchiving()
     await track('m_1')
     const day = join(archive.directory, 'website', '2026-01-02')

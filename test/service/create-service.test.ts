@@ -125,7 +125,7 @@ describe('createService', () => {
     await endpoint.received(1)
   })
 
-  test('tells all that is wrong', async () => {
+  test('reports every mistake', async () => {
     const wrong = { ...smallest, sources: [], limits: { backlogMax: 0 } }
     const refused = createService({ configuration: wrong })
     await expect(refused).rejects.toBeInstanceOf(ConfigurationError)
@@ -139,7 +139,7 @@ describe('createService', () => {
     })
   })
 
-  test('tells what keeps it from going on', async () => {
+  test('reports what stops it', async () => {
     const endpoint = await TestEndpoint.start(404)
     const file = join(await temporaryFolder(), 'store.db')
     const failures: unknown[] = []

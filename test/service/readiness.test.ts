@@ -34,7 +34,7 @@ function createReadiness(role: ServiceRole = 'all') {
 }
 
 describe('readiness', () => {
-  test('is told within two seconds though the store hangs, which is asked once', async () => {
+  test('is reported within two seconds though the store hangs, which is asked once', async () => {
     const { clock, state, readiness, reasonsAfter } = createReadiness()
     state.check = hangs
     expect(await reasonsAfter(1_499)).toBeUndefined()

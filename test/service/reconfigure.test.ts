@@ -29,7 +29,7 @@ describe('a service that is given another configuration', () => {
     })
   })
 
-  test('loses nothing that is under way, whatever becomes of its destination', async () => {
+  test('loses nothing that is in progress, whatever becomes of its destination', async () => {
     const { opened, open } = gate()
     const endpoint = await TestEndpoint.start({ status: 200, after: opened })
     const next = await TestEndpoint.start()
@@ -66,7 +66,7 @@ describe('a service that is given another configuration', () => {
     })
   })
 
-  test('goes on with the breakers of its endpoints when no destination changes', async () => {
+  test('continues with the breakers of its endpoints when no destination changes', async () => {
     const endpoint = await TestEndpoint.start(503)
     const { track, reconfigure, admin, endpoints } = await startService(
       documentFor(endpoint),

@@ -165,7 +165,7 @@ describe('a regulation', () => {
     expect(deliveries[0]).toMatchObject({ reason: 'erased', userId: null })
   })
 
-  test('goes on in the next service where one ended', async () => {
+  test('continues in the next service where one ended', async () => {
     const endpoint = await TestEndpoint.start([503, 200])
     const document = documentFor(endpoint, { store: 'sqlite:./evroute.db' })
     const running = await startService(document)

@@ -86,7 +86,7 @@ describe('a service', () => {
     expect(await ready()).toMatchObject({ status: 200 })
   })
 
-  test('is not ready once the store failed, and tells whoever runs it', async () => {
+  test('is not ready once the store failed, and reports it', async () => {
     const endpoint = await TestEndpoint.start(404)
     const file = join(await temporaryFolder(), 'store.db')
     const running = await startService(documentFor(endpoint, { store: `sqlite:${file}` }))
@@ -164,7 +164,7 @@ describe('a service', () => {
     expect(after.body).toMatch(/^evroute_endpoint_breaker_state\{.*state="open"\} 0$/m)
   })
 
-  test('lets a full backlog fail new deliveries of its destination, and others go on', async () => {
+  test('lets a full backlog fail new deliveries of its destination, and others continue', async () => {
     const dead = await TestEndpoint.start('hang')
     const well = await TestEndpoint.start()
     const document = documentFor(dead, { destination: { backlogMax: 2 } })

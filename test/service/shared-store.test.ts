@@ -52,7 +52,7 @@ async function start(document: object, role: ServiceRole = 'all') {
 const patient = { timeout: 60_000, interval: 200 }
 const joining = 'The process has joined others and may not send yet'
 
-test('while the database hangs a service says so, and tells its metrics with the last figures', async () => {
+test('while the database hangs a service says so, and reports its metrics with the last figures', async () => {
   const line = await PostgresLine.to(server)
   const store = line.through(await newUrl('hanging'))
   const endpoint = await TestEndpoint.start()
@@ -71,7 +71,7 @@ test('while the database hangs a service says so, and tells its metrics with the
   await expect.poll(ready, patient).toMatchObject({ status: 200 })
 })
 
-test('one that joins is ready once it may send; one tells of the queues, another after it', async () => {
+test('one that joins is ready once it may send; one reports the queues, another after it', async () => {
   const endpoint = await TestEndpoint.start()
   const document = documentFor(endpoint, { store: await newUrl('joining') })
   const first = await start(document, 'ingest')

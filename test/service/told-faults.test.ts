@@ -25,7 +25,7 @@ test('deliveries that fail on a certificate are told in the log, a metric and by
   expect(service.infos).toMatchObject([{ url: hiddenEndpoint(endpoint.url), reason, failures: 12 }])
 })
 
-test('an endpoint that is gone after a deployment is told once, and when it takes webhooks again', async () => {
+test('an endpoint that is gone after a deployment is reported once, and when it takes webhooks again', async () => {
   let status = 404
   const endpoint = await TestEndpoint.start(() => status)
   const clock = manualClock()

@@ -110,7 +110,7 @@ describe('the URL of any other store', () => {
     ['postgres:me:hedgehog@db.example.com/events', 'Write it as postgres://'],
     ['host=db.example.com password=hedgehog', 'Write it as sqlite:./evroute.db.'],
     ['//me:hedgehog@db.example.com/events', 'Write it as sqlite:./evroute.db.'],
-  ])('that is none, %s, is not shown: it could have a password in it', async (url, hint) => {
+  ])('that is invalid, %s, is not shown: it could have a password in it', async (url, hint) => {
     for (const error of await failuresOf(url)) {
       expect(error).toMatchObject({ hint: expect.stringContaining(hint) as string })
       expect(error.message + JSON.stringify(error)).not.toContain(password)

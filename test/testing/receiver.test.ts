@@ -12,7 +12,7 @@ async function send(url: string, secret: string, webhook: object = track): Promi
 }
 
 describe('startReceiver', () => {
-  test('gives a receiver with a secret that is none, and tells what arrived', async () => {
+  test('gives a receiver with an invalid secret, and reports what arrived', async () => {
     await using receiver = await startReceiver()
     expect(receiver.secret).toBe('not-a-real-secret')
     const arrived = receiver.expect({

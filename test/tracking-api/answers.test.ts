@@ -80,7 +80,7 @@ test('what the store does not take does not count towards the rate', async () =>
   expect((await post()).status).toBe(429)
 })
 
-test('a source that comes exactly when it is told to is let in', async () => {
+test('a source that comes exactly when it was asked to is let in', async () => {
   const clock = new ManualClock(0)
   const { url } = await startApi({ clock })
   const post = (count: number) => {

@@ -33,7 +33,7 @@ describe('paths', () => {
   })
 
   test.each(['/', '/v1', '/v1/batches', '/v1/v1/batch', '/v1/delete', '/v1/batch/x', '//', '/%'])(
-    '%s is none',
+    '%s is invalid',
     async (path) => {
       const { url } = await startApi()
       expect((await send(url, { path, body: '{}' })).status).toBe(404)

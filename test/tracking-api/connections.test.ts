@@ -176,7 +176,7 @@ test('takes nothing of a request that was cut off', async () => {
   expect(clock.nextDueMs()).toBeUndefined()
 })
 
-describe('a client that waits to be told to go on', () => {
+describe('a client that waits for 100 Continue', () => {
   const expecting = ['Expect: 100-continue', 'Connection: close']
 
   test('is told so, and answered for what it sends then', async () => {
@@ -246,7 +246,7 @@ describe('what is no request is refused in the form that clients know:', () => {
     expect([await webhooks(), refused]).toEqual([[], []])
   })
 
-  test('what does not come in time', () => {
+  test('a document that does not arrive in time', () => {
     const { status, body } = trackingFaultAnswer('too_slow')
     const expected = refusal('body_too_slow', 'The request did not come in time')
     expect([status, JSON.parse(String(body))]).toEqual([503, expected])

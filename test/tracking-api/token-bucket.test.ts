@@ -28,7 +28,7 @@ describe('takeTokens', () => {
     expect(takeTokens(bucket, { ...request, nowMs: 5_000 }).waitMs).toBe(0)
   })
 
-  test('holds no more than a second, and a clock that is set back takes nothing away', () => {
+  test('holds tokens for one second at most, and keeps them when the clock goes back', () => {
     const bucket = { tokens: 1, atMs: 50_000 }
     expect(takeTokens(bucket, { nowMs: 9e9, count: 0, perSecond: 5 }).bucket.tokens).toBe(5)
     expect(takeTokens(bucket, { nowMs: 0, count: 0, perSecond: 5 }).bucket.tokens).toBe(1)

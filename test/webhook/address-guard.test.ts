@@ -157,7 +157,7 @@ describe('a sender with a guard', () => {
     expect(endpoint.requests).toHaveLength(3)
   })
 
-  test('tells a name without an address from one that is refused', async () => {
+  test('distinguishes a name without an address from one that is refused', async () => {
     const error = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' })
     const guard = new AddressGuard({ resolveName: () => Promise.reject(error) })
     const post = postTo({ url: 'http://hooks.example.com/' }, { guard })

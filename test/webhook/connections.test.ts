@@ -180,7 +180,7 @@ describe('a request that got no connection is not told of', () => {
 })
 
 describe('a connection is used for a minute at most', () => {
-  test('and opened anew by the next request', async () => {
+  test('and opened again by the next request', async () => {
     const clock = new ManualClock(startMs)
     const endpoint = await TestEndpoint.start()
     const { post, kinds } = posting(endpoint.url, { clock })
@@ -250,7 +250,7 @@ describe('a name that moves', () => {
     expect([before.requests.length, after.requests.length]).toEqual([60, 1])
   })
 
-  test('or ends takes its other connections along, those under way once they are idle', async () => {
+  test('or ends takes its other connections along, those in progress once they are idle', async () => {
     const { before, server, clock, guard, url } = await movingEndpoint()
     const { post } = posting(url, { clock, guard, concurrency: 2 })
     await post()

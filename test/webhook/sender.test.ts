@@ -239,7 +239,7 @@ describe('connections', () => {
 })
 
 describe('a sender that is closed', () => {
-  test('interrupts what is under way', async () => {
+  test('interrupts requests in progress', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const post = postTo({ url: endpoint.url })
     const outcome = post()

@@ -92,7 +92,7 @@ describe('verifySignature, called without types', () => {
     )
   })
 
-  test.each([undefined, ''])('says that the secret %j is none', (missing) => {
+  test.each([undefined, ''])('says that the secret %j is invalid', (missing) => {
     expect(() => verifySignature(body, signature, missing as string)).toThrow(
       /without the shared secret/,
     )

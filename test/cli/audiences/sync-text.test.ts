@@ -6,7 +6,7 @@ const counts = {
   ...{ left: 0, unchanged: 0, suppressed: 0 },
 }
 
-test('a dry run tells what it compares with, until it reads the list', () => {
+test('a dry run reports its progress until it reads the list', () => {
   const progress = { elapsedMs: 2_000, compared: 200_000 }
   expect(progressParts(counts, progress)).toEqual(['comparing with 200,000 members'])
   expect(progressParts({ ...counts, read: 3_000, entered: 2 }, progress)).toEqual([

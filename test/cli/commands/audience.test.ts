@@ -41,7 +41,7 @@ describe('audience sync', () => {
     ])
   })
 
-  test('gives records, and lets nobody leave where rows were rejected', async () => {
+  test('prints records, and lets no member leave where rows were rejected', async () => {
     const endpoint = await TestEndpoint.start()
     const place = await placeFor(endpoint.url)
     await place.run([...shoppers, await place.file('a.csv', 'id\nu_1\n')])
@@ -143,7 +143,7 @@ describe('audience sync', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: '~ u_3 450\n' })
   })
 
-  test('ends with 4 where a call is refused, and tells of it', async () => {
+  test('ends with 4 where a call is refused, and reports it', async () => {
     const endpoint = await TestEndpoint.start(404)
     const place = await placeFor(endpoint.url)
     const { code, stderr } = await place.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
@@ -152,7 +152,7 @@ describe('audience sync', () => {
     expect(stderr).toContain('1 delivery = 0 delivered + 1 failed')
   })
 
-  test('keeps what cannot be delivered when it is interrupted', async () => {
+  test('keeps undelivered calls when it is interrupted', async () => {
     const endpoint = await TestEndpoint.start(503)
     const place = await placeFor(endpoint.url)
     const command = place.start([...shoppers, '-'], { stdin: 'id\nu_1\n' })
@@ -174,7 +174,7 @@ describe('audience sync', () => {
       /^Interrupted after 0 rows; what is done stays, and the same command goes on\n/,
     ],
     ['output_closed', 0, /^\d/],
-  ] as const)('lets nobody leave when %s comes while it reads', async (reason, code, told) => {
+  ] as const)('lets no member leave when %s comes while it reads', async (reason, code, told) => {
     const endpoint = await TestEndpoint.start()
     const place = await placeFor(endpoint.url)
     await place.run([...shoppers, '-'], { stdin: 'id\nu_1\n' })
@@ -252,7 +252,7 @@ describe('audience list, show and remove', () => {
     return { endpoint, place }
   }
 
-  test('lists and shows what there is, as text that fits and as records', async () => {
+  test('lists and shows audiences, as text and as records', async () => {
     const { place } = await filled()
     const { code, stdout, stderr } = await place.run(['audience', 'list'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -302,7 +302,7 @@ describe('audience list, show and remove', () => {
     expect({ code, count: records.length }).toEqual({ code: 0, count: 2 })
   })
 
-  test('removes an audience once everybody was told', async () => {
+  test('removes an audience once every member got its call', async () => {
     const { place, endpoint } = await filled()
     const argv = ['audience', 'remove', 'first_time_shopper']
     const dry = await place.run([...argv, '--dry-run'])
@@ -325,7 +325,7 @@ describe('audience list, show and remove', () => {
   })
 })
 
-test('an audience command that is none is told which there are', async () => {
+test('an unknown audience command is refused with the list of commands', async () => {
   const missing = await run(['audience'])
   expect(missing.code).toBe(2)
   expect(missing.stderr).toContain('A command is missing: sync, list, show, remove')

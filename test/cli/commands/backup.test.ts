@@ -90,7 +90,7 @@ describe('backup', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  test('refuses a file that is no store', async () => {
+  test('refuses a file that is not a store', async () => {
     const folder = await temporaryFolder()
     const file = join(folder, 'other.db')
     await writeFile(file, 'not a database at all, but long enough to be read as one'.repeat(20))

@@ -59,7 +59,7 @@ describe('check', () => {
     expect(stdout).toMatch(/0 of \d+ cases right, 3 wrong, \d+ not sent/)
   })
 
-  test('gives records to a program', async () => {
+  test('prints records to a program', async () => {
     const url = await startHandler(() => 200)
     const argv = ['--json', '--only', 'plain', '--only', 'wrong-secret']
     const { code, records } = await checked(url, ...argv)
@@ -82,7 +82,7 @@ describe('check', () => {
     ])
   })
 
-  test('sends the types and headers that it is told', async () => {
+  test('sends the types and headers that it is given', async () => {
     const seen: unknown[] = []
     const url = await startHandler((request) => {
       const { type, userId } = JSON.parse(request.rawBody.toString()) as Record<string, unknown>

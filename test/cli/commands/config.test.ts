@@ -32,7 +32,7 @@ async function written(content: unknown): Promise<string> {
 }
 
 describe('config', () => {
-  test('shows what is in force and where it comes from, secrets masked', async () => {
+  test('shows settings in force and their source, with secrets masked', async () => {
     const path = await written(document)
     const { code, stdout, stderr } = await run(['config', '--config', path], { env })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -130,7 +130,7 @@ describe('config', () => {
     },
   )
 
-  test('strips what a terminal would obey', async () => {
+  test('strips control characters', async () => {
     const path = await written({ ...document, store: 'sqlite:/tmp/\u001b[2Ja.db' })
     const { stdout } = await run(['config', '--config', path], { env })
     expect(stdout).toContain('sqlite:/tmp/a.db')

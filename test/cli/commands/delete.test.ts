@@ -8,7 +8,7 @@ import { placeFor, serving } from '../store-access/places.ts'
 const id = /reg_\w{27}/
 
 describe('delete', () => {
-  test('erases and notifies, and tells what was done without saying of whom', async () => {
+  test('erases and notifies, and reports what was done without saying of whom', async () => {
     const endpoint = await TestEndpoint.start()
     const place = await placeFor(endpoint.url)
     const sync = ['audience', 'sync', '--name', 'VIP', '--file', '-']
@@ -32,7 +32,7 @@ describe('delete', () => {
     expect(again.stdout).toContain('1 unchanged (1 suppressed)')
   })
 
-  test('gives records, and one regulation for every 5,000 users', async () => {
+  test('prints records, and one regulation for every 5,000 users', async () => {
     const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
     const users = Array.from({ length: 5_001 }, (_, index) => `${index}\n`)
     const file = await place.file('left.csv', `customer\n${users.join('')}`)
@@ -53,7 +53,7 @@ describe('delete', () => {
     expect(listed.stderr).toBe('... and more; --limit 10\n')
   })
 
-  test('goes on past rows that name nobody, and ends with 3', async () => {
+  test('continues past rows that name no user, and ends with 3', async () => {
     const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
     const argv = ['delete', '--file', '-', '--regulation', 'SUPPRESS_ONLY']
     const stdin = `{"userId":"u_1"}\nnot json\n{"userId":"${'u'.repeat(1_025)}"}\n`
@@ -81,7 +81,7 @@ describe('delete', () => {
     expect(listed.stdout).toBe('')
   })
 
-  test('says what is stored when it is interrupted, and what the same command does again', async () => {
+  test('says on an interrupt what is stored, and what running it again does', async () => {
     const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
     const users = Array.from({ length: 50_000 }, (_, index) => `${index}\n`)
     const file = await place.file('left.csv', `id\n${users.join('')}`)
@@ -95,7 +95,7 @@ describe('delete', () => {
     )
   })
 
-  test('says that lifting for one source does not lift what holds for all', async () => {
+  test('says that UNSUPPRESS for one source does not lift a suppression for all', async () => {
     const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
     const lift = ['delete', '--user-id', 'u_1', '--regulation', 'UNSUPPRESS']
     const note = 'Who is suppressed for all sources stays so'
@@ -171,7 +171,7 @@ describe('delete', () => {
     expect(stderr).toMatch(/\ndelete reg_\w+\/1 failed after 1 attempt: answered 410\n/)
   })
 
-  test('keeps what waits when it is interrupted', async () => {
+  test('keeps waiting deliveries when it is interrupted', async () => {
     const place = await placeFor((await TestEndpoint.start(503)).url)
     const argv = ['delete', '--user-id', 'u_1', '--regulation', 'DELETE_ONLY']
     const command = place.start(argv)
@@ -240,7 +240,7 @@ describe('regulations', () => {
     expect(unknown.stderr).toContain('See `evroute regulations list`')
   })
 
-  test('say that there is none, and which commands there are', async () => {
+  test('are refused with the list of commands', async () => {
     const place = await placeFor('http://127.0.0.1:1/')
     const store = await openStore(place.store)
     await store.close()

@@ -78,7 +78,7 @@ describe('deliveries --api', () => {
     [['deliveries', 'retry', '--state', 'failed', '--user-id', 'nobody']],
     [['audit']],
     [['audit', '--json']],
-  ])('%j says what it says over the store', async (argv) => {
+  ])('%j prints the same as for the store', async (argv) => {
     const { url: store } = await storeWith(...samples)
     const log = await openDeliveryLog(store, { write: true })
     onTestFinished(() => log.close())
@@ -93,7 +93,7 @@ describe('deliveries --api', () => {
     })
   })
 
-  test('says of what is parked which endpoint is down, and when it is asked again', async () => {
+  test('names the endpoint that a parked delivery waits for, and its next try', async () => {
     const probeAtMs = nowMs + hourMs
     const url = 'http://127.0.0.1:4100/'
     const endpoint = { url, breaker: 'open', probeAtMs, faults: [] } as const
@@ -193,7 +193,7 @@ describe('deliveries --api', () => {
     })
   })
 
-  test('calls books wrong that are', async () => {
+  test('reports a ledger that does not balance', async () => {
     const { url, store } = await startAdmin({ samples: [failed] })
     const audit = { ...(await store.audit()), withoutBody: 1 }
     const log = { audit: () => Promise.resolve(audit) }
@@ -206,7 +206,7 @@ describe('deliveries --api', () => {
 describe('the token', () => {
   const list = ['deliveries', '--json']
 
-  test('is taken from the flag, a variable or a file, and the flag goes first', async () => {
+  test('comes from the flag, a variable or a file, in this order', async () => {
     const { url } = await startAdmin({ samples: [failed] })
     const path = join(await temporaryFolder(), 'token')
     await writeFile(path, `${token}\n`)
@@ -265,7 +265,7 @@ describe('the token', () => {
   })
 })
 
-describe('what cannot be asked', () => {
+describe('requests that fail', () => {
   test.each([
     ['a page', 'text/html', '<html>hello</html>'],
     ['nothing', 'text/plain', ''],
@@ -326,7 +326,7 @@ describe('what cannot be asked', () => {
   })
 
   test.each(['127.0.0.1:4001', 'ftp://127.0.0.1/', 'http://user:password@127.0.0.1/', ''])(
-    '%j is no URL to ask',
+    '%j is not a valid URL',
     async (url) => {
       expect(await overApi(url, ['deliveries'])).toMatchObject({ code: 2, stdout: '' })
     },

@@ -22,7 +22,7 @@ const showJson = (url: string, id: string) =>
 const atMs = nowMs - hourMs
 
 describe('deliveries show', () => {
-  test('tells the whole story', async () => {
+  test('shows the whole history', async () => {
     const { url } = await storeWith({
       ...failed,
       type: 'identify',
@@ -70,7 +70,7 @@ describe('deliveries show', () => {
     expect(stdout).toMatch(new RegExp(`^${expected.join('\n')}\n$`))
   })
 
-  test('gives the story as a record, with the exact body', async () => {
+  test('prints the history as a record, with the exact body', async () => {
     const body = '{"version":1, "type":"track","big":12345678901234567890}'
     const { url } = await storeWith({
       ...delivered,
@@ -156,14 +156,14 @@ describe('deliveries show', () => {
     expect(stdout).toContain('By hand      retried once\n')
   })
 
-  test('shows a body that is no JSON, and says that one is missing', async () => {
+  test('shows a body that is not JSON, and a missing body', async () => {
     const { url, path } = await storeWith({ body: 'no json' }, { body: 'gone' })
     await falsify({ url, path }, "DELETE FROM messages WHERE body = 'gone'")
     expect((await show(url, 'crm/1')).stdout).toContain('Body (7 bytes)\n  no json\n')
     expect((await show(url, 'crm/2')).stdout).toContain('its text is missing in the store\n')
   })
 
-  test('shortens what an endpoint answered on a terminal only', async () => {
+  test('shortens answers on a terminal only', async () => {
     const { url } = await storeWith({ ...failed, requests: [{ excerpt: 'x'.repeat(4_000) }] })
     expect((await show(url, 'crm/1')).stdout).toContain(`└ ${'x'.repeat(4_000)}\n`)
     const { stdout } = await show(url, 'crm/1', { isTTY: true, columns: 80 })
@@ -179,7 +179,7 @@ describe('deliveries show', () => {
       coloured: false,
     },
     { given: 'a pipe', settings: {}, flags: [], coloured: false },
-  ])('has colours as elsewhere: with $given', async ({ settings, flags, coloured }) => {
+  ])('has the usual colours: with $given', async ({ settings, flags, coloured }) => {
     const { url } = await storeWith(failed)
     const shown = [
       await run(['deliveries', 'show', 'crm/1', '--store', url, ...flags], settings),

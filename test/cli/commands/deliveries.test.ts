@@ -26,7 +26,7 @@ async function idsOf(url: string, ...flags: readonly string[]): Promise<readonly
 }
 
 describe('deliveries list', () => {
-  test('gives a record with everything that is known of a delivery', async () => {
+  test('prints a record with everything that is known of a delivery', async () => {
     const held = { url: 'https://example.com/a', untilMs: null }
     const left = { url: 'https://example.com/b', untilMs: nowMs + hourMs }
     const { url } = await storeWith(retriedWithout([held, left]), failed)
@@ -111,7 +111,7 @@ describe('deliveries list', () => {
     expect(lines[1]).toMatch(/^crm\/1 .* timeout .* track$/)
   })
 
-  test('says that there is nothing, and ends with 0', async () => {
+  test('says that there are no deliveries, and ends with 0', async () => {
     const { url } = await storeWith()
     expect(await list(url)).toEqual(
       expect.objectContaining({ code: 0, stdout: '', stderr: 'No delivery matches.\n' }),
@@ -242,7 +242,7 @@ describe('deliveries discard', () => {
   const discard = (url: string, ...argv: readonly string[]) =>
     run(['deliveries', 'discard', '--store', url, ...argv])
 
-  test('counts first, then ends what waits, which can be retried', async () => {
+  test('counts first, then discards waiting deliveries, which can be retried', async () => {
     const { url } = await storeWith(retried, retried, failed, delivered)
     expect(await discard(url, '--all', '--dry-run')).toMatchObject({
       code: 0,
@@ -261,7 +261,7 @@ describe('deliveries discard', () => {
     expect(again.records).toMatchObject([{ deliveries: 3 }])
   })
 
-  test('tells programs how many, and asks which', async () => {
+  test('prints the number as a record, and asks for a selection', async () => {
     const { url } = await storeWith(retried)
     expect((await discard(url, 'crm/1', '--json')).records).toEqual([
       { v: 1, kind: 'discard', deliveries: 1, dryRun: false },
@@ -309,7 +309,7 @@ describe('deliveries retry', () => {
     expect(await idsOf(url, '--state', 'failed')).toEqual(['crm/3'])
   })
 
-  test('takes what flags select, and everything with --all', async () => {
+  test('retries what the flags select, and everything with --all', async () => {
     const { url } = await storeWith(
       { ...failed, type: 'page' },
       failed,
@@ -354,7 +354,7 @@ describe('deliveries retry', () => {
     })
   })
 
-  test('retries once what is retried twice', async () => {
+  test('retries a delivery once even if asked twice', async () => {
     const { url } = await storeWith(failed)
     await retry(url, 'crm/1')
     expect(await retry(url, 'crm/1')).toMatchObject({ code: 0, stderr: 'crm/1 is due already\n' })

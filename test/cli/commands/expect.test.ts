@@ -25,7 +25,7 @@ async function capture(): Promise<string> {
 }
 
 describe('expect --in', () => {
-  test('is content with what was captured', async () => {
+  test('passes if the capture meets the expectations', async () => {
     const file = await capture()
     const argv = ['expect', 'event:"Order*" x2', 'type:page never', '--in', file]
     expect(await run(argv)).toEqual(
@@ -98,7 +98,7 @@ describe('expect --in', () => {
     })
   })
 
-  test('does not count what is no record, says so, and ends with 3', async () => {
+  test('skips lines that are not records, says so, and ends with 3', async () => {
     const file = await capture()
     await writeFile(
       file,
@@ -143,7 +143,7 @@ describe('expect --api', () => {
     )
   })
 
-  test('ends with 5 where the receiver cannot tell any more', async () => {
+  test('ends with 5 if the receiver no longer knows', async () => {
     const { url } = await startReceiver({ eventsMax: 1 })
     for (const body of [order, order]) await post(url, body)
     const { code, stderr } = await run(['expect', 'type:page never', '--api', url])
@@ -158,7 +158,7 @@ describe('expect --api', () => {
     expect(await command.ended).toMatchObject({ code: 130, stderr: '' })
   })
 
-  test('says what is wrong with the address', async () => {
+  test('reports the mistake in the address', async () => {
     const strange = await listen((_request, response) => response.end('hello'), {
       host: '127.0.0.1',
       port: 0,

@@ -62,7 +62,7 @@ describe('init', () => {
     })
   })
 
-  test('makes secrets that nobody else has, and that only their owner reads', async () => {
+  test('makes unique secrets that only their owner can read', async () => {
     const [one, other] = [await temporaryFolder(), await temporaryFolder()]
     await initIn(one)
     await initIn(other)

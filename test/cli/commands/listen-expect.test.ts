@@ -78,7 +78,7 @@ describe('listen --expect', () => {
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'expectation_unmet' } })
   })
 
-  test('is judged as it stands when a signal ends it', async () => {
+  test('is judged by what arrived when a signal ends it', async () => {
     const { command, url } = await listening(['--expect', 'type:track x1'])
     expect(command.stderr.text).toContain('Expecting  type:track x1 until --timeout or Ctrl-C\n')
     await post(url, order)
@@ -89,7 +89,7 @@ describe('listen --expect', () => {
     expect(await unmet.command.ended).toMatchObject({ code: 5 })
   })
 
-  test('goes with --count: both have to come', async () => {
+  test('works with --count: both must be met', async () => {
     const argv = ['--expect', 'event:Ping', '--count', '2', '-q']
     const { command, url } = await listening([...argv, '--json'])
     await post(url, trackBody)
@@ -137,7 +137,7 @@ describe('listen --filter', () => {
   })
 })
 
-test('a running listener answers what other languages ask of it', async () => {
+test('a running listener answers programs in other languages', async () => {
   const { command, url } = await listening(['--json'])
   await post(url, order)
   expect(await run(['expect', 'event:"Order*"', '--api', url])).toMatchObject({ code: 0 })

@@ -38,7 +38,7 @@ async function post(url: string, body = track): Promise<number> {
 }
 
 describe('listen', () => {
-  test('answers by plans, for all and for a type, and records what it injected', async () => {
+  test('answers by plans, general or per type, and records injected faults', async () => {
     const { command, ready } = await listening(
       '--respond',
       '503x2,200',
@@ -102,7 +102,7 @@ describe('listen', () => {
     ])
   })
 
-  test('says so on the screen, and what it injected', async () => {
+  test('shows the plan and each injected fault', async () => {
     const { command, text } = await banner(['--endpoints', '2', '--respond', 'endpoint=2:503'])
     const urls = [...text.matchAll(/(http:\S+\d) @\d/g)].map(([, url]) => url!)
     expect(text).toContain(`Listening  ${urls[0]!} @1\n           ${urls[1]!} @2\n`)
@@ -170,7 +170,7 @@ describe('listen --tls', () => {
 })
 
 describe('listen --scenario', () => {
-  test('is set as the scenario is, and says what it is', async () => {
+  test('uses the settings of the scenario, and describes it', async () => {
     const { command, text } = await banner(['--scenario', '5xx-then-ok'])
     const { rule, expected } = scenarios.find(({ name }) => name === '5xx-then-ok')!
     expect(text).toContain(

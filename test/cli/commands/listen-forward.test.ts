@@ -30,7 +30,7 @@ async function listening(argv: readonly string[]) {
 }
 
 describe('listen --forward-to', () => {
-  test('tells in the record where a webhook went and what came back', async () => {
+  test('records the target of a webhook and its answer', async () => {
     const [rest, tracks] = [await TestEndpoint.start(202), await TestEndpoint.start(500)]
     const argv = ['--forward-to', rest.url, '--forward-to', `track=${tracks.url}`]
     const { command, url } = await listening([...argv, '--count', '2'])
@@ -67,7 +67,7 @@ describe('listen --forward-to', () => {
     expect(stdout).toContain(`  └ ${endpoint.url} answered 401\n  └ its signature is valid: `)
   })
 
-  test('answers 502 where nothing listens, says so and goes on', async () => {
+  test('answers 502 where nothing listens, says so and continues', async () => {
     const target = await unreachableUrl()
     const command = start(['listen', '-p', '0', '--forward-to', target, '--count', '2'])
     const [, url] = await command.stderr.matching(/Listening {2}(\S+)\n/)
@@ -81,7 +81,7 @@ describe('listen --forward-to', () => {
   test.each([
     ['a target that hangs', (url: string) => ['--forward-to', url, '--forward-timeout', '0']],
     ['an answer that is delayed', () => ['--delay', '1h']],
-  ])('ends at --timeout in spite of %s, and tells of the request', async (_, flags) => {
+  ])('ends at --timeout in spite of %s, and reports the request', async (_, flags) => {
     const endpoint = await TestEndpoint.start('hang')
     const argv = [...flags(endpoint.url), '--timeout', '1s', '--expect', 'type:track x1']
     const { command, url } = await listening(argv)
@@ -132,7 +132,7 @@ describe('listen --on-event', () => {
     expect(records.map(({ kind }) => kind)).toEqual(['ready', 'event', 'summary'])
   })
 
-  test('hands on what it prints to stderr, tells its failure, and answers all the same', async () => {
+  test('hands on what it prints to stderr, reports its failure, and answers all the same', async () => {
     const path = await script('echo seen; exit 3')
     const { command, url } = await listening(['--count', '1', '--on-event', path])
     expect(await post(url)).toBe(200)
@@ -143,7 +143,7 @@ describe('listen --on-event', () => {
     })
   })
 
-  test('does not run for a web page, nor without a valid signature, unless it is told to', async () => {
+  test('does not run for a web page, nor without a valid signature, unless it is allowed to', async () => {
     const path = await script('echo seen')
     const secret = 'not-a-real-secret'
     const argv = ['--count', '3', '--secret', secret, '--on-event', path]
@@ -174,7 +174,7 @@ describe('listen --on-event', () => {
     )
   })
 
-  test('does not keep senders waiting, and ends with what it runs on a signal', async () => {
+  test('does not delay senders, and ends its programs on a signal', async () => {
     const path = await script('echo began; sleep 1000')
     const { command, url } = await listening(['--on-event', path])
     expect(await post(url)).toBe(200)

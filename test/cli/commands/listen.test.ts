@@ -138,7 +138,7 @@ describe('listen --strict', () => {
     expect(await command.ended).toMatchObject({ code: 6 })
   })
 
-  test('goes on while signatures are valid', async () => {
+  test('continues while signatures are valid', async () => {
     const { command, url } = await listening([
       '--json',
       '--secret',
@@ -225,7 +225,7 @@ describe('listen', () => {
   })
 
   test.skipIf(!existsSync('/dev/full'))(
-    'ends at once with 7 when what it saves cannot be written',
+    'ends at once with 7 if the capture cannot be written',
     async () => {
       const { command, url } = await listening(['--save', '/dev/full', '--count', '2'])
       await post(url, track)
@@ -282,7 +282,7 @@ describe('listen', () => {
     [[], {}, ''],
     [['--secret', 'not-a-real-secret'], {}, ' --secret ...'],
     [[], { EVROUTE_SECRET: 'not-a-real-secret' }, ' --secret ...'],
-  ])('says what sends to it, with %j and %j', async (argv, env, end) => {
+  ])('prints the command that sends to it, with %j and %j', async (argv, env, end) => {
     const { command, url } = await listening(argv, { env })
     expect(command.stderr.text).toContain(`\n  evroute send track --to ${url}${end}\n`)
     expect(command.stderr.text).not.toContain('not-a-real-secret')

@@ -43,7 +43,7 @@ describe('migrate', () => {
     expect(send.stderr).toMatch(/Cannot deliver from .*: it was moved to the PostgreSQL database/)
   })
 
-  test('tells programs', async () => {
+  test('prints records', async () => {
     const { from, to } = await newPlace()
     const { code, records, stderr } = await migrate(from, to, '--json')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -52,7 +52,7 @@ describe('migrate', () => {
     expect(figures).toContainEqual({ what: 'deliveries', source: 6, target: 6 })
   })
 
-  test('only tells what would move in a dry run, in text and to programs', async () => {
+  test('only reports what would move in a dry run, in text and to programs', async () => {
     const { from, to } = await newPlace()
     const { code, stdout, stderr } = await migrate(from, to, '--dry-run')
     expect(code).toBe(0)
@@ -66,7 +66,7 @@ describe('migrate', () => {
     await store.close()
   })
 
-  test('ends with 130 when it is interrupted, and begins anew later', async () => {
+  test('ends with 130 when it is interrupted, and starts again later', async () => {
     const { from, to } = await newPlace()
     const running = start(['migrate', '--from', from, '--to', to])
     running.stop('SIGINT')
@@ -81,7 +81,7 @@ describe('migrate', () => {
     expect(await migrate(from, to)).toMatchObject({ code: 0 })
   })
 
-  test('goes on without readers of what it prints', async () => {
+  test('continues without readers of what it prints', async () => {
     const { from, to } = await newPlace()
     const running = start(['migrate', '--from', from, '--to', to])
     running.stop('output_closed')

@@ -199,7 +199,7 @@ describe('replay --resign', () => {
     expect(requests[0]!.headers).not.toHaveProperty('webhook-signature')
   })
 
-  test('makes new headers of Standard Webhooks where they were', async () => {
+  test('replaces headers of Standard Webhooks by new ones', async () => {
     const standard = {
       'webhook-id': 'm_1',
       'webhook-timestamp': '1',

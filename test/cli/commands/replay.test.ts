@@ -108,7 +108,7 @@ describe('replay', () => {
     expect(all.summary).toMatchObject({ skipped: 0 })
   })
 
-  test('tells the file of a rejected row where there are several', async () => {
+  test('reports the file of a rejected row where there are several', async () => {
     const folder = await temporaryFolder()
     const files = [join(folder, 'a.ndjson'), join(folder, 'b.ndjson')]
     await writeFile(files[0]!, call('m_1', '01'))

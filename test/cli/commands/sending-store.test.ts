@@ -58,7 +58,7 @@ describe('--store', () => {
     expect(endpoint.requests).toHaveLength(2)
   })
 
-  test('goes on with what an interrupted run left, and counts it among its deliveries', async () => {
+  test('continues with what an interrupted run left, and counts it among its deliveries', async () => {
     let isWell = false
     const endpoint = await TestEndpoint.start(({ body }) =>
       isWell || body.includes('u_1') ? 200 : 'hang',

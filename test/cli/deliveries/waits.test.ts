@@ -81,7 +81,7 @@ test('what is parked is told to people and programs', () => {
   expect(waitFields(two)).toEqual({ parked: { urls: [a, b], until: formatTimestamp(nowMs) } })
 })
 
-test.each(['disabled', 'removed'] as const)('tells that its destination is %s', (kind) => {
+test.each(['disabled', 'removed'] as const)('reports that its destination is %s', (kind) => {
   expect(waitFields({ kind })).toEqual({ destinationIs: kind })
   expect(parkedText({ kind }, nowMs)).toBeUndefined()
 })

@@ -75,7 +75,7 @@ describe('EventProgram', () => {
       code: 'process.kill(process.pid, "SIGKILL")',
       said: 'was ended by SIGKILL (event #7)\n',
     },
-  ])('tells that it ended with $how, and goes on', async ({ code, said }) => {
+  ])('reports that it ended with $how, and continues', async ({ code, said }) => {
     const { hook, output } = node(code)
     hook.run(7, '{}\n')
     hook.run(8, '{}\n')
@@ -84,7 +84,7 @@ describe('EventProgram', () => {
     expect(output.text).toContain('(event #8)')
   })
 
-  test('tells that there is no such program, for every event', async () => {
+  test('reports that there is no such program, for every event', async () => {
     const { hook, output } = eventProgram('/nowhere/hook', [])
     for (let seq = 1; seq <= runsMax + 1; seq++) hook.run(seq, '{}\n')
     await hook.close(never)
@@ -92,7 +92,7 @@ describe('EventProgram', () => {
     expect(output.text.split(line)).toHaveLength(runsMax + 2)
   })
 
-  test('tells that a program cannot even be started, and goes on', async () => {
+  test('reports that a program cannot even be started, and continues', async () => {
     const { hook, output } = eventProgram(`${import.meta.filename}/hook`, [])
     for (let seq = 1; seq <= runsMax + 1; seq++) hook.run(seq, '{}\n')
     await hook.close(never)
@@ -100,7 +100,7 @@ describe('EventProgram', () => {
     expect(output.text).toContain(`(event #${runsMax + 1})`)
   })
 
-  test('goes on when a program has ended, whatever it leaves behind with its output open', async () => {
+  test('continues when a program has ended, whatever it leaves behind with its output open', async () => {
     const { stay, sockets, reported } = await reception()
     const { hook, output } = node(`
       const { spawn } = require('child_process')

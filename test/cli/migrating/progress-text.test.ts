@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ProgressText } from '../../../src/cli/migrating/progress-text.ts'
 
-test('tells how far a migration is, with the rate of the rows at hand', () => {
+test('reports how far a migration is, with the rate of the rows at hand', () => {
   let elapsedMs = 0
   const text = new ProgressText(() => elapsedMs)
   const update = (title: string, rows: number): string => {

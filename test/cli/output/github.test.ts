@@ -26,7 +26,7 @@ test('an annotation is one line for everything that failed', () => {
   expect(githubAnnotations({ ...report, title: 'a,b' })).toMatch(/^::error title=a%2Cb%3A /)
 })
 
-test('a summary has a row for everything, and what failed in a block that nothing ends', () => {
+test('a summary has a row for each result, and failures in a block that no text can end early', () => {
   expect(githubSummary(report)).toBe(
     [
       '### evroute listen: 1 of 2 expectations met',

@@ -19,7 +19,7 @@ describe('formatJson', () => {
     ])
   })
 
-  test('leaves out what would steer a terminal', () => {
+  test('leaves out control characters', () => {
     const text = formatJson({ '\u202e': '\u009b31m\u001b[31m\u007f' }, plainStyle)
     expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u)
   })

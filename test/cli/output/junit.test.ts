@@ -31,7 +31,7 @@ It is &lt;#5&gt;
 `)
 })
 
-test('what XML cannot carry is left out, and nothing ends its place', () => {
+test('characters that XML forbids are left out, and no text ends its element early', () => {
   const nasty = 'a\u0000\u001b[31m\u0085\ud800\ufffe"]]>\r\n\tb</failure>'
   const xml = junitXml({
     title: nasty,

@@ -37,7 +37,7 @@ describe('textTable', () => {
     expect(text.split('\n')).toHaveLength(150_002)
   })
 
-  test('narrows what is widest, then leaves out what comes last, and keeps the first', () => {
+  test('narrows the widest columns, then drops the last ones, and keeps the first', () => {
     expect(linesAt(30)).toEqual([
       'key           count  name',
       'first_ti…         7  First-Ti…',

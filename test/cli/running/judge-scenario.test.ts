@@ -79,7 +79,7 @@ describe('what is observed of a scenario', () => {
     expect(judgeScenario(scenario, { ...observed, ...change })).toEqual([complaint])
   })
 
-  test('need not be in the log where it is no timeout', () => {
+  test('need not be in the log unless it is a timeout', () => {
     const failed = { ...observed, requests: [request({ ...timeout, error: 'status_503' })] }
     expect(
       judgeScenario(

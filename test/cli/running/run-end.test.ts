@@ -12,7 +12,7 @@ describe('a delivery that is pending at the end of a run', () => {
     await fetch(EVROUTE_ENDPOINT + '/v1/track', { method: 'POST', body })`
   const flags = ['--serve', '--respond', '503', '--expect', 'type:track']
 
-  test('fails it, and is told in the report', async () => {
+  test('fails it, and is in the report', async () => {
     const path = join(await temporaryFolder(), 'report.xml')
     const argv = [...flags, '--timeout', '200ms', '--report', `junit=${path}`]
     const { code, stderr } = await runModule(argv, program)
@@ -44,7 +44,7 @@ describe('a delivery that is pending at the end of a run', () => {
 })
 
 describe('the page of a run', () => {
-  test('is told with --page', async () => {
+  test('is shown with --page', async () => {
     const { code, stderr } = await runModule(['--page'], '')
     expect(stderr).toMatch(/^Page {6}http:\/\/127\.0\.0\.1:\d+\/_evroute\/$/m)
     expect(code).toBe(0)

@@ -75,14 +75,14 @@ describe('run', () => {
     expect(code).toBe(2)
   })
 
-  test('tells no command in words of JSON what is wrong with itself', async () => {
+  test('refuses --json in plain words', async () => {
     const { stderr } = await run(['run', '--', 'no-such-program', '--json'], { env: { PATH } })
     expect(stderr).toContain('evroute: Cannot run no-such-program')
   })
 })
 
 describe('the environment of a command', () => {
-  test('has where webhooks go and what signs them', async () => {
+  test('gets the URL for webhooks and the secret', async () => {
     const expected = 'type:track event:Paid sig:valid x1'
     const { code, stderr } = await runModule(
       ['--expect', expected],
@@ -114,7 +114,7 @@ describe('the environment of a command', () => {
     expect(await runModule([], program, { env })).toMatchObject({ code: 0 })
   })
 
-  test('has a receiver that tells it what has arrived', async () => {
+  test('can ask the receiver what has arrived', async () => {
     const program = `${sendSigned}
       await send({ event: 'Paid' })
       const answer = await fetch(process.env.EVROUTE_URL + '/_evroute/events')
@@ -165,7 +165,7 @@ describe('what a command is expected to send', () => {
     expect(code).toBe(0)
   })
 
-  test('is asked for once it has ended, and shown with the nearest where it did not come', async () => {
+  test('is checked once the command has ended, and shown with the nearest webhook if missing', async () => {
     const { code, stderr } = await runModule(
       ['--expect', 'type:track event:Paid', '--timeout', '0s'],
       `${sendSigned} await send({ event: 'Refunded' })`,
@@ -212,7 +212,7 @@ describe('what a command is expected to send', () => {
     expect(await run(argv, { env: { PATH } })).toMatchObject({ code: 0 })
   })
 
-  test('is awaited while the receiver has a webhook in hand that may be one too many', async () => {
+  test('waits while the receiver is reading a webhook that may be one too many', async () => {
     const path = join(await temporaryFolder(), 'capture.ndjson')
     const flags = ['--expect', 'type:track never', '--timeout', '10m', '--save', path]
     expect(await run(whileDelayed(flags, '400ms'))).toMatchObject({ code: 5 })
@@ -226,7 +226,7 @@ describe('what a command is expected to send', () => {
     expect(await run(whileDelayed(flags, '1h'))).toMatchObject({ code: 0 })
   })
 
-  test('is told in reports, and in GitHub Actions', async () => {
+  test('is written to reports, and to GitHub Actions', async () => {
     const folder = await temporaryFolder()
     const path = join(folder, 'report.xml')
     const summary = join(folder, 'summary.md')
@@ -297,7 +297,7 @@ describe('the end of a run', () => {
     expect(await command.ended).toMatchObject({ code: 130 })
   })
 
-  test('comes at once where a signal arrives while the rest is awaited', async () => {
+  test('comes at once if a signal arrives while run waits for webhooks', async () => {
     const argv = afterItsEnd(['--count', '2', '--timeout', '10m', '-v'])
     const command = start(argv, { env: { PATH } })
     await command.stderr.matching(/#1/)
@@ -305,7 +305,7 @@ describe('the end of a run', () => {
     expect(await command.ended).toMatchObject({ code: 130 })
   })
 
-  test('comes for the command too when the terminal is closed', async () => {
+  test('reaches the command too when the terminal is closed', async () => {
     const witness = await TestEndpoint.start('hang')
     const command = start(argvOf([], goOn), { env: { WITNESS: witness.url } })
     await witness.received(1)
@@ -313,7 +313,7 @@ describe('the end of a run', () => {
     expect(await command.ended).toMatchObject({ code: 129 })
   })
 
-  test('comes for what the command has left behind', async () => {
+  test('reaches the processes that the command left behind', async () => {
     const witness = await TestEndpoint.start('hang')
     const background = `process.on('SIGTERM', () => undefined); ${goOn}`
     const foreground = `

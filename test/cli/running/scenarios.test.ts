@@ -23,7 +23,7 @@ describe("the specification's table of errors", () => {
 })
 
 describe('run --scenario', () => {
-  test('prints what was observed beside what had to be', async () => {
+  test('prints the observed beside the expected', async () => {
     const { code, stdout, stderr } = await run(['run', '--scenario', 'any-succeeds'])
     expect(stdout).toContain('✔ any-succeeds\n  rule      Several URLs configured and')
     expect(stdout).toContain(
@@ -33,7 +33,7 @@ describe('run --scenario', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
 
-  test('gives records', async () => {
+  test('prints records', async () => {
     const { code, records } = await run(['run', '--scenario', '5xx-then-ok', '--json'])
     expect(code).toBe(0)
     expect(records).toEqual([
@@ -54,7 +54,7 @@ describe('run --scenario', () => {
     ])
   })
 
-  test('ends with 5 and says what was not as it had to be', async () => {
+  test('ends with 5 and reports the differences', async () => {
     const [stdout, stderr] = [new CapturedStream(), new CapturedStream()]
     const { signal } = new AbortController()
     const stdin = process.stdin

@@ -14,7 +14,7 @@ const row = {
 }
 
 describe('readCapturedRequest', () => {
-  test('reads what arrived: type, ids, headers and body', () => {
+  test('reads a captured request: type, ids, headers and body', () => {
     expect(readCapturedRequest(row)).toEqual({
       kind: 'request',
       request: { type: 'track', userId: 'u_1', messageId: 'm_1', headers: row.headers, body },

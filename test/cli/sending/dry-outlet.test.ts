@@ -14,7 +14,7 @@ const rows = [
 ]
 const stdin = rows.map((row) => JSON.stringify(row)).join('\n')
 
-test('a dry run says what sending would: the same counts, warnings and webhooks', async () => {
+test('a dry run prints the same counts, warnings and webhooks as sending', async () => {
   const endpoint = await TestEndpoint.start()
   const argv = ['send', '-f', '-', '--json', '--verbose', '--to', endpoint.url]
   const sent = await run(argv, { stdin })
@@ -53,7 +53,7 @@ test('a warning is printed once, and is no warning of the process', async () => 
   expect(warnings.filter(({ name }) => name === 'EvrouteWarning')).toEqual([])
 })
 
-test('a dry run tells of a duplicate that it is one', async () => {
+test('a dry run says that a call is a duplicate', async () => {
   const { stdout } = await run(['send', '-f', '-', '-n'], { stdin })
   expect(stdout).toContain(
     'TRACK m_1\n  would not be sent: a call with this messageId came before\n\n',
@@ -65,7 +65,7 @@ test('a dry run tells of a duplicate that it is one', async () => {
   ])
 })
 
-test('a dry run of more than a store holds comes to its end', async () => {
+test('a dry run of more calls than a store holds ends', async () => {
   const count = 10_500
   const many = Array.from({ length: count }, () => JSON.stringify(track)).join('\n')
   const { code, records } = await run(['send', '-f', '-', '-n', '--json'], { stdin: many })

@@ -41,7 +41,7 @@ describe('Pace', () => {
     expect(clock.nowMs()).toBeLessThan(10_010)
   })
 
-  test('makes up for 100 ms at the most', async () => {
+  test('makes up for 100 ms at most', async () => {
     const clock = new LateClock(0)
     const pace = new Pace(clock, 100)
     await pace.turn(signal)

@@ -10,7 +10,7 @@ const event = (messageId: string, deliveries: NewEvent['deliveries'] = []): NewE
   deliveries,
 })
 
-test('counts what would be sent, what nobody wants and what came before', () => {
+test('counts events that would be sent, filtered events and duplicates', () => {
   const events = new PlannedEvents()
   const routed = event('m_1', [{ destinationId: 'to', body: '{}' }])
   expect(events.add([routed, event('m_2'), routed])).toEqual(['routed', 'filtered', 'duplicate'])

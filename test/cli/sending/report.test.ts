@@ -63,7 +63,7 @@ describe('JSON records', () => {
     ])
   })
 
-  test('stay on one line each, whatever the payload says', async () => {
+  test('stay on one line each, whatever the payload contains', async () => {
     const stdin = call({ messageId: 'm_\u2028\u2029', event: '\u2028' })
     const { stdout, records } = await run(['send', '-f', '-', '-n', '--json'], { stdin })
     expect(stdout).not.toMatch(/[\u2028\u2029]/)
@@ -72,7 +72,7 @@ describe('JSON records', () => {
 })
 
 describe('text', () => {
-  test('tells on stderr what went wrong, and that it is tried again, once', async () => {
+  test('reports on stderr what went wrong, and that it is tried again, once', async () => {
     const url = await unreachableUrl()
     const argv = ['send', 'track', '--to', url, '--clock', 'virtual', '--retry-for', '20s']
     const { code, stdout, stderr } = await run(argv)
@@ -89,7 +89,7 @@ describe('text', () => {
     )
   })
 
-  test('promises no further try where there is none', async () => {
+  test('promises no retry if there is none', async () => {
     const argv = ['send', 'track', '--to', await unreachableUrl(), '--retry-for', '0s']
     const { code, stderr } = await run(argv)
     expect(code).toBe(4)
@@ -138,7 +138,7 @@ describe('text', () => {
     )
   })
 
-  test('prints what a row or an endpoint says harmlessly', async () => {
+  test('prints texts of rows and endpoints without control characters', async () => {
     const endpoint = await TestEndpoint.start(404)
     const stdin = [
       call({ messageId: 'm\u001b[2J\u202e\u0007\n1' }),
@@ -155,7 +155,7 @@ describe('text', () => {
     expect(planned.stdout).toContain('TRACK m 1\n')
   })
 
-  test('warns of what was guessed, unless it is to be quiet', async () => {
+  test('warns about guesses, unless quiet', async () => {
     const endpoint = await TestEndpoint.start()
     const argv = ['send', '-f', '-', '--to', endpoint.url]
     const stdin = call({ timestamp: 'noon', messageId: 'm_1' })
@@ -165,7 +165,7 @@ describe('text', () => {
     expect((await run([...argv, '--json'], { stdin })).stderr).toBe('')
   })
 
-  test('says once what is behind a timeout', async () => {
+  test('explains a timeout once', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const argv = ['send', 'track', '--timeout', '1ms', '--retry-for', '0s', '--to', endpoint.url]
     const { code, stderr } = await run(argv)
@@ -208,7 +208,7 @@ describe('the summary', () => {
       .map((text) => ({ text, good: false, filtered: false })),
   )
 
-  test('balances, and the exit code says what happened', async () => {
+  test('balances, and the exit code reports the outcome', async () => {
     const endpoint = await TestEndpoint.start(({ body }) => (body.includes('delete') ? 410 : 200))
     await fc.assert(
       fc.asyncProperty(

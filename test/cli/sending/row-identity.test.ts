@@ -15,7 +15,7 @@ function idOf(value: JsonObject, position: { file?: string; index?: number } = {
 }
 
 describe('identifyRow', () => {
-  test('gives a row the same id whenever it is read', () => {
+  test('gives a row the same id every time', () => {
     expect(idOf(track)).toMatch(/^row-[0-9a-f]{32}$/)
     expect(idOf({ ...track })).toBe(idOf(track))
   })

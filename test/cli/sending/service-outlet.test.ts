@@ -92,7 +92,7 @@ describe('--endpoint', () => {
     expect(summary).toMatchObject({ accepted: 3, failed: 3, acknowledged: 0 })
   })
 
-  test('ends with 3 when the service rejects a call, and tells its line', async () => {
+  test('ends with 3 when the service rejects a call, and reports its line', async () => {
     const rejected = [
       { index: 1, messageId: 'B', code: 'no_event', message: 'track needs an event' },
     ]
@@ -115,7 +115,7 @@ describe('--endpoint', () => {
     })
   })
 
-  test('tells the lines of rejected calls that have the same messageId', async () => {
+  test('reports the lines of rejected calls that have the same messageId', async () => {
     const [row = ''] = stdin.split('\n')
     const rejected = [0, 2].map((index) => ({ index, code: 'no_event', message: 'no' }))
     const body = JSON.stringify({ success: true, rejected })

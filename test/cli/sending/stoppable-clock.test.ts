@@ -15,7 +15,7 @@ function tick(clock: StoppableClock): Promise<void> {
 }
 
 describe('StoppableClock', () => {
-  test('stands still while it is held, and goes on once the command is to end', async () => {
+  test('stands still while it is held, and continues once the command is to end', async () => {
     const { stop, clock } = start()
     clock.hold()
     clock.hold()
@@ -26,7 +26,7 @@ describe('StoppableClock', () => {
     expect(clock.nowMs()).toBe(2_000)
   })
 
-  test('goes on once every hold is released', async () => {
+  test('continues once every hold is released', async () => {
     const { clock } = start()
     const releases = [clock.hold(), clock.hold()]
     for (const release of releases) release()

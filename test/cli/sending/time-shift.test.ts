@@ -64,7 +64,7 @@ describe('TimeShift', () => {
     )
   })
 
-  test('does not lead out of what can be said', () => {
+  test('stays within valid timestamps', () => {
     expect(() => shift(Number.MAX_SAFE_INTEGER).apply('{"timestamp":"2026-10-01"}')).not.toThrow()
   })
 })

@@ -9,7 +9,7 @@ import { CapturedStream, start } from '../../support/io.ts'
 const rows = (count: number) => '{"type":"track","userId":"u_1","event":"E"}\n'.repeat(count)
 
 describe('a transfer that is stopped', () => {
-  test('ends with 130 and says what was not done', async () => {
+  test('ends with 130 and reports what was not done', async () => {
     const endpoint = await TestEndpoint.start([200, 200, 'hang'])
     const command = start(['send', '-f', '-', '--to', endpoint.url], { stdin: rows(20) })
     await endpoint.received(12)
@@ -38,7 +38,7 @@ describe('a transfer that is stopped', () => {
     expect(stderr).toBe('Interrupted: 0 of 1 delivery pending\n')
   })
 
-  test('tells the truth about calls that still wait to be taken in', async () => {
+  test('counts the calls that are still waiting', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const argv = ['send', 'track', '--count', '30000', '--clock', 'virtual', '--json']
     const command = start([...argv, '--to', endpoint.url])
@@ -68,7 +68,7 @@ describe('a transfer that is stopped', () => {
     expect(service.requests.length).toBeLessThan(10)
   })
 
-  test('does not announce that what it cut off is tried again', async () => {
+  test('announces no retry of requests that it interrupted', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const command = start(['send', 'track', '--to', endpoint.url])
     await endpoint.received(1)
@@ -78,7 +78,7 @@ describe('a transfer that is stopped', () => {
     expect(stderr).not.toMatch(/next try|Retries for/)
   })
 
-  test('hears the wish to end however fast rows come', async () => {
+  test('reacts to an interrupt however fast rows arrive', async () => {
     const command = start(['send', 'track', '--count', '1000000', '--dry-run', '--json'])
     setImmediate(() => command.stop())
     const { code, records } = await command.ended
@@ -141,7 +141,7 @@ describe('the virtual clock', () => {
 })
 
 describe('a transfer that fails inside', () => {
-  test('ends with 1, the error and the books of what was done', async () => {
+  test('ends with 1, the error and the ledger of what was done', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const call = { type: 'track', userId: 'u_1', event: 'E' }
     const unusable = {

@@ -30,7 +30,7 @@ test('a file that stays as it is has no change', async () => {
   expect(await changesNow()).toBe(0)
 })
 
-test('a change before anybody looks is told, and so is each that follows, once', async () => {
+test('a change before the first look is reported, and each later one once', async () => {
   const { path, changesNow } = await watched()
   await writeFile(path, 'two')
   expect(await changesNow()).toBe(1)
@@ -40,7 +40,7 @@ test('a change before anybody looks is told, and so is each that follows, once',
   expect(await changesNow()).toBe(2)
 })
 
-test('that a file goes is a change, and that it comes back', async () => {
+test('a file that disappears or comes back is a change', async () => {
   const { path, changesNow } = await watched()
   await rm(path)
   expect(await changesNow()).toBe(1)
@@ -49,7 +49,7 @@ test('that a file goes is a change, and that it comes back', async () => {
   expect(await changesNow()).toBe(2)
 })
 
-test('nothing is told once it is ended, nor looked for', async () => {
+test('nothing is reported once it is ended, nor looked for', async () => {
   const { path, clock, end } = await watched()
   await writeFile(path, 'two')
   end()

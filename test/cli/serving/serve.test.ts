@@ -19,7 +19,7 @@ async function configured(...answers: Parameters<typeof TestEndpoint.start>) {
 }
 
 describe('serve', () => {
-  test('says to a person where it can be reached', async () => {
+  test('prints its addresses on a terminal', async () => {
     const { path } = await configured()
     const command = start(['serve', '--config', path, '--grace', '2s'], { isTTY: true })
     await command.stderr.matching(/Ctrl-C ends it: requests under way are given 2s/)
@@ -62,7 +62,7 @@ describe('serve', () => {
     expect((await program.ended).stderr).toMatch(/"draining, .*"drainMs":50\}\n.*"ending, /)
   })
 
-  test('says what is under way when it is to end, and what stays in its store', async () => {
+  test('says what is in progress when it is to end, and what stays in its store', async () => {
     const { path, endpoint } = await configured('hang')
     const command = start(['serve', '--config', path, '--grace', '100ms', '--json'])
     const { url } = await command.stdout.record('ready')
@@ -109,7 +109,7 @@ describe('serve', () => {
     },
   )
 
-  test('goes on when nobody reads what it writes, and ends with 0 on a signal', async () => {
+  test('continues when nobody reads what it writes, and ends with 0 on a signal', async () => {
     const { path } = await configured()
     const command = start(['serve', '--config', path, '--json'])
     const { url } = await command.stdout.record('ready')
@@ -120,7 +120,7 @@ describe('serve', () => {
     expect(await command.ended).toMatchObject({ code: 0 })
   })
 
-  test('tells all that is wrong in records, as config does', async () => {
+  test('reports all that is wrong in records, as config does', async () => {
     const { path, document } = await configured()
     await writeFile(path, JSON.stringify({ ...document, store: 7, limits: 7 }))
     const { code, records, stderr } = await start(['serve', '--config', path, '--json']).ended

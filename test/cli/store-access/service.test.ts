@@ -87,7 +87,7 @@ describe('a running service', () => {
     expect(new Set(members.map(({ userId }) => userId)).size).toBe(501)
   })
 
-  test('deletes users, and tells how far it is', async () => {
+  test('deletes users, and reports how far it is', async () => {
     const endpoint = await TestEndpoint.start()
     const { api } = await serving(await placeFor(endpoint.url))
     const argv = ['delete', '--user-id', 'u_secret', '--regulation', 'DELETE_ONLY', ...api]
@@ -148,7 +148,7 @@ describe('a running service', () => {
   test.each([
     [{ admin: null }, 'and the configuration has no admin API to ask'],
     [{}, 'and the admin API of the configuration has any free port'],
-  ])('that %j hides is named, with what to do', async (changes, why) => {
+  ])('hidden by %j is reported, with a remedy', async (changes, why) => {
     const place = await placeFor('http://127.0.0.1:1/', changes)
     await serving(place)
     const { code, stdout, stderr } = await place.run(shoppers, { stdin: 'id\nu_1\n' })
@@ -193,7 +193,7 @@ describe('a service that misbehaves', () => {
     { body: errorLine('invalid_request'), ends: 2, told: 'refuses: why' },
     { body: lines({ kind: 'hello' }), ends: 2, told: 'is not the admin API of evroute' },
     { body: 'hello', ends: 2, told: 'is not the admin API of evroute' },
-  ])('that tells $body ends with $ends', async ({ body, ends, told }) => {
+  ])('that answers $body ends with $ends', async ({ body, ends, told }) => {
     const url = await serverThat((request, response) => {
       request.resume().on('end', () => response.writeHead(200).end(body))
     })
@@ -202,7 +202,7 @@ describe('a service that misbehaves', () => {
     expect(ended.stderr).toContain(told)
   })
 
-  test('tells how much of what it keeps it has read for a dry run', async () => {
+  test('reports how much of what it keeps it has read for a dry run', async () => {
     const url = await serverThat((request, response) => {
       const told = [{ kind: 'comparing', members: 200_000 }, last('synced')]
       request.resume().on('end', () => response.writeHead(200).end(lines(...told)))
@@ -299,7 +299,7 @@ describe('a list that is sent to a service', () => {
     expect(await end).toBe('cut')
   })
 
-  test('may be larger than what is in memory at once', async () => {
+  test('may be larger than the memory limit', async () => {
     let bytes = 0
     const url = await serverThat((request, response) => {
       request.on('data', (chunk: Buffer) => (bytes += chunk.length))

@@ -79,7 +79,7 @@ async function serve(store: string, endpoint: TestEndpoint) {
 const sendTo = (url: string): readonly string[] => ['send', 'track', '--to', url, '--json']
 
 describe('a store in PostgreSQL', () => {
-  test('keeps what is sent, and is looked into, by value, variable and file', async () => {
+  test('keeps deliveries and shows them, named by value, variable and file', async () => {
     const endpoint = await TestEndpoint.start()
     const store = await newUrl()
     const file = join(await temporaryFolder(), 'store-url')
@@ -97,7 +97,7 @@ describe('a store in PostgreSQL', () => {
     expect(audited).toMatchObject({ code: 0, stderr: '' })
   })
 
-  test('says by its name where what is not delivered stays', async () => {
+  test('names the store that keeps undelivered deliveries', async () => {
     const endpoint = await TestEndpoint.start('hang')
     const store = await newUrl()
     const command = begin([...sendTo(endpoint.url), '--store', store])
@@ -112,7 +112,7 @@ describe('a store in PostgreSQL', () => {
     expect(stderr).toContain(`they stay in ${name}, and the next`)
   })
 
-  test('says how to see what was not delivered, without a URL that would not work', async () => {
+  test('says how to list undelivered deliveries, without a URL that would not work', async () => {
     const endpoint = await TestEndpoint.start(404)
     const file = join(await temporaryFolder(), 'calls.ndjson')
     await writeFile(file, '{"type":"identify","userId":"u_1"}')
@@ -124,7 +124,7 @@ describe('a store in PostgreSQL', () => {
     expect(stderr).toContain(`failed or expired; see ${command}`)
   })
 
-  test('is delivered from, looked into and changed by several at once', async () => {
+  test('is used by several processes at once', async () => {
     let isWell = false
     const endpoint = await TestEndpoint.start(() => (isWell ? 200 : 404))
     const store = await newUrl()
@@ -156,7 +156,7 @@ describe('a store in PostgreSQL', () => {
     expect(stderr).toMatch(new RegExp(`"ended",.*"store":"${name}"`))
   })
 
-  test('is told apart among settings, its password masked', async () => {
+  test('is shown among the settings, with its password masked', async () => {
     const path = join(await temporaryFolder(), 'evroute.config.json')
     const document = documentFor(await TestEndpoint.start(), { store: await newUrl() })
     await writeFile(path, JSON.stringify(document))
@@ -233,24 +233,27 @@ describe('a store that cannot be opened', () => {
     ],
   ]
 
-  test.each(wrong)('for %s is told by every command', async (_name, urlOf, { code, message }) => {
-    const store = await urlOf()
-    const path = join(await temporaryFolder(), 'evroute.config.json')
-    await writeFile(path, JSON.stringify(documentFor(await TestEndpoint.start(), { store })))
-    const commands = [
-      ...byFlag.map((argv) => [...argv, '--store', store]),
-      ...byConfiguration.map((argv) => [...argv, '--config', path]),
-    ]
-    for (const argv of commands) {
-      const told = await run(argv)
-      expect(told, argv[0]).toMatchObject({ code })
-      expect(told.stdout + told.stderr, argv[0]).toMatch(message)
-      expect(told.stderr, argv[0]).not.toMatch(/\n\s+at /)
-      expect(await run([...argv, '--json']), argv[0]).toMatchObject({ code })
-    }
-  })
+  test.each(wrong)(
+    'for %s is reported by every command',
+    async (_name, urlOf, { code, message }) => {
+      const store = await urlOf()
+      const path = join(await temporaryFolder(), 'evroute.config.json')
+      await writeFile(path, JSON.stringify(documentFor(await TestEndpoint.start(), { store })))
+      const commands = [
+        ...byFlag.map((argv) => [...argv, '--store', store]),
+        ...byConfiguration.map((argv) => [...argv, '--config', path]),
+      ]
+      for (const argv of commands) {
+        const told = await run(argv)
+        expect(told, argv[0]).toMatchObject({ code })
+        expect(told.stdout + told.stderr, argv[0]).toMatch(message)
+        expect(told.stderr, argv[0]).not.toMatch(/\n\s+at /)
+        expect(await run([...argv, '--json']), argv[0]).toMatchObject({ code })
+      }
+    },
+  )
 
-  test('for a reference that stands for nothing is told', async () => {
+  test('for an empty reference is reported', async () => {
     expect(await run(['deliveries', '--store', 'env:STORE'])).toMatchObject({
       code: 2,
       stderr:

@@ -21,7 +21,7 @@ function openLine(text: (columnsMax: number) => BottomText = () => ({ text: 'h',
 }
 
 describe('the bottom line', () => {
-  test('goes out of the way of what is written, and comes back below it', async () => {
+  test('disappears before text is written, and is drawn again below it', async () => {
     const { above, clock, written } = openLine()
     expect(written()).toBe('h')
     above.write('one\n')
@@ -30,7 +30,7 @@ describe('the bottom line', () => {
     expect(written()).toBe('h')
   })
 
-  test('is drawn ten times a second at the most, and goes on while text comes without end', async () => {
+  test('is drawn at most ten times a second, also during endless output', async () => {
     const { above, clock, written } = openLine()
     written()
     for (let line = 0; line < 100; line++) {
@@ -40,7 +40,7 @@ describe('the bottom line', () => {
     expect(written().split('h')).toHaveLength(11)
   })
 
-  test('comes back at once where nothing was written for long', async () => {
+  test('is drawn at once after a long silence', async () => {
     const { above, clock, written } = openLine()
     await clock.advance(5_000)
     above.write('one\n')
@@ -86,7 +86,7 @@ describe('the bottom line', () => {
     expect(written()).toBe(`${erase}\n\n\n\u001b[H\u001b[Jh`)
   })
 
-  test('is not drawn after its end, and text goes on', async () => {
+  test('is not drawn after its end, and text continues', async () => {
     const { line, above, clock, written } = openLine()
     above.write('one\n')
     line.close()

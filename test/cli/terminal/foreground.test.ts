@@ -12,7 +12,7 @@ test('reads the groups that ps prints', () => {
   expect(groupsInList('')).toBeUndefined()
 })
 
-test('owns the terminal in its foreground group, or where there is none', () => {
+test('owns the terminal in its foreground group, or without groups', () => {
   expect(ownsTerminal([71, 71])).toBe(true)
   expect(ownsTerminal([71, 99])).toBe(false)
   expect(ownsTerminal([71, -1])).toBe(true)

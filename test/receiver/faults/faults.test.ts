@@ -171,7 +171,7 @@ describe('whatever is injected', () => {
     ])
   })
 
-  test('a receiver closes at once with 50 faults under way', async () => {
+  test('a receiver closes at once with 50 faults in progress', async () => {
     const receiver = new Receiver({ respond: 'hangx20,dripx20,endless' })
     const { port } = await receiver.start()
     const arrived = receiver.waitFor(50)

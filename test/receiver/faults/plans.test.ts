@@ -55,7 +55,7 @@ describe('a plan', () => {
     expect(await send('/', signed(trackBody))).toBe(200)
   })
 
-  test('can be changed while the receiver runs, and begins anew', async () => {
+  test('can be changed while the receiver runs, and starts again', async () => {
     const { receiver, url } = await start({ respond: '503x2,200' })
     expect(await statuses(url, [trackBody])).toEqual([503])
     receiver.respond('500,201')
@@ -169,7 +169,7 @@ describe('a delay', () => {
     ])
   })
 
-  test('of a range is drawn anew for each answer, and is the same with the same seed', async () => {
+  test('of a range is drawn again for each answer, and is the same with the same seed', async () => {
     const durations = async (): Promise<readonly number[]> => {
       const clock = new WatchedClock(0)
       const delayMs = { fromMs: 1_000, toMs: 8_000 }

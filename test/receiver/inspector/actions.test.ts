@@ -154,7 +154,7 @@ describe('POST /_evroute/actions', () => {
     expect(await expectMore()).toMatchObject({ status: 200 })
   })
 
-  test('reads a capture, numbers its requests anew, and keeps nothing of it', async () => {
+  test('reads a capture, numbers its requests again, and keeps nothing of it', async () => {
     const { url, receiver } = await start({ secret })
     await post(`${url}/a`, trackBody, signed(trackBody))
     await post(`${url}/b`, '{')
@@ -200,7 +200,7 @@ describe('POST /_evroute/actions', () => {
     expect(second!.headers['x-shop']).toBe('example')
   })
 
-  test('signs what is edited anew', async () => {
+  test('signs an edited request again', async () => {
     const { url, receiver } = await start({ secret })
     await post(url, trackBody, { 'x-signature': '0'.repeat(40) })
     const edit = { path: '/other', body: trackBody.replace('Ping', 'Pong') }

@@ -31,7 +31,7 @@ async function openStream(url: string, headers: Readonly<Record<string, string>>
 }
 
 describe('GET /_evroute/stream', () => {
-  test('tells what arrived and what arrives, and goes on behind the last id', async () => {
+  test('reports what arrived and what arrives, and continues behind the last id', async () => {
     const { url } = await start({ secret })
     await post(url, trackBody, signed(trackBody))
     const next = await openStream(`${url}/_evroute/stream`)
@@ -55,7 +55,7 @@ describe('GET /_evroute/stream', () => {
     expect(await next()).toMatchObject({ event: 'missed', data: { from: 1, to: 2 } })
   })
 
-  test('tells of what matches only, and which request is a repeat', async () => {
+  test('reports only what matches, and which request is a repeat', async () => {
     const { url } = await start()
     const body = JSON.stringify({ type: 'track', userId: 'u', event: 'A', messageId: 'm-1' })
     await post(url, trackBody)

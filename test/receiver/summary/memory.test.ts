@@ -23,7 +23,7 @@ test('forgets whom it has not seen for longest', () => {
   expect(memory.see('u_2', plan('pro'))[0]?.before).toBeUndefined()
 })
 
-test('remembers 64 traits of one user, and goes on to tell when they change', () => {
+test('remembers 64 traits of one user, and keeps reporting their changes', () => {
   const memory = new SummaryMemory()
   const traits = Array.from({ length: 70 }, (_, index) => ({ key: `trait_${index}`, text: 'a' }))
   memory.see('u_1', traits)

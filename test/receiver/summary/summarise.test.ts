@@ -44,7 +44,7 @@ describe('identify', () => {
     expect(seen({ plan: 'pro' })).toBe('plan=pro')
   })
 
-  test('tells the parts of a change apart', () => {
+  test('distinguishes the parts of a change', () => {
     const memory = new SummaryMemory()
     const seen = (plan: string): readonly unknown[] =>
       summarise({ type: 'identify', body: { userId: 'u_1', traits: { plan } } }, memory)

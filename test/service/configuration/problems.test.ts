@@ -322,7 +322,7 @@ describe('what is wrong', () => {
     ])
   })
 
-  test('is told without refusing addresses as long as it cannot be told which are allowed', async () => {
+  test('is reported without address checks while network.allow is wrong', async () => {
     const document = documentWith({
       network: { allow: ['127.0.0.0/88'] },
       destination: { endpoints: [{ url: 'http://127.0.0.1/' }] },

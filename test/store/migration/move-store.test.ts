@@ -34,7 +34,7 @@ describe('moveStore', () => {
     await expectMoved(place)
   })
 
-  test('begins anew where it was killed, whatever the page', async () => {
+  test('starts again after it was killed, on whatever page', async () => {
     const place = await newPlace()
     for (const pages of [0, 3, 40, 90]) {
       await expect(move(place, { progress: failAfter(pages) })).rejects.toThrow('killed')
@@ -44,7 +44,7 @@ describe('moveStore', () => {
     await expectMoved(place)
   })
 
-  test('leaves nothing in the database when it is told to end, and moves later', async () => {
+  test('leaves nothing in the database when it is asked to end, and moves later', async () => {
     const place = await newPlace()
     expect(await move(place, stopAfter(5))).toEqual({
       kind: 'interrupted',
@@ -249,7 +249,7 @@ describe('a store of an older version', () => {
     expect(await ask(place, counts)).toEqual([{ deliveries: '4', count: '4' }])
   })
 
-  test('begins anew what that version had begun, whose rows are there', async () => {
+  test('starts again what that version had begun, whose rows are there', async () => {
     const place = await newPlace()
     await move(place, stopAfter(3))
     await ask(
@@ -263,7 +263,7 @@ describe('a store of an older version', () => {
 })
 
 describe('a store that was moved', () => {
-  test('goes on with deletion requests and audiences as the file would have', async () => {
+  test('continues with deletion requests and audiences as the file would have', async () => {
     const place = await newPlace()
     await move(place)
     const stores = await Promise.all([openStore(place.url), openStore(`sqlite:${place.copy}`)])

@@ -62,7 +62,7 @@ describe('two processes', () => {
     expect(await other.members()).toEqual(await one.members())
   })
 
-  test('do not go on with an audience that one of them has removed, or made anew', async () => {
+  test('do not go on with an audience that one of them has removed, or made again', async () => {
     const [one, other] = await openTwo()
     const sync = await one.beginSync()
     await sync.take(member('a'))
@@ -99,7 +99,7 @@ describe('two processes', () => {
     expect(await one.audience()).toMatchObject({ members: told.size })
   })
 
-  test('take lists of different audiences at once, and the books stay together', async () => {
+  test('take lists of different audiences at once, and the ledger stays consistent', async () => {
     const [one, other] = await openTwo()
     const syncs = await Promise.all([
       one.beginSync({ audience: { key: 'one', sourceId: 'website' } }),
@@ -117,7 +117,7 @@ describe('two processes', () => {
     expect(counted.pending).toBe(120)
   })
 
-  test('of which one tells the other of the calls that it leaves to claim', async () => {
+  test('notify each other of the calls that they leave to claim', async () => {
     const url = await databases.newUrl()
     const heard: (() => void)[] = []
     const hint = (): Promise<void> => new Promise((resolve) => heard.push(resolve))

@@ -114,7 +114,7 @@ describe('indexes on tables that are full', () => {
     expect(await findInPostgres(databases, url, 'no user m_2')).toEqual([])
   })
 
-  test('are built anew where that was interrupted', async () => {
+  test('are built again where that was interrupted', async () => {
     const url = await databases.newUrl()
     const older = await connected(url)
     await replay(older, 'before')

@@ -304,7 +304,7 @@ describe('a database', () => {
     await slow.close()
   })
 
-  test('is closed once what is under way has been answered', async () => {
+  test('is closed once what is in progress has been answered', async () => {
     const url = await newUrl()
     const tested = await opened(url)
     const added = tested.outcomes([event('m_1', 'crm')])

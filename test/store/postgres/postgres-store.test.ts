@@ -90,7 +90,7 @@ describe('two processes', () => {
     await one.expectBalance()
   })
 
-  test('keep the books together, whatever both do at once', async () => {
+  test('keep the ledger consistent, whatever both do at once', async () => {
     const [one, other] = await openTwo()
     await one.add(events(40, 'crm', 'mail'))
     const work = [one, other].flatMap((tested, place) =>
@@ -151,7 +151,7 @@ describe('two processes', () => {
     return { one, next }
   }
 
-  test('of which one tells the other what it leaves to claim, and since when', async () => {
+  test('notify each other of what they leave to claim, and since when', async () => {
     const url = await databases.newUrl()
     const { one, next } = await hearing(url)
     const other = await openAt(url)
@@ -173,7 +173,7 @@ describe('two processes', () => {
     await log.close()
   })
 
-  test('of which one tells the other of many destinations at once, or of all', async () => {
+  test('notify each other of many destinations at once, or of all', async () => {
     const url = await databases.newUrl()
     const { next } = await hearing(url)
     const other = await openAt(url)

@@ -159,7 +159,7 @@ describe('two processes', () => {
     await one.expectBalance()
   })
 
-  test('find an erasure waiting that the other is at', async () => {
+  test('wait for an erasure that another process carries out', async () => {
     const url = await databases.newUrl()
     const tested = await opened(url)
     await tested.add([eventAbout('u_1')])
@@ -205,7 +205,7 @@ describe('two processes', () => {
   })
 })
 
-describe('a delivery that another process has given out', () => {
+describe('a delivery that another process has leased', () => {
   test('is left until its lease ends; what comes of it later is not kept', async () => {
     const [one, other] = await openTwo()
     const delivery = await one.leaseAbout('u_1')

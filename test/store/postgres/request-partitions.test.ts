@@ -80,7 +80,7 @@ test('days are made beside whoever reads all of them', async () => {
   expect((await tested.story(delivery)).requests).toHaveLength(2)
 })
 
-test('a day that could not be made in advance keeps nobody waiting for long, nor again for some minutes', async () => {
+test('a partition that could not be created in advance delays one write briefly, and the next only minutes later', async () => {
   const { tested, schema, database, partitions } = await opened()
   const delivery = await tested.leaseOne()
   await tested.log([requestOf(delivery)])

@@ -75,7 +75,7 @@ describe('a regulation of archives', () => {
     expect(await unfinished('a')).toEqual([{ id, isArchiveLeft: false, isDue: true }])
   })
 
-  test('has something to do in the store, whoever waits for archives', async () => {
+  test('continues in the store while another process waits for archives', async () => {
     const { tested, register, unfinished } = await open()
     await register('a')
     await tested.add([eventAbout('u_1')])
@@ -85,7 +85,7 @@ describe('a regulation of archives', () => {
     expect(await unfinished()).toEqual([{ id, isArchiveLeft: false, isDue: false }])
   })
 
-  test('does not wait for one that was released, and tells that it was not erased', async () => {
+  test('does not wait for one that was released, and reports that it was not erased', async () => {
     const { tested, regulations, register, unfinished, url } = await open()
     await register('a', 'b')
     const id = await tested.create('DELETE_ARCHIVE_ONLY', ['u_1'])
@@ -102,7 +102,7 @@ describe('a regulation of archives', () => {
     expect((await tested.regulation(next)).archivesLeft).toEqual(['/a'])
   })
 
-  test('tells where an archive is now', async () => {
+  test('reports where an archive is now', async () => {
     const { tested, shared, register } = await open()
     await register('a')
     const id = await tested.create('DELETE_ARCHIVE_ONLY', ['u_1'])

@@ -24,7 +24,7 @@ async function opened(path: string): Promise<AudiencesUnderTest> {
 describe('audiences in a file', () => {
   const list = [member('a', '1'), member('\0b', '"\ud800"')]
 
-  test('are there when it is opened again, and no sync goes on', async () => {
+  test('are there when it is opened again, and no sync continues', async () => {
     const path = await newPath()
     const before = await opened(path)
     await before.sync(list)

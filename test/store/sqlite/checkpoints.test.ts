@@ -39,7 +39,7 @@ function write(pages: number): number {
 
 const logFileBytes = () => statSync(`${path}-wal`).size
 
-test('leaves the file alone until enough waits in the log, and begins the log anew', () => {
+test('leaves the file alone until enough waits in the log, and begins the log again', () => {
   const before = statSync(path).size
   expect(write(100)).toBe(0)
   expect(statSync(path).size).toBe(before)
@@ -59,7 +59,7 @@ test('keeps the log short while readers come and go', async () => {
   expect(logFileBytes()).toBeLessThan(2 * roomyLogBytes)
 })
 
-test('lets the log grow for a reader that stays, trying now and then, and begins it anew after', async () => {
+test('lets the log grow for a reader that stays, trying now and then, and begins it again after', async () => {
   const reader = await openConnection()
   reader.exec('BEGIN')
   reader.prepare('SELECT count(*) FROM texts').get()

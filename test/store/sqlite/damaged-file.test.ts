@@ -142,7 +142,7 @@ describe('a store in which the text of a delivery is missing', () => {
 })
 
 describe.skipIf(process.platform === 'win32')('a store whose files cannot grow', () => {
-  test('says that room is wanted, keeps nothing of what it refused, and goes on', async () => {
+  test('asks for room, keeps nothing of what it refused, and continues', async () => {
     const output = await runSource(new URL('use-little-room.ts', import.meta.url), [path])
     const refused = {
       name: 'StoreUnusableError',

@@ -48,7 +48,7 @@ describe.skipIf(process.platform === 'win32')('a store in a folder that may not 
     expect(await readdir(dirname(path))).toEqual(files)
   })
 
-  test('is read beside its deliverer, who goes on', async () => {
+  test('is read beside its deliverer, who continues', async () => {
     const store = await SqliteStore.open(path)
     onTestFinished(() => store.close())
     await add(store, 'm_1')

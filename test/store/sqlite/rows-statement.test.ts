@@ -25,7 +25,7 @@ test.each([0, 1, 2, 3, 7, 63, 64, 65, 127, 128, 200])('writes %i rows', async (c
   expect(rows()).toEqual(numbers.map((number) => ({ number, square: number ** 2, sign: '+' })))
 })
 
-test('tells how many rows it changed over all', async () => {
+test('reports how many rows it changed over all', async () => {
   const { database, insert } = await tableOf()
   insert.run(numbersTo(100).flatMap((number) => [number, 0]))
   const change = new RowsStatement(

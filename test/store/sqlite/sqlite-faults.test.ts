@@ -209,7 +209,7 @@ describe('a store beside a tool for SQLite', () => {
       'makes the file shorter',
       'DELETE FROM messages WHERE id > 9; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)',
     ],
-  ])('goes on when the tool %s', async (_name, sql) => {
+  ])('continues when the tool %s', async (_name, sql) => {
     const store = await openFilledStore()
     await add(store, 'm_before')
     const tool = await openDatabase(path, 'write')
@@ -301,7 +301,7 @@ describe('a store whose disk is full', () => {
     await store.checkWritable()
   })
 
-  test('goes on once there is room, and has stored what it acknowledged and nothing else', async () => {
+  test('continues once there is room, and has stored what it acknowledged and nothing else', async () => {
     setRoom('none')
     await expect(store.add(batch)).rejects.toMatchObject({ code: 'store_unusable' })
     setRoom('plenty')
@@ -320,7 +320,7 @@ describe('a store whose disk is full', () => {
 })
 
 describe('a store that a commit fails in', () => {
-  test('keeps the lease whose settlement could not be written, and goes on', async () => {
+  test('keeps the lease whose settlement could not be written, and continues', async () => {
     let connection: Database | undefined
     const store = await SqliteStore.open(path, async (file) => {
       return (connection = await openDatabase(file))

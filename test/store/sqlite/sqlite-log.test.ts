@@ -84,7 +84,7 @@ describe('SqliteLog', () => {
     })
   })
 
-  test('what it retries while it is given out ends with that round, if the round ends it', async () => {
+  test('what it retries while it is leased ends with that round, if the round ends it', async () => {
     await beside(async (store, log) => {
       await add(store, 'm_1')
       const [first] = await claim(store)
@@ -97,7 +97,7 @@ describe('SqliteLog', () => {
     })
   })
 
-  test('what it retries while it is given out is due at once after that round, if that fails', async () => {
+  test('what it retries while it is leased is due at once after that round, if that fails', async () => {
     await beside(async (store, log) => {
       await add(store, 'm_1')
       const [first] = await claim(store)
@@ -124,7 +124,7 @@ describe('SqliteLog', () => {
     })
   })
 
-  test('forgets what is old, and gives up nothing: it cannot know what is given out', async () => {
+  test('forgets what is old, and gives up nothing: it cannot know what is leased', async () => {
     await beside(async (store, log) => {
       await add(store, 'm_1', 'm_2')
       const [delivery] = await claim(store)
@@ -178,7 +178,7 @@ describe('SqliteLog', () => {
     })
   })
 
-  test('rejects with store_closed when it is closed while it waits for its turn', async () => {
+  test('rejects with store_closed when the store closes while it waits', async () => {
     await beside(async (_store, log) => {
       const busy = await openDatabase(path, 'write')
       busy.exec('BEGIN IMMEDIATE')

@@ -18,7 +18,7 @@ beforeEach(async () => {
   path = await newPath()
 })
 
-test('the upgrade of a file tells how far it has come, statement by statement', async () => {
+test('the upgrade of a file reports how far it has come, statement by statement', async () => {
   await makeOlderStore(path)
   const told: UpgradeProgress[] = []
   const upgrade = { onProgress: (progress: UpgradeProgress) => told.push(progress) }
@@ -137,7 +137,7 @@ test('members of an older file are found again, whatever their identifiers', asy
   expect(released).toEqual({ kind: 'released', left: [], next: null })
 })
 
-test('an erasure that was under way in an older file goes on to its end', async () => {
+test('an erasure that was in progress in an older file goes on to its end', async () => {
   await makeOlderStore(path)
   const store = await openFile(path)
   const { regulations } = store

@@ -102,7 +102,7 @@ test('a transaction that cannot begin is not tried again for each piece of work'
   database.close()
 })
 
-test('who was answered hears of it before the guard goes on', async () => {
+test('answers are delivered before the guard continues', async () => {
   const { database, insert } = await openCounted()
   const happened: string[] = []
   const guard = {

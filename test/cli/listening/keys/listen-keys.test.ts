@@ -149,7 +149,7 @@ describe('keys of listen', () => {
     expect(stream.text).toMatch(/The next webhook gets 503\.[^]*The next webhook times out\./)
   })
 
-  test('r sends again, one after the other, and tells how that went', async () => {
+  test('r sends again, one after the other, and reports how that went', async () => {
     const { arrive, terminal, stream, open } = await onScreen()
     const resent: number[] = []
     open(async ({ seq }) => {
@@ -186,7 +186,7 @@ describe('keys of listen', () => {
     expect(stream.text).toContain('\n\n\n\u001b[H\u001b[J')
   })
 
-  test('a signal shows that it ends; at the end the terminal is given back', async () => {
+  test('a signal shows that it ends; at the end the terminal is restored', async () => {
     const { screen, terminal, stream, open, stop } = await onScreen()
     open()
     stop()

@@ -65,7 +65,7 @@ describe('keys', () => {
     expect(press(key, state).effects).toEqual([{ kind, event: ping }])
   })
 
-  test('h tells what every key does', () => {
+  test('h explains every key', () => {
     const text = told(press('h').effects)
     for (const key of ['enter', 'r', 'p', 'f', '/', 's', 'c', 'q']) {
       expect(text).toMatch(new RegExp(`^  ${key} `, 'm'))
