@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import type { ComputationClass, MemberColumns, MemberIdentity } from '../audience/index.ts'
+import type { ComputationClass, MemberIdentity, MembersRequest } from '../audience/index.ts'
 import { isJsonObject } from '../model/index.ts'
+import type { AudienceSyncRequest } from './ports.ts'
 import {
   accepts,
   fields,
@@ -13,29 +14,11 @@ import {
   type Reading,
 } from './read-fields.ts'
 
-/** Which page of the members is asked for. */
-export interface MembersQuery {
-  /** At the most so many. */
-  readonly limit: number
-  /** Only those behind this one; null for the first page. */
-  readonly after: MemberIdentity | null
-}
+/** A page of members. */
+export type MembersQuery = Omit<MembersRequest, 'key'>
 
-/** What a sync is asked with, beside its list. */
-export interface SyncQuery {
-  /** What people call the audience. */
-  readonly name: string | undefined
-  /** Identifies it; one of both is there. */
-  readonly key: string | undefined
-  /** What it says of a profile. */
-  readonly computationClass: ComputationClass
-  /** The source whose destinations get the calls. */
-  readonly sourceId: string | undefined
-  /** What the rows of the list are made of. */
-  readonly columns: MemberColumns
-  /** Whether only to tell what would change. */
-  readonly isDryRun: boolean
-}
+/** A sync without its list. */
+export type SyncQuery = Omit<AudienceSyncRequest, 'listener' | 'drained' | 'signal'>
 
 const classes: readonly ComputationClass[] = ['audience', 'trait']
 
@@ -62,7 +45,7 @@ export function readSyncQuery(query: unknown): Reading<SyncQuery> {
   return read(schema, query, (written): Reading<SyncQuery> => {
     const { name, key, source, idColumn = [], valueColumn } = written
     if (name === undefined && key === undefined) {
-      return refused('invalid_request', 'Nothing says which audience it is: give a name, or a key')
+      return refused('invalid_request', 'No audience is named: give a name or a key')
     }
     const columns = { userIds: idColumn, value: valueColumn }
     const isDryRun = written.dryRun !== undefined

@@ -1,4 +1,4 @@
-/** What the operator asks over HTTP: health, metrics, the delivery log, destinations, replay, audiences, regulations. */
+/** The API of the operator: health, metrics, deliveries, destinations, replay, audiences, regulations. */
 export { faultAnswer as adminFaultAnswer } from './answer.ts'
 export { adminApp, adminConnectionLimits } from './app.ts'
 export { healthHandler } from './health.ts'
@@ -29,7 +29,6 @@ export type {
   EndpointState,
   RegulationOperations,
   RegulationOutcome,
-  RegulationRequest,
   ReplayCounts,
   ReplayOutcome,
   ReplayRequest,

@@ -30,10 +30,10 @@ import {
   readReplayRequest,
   readRetryRequest,
   readReveal,
-  type RetryRequest,
+  type Selection,
 } from './requests.ts'
 
-/** What the API can be asked under `/v1`: paths, methods, and who answers. */
+/** The operations under `/v1`. */
 export function operations(options: AdminApiOptions): readonly ApiOperation[] {
   return [
     { path: '/deliveries', method: 'get', operation: listOperation(options) },
@@ -56,7 +56,7 @@ function listOperation({ log, runtime }: AdminApiOptions): Operation {
     const reading = readListRequest(query, runtime.clock.nowMs())
     if (reading.kind === 'refused') return refuse(reading.refusal)
     const { filter, limit, beforeId, reveal } = reading.value
-    // One more than is told shows whether there are more.
+    // Ask for one more, to learn whether there are more.
     const found = await readableLog(log, reveal).list({ filter, limit: limit + 1, beforeId })
     const page = found.slice(0, limit)
     const next = found.length > limit ? (page.at(-1)?.id ?? null) : null
@@ -97,10 +97,10 @@ function nowOf({ runtime }: AdminApiOptions): number {
   return runtime.clock.nowMs()
 }
 
-/** What is done to deliveries, and to which. */
+/** A retry or a discard. */
 interface Change {
   readonly kind: 'retry' | 'discard'
-  readonly reading: Reading<RetryRequest>
+  readonly reading: Reading<Selection>
 }
 
 async function changed({ kind, reading }: Change, options: AdminApiOptions): Promise<Answer> {
@@ -108,14 +108,14 @@ async function changed({ kind, reading }: Change, options: AdminApiOptions): Pro
   const { filter } = reading.value
   const deliveries = await changeAll(kind, reading.value, options)
   const isUnknown = async () => (await options.log.list({ filter, limit: 1 })).length === 0
-  // Conditions may well meet nothing, but an id names one delivery.
+  // Conditions may match nothing, but an id names one delivery.
   if (filter.id !== undefined && deliveries === 0 && (await isUnknown())) return noDelivery
   return record({ kind, deliveries })
 }
 
 async function changeAll(
   kind: Change['kind'],
-  { filter, limit }: RetryRequest,
+  { filter, limit }: Selection,
   { log, metrics, runtime }: AdminApiOptions,
 ): Promise<number> {
   const nowMs = runtime.clock.nowMs()
@@ -126,7 +126,7 @@ async function changeAll(
     if (kind === 'discard') metrics.discarded(count)
     total += count
     if (count < asked || total === limit) return total
-    // So that others get their turn with the store.
+    // Yield, so that other users of the store get their turn.
     await nextTurn()
   }
 }
@@ -141,7 +141,7 @@ function destinationsOperation({ destinations }: AdminApiOptions): Operation {
   }
 }
 
-/** Field by field, so that nothing gets out that a destination has beside these. */
+/** Copies field by field, so that secrets of a destination never get out. */
 function destinationFields(destination: DestinationState, reveal: boolean): DestinationFields {
   const { id, enabled, sourceIds, endpoints, ledger } = destination
   const { deliveries, delivered, failed, expired, pending } = ledger
@@ -201,13 +201,13 @@ function sourceFields(
 
 function overviewOperation({ ready, ledger, destinations, metrics }: AdminApiOptions): Operation {
   return async () => {
-    const [reasons, books, states] = await Promise.all([ready(), ledger(), destinations()])
+    const [reasons, figures, states] = await Promise.all([ready(), ledger(), destinations()])
     const { recent, oldestDueAtMs } = metrics
     const { deliveries, p50Ms, p99Ms } = recent.latency
     return record({
       kind: 'overview',
       problems: problemsOf(reasons, states),
-      ledger: books,
+      ledger: figures,
       oldestDueAt: isoOrNull(oldestDueAtMs),
       latency: { deliveries, p50: p50Ms, p99: p99Ms },
       minutes: recent.minutes.map(({ atMs, accepted, delivered, failed }) => ({

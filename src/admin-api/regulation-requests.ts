@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { regulationTypes } from '../model/index.ts'
-import { regulationLimits, type RegulationsRequest } from '../privacy/index.ts'
-import type { RegulationRequest } from './ports.ts'
+import {
+  regulationLimits,
+  type RegulationRequest,
+  type RegulationsRequest,
+} from '../privacy/index.ts'
 import {
   accepts,
   fields,

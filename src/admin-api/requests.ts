@@ -1,5 +1,10 @@
 import { z } from 'zod'
-import { parseDeliveryId, type DeliveryFilter, type LoggedState } from '../delivery/index.ts'
+import {
+  parseDeliveryId,
+  type DeliveryFilter,
+  type ListRequest,
+  type LoggedState,
+} from '../delivery/index.ts'
 import { eventTypes, parseDuration, parseTimestamp } from '../model/index.ts'
 import type { ReplayRequest } from './ports.ts'
 import {
@@ -16,25 +21,14 @@ import {
   type Reading,
 } from './read-fields.ts'
 
-/** Which page of the deliveries is asked for. */
-export interface ListRequest {
-  /** The deliveries. */
-  readonly filter: DeliveryFilter
-  /** At the most so many. */
-  readonly limit: number
-  /** Only those after this one, which is the `next` of the page before. */
-  readonly beforeId: number | undefined
+/** A page of deliveries. */
+export interface RevealingListRequest extends ListRequest {
   /** Whether the URLs of endpoints are shown whole. */
   readonly reveal: boolean
 }
 
-/** Which deliveries are retried or discarded. */
-export interface RetryRequest {
-  /** The deliveries. */
-  readonly filter: DeliveryFilter
-  /** At the most so many. */
-  readonly limit: number
-}
+/** The deliveries to retry or discard. */
+export type Selection = Pick<ListRequest, 'filter' | 'limit'>
 
 const states: readonly LoggedState[] = ['pending', 'delivered', 'failed', 'expired']
 const retriableStates: readonly LoggedState[] = ['pending', 'failed', 'expired']
@@ -44,19 +38,23 @@ const reveal = oneOf(['true', 'false'])
   .transform((text) => text === 'true')
 
 /** Reads the query of a list. */
-export function readListRequest(query: unknown, nowMs: number): Reading<ListRequest> {
+export function readListRequest(query: unknown, nowMs: number): Reading<RevealingListRequest> {
   const schema = fields({
     ...filterFields(states, nowMs),
     limit: pageLimit,
     before: numeral(0, Number.MAX_SAFE_INTEGER, 'the "next" of a page').optional(),
     reveal,
   })
-  return read(schema, query, ({ limit, before, reveal, ...filter }): Reading<ListRequest> => {
-    if (filter.id !== undefined && filter.destination !== undefined) {
-      return refused('invalid_request', 'An id names its destination already')
-    }
-    return { kind: 'read', value: { filter: filterOf(filter), limit, beforeId: before, reveal } }
-  })
+  return read(
+    schema,
+    query,
+    ({ limit, before, reveal, ...filter }): Reading<RevealingListRequest> => {
+      if (filter.id !== undefined && filter.destination !== undefined) {
+        return refused('invalid_request', 'An id names its destination already')
+      }
+      return { kind: 'read', value: { filter: filterOf(filter), limit, beforeId: before, reveal } }
+    },
+  )
 }
 
 /** Reads whether the URLs of endpoints are shown whole, where a query can say nothing else. */
@@ -65,19 +63,19 @@ export function readReveal(query: unknown): Reading<boolean> {
 }
 
 /** Reads the body of a retry: exactly one of an id, conditions and `all`. */
-export function readRetryRequest(body: unknown, nowMs: number): Reading<RetryRequest> {
+export function readRetryRequest(body: unknown, nowMs: number): Reading<Selection> {
   return readSelection(body, { selectable: retriableStates, nowMs })
 }
 
 /** Reads the body of a discard, which is the same for pending deliveries only. */
-export function readDiscardRequest(body: unknown, nowMs: number): Reading<RetryRequest> {
+export function readDiscardRequest(body: unknown, nowMs: number): Reading<Selection> {
   return readSelection(body, { selectable: ['pending'], nowMs })
 }
 
 function readSelection(
   body: unknown,
   { selectable, nowMs }: { readonly selectable: readonly LoggedState[]; readonly nowMs: number },
-): Reading<RetryRequest> {
+): Reading<Selection> {
   const limit = accepts('a whole number from 1')
   const schema = fields({
     ...filterFields(selectable, nowMs),

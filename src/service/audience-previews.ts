@@ -15,9 +15,9 @@ import {
   type SyncMeans,
 } from '../audience/index.ts'
 import type { Runtime } from '../runtime/index.ts'
+import { openTemporaryStore } from '../store/index.ts'
 import { chooseAudience, findAudience } from './choose-audience.ts'
 import type { Configuration } from './configuration/index.ts'
-import { withPreviewStore } from './preview-store.ts'
 import { readList } from './read-list.ts'
 
 /** What dry runs are made of. */
@@ -55,12 +55,18 @@ export class AudiencePreviews implements AudienceOperations {
     const choice = await chooseAudience(request, this.#options)
     if (choice.kind !== 'chosen') return choice
     const { audience } = choice
-    const { store, runtime, configuration } = this.#options
+    const { store, configuration } = this.#options
     const { columns } = request
     const dedupeWindowMs = configuration().retention.messageIdsMs
     const means = { ...this.#means(request), store, audience, columns, dedupeWindowMs }
     const options = { ...means, destinations: [], rows: readList(list) }
-    return withPreviewStore(runtime.clock, (scratch) => previewAudience({ ...options, scratch }))
+    // A list may be longer than memory, and a transaction of the store would block its writers meanwhile.
+    const scratch = await openTemporaryStore()
+    try {
+      return await previewAudience({ ...options, scratch: scratch.audiences })
+    } finally {
+      await scratch.close()
+    }
   }
 
   async remove(request: AudienceRemoveRequest): Promise<AudienceRemoveOutcome> {

@@ -1,8 +1,4 @@
-import type {
-  RegulationOperations,
-  RegulationOutcome,
-  RegulationRequest,
-} from '../admin-api/index.ts'
+import type { RegulationOperations, RegulationOutcome } from '../admin-api/index.ts'
 import { SettingError } from '../model/index.ts'
 import {
   Regulations,
@@ -11,6 +7,7 @@ import {
   type EraseArchivesRequest,
   type ErasedArchives,
   type Regulation,
+  type RegulationRequest,
   type RegulationsOptions,
   type RegulationsRequest,
   type SharedRegulations,

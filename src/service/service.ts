@@ -28,7 +28,6 @@ import { destinationStates } from './destination-states.ts'
 import { observedRuntime } from './observe.ts'
 import { sourceStates } from './source-states.ts'
 import { AddingBytes, Pipeline } from '../pipeline/index.ts'
-import { removeAbandonedPreviews } from './preview-store.ts'
 import { Readiness } from './readiness.ts'
 import type { ServiceAddress, ServiceOptions, ServiceRole, ServiceWork } from './service-options.ts'
 import { listenFor } from './service-ports.ts'
@@ -241,7 +240,6 @@ export class Service implements AsyncDisposable {
   async #open(): Promise<void> {
     const { listen: address, admin } = this.#configuration
     const { log } = this.#runtime
-    await removeAbandonedPreviews(this.#runtime.clock)
     await this.#regulations.register()
     void this.#figures.start()
     const health = healthHandler(() => this.#readiness.reasons(), log)

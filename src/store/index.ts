@@ -4,6 +4,11 @@ export { migrateStore, planMigration, type MigrationPlaces } from './migrate-sto
 export type { MoveOutcome, MovePlan, MoveProgress } from './migration/move-store.ts'
 export type { ComparedFigure, RowCount, StoreFigures } from './migration/store-figures.ts'
 export { MissingStoreError } from './missing-store.ts'
-export { openDeliveryLog, openStore, type OpenStoreOptions } from './open-store.ts'
+export {
+  openDeliveryLog,
+  openStore,
+  openTemporaryStore,
+  type OpenStoreOptions,
+} from './open-store.ts'
 export { maskedStoreUrl, serverUrlRefusal, storeName } from './store-url.ts'
 export type { Store, StoreLog, TableRows } from './store.ts'

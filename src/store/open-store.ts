@@ -60,6 +60,16 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
 }
 
 /**
+ * Opens an empty store for a dry run. It may become larger than memory, and closing it deletes it.
+ *
+ * @throws EvrouteError `store_unusable`
+ */
+export async function openTemporaryStore(): Promise<Store> {
+  const { SqliteStore } = await import('./sqlite/sqlite-store.ts')
+  return SqliteStore.openInMemory({}, { growsIntoFile: true })
+}
+
+/**
  * Opens the delivery log of an existing store, even while a process delivers from it. It can be read;
  * with `write` deliveries can be retried as well.
  *

@@ -82,7 +82,7 @@ describe('a sync', () => {
   })
 
   test.each([
-    [{}, 'Nothing says which audience it is: give a name, or a key'],
+    [{}, 'No audience is named: give a name or a key'],
     [{ name: ['a', 'b'] }, 'name: Cannot use a list: it is one text'],
     [{ key: 'a', class: 'Audience' }, 'class: Cannot use "Audience": it is one of audience, trait'],
     [{ key: 'a', dryRun: 'false' }, 'dryRun: Cannot use "false": it is true, or left out'],

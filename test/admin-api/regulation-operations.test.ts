@@ -1,13 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type {
-  RegulationOperations,
-  RegulationOutcome,
-  RegulationRequest,
-} from '../../src/admin-api/index.ts'
+import type { RegulationOperations, RegulationOutcome } from '../../src/admin-api/index.ts'
 import {
   listedRegulationRecord,
   regulationRecord,
   type Regulation,
+  type RegulationRequest,
   type RegulationsRequest,
 } from '../../src/privacy/index.ts'
 import { nowMs } from '../cli/deliveries/stores.ts'

@@ -1,5 +1,9 @@
-import type { RegulationRequest, RegulationsRecord } from '../../admin-api/index.ts'
-import type { ListedRegulationFields, WholeRegulationFields } from '../../privacy/index.ts'
+import type { RegulationsRecord } from '../../admin-api/index.ts'
+import type {
+  ListedRegulationFields,
+  RegulationRequest,
+  WholeRegulationFields,
+} from '../../privacy/index.ts'
 import type { RegulationRecords } from './readers.ts'
 import type { ServiceApi } from './service-api.ts'
 

@@ -7,24 +7,12 @@ import type { ConfigurationDocument, DestinationDocument, SourceDocument } from 
 
 /** What a service is set up with: checked, complete and frozen, its secrets read. */
 export interface Configuration {
-  /** Where the tracking API listens. */
-  readonly listen: {
-    /** An address or name of this machine. */
-    readonly host: string
-    /** 0 for a free one. */
-    readonly port: number
-    /** Proxies in front whose `X-Forwarded-For` is believed. */
-    readonly trustedProxies: number
-  }
+  readonly listen: ConfigurationDocument['listen']
   /** The admin API; undefined for none. */
-  readonly admin: AdminConfiguration | undefined
+  readonly admin: NonNullable<ConfigurationDocument['admin']> | undefined
   /** `memory:`, `sqlite:` and an absolute path, or the URL of a PostgreSQL with its password. */
   readonly store: string
-  /** What the service may connect to. */
-  readonly network: {
-    /** Addresses, ranges and host names, public or not, that webhooks may go to. */
-    readonly allow: readonly string[]
-  }
+  readonly network: ConfigurationDocument['network']
   /** How long the store remembers. */
   readonly retention: RetentionPolicy
   /** At least one; their ids are unique, and so are their write keys. */
@@ -33,37 +21,19 @@ export interface Configuration {
   readonly destinations: readonly ConfiguredDestination[]
 }
 
-/** How the admin API is reached. */
-export interface AdminConfiguration {
-  /** An address or name of this machine. */
-  readonly host: string
-  /** 0 for a free one. */
-  readonly port: number
-  /** The bearer token that every request carries. */
-  readonly token: string
-  /** Reads metrics and nothing else; null for none. */
-  readonly metricsToken: string | null
-}
-
-/** Who sends. */
-export interface ConfiguredSource {
-  /** Unique among the sources. */
-  readonly id: string
-  /** What identifies it, at least one. */
-  readonly writeKeys: readonly string[]
-  /** Off means that its calls are refused. */
-  readonly enabled: boolean
+/** A source of calls. */
+export interface ConfiguredSource extends Pick<SourceDocument, 'id' | 'writeKeys' | 'enabled'> {
   /** Events that it may send per second; undefined for any number. */
   readonly eventsPerSecond: number | undefined
   /** Where its events are kept; undefined for nowhere. */
   readonly archive: { readonly directory: string } | undefined
 }
 
-/** Where events go, and how. */
+/** A destination of events. */
 export interface ConfiguredDestination extends Destination {
-  /** Signs webhooks in the way of Standard Webhooks too, with each secret; undefined when it does not. */
+  /** Adds the signatures of Standard Webhooks, one for each secret; undefined for none. */
   readonly standardWebhooks: { readonly secrets: readonly string[] } | undefined
-  /** From a delivery's first attempt to the last moment another may start. */
+  /** The retry window of a delivery, which begins with its first attempt. */
   readonly retryForMs: number
 }
 

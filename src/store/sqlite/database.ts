@@ -80,15 +80,24 @@ function makePrivateFile(path: string): void {
   }
 }
 
+/** How a database without a name is kept. */
+export interface MemoryOptions {
+  /**
+   * Lets it grow larger than memory, in a temporary file. SQLite unlinks the file when it opens it, so that
+   * nothing is left of a process that is killed.
+   */
+  readonly growsIntoFile?: boolean
+}
+
 /**
  * Opens a database in memory.
  *
  * @throws EvrouteError `store_unusable` for a SQLite that is too old
  */
-export async function openMemory(): Promise<Database> {
+export async function openMemory({ growsIntoFile = false }: MemoryOptions = {}): Promise<Database> {
   const { DatabaseSync } = await (binding ??= loadBinding())
   refuseOldVersion(DatabaseSync)
-  return new DatabaseSync(':memory:')
+  return new DatabaseSync(growsIntoFile ? '' : ':memory:')
 }
 
 /** Asks a database in memory, because a locked file would not answer. */

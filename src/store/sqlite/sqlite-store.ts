@@ -26,7 +26,13 @@ import { Adding, type Addition } from './adding.ts'
 import { Counts } from './counts.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { Claiming } from './claiming.ts'
-import { busyTimeoutMs, openDatabase, openMemory, type Database } from './database.ts'
+import {
+  busyTimeoutMs,
+  openDatabase,
+  openMemory,
+  type Database,
+  type MemoryOptions,
+} from './database.ts'
 import { DeliveryLock } from './delivery-lock.ts'
 import { erasureEngine } from './erasure-engine.ts'
 import { ErasureTraces } from './erasure-traces.ts'
@@ -168,12 +174,15 @@ export class SqliteStore implements Store {
   }
 
   /**
-   * Opens a store in memory. Closing it deletes it.
+   * Opens a store in memory, or in a temporary file. Closing it deletes it.
    *
    * @throws EvrouteError `store_unusable` if SQLite is too old
    */
-  static async openInMemory(bounds: MemoryBoundsOptions = {}): Promise<SqliteStore> {
-    const database = await openMemory()
+  static async openInMemory(
+    bounds: MemoryBoundsOptions = {},
+    options?: MemoryOptions,
+  ): Promise<SqliteStore> {
+    const database = await openMemory(options)
     migrate(database, 'memory:')
     return new SqliteStore(database, { kind: 'memory', bounds })
   }

@@ -1,0 +1,37 @@
+import { readdir } from 'node:fs/promises'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { Member, NewAudience } from '../../src/audience/index.ts'
+import { openTemporaryStore } from '../../src/store/index.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const audience: NewAudience = {
+  key: 'vip',
+  name: 'VIP',
+  computationClass: 'audience',
+  computationId: 'aud_1',
+  sourceId: 'website',
+}
+
+test('a temporary store is empty, and leaves no file behind while it is open or later', async () => {
+  const folder = await temporaryFolder()
+  for (const name of ['TMPDIR', 'SQLITE_TMPDIR']) vi.stubEnv(name, folder)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const store = await openTemporaryStore()
+  expect(await store.audiences.list()).toEqual([])
+  const begun = await store.audiences.begin({ audience, nowMs: 0 })
+  const sync = begun.kind === 'begun' ? begun.sync : 0
+  const wide = 'x'.repeat(1_000)
+  // More than SQLite keeps in memory.
+  for (let part = 0; part < 10; part++) {
+    const members = Array.from({ length: 1_000 }, (_, index): Member => {
+      const identity = { userId: `u_${part}_${index}_${wide}`, anonymousId: null, email: null }
+      return { identity, value: 'true' }
+    })
+    const request = { key: 'vip', sync, nowMs: 0, seenSinceMs: 0, eventsOf: () => [], members }
+    expect(await store.audiences.take(request)).toMatchObject({ kind: 'taken' })
+  }
+  expect(await store.audiences.list()).toMatchObject([{ members: 10_000 }])
+  expect(await readdir(folder)).toEqual([])
+  await store.close()
+  expect(await readdir(folder)).toEqual([])
+})
