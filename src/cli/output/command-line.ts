@@ -1,3 +1,4 @@
+import { endpointName } from '../../model/index.ts'
 import type { Io } from '../io.ts'
 
 /** The name to call evroute by: `npx evroute` if npx started it. */
@@ -10,17 +11,33 @@ export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }
 
-const secretFlags = new Set(['--secret', '--write-key'])
-/** References are no secrets. */
-const reference = /^(?:@|env:)/
-
-/** A command line that can be pasted. Literal secrets in it become `...`. */
+/** A command line that can be pasted. Secrets in it become `...`, unless they are references. */
 export function commandLine(argv: readonly string[], io: Pick<Io, 'env'>): string {
   const words = argv.map((word, index) => {
     const [flag = '', value] = word.split(/=(.*)/s)
-    if (value !== undefined && secretFlags.has(flag) && !reference.test(value)) return `${flag}=...`
-    const isSecret = secretFlags.has(argv[index - 1] ?? '') && !reference.test(word)
-    return isSecret ? '...' : shellWord(word)
+    if (value !== undefined && word.startsWith('--')) return `${flag}=${valueWord(flag, value)}`
+    return valueWord(argv[index - 1] ?? '', word)
   })
   return [programName(io), ...words].join(' ')
+}
+
+function valueWord(flag: string, value: string): string {
+  const isReference = /^(?:@|env:)/.test(value)
+  switch (flag) {
+    case '--secret':
+    case '--write-key':
+    case '--token':
+      return isReference ? shellWord(value) : '...'
+    case '--header':
+    case '-H':
+      return '...'
+    case '--store':
+      // A URL of a database may have a password.
+      return value.startsWith('postgres') ? '...' : shellWord(value)
+    case '--to':
+    case '--endpoint':
+      return shellWord(endpointName(value))
+    default:
+      return shellWord(value)
+  }
 }

@@ -2,15 +2,24 @@ import { expect, test } from 'vitest'
 import { commandLine, programName } from '../../../src/cli/output/command-line.ts'
 
 test('can be pasted', () => {
-  const argv = ['replay', "it's here.ndjson", '--to', 'http://127.0.0.1:4100/?a=1&b=2']
+  const argv = ['replay', "it's here.ndjson", '--to', 'http://127.0.0.1:4100/hook']
   expect(commandLine(argv, { env: {} })).toBe(
-    String.raw`evroute replay 'it'\''s here.ndjson' --to 'http://127.0.0.1:4100/?a=1&b=2'`,
+    String.raw`evroute replay 'it'\''s here.ndjson' --to http://127.0.0.1:4100/hook`,
   )
 })
 
 test('repeats no secret, but the reference to one', () => {
   const argv = ['--secret', 'not-a-real-secret', '--write-key=not-a-real-key', '--secret', '@key']
   expect(commandLine(argv, { env: {} })).toBe('evroute --secret ... --write-key=... --secret @key')
+})
+
+test.each([
+  [['-H', 'Authorization: not-a-real-token'], '-H ...'],
+  [['--store', 'postgres://u:not-a-real-password@db/x'], '--store ...'],
+  [['--store=env:STORE'], '--store=env:STORE'],
+  [['--to', 'http://127.0.0.1:4100/?key=not-a-real-key'], "--to 'http://127.0.0.1:4100/?…'"],
+])('leaves out what may be secret in %j', (argv, words) => {
+  expect(commandLine(argv, { env: {} })).toBe(`evroute ${words}`)
 })
 
 test('names npx where npx started it', () => {

@@ -109,7 +109,7 @@ describe('a store in PostgreSQL', () => {
     command.stop()
     const { code, stderr } = await command.ended
     expect(code).toBe(130)
-    expect(stderr).toContain(`they stay in ${name}, and the next`)
+    expect(stderr).toContain(`they stay in ${name}\nNext: evroute `)
   })
 
   test('says how to list undelivered deliveries, without a URL that would not work', async () => {
@@ -120,8 +120,8 @@ describe('a store in PostgreSQL', () => {
     await run(replay)
     const { code, stderr } = await run(replay)
     expect(code).toBe(4)
-    const command = '`evroute deliveries --state failed --state expired` with this --store'
-    expect(stderr).toContain(`failed or expired; see ${command}`)
+    const command = 'evroute deliveries --store ... --state failed --state expired'
+    expect(stderr).toContain(`failed or expired\nNext: ${command}\n`)
   })
 
   test('is used by several processes at once', async () => {
