@@ -7,8 +7,18 @@ import type { PostgresServer } from './postgres.ts'
 
 const socketName = '.s.PGSQL.5432'
 
+/** Reads along on a connection. */
+export interface Watch {
+  /** Gets bytes of the client. */
+  readonly asked: (bytes: Buffer) => void
+  /** Gets bytes of the server. */
+  readonly answered: (bytes: Buffer) => void
+}
+
 /** Carries connections to a server, and can lose what it answers. */
 export class PostgresLine {
+  /** Makes the watch of each new connection; none by default. */
+  watch: (() => Watch) | undefined
   /** Ends each connection with the next answer. */
   losesAnswers = false
   /** Lets nothing through on connections that are made from now on. */
@@ -76,13 +86,16 @@ export class PostgresLine {
       upstream.destroy()
     })
     const isSilent = (): boolean => this.#silent.has(client)
+    const watch = this.watch?.()
     client.on('data', (bytes: Buffer) => {
+      watch?.asked(bytes)
       if (!isSilent()) upstream.write(bytes)
     })
     client.on('end', () => {
       if (!isSilent()) client.end()
     })
     upstream.on('data', (bytes: Buffer) => {
+      watch?.answered(bytes)
       if (this.losesAnswers) client.destroy()
       else if (!isSilent()) client.write(bytes)
     })

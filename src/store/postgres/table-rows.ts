@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
 /** The partitions of a table count as that table. */
 const perTable = `
   SELECT coalesce(parent.relname, own.relname) AS name,
-    sum(stats.n_live_tup) AS live, sum(stats.n_dead_tup) AS dead
+    sum(stats.n_live_tup)::bigint AS live, sum(stats.n_dead_tup)::bigint AS dead
   FROM pg_stat_user_tables AS stats
   JOIN pg_class AS own ON own.oid = stats.relid
   LEFT JOIN pg_inherits ON inhrelid = own.oid
@@ -16,12 +16,12 @@ const perTable = `
 export async function tableRows(database: Database): Promise<readonly TableRows[]> {
   const rows = await database.rows<{
     readonly name: string
-    readonly live: string | number
-    readonly dead: string | number
+    readonly live: number
+    readonly dead: number
   }>({ sql: perTable, values: [] })
   return rows.map(({ name, live, dead }) => ({
     table: name,
-    liveRows: Number(live),
-    deadRows: Number(dead),
+    liveRows: live,
+    deadRows: dead,
   }))
 }

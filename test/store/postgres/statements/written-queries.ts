@@ -1,0 +1,206 @@
+import { relative } from 'node:path'
+import ts from 'typescript'
+import type { ValueKind } from './recorded-statements.ts'
+
+/** A query in the code: an object with a statement and its values. */
+export interface WrittenQuery {
+  /** Its file and line. */
+  readonly place: string
+  /** Matches the statement, with anything for its parts that are not constant. */
+  readonly pattern: RegExp
+  /** The kinds of values that the code reads, by column. */
+  readonly reads: Map<string, ReadonlySet<ValueKind>>
+}
+
+/** The functions that run a query, and take the type of its rows. */
+const readers = ['rows', 'rowsOf', 'firstRow']
+
+const options: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ES2023,
+  module: ts.ModuleKind.NodeNext,
+  moduleResolution: ts.ModuleResolutionKind.NodeNext,
+  types: ['node'],
+  strict: true,
+  noEmit: true,
+  skipLibCheck: true,
+  allowImportingTsExtensions: true,
+}
+
+/** Finds the queries in folders, with the columns that the code reads of each. */
+export function writtenQueries(
+  roots: readonly string[],
+  isWanted: (path: string) => boolean,
+): readonly WrittenQuery[] {
+  const program = ts.createProgram(roots, options)
+  const files = program.getSourceFiles().filter(({ fileName }) => isWanted(fileName))
+  const code = new Code(program.getTypeChecker(), files)
+  const found = new Map<ts.Node, WrittenQuery>()
+  code.each(ts.isObjectLiteralExpression, (literal) => {
+    const query = code.queryOf(literal)
+    if (query !== undefined) found.set(literal, query)
+  })
+  code.each(ts.isCallExpression, (call) => {
+    const [argument] = call.arguments
+    const [type] = call.typeArguments ?? []
+    if (argument === undefined || type === undefined || !readers.includes(nameOf(call))) return
+    for (const literal of code.literalsOf(argument)) {
+      for (const [name, kinds] of code.columnsOf(type)) found.get(literal)?.reads.set(name, kinds)
+    }
+  })
+  return [...found.values()]
+}
+
+/** The name of the function or method that is called. */
+function nameOf({ expression }: ts.CallExpression): string {
+  return ts.isPropertyAccessExpression(expression) ? expression.name.text : expression.getText()
+}
+
+/** Follows values through the code of some files. */
+class Code {
+  readonly #checker: ts.TypeChecker
+  readonly #files: readonly ts.SourceFile[]
+
+  constructor(checker: ts.TypeChecker, files: readonly ts.SourceFile[]) {
+    this.#checker = checker
+    this.#files = files
+  }
+
+  /** Visits all nodes of a kind. */
+  each<Node extends ts.Node>(
+    is: (node: ts.Node) => node is Node,
+    visit: (node: Node) => void,
+  ): void {
+    const go = (node: ts.Node): void => {
+      if (is(node)) visit(node)
+      ts.forEachChild(node, go)
+    }
+    this.#files.forEach(go)
+  }
+
+  /** The query of an object; undefined if it is none. */
+  queryOf(literal: ts.ObjectLiteralExpression): WrittenQuery | undefined {
+    const names = literal.properties.map((property) => property.name?.getText())
+    if (!names.includes('sql') || !names.includes('values')) return undefined
+    const file = literal.getSourceFile()
+    const { line } = file.getLineAndCharacterOfPosition(literal.getStart())
+    const text = this.#patternOf(valueOf(literal, 'sql'))
+    return {
+      place: `${relative(process.cwd(), file.fileName)}:${line + 1}`,
+      pattern: new RegExp(`^${text}$`),
+      reads: new Map(),
+    }
+  }
+
+  /** The objects that an expression can be. */
+  literalsOf(expression: ts.Node | undefined): readonly ts.ObjectLiteralExpression[] {
+    if (expression === undefined) return []
+    if (ts.isObjectLiteralExpression(expression)) {
+      const spread = expression.properties.find(ts.isSpreadAssignment)
+      return spread === undefined ? [expression] : this.literalsOf(spread.expression)
+    }
+    if (ts.isCallExpression(expression)) {
+      const declared = this.#checker.getResolvedSignature(expression)?.declaration
+      return declared === undefined
+        ? []
+        : returnsOf(declared).flatMap((each) => this.literalsOf(each))
+    }
+    if (ts.isIdentifier(expression)) return this.#literalsOfName(expression)
+    return []
+  }
+
+  /** The kinds of values of a type of rows, by the names of its columns. */
+  columnsOf(type: ts.TypeNode): ReadonlyMap<string, ReadonlySet<ValueKind>> {
+    const properties = this.#checker.getTypeFromTypeNode(type).getProperties()
+    return new Map(
+      properties.map((property) => {
+        const value = this.#checker.getTypeOfSymbol(property)
+        const parts = value.isUnion() ? value.types : [value]
+        return [property.name, new Set(parts.flatMap((part) => this.#kindOf(part)))]
+      }),
+    )
+  }
+
+  #kindOf(type: ts.Type): readonly ValueKind[] {
+    const { flags } = type
+    if (flags & (ts.TypeFlags.Null | ts.TypeFlags.Undefined)) return []
+    if (flags & ts.TypeFlags.Unknown) return ['string', 'number', 'boolean']
+    if (flags & ts.TypeFlags.StringLike) return ['string']
+    if (flags & ts.TypeFlags.NumberLike) return ['number']
+    if (flags & ts.TypeFlags.BooleanLike) return ['boolean']
+    return this.#checker.isArrayType(type) ? ['array'] : ['object']
+  }
+
+  #literalsOfName(name: ts.Identifier): readonly ts.ObjectLiteralExpression[] {
+    const declaration = this.#declarationOf(name)
+    if (declaration === undefined) return []
+    if (ts.isParameter(declaration)) return this.#argumentsOf(declaration)
+    return ts.isVariableDeclaration(declaration) ? this.literalsOf(declaration.initializer) : []
+  }
+
+  /** The parameter or variable of a name, even if the name is part of a destructuring. */
+  #declarationOf(name: ts.Identifier): ts.Declaration | undefined {
+    const isShort = ts.isShorthandPropertyAssignment(name.parent)
+    const symbol = isShort
+      ? this.#checker.getShorthandAssignmentValueSymbol(name.parent)
+      : this.#checker.getSymbolAtLocation(name)
+    const isAlias = symbol !== undefined && (symbol.flags & ts.SymbolFlags.Alias) !== 0
+    const [declaration] =
+      (isAlias ? this.#checker.getAliasedSymbol(symbol) : symbol)?.declarations ?? []
+    if (declaration === undefined || !ts.isBindingElement(declaration)) return declaration
+    const isRest = declaration.dotDotDotToken !== undefined
+    return isRest ? (declaration.parent.parent as ts.Declaration) : undefined
+  }
+
+  #argumentsOf(parameter: ts.ParameterDeclaration): readonly ts.ObjectLiteralExpression[] {
+    const found: ts.ObjectLiteralExpression[] = []
+    const place = parameter.parent.parameters.indexOf(parameter)
+    this.each(ts.isCallExpression, (call) => {
+      const declared = this.#checker.getResolvedSignature(call)?.declaration
+      if (declared === parameter.parent) found.push(...this.literalsOf(call.arguments[place]))
+    })
+    return found
+  }
+
+  #patternOf(expression: ts.Node | undefined): string {
+    if (expression === undefined) return '[^]*'
+    if (ts.isStringLiteralLike(expression)) return escape(expression.text)
+    if (ts.isTemplateExpression(expression)) {
+      const { head, templateSpans: spans } = expression
+      const texts = spans.map(
+        (span) => this.#patternOf(span.expression) + escape(span.literal.text),
+      )
+      return escape(head.text) + texts.join('')
+    }
+    if (ts.isIdentifier(expression)) {
+      const declaration = this.#declarationOf(expression)
+      const isConstant = declaration !== undefined && ts.isVariableDeclaration(declaration)
+      if (isConstant) return this.#patternOf(declaration.initializer)
+    }
+    if (ts.isConditionalExpression(expression)) {
+      const { whenTrue, whenFalse } = expression
+      return `(?:${this.#patternOf(whenTrue)}|${this.#patternOf(whenFalse)})`
+    }
+    return '[^]*'
+  }
+}
+
+function valueOf(literal: ts.ObjectLiteralExpression, name: string): ts.Node | undefined {
+  const property = literal.properties.find((each) => each.name?.getText() === name)
+  if (property === undefined) return undefined
+  return ts.isPropertyAssignment(property) ? property.initializer : property.name
+}
+
+/** The expressions that a function returns. */
+function returnsOf(declared: ts.Node): readonly ts.Expression[] {
+  const found: ts.Expression[] = []
+  const go = (node: ts.Node): void => {
+    if (ts.isReturnStatement(node) && node.expression !== undefined) found.push(node.expression)
+    ts.forEachChild(node, go)
+  }
+  go(declared)
+  return found
+}
+
+function escape(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+}
