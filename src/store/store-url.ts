@@ -1,5 +1,9 @@
-import { isPostgresUrl, maskedUrl, readableUrl } from './postgres/connection-url.ts'
-import { postgresRefusal } from './postgres/url-refusal.ts'
+import {
+  isPostgresUrl,
+  maskedUrl,
+  postgresRefusal,
+  readableUrl,
+} from './postgres/connection-url.ts'
 import type { UrlRefusal } from './url-refusal.ts'
 
 /**

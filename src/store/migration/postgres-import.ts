@@ -1,9 +1,8 @@
 import { processGoneMs } from '../../delivery/index.ts'
 import { EvrouteError } from '../../model/index.ts'
 import { readLedger } from '../postgres/counts.ts'
-import { Database, type Session } from '../postgres/database.ts'
-import { dropGuard, guardStatements, passGuard } from '../postgres/move-tables.ts'
-import { placeName } from '../postgres/place-name.ts'
+import { Database, databaseTitle, type Session } from '../postgres/database.ts'
+import { dropGuard, guardStatements, passGuard } from '../postgres/moves.ts'
 import { RequestPartitions } from '../postgres/request-partitions.ts'
 import { expectTables, migrate, schemaLock } from '../postgres/schema.ts'
 import type { Move } from '../sqlite/moves.ts'
@@ -41,7 +40,7 @@ export class PostgresImport {
 
   private constructor(database: Database, url: string) {
     this.#database = database
-    this.place = placeName(url)
+    this.place = databaseTitle(url)
   }
 
   /**
@@ -75,7 +74,7 @@ export class PostgresImport {
    * elsewhere
    */
   async begin(move: Move, requestDays: readonly number[]): Promise<TargetState> {
-    const state = await this.#database.transaction(async (session) => {
+    const state = await this.#long(async (session) => {
       await run(session, `SELECT pg_advisory_xact_lock(${schemaLock})`)
       const state = await this.#stateOf(session, move)
       if (state === 'empty') await this.#refuseWriters(session, move)
@@ -109,31 +108,33 @@ export class PostgresImport {
       nowMs,
     }: { readonly move: Move; readonly idsGiven: number; readonly nowMs: number },
   ): Promise<void> {
-    await this.#database
-      .transaction(async (session) => {
-        await this.#hold(session)
-        await run(session, passGuard)
-        // The move of an earlier version left its rows behind.
-        if ((await firstFound(session)) !== undefined) await run(session, truncate)
-        if (!(await work(new MoveTarget(session)))) throw new NotCompleted()
-        await setSequences(session, idsGiven)
-        const sql = 'UPDATE evroute_moves SET changes = $1, completed_at = $2'
-        await session.rows({ sql, values: [move.changes, nowMs] })
-        await run(session, dropGuard)
-      })
-      .catch((error: unknown) => {
-        if (!isNotCompleted(error)) throw error
-      })
+    await this.#long(async (session) => {
+      await this.#hold(session)
+      await run(session, passGuard)
+      // The move of an earlier version left its rows behind.
+      if ((await firstFound(session)) !== undefined) await run(session, truncate)
+      if (!(await work(new MoveTarget(session)))) throw new NotCompleted()
+      await setSequences(session, idsGiven)
+      const sql = 'UPDATE evroute_moves SET changes = $1, completed_at = $2'
+      await session.rows({ sql, values: [move.changes, nowMs] })
+      await run(session, dropGuard)
+    }).catch((error: unknown) => {
+      if (!isNotCompleted(error)) throw error
+    })
   }
 
   /** The figures of the database. */
   figures(): Promise<StoreFigures> {
-    return this.#database.transaction((session) => new MoveTarget(session).figures())
+    return this.#long((session) => new MoveTarget(session).figures())
   }
 
   /** Closes the connections. */
   close(): Promise<void> {
     return this.#database.close()
+  }
+
+  #long<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
+    return this.#database.transaction(work, { isLong: true })
   }
 
   async #stateOf(session: Session, move: Move | undefined): Promise<TargetState> {

@@ -1,48 +1,82 @@
-import type { AddRequest, NewEvent } from '../../delivery/index.ts'
+import type { AddRequest, NewEvent, Room } from '../../delivery/index.ts'
 import { refusedReason } from '../refused-deliveries.ts'
-import { toStored, toStoredOrNull } from '../stored-text.ts'
-import { countChanges, wholeStore } from './counts.ts'
 import type { Query } from '../sql/index.ts'
-import type { LeaseTerm } from './lease-term.ts'
+import { toStored } from '../stored-text.ts'
+import { changeCounts, wholeStore } from './counts.ts'
+import { GivenRows } from './given-rows.ts'
+import type { LeaseTerm } from './leases.ts'
 import { holdGate, isSuppressed } from './suppressions.ts'
 
 /**
- * A row of the answer. It is an event that is a duplicate or was dropped because its user is
- * suppressed, by its place in the batch; or a delivery that was leased, or failed because the backlog
- * of its destination is full, by its place among the deliveries of the batch.
+ * A row of the answer. It is an event that is new or was dropped because its user is suppressed, by its
+ * position in the batch; or a delivery that was leased, or failed because the backlog of its destination is
+ * full, by its position among the deliveries of the batch. Positions begin at 1.
  */
 export interface AddedRow {
   readonly kind: 'fresh' | 'suppressed' | 'leased' | 'refused'
-  readonly place: number
+  readonly position: number
   /** The id of the delivery; 0 for an event. */
   readonly id: number
 }
 
-/** A delivery of a batch. */
+/** A delivery of a batch. Positions begin at 1. */
 export interface BatchDelivery {
   readonly event: NewEvent
+  /** Its place among the deliveries of the event, from 0. */
+  readonly place: number
   readonly destinationId: string
-  readonly body: string
   readonly backlogMax?: number | undefined
+  readonly eventPosition: number
+  readonly bodyPosition: number
 }
 
-/** A statement, and the meaning of the places in its answer. */
+/** A text, which destinations that get the same one share. */
+export interface BatchBody {
+  readonly eventPosition: number
+  readonly body: string
+  uses: number
+}
+
+/** A statement, and the deliveries of the positions in its answer. */
 export interface AddQuery extends Query {
   readonly deliveries: readonly BatchDelivery[]
 }
 
-/** The rows of events, texts and deliveries, as columns. Places link them. */
-export interface BatchRows {
-  readonly events: { readonly place: number; readonly event: NewEvent }[]
-  readonly bodies: { readonly eventPlace: number; readonly body: string; uses: number }[]
-  readonly deliveries: (BatchDelivery & { eventPlace: number; bodyPlace: number })[]
-}
+const events = new GivenRows<NewEvent>('event', 8, {
+  source_id: ['text', ({ sourceId }) => sourceId],
+  message_id: ['text', ({ messageId }) => messageId],
+  type: ['text', ({ type }) => type],
+  user_id: ['text', ({ userId }) => userId],
+  previous_id: ['text', ({ previousId }) => previousId],
+  is_routed: ['bool', ({ deliveries }) => deliveries.length > 0],
+})
 
-const counted = countChanges(
+const bodyEvents = new GivenRows<BatchBody>('body', events.next, {
+  event_position: ['int', ({ eventPosition }) => eventPosition],
+})
+
+const bodies = new GivenRows<BatchBody>('given', bodyEvents.next, {
+  uses: ['int', ({ uses }) => uses],
+  body: ['text', ({ body }) => body],
+})
+
+const deliveries = new GivenRows<BatchDelivery>('given', bodies.next, {
+  event_position: ['int', ({ eventPosition }) => eventPosition],
+  body_position: ['int', ({ bodyPosition }) => bodyPosition],
+  destination_id: ['text', ({ destinationId }) => destinationId],
+  backlog_max: ['bigint', ({ backlogMax }) => backlogMax],
+})
+
+const rooms = new GivenRows<Room>('room', deliveries.next, {
+  destination_id: ['text', ({ destinationId }) => destinationId],
+  deliveries_max: ['bigint', ({ deliveriesMax }) => deliveriesMax],
+})
+
+const counted = changeCounts(
   ['accepted', 'routed', 'filtered', 'duplicate', 'suppressed', 'deliveries', 'pending', 'failed'],
-  `SELECT ${wholeStore} AS destination_id, $17::bigint AS accepted,
+  `SELECT ${wholeStore} AS destination_id, $3::bigint AS accepted,
      count(*) FILTER (WHERE is_routed) AS routed, count(*) FILTER (WHERE NOT is_routed) AS filtered,
-     $17::bigint - count(*) - (SELECT count(*) FROM dropped) AS duplicate,
+     $3::bigint - count(*) - (SELECT count(*) FROM dropped) AS duplicate,
      (SELECT count(*) FROM dropped) AS suppressed, 0 AS deliveries, 0 AS pending, 0 AS failed
    FROM fresh
    UNION ALL
@@ -61,49 +95,46 @@ const suppressed = `type <> 'delete' AND ${isSuppressed('event.source_id', ['eve
 const sql = `
   WITH ${holdGate}, given AS MATERIALIZED (
     SELECT *, ${suppressed} AS is_suppressed
-    FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bool[], $21::text[])
-      AS event (place, source_id, message_id, type, user_id, is_routed, previous_id)
+    FROM ${events.sql}
   ), dropped AS (
-    SELECT place FROM given WHERE is_suppressed
+    SELECT position FROM given WHERE is_suppressed
   ), event AS MATERIALIZED (
     SELECT DISTINCT ON (source_id COLLATE "C", message_id COLLATE "C") * FROM given
-    WHERE NOT is_suppressed ORDER BY source_id COLLATE "C", message_id COLLATE "C", place
+    WHERE NOT is_suppressed ORDER BY source_id COLLATE "C", message_id COLLATE "C", position
   ), seen AS (
     INSERT INTO evroute_seen AS known (source_id, message_id, seen_at)
-    SELECT source_id, message_id, $15 FROM event
+    SELECT source_id, message_id, $1 FROM event
     ORDER BY source_id COLLATE "C", message_id COLLATE "C"
     ON CONFLICT (source_id, message_id) DO UPDATE SET seen_at = excluded.seen_at
-      WHERE known.seen_at < $16
+      WHERE known.seen_at < $2
     RETURNING source_id, message_id
   ), fresh AS MATERIALIZED (
     SELECT event.* FROM event JOIN seen USING (source_id, message_id)
   ), body AS MATERIALIZED (
-    SELECT nextval('evroute_message_ids') AS id, place
-    FROM unnest($7::int[]) WITH ORDINALITY AS body (event_place, place)
-    WHERE event_place IN (SELECT place FROM fresh)
+    SELECT nextval('evroute_message_ids') AS id, position
+    FROM ${bodyEvents.sql}
+    WHERE event_position IN (SELECT position FROM fresh)
   ), stored AS (
     INSERT INTO evroute_messages (id, deliveries, body)
     SELECT body.id, given.uses, given.body
-    FROM unnest($8::int[], $9::text[]) WITH ORDINALITY AS given (uses, body, place)
-    JOIN body USING (place)
+    FROM ${bodies.sql}
+    JOIN body USING (position)
   ), backlog AS MATERIALIZED (
     SELECT destination_id, sum(pending) AS pending FROM evroute_counts
-    WHERE destination_id = ANY ($22::text[]) GROUP BY destination_id
+    WHERE destination_id = ANY ($7::text[]) GROUP BY destination_id
   ), ordered AS (
-    SELECT given.place, given.destination_id, body.id AS body_id,
+    SELECT given.position, given.destination_id, body.id AS body_id,
       row_number() OVER same AS number, coalesce(room.deliveries_max, 0) AS leased_max,
       coalesce(row_number() OVER same > given.backlog_max - coalesce(backlog.pending, 0), false)
         AS is_refused,
       fresh.source_id, fresh.message_id, fresh.type, fresh.user_id, fresh.previous_id
-    FROM unnest($10::int[], $11::int[], $12::text[], $23::bigint[])
-      WITH ORDINALITY AS given (event_place, body_place, destination_id, backlog_max, place)
-    JOIN fresh ON fresh.place = given.event_place
-    JOIN body ON body.place = given.body_place
-    LEFT JOIN unnest($13::text[], $14::bigint[]) AS room (destination_id, deliveries_max)
-      ON room.destination_id = given.destination_id
+    FROM ${deliveries.sql}
+    JOIN fresh ON fresh.position = given.event_position
+    JOIN body ON body.position = given.body_position
+    LEFT JOIN ${rooms.sql} ON room.destination_id = given.destination_id
     LEFT JOIN backlog ON backlog.destination_id = given.destination_id
-    WINDOW same AS (PARTITION BY given.destination_id ORDER BY given.place)
-    ORDER BY given.place
+    WINDOW same AS (PARTITION BY given.destination_id ORDER BY given.position)
+    ORDER BY given.position
   ), delivery AS MATERIALIZED (
     SELECT nextval('evroute_delivery_ids') AS id, ordered.*,
       number <= leased_max AND NOT is_refused AS is_leased
@@ -112,73 +143,67 @@ const sql = `
     INSERT INTO evroute_deliveries (destination_id, id, body_id, accepted_at, due_at, lease_holder, lease,
       leased_until, attempts, window_attempts, manual_retries, source_id, message_id, type, user_id,
       previous_id, state, reason, settled_at, lane, holds)
-    SELECT destination_id, id, body_id, $15, $15, CASE WHEN is_leased THEN $18::bigint END,
-      CASE WHEN is_leased THEN $19::bigint END, CASE WHEN is_leased THEN $20::bigint END, 0, 0, 0,
+    SELECT destination_id, id, body_id, $1, $1, CASE WHEN is_leased THEN $4::bigint END,
+      CASE WHEN is_leased THEN $5::bigint END, CASE WHEN is_leased THEN $6::bigint END, 0, 0, 0,
       source_id, message_id, type, user_id, previous_id,
       CASE WHEN is_refused THEN 'failed' ELSE 'pending' END,
-      CASE WHEN is_refused THEN '${refusedReason}' END, CASE WHEN is_refused THEN $15::bigint END,
+      CASE WHEN is_refused THEN '${refusedReason}' END, CASE WHEN is_refused THEN $1::bigint END,
       'first', '[]'
     FROM delivery
   ), counted AS (${counted})
-  SELECT 'fresh' AS kind, place, 0 AS id FROM fresh
+  SELECT 'fresh' AS kind, position, 0 AS id FROM fresh
   UNION ALL
-  SELECT 'suppressed', place, 0 FROM dropped
+  SELECT 'suppressed', position, 0 FROM dropped
   UNION ALL
-  SELECT CASE WHEN is_refused THEN 'refused' ELSE 'leased' END, place::int, id FROM delivery
+  SELECT CASE WHEN is_refused THEN 'refused' ELSE 'leased' END, position, id FROM delivery
   WHERE is_leased OR is_refused`
 
 /** Adds a batch and leases what there is room for. */
 export function addQuery(batch: AddRequest, lease: LeaseTerm): AddQuery {
-  const { events, bodies, deliveries } = rowsOf(batch.events)
-  const bounded = deliveries.filter(({ backlogMax }) => backlogMax !== undefined)
-  const boundedIds = new Set(bounded.map(({ destinationId }) => destinationId))
+  const rows = rowsOf(batch.events)
+  const bounded = rows.deliveries.filter(({ backlogMax }) => backlogMax !== undefined)
+  const boundedIds = new Set(bounded.map(({ destinationId }) => toStored(destinationId)))
   const values = [
-    events.map(({ place }) => place),
-    events.map(({ event }) => toStored(event.sourceId)),
-    events.map(({ event }) => toStored(event.messageId)),
-    events.map(({ event }) => event.type),
-    events.map(({ event }) => toStoredOrNull(event.userId)),
-    events.map(({ event }) => event.deliveries.length > 0),
-    bodies.map(({ eventPlace }) => eventPlace),
-    bodies.map(({ uses }) => uses),
-    bodies.map(({ body }) => toStored(body)),
-    deliveries.map(({ eventPlace }) => eventPlace),
-    deliveries.map(({ bodyPlace }) => bodyPlace),
-    deliveries.map(({ destinationId }) => toStored(destinationId)),
-    batch.handOver.map(({ destinationId }) => toStored(destinationId)),
-    batch.handOver.map(({ deliveriesMax }) => deliveriesMax),
     batch.nowMs,
     batch.seenSinceMs,
     batch.events.length,
     lease.holder,
     lease.number,
     lease.untilMs,
-    events.map(({ event }) => toStoredOrNull(event.previousId ?? null)),
-    [...boundedIds].map(toStored),
-    deliveries.map(({ backlogMax }) => backlogMax ?? null),
+    [...boundedIds],
+    ...events.values(batch.events),
+    ...bodyEvents.values(rows.bodies),
+    ...bodies.values(rows.bodies),
+    ...deliveries.values(rows.deliveries),
+    ...rooms.values(batch.handOver),
   ]
-  return { name: 'add', sql, values, deliveries }
+  return { name: 'add', sql, values, deliveries: rows.deliveries }
 }
 
-/** The rows of some events: each text of an event once. */
-export function rowsOf(events: readonly NewEvent[]): BatchRows {
-  const rows: BatchRows = {
-    events: events.map((event, place) => ({ place, event })),
-    bodies: [],
-    deliveries: [],
+/** The texts and deliveries of some events: each text of an event once. */
+export function rowsOf(batch: readonly NewEvent[]): {
+  readonly bodies: readonly BatchBody[]
+  readonly deliveries: readonly BatchDelivery[]
+} {
+  const bodies: BatchBody[] = []
+  const deliveries: BatchDelivery[] = []
+  for (const [index, event] of batch.entries()) {
+    const positions = new Map<string, number>()
+    const eventPosition = index + 1
+    for (const [place, { destinationId, body, backlogMax }] of event.deliveries.entries()) {
+      const bodyPosition = positions.get(body) ?? bodies.push({ eventPosition, body, uses: 0 })
+      positions.set(body, bodyPosition)
+      const row = bodies[bodyPosition - 1]
+      if (row !== undefined) row.uses++
+      deliveries.push({
+        event,
+        place,
+        destinationId,
+        backlogMax,
+        eventPosition,
+        bodyPosition,
+      })
+    }
   }
-  for (const [place, event] of events.entries()) addDeliveries(rows, event, place)
-  return rows
-}
-
-/** Destinations that get the same text share its row. Places begin at 1, as in SQL. */
-function addDeliveries({ bodies, deliveries }: BatchRows, event: NewEvent, place: number): void {
-  const places = new Map<string, number>()
-  for (const { destinationId, body, backlogMax } of event.deliveries) {
-    const bodyPlace = places.get(body) ?? bodies.push({ eventPlace: place, body, uses: 0 })
-    places.set(body, bodyPlace)
-    const row = bodies[bodyPlace - 1]
-    if (row !== undefined) row.uses++
-    deliveries.push({ event, destinationId, body, backlogMax, eventPlace: place, bodyPlace })
-  }
+  return { bodies, deliveries }
 }

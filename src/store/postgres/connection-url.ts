@@ -1,3 +1,6 @@
+import { nearestName, parseUrl } from '../../model/index.ts'
+import type { UrlRefusal } from '../url-refusal.ts'
+
 /** The settings of every session. */
 const sessionSettings = [
   // Compiling one of these statements takes longer than running it.
@@ -25,8 +28,8 @@ export function readableUrl(url: string): string {
   const rest = url.slice(scheme.length)
   const at = rest.lastIndexOf('@')
   const [user = ''] = rest.slice(0, Math.max(at, 0)).split(/[:?#]/)
-  const [place = ''] = rest.slice(at + 1).split(/[?#]/)
-  return `${scheme}${user === '' ? '' : `${user}@`}${place}`
+  const [target = ''] = rest.slice(at + 1).split(/[?#]/)
+  return `${scheme}${user === '' ? '' : `${user}@`}${target}`
 }
 
 /** Parameters that hold nothing secret. */
@@ -49,11 +52,11 @@ const openParameters = [
  * that is not known to be harmless.
  */
 export function maskedUrl(url: string, mask: string): string {
-  const [, scheme = '', userInfo, place = '', query] =
+  const [, scheme = '', userInfo, target = '', query] =
     /^([a-z]+:\/\/)(?:([^/?]*)@)?([^?]*)(?:\?([^]*))?$/i.exec(url) ?? []
   const user = userInfo === undefined ? '' : `${userInfo.replace(/:[^]*/, `:${mask}`)}@`
   const parameters = query === undefined ? '' : `?${maskedQuery(query, mask)}`
-  return `${scheme}${user}${place}${parameters}`
+  return `${scheme}${user}${target}${parameters}`
 }
 
 function maskedQuery(query: string, mask: string): string {
@@ -72,9 +75,8 @@ function maskedQuery(query: string, mask: string): string {
  * `uselibpqcompat=true` every mode has its meaning in `psql`.
  */
 export function sessionUrl(url: string, { isReadOnly }: { readonly isReadOnly: boolean }): string {
-  const place = url.indexOf('?')
-  const base = place < 0 ? url : url.slice(0, place)
-  const parameters = new URLSearchParams(place < 0 ? '' : url.slice(place + 1))
+  const [base = '', ...query] = url.split('?')
+  const parameters = new URLSearchParams(query.join('?'))
   const access = isReadOnly ? ['-c default_transaction_read_only=on'] : []
   const options = [...sessionSettings, ...access, ...parameters.getAll('options')]
   parameters.set('options', options.join(' '))
@@ -84,4 +86,86 @@ export function sessionUrl(url: string, { isReadOnly }: { readonly isReadOnly: b
     parameters.set('sslmode', 'verify-full')
   }
   return `${base}?${parameters.toString()}`
+}
+
+/** The values of `sslmode` in `pg`. */
+const sslModes = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full']
+/** The values of `ssl` in `pg`. */
+const sslValues = ['1', '0', 'true', 'no-verify']
+
+const formHint = 'Write it as postgres://user:password@host:5432/database.'
+
+/** Messages show no part of the URL: in a malformed one any part can be the password. */
+const misread: UrlRefusal = {
+  why: 'it has a character that has to be percent-encoded, or cannot be in a URL',
+  hint: 'In user, password and database write / as %2F, @ as %40, # as %23, ? as %3F, % as %25, a space as %20.',
+}
+
+/** Why a URL of PostgreSQL cannot be used; undefined if it can. Nothing is connected. */
+export function postgresRefusal(url: string): UrlRefusal | undefined {
+  const [, authority = '', path = '', , query = ''] =
+    /^[a-z]+:\/\/([^/?]*)([^?]*)(\?([^]*))?$/i.exec(url) ?? []
+  if (isMisread(url, authority + path) || /@/.test(path + query)) return misread
+  return (
+    hostRefusal(authority.slice(authority.lastIndexOf('@') + 1)) ??
+    databaseRefusal(path.slice(1)) ??
+    parametersRefusal(new URLSearchParams(query))
+  )
+}
+
+function isMisread(url: string, base: string): boolean {
+  if (/\p{Cc}|#|%(?![\da-f]{2})/iu.test(url) || base.includes(' ')) return true
+  try {
+    decodeURIComponent(url)
+    return false
+  } catch {
+    return true
+  }
+}
+
+/** Without a host, the variables of PostgreSQL or its defaults name it. */
+function hostRefusal(host: string): UrlRefusal | undefined {
+  if (host.includes(',')) return severalHosts
+  const port = /:(\d*)$/.exec(host.replace(/^\[.*\]/, ''))?.[1]
+  const isUrl = host === '' || parseUrl(`postgres://${host}/`) !== undefined
+  if (isUrl && (port === undefined || isPort(port))) return undefined
+  return { why: 'its host or its port is none', hint: formHint }
+}
+
+const severalHosts: UrlRefusal = {
+  why: 'it names several hosts',
+  hint: 'Name one: the primary, or what stands in front of all of them.',
+}
+
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535
+}
+
+function databaseRefusal(database: string): UrlRefusal | undefined {
+  if (!database.includes('/')) return undefined
+  return { why: 'more than the name of a database follows its host', hint: formHint }
+}
+
+function parametersRefusal(parameters: URLSearchParams): UrlRefusal | undefined {
+  const port = parameters.get('port')
+  if (port !== null && !isPort(port)) return { why: 'its port is none', hint: formHint }
+  if (parameters.get('host')?.includes(',') === true) return severalHosts
+  return (
+    choiceRefusal('sslmode', sslModes, parameters) ?? choiceRefusal('ssl', sslValues, parameters)
+  )
+}
+
+function choiceRefusal(
+  name: string,
+  choices: readonly string[],
+  parameters: URLSearchParams,
+): UrlRefusal | undefined {
+  const value = parameters.get(name)
+  if (value === null || choices.includes(value)) return undefined
+  const meant = nearestName(value, choices)
+  return {
+    why: `its ${name} is none of ${choices.join(', ')}`,
+    hint:
+      meant === undefined ? `Leave ${name} out, or name one of them.` : `Did you mean ${meant}?`,
+  }
 }

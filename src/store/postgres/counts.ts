@@ -1,4 +1,4 @@
-import type { EndedCounts } from '../../delivery/index.ts'
+import type { EndedCounts, LoggedState } from '../../delivery/index.ts'
 import { emptyLedger, type DeliveryLedger } from '../../model/index.ts'
 import type { Session } from './database.ts'
 import { toStored } from '../stored-text.ts'
@@ -22,7 +22,7 @@ const slots = 16
  * The end of a statement: changes figures. Figures are locked last and in one order, so a transaction
  * that has locked one waits for nothing else.
  */
-export function countChanges(names: readonly CountName[], changes: string): string {
+export function changeCounts(names: readonly CountName[], changes: string): string {
   const columns = names.join(', ')
   const sums = names.map((name) => `${name} = counts.${name} + excluded.${name}`).join(', ')
   return `
@@ -30,6 +30,29 @@ export function countChanges(names: readonly CountName[], changes: string): stri
     SELECT destination_id, pg_backend_pid() % ${slots}, ${columns} FROM (${changes}) changes
     ORDER BY destination_id
     ON CONFLICT (destination_id, slot) DO UPDATE SET ${sums}`
+}
+
+/**
+ * As {@link changeCounts}, with a change for each destination in some rows.
+ *
+ * @param changes - an aggregate for each figure
+ * @param rows - the rows in a FROM clause
+ */
+export function countRows(
+  changes: Readonly<Partial<Record<CountName, string>>>,
+  rows: string,
+): string {
+  const names = Object.keys(changes) as CountName[]
+  const columns = names.map((name) => `${changes[name]} AS ${name}`).join(', ')
+  return changeCounts(
+    names,
+    `SELECT destination_id, ${columns} FROM ${rows} GROUP BY destination_id`,
+  )
+}
+
+/** An aggregate: the number of rows in a state. */
+export function inState(state: LoggedState): string {
+  return `count(*) FILTER (WHERE state = '${state}')`
 }
 
 /** A query for every destination that ever had deliveries, as `destination_id`. */

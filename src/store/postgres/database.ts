@@ -1,4 +1,5 @@
 import {
+  Client,
   Pool,
   types,
   type PoolClient,
@@ -7,9 +8,10 @@ import {
   type QueryResult,
 } from 'pg'
 import { stopwatch } from '../../runtime/index.ts'
-import type { Query, SqlValue } from '../sql/index.ts'
+import type { Dialect, Query, Script, SqlDatabase } from '../sql/index.ts'
 import { ClosingClient } from './closing-client.ts'
 import { readableUrl, sessionUrl } from './connection-url.ts'
+import { dialect } from './dialect.ts'
 import { closedError, isConflict, storeError } from './store-error.ts'
 
 /** Runs statements: a database, or a transaction on it. */
@@ -45,17 +47,8 @@ const lockTimeoutMs = 10_000
 const idleInTransactionTimeoutMs = 30_000
 /** The limit for statements that read everything. */
 const longTimeoutMs = 10 * 60_000
-const longSettings = [
-  `SET LOCAL statement_timeout = ${longTimeoutMs}`,
-  'SET LOCAL enable_seqscan = on',
-]
-
-/** By default an operating system checks an idle connection only after two hours. */
-export const keepAlive: Pick<PoolConfig, 'keepAlive' | 'keepAliveInitialDelayMillis'> =
-  Object.freeze({
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
-  })
+const beginLong = `BEGIN; SET LOCAL statement_timeout = ${longTimeoutMs};
+  SET LOCAL lock_timeout = ${longTimeoutMs}; SET LOCAL enable_seqscan = on`
 
 /**
  * A deadlock or another conflict is retried this often. In each conflict one of the transactions
@@ -73,8 +66,9 @@ const numberTypes = {
  * Runs statements on a few connections, each in a transaction of its own. A connection that fails is
  * replaced at the next statement.
  */
-export class Database implements Session {
+export class Database implements Session, SqlDatabase {
   readonly name: string
+  readonly dialect: Dialect = dialect
   readonly #pool: Pool
   readonly #answerTimeoutMs: number
   readonly #underWay = new Set<Promise<unknown>>()
@@ -99,41 +93,41 @@ export class Database implements Session {
   }
 
   /**
-   * Runs several statements in one round trip; they have no values.
+   * Runs several statements in one round trip and one transaction; they have no values.
    *
    * @returns the rows of each
    */
-  async script(
-    statements: readonly string[],
-    { isLong = false }: { readonly isLong?: boolean } = {},
-  ): Promise<readonly (readonly unknown[])[]> {
-    const settings = isLong ? longSettings : []
-    const text = ['BEGIN', ...settings, ...statements, 'COMMIT'].join(';\n')
-    const query = { text, query_timeout: isLong ? longTimeoutMs : this.#answerTimeoutMs }
+  async script(statements: readonly string[]): Promise<readonly (readonly unknown[])[]> {
+    const text = ['BEGIN', ...statements, 'COMMIT'].join(';\n')
     // Connecting reads files that the URL names, and throws when one cannot be read.
-    const results = await this.#use(async () => await this.#pool.query(query))
-    const skipped = 1 + settings.length
-    return (results as unknown as QueryResult<object>[]).slice(skipped, -1).map(({ rows }) => rows)
+    const results = await this.#use(async () => await this.#pool.query(text))
+    return (results as unknown as QueryResult<object>[]).slice(1, -1).map(({ rows }) => rows)
   }
 
-  /** Makes several changes in one transaction. A conflict with another transaction is retried. */
-  change<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
-    return this.#use(() => repeated(() => this.#change(work)))
+  /**
+   * Runs work in one transaction. A conflict with another transaction is retried.
+   *
+   * @param options - `isLong` for work that may take minutes, which is not retried
+   */
+  transaction<Result>(
+    work: (session: Session) => Promise<Result>,
+    { isLong = false }: { readonly isLong?: boolean } = {},
+  ): Promise<Result> {
+    const once = (): Promise<Result> =>
+      this.#lend((client) => inTransaction(client, { name: this.name, work, isLong }))
+    return this.#use(() => (isLong ? once() : repeated(once)))
   }
 
-  /** Runs statements that may take long in one transaction. */
-  transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
-    return this.#use(() => this.#lend((client) => inTransaction(client, { name: this.name, work })))
+  async read<Result>(script: () => Script<Result>): Promise<Result> {
+    this.#expectOpen()
+    return runScript(this, script())
   }
 
-  /** Runs a statement and ignores its outcome. */
-  tell(sql: string): void {
-    this.rows({ sql, values: [] }).catch(() => undefined)
-  }
-
-  /** Checks that the database is not closed. */
-  expectOpen(): void {
-    if (this.#closed !== undefined) throw closedError()
+  change<Result>(
+    script: () => Script<Result>,
+    options?: { readonly isLong?: boolean },
+  ): Promise<Result> {
+    return this.transaction((session) => runScript(session, script()), options)
   }
 
   /** Waits for statements in progress and ends every connection; idempotent. */
@@ -142,13 +136,17 @@ export class Database implements Session {
     return this.#closed
   }
 
+  #expectOpen(): void {
+    if (this.#closed !== undefined) throw closedError()
+  }
+
   async #close(): Promise<void> {
     await Promise.allSettled(this.#underWay)
     await this.#pool.end()
   }
 
   async #use<Result>(work: () => Promise<Result>): Promise<Result> {
-    this.expectOpen()
+    this.#expectOpen()
     const result = work()
     this.#underWay.add(result)
     try {
@@ -171,18 +169,6 @@ export class Database implements Session {
     )
   }
 
-  #change<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
-    return this.#lend(async (client) => {
-      await client.query('BEGIN')
-      const result = await work({
-        name: this.name,
-        rows: async <Row>(query: Query) => (await client.query(configOf(query))).rows as Row[],
-      })
-      await client.query('COMMIT')
-      return result
-    })
-  }
-
   /** After an error the connection is closed, which ends its transaction. */
   async #lend<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
     const client = await this.#pool.connect()
@@ -195,6 +181,12 @@ export class Database implements Session {
       client.release(!isDone)
     }
   }
+}
+
+async function runScript<Result>(session: Session, script: Script<Result>): Promise<Result> {
+  let step = script.next()
+  while (step.done !== true) step = script.next(await session.rows<unknown>(step.value))
+  return step.value
 }
 
 /** Repeats work that failed because of a conflict with another transaction. */
@@ -215,34 +207,66 @@ function configOf({ name, sql, values }: Query): QueryConfig {
 
 async function inTransaction<Result>(
   client: PoolClient,
-  { name, work }: { name: string; work: (session: Session) => Promise<Result> },
+  {
+    name,
+    work,
+    isLong,
+  }: { name: string; work: (session: Session) => Promise<Result>; isLong: boolean },
 ): Promise<Result> {
-  const query = (text: string, values: readonly SqlValue[] = []): Promise<QueryResult> =>
-    client.query({ text, values: [...values], query_timeout: longTimeoutMs } as QueryConfig)
-  await query('BEGIN')
-  await query(`SET LOCAL statement_timeout = ${longTimeoutMs}`)
-  await query(`SET LOCAL lock_timeout = ${longTimeoutMs}`)
+  const limit = isLong ? { query_timeout: longTimeoutMs } : {}
+  const query = (sql: Query): Promise<QueryResult> =>
+    client.query({ ...configOf(sql), ...limit } as QueryConfig)
+  await client.query(isLong ? beginLong : 'BEGIN')
   const result = await work({
     name,
-    rows: async <Row>({ sql, values }: Query) => (await query(sql, values)).rows as Row[],
+    rows: async <Row>(sql: Query) => (await query(sql)).rows as Row[],
   })
-  await query('COMMIT')
+  await client.query('COMMIT')
   return result
+}
+
+/**
+ * The settings of a connection. By default an operating system checks an idle connection only after two
+ * hours.
+ */
+export function clientConfig(
+  url: string,
+  access: { readonly isReadOnly: boolean } = { isReadOnly: false },
+): PoolConfig {
+  return {
+    connectionString: sessionUrl(url, access),
+    fallback_application_name: 'evroute',
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  }
 }
 
 function poolConfig(url: string, options: DatabaseOptions): PoolConfig {
   const { answerTimeoutMs: answerMs = answerTimeoutMs } = options
   return {
+    ...clientConfig(url, options),
     Client: ClosingClient,
-    connectionString: sessionUrl(url, options),
     max: options.connectionsMax,
-    fallback_application_name: 'evroute',
     connectionTimeoutMillis: Math.min(connectTimeoutMs, answerMs),
     statement_timeout: Math.min(statementTimeoutMs, answerMs),
     query_timeout: answerMs,
     lock_timeout: Math.min(lockTimeoutMs, answerMs),
     idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
-    ...keepAlive,
     types: numberTypes,
+  }
+}
+
+/**
+ * The name, host and port of a database for messages and for file names, without the user. Resolves the
+ * URL and the environment in the same way as a connection.
+ *
+ * @throws EvrouteError `store_unusable` for a URL that cannot be read
+ */
+export function databaseTitle(url: string): string {
+  try {
+    const { database = '', host, port } = new Client({ connectionString: url })
+    return `the PostgreSQL database ${database} on ${host}:${port}`
+  } catch (error) {
+    throw storeError(readableUrl(url), error)
   }
 }

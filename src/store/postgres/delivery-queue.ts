@@ -11,27 +11,26 @@ import type {
 import { stopwatch, systemClock } from '../../runtime/index.ts'
 import { countRefused } from '../refused-deliveries.ts'
 import { fromStored } from '../stored-text.ts'
-import { ClaimPlaces } from './claim-places.ts'
-import { addQuery, type AddedRow, type BatchDelivery } from './add-statement.ts'
+import { leasedOf } from '../untried-delivery.ts'
+import { addQuery, type AddedRow } from './add-statement.ts'
+import { ClaimFloors } from './claim-floors.ts'
 import {
   claimQuery,
+  leasedDelivery,
   nextDueQuery,
   type ClaimedRow,
   type DueRow,
-  type OwnLeases,
 } from './claim-statement.ts'
 import type { Script } from '../sql/index.ts'
 import type { Database } from './database.ts'
-import { leasedDelivery } from './delivery-rows.ts'
-import { Leases } from './leases.ts'
-import type { LeaseTerm } from './lease-term.ts'
+import { Leases, type LeaseTerm, type OwnLeases } from './leases.ts'
 import type { RequestPartitions } from './request-partitions.ts'
 import { settleQuery, type SettledRow } from './settle-statement.ts'
 
 /** The parts of a queue. */
 export interface DeliveryQueueParts {
   /** The database for adding. An add may wait for a connection. */
-  readonly database: Database
+  readonly adding: Database
   /** The same database for claims and settlements. */
   readonly delivering: Database
   /** The partitions of the log of requests. */
@@ -47,40 +46,43 @@ export interface DeliveryQueueParts {
 /** Adds, leases and settles deliveries. */
 export class DeliveryQueue {
   readonly #parts: DeliveryQueueParts
-  readonly #leases = new Leases()
-  readonly #places = new ClaimPlaces()
-  #toldMs: number = systemClock.nowMs()
-  #sinceToldMs = stopwatch()
+  readonly #leases: Leases
+  readonly #floors = new ClaimFloors()
+  #lastMs: number = systemClock.nowMs()
+  #sinceLastMs = stopwatch()
 
   constructor(parts: DeliveryQueueParts) {
     this.#parts = parts
+    this.#leases = new Leases(parts)
   }
 
   /** Adds events with their deliveries, and leases what there is room for. */
   async add(batch: AddRequest): Promise<AddResult> {
     this.#noteTime(batch.nowMs)
     if (batch.events.length === 0) return { outcomes: [], leased: [], refused: [] }
-    const lease = this.#newLease(batch.nowMs)
+    const lease = this.#leases.begin(batch.nowMs)
     const query = addQuery(batch, lease)
-    const rows = await this.#given(lease, this.#parts.database.rows<AddedRow>(query))
+    const rows = await this.#answer(lease, this.#parts.adding.rows<AddedRow>(query))
     const outcomes = outcomesOf(batch, rows)
-    const leased = rows
-      .flatMap(({ kind, place, id }) => {
-        const delivery = query.deliveries[place - 1]
-        return kind !== 'leased' || delivery === undefined ? [] : [{ id, ...delivery }]
-      })
-      .sort((a, b) => a.id - b.id)
-      .map((row) => handedOver(row, lease, batch.nowMs))
-    this.#leases.begin(lease.number, leased)
+    const handedOver = rows.flatMap(({ kind, position, id }) => {
+      const delivery = query.deliveries[position - 1]
+      if (kind !== 'leased' || delivery === undefined) return []
+      const { eventPosition, place } = delivery
+      return [{ eventPlace: eventPosition - 1, place, id, lease: lease.number }]
+    })
+    const inOrder = handedOver.toSorted((a, b) => a.id - b.id)
+    const leased = leasedOf(batch, inOrder).map((delivery) =>
+      Object.assign(delivery, { leasedUntilMs: lease.untilMs }),
+    )
+    this.#leases.hold(lease, leased)
     const refused = countRefused(
       rows
         .filter(({ kind }) => kind === 'refused')
-        .map(({ place }) => query.deliveries[place - 1]?.destinationId ?? ''),
+        .map(({ position }) => query.deliveries[position - 1]?.destinationId ?? ''),
     )
     const added = { outcomes, leased, refused }
     const left = leftOf(batch, added)
-    this.learn(left)
-    this.#announce(left)
+    if (left.length > 0) this.announce(left)
     return added
   }
 
@@ -89,44 +91,49 @@ export class DeliveryQueue {
    * DeliveryQueue.announce} after the commit, so that other processes learn of them.
    */
   *addWithin(batch: AddRequest): Script<void> {
-    if (batch.events.length > 0) yield addQuery(batch, this.#newLease(batch.nowMs))
+    if (batch.events.length === 0) return
+    const lease = this.#leases.begin(batch.nowMs)
+    this.#leases.hold(lease, [])
+    yield addQuery(batch, lease)
   }
 
   /** Learns that lanes have deliveries to claim; any lane if it gets no argument. */
   learn(dueTimes?: readonly DueTime[]): void {
-    if (dueTimes === undefined) this.#places.clear()
-    else for (const due of dueTimes) this.#places.add(due)
+    if (dueTimes === undefined) this.#floors.clear()
+    else for (const due of dueTimes) this.#floors.add(due)
   }
 
-  /** Notifies the other processes that there is more to claim. */
-  announce(): void {
-    this.learn()
-    this.#parts.announce()
+  /**
+   * Learns, and notifies the other processes, that lanes have deliveries to claim; any lane if it gets
+   * no argument.
+   */
+  announce(dueTimes?: readonly DueTime[]): void {
+    this.learn(dueTimes)
+    this.#parts.announce(dueTimes)
   }
 
   /** The leases of this process. */
   own(): OwnLeases {
-    const lost = this.#leases.lostNumbers(this.#nowMs())
-    return { holder: this.#parts.holder, numbers: this.#leases.numbers(), lost }
+    return this.#leases.own()
   }
 
   /** Leases deliveries of some lanes that are due. */
   async claim({ nowMs, shares }: ClaimRequest): Promise<readonly LeasedDelivery[]> {
     this.#noteTime(nowMs)
     if (shares.length === 0) return []
-    const lease = this.#newLease(nowMs)
-    const query = claimQuery(shares, { nowMs, lease, own: this.own(), places: this.#places })
-    const rows = await this.#given(lease, this.#parts.delivering.rows<ClaimedRow>(query))
+    const lease = this.#leases.begin(nowMs)
+    const query = claimQuery(shares, { nowMs, lease, own: this.own(), floors: this.#floors })
+    const rows = await this.#answer(lease, this.#parts.delivering.rows<ClaimedRow>(query))
     const leased = rows.map((row) => leasedDelivery(row, lease))
-    this.#leases.begin(lease.number, leased)
-    for (const delivery of leased) this.#places.passed(delivery)
+    this.#leases.hold(lease, leased)
+    for (const delivery of leased) this.#floors.passed(delivery)
     return leased
   }
 
   /** When the first delivery of each lane of some destinations is due. */
   async nextDue(destinationIds: readonly string[]): Promise<readonly DueTime[]> {
     if (destinationIds.length === 0) return []
-    const own = { own: this.own(), places: this.#places }
+    const own = { own: this.own(), floors: this.#floors }
     const query = nextDueQuery(destinationIds, { nowMs: this.#nowMs(), ...own })
     const rows = await this.#parts.delivering.rows<DueRow>(query)
     const dueTimes = rows.map((row) => ({
@@ -153,42 +160,34 @@ export class DeliveryQueue {
     try {
       rows = await (requests.length === 0 ? settle() : partitions.insert(nowMs, settle))
     } catch (error) {
-      for (const { delivery } of ending) this.#leases.goOn(delivery)
+      for (const { delivery } of ending) this.#leases.cancelEnd(delivery)
       throw error
     }
     for (const { delivery } of ending) this.#leases.end(delivery)
     const effective = query.settlementsOf(rows)
     this.learn(effective.flatMap(dueAgain))
     // This process knows of its own retries, so only returned deliveries are announced.
-    this.#announce(effective.filter(({ kind }) => kind === 'returned').flatMap(dueAgain))
+    const due = effective.filter(({ kind }) => kind === 'returned').flatMap(dueAgain)
+    if (due.length > 0) this.#parts.announce(due)
     return effective
-  }
-
-  #announce(dueTimes: readonly DueTime[]): void {
-    if (dueTimes.length > 0) this.#parts.announce(dueTimes)
   }
 
   /**
    * If the connection is lost, the answer is lost with it. The deliveries may still have been leased.
    */
-  async #given<Rows>(lease: LeaseTerm, answer: Promise<Rows>): Promise<Rows> {
+  async #answer<Rows>(lease: LeaseTerm, answer: Promise<Rows>): Promise<Rows> {
     try {
       return await answer
     } catch (error) {
-      this.#leases.lose(lease)
-      this.#places.clear()
+      this.#leases.hold(lease, [])
+      this.#floors.clear()
       throw error
     }
   }
 
-  #newLease(nowMs: number): LeaseTerm {
-    const { holder, leaseMs } = this.#parts
-    return { holder, number: this.#leases.nextNumber(), untilMs: nowMs + leaseMs }
-  }
-
   #noteTime(nowMs: number): void {
-    this.#toldMs = nowMs
-    this.#sinceToldMs = stopwatch()
+    this.#lastMs = nowMs
+    this.#sinceLastMs = stopwatch()
   }
 
   /**
@@ -196,15 +195,15 @@ export class DeliveryQueue {
    * time that came with a call, plus the time since.
    */
   #nowMs(): number {
-    return Math.floor(this.#toldMs + this.#sinceToldMs())
+    return Math.floor(this.#lastMs + this.#sinceLastMs())
   }
 }
 
 function outcomesOf({ events }: AddRequest, rows: readonly AddedRow[]): readonly AddOutcome[] {
   const known = rows.filter(({ kind }) => kind === 'fresh' || kind === 'suppressed')
-  const kinds = new Map(known.map(({ place, kind }) => [place, kind]))
-  return events.map(({ deliveries }, place): AddOutcome => {
-    const kind = kinds.get(place)
+  const kinds = new Map(known.map(({ position, kind }) => [position, kind]))
+  return events.map(({ deliveries }, position): AddOutcome => {
+    const kind = kinds.get(position + 1)
     if (kind === 'suppressed') return kind
     if (kind === undefined) return 'duplicate'
     return deliveries.length === 0 ? 'filtered' : 'routed'
@@ -217,8 +216,8 @@ function leftOf({ events, nowMs }: AddRequest, added: AddResult): readonly DueTi
   const count = (destinationId: string, by: number): void => {
     counts.set(destinationId, (counts.get(destinationId) ?? 0) + by)
   }
-  for (const [place, { deliveries }] of events.entries()) {
-    if (added.outcomes[place] !== 'routed') continue
+  for (const [position, { deliveries }] of events.entries()) {
+    if (added.outcomes[position] !== 'routed') continue
     for (const { destinationId } of deliveries) count(destinationId, 1)
   }
   for (const { destinationId } of added.leased) count(destinationId, -1)
@@ -235,22 +234,3 @@ function dueAgain(settlement: Settlement): readonly DueTime[] {
   if (kind !== 'returned') return []
   return [{ destinationId, lane: delivery.lane, dueAtMs: settlement.dueAtMs }]
 }
-
-function handedOver(
-  { id, event, destinationId, body }: BatchDelivery & { readonly id: number },
-  { number: lease, untilMs }: LeaseTerm,
-  atMs: number,
-): LeasedDelivery {
-  const { messageId, type } = event
-  const moments = { acceptedAtMs: atMs, dueAtMs: atMs, leasedUntilMs: untilMs }
-  return { id, lease, destinationId, messageId, type, body, ...moments, ...untried }
-}
-
-/** The progress of a new delivery. */
-const untried = Object.freeze({
-  lane: 'first' as const,
-  attempts: 0,
-  windowAttempts: 0,
-  firstAttemptAtMs: null,
-  holds: Object.freeze([]),
-})

@@ -6,17 +6,16 @@ import {
   type ErasableRow,
   type ErasureEngine,
   type HeldRow,
+  type IdRange,
+  noteCleaned,
   type RegulationEngine,
 } from '../regulations/index.ts'
-import { noteCleaned } from '../regulations/index.ts'
-import { givenRows, rowsOf, run, type Script } from '../sql/index.ts'
-import { isFree, type OwnLeases } from './claim-statement.ts'
-import { countChanges } from './counts.ts'
+import { firstRow, givenRows, rowsOf, run, type Script } from '../sql/index.ts'
+import { allDestinations, countRows, wholeStore } from './counts.ts'
 import type { Database } from './database.ts'
 import { dialect } from './dialect.ts'
-import { hasPending, lookBehind } from './erasure-walk.ts'
+import { isFree, type OwnLeases } from './leases.ts'
 import { reserveIds, seal, writeNotifications } from './regulation-notifications.ts'
-import { PostgresSql } from './sql-database.ts'
 
 const placeColumns = { destination_id: 'text', id: 'bigint' } as const
 
@@ -25,7 +24,7 @@ const holdSql = `
     .split(', ')
     .map((column) => `delivery.${column}`)
     .join(', ')},
-    state = 'pending' AND NOT ${isFree(['$2', '$3', '$4'])} AS "isLeased"
+    state = 'pending' AND NOT ${isFree(['$2', '$3', '$4', '$5'])} AS "isLeased"
   FROM ${dialect.given('$1', placeColumns)}
   JOIN evroute_deliveries delivery
     ON delivery.destination_id = given.destination_id AND delivery.id = given.id
@@ -38,10 +37,9 @@ const forgetAnswersSql = `
   WHERE request.destination_id = given.destination_id AND request.delivery_id = given.id
     AND request.excerpt <> ''`
 
-const countFailedSql = countChanges(
-  ['pending', 'failed'],
-  `SELECT destination_id, -count(*) AS pending, count(*) AS failed
-   FROM ${dialect.given('$1', { destination_id: 'text' })} GROUP BY destination_id`,
+const countFailedSql = countRows(
+  { pending: '-count(*)', failed: 'count(*)' },
+  dialect.given('$1', { destination_id: 'text' }),
 )
 
 /** Counts the deliveries of notifications. Only they have ids in these ranges. */
@@ -53,6 +51,21 @@ const countedSql = `
     WHERE destination_id = given.destination_id AND id > given.after_id AND id <= given.last_id
     OFFSET 0) delivery
   GROUP BY given.number, given.destination_id, delivery.source_id, delivery.state`
+
+const lookSql = `
+  SELECT ${erasableColumns} FROM evroute_deliveries
+  WHERE destination_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT $4`
+
+const nextDestinationSql = `
+  SELECT min(destination_id) AS id FROM evroute_counts
+  WHERE destination_id > $1 AND destination_id <> ${wholeStore}`
+
+/** Also by key, because the index of pending deliveries has all pending ones of a destination. */
+const pendingSql = `
+  SELECT 1 FROM (${allDestinations}) destination CROSS JOIN LATERAL (
+    SELECT state FROM evroute_deliveries
+    WHERE destination_id = destination.destination_id AND id > $1 AND id <= $2 OFFSET 0) delivery
+  WHERE state = 'pending' LIMIT 1`
 
 /** The tables with rows of users; the largest first. */
 const erasedTables = [
@@ -74,7 +87,7 @@ interface ErasureParts {
 
 /** Reads regulations in PostgreSQL. */
 export function regulationEngine(database: Database): RegulationEngine {
-  return { database: new PostgresSql(database), countNotifications }
+  return { database, countNotifications }
 }
 
 /**
@@ -114,7 +127,7 @@ export function erasureEngine({
         const sql = `VACUUM (SKIP_LOCKED) ${table}`
         await database.rows({ sql, values: [] }).catch(() => undefined)
       }
-      await engine.database.change(() => noteCleaned(number))
+      await database.change(() => noteCleaned(number))
       return 'done'
     },
   }
@@ -124,7 +137,7 @@ function hold(
   places: readonly DeliveryPlace[],
   { nowMs, own }: { readonly nowMs: number; readonly own: OwnLeases },
 ): Script<readonly HeldRow[]> {
-  const values = [givenPlaces(places), nowMs, own.holder, own.numbers]
+  const values = [givenPlaces(places), nowMs, own.holder, own.numbers, own.next]
   return rowsOf<ErasableRow & HeldRow>({ name: 'hold_deliveries', sql: holdSql, values })
 }
 
@@ -143,4 +156,37 @@ function countNotifications(
 
 function givenPlaces(places: readonly DeliveryPlace[]): string {
   return givenRows(places.map(({ destinationId, id }) => ({ destination_id: destinationId, id })))
+}
+
+/**
+ * The next deliveries after a place, all of one destination; none at the end of the walk. The walk
+ * follows the primary key, because a regulation may name 5,000 users and the index of users has no ids
+ * that an alias replaced.
+ */
+function* lookBehind(
+  place: DeliveryPlace,
+  { range, rowsMax }: { readonly range: IdRange; readonly rowsMax: number },
+): Script<readonly ErasableRow[]> {
+  const { afterId, lastId } = range
+  let [destinationId, id]: [string | null, number] = [place.destinationId, place.id]
+  while (destinationId !== null && afterId < lastId) {
+    const values = [destinationId, Math.max(id, afterId), lastId, rowsMax]
+    const rows = yield* rowsOf<ErasableRow>({ name: 'look_behind', sql: lookSql, values })
+    if (rows.length > 0) return rows
+    ;[destinationId, id] = [yield* destinationBehind(destinationId), 0]
+  }
+  return []
+}
+
+/** Tells whether one of the deliveries is still pending. */
+function* hasPending({ afterId, lastId }: IdRange): Script<boolean> {
+  if (afterId === lastId) return false
+  const rows = yield* rowsOf({ sql: pendingSql, values: [afterId, lastId] })
+  return rows.length > 0
+}
+
+function* destinationBehind(destinationId: string): Script<string | null> {
+  const query = { name: 'destination_behind', sql: nextDestinationSql, values: [destinationId] }
+  const row = yield* firstRow<{ readonly id: string | null }>(query)
+  return row?.id ?? null
 }

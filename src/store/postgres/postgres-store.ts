@@ -4,43 +4,29 @@ import type {
   AddResult,
   ClaimRequest,
   DeliveringProcesses,
-  DeliveryKey,
-  DeliveryStory,
-  DiscardRequest,
   DueTime,
   LeasedDelivery,
-  ListRequest,
-  LoggedDelivery,
-  PurgeRequest,
-  PurgeResult,
-  RetryRequest,
   Settlement,
   SettleRequest,
-  StoreAudit,
 } from '../../delivery/index.ts'
 import type { DeliveryLedger } from '../../model/index.ts'
 import type { RegulationStore, SharedRegulations } from '../../privacy/index.ts'
 import type { Clock } from '../../runtime/index.ts'
 import { StoredAudiences } from '../audiences/index.ts'
-import { storyOf } from '../log/index.ts'
 import { SharedArchives, StoredRegulations } from '../regulations/index.ts'
-import type { Store, TableRows } from '../store.ts'
+import type { Store } from '../store.ts'
 import { readLedger } from './counts.ts'
 import { Database } from './database.ts'
-import { PostgresProcesses } from './delivering-processes.ts'
+import { DeliveryLogTables } from './delivery-log.ts'
 import { DeliveryQueue } from './delivery-queue.ts'
 import { erasureEngine, regulationEngine } from './erasure-engine.ts'
-import { Hints, retriedLanes } from './hints.ts'
-import { LogReader, requestsOfDelivery } from './log-reader.ts'
-import { LogWriter } from './log-writer.ts'
+import { IndexBuilding } from './index-building.ts'
+import { LiveProcesses } from './live-processes.ts'
 import { expectWhole } from './moves.ts'
-import { OnlineSteps } from './online-steps.ts'
+import { Notifications } from './notifications.ts'
 import { RequestPartitions } from './request-partitions.ts'
-import { writeSample } from './sample.ts'
 import { migrate } from './schema.ts'
 import { ServerClock } from './server-clock.ts'
-import { PostgresSql } from './sql-database.ts'
-import { tableRows } from './table-rows.ts'
 
 /** Options of a store in PostgreSQL. */
 export interface PostgresStoreOptions {
@@ -82,6 +68,15 @@ const connections = Object.freeze({
 /** The databases by their use. */
 type Databases = Readonly<Record<keyof typeof connections, Database>>
 
+/** The parts of a store. */
+interface StoreParts {
+  readonly queue: DeliveryQueue
+  readonly partitions: RequestPartitions
+  readonly notifications: Notifications
+  readonly indexes: IndexBuilding
+  readonly clock: ServerClock
+}
+
 /**
  * Keeps deliveries in PostgreSQL for any number of processes. An add that was answered is as durable
  * as the server's `synchronous_commit` makes it.
@@ -98,63 +93,48 @@ type Databases = Readonly<Record<keyof typeof connections, Database>>
  * `claim` was lost at once, and other processes once the leases end. A `settle` that was lost and is
  * repeated ends each lease once, but may log its requests twice.
  */
-export class PostgresStore implements Store {
+export class PostgresStore extends DeliveryLogTables implements Store {
   readonly audiences: AudienceStore
   readonly regulations: RegulationStore
   readonly sharedRegulations: SharedRegulations
   readonly processes: DeliveringProcesses
-  readonly tableRows: () => Promise<readonly TableRows[]>
   readonly #databases: Databases
-  readonly #hints: Hints
-  readonly #onlineSteps: OnlineSteps
+  readonly #notifications: Notifications
+  readonly #indexes: IndexBuilding
   readonly #clock: ServerClock
   readonly #queue: DeliveryQueue
-  readonly #reader: LogReader
-  readonly #questions: PostgresSql
-  readonly #writer: LogWriter
 
-  private constructor(
-    databases: Databases,
-    { hints, onlineSteps }: { readonly hints: Hints; readonly onlineSteps: OnlineSteps },
-    queue: { holder: number; leaseMs: number; clock: ServerClock },
-  ) {
-    const { adding, reading, working, delivering, beats } = databases
-    const partitions = new RequestPartitions(delivering)
-    this.#databases = databases
-    this.#hints = hints
-    this.#onlineSteps = onlineSteps
-    this.#clock = queue.clock
-    const announce = hints.announce.bind(hints)
-    this.#queue = new DeliveryQueue({
-      database: adding,
-      delivering,
+  private constructor(databases: Databases, parts: StoreParts) {
+    const { reading, working, beats } = databases
+    const { queue, partitions, notifications, indexes, clock } = parts
+    super({
+      reading,
+      working,
       partitions,
-      announce,
-      ...queue,
+      inAgreement: (work) => clock.inAgreement(working, work),
+      announce: (dueTimes) => queue.announce(dueTimes),
     })
-    this.#reader = new LogReader(reading)
-    this.#writer = new LogWriter(working, partitions)
-    const work = new PostgresSql(working)
-    this.#questions = new PostgresSql(reading)
+    this.#databases = databases
+    this.#notifications = notifications
+    this.#indexes = indexes
+    this.#clock = clock
+    this.#queue = queue
+    const announce = (): void => queue.announce()
+    const addEvents: DeliveryQueue['addWithin'] = (batch) => queue.addWithin(batch)
+    this.audiences = new StoredAudiences(
+      { database: working, addEvents, notify: announce },
+      reading,
+    )
     const erasures = erasureEngine({
       database: working,
-      ownLeases: () => this.#queue.own(),
+      ownLeases: () => queue.own(),
       // Until then some requests cannot be found through their deliveries.
-      isReady: () => onlineSteps.isComplete,
-      announce: () => this.#queue.announce(),
+      isReady: () => indexes.isComplete,
+      announce,
     })
-    this.audiences = new StoredAudiences(
-      {
-        database: work,
-        addEvents: (batch) => this.#queue.addWithin(batch),
-        notify: () => this.#queue.announce(),
-      },
-      this.#questions,
-    )
     this.regulations = new StoredRegulations(erasures, regulationEngine(reading))
-    this.sharedRegulations = new SharedArchives(work, this.#questions)
-    this.processes = new PostgresProcesses(beats, queue.clock, hints)
-    this.tableRows = () => tableRows(reading)
+    this.sharedRegulations = new SharedArchives(working, reading)
+    this.processes = new LiveProcesses(beats, clock, notifications)
   }
 
   /**
@@ -167,32 +147,36 @@ export class PostgresStore implements Store {
    */
   static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
     const { leaseMs = leaseMsDefault, onHint } = options
-    const database = new Database(url, connections.working)
-    let store: PostgresStore | undefined
+    const working = new Database(url, connections.working)
     try {
-      const clock = new ServerClock(database.name, options.clock)
-      await clock.ask(database)
-      await migrate(database)
-      await expectWhole(database)
-      const holder = await newHolder(database)
-      const onlineSteps = await OnlineSteps.begin(database, url)
+      const clock = new ServerClock(working.name, options.clock)
+      await clock.ask(working)
+      await migrate(working)
+      await expectWhole(working)
+      const holder = await newHolder(working)
+      const indexes = await IndexBuilding.begin(working, url)
+      const adding = new Database(url, connections.adding)
+      const delivering = new Database(url, connections.delivering)
+      const partitions = new RequestPartitions(delivering)
       const heard = (dueTimes?: readonly DueTime[]): void => {
-        if (store !== undefined) store.#queue.learn(dueTimes)
+        queue.learn(dueTimes)
         onHint?.(dueTimes)
       }
+      const onNotification = onHint && heard
+      const notifications = new Notifications(adding, { url, holder, onNotification })
+      const announce = notifications.announce.bind(notifications)
+      const parts = { adding, delivering, partitions, announce, holder, leaseMs }
+      const queue = new DeliveryQueue(parts)
       const databases = {
-        adding: new Database(url, connections.adding),
+        adding,
         reading: new Database(url, connections.reading),
-        working: database,
-        delivering: new Database(url, connections.delivering),
+        working,
+        delivering,
         beats: new Database(url, connections.beats),
       }
-      const hints = new Hints(databases.adding, { url, holder, onHint: onHint && heard })
-      const others = { hints, onlineSteps }
-      store = new PostgresStore(databases, others, { holder, leaseMs, clock })
-      return store
+      return new PostgresStore(databases, { queue, partitions, notifications, indexes, clock })
     } catch (error) {
-      await database.close()
+      await working.close()
       throw error
     }
   }
@@ -221,39 +205,9 @@ export class PostgresStore implements Store {
     return readLedger(this.#databases.reading, request?.destinationId)
   }
 
-  list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
-    return this.#reader.list(request)
-  }
-
-  story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
-    return this.#questions.read(() => storyOf(key, requestsOfDelivery))
-  }
-
-  async retry(request: RetryRequest): Promise<number> {
-    const retry = (): Promise<number> => this.#writer.retry(request)
-    const count = await this.#clock.inAgreement(this.#databases.working, retry)
-    if (count > 0) {
-      this.#queue.learn(retriedLanes(request))
-      this.#hints.announce(retriedLanes(request))
-    }
-    return count
-  }
-
-  discard(request: DiscardRequest): Promise<number> {
-    return this.#clock.inAgreement(this.#databases.working, () => this.#writer.discard(request))
-  }
-
-  purge(request: PurgeRequest): Promise<PurgeResult> {
-    return this.#clock.inAgreement(this.#databases.working, () => this.#writer.purge(request))
-  }
-
-  audit(): Promise<StoreAudit> {
-    return this.#reader.audit()
-  }
-
   async close(): Promise<void> {
     await Promise.all(Object.values(this.#databases).map((each) => each.close()))
-    await Promise.all([this.#hints.close(), this.#onlineSteps.close()])
+    await Promise.all([this.#notifications.close(), this.#indexes.close()])
   }
 }
 
@@ -267,4 +221,16 @@ async function newHolder(database: Database): Promise<number> {
     1 + floor(random() * ${Number.MAX_SAFE_INTEGER - 1})::bigint AS holder`
   const [row] = await database.rows<{ readonly holder: number }>({ sql, values: [] })
   return row?.holder ?? 0
+}
+
+/** Data of 64 KB that hardly compresses, which is more than a nearly full server has room for. */
+const sampleSql = `
+  INSERT INTO evroute_messages (id, deliveries, body)
+  SELECT nextval('evroute_message_ids'), 0, string_agg(md5(number::text), '')
+  FROM generate_series(1, 2048) AS number`
+
+/** Writes a message and deletes it again. */
+async function writeSample(database: Database): Promise<void> {
+  const drop = "DELETE FROM evroute_messages WHERE id = currval('evroute_message_ids')"
+  await database.script([sampleSql, drop])
 }

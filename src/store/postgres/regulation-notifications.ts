@@ -1,9 +1,10 @@
 import type { NewEvent } from '../../delivery/index.ts'
 import type { RegulationIds } from '../regulations/index.ts'
 import { firstRow, run, type Script } from '../sql/index.ts'
-import { toStored, toStoredOrNull } from '../stored-text.ts'
-import { rowsOf, type BatchDelivery } from './add-statement.ts'
-import { countChanges, wholeStore } from './counts.ts'
+import { toStored } from '../stored-text.ts'
+import { rowsOf, type BatchBody, type BatchDelivery } from './add-statement.ts'
+import { changeCounts, wholeStore } from './counts.ts'
+import { GivenRows } from './given-rows.ts'
 import { awaitEvents } from './suppressions.ts'
 
 /** The number of deliveries in one statement, which takes a fraction of a second. */
@@ -14,28 +15,45 @@ const lastIdSql = `
 
 const reserveSql = `SELECT setval('evroute_delivery_ids', (${lastIdSql}) + $1::bigint) AS id`
 
+const bodies = new GivenRows<BatchBody>('given', 3, {
+  uses: ['int', ({ uses }) => uses],
+  body: ['text', ({ body }) => body],
+})
+
+const deliveries = new GivenRows<BatchDelivery>('given', bodies.next, {
+  destination_id: ['text', ({ destinationId }) => destinationId],
+  body_position: ['int', ({ bodyPosition }) => bodyPosition],
+  source_id: ['text', ({ event }) => event.sourceId],
+  message_id: ['text', ({ event }) => event.messageId],
+  type: ['text', ({ event }) => event.type],
+  user_id: ['text', ({ event }) => event.userId],
+})
+
+const events = new GivenRows<NewEvent>('event', deliveries.next, {
+  source_id: ['text', ({ sourceId }) => sourceId],
+  message_id: ['text', ({ messageId }) => messageId],
+})
+
 /** A notification is never a duplicate, even if its messageId was seen. */
 const writeSql = `
   WITH seen AS (
     INSERT INTO evroute_seen (source_id, message_id, seen_at)
     SELECT DISTINCT source_id COLLATE "C", message_id COLLATE "C", $1::bigint
-    FROM unnest($2::text[], $3::text[]) AS event (source_id, message_id) ORDER BY 1, 2
+    FROM ${events.sql} ORDER BY 1, 2
     ON CONFLICT (source_id, message_id) DO UPDATE SET seen_at = excluded.seen_at
   ), body AS MATERIALIZED (
-    SELECT nextval('evroute_message_ids') AS id, place, uses, body
-    FROM unnest($4::int[], $5::text[]) WITH ORDINALITY AS given (uses, body, place)
+    SELECT nextval('evroute_message_ids') AS id, position, uses, body
+    FROM ${bodies.sql}
   ), stored AS (
     INSERT INTO evroute_messages (id, deliveries, body) SELECT id, uses, body FROM body
   )
   INSERT INTO evroute_deliveries (destination_id, id, body_id, accepted_at, due_at, attempts,
     window_attempts, manual_retries, source_id, message_id, type, user_id, state, lane, holds)
-  SELECT destination_id, $6::bigint + given.place, body.id, $1, $1, 0, 0, 0, source_id, message_id, type,
+  SELECT destination_id, $2::bigint + given.position, body.id, $1, $1, 0, 0, 0, source_id, message_id, type,
     user_id, 'pending', 'first', '[]'
-  FROM unnest($7::text[], $8::int[], $9::text[], $10::text[], $11::text[], $12::text[])
-    WITH ORDINALITY AS given (destination_id, body_place, source_id, message_id, type, user_id, place)
-  JOIN body ON body.place = body_place`
+  FROM ${deliveries.sql} JOIN body ON body.position = body_position`
 
-const countSql = countChanges(
+const countSql = changeCounts(
   ['accepted', 'routed', 'filtered', 'deliveries', 'pending'],
   `SELECT ${wholeStore} AS destination_id, $1::bigint AS accepted, $2::bigint AS routed,
      $1::bigint - $2::bigint AS filtered, 0 AS deliveries, 0 AS pending
@@ -64,24 +82,16 @@ export function* writeNotifications(
 ): Script<void> {
   let id = reservedAfterId
   for (const part of partsOf(notifications)) {
-    const { events, bodies, deliveries } = rowsOf(part)
-    const of = (text: (delivery: BatchDelivery) => string): string[] => deliveries.map(text)
+    const rows = rowsOf(part)
     const values = [
       nowMs,
-      events.map(({ event }) => toStored(event.sourceId)),
-      events.map(({ event }) => toStored(event.messageId)),
-      bodies.map(({ uses }) => uses),
-      bodies.map(({ body }) => toStored(body)),
       id,
-      of(({ destinationId }) => toStored(destinationId)),
-      deliveries.map(({ bodyPlace }) => bodyPlace),
-      of(({ event }) => toStored(event.sourceId)),
-      of(({ event }) => toStored(event.messageId)),
-      of(({ event }) => event.type),
-      deliveries.map(({ event }) => toStoredOrNull(event.userId)),
+      ...bodies.values(rows.bodies),
+      ...deliveries.values(rows.deliveries),
+      ...events.values(part),
     ]
     yield* run({ name: 'write_notifications', sql: writeSql, values })
-    id += deliveries.length
+    id += rows.deliveries.length
   }
 }
 

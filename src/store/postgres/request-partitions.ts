@@ -21,8 +21,8 @@ const tryAgainMs = 5 * 60_000
 export class RequestPartitions {
   readonly #database: Database
   readonly #made = new Map<number, Promise<unknown>>()
-  readonly #aheadFailed = new Failure()
-  readonly #dropFailed = new Failure()
+  #aheadFailedMs = -Infinity
+  #dropFailedMs = -Infinity
   #isMakingAhead = false
   #droppedOn = -1
 
@@ -57,7 +57,7 @@ export class RequestPartitions {
    */
   async drop(request: PurgeRequest): Promise<void> {
     const today = dayOf(request.nowMs)
-    if (this.#droppedOn === today || this.#dropFailed.isRecent(request.nowMs)) return
+    if (this.#droppedOn === today || isRecent(this.#dropFailedMs, request.nowMs)) return
     const beforeDays = {
       success: dayOf(request.deliveredBeforeMs) - 1,
       failure: dayOf(Math.min(request.deliveredBeforeMs, request.failedBeforeMs)) - 1,
@@ -67,20 +67,20 @@ export class RequestPartitions {
     try {
       for (const { name } of old) await this.#run(`DROP TABLE IF EXISTS ${name}`)
     } catch (error) {
-      this.#dropFailed.note(request.nowMs)
+      this.#dropFailedMs = request.nowMs
       throw error
     }
     this.#droppedOn = today
   }
 
   async #makeAhead(nowMs: number): Promise<void> {
-    if (this.#isMakingAhead || this.#aheadFailed.isRecent(nowMs)) return
+    if (this.#isMakingAhead || isRecent(this.#aheadFailedMs, nowMs)) return
     this.#isMakingAhead = true
     const today = dayOf(nowMs)
     try {
       for (let day = today + 1; day <= today + daysAhead; day++) await this.#make(day)
     } catch {
-      this.#aheadFailed.note(nowMs)
+      this.#aheadFailedMs = nowMs
     } finally {
       this.#isMakingAhead = false
     }
@@ -115,18 +115,9 @@ export class RequestPartitions {
   }
 }
 
-/** The time of a failure that is not to be repeated at once. */
-class Failure {
-  #atMs = -Infinity
-
-  note(nowMs: number): void {
-    this.#atMs = nowMs
-  }
-
-  /** A clock that was set back does not make it recent for longer. */
-  isRecent(nowMs: number): boolean {
-    return Math.abs(nowMs - this.#atMs) < tryAgainMs
-  }
+/** Tells whether a failure is recent. A clock that was set back does not make it recent for longer. */
+function isRecent(failedMs: number, nowMs: number): boolean {
+  return Math.abs(nowMs - failedMs) < tryAgainMs
 }
 
 /**

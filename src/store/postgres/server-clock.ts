@@ -5,16 +5,12 @@ import type { Session } from './database.ts'
 /** The maximum difference between the clocks of a process and of the server. */
 const differenceMaxMs = 5_000
 
-/** For this long a reading of the server's clock can be used. */
+/** For this long a reading of the server's clock can be used. Each heartbeat makes a new one. */
 const knownForMs = 10_000
 
-/** After this time the server is asked in the background, so that calls seldom wait for it. */
-const askAgainAfterMs = 5_000
-
-/** A reading of the server's clock. */
+/** A reading of the server's clock, which was made between the question and the answer. */
 interface Reading {
   readonly serverMs: number
-  /** The time from the question to the answer. The reading was taken between the two. */
   readonly roundTripMs: number
   /** The time since the question, independent of any clock that is set. */
   readonly sinceAskedMs: () => number
@@ -51,9 +47,8 @@ export class ServerClock {
    */
   inAgreement<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
     const ageMs = this.#reading?.sinceAskedMs() ?? Infinity
-    if (ageMs >= knownForMs || !this.#difference().isSmall) return this.ask(session).then(work)
-    if (ageMs >= askAgainAfterMs) this.ask(session).catch(() => undefined)
-    return work()
+    const isKnown = ageMs < knownForMs && this.#difference().isSmall
+    return isKnown ? work() : this.ask(session).then(work)
   }
 
   /**

@@ -1,13 +1,13 @@
-import type { Settlement } from '../../delivery/index.ts'
+import type { DeliveryProgress, Settlement } from '../../delivery/index.ts'
 import type { RequestRecord } from '../../model/index.ts'
 import { firstTriesOf } from '../log/index.ts'
-import { toStored, toStoredOrNull } from '../stored-text.ts'
-import { countChanges } from './counts.ts'
 import type { Query } from '../sql/index.ts'
+import { countRows, inState } from './counts.ts'
+import { GivenRows } from './given-rows.ts'
 
-/** The settlements that took effect, by their places. */
+/** The settlements that took effect, by their positions. */
 export interface SettledRow {
-  readonly places: readonly number[] | null
+  readonly positions: readonly number[] | null
 }
 
 /** A statement that settles deliveries. */
@@ -16,24 +16,71 @@ export interface SettleQuery extends Query {
   readonly settlementsOf: (rows: readonly SettledRow[]) => readonly Settlement[]
 }
 
-/** The changes of a settlement to a row; null leaves a column as it is, or empty. */
-interface Change {
-  readonly attempts?: number
-  readonly reason?: string | null
-  readonly dueAtMs?: number
-  readonly expiresAtMs?: number
-  readonly windowAttempts?: number
-  readonly firstAttemptAtMs?: number | null
-  readonly holds?: string
+/** A settlement, and the request of its first try if that succeeded. */
+interface GivenSettlement {
+  readonly end: Settlement
+  readonly firstTry: RequestRecord | undefined
 }
 
-const counted = countChanges(
-  ['pending', 'delivered', 'failed', 'expired'],
-  `SELECT destination_id, -count(*) AS pending,
-     count(*) FILTER (WHERE state = 'delivered') AS delivered,
-     count(*) FILTER (WHERE state = 'failed') AS failed,
-     count(*) FILTER (WHERE state = 'expired') AS expired
-   FROM settled WHERE state <> 'pending' GROUP BY destination_id`,
+/** A column without a value leaves that of the row as it is, or empties it. */
+const given = new GivenRows<GivenSettlement>('given', 3, {
+  destination_id: ['text', ({ end }) => end.delivery.destinationId],
+  id: ['bigint', ({ end }) => end.delivery.id],
+  lease: ['bigint', ({ end }) => end.delivery.lease],
+  accepted_at: ['bigint', ({ end }) => end.delivery.acceptedAtMs],
+  attempts_before: ['int', ({ end }) => end.delivery.attempts],
+  kind: ['text', ({ end }) => end.kind],
+  attempts: ['int', ({ end }) => attemptsOf(end)],
+  reason: [
+    'text',
+    ({ end }) => (end.kind === 'failed' || end.kind === 'expired' ? end.reason : null),
+  ],
+  due_at: [
+    'bigint',
+    ({ end }) => (end.kind === 'retry' || end.kind === 'returned' ? end.dueAtMs : null),
+  ],
+  expires_at: ['bigint', ({ end }) => (end.kind === 'retry' ? end.expiresAtMs : null)],
+  window_attempts: ['int', ({ end }) => progressOf(end)?.windowAttempts],
+  first_attempt_at: ['bigint', ({ end }) => progressOf(end)?.firstAttemptAtMs],
+  holds: ['text', ({ end }) => (end.kind === 'retry' ? JSON.stringify(end.progress.holds) : null)],
+  try_url: ['text', ({ firstTry }) => firstTry?.url],
+  try_at: ['bigint', ({ firstTry }) => firstTry?.atMs],
+  try_duration: ['float8', ({ firstTry }) => firstTry?.durationMs],
+  try_status: ['int', ({ firstTry }) => firstTry?.status],
+  try_excerpt: ['text', ({ firstTry }) => firstTry?.excerpt],
+})
+
+function attemptsOf(end: Settlement): number | null {
+  if (end.kind === 'returned') return null
+  return end.kind === 'retry' ? end.progress.attempts : end.attempts
+}
+
+function progressOf(end: Settlement): DeliveryProgress | null {
+  return end.kind === 'retry' ? end.progress : null
+}
+
+const requests = new GivenRows<RequestRecord>('request', given.next, {
+  destination_id: ['text', ({ destinationId }) => destinationId],
+  delivery_id: ['bigint', ({ deliveryId }) => deliveryId],
+  at: ['bigint', ({ atMs }) => atMs],
+  duration: ['float8', ({ durationMs }) => durationMs],
+  attempt: ['int', ({ attempt }) => attempt],
+  status: ['int', ({ status }) => status],
+  lane: ['text', ({ lane }) => lane],
+  outcome: ['text', ({ outcome }) => outcome],
+  url: ['text', ({ url }) => url],
+  error: ['text', ({ error }) => error],
+  excerpt: ['text', ({ excerpt }) => excerpt],
+})
+
+const counted = countRows(
+  {
+    pending: '-count(*)',
+    delivered: inState('delivered'),
+    failed: inState('failed'),
+    expired: inState('expired'),
+  },
+  "settled WHERE state <> 'pending'",
 )
 
 /**
@@ -65,7 +112,7 @@ const settled = `
       OR (given.kind = 'delivered' AND delivery.state = 'pending'
         AND delivery.attempts = given.attempts_before
         AND delivery.accepted_at = given.accepted_at))
-  RETURNING delivery.destination_id, delivery.id, delivery.state, delivery.is_erased, given.place`
+  RETURNING delivery.destination_id, delivery.id, delivery.state, delivery.is_erased, given.position`
 
 /**
  * The deliveries of requests without a settlement that counts, for example after a lost lease. They
@@ -79,42 +126,33 @@ const late = `
     ON delivery.destination_id = missing.destination_id AND delivery.id = missing.delivery_id
   FOR KEY SHARE OF delivery`
 
+const requestColumns =
+  'destination_id, delivery_id, at, duration, attempt, status, lane, outcome, url, error, excerpt'
+
 /**
  * Requests of purged deliveries are not kept. Requests of erased deliveries are kept without their
  * answer.
  */
 const logged = `
-  INSERT INTO evroute_requests (written_at, destination_id, delivery_id, at, duration, attempt, status,
-    lane, outcome, url, error, excerpt)
+  INSERT INTO evroute_requests (written_at, ${requestColumns})
   SELECT $1, request.destination_id, delivery_id, at, duration, attempt, status, lane, outcome, url, error,
     CASE WHEN known.is_erased THEN '' ELSE excerpt END
   FROM request JOIN (
     SELECT destination_id, id, is_erased FROM settled UNION ALL SELECT * FROM late) known
     ON known.destination_id = request.destination_id AND known.id = request.delivery_id`
 
-const given = `
-  SELECT * FROM unnest($3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::int[], $8::text[], $9::bigint[],
-      $10::bigint[], $11::int[], $12::bigint[], $13::text[], $25::int[], $26::bigint[],
-      $27::text[], $28::bigint[], $29::float8[], $30::int[], $31::text[])
-      WITH ORDINALITY
-    AS given (destination_id, id, lease, kind, attempts, reason, due_at, expires_at, window_attempts,
-      first_attempt_at, holds, attempts_before, accepted_at, try_url, try_at, try_duration, try_status,
-      try_excerpt, place)`
-
 /** Requests with rows of their own, and first tries whose settlement took no effect. */
-const requests = `
-  SELECT * FROM unnest($14::text[], $15::bigint[], $16::bigint[], $17::float8[], $18::int[], $19::int[],
-      $20::text[], $21::text[], $22::text[], $23::text[], $24::text[])
-    AS request (destination_id, delivery_id, at, duration, attempt, status, lane, outcome, url, error,
-      excerpt)
+const ofRequests = `
+  SELECT ${requestColumns} FROM ${requests.sql}
   UNION ALL
   SELECT destination_id, id, try_at, try_duration, 1, try_status, 'first', 'success', try_url, NULL, try_excerpt
-  FROM given WHERE try_at IS NOT NULL AND place NOT IN (SELECT place FROM settled)`
+  FROM given WHERE try_at IS NOT NULL AND position NOT IN (SELECT position FROM settled)`
 
 const sql = `
-  WITH given AS MATERIALIZED (${given}), settled AS (${settled}),
-  request AS MATERIALIZED (${requests}), late AS MATERIALIZED (${late}), logged AS (${logged}), counted AS (${counted})
-  SELECT array_agg(place::int) AS places FROM settled`
+  WITH given AS MATERIALIZED (SELECT * FROM ${given.sql}), settled AS (${settled}),
+  request AS MATERIALIZED (${ofRequests}), late AS MATERIALIZED (${late}), logged AS (${logged}),
+  counted AS (${counted})
+  SELECT array_agg(position::int) AS positions FROM settled`
 
 /** Ends leases and writes requests to the log. */
 export function settleQuery(batch: {
@@ -126,33 +164,10 @@ export function settleQuery(batch: {
   const { nowMs, holder } = batch
   const settlements = batch.settlements.toSorted(inOneOrder)
   const { succeeded, others } = firstTriesOf(settlements, batch.requests)
-  const tries = settlements.map((settlement) => succeeded.get(settlement))
-  const changes = settlements.map(changeOf)
-  const values = [
-    nowMs,
-    holder,
-    settlements.map(({ delivery }) => toStored(delivery.destinationId)),
-    settlements.map(({ delivery }) => delivery.id),
-    settlements.map(({ delivery }) => delivery.lease),
-    settlements.map(({ kind }) => kind),
-    changes.map(({ attempts }) => attempts ?? null),
-    changes.map(({ reason }) => toStoredOrNull(reason ?? null)),
-    changes.map(({ dueAtMs }) => dueAtMs ?? null),
-    changes.map(({ expiresAtMs }) => expiresAtMs ?? null),
-    changes.map(({ windowAttempts }) => windowAttempts ?? null),
-    changes.map(({ firstAttemptAtMs }) => firstAttemptAtMs ?? null),
-    changes.map(({ holds }) => holds ?? null),
-    ...requestValues(others),
-    settlements.map(({ delivery }) => delivery.attempts),
-    settlements.map(({ delivery }) => delivery.acceptedAtMs),
-    tries.map((request) => toStoredOrNull(request?.url ?? null)),
-    tries.map((request) => request?.atMs ?? null),
-    tries.map((request) => request?.durationMs ?? null),
-    tries.map((request) => request?.status ?? null),
-    tries.map((request) => toStoredOrNull(request?.excerpt ?? null)),
-  ]
+  const rows = settlements.map((end) => ({ end, firstTry: succeeded.get(end) }))
+  const values = [nowMs, holder, ...given.values(rows), ...requests.values(others)]
   const settlementsOf: SettleQuery['settlementsOf'] = ([row]) =>
-    (row?.places ?? []).flatMap((place) => settlements[place - 1] ?? [])
+    (row?.positions ?? []).flatMap((position) => settlements[position - 1] ?? [])
   return { name: 'settle', sql, values, settlementsOf }
 }
 
@@ -160,36 +175,4 @@ export function settleQuery(batch: {
 function inOneOrder({ delivery: first }: Settlement, { delivery: second }: Settlement): number {
   if (first.destinationId === second.destinationId) return first.id - second.id
   return first.destinationId < second.destinationId ? -1 : 1
-}
-
-function changeOf(settlement: Settlement): Change {
-  switch (settlement.kind) {
-    case 'delivered':
-      return { attempts: settlement.attempts }
-    case 'failed':
-    case 'expired':
-      return { attempts: settlement.attempts, reason: settlement.reason }
-    case 'retry': {
-      const { dueAtMs, expiresAtMs, progress } = settlement
-      return { ...progress, dueAtMs, expiresAtMs, holds: JSON.stringify(progress.holds) }
-    }
-    case 'returned':
-      return { dueAtMs: settlement.dueAtMs }
-  }
-}
-
-function requestValues(requests: readonly RequestRecord[]): Query['values'] {
-  return [
-    requests.map(({ destinationId }) => toStored(destinationId)),
-    requests.map(({ deliveryId }) => deliveryId),
-    requests.map(({ atMs }) => atMs),
-    requests.map(({ durationMs }) => durationMs),
-    requests.map(({ attempt }) => attempt),
-    requests.map(({ status }) => status),
-    requests.map(({ lane }) => lane),
-    requests.map(({ outcome }) => outcome),
-    requests.map(({ url }) => toStored(url)),
-    requests.map(({ error }) => toStoredOrNull(error)),
-    requests.map(({ excerpt }) => toStored(excerpt)),
-  ]
 }

@@ -1,145 +1,95 @@
 import { EvrouteError, messageOf, StoreUnusableError } from '../../model/index.ts'
-import { moveOpenCode } from './move-tables.ts'
 
-/** The meaning of an error of PostgreSQL, of the connection or of `pg` for a store. */
-interface Meaning {
-  /** Whether it may end without help. */
-  readonly isTemporary: boolean
-  /** What to do about it. */
-  readonly hint: string
-}
+/** The SQLSTATE of every other write until a move is complete; evroute's own. */
+export const moveOpenCode = 'ZM001'
 
-/** Errors with a code that identifies them. */
-interface Kind extends Meaning {
-  /** How the code begins: an SQLSTATE, or a name of the operating system or of TLS. */
-  readonly codes: readonly string[]
-}
-
-/** Errors without a code, or with one that others also have. */
-interface SaidKind extends Meaning {
-  /** Their messages. */
-  readonly says: RegExp
-}
+/** Hints for errors by code, or by the beginning of a code: an SQLSTATE, or a name of Node or TLS. */
+type Hints = Readonly<Record<string, string>>
 
 const reachHint =
   'Check that the server runs, and that its host and port are right; what was refused can then be sent again.'
-
+const loadHint =
+  'The server has too much to do: see what else it is used for, and VACUUM its tables.'
+const roomHint = "Make room on the server's disk; what was refused can then be sent again."
 const passwordHint = 'Check the user and the password in the URL, and pg_hba.conf on the server.'
-
-/** If none fits, for example because the server speaks another language, the code decides. */
-const saidKinds: readonly SaidKind[] = [
-  {
-    says: /unsupported (?:options )?startup parameter/,
-    isTemporary: false,
-    hint: 'Name the server in the URL and not a pooler such as PgBouncer, or let that ignore what it refuses: ignore_startup_parameters = options, statement_timeout, lock_timeout, idle_in_transaction_session_timeout.',
-  },
-  {
-    says: /pg_hba\.conf.* (?:no encryption|SSL off)$/,
-    isTemporary: false,
-    hint: 'The server may ask for TLS: try sslmode=verify-full in the URL. If it does not, see pg_hba.conf there.',
-  },
-  {
-    says: /requires a valid client certificate/,
-    isTemporary: false,
-    hint: 'Name a certificate for the user with sslcert=<file> in the URL, and its key with sslkey=<file>.',
-  },
-  {
-    says: /does not support SSL/,
-    isTemporary: false,
-    hint: 'Set ssl = on on the server, or sslmode=disable in the URL where the network can be trusted.',
-  },
-]
-
-/** The first kind whose code fits applies. */
-const kinds: readonly Kind[] = [
-  {
-    codes: ['28'],
-    isTemporary: false,
-    hint: passwordHint,
-  },
-  {
-    codes: ['3D000'],
-    isTemporary: false,
-    hint: 'Make the database with CREATE DATABASE, or name another one in the URL.',
-  },
-  {
-    codes: ['42501', '3F000'],
-    isTemporary: false,
-    hint: 'Let the user make tables: GRANT CREATE, USAGE ON SCHEMA public TO the user, or make it one of its own.',
-  },
-  {
-    codes: ['42P01', '42703'],
-    isTemporary: false,
-    hint: 'Tables of the store are missing or changed: restore them, or name another database.',
-  },
-  {
-    codes: [moveOpenCode],
-    isTemporary: true,
-    hint: 'Wait until `evroute migrate` has ended, or run it again as before: it goes on where it was.',
-  },
-  {
-    codes: ['25006'],
-    isTemporary: true,
-    hint: 'Name the primary server in the URL: a standby can only be read.',
-  },
-  {
-    codes: ['53300'],
-    isTemporary: true,
-    hint: 'Raise max_connections on the server, or let fewer programs use it.',
-  },
-  {
-    codes: ['53100', '58030'],
-    isTemporary: true,
-    hint: "Make room on the server's disk; what was refused can then be sent again.",
-  },
-  {
-    codes: ['53', '40', '55P03', '57014', '25P03'],
-    isTemporary: true,
-    hint: 'The server has too much to do: see what else it is used for, and VACUUM its tables.',
-  },
-  {
-    codes: ['08', '57P'],
-    isTemporary: true,
-    hint: reachHint,
-  },
-  {
-    codes: ['42P05', '26000'],
-    isTemporary: false,
-    hint: 'A pooler mixes sessions up: set max_prepared_statements in PgBouncer, or use its session mode.',
-  },
-  {
-    codes: ['ERR_TLS_CERT_ALTNAME_INVALID'],
-    isTemporary: false,
-    hint: "Name the host in the URL as the server's certificate does.",
-  },
-  {
-    codes: ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'],
-    isTemporary: false,
-    hint: "Renew the server's certificate, and check the clock of this machine.",
-  },
-  {
-    codes: ['ERR_OSSL_'],
-    isTemporary: false,
-    hint: 'Check the files of sslrootcert, sslcert and sslkey in the URL: PEM, the key that of the certificate.',
-  },
-  {
-    codes: ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', 'ERR_SSL_SSLV3_ALERT_', 'ERR_SSL_TLSV13_ALERT_'],
-    isTemporary: false,
-    hint: 'The server refuses the certificate of sslcert: see ssl_ca_file there, and its log.',
-  },
-  {
-    codes: ['ECONN', 'EPIPE', 'ETIMEDOUT', 'EHOST', 'ENET', 'ENOTFOUND', 'EAI_'],
-    isTemporary: true,
-    hint: reachHint,
-  },
-]
-
-/** Files are replaced while a service runs. */
-const fileHint = 'Check the files that sslrootcert, sslcert and sslkey name in the URL.'
-
-/** A refused TLS connection has a code of its own. */
-const tlsHint =
+const grantHint =
+  'Let the user make tables: GRANT CREATE, USAGE ON SCHEMA public TO the user, or make it one of its own.'
+const tablesHint =
+  'Tables of the store are missing or changed: restore them, or name another database.'
+const poolerHint =
+  'A pooler mixes sessions up: set max_prepared_statements in PgBouncer, or use its session mode.'
+const dateHint = "Renew the server's certificate, and check the clock of this machine."
+const refusedHint =
+  'The server refuses the certificate of sslcert: see ssl_ca_file there, and its log.'
+const authorityHint =
   'Name the certificate of its authority with sslrootcert=<file> in the URL, or see sslmode.'
+
+/** Errors that may end without help. */
+const temporary: Hints = {
+  [moveOpenCode]:
+    'Wait until `evroute migrate` has ended, or run it again as before: it goes on where it was.',
+  '25006': 'Name the primary server in the URL: a standby can only be read.',
+  '53300': 'Raise max_connections on the server, or let fewer programs use it.',
+  '53100': roomHint,
+  '58030': roomHint,
+  '53': loadHint,
+  '40': loadHint,
+  '55P03': loadHint,
+  '57014': loadHint,
+  '25P03': loadHint,
+  '08': reachHint,
+  '57P': reachHint,
+  ECONN: reachHint,
+  EPIPE: reachHint,
+  ETIMEDOUT: reachHint,
+  EHOST: reachHint,
+  ENET: reachHint,
+  ENOTFOUND: reachHint,
+  EAI_: reachHint,
+}
+
+/** Errors that somebody has to correct. */
+const lasting: Hints = {
+  '28': passwordHint,
+  '3D000': 'Make the database with CREATE DATABASE, or name another one in the URL.',
+  '42501': grantHint,
+  '3F000': grantHint,
+  '42P01': tablesHint,
+  '42703': tablesHint,
+  '42P05': poolerHint,
+  '26000': poolerHint,
+  ERR_TLS_CERT_ALTNAME_INVALID: "Name the host in the URL as the server's certificate does.",
+  CERT_HAS_EXPIRED: dateHint,
+  CERT_NOT_YET_VALID: dateHint,
+  ERR_OSSL_:
+    'Check the files of sslrootcert, sslcert and sslkey in the URL: PEM, the key that of the certificate.',
+  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: refusedHint,
+  ERR_SSL_SSLV3_ALERT_: refusedHint,
+  ERR_SSL_TLSV13_ALERT_: refusedHint,
+}
+
+/**
+ * Messages of errors without a code, or with a code that others also have; they need somebody. If the
+ * server speaks another language, the code decides.
+ */
+const said: readonly (readonly [message: RegExp, hint: string])[] = [
+  [
+    /unsupported (?:options )?startup parameter/,
+    'Name the server in the URL and not a pooler such as PgBouncer, or let that ignore what it refuses: ignore_startup_parameters = options, statement_timeout, lock_timeout, idle_in_transaction_session_timeout.',
+  ],
+  [
+    /pg_hba\.conf.* (?:no encryption|SSL off)$/,
+    'The server may ask for TLS: try sslmode=verify-full in the URL. If it does not, see pg_hba.conf there.',
+  ],
+  [
+    /requires a valid client certificate/,
+    'Name a certificate for the user with sslcert=<file> in the URL, and its key with sslkey=<file>.',
+  ],
+  [
+    /does not support SSL/,
+    'Set ssl = on on the server, or sslmode=disable in the URL where the network can be trusted.',
+  ],
+]
 
 /** Messages of `pg` without a code: the connection is lost, or could not be made. */
 const connectionGone = /connection (?:terminated|error|ended)|query read timeout|timeout expired/i
@@ -150,9 +100,6 @@ const connectionGone = /connection (?:terminated|error|ended)|query read timeout
  */
 const conflictCodes: readonly string[] = ['40001', '40P01', '0A000']
 
-/** The SQLSTATE of a row without a partition. */
-const checkViolation = '23514'
-
 /** Tells whether transactions were in conflict, and nothing was written. */
 export function isConflict(error: unknown): boolean {
   return conflictCodes.includes(codeOf(error))
@@ -160,7 +107,7 @@ export function isConflict(error: unknown): boolean {
 
 /** Tells whether there is no partition for a row. */
 export function isPartitionMissing(error: unknown): boolean {
-  return codeOf(error) === checkViolation
+  return codeOf(error) === '23514'
 }
 
 /** Tells whether a lock was not free within the limit. */
@@ -171,27 +118,12 @@ export function isLockTimeout(error: unknown): boolean {
 /** The error for callers of one that PostgreSQL or `pg` reported: always `store_unusable`. */
 export function storeError(name: string, error: unknown): EvrouteError {
   if (error instanceof EvrouteError) return error
-  if (isPoolFull(error)) return poolFullError(name, error)
-  const { isTemporary, hint } = kindOf(error)
+  const [reason, isTemporary, hint] = meaningOf(error)
   return new StoreUnusableError({
-    message: `Cannot use the store ${name}: ${reasonOf(error)}`,
+    message: `Cannot use the store ${name}: ${reason}`,
     hint,
     cause: error,
     isTemporary,
-  })
-}
-
-/** Tells whether all connections are in use, rather than that none can be made. */
-function isPoolFull(error: unknown): boolean {
-  return messageOf(error).includes('timeout exceeded when trying to connect')
-}
-
-function poolFullError(name: string, cause: unknown): EvrouteError {
-  return new StoreUnusableError({
-    message: `Cannot use the store ${name}: all connections of this process were in use for too long`,
-    hint: 'See in pg_stat_activity what they wait for; what was refused can then be sent again.',
-    cause,
-    isTemporary: true,
   })
 }
 
@@ -200,36 +132,46 @@ export function closedError(): EvrouteError {
   return new EvrouteError({ code: 'store_closed', message: 'Cannot use the store: it is closed' })
 }
 
-function kindOf(error: unknown): Meaning {
+type Meaning = readonly [reason: string, isTemporary: boolean, hint: string]
+
+function meaningOf(error: unknown): Meaning {
+  const message = messageOf(error)
   const code = codeOf(error)
-  const said = saidKinds.find(({ says }) => says.test(messageOf(error)))
-  if (said !== undefined) return said
-  const known = kinds.find(({ codes }) => codes.some((begin) => code.startsWith(begin)))
-  if (known !== undefined) return known
-  if (isUnreadable(error)) return { isTemporary: true, hint: fileHint }
-  if (isSocketMissing(error) || connectionGone.test(messageOf(error))) {
-    return { isTemporary: true, hint: reachHint }
+  if (message.includes('timeout exceeded when trying to connect')) {
+    const hint =
+      'See in pg_stat_activity what they wait for; what was refused can then be sent again.'
+    return ['all connections of this process were in use for too long', true, hint]
   }
-  // The server asks for a password and the URL has none.
-  if (/SASL|password/.test(messageOf(error))) return { isTemporary: false, hint: passwordHint }
-  if (
-    /CERT|TLS|SSL|ISSUER|UNABLE_TO_VERIFY/.test(code) ||
-    /SSL|sslrootcert/.test(messageOf(error))
-  ) {
-    return { isTemporary: false, hint: tlsHint }
-  }
-  return { isTemporary: false, hint: 'Check the server, its log, and the URL of the store.' }
+  const reason = reasonOf(error)
+  const needed = said.find(([text]) => text.test(message))?.[1] ?? hintFor(code, lasting)
+  if (needed !== undefined) return [reason, false, needed]
+  const passing = hintFor(code, temporary)
+  return passing === undefined ? meaningOfUnknown(error, reason) : [reason, true, passing]
 }
 
-/** A file of the URL cannot be read. */
-function isUnreadable(error: unknown): boolean {
+/** The meaning of an error whose code is not known. */
+function meaningOfUnknown(error: unknown, reason: string): Meaning {
+  const message = messageOf(error)
   const { syscall } = (error ?? {}) as { readonly syscall?: unknown }
-  return syscall === 'open' || syscall === 'read'
+  // Files are replaced while a service runs.
+  if (syscall === 'open' || syscall === 'read') {
+    return [reason, true, 'Check the files that sslrootcert, sslcert and sslkey name in the URL.']
+  }
+  // A server that does not run has no socket in its folder.
+  if (syscall === 'connect' || connectionGone.test(message)) return [reason, true, reachHint]
+  // The server asks for a password and the URL has none.
+  if (/SASL|password/.test(message)) return [reason, false, passwordHint]
+  const isTls =
+    /CERT|TLS|SSL|ISSUER|UNABLE_TO_VERIFY/.test(codeOf(error)) || /SSL|sslrootcert/.test(message)
+  const hint = isTls ? authorityHint : 'Check the server, its log, and the URL of the store.'
+  return [reason, false, hint]
 }
 
-/** A server that does not run has no socket in its folder. */
-function isSocketMissing(error: unknown): boolean {
-  return (error as { syscall?: unknown } | null | undefined)?.syscall === 'connect'
+/** The hint for the longest known beginning of a code. */
+function hintFor(code: string, hints: Hints): string | undefined {
+  const known = Object.keys(hints).filter((begin) => code.startsWith(begin))
+  const longest = known.toSorted((a, b) => b.length - a.length)[0]
+  return longest === undefined ? undefined : hints[longest]
 }
 
 /** If a host has several addresses and all refuse, the error has no message. */

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { ClaimPlaces } from '../../../src/store/postgres/claim-places.ts'
+import { ClaimFloors } from '../../../src/store/postgres/claim-floors.ts'
 import { claimQuery, nextDueQuery } from '../../../src/store/postgres/claim-statement.ts'
 import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
 import type { Query } from '../../../src/store/sql/index.ts'
@@ -50,16 +50,16 @@ test('claims do not walk what was settled while an old snapshot is held', async 
     await store.settle({ nowMs: atMs, settlements: claimed.map(delivered), requests: [] })
   }
   const client = await connected(url)
-  const own = { holder: 1, numbers: [], lost: [] }
+  const own = { holder: 1, numbers: [], next: 1 }
   const lease = { holder: 1, number: 1, untilMs: nowMs + 60_000 }
-  const known = new ClaimPlaces()
+  const known = new ClaimFloors()
   known.claimFrom(share)
   known.passed({ ...share, dueAtMs: nowMs + 19 })
   const shares = [{ ...share, deliveriesMax: 20 }]
-  const claim = (places: ClaimPlaces) => claimQuery(shares, { nowMs, lease, own, places })
-  const look = (places: ClaimPlaces) => nextDueQuery(['crm'], { nowMs, own, places })
+  const claim = (floors: ClaimFloors) => claimQuery(shares, { nowMs, lease, own, floors })
+  const look = (floors: ClaimFloors) => nextDueQuery(['crm'], { nowMs, own, floors })
   for (const query of [claim, look]) {
-    const whole = await pagesRead(client, query(new ClaimPlaces()))
+    const whole = await pagesRead(client, query(new ClaimFloors()))
     expect(await pagesRead(client, query(known))).toBeLessThan(whole / 5)
   }
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { StoreAudit } from '../../../src/delivery/index.ts'
 import { Database, type Session } from '../../../src/store/postgres/database.ts'
-import { Hints } from '../../../src/store/postgres/hints.ts'
+import { Notifications } from '../../../src/store/postgres/notifications.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { event, returned, StoreUnderTest } from '../../conformance/store-under-test.ts'
 import { PostgresServer, withParameter } from '../../support/postgres.ts'
@@ -60,7 +60,10 @@ async function cut(session: Session): Promise<void> {
 }
 
 describe('a connection that is lost between two statements', () => {
-  test.each(['change', 'transaction'] as const)('fails a %s, and nothing else', async (kind) => {
+  test.each([
+    ['transaction', false],
+    ['long transaction', true],
+  ])('fails a %s, and nothing else', async (_name, isLong) => {
     const database = databaseAt(server.url())
     const thrown: unknown[] = []
     const work = async (session: Session): Promise<void> => {
@@ -71,7 +74,7 @@ describe('a connection that is lost between two statements', () => {
     const listener = (error: unknown): unknown => thrown.push(error)
     process.on('uncaughtExceptionMonitor', listener)
     onTestFinished(() => void process.off('uncaughtExceptionMonitor', listener))
-    await expect(database[kind](work)).rejects.toMatchObject({
+    await expect(database.transaction(work, { isLong })).rejects.toMatchObject({
       code: 'store_unusable',
       isTemporary: true,
     })
@@ -101,7 +104,7 @@ test('calls that wait for a lock leave connections to what delivers', async () =
   await tested.add([event('m_0', 'crm')])
   const lock = databaseAt(server.url())
   const adding: Promise<unknown>[] = []
-  await lock.change(async (session) => {
+  await lock.transaction(async (session) => {
     const sql = `LOCK TABLE lost_${schemas}.evroute_gate IN EXCLUSIVE MODE`
     await session.rows({ sql, values: [] })
     for (let place = 1; place <= 20; place++) adding.push(tested.add([event(`m_${place}`, 'crm')]))
@@ -115,7 +118,7 @@ test('calls that wait for a lock leave connections to what delivers', async () =
 
 /** Takes a table away from everybody until some work is done. */
 async function withLocked(table: string, work: () => Promise<void>): Promise<void> {
-  await databaseAt(server.url()).change(async (session) => {
+  await databaseAt(server.url()).transaction(async (session) => {
     const sql = `LOCK TABLE lost_${schemas}.${table} IN ACCESS EXCLUSIVE MODE`
     await session.rows({ sql, values: [] })
     await work()
@@ -189,12 +192,12 @@ describe('a server that has fallen silent is not waited for', () => {
   test('where it never said anything', async () => {
     const line = await PostgresLine.to(server)
     line.isMute = true
-    const hints = new Hints(admin, {
+    const notifications = new Notifications(admin, {
       url: line.through(server.url()),
       holder: 1,
-      onHint: () => undefined,
+      onNotification: () => undefined,
     })
     await vi.waitUntil(() => line.open === 1)
-    await expect(hints.close()).resolves.not.toThrow()
+    await expect(notifications.close()).resolves.not.toThrow()
   })
 })

@@ -1,11 +1,11 @@
 import { Client } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { DeliveryFilter, LeasedDelivery, Share } from '../../../src/delivery/index.ts'
-import { ClaimPlaces } from '../../../src/store/postgres/claim-places.ts'
+import { ClaimFloors } from '../../../src/store/postgres/claim-floors.ts'
 import { claimQuery, nextDueQuery } from '../../../src/store/postgres/claim-statement.ts'
 import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
 import type { Query } from '../../../src/store/sql/index.ts'
-import { listQuery } from '../../../src/store/postgres/log-reader.ts'
+import { listQuery } from '../../../src/store/postgres/log-statements.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { settleQuery } from '../../../src/store/postgres/settle-statement.ts'
 import { nowMs } from '../../conformance/store-under-test.ts'
@@ -111,15 +111,15 @@ test.each(analysed)(
   'claims and settlements read no more than they take of tables %s',
   async (_name, how) => {
     const client = await filled(how)
-    const own = { holder: 1, numbers: [], lost: [] }
-    const places = new ClaimPlaces()
+    const own = { holder: 1, numbers: [], next: 1 }
+    const floors = new ClaimFloors()
     const share = (destinationId: string, deliveriesMax: number): Share => {
       return { destinationId, deliveriesMax, lane: 'first', dueByMs: nowMs }
     }
     for (const deliveriesMax of [1, 10, 500]) {
       const lease = { holder: 1, number: 1, untilMs: nowMs + 60_000 }
       const shares = [share('crm', deliveriesMax)]
-      const reads = await readsOf(client, claimQuery(shares, { nowMs, lease, own, places }))
+      const reads = await readsOf(client, claimQuery(shares, { nowMs, lease, own, floors }))
       expect(reads.map((step) => step['Node Type'])).toEqual(['Index Scan', 'Index Scan'])
       // Once to find them, once to lease them.
       expect(rowsRead(reads)).toBe(2 * deliveriesMax)
@@ -137,7 +137,7 @@ test.each(analysed)(
     const key = 'evroute_deliveries_pkey'
     expect(ends.map((step) => step['Index Name'])).toEqual([key, key])
     expect(rowsRead(ends)).toBe(settlements.length)
-    const looks = await readsOf(client, nextDueQuery(['crm', 'down'], { nowMs, own, places }))
+    const looks = await readsOf(client, nextDueQuery(['crm', 'down'], { nowMs, own, floors }))
     expect(looks.map((step) => step['Index Name'])).toEqual(['evroute_deliveries_waiting'])
     expect(rowsRead(looks)).toBeLessThanOrEqual(6)
   },

@@ -263,7 +263,7 @@ describe('a database', () => {
       (await say('SELECT FROM pg_locks WHERE NOT granted')).length
     await say(`CREATE TABLE faults_${schemas}.evroute_migrations (version integer PRIMARY KEY)`)
     const dump = new Database(url, { connectionsMax: 1, isReadOnly: false })
-    const { opening } = await dump.change(async (session) => {
+    const { opening } = await dump.transaction(async (session) => {
       await session.rows({ sql: 'LOCK TABLE evroute_migrations IN SHARE MODE', values: [] })
       const begun = opened(url)
       await vi.waitUntil(async () => (await waiting()) > 0, 60_000)
@@ -286,7 +286,7 @@ describe('a database', () => {
     const database = new Database(server.url(), { connectionsMax: 3, isReadOnly: false })
     const query = { name: 'versions', sql: 'SELECT * FROM versions', values: [] }
     const read = (): Promise<unknown> => database.rows(query)
-    const change = (): Promise<unknown> => database.change((session) => session.rows(query))
+    const change = (): Promise<unknown> => database.transaction((session) => session.rows(query))
     await Promise.all([read(), read(), change()])
     await say('ALTER TABLE versions ADD COLUMN second integer')
     expect(await Promise.all([read(), read(), change()])).toEqual([[], [], []])

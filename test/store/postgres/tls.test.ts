@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Database } from '../../../src/store/postgres/database.ts'
-import { Hints } from '../../../src/store/postgres/hints.ts'
+import { Notifications } from '../../../src/store/postgres/notifications.ts'
 import { makeAuthority, makeCertificate, type Certificate } from '../../support/certificates.ts'
 import { PostgresServer } from '../../support/postgres.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -141,7 +141,7 @@ describe('while the file of an authority is not there', () => {
     }
     await expect(database.script(['SELECT 1'])).rejects.toMatchObject(failure)
     await expect(database.rows({ sql: 'SELECT 1', values: [] })).rejects.toMatchObject(failure)
-    await expect(database.change(() => Promise.resolve())).rejects.toMatchObject(failure)
+    await expect(database.transaction(() => Promise.resolve())).rejects.toMatchObject(failure)
   })
 
   test('hints are waited for, and come once it is back', async () => {
@@ -150,9 +150,13 @@ describe('while the file of an authority is not there', () => {
     const database = databaseAt(server.url())
     const url = front.url({ sslrootcert })
     const heard = new Promise<void>((resolve) => {
-      const hints = new Hints(database, { url, holder: 1, onHint: () => resolve() })
+      const notifications = new Notifications(database, {
+        url,
+        holder: 1,
+        onNotification: () => resolve(),
+      })
       onTestFinished(async () => {
-        await hints.close()
+        await notifications.close()
         await database.close()
       })
     })

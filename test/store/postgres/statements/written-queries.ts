@@ -148,7 +148,7 @@ class Code {
       (isAlias ? this.#checker.getAliasedSymbol(symbol) : symbol)?.declarations ?? []
     if (declaration === undefined || !ts.isBindingElement(declaration)) return declaration
     const isRest = declaration.dotDotDotToken !== undefined
-    return isRest ? (declaration.parent.parent as ts.Declaration) : undefined
+    return isRest ? declaration.parent.parent : undefined
   }
 
   #argumentsOf(parameter: ts.ParameterDeclaration): readonly ts.ObjectLiteralExpression[] {

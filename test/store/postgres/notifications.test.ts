@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { BreakerNews } from '../../../src/delivery/index.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
-import { Hints } from '../../../src/store/postgres/hints.ts'
+import { Notifications } from '../../../src/store/postgres/notifications.ts'
 import { gate } from '../../support/gate.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 
@@ -15,18 +15,18 @@ async function open(url: string, holder: number) {
   const heard: BreakerNews[] = []
   const { opened, open: listens } = gate()
   const looks: unknown[] = []
-  const onHint = (dueTimes: unknown): void => {
+  const onNotification = (dueTimes: unknown): void => {
     looks.push(dueTimes)
     listens()
   }
-  const hints = new Hints(database, { url, holder, onHint })
-  hints.onNews = (news) => heard.push(news)
+  const notifications = new Notifications(database, { url, holder, onNotification })
+  notifications.onNews = (news) => heard.push(news)
   onTestFinished(async () => {
-    await hints.close()
+    await notifications.close()
     await database.close()
   })
   await opened
-  return { hints, heard, looks }
+  return { notifications, heard, looks }
 }
 
 test('others hear of a thousand endpoints, in notifications of fewer than 8,000 bytes', async () => {
@@ -38,9 +38,9 @@ test('others hear of a thousand endpoints, in notifications of fewer than 8,000 
     openMs: 30_000,
     rank: 0,
   }))
-  for (const each of news) first.hints.tell(each)
+  for (const each of news) first.notifications.tell(each)
   // What is told twice meanwhile is told once, as it is then.
-  first.hints.tell({ ...news[999]!, openMs: 0 })
+  first.notifications.tell({ ...news[999]!, openMs: 0 })
   await vi.waitFor(() => expect(second.heard).toHaveLength(1_000))
   expect(second.heard).toEqual([...news.slice(0, 999), { ...news[999], openMs: 0 }])
   expect(first.heard).toEqual([])
@@ -52,8 +52,8 @@ test('news and due lanes are told apart', async () => {
   const [first, second] = [await open(url, 1), await open(url, 2)]
   const news = { destinationId: 'crm', endpoint: 'https://example.com', openMs: 0, rank: 0 }
   const due = { destinationId: 'crm', lane: 'first', dueAtMs: 1 } as const
-  first.hints.tell(news)
-  first.hints.announce([due])
+  first.notifications.tell(news)
+  first.notifications.announce([due])
   await vi.waitFor(() => expect(second.heard).toEqual([news]))
   await vi.waitFor(() => expect(second.looks.slice(1)).toEqual([[due]]))
 })

@@ -9,46 +9,16 @@ import {
 import { stopwatch } from '../../runtime/index.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 import type { Database } from './database.ts'
-import type { Hints } from './hints.ts'
-import { placesOf, type LiveProcess, type Membership } from './process-places.ts'
-import { ServerClock } from './server-clock.ts'
-import type { Step } from './step.ts'
+import type { Notifications } from './notifications.ts'
+import type { ServerClock } from './server-clock.ts'
 
-/**
- * The step that made the table of earlier versions: a row for each process and destination. It is no
- * longer read.
- */
-export const processTables: readonly string[] = [
-  `CREATE TABLE evroute_processes (
-    destination_id text COLLATE "C" NOT NULL,
-    process_id text COLLATE "C" NOT NULL,
-    joined_at bigint NOT NULL,
-    beaten_at bigint NOT NULL,
-    PRIMARY KEY (destination_id, process_id)
-  ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,
-    autovacuum_vacuum_cost_delay = 0)`,
-]
+/** When a process joined a destination, and when it last named it; null if it still does. */
+type Membership = readonly [joinedAtMs: number, leftAtMs: number | null]
 
-/**
- * The step that makes the table of processes. A process has one row, so that a heartbeat writes as
- * much for a thousand destinations as for one. Times are in milliseconds since 1970, by the server's
- * clock.
- *
- * - `destinations`: for each id, when the process joined, and when it last named the destination if it
- *   no longer does. A heartbeat leaves this column as it is
- * - `version`: when `destinations` was written
- */
-export const liveProcesses: Step = {
-  kind: 'expand',
-  changes: [
-    `CREATE TABLE evroute_live_processes (
-      process_id text COLLATE "C" PRIMARY KEY,
-      beaten_at bigint NOT NULL,
-      version bigint NOT NULL,
-      destinations jsonb NOT NULL
-    ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,
-      autovacuum_vacuum_cost_delay = 0)`,
-  ],
+/** A live process and its destinations. */
+interface LiveProcess {
+  readonly processId: string
+  readonly destinations: ReadonlyMap<string, Membership>
 }
 
 /**
@@ -89,18 +59,18 @@ interface KnownProcess extends LiveProcess {
  * because all of them would count as dead. A process whose own clock differs from the server's does
  * not count until the clocks agree.
  */
-export class PostgresProcesses implements DeliveringProcesses {
+export class LiveProcesses implements DeliveringProcesses {
   readonly #database: Database
   readonly #clock: ServerClock
-  readonly #hints: Hints
+  readonly #notifications: Notifications
   /** The destinations that each process of this class named last. */
   readonly #named = new Map<string, string>()
   #known: ReadonlyMap<string, KnownProcess> = new Map()
 
-  constructor(database: Database, clock: ServerClock, hints: Hints) {
+  constructor(database: Database, clock: ServerClock, notifications: Notifications) {
     this.#database = database
     this.#clock = clock
-    this.#hints = hints
+    this.#notifications = notifications
   }
 
   async beat({ processId, destinationIds }: ProcessBeat): Promise<readonly ProcessPlace[]> {
@@ -124,11 +94,11 @@ export class PostgresProcesses implements DeliveringProcesses {
   }
 
   tell(news: BreakerNews): void {
-    this.#hints.tell(news)
+    this.#notifications.tell(news)
   }
 
   listen(heard: (news: BreakerNews) => void): void {
-    this.#hints.onNews = heard
+    this.#notifications.onNews = heard
   }
 
   /** Sends a heartbeat; undefined if the process does not count. */
@@ -208,4 +178,38 @@ function aliveSql(known: ReadonlyMap<string, KnownProcess>): string {
 
 function literal(text: string): string {
   return escapeLiteral(toStored(text))
+}
+
+/**
+ * The places of a process among the live ones, one for each destination that it names. A process that
+ * left a destination counts for as long as a dead one, because it may have requests in flight.
+ */
+function placesOf(
+  processId: string,
+  processes: readonly LiveProcess[],
+  nowMs: number,
+): readonly ProcessPlace[] {
+  const own = processes.find((process) => process.processId === processId)
+  const places: ProcessPlace[] = []
+  for (const [destinationId, [joinedAtMs, leftAtMs]] of own?.destinations ?? []) {
+    if (leftAtMs !== null) continue
+    let rank = 0
+    let count = 0
+    for (const other of processes) {
+      const membership = other.destinations.get(destinationId)
+      if (membership === undefined || !isMember(membership, nowMs)) continue
+      count++
+      const [otherJoinedAtMs] = membership
+      const isBefore =
+        otherJoinedAtMs < joinedAtMs ||
+        (otherJoinedAtMs === joinedAtMs && other.processId < processId)
+      if (isBefore) rank++
+    }
+    places.push({ destinationId, rank, processes: count, memberMs: nowMs - joinedAtMs })
+  }
+  return places
+}
+
+function isMember([, leftAtMs]: Membership, nowMs: number): boolean {
+  return leftAtMs === null || leftAtMs > nowMs - processGoneMs
 }

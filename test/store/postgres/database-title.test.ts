@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { placeName } from '../../../src/store/postgres/place-name.ts'
+import { databaseTitle } from '../../../src/store/postgres/database.ts'
 
 test('a database is named by where it is, and not by who uses it', () => {
-  const place = placeName('postgres://me:swordfish@db.example.com:6543/events')
-  expect(place).toBe('the PostgreSQL database events on db.example.com:6543')
+  const title = databaseTitle('postgres://me:swordfish@db.example.com:6543/events')
+  expect(title).toBe('the PostgreSQL database events on db.example.com:6543')
 })
 
 test('a file that the URL names and that is missing is told as what makes the store unusable', () => {
@@ -13,5 +13,5 @@ test('a file that the URL names and that is missing is told as what makes the st
     message: expect.stringMatching(/^(?!.*swordfish).*me@host\/events.*missing\.pem/) as string,
     hint: expect.stringContaining('sslrootcert') as string,
   }
-  expect(() => placeName(url)).toThrow(expect.objectContaining(failure))
+  expect(() => databaseTitle(url)).toThrow(expect.objectContaining(failure))
 })

@@ -1,11 +1,9 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { processGoneMs, type ProcessPlace } from '../../../src/delivery/index.ts'
 import { Database } from '../../../src/store/postgres/database.ts'
-import {
-  liveProcesses,
-  PostgresProcesses,
-} from '../../../src/store/postgres/delivering-processes.ts'
-import { Hints } from '../../../src/store/postgres/hints.ts'
+import { LiveProcesses } from '../../../src/store/postgres/live-processes.ts'
+import { Notifications } from '../../../src/store/postgres/notifications.ts'
+import { migrate } from '../../../src/store/postgres/schema.ts'
 import { ServerClock } from '../../../src/store/postgres/server-clock.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 
@@ -18,9 +16,9 @@ async function open() {
   const url = await databases.newUrl()
   const database = new Database(url, { connectionsMax: 4, isReadOnly: false })
   onTestFinished(() => database.close())
-  await database.script(liveProcesses.changes)
-  const hints = new Hints(database, { url, holder: 1, onHint: undefined })
-  const processes = new PostgresProcesses(database, new ServerClock(database.name), hints)
+  await migrate(database)
+  const notifications = new Notifications(database, { url, holder: 1 })
+  const processes = new LiveProcesses(database, new ServerClock(database.name), notifications)
   const beat = (processId: string, destinationIds: readonly string[] = ['crm']) =>
     processes.beat({ processId, destinationIds })
   return {
@@ -153,7 +151,7 @@ describe('processes of one database', () => {
     const { beat, database } = await open()
     let second: Promise<readonly ProcessPlace[]> | undefined
     let isOver = false
-    await database.change(async (session) => {
+    await database.transaction(async (session) => {
       const ask = (sql: string) => session.rows({ sql, values: [] })
       await ask('SELECT pg_advisory_xact_lock(28559206516094054)')
       const now = 'extract(epoch FROM clock_timestamp()) * 1000'

@@ -1,0 +1,185 @@
+import type {
+  DeliveryKey,
+  DeliveryStory,
+  DiscardRequest,
+  DueTime,
+  EndedCounts,
+  ListRequest,
+  LoggedDelivery,
+  PurgeRequest,
+  PurgeResult,
+  RetryRequest,
+  StoreAudit,
+} from '../../delivery/index.ts'
+import type { GivenUpDeliveries } from '../../model/index.ts'
+import { loggedDelivery, storyOf, type LoggedRow } from '../log/index.ts'
+import { firstRow, type Query, type Script } from '../sql/index.ts'
+import type { TableRows } from '../store.ts'
+import { fromStored } from '../stored-text.ts'
+import { ledgerOf } from './counts.ts'
+import type { Database } from './database.ts'
+import {
+  abandonSql,
+  auditSql,
+  discardQuery,
+  expireSql,
+  forgetSeenSql,
+  listQuery,
+  purgeEndedSql,
+  retryQuery,
+  tableRowsSql,
+} from './log-statements.ts'
+import type { RequestPartitions } from './request-partitions.ts'
+
+type AuditRow = Readonly<Record<string, number>>
+
+interface CountRow {
+  readonly count: number
+}
+
+interface GivenUpRow extends CountRow {
+  readonly destination_id: string
+}
+
+/** The parts of {@link DeliveryLogTables}. */
+export interface LogParts {
+  /** The database for questions. */
+  readonly reading: Database
+  /** The same database for changes. */
+  readonly working: Database
+  /** The partitions of the log of requests. */
+  readonly partitions: RequestPartitions
+  /** Runs a change, or refuses it. */
+  readonly inAgreement: <Result>(work: () => Promise<Result>) => Promise<Result>
+  /** Learns which lanes a retry made due; any if it gets no argument. */
+  readonly announce: (dueTimes?: readonly DueTime[]) => void
+}
+
+/** The delivery log of a database, which services and commands share. */
+export class DeliveryLogTables {
+  readonly #parts: LogParts
+  #auditing: Promise<unknown> = Promise.resolve()
+  #nextAudit: Promise<StoreAudit> | undefined
+
+  protected constructor(parts: LogParts) {
+    this.#parts = parts
+  }
+
+  /** Lists the deliveries of a filter; the greatest ids first. */
+  async list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
+    const rows = await this.#parts.reading.rows<LoggedRow>(listQuery(request))
+    return rows.map(loggedDelivery)
+  }
+
+  /** Reads one delivery with its text and its requests. */
+  story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
+    return this.#parts.reading.read(() => storyOf(key, 'destination_id = $1 AND delivery_id = $2'))
+  }
+
+  /** Makes deliveries due at once and returns their number. */
+  async retry(request: RetryRequest): Promise<number> {
+    const count = await this.#parts.inAgreement(() => this.#count(retryQuery(request)))
+    if (count > 0) this.#parts.announce(retriedLanes(request))
+    return count
+  }
+
+  /** Ends pending deliveries without sending them and returns their number. */
+  discard(request: DiscardRequest): Promise<number> {
+    return this.#parts.inAgreement(() => this.#count(discardQuery(request)))
+  }
+
+  /** Deletes old rows, of each kind at most the given number. */
+  purge(request: PurgeRequest): Promise<PurgeResult> {
+    return this.#parts.inAgreement(() => this.#purge(request))
+  }
+
+  /**
+   * Compares the ledger with the rows, at one moment. It reads every delivery, so only one audit runs
+   * at a time: callers that come meanwhile share the next one.
+   */
+  audit(): Promise<StoreAudit> {
+    this.#nextAudit ??= this.#auditing.then(() => {
+      this.#nextAudit = undefined
+      const audit = this.#audit()
+      this.#auditing = audit.catch(() => undefined)
+      return audit
+    })
+    return this.#nextAudit
+  }
+
+  /** The rows of each table, by the server's statistics, which are a little late. */
+  readonly tableRows = (): Promise<readonly TableRows[]> =>
+    this.#parts.reading.rows<TableRows>({ sql: tableRowsSql, values: [] })
+
+  async #audit(): Promise<StoreAudit> {
+    const query = { sql: auditSql, values: [] }
+    const read = (): Script<AuditRow | undefined> => firstRow<AuditRow>(query)
+    const row = (await this.#parts.reading.change(read, { isLong: true })) ?? {}
+    const of = (prefix: string) => ({
+      delivered: row[`${prefix}_delivered`] ?? 0,
+      failed: row[`${prefix}_failed`] ?? 0,
+      expired: row[`${prefix}_expired`] ?? 0,
+    })
+    return {
+      ledger: ledgerOf(row),
+      counted: { ...of('counted'), pending: row['counted_pending'] ?? 0 },
+      purged: of('purged'),
+      withoutBody: row['without_body'] ?? 0,
+    }
+  }
+
+  async #purge(request: PurgeRequest): Promise<PurgeResult> {
+    const { nowMs, deliveredBeforeMs, failedBeforeMs, abandonedBeforeMs, rowsMax } = request
+    const purgeEnded = (states: readonly (keyof EndedCounts)[], beforeMs: number) =>
+      this.#count({ name: 'purge', sql: purgeEndedSql, values: [states, beforeMs, rowsMax] })
+    const delivered = await purgeEnded(['delivered'], deliveredBeforeMs)
+    const failed = await purgeEnded(['failed', 'expired'], failedBeforeMs)
+    const overdue = await this.#giveUp('window_over', {
+      name: 'expire',
+      sql: expireSql,
+      values: ['window_over', nowMs, rowsMax],
+    })
+    const abandoned = await this.#giveUp('abandoned', {
+      name: 'abandon',
+      sql: abandonSql,
+      values: ['abandoned', nowMs, rowsMax - countOf(overdue), abandonedBeforeMs],
+    })
+    const seen = await this.#count({
+      name: 'forget_seen',
+      sql: forgetSeenSql,
+      values: [request.messageIdsBeforeMs, rowsMax],
+    })
+    const expired = [...overdue, ...abandoned]
+    const rows = delivered + failed + countOf(expired) + seen
+    if (rows === 0) await this.#parts.partitions.drop(request)
+    return { rows, expired }
+  }
+
+  async #giveUp(
+    reason: GivenUpDeliveries['reason'],
+    query: Query,
+  ): Promise<readonly GivenUpDeliveries[]> {
+    const rows = await this.#parts.working.rows<GivenUpRow>(query)
+    return rows.map(({ destination_id: destinationId, count: deliveries }) => ({
+      destinationId: fromStored(destinationId),
+      reason,
+      deliveries,
+    }))
+  }
+
+  async #count(query: Query): Promise<number> {
+    const [row] = await this.#parts.working.rows<CountRow>(query)
+    return row?.count ?? 0
+  }
+}
+
+function countOf(expired: readonly GivenUpDeliveries[]): number {
+  return expired.reduce((sum, { deliveries }) => sum + deliveries, 0)
+}
+
+/** The lane that a retry by hand makes due; undefined if its filter names no destination. */
+function retriedLanes({ filter, nowMs }: RetryRequest): readonly DueTime[] | undefined {
+  const { destinationId } = filter
+  if (destinationId === undefined) return undefined
+  return [{ destinationId, lane: 'manual', dueAtMs: nowMs }]
+}

@@ -1,0 +1,38 @@
+import type { SqlValue } from '../sql/index.ts'
+import { toStored } from '../stored-text.ts'
+
+/** The value of a column in a row. */
+type Cell = string | number | boolean | null | undefined
+
+/** Columns by their names: the type of each in PostgreSQL, and its value. */
+type GivenColumns<Row> = Readonly<Record<string, readonly [type: string, of: (row: Row) => Cell]>>
+
+/** Rows that a statement gets as parameters: an array for each column. */
+export class GivenRows<Row> {
+  /** The rows in a FROM clause. Beside the columns they have `position`, which counts them from 1. */
+  readonly sql: string
+  /** The number of the next parameter. */
+  readonly next: number
+  readonly #columns: GivenColumns<Row>
+
+  /**
+   * @param name - the name of the rows in the statement
+   * @param first - the number of their first parameter
+   */
+  constructor(name: string, first: number, columns: GivenColumns<Row>) {
+    const types = Object.values(columns).map(([type], index) => `$${first + index}::${type}[]`)
+    const names = [...Object.keys(columns), 'position'].join(', ')
+    this.sql = `unnest(${types.join(', ')}) WITH ORDINALITY AS ${name} (${names})`
+    this.next = first + types.length
+    this.#columns = columns
+  }
+
+  /** The parameters of rows. Texts get their stored form. */
+  values(rows: readonly Row[]): readonly SqlValue[] {
+    return Object.values(this.#columns).map(([, of]) => rows.map((row) => cellOf(of(row))))
+  }
+}
+
+function cellOf(value: Cell): string | number | boolean | null {
+  return typeof value === 'string' ? toStored(value) : (value ?? null)
+}

@@ -1,0 +1,97 @@
+import { sleep, systemClock, type Timer } from '../../runtime/index.ts'
+import { ClosingClient } from './closing-client.ts'
+import { clientConfig, type Database } from './database.ts'
+import { addedIndexes, deleteLeftRequests, latestVersion } from './tables.ts'
+
+const isUnfinished = `NOT is_complete AND step <= ${latestVersion}`
+
+/** The advisory lock of the work. It is the number after the lock of the processes. */
+const lock = '28559206516094055'
+
+/** The pause before a process checks again whether another one has finished the work. */
+const lookAgainMs = 1_000
+
+/** The pause after a failure, for example of a full disk. */
+const tryAgainMs = 60_000
+
+/**
+ * Builds indexes on tables that processes use, which takes minutes for millions of rows. One process
+ * does it. If it dies, the server completes the statement in progress, and another process continues
+ * after it. After a failure, for example of a full disk, it begins again.
+ */
+export class IndexBuilding {
+  readonly #url: string
+  #isComplete: boolean
+  #client: ClosingClient | undefined
+  #timer: Timer | undefined
+  #closed = false
+
+  private constructor(url: string, isComplete: boolean) {
+    this.#url = url
+    this.#isComplete = isComplete
+    if (!isComplete) void this.#run()
+  }
+
+  /** Begins if an index is missing. */
+  static async begin(database: Database, url: string): Promise<IndexBuilding> {
+    const sql = `SELECT FROM evroute_steps WHERE ${isUnfinished}`
+    const unfinished = await database.rows({ sql, values: [] })
+    return new IndexBuilding(url, unfinished.length === 0)
+  }
+
+  /** Whether all indexes exist. */
+  get isComplete(): boolean {
+    return this.#isComplete
+  }
+
+  /** Leaves the rest to another process. The server cancels the statement in progress. */
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#timer?.cancel()
+    await this.#client?.end()
+  }
+
+  async #run(): Promise<void> {
+    try {
+      const client = await this.#connect()
+      await build(client)
+      await client.end()
+      this.#isComplete = true
+    } catch {
+      await this.#client?.end().catch(() => undefined)
+      if (this.#closed) return
+      this.#timer = systemClock.schedule(tryAgainMs, () => void this.#run())
+    }
+  }
+
+  async #connect(): Promise<ClosingClient> {
+    const client = new ClosingClient(clientConfig(this.#url))
+    this.#client = client
+    await client.connect()
+    // The work may take hours, and it reads everything.
+    await client.query('SET statement_timeout = 0; SET lock_timeout = 0; SET enable_seqscan = on')
+    return client
+  }
+}
+
+/** Polls for the lock. A statement that waits for it would block the building of an index. */
+async function build(client: ClosingClient): Promise<void> {
+  const take = `SELECT pg_try_advisory_lock(${lock}) AS is_held`
+  for (;;) {
+    const { rows } = await client.query<{ readonly is_held: boolean }>(take)
+    if (rows[0]?.is_held === true) break
+    await sleep(systemClock, lookAgainMs)
+  }
+  const { rows } = await client.query(`SELECT FROM evroute_steps WHERE ${isUnfinished}`)
+  if (rows.length === 0) return
+  for (const { name, on } of addedIndexes) {
+    // An index whose building was interrupted exists but cannot be used.
+    const broken = await client.query(
+      `SELECT FROM pg_index WHERE indexrelid = to_regclass('${name}') AND NOT indisvalid`,
+    )
+    if (broken.rows.length > 0) await client.query(`DROP INDEX CONCURRENTLY ${name}`)
+    await client.query(`CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ${on}`)
+  }
+  await client.query(deleteLeftRequests)
+  await client.query(`UPDATE evroute_steps SET is_complete = true WHERE ${isUnfinished}`)
+}

@@ -1,0 +1,293 @@
+import type {
+  DeliveryFilter,
+  DiscardRequest,
+  ListRequest,
+  RetryRequest,
+} from '../../delivery/index.ts'
+import { discardedReason } from '../../model/index.ts'
+import { loggedColumns } from '../log/index.ts'
+import type { Query, SqlValue } from '../sql/index.ts'
+import { toStored } from '../stored-text.ts'
+import { allDestinations, countRows, inState, ledgerSums, purgedSums } from './counts.ts'
+import { isOfUser } from './tables.ts'
+
+/** Compares the ledger with the rows at one moment, because one statement sees one moment. */
+export const auditSql: string = `
+  SELECT books.*, in_store.* FROM
+    (SELECT ${ledgerSums}, ${purgedSums} FROM evroute_counts) books,
+    (SELECT ${inState('pending')} AS counted_pending,
+      ${inState('delivered')} AS counted_delivered, ${inState('failed')} AS counted_failed,
+      ${inState('expired')} AS counted_expired,
+      count(*) FILTER (WHERE message.id IS NULL) AS without_body
+    FROM evroute_deliveries LEFT JOIN evroute_messages message ON message.id = body_id) in_store`
+
+/** Counts the rows of tables. The partitions of a table count as that table. */
+export const tableRowsSql: string = `
+  SELECT coalesce(parent.relname, own.relname) AS "table",
+    sum(stats.n_live_tup)::bigint AS "liveRows", sum(stats.n_dead_tup)::bigint AS "deadRows"
+  FROM pg_stat_user_tables AS stats
+  JOIN pg_class AS own ON own.oid = stats.relid
+  LEFT JOIN pg_inherits ON inhrelid = own.oid
+  LEFT JOIN pg_class AS parent ON parent.oid = inhparent
+  WHERE own.relname LIKE 'evroute\\_%' AND own.relkind = 'r' AND stats.schemaname = current_schema()
+  GROUP BY 1 ORDER BY 1`
+
+/** The ranges of indexes that a retry by hand reads, so that it skips delivered rows. */
+const retriedRanges = [
+  "state = 'failed' AND state <> 'pending' AND settled_at <= $1 AND NOT is_erased",
+  "state = 'expired' AND state <> 'pending' AND settled_at <= $1 AND NOT is_erased",
+  `state = 'pending' AND lane = 'retry' AND coalesce(first_attempt_at, 0) <= $1
+    AND (leased_until IS NULL OR leased_until <= $1)`,
+]
+
+const retriedCounts = countRows(
+  {
+    pending: "count(*) FILTER (WHERE state <> 'pending')",
+    failed: `-${inState('failed')}`,
+    expired: `-${inState('expired')}`,
+  },
+  'picked',
+)
+
+/** The deliveries that can be discarded: those that are pending and not being sent. */
+const discardedRange = `state = 'pending' AND accepted_at <= $1
+  AND (leased_until IS NULL OR leased_until <= $1)`
+
+const discardedCounts = countRows({ pending: '-count(*)', failed: 'count(*)' }, 'range_0')
+
+const purgedCounts = countRows(
+  {
+    purged_delivered: inState('delivered'),
+    purged_failed: inState('failed'),
+    purged_expired: inState('expired'),
+  },
+  'gone',
+)
+
+/**
+ * Deletes deliveries that ended before a time. A text is deleted with its last delivery. The
+ * transaction that deletes a delivery has locked its text by then.
+ */
+export const purgeEndedSql: string = `
+  WITH picked AS MATERIALIZED (
+    SELECT old.destination_id, old.id
+    FROM (${allDestinations}) destination CROSS JOIN unnest($1::text[]) AS ended (state)
+    CROSS JOIN LATERAL (
+      SELECT destination_id, id FROM evroute_deliveries
+      WHERE destination_id = destination.destination_id AND state = ended.state
+        AND state <> 'pending' AND settled_at < $2
+      ORDER BY settled_at LIMIT $3
+      FOR UPDATE SKIP LOCKED) old
+    LIMIT $3
+  ), gone AS (
+    DELETE FROM evroute_deliveries delivery USING picked
+    WHERE delivery.destination_id = picked.destination_id AND delivery.id = picked.id
+    RETURNING delivery.destination_id, delivery.state, delivery.body_id
+  ), held AS MATERIALIZED (
+    SELECT message.id, message.deliveries - uses.count AS left_over
+    FROM evroute_messages message
+    JOIN (SELECT body_id, count(*)::int AS count FROM gone GROUP BY body_id) uses
+      ON uses.body_id = message.id
+    ORDER BY message.id FOR UPDATE OF message
+  ), kept AS (
+    UPDATE evroute_messages message SET deliveries = held.left_over
+    FROM held WHERE message.id = held.id AND held.left_over > 0
+  ), dropped AS (
+    DELETE FROM evroute_messages message
+    USING held WHERE message.id = held.id AND held.left_over <= 0
+  ), counted AS (${purgedCounts})
+  SELECT count(*) FROM gone`
+
+/** Ends the picked deliveries as expired. */
+const giveUp = `
+  given_up AS (
+    UPDATE evroute_deliveries delivery
+    SET state = 'expired', reason = $1, settled_at = $2,
+      lease_holder = NULL, lease = NULL, leased_until = NULL
+    FROM picked
+    WHERE delivery.destination_id = picked.destination_id AND delivery.id = picked.id
+    RETURNING delivery.destination_id
+  ), counted AS (${countRows({ pending: '-count(*)', expired: 'count(*)' }, 'given_up')})
+  SELECT destination_id, count(*) FROM given_up GROUP BY destination_id`
+
+const isNotLeased = '(leased_until IS NULL OR leased_until <= $2)'
+
+/** Ends deliveries whose retry window is over. */
+export const expireSql: string = `
+  WITH picked AS MATERIALIZED (
+    SELECT destination_id, id FROM evroute_deliveries
+    WHERE state = 'pending' AND expires_at < $2 AND ${isNotLeased}
+    ORDER BY expires_at LIMIT $3
+    FOR UPDATE SKIP LOCKED
+  ), ${giveUp}`
+
+/** Ends deliveries that have waited too long for their first attempt. */
+export const abandonSql: string = `
+  WITH picked AS MATERIALIZED (
+    SELECT old.destination_id, old.id
+    FROM (${allDestinations}) destination CROSS JOIN unnest('{manual,first}'::text[]) AS waiting (lane)
+    CROSS JOIN LATERAL (
+      SELECT destination_id, id FROM evroute_deliveries
+      WHERE destination_id = destination.destination_id AND lane = waiting.lane
+        AND state = 'pending' AND due_at < $4 AND ${isNotLeased}
+      ORDER BY due_at, id LIMIT $3
+      FOR UPDATE SKIP LOCKED) old
+    LIMIT $3
+  ), ${giveUp}`
+
+/** Deletes old messageIds. */
+export const forgetSeenSql: string = `
+  WITH gone AS (
+    DELETE FROM evroute_seen WHERE (source_id, message_id) IN (
+      SELECT source_id, message_id FROM evroute_seen WHERE seen_at < $1
+      ORDER BY seen_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+    RETURNING 1)
+  SELECT count(*) FROM gone`
+
+/** The statement that lists deliveries. */
+export function listQuery({
+  filter,
+  limit,
+  beforeId = Number.MAX_SAFE_INTEGER,
+}: ListRequest): Query {
+  const conditions = conditionsOf(filter, 3)
+  const values = [limit, beforeId, ...conditions.values]
+  const { destinationId } = filter
+  const named = destinationId === undefined ? undefined : `$${values.push(toStored(destinationId))}`
+  const lookedUp = lookedUpBy(filter, values)
+  if (lookedUp !== undefined) {
+    // Materialized, so that the planner uses no other index.
+    const sql = `
+      SELECT delivery.* FROM (SELECT ${loggedColumns} FROM evroute_deliveries delivery
+        WHERE ${lookedUp} AND id < $2 ORDER BY id DESC OFFSET 0) delivery
+      WHERE destination_id = ${named ?? 'destination_id'} ${conditions.sql}
+      ORDER BY id DESC LIMIT $1`
+    return { sql, values }
+  }
+  const destinations = named === undefined ? allDestinations : `SELECT ${named} AS destination_id`
+  const sql = `
+    SELECT listed.* FROM (${destinations}) destination CROSS JOIN LATERAL (
+      SELECT ${loggedColumns} FROM evroute_deliveries delivery
+      WHERE delivery.destination_id = destination.destination_id AND delivery.id < $2 ${conditions.sql}
+      ORDER BY delivery.id DESC LIMIT $1) listed
+    ORDER BY listed.id DESC LIMIT $1`
+  return { sql, values }
+}
+
+/** The condition for the index that finds the rows of a filter; undefined if there is none. */
+function lookedUpBy({ messageId, userId }: DeliveryFilter, values: SqlValue[]): string | undefined {
+  const wanted = messageId ?? userId
+  if (wanted === undefined) return undefined
+  const position = `$${values.push(toStored(wanted))}::text`
+  return messageId === undefined ? isOfUser(position) : `message_id = ${position}`
+}
+
+/** Conditions on a delivery, each of which begins with `AND`, and their values. */
+interface Conditions {
+  readonly sql: string
+  readonly values: readonly SqlValue[]
+}
+
+/** The conditions of a filter, without its destination. */
+function conditionsOf(filter: DeliveryFilter, position: number): Conditions {
+  const asked: readonly (readonly [string, SqlValue | undefined])[] = [
+    ['delivery.id =', filter.id],
+    ['message_id =', storedOf(filter.messageId)],
+    ['user_id =', storedOf(filter.userId)],
+    ['accepted_at >=', filter.sinceMs],
+    ['accepted_at <', filter.untilMs],
+    ['state = ANY', filter.states],
+    ['type = ANY', filter.types],
+  ]
+  const values: SqlValue[] = []
+  const parts: string[] = []
+  for (const [condition, value] of asked) {
+    if (value === undefined) continue
+    parts.push(`AND ${condition} ($${position + values.length})`)
+    values.push(value)
+  }
+  return { sql: parts.join(' '), values }
+}
+
+function storedOf(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : toStored(text)
+}
+
+/** Makes deliveries due at once, and counts them. */
+export function retryQuery({ nowMs, filter, limit }: RetryRequest): Query {
+  const { conditions, destinations, values } = selectionOf(filter, [nowMs, limit])
+  const ranges = retriedRanges.map((range, position) => {
+    const earlier = retriedRanges.slice(0, position).map((_, index) => `range_${index}`)
+    return rangeSql({ position, range, earlier, conditions })
+  })
+  const names = retriedRanges.map((_, position) => `SELECT * FROM range_${position}`)
+  const sql = `
+    WITH destination AS MATERIALIZED (${destinations}), ${ranges.join(', ')},
+    picked AS (${names.join(' UNION ALL ')}),
+    retried AS (
+      UPDATE evroute_deliveries delivery
+      SET state = 'pending', lane = 'manual', due_at = $1, window_attempts = 0,
+        first_attempt_at = NULL, expires_at = NULL, holds = '[]', reason = NULL, settled_at = NULL,
+        manual_retries = manual_retries + 1, lease_holder = NULL, lease = NULL, leased_until = NULL
+      FROM picked
+      WHERE delivery.destination_id = picked.destination_id AND delivery.id = picked.id
+      RETURNING 1
+    ), counted AS (${retriedCounts})
+    SELECT count(*) FROM retried`
+  return { sql, values }
+}
+
+/** Ends pending deliveries without sending them, and counts them. */
+export function discardQuery({ nowMs, filter, limit }: DiscardRequest): Query {
+  const { conditions, destinations, values } = selectionOf(filter, [nowMs, limit])
+  const picked = rangeSql({ position: 0, range: discardedRange, earlier: [], conditions })
+  const sql = `
+    WITH destination AS MATERIALIZED (${destinations}), ${picked},
+    discarded AS (
+      UPDATE evroute_deliveries delivery
+      SET state = 'failed', reason = '${discardedReason}', settled_at = $1,
+        lease_holder = NULL, lease = NULL, leased_until = NULL
+      FROM range_0 picked
+      WHERE delivery.destination_id = picked.destination_id AND delivery.id = picked.id
+      RETURNING 1
+    ), counted AS (${discardedCounts})
+    SELECT count(*) FROM discarded`
+  return { sql, values }
+}
+
+/**
+ * The parts of a statement for a filter: its destinations, its other conditions, and the values of
+ * both.
+ */
+function selectionOf(
+  filter: DeliveryFilter,
+  first: readonly SqlValue[],
+): {
+  readonly conditions: string
+  readonly destinations: string
+  readonly values: readonly SqlValue[]
+} {
+  const { sql: conditions, values } = conditionsOf(filter, first.length + 1)
+  const all = [...first, ...values]
+  if (filter.destinationId === undefined) {
+    return { conditions, destinations: allDestinations, values: all }
+  }
+  const destinations = `SELECT $${all.length + 1}::text AS destination_id`
+  return { conditions, destinations, values: [...all, toStored(filter.destinationId)] }
+}
+
+/** Locks deliveries of a range, as many as the ranges before it have left of the limit. */
+function rangeSql(parts: {
+  readonly position: number
+  readonly range: string
+  readonly earlier: readonly string[]
+  readonly conditions: string
+}): string {
+  const taken = parts.earlier.map((name) => ` - (SELECT count(*) FROM ${name})`).join('')
+  return `range_${parts.position} AS MATERIALIZED (
+    SELECT found.* FROM destination CROSS JOIN LATERAL (
+      SELECT delivery.destination_id, delivery.id, delivery.state FROM evroute_deliveries delivery
+      WHERE delivery.destination_id = destination.destination_id AND ${parts.range} ${parts.conditions}
+      LIMIT $2 FOR UPDATE) found
+    LIMIT $2${taken})`
+}

@@ -1,0 +1,193 @@
+import type { BreakerNews, DueTime } from '../../delivery/index.ts'
+import type { Lane } from '../../model/index.ts'
+import { systemClock, type Timer } from '../../runtime/index.ts'
+import { ClosingClient } from './closing-client.ts'
+import { clientConfig, type Database } from './database.ts'
+
+const channel = 'evroute_deliveries'
+
+/** The wait before a lost connection is replaced. It doubles after each failure. */
+const reconnectMs = { first: 500, greatest: 30_000 }
+
+/** The limit for connecting and for the LISTEN statement. */
+const answerTimeoutMs = 10_000
+
+/** Options of {@link Notifications}. */
+export interface NotificationsOptions {
+  /** The URL of the database. */
+  readonly url: string
+  /** The number of this process, which ignores its own notifications. */
+  readonly holder: number
+  /** Learns what other processes have left to claim; anything if it gets no argument. */
+  readonly onNotification?: ((dueTimes?: readonly DueTime[]) => void) | undefined
+}
+
+/** The payload of a notification must be shorter than 8,000 bytes. */
+const payloadBytesMax = 7_999
+
+/** With more lanes than this, the notification says that anything may be due. More news are dropped. */
+const waitingMax = 5_000
+
+/** A lane in a notification. */
+type DueLane = readonly [destinationId: string, lane: Lane, dueAtMs: number]
+
+/** A payload; without `due` and `news`, anything may be due. */
+interface Payload {
+  readonly holder: number
+  readonly due?: readonly DueLane[]
+  readonly news?: readonly BreakerNews[]
+}
+
+/**
+ * Notifies the other processes on a database which lanes have something to claim and when it is due,
+ * and of circuit breakers. It receives their notifications. A process that misses one finds the deliveries when it looks at
+ * all destinations, which it does from time to time.
+ *
+ * A notification is sent in a transaction of its own, after the transaction that it is about:
+ * transactions that notify commit one after the other, and none of them should wait for the disk
+ * meanwhile.
+ */
+export class Notifications {
+  /** Learns of the circuit breakers of other processes. */
+  onNews: (news: BreakerNews) => void = () => undefined
+  readonly #database: Database
+  readonly #options: NotificationsOptions
+  #client: ClosingClient | undefined
+  #timer: Timer | undefined
+  #delayMs = reconnectMs.first
+  #sending = false
+  /** The lanes of the next notification by their keys; `all` if they are too many. */
+  #next: Map<string, DueLane> | 'all' = new Map()
+  /** The news of the next notification, by endpoint. */
+  #news = new Map<string, BreakerNews>()
+  #closed = false
+
+  constructor(database: Database, options: NotificationsOptions) {
+    this.#database = database
+    this.#options = options
+    if (options.onNotification !== undefined) void this.#listen()
+  }
+
+  /**
+   * Notifies the others of lanes with something to claim; of all lanes if it gets no argument. Calls
+   * during a notification are joined in the next one.
+   */
+  announce(dueTimes?: readonly DueTime[]): void {
+    if (dueTimes === undefined) this.#next = 'all'
+    else for (const due of dueTimes) this.#note(due)
+    if (!this.#sending) void this.#send()
+  }
+
+  /** Notifies the others of a circuit breaker. */
+  tell(news: BreakerNews): void {
+    if (this.#news.size < waitingMax) this.#news.set(`${news.endpoint} ${news.destinationId}`, news)
+    if (!this.#sending) void this.#send()
+  }
+
+  /** Stops listening. */
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#timer?.cancel()
+    await this.#client?.end()
+  }
+
+  #note({ destinationId, lane, dueAtMs }: DueTime): void {
+    if (this.#next === 'all') return
+    const key = `${lane} ${destinationId}`
+    const [, , knownMs = Infinity] = this.#next.get(key) ?? []
+    this.#next.set(key, [destinationId, lane, Math.min(dueAtMs, knownMs)])
+    if (this.#next.size > waitingMax) this.#next = 'all'
+  }
+
+  async #send(): Promise<void> {
+    this.#sending = true
+    while (this.#next === 'all' || this.#next.size + this.#news.size > 0) {
+      const sql = 'SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload'
+      const values = [channel, this.#takePayloads()]
+      await this.#database.rows({ sql, values }).catch(() => undefined)
+    }
+    this.#sending = false
+  }
+
+  #takePayloads(): readonly string[] {
+    const { holder } = this.#options
+    const [due, news] = [this.#next, this.#news]
+    this.#next = new Map()
+    this.#news = new Map()
+    const lanes = due === 'all' ? undefined : payloadsOf(holder, 'due', [...due.values()])
+    const all = [JSON.stringify({ holder } satisfies Payload)]
+    return [...(lanes ?? all), ...(payloadsOf(holder, 'news', [...news.values()]) ?? [])]
+  }
+
+  async #listen(): Promise<void> {
+    let client: ClosingClient | undefined
+    try {
+      // Throws if a file that the URL names cannot be read, for example while certificates are replaced.
+      client = new ClosingClient({
+        ...clientConfig(this.#options.url),
+        connectionTimeoutMillis: answerTimeoutMs,
+        query_timeout: answerTimeoutMs,
+      })
+      this.#client = client
+      client.on('notification', ({ payload }) => this.#hear(payload))
+      client.once('end', () => this.#listenLater(client))
+      await client.connect()
+      await client.query(`LISTEN ${channel}`)
+      this.#delayMs = reconnectMs.first
+      // Notifications from before are lost.
+      this.#options.onNotification?.()
+    } catch {
+      await client?.end().catch(() => undefined)
+      this.#listenLater(client)
+    }
+  }
+
+  #hear(text: string | undefined): void {
+    const { holder, due, news } = payloadOf(text)
+    if (this.#closed || holder === this.#options.holder) return
+    for (const each of news ?? []) this.onNews(each)
+    if (news !== undefined) return
+    this.#options.onNotification?.(
+      due?.map(([destinationId, lane, dueAtMs]) => ({ destinationId, lane, dueAtMs })),
+    )
+  }
+
+  #listenLater(client: ClosingClient | undefined): void {
+    if (this.#closed || this.#client !== client) return
+    this.#client = undefined
+    this.#timer = systemClock.schedule(this.#delayMs, () => void this.#listen())
+    this.#delayMs = Math.min(this.#delayMs * 2, reconnectMs.greatest)
+  }
+}
+
+/** Divides entries among payloads; undefined if an entry is too long for one. */
+function payloadsOf(
+  holder: number,
+  kind: 'due' | 'news',
+  entries: readonly unknown[],
+): readonly string[] | undefined {
+  const emptyBytes = `{"holder":${holder},"${kind}":[]}`.length
+  const payloads: string[][] = []
+  let bytes = Infinity
+  for (const entry of entries.map((each) => JSON.stringify(each))) {
+    const entryBytes = Buffer.byteLength(entry) + 1
+    if (emptyBytes + entryBytes > payloadBytesMax) return undefined
+    if (bytes + entryBytes > payloadBytesMax) {
+      payloads.push([])
+      bytes = emptyBytes
+    }
+    payloads.at(-1)?.push(entry)
+    bytes += entryBytes
+  }
+  return payloads.map((some) => `{"holder":${holder},"${kind}":[${some.join(',')}]}`)
+}
+
+/** Reads a notification. The first version sends only its number. */
+function payloadOf(text = ''): Partial<Payload> {
+  try {
+    const payload = JSON.parse(text) as Payload | number
+    return typeof payload === 'number' ? { holder: payload } : payload
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest'
+import { ClaimFloors } from '../../../src/store/postgres/claim-floors.ts'
+
+const lane = { destinationId: 'crm', lane: 'first' } as const
+
+/** Floors of claims that have come to the time 100, with a clock that the test sets. */
+function passed() {
+  let nowMs = 0
+  const floors = new ClaimFloors(() => nowMs)
+  floors.claimFrom(lane)
+  floors.passed({ ...lane, dueAtMs: 100 })
+  return { floors, wait: (durationMs: number) => (nowMs += durationMs) }
+}
+
+describe('a claim', () => {
+  test('begins where the last one ended, each lane for itself', () => {
+    const { floors } = passed()
+    expect(floors.claimFrom(lane)).toBe(100)
+    expect(floors.lookFrom(lane)).toBe(100)
+    expect(floors.claimFrom({ ...lane, lane: 'retry' })).toBe(0)
+    expect(floors.claimFrom({ ...lane, destinationId: 'mail' })).toBe(0)
+  })
+
+  test('begins at what came below, be it while the last one was made', () => {
+    const { floors } = passed()
+    floors.add({ ...lane, dueAtMs: 70 })
+    floors.add({ ...lane, dueAtMs: 120 })
+    expect(floors.claimFrom(lane)).toBe(70)
+    floors.add({ ...lane, dueAtMs: 80 })
+    floors.passed({ ...lane, dueAtMs: 110 })
+    expect(floors.claimFrom(lane)).toBe(80)
+    floors.passed({ ...lane, dueAtMs: 110 })
+    expect(floors.claimFrom(lane)).toBe(110)
+  })
+
+  test('looks back every five seconds', () => {
+    const { floors, wait } = passed()
+    wait(4_999)
+    expect(floors.claimFrom(lane)).toBe(100)
+    wait(1)
+    expect(floors.claimFrom(lane)).toBe(0)
+    floors.passed({ ...lane, dueAtMs: 100 })
+    expect(floors.claimFrom(lane)).toBe(100)
+    floors.clear()
+    expect(floors.claimFrom(lane)).toBe(0)
+  })
+})
