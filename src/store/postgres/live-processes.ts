@@ -15,9 +15,10 @@ import type { ServerClock } from './server-clock.ts'
 /** When a process joined a destination, and when it last named it; null if it still does. */
 type Membership = readonly [joinedAtMs: number, leftAtMs: number | null]
 
-/** A live process and its destinations. */
+/** A live process with its destinations, as the last heartbeat found them. */
 interface LiveProcess {
   readonly processId: string
+  readonly version: number
   readonly destinations: ReadonlyMap<string, Membership>
 }
 
@@ -46,11 +47,6 @@ interface LiveRow {
   readonly now: number
 }
 
-/** A process with its destinations, as the last heartbeat found them. */
-interface KnownProcess extends LiveProcess {
-  readonly version: number
-}
-
 /**
  * The processes that deliver from a database. Each heartbeat is one round trip whose statements the
  * server runs without a pause, so a process that stands still blocks no other.
@@ -65,7 +61,7 @@ export class LiveProcesses implements DeliveringProcesses {
   readonly #notifications: Notifications
   /** The destinations that each process of this class named last. */
   readonly #named = new Map<string, string>()
-  #known: ReadonlyMap<string, KnownProcess> = new Map()
+  #known: ReadonlyMap<string, LiveProcess> = new Map()
 
   constructor(database: Database, clock: ServerClock, notifications: Notifications) {
     this.#database = database
@@ -115,7 +111,7 @@ export class LiveProcesses implements DeliveringProcesses {
     return placesOf(processId, processes, first.now)
   }
 
-  #processOf({ process_id: id, version, destinations }: LiveRow): KnownProcess {
+  #processOf({ process_id: id, version, destinations }: LiveRow): LiveProcess {
     const known = this.#known.get(id)
     if (destinations === null && known !== undefined) return known
     const entries = Object.entries(destinations ?? {})
@@ -167,7 +163,7 @@ function joinSql(processId: string, destinationIds: readonly string[]): string {
 }
 
 /** Selects the live processes, without the destinations of those whose version is known. */
-function aliveSql(known: ReadonlyMap<string, KnownProcess>): string {
+function aliveSql(known: ReadonlyMap<string, LiveProcess>): string {
   const versions = Array.from(known, ([id, { version }]) => `(${escapeLiteral(id)}, ${version})`)
   const isKnown =
     versions.length === 0 ? 'false' : `(process_id, version) IN (VALUES ${versions.join(', ')})`
@@ -190,24 +186,20 @@ function placesOf(
   nowMs: number,
 ): readonly ProcessPlace[] {
   const own = processes.find((process) => process.processId === processId)
-  const places: ProcessPlace[] = []
-  for (const [destinationId, [joinedAtMs, leftAtMs]] of own?.destinations ?? []) {
-    if (leftAtMs !== null) continue
-    let rank = 0
-    let count = 0
-    for (const other of processes) {
-      const membership = other.destinations.get(destinationId)
-      if (membership === undefined || !isMember(membership, nowMs)) continue
-      count++
-      const [otherJoinedAtMs] = membership
-      const isBefore =
-        otherJoinedAtMs < joinedAtMs ||
-        (otherJoinedAtMs === joinedAtMs && other.processId < processId)
-      if (isBefore) rank++
-    }
-    places.push({ destinationId, rank, processes: count, memberMs: nowMs - joinedAtMs })
-  }
-  return places
+  return [...(own?.destinations ?? [])].flatMap(([destinationId, [joinedAtMs, leftAtMs]]) => {
+    if (leftAtMs !== null) return []
+    const members = processes.flatMap(({ processId: id, destinations }) => {
+      const membership = destinations.get(destinationId)
+      return membership !== undefined && isMember(membership, nowMs)
+        ? [[membership[0], id] as const]
+        : []
+    })
+    const before = members.filter(
+      ([otherMs, id]) => otherMs < joinedAtMs || (otherMs === joinedAtMs && id < processId),
+    )
+    const { length } = members
+    return { destinationId, rank: before.length, processes: length, memberMs: nowMs - joinedAtMs }
+  })
 }
 
 function isMember([, leftAtMs]: Membership, nowMs: number): boolean {
