@@ -40,8 +40,8 @@ interface Payload {
 
 /**
  * Notifies the other processes on a database which lanes have something to claim and when it is due,
- * and of circuit breakers. It receives their notifications. A process that misses one finds the deliveries when it looks at
- * all destinations, which it does from time to time.
+ * and of circuit breakers. Receives their notifications. A process that misses one finds the
+ * deliveries when it looks at all destinations, which it does from time to time.
  *
  * A notification is sent in a transaction of its own, after the transaction that it is about:
  * transactions that notify commit one after the other, and none of them should wait for the disk
