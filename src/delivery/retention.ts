@@ -33,11 +33,11 @@ export interface RetentionOptions {
   readonly policy?: RetentionPolicy
   /** Clock and log. */
   readonly runtime: Runtime
+  /** Rows of each kind that a step deletes; 200 by default, so that deliveries beside it wait for milliseconds. */
+  readonly rowsAtOnce?: number
 }
 
 const everyMs = 60_000
-/** Few enough that deliveries beside it wait for milliseconds. */
-const rowsAtOnceMax = 200
 
 /**
  * Purges a store, now and every minute: deletes what is old and expires deliveries whose time is over. It
@@ -48,11 +48,14 @@ export class Retention {
   readonly #store: Pick<DeliveryLog, 'purge'>
   readonly #policy: RetentionPolicy
   readonly #runtime: Runtime
+  readonly #rowsAtOnce: number
   #timer: Timer | undefined
   #run: Promise<void> | undefined
   #stopped = false
 
-  constructor({ store, policy = defaultRetention, runtime }: RetentionOptions) {
+  constructor(options: RetentionOptions) {
+    const { store, policy = defaultRetention, runtime, rowsAtOnce = 200 } = options
+    this.#rowsAtOnce = rowsAtOnce
     this.#store = store
     this.#policy = policy
     this.#runtime = runtime
@@ -83,7 +86,7 @@ export class Retention {
       failedBeforeMs: nowMs - failedMs,
       abandonedBeforeMs: nowMs - untriedMs,
       messageIdsBeforeMs: nowMs - messageIdsMs,
-      rowsMax: rowsAtOnceMax,
+      rowsMax: this.#rowsAtOnce,
     }
     const release = clock.hold()
     const counts = new Map<GivenUpReason, number>()

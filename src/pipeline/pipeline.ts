@@ -65,6 +65,12 @@ export interface PipelineOptions {
 /** How often to look in the store for changes by other processes, such as a retry by hand. */
 const lookEveryMs = 1_000
 
+/**
+ * In a store that processes share, a purge locks only the rows that it deletes. Each step looks at every destination:
+ * with 1,000 of them, steps of 200 rows take four times as long.
+ */
+const sharedRowsAtOnce = 2_000
+
 /** From accepted calls to answered webhooks, in this process. */
 export class Pipeline {
   readonly #options: PipelineOptions
@@ -236,8 +242,9 @@ export class Pipeline {
   }
 
   #newRetention(): Retention {
-    const { runtime } = this.#options
-    return new Retention({ store: this.#store, policy: this.#retentionPolicy, runtime })
+    const { runtime, processes } = this.#options
+    const common = { store: this.#store, policy: this.#retentionPolicy, runtime }
+    return new Retention(processes ? { ...common, rowsAtOnce: sharedRowsAtOnce } : common)
   }
 
   #lookAgain(): void {

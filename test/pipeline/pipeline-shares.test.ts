@@ -1,5 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { processGoneMs, type DeliveringProcesses } from '../../src/delivery/index.ts'
+import {
+  processGoneMs,
+  type DeliveringProcesses,
+  type PurgeRequest,
+  type PurgeResult,
+} from '../../src/delivery/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { Pipeline } from '../../src/pipeline/index.ts'
 import { MemoryStore } from '../support/memory-store.ts'
@@ -12,11 +17,17 @@ import { recordingRuntime, startMs } from '../support/recording-runtime.ts'
 /** Processes that tell one another nothing. */
 const alone = { tell: () => undefined, listen: () => undefined }
 
+interface SharedPipeline {
+  readonly processes?: DeliveringProcesses
+  readonly id: string
+  readonly store?: MemoryStore
+}
+
 /** A process that delivers from a store of its own, and shares an endpoint with others. */
 function startPipeline(
   endpoint: TestEndpoint,
   clock: ManualClock,
-  { processes, id }: { processes: DeliveringProcesses; id: string },
+  { processes, id, store = new MemoryStore() }: SharedPipeline,
 ) {
   const told = recordingRuntime(clock)
   const connections: string[] = []
@@ -29,7 +40,7 @@ function startPipeline(
   const pipeline = new Pipeline({
     destinations: [destination],
     runtime: { ...told.runtime, newId: () => id },
-    store: new MemoryStore(),
+    store,
     processes,
     connection: ({ kind }) => connections.push(kind),
   })
@@ -122,4 +133,27 @@ test('a store that refuses heartbeats for good stops the dispatcher', async () =
   await clock.advance(0)
   await expect(pipeline.idle()).rejects.toBe(error)
   await expect(track(1)).rejects.toBe(error)
+})
+
+test.each([
+  { title: 'a shared store is purged', isShared: true, rowsMax: 2_000 },
+  {
+    title: 'a store of one process is purged, which purges would hold up,',
+    isShared: false,
+    rowsMax: 200,
+  },
+])('$title in steps of $rowsMax rows', async ({ isShared, rowsMax }) => {
+  const clock = new ManualClock(startMs)
+  const steps: number[] = []
+  const store = new (class extends MemoryStore {
+    override purge(request: PurgeRequest): Promise<PurgeResult> {
+      steps.push(request.rowsMax)
+      return super.purge(request)
+    }
+  })()
+  const registry = new ProcessRegistry(() => clock.nowMs())
+  const endpoint = await TestEndpoint.start()
+  startPipeline(endpoint, clock, { id: 'p-1', store, ...(isShared && { processes: registry }) })
+  await clock.advance(60_000)
+  expect(new Set(steps)).toEqual(new Set([rowsMax]))
 })
