@@ -4,7 +4,9 @@ import type { Style } from './style.ts'
 /** A column of a table. */
 export interface TableColumn<Row> {
   readonly title: string
+  /** The text of a cell. The table makes it safe to print. */
   readonly text: (row: Row) => string
+  /** The style of a cell. */
   readonly look?: keyof Style | ((row: Row) => keyof Style)
   /** Whether to align to the right, as for counts. */
   readonly isCount?: boolean
