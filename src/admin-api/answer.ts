@@ -23,6 +23,7 @@ export type RefusalCode =
   | 'origin_not_allowed'
   | 'not_found'
   | 'method_not_allowed'
+  | 'destination_disabled'
   | 'no_archive'
   | 'replay_running'
   | 'deletion_running'

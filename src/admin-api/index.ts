@@ -25,6 +25,7 @@ export type {
   AudienceRemoveRequest,
   AudienceSyncOutcome,
   AudienceSyncRequest,
+  DestinationActions,
   DestinationState,
   EndpointState,
   RegulationOperations,

@@ -41,6 +41,13 @@ export function operations(options: AdminApiOptions): readonly ApiOperation[] {
     { path: '/deliveries/discard', method: 'post', operation: discardOperation(options) },
     { path: '/deliveries/:destination/:number', method: 'get', operation: storyOperation(options) },
     { path: '/destinations', method: 'get', operation: destinationsOperation(options) },
+    { path: '/destinations/:id/enable', method: 'post', operation: switchOperation(options, true) },
+    {
+      path: '/destinations/:id/disable',
+      method: 'post',
+      operation: switchOperation(options, false),
+    },
+    { path: '/destinations/:id/test', method: 'post', operation: testOperation(options) },
     { path: '/sources', method: 'get', operation: sourcesOperation(options) },
     { path: '/overview', method: 'get', operation: overviewOperation(options) },
     { path: '/ledger', method: 'get', operation: ledgerOperation(options) },
@@ -165,6 +172,31 @@ function destinationFields(destination: DestinationState, reveal: boolean): Dest
     failed,
     expired,
     pending,
+  }
+}
+
+const noDestination: Answer = refuse({
+  status: 404,
+  code: 'not_found',
+  message: 'There is no such destination',
+})
+
+function switchOperation({ destinationActions }: AdminApiOptions, enabled: boolean): Operation {
+  return ({ params }) => {
+    const id = String(params['id'])
+    const isDone = destinationActions.setEnabled(id, enabled)
+    return Promise.resolve(isDone ? record({ kind: 'destination', id, enabled }) : noDestination)
+  }
+}
+
+function testOperation({ destinationActions }: AdminApiOptions): Operation {
+  return async ({ params }) => {
+    const id = String(params['id'])
+    const messageId = await destinationActions.sendTest(id)
+    if (messageId === undefined) return noDestination
+    if (messageId !== null) return record({ kind: 'test', id, messageId })
+    const message = 'The destination is disabled: nothing is sent to it'
+    return refuse({ status: 409, code: 'destination_disabled', message })
   }
 }
 

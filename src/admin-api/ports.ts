@@ -22,6 +22,8 @@ export interface AdminApiOptions {
   readonly ledger: () => Promise<DeliveryLedger>
   /** The status of every configured destination. */
   readonly destinations: () => Promise<readonly DestinationState[]>
+  /** Turns destinations on and off, and sends them tests. */
+  readonly destinationActions: DestinationActions
   readonly sources: () => SourcesState
   /** Replays archived events. The signal ends it: the client has left. */
   readonly replay: (request: ReplayRequest, signal: AbortSignal) => Promise<ReplayOutcome>
@@ -74,6 +76,14 @@ export interface SourceState {
   readonly writeKeys: readonly string[]
   readonly destinationIds: readonly string[]
   readonly isArchived: boolean
+}
+
+/** What can be done to a destination of this process. Each returns false or undefined where there is none. */
+export interface DestinationActions {
+  /** Turns it on or off, until the configuration changes or the process ends. */
+  setEnabled(id: string, enabled: boolean): boolean
+  /** Delivers a sample to it, and nowhere else. Resolves to its messageId, or null if it is off. */
+  sendTest(id: string): Promise<string | null | undefined>
 }
 
 /** The status of a configured destination. */

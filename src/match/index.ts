@@ -17,6 +17,7 @@ export {
 } from './expectation.ts'
 export { MatchError } from './match-error.ts'
 export {
+  conditionText,
   matchOf,
   type AsymmetricMatcher,
   type ExpectedBody,

@@ -1,6 +1,6 @@
 import { types } from 'node:util'
 import { SettingError, shortText, type JsonValue } from '../model/index.ts'
-import { fieldLabel, type Field } from './field.ts'
+import { fieldLabel, fieldText, type Field } from './field.ts'
 import { globText } from './glob.ts'
 import { matchLimits } from './limits.ts'
 import { Match, type Term } from './match.ts'
@@ -57,6 +57,18 @@ export function matchOf(expected: ExpectedBody): Match {
   if (!isPlainObject(expected)) throw unusable([], 'it is no plain object')
   const terms = termsOf(expected, [])
   return new Match(terms, terms.map(textOf).join(' '))
+}
+
+/** Longer texts are only asked to be there. */
+const textCharactersMax = 200
+
+/** Writes the condition that a value at a place of a body meets; of objects and long texts, that they are there. */
+export function conditionText(keys: readonly string[], value: JsonValue | undefined): string {
+  const label = fieldText({ kind: 'body', keys })
+  const isShort = typeof value === 'string' && value.length <= textCharactersMax
+  if (isShort) return `${label}:${globText([value])}`
+  const isScalar = value === null || typeof value === 'number' || typeof value === 'boolean'
+  return isScalar ? `${label}:${JSON.stringify(value)}` : `has:${label}`
 }
 
 /** Longer predicates end in an ellipsis. */

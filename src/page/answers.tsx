@@ -1,5 +1,4 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
 import { readPlan } from './api.ts'
 import { Popover } from './popover.tsx'
 import type { Session } from './session.ts'
@@ -31,10 +30,13 @@ function NextAnswer({
 }): JSX.Element {
   const choose = (event: SubmitEvent): void => {
     event.preventDefault()
-    const chosen = new FormData(event.currentTarget as HTMLFormElement).get('answer')
-    const answer = answers.find((each) => String(each) === chosen)
+    const fields = new FormData(event.currentTarget as HTMLFormElement)
+    const answer = answers.find((each) => String(each) === fields.get('answer'))
+    const delay = fields.get('delay')
     close()
-    if (answer !== undefined) void session.setNextAnswer(answer)
+    if (answer !== undefined) {
+      void session.setNextAnswer(answer, typeof delay === 'string' ? delay.trim() : '')
+    }
   }
   return (
     <form onSubmit={choose}>
@@ -48,6 +50,10 @@ function NextAnswer({
           ))}
         </select>
       </label>
+      <label>
+        After
+        <input name="delay" placeholder="at once, or 2s" autocomplete="off" />
+      </label>
       <button type="submit" class="primary">
         Set
       </button>
@@ -56,8 +62,8 @@ function NextAnswer({
 }
 
 function Plan({ session }: { readonly session: Session }): JSX.Element {
-  const [turn, setTurn] = useState(0)
-  const reading = useRead(readPlan, [turn, session.list.version.value])
+  const version = session.version.value
+  const reading = useRead(readPlan, [version, session.list.version.value])
   if (reading.kind === 'loading') return <p class="muted">Reading the plan…</p>
   if (reading.kind === 'failed') return <p class="problem">{reading.message}</p>
   if (reading.value === undefined) return <p class="muted">A capture answers nothing.</p>
@@ -65,7 +71,8 @@ function Plan({ session }: { readonly session: Session }): JSX.Element {
   const set = (event: SubmitEvent): void => {
     event.preventDefault()
     const text = new FormData(event.currentTarget as HTMLFormElement).get('plan')
-    void session.setPlan(typeof text === 'string' ? text : '').then(() => setTurn(turn + 1))
+    const before = plans.map(({ plan }) => plan).join('\n')
+    void session.setPlan(typeof text === 'string' ? text : '', before)
   }
   return (
     <form onSubmit={set}>
@@ -77,7 +84,7 @@ function Plan({ session }: { readonly session: Session }): JSX.Element {
       </p>
       <label>
         Plan, such as 503x3,200; one a line
-        <textarea name="plan" rows={2} spellcheck={false} key={turn}>
+        <textarea name="plan" rows={2} spellcheck={false} key={version}>
           {plans.map(({ plan }) => plan).join('\n')}
         </textarea>
       </label>

@@ -79,6 +79,13 @@ export function readChanges(seq: number): Promise<PayloadChanges | undefined> {
   return read('changes', { seq })
 }
 
+/** The condition of a match that a value of a payload meets. */
+export async function readCondition(keys: readonly string[], value: unknown): Promise<string> {
+  const isLong = typeof value === 'string' && value.length > 1_000
+  const query = { keys: JSON.stringify(keys), value: isLong ? '{}' : JSON.stringify(value) }
+  return (await read<{ text: string }>('condition', query))?.text ?? ''
+}
+
 /** The text of an expectation of a request like this one. */
 export async function readExpectation(seq: number): Promise<string> {
   return (await read<{ text: string }>('expectation', { seq }))?.text ?? ''
@@ -122,9 +129,9 @@ export function send(request: NewRequest): Promise<Resent> {
   return act('send', { request }) as Promise<Resent>
 }
 
-/** Gives the next webhook this status, or this fault. */
-export async function setNextAnswer(answer: number | string): Promise<void> {
-  await act('next-answer', { answer })
+/** Gives the next webhook this status, or this fault; null drops those that were set so. */
+export async function setNextAnswer(answer: number | string | null, delay?: string): Promise<void> {
+  await act('next-answer', { answer, delay })
 }
 
 /** Follows another plan of answers: one plan a line. */
@@ -132,9 +139,9 @@ export async function setPlan(lines: readonly string[]): Promise<void> {
   await act('plan', { plan: lines })
 }
 
-/** Expects webhooks from now on. */
-export async function expectWebhooks(text: string): Promise<void> {
-  await act('expect', { expect: text })
+/** Expects webhooks from now on. Returns the number of the expectation. */
+export async function expectWebhooks(text: string): Promise<number> {
+  return ((await act('expect', { expect: text })) as { readonly id: number }).id
 }
 
 /** Shows an expectation no longer. */

@@ -9,7 +9,7 @@ export function CaptureButtons({ session }: { readonly session: Session }): JSX.
   const { filter } = session
   const query = filter.value === '' ? '' : `?${new URLSearchParams({ match: filter.value })}`
   return (
-    <>
+    <div class="joined">
       <button type="button" onClick={() => input.current?.click()}>
         Open capture
       </button>
@@ -26,7 +26,7 @@ export function CaptureButtons({ session }: { readonly session: Session }): JSX.
       <a class="button" href={`events${query}`} download="capture.ndjson">
         Save capture
       </a>
-    </>
+    </div>
   )
 }
 

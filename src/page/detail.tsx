@@ -2,20 +2,22 @@ import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { EventRecord } from '../receiver/index.ts'
 import { Changes } from './changes.tsx'
-import { curlCommand } from './curl.ts'
+import { curlCommand, fixtureText, sendCommand, testText } from './copies.ts'
 import type { Dialogs } from './dialog.tsx'
+import { Popover } from './popover.tsx'
 import type { Session } from './session.ts'
 import { Pair, Part } from './shown.tsx'
 import {
   answerLook,
   bytesOf,
+  counted,
   countText,
   hexText,
   signatureText,
   textOf,
   visibleText,
 } from './text.ts'
-import { Tree } from './tree.tsx'
+import { Payload } from './tree.tsx'
 
 /** Bytes of a body that are shown. */
 const rawBytesShown = 64 * 1024
@@ -30,7 +32,14 @@ export function Detail({ session, dialogs }: DetailParts): JSX.Element {
   const detail = session.detail.value
   switch (detail.kind) {
     case 'none':
-      return <p class="empty">Select a request to see all of it.</p>
+      return (
+        <div class="empty">
+          <p>Select a request to see all of it.</p>
+          <p>
+            <kbd>j</kbd> <kbd>k</kbd> move, <kbd>r</kbd> resends, <kbd>?</kbd> shows all keys.
+          </p>
+        </div>
+      )
     case 'loading':
       return <p class="empty">Reading the request…</p>
     case 'gone':
@@ -60,32 +69,32 @@ function ShownRequest({
         </button>
         <h2 id="detail-heading" tabIndex={-1} ref={heading}>
           #{record.seq}{' '}
-          <span class={`type ${record.type ?? 'none'}`}>{record.type ?? 'no webhook'}</span>
+          <span class={`type ${record.type ?? 'none'}`}>{record.type ?? 'no webhook'}</span>{' '}
+          <span class="title">{visibleText(titleOf(record))}</span>
         </h2>
         <Actions {...{ record, session, dialogs }} />
       </header>
       <Diagnosed record={record} dialogs={dialogs} />
       <Facts record={record} />
-      <Part title="Payload">
-        {record.body === null ? (
+      {record.forward === null ? null : <TargetAnswer forward={record.forward} />}
+      {record.body === null ? (
+        <Part title="Payload">
           <p class="muted">It is not a webhook.</p>
-        ) : (
-          <Tree value={record.body} />
-        )}
-      </Part>
+        </Part>
+      ) : (
+        <Payload
+          title="Payload"
+          value={record.body}
+          choose={(keys, value) => void session.copyCondition(keys, value)}
+        />
+      )}
       {record.body === null || session.capture.value !== undefined ? null : (
         <Part title="Changes">
           <Changes seq={record.seq} />
         </Part>
       )}
       <Part title="Headers">
-        <dl class="pairs">
-          {Object.entries(record.headers).map(([name, value]) => (
-            <Pair key={name} name={name}>
-              {visibleText(value)}
-            </Pair>
-          ))}
-        </dl>
+        <Headers headers={record.headers} />
       </Part>
       <Part title={`Bytes (${countText(record.bytes)})`}>
         <pre tabIndex={0} aria-label="The bytes of the body">
@@ -93,6 +102,55 @@ function ShownRequest({
         </pre>
       </Part>
     </article>
+  )
+}
+
+/** The name of what it is about, as far as it has one. */
+function titleOf({ body }: EventRecord): string {
+  const name = body?.['event'] ?? body?.['name'] ?? ''
+  return typeof name === 'string' ? name.slice(0, 100) : ''
+}
+
+function Headers({ headers }: Pick<EventRecord, 'headers'>): JSX.Element {
+  return (
+    <dl class="pairs">
+      {Object.entries(headers).map(([name, value]) => (
+        <Pair key={name} name={name}>
+          {visibleText(value)}
+        </Pair>
+      ))}
+    </dl>
+  )
+}
+
+/** The other side: what the application answered. */
+function TargetAnswer({
+  forward: { url, status, error, ms, headers, answer },
+}: {
+  readonly forward: NonNullable<EventRecord['forward']>
+}): JSX.Element {
+  return (
+    <Part title="Answer of your application">
+      <div class="card">
+        <p>
+          <span class={`badge ${answerLook(status)}`}>{status ?? error}</span>{' '}
+          <code>{visibleText(url)}</code> <span class="muted">in {ms} ms</span>
+        </p>
+        {answer === '' ? (
+          <p class="muted">{status === null ? 'There was no answer.' : 'Its body is empty.'}</p>
+        ) : (
+          <pre tabIndex={0} aria-label="The body of the answer">
+            {visibleText(answer)}
+          </pre>
+        )}
+        {status === null ? null : (
+          <details>
+            <summary>{counted(Object.keys(headers).length, 'header')}</summary>
+            <Headers headers={headers} />
+          </details>
+        )}
+      </div>
+    </Part>
   )
 }
 
@@ -115,12 +173,42 @@ function Actions({
       >
         Copy as curl
       </button>
+      {record.body === null ? null : <OtherCopies record={record} session={session} />}
       {record.type === null || session.capture.value !== undefined ? null : (
         <button type="button" onClick={() => void session.expectLike(record.seq)}>
           Expect this
         </button>
       )}
     </div>
+  )
+}
+
+function OtherCopies({
+  record,
+  session,
+}: Pick<DetailParts, 'session'> & { readonly record: EventRecord }): JSX.Element {
+  const copies = [
+    ['evroute send', 'send command', () => sendCommand(record, location.origin)],
+    ['Fixture', 'fixture', () => fixtureText(record)],
+    ['Test', 'test', () => testText(record)],
+  ] as const
+  return (
+    <Popover label="Copy as…">
+      {(close) =>
+        copies.map(([label, name, text]) => (
+          <button
+            key={name}
+            type="button"
+            onClick={() => {
+              close()
+              void session.copy(name, text())
+            }}
+          >
+            {label}
+          </button>
+        ))
+      }
+    </Popover>
   )
 }
 
@@ -150,30 +238,24 @@ const withheldTexts = {
 } as const
 
 function Facts({ record }: { readonly record: EventRecord }): JSX.Element {
-  const { at, method, path, userId, signature, status, injected, forward, withheld, ms } = record
+  const { at, method, path, userId, signature, status, injected, withheld, ms } = record
   return (
     <dl class="pairs facts-list">
-      <Pair name="Arrived">{at}</Pair>
+      <Pair name="Arrived">
+        <time dateTime={at}>{new Date(at).toLocaleString('sv')}</time>
+      </Pair>
       <Pair name="Request">
         {visibleText(method)} {visibleText(path)}
       </Pair>
       {userId === null ? null : <Pair name="User">{visibleText(userId)}</Pair>}
       <Pair name="Signature">
-        <span class={`signature ${signature}`}>{signatureText(signature)}</span>
+        <span class={`badge signature ${signature}`}>{signatureText(signature)}</span>
       </Pair>
       <Pair name="Answer">
-        <span class={`status ${answerLook(status)}`}>{status ?? 'none'}</span> in {ms} ms
+        <span class={`badge ${answerLook(status)}`}>{status ?? 'none'}</span>{' '}
+        <span class="muted">in {ms} ms</span>
         {injected === null ? null : ` (planned: ${injected})`}
       </Pair>
-      {forward === null ? null : (
-        <Pair name="Forwarded">
-          {visibleText(forward.url)}{' '}
-          <span class={`status ${answerLook(forward.status)}`}>
-            {forward.status ?? forward.error}
-          </span>{' '}
-          in {forward.ms} ms
-        </Pair>
-      )}
       {withheld === null ? null : <Pair name="Withheld">{withheldTexts[withheld]}</Pair>}
     </dl>
   )

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
 import type { StandingExpectation } from '../receiver/index.ts'
 import { readExpectations } from './api.ts'
 import { Popover } from './popover.tsx'
 import type { Session } from './session.ts'
-import { useRead } from './use-read.ts'
+import { visibleText } from './text.ts'
+import { useRead, useTick } from './use-read.ts'
 
 /** Time limits end without a webhook, so their state is asked for again after this time. */
 const lookMs = 1_000
@@ -15,22 +15,18 @@ export function Expectations({ session }: { readonly session: Session }): JSX.El
 }
 
 function ExpectationsPanel({ session }: { readonly session: Session }): JSX.Element {
-  const [turn, setTurn] = useState(0)
-  const again = (): void => setTurn((before) => before + 1)
-  const reading = useRead(readExpectations, [turn, session.list.version.value])
-  useEffect(() => {
-    const timer = setInterval(again, lookMs)
-    return () => clearInterval(timer)
-  }, [])
+  const tick = useTick(lookMs)
+  const reading = useRead(readExpectations, [
+    tick,
+    session.version.value,
+    session.list.version.value,
+  ])
   const add = (event: SubmitEvent): void => {
     event.preventDefault()
     const form = event.currentTarget as HTMLFormElement
     const text = new FormData(form).get('expectation')
     if (typeof text !== 'string') return
-    void session.expect(text).then((isDone) => {
-      if (isDone) form.reset()
-      again()
-    })
+    void session.expect(text).then((isDone) => isDone && form.reset())
   }
   return (
     <form onSubmit={add}>
@@ -39,7 +35,7 @@ function ExpectationsPanel({ session }: { readonly session: Session }): JSX.Elem
       {reading.kind === 'read' ? (
         <Standing
           expectations={reading.value}
-          remove={(id) => void session.forget(id).then(again)}
+          remove={({ id, text }) => void session.forget(id, text)}
         />
       ) : null}
       <label>
@@ -69,25 +65,31 @@ function Standing({
   remove,
 }: {
   readonly expectations: readonly StandingExpectation[]
-  readonly remove: (id: number) => void
+  readonly remove: (expectation: StandingExpectation) => void
 }): JSX.Element {
   if (expectations.length === 0) return <p class="muted">Nothing is expected.</p>
   return (
     <ul class="expectations" aria-label="Expectations">
-      {expectations.map(({ id, text, state, account }) => (
-        <li key={id}>
-          <span class={stateLooks[state]}>{stateTexts[state]}</span> <code>{text}</code>
-          <span class="muted"> {account}</span>
-          <button
-            type="button"
-            class="link"
-            aria-label={`Remove ${text}`}
-            onClick={() => remove(id)}
-          >
-            ✕
-          </button>
-        </li>
-      ))}
+      {expectations.map((expectation) => {
+        const { id, text, state, account } = expectation
+        return (
+          <li key={id}>
+            <span class={`badge ${stateLooks[state]}`}>{stateTexts[state]}</span>
+            <span>
+              <code>{visibleText(text)}</code>
+              <span class="muted"> {visibleText(account)}</span>
+            </span>
+            <button
+              type="button"
+              class="link"
+              aria-label={`Remove ${text}`}
+              onClick={() => remove(expectation)}
+            >
+              ✕
+            </button>
+          </li>
+        )
+      })}
     </ul>
   )
 }

@@ -89,7 +89,8 @@ interface RowParts {
 }
 
 function Row({ summary, isSelected, position, session }: RowParts): JSX.Element {
-  const { seq, atMs, type, userId, status, signature, durationMs, forwarded, repeatOf } = summary
+  const { seq, atMs, type, userId, status, signature, durationMs, repeatOf } = summary
+  const { forwarded, forwardedTo } = summary
   const { place, count } = position
   return (
     <div
@@ -102,17 +103,15 @@ function Row({ summary, isSelected, position, session }: RowParts): JSX.Element 
       style={{ top: `${place * rowPixels}px` }}
       onClick={() => void session.select(seq)}
     >
-      <span class="what">
-        <span class={`type ${type ?? 'none'}`}>{type ?? 'no webhook'}</span>
-        <span class="summary">
-          {summary.summary.map(({ role, text }) => (
-            <span class={`part ${role}`}>{text}</span>
-          ))}
-        </span>
-        <span class={`status ${answerLook(status)}`}>{status ?? 'no answer'}</span>
+      <span class={`type ${type ?? 'none'}`}>{type ?? 'no webhook'}</span>
+      <span class="summary">
+        {summary.summary.map(({ role, text }) => (
+          <span class={`part ${role}`}>{text}</span>
+        ))}
       </span>
+      <span class={`badge ${answerLook(status)}`}>{status ?? 'no answer'}</span>
+      <span class="seq">#{seq}</span>
       <span class="facts">
-        <span>#{seq}</span>
         <span>{timeText(atMs)}</span>
         <span class="user">{userId ?? '–'}</span>
         {repeatOf === null ? null : <span>repeat of #{repeatOf}</span>}
@@ -120,12 +119,19 @@ function Row({ summary, isSelected, position, session }: RowParts): JSX.Element 
           <span class={`signature ${signature}`}>signature {signatureText(signature)}</span>
         )}
         {forwarded === null ? null : (
-          <span class={`status ${answerLook(forwarded)}`}>forwarded: {forwarded}</span>
+          <span class={`forwarded ${answerLook(forwarded)}`}>
+            → {forwarded} from {shortTarget(forwardedTo ?? '')}
+          </span>
         )}
-        <span class="ms">{durationMs} ms</span>
       </span>
+      <span class="ms">{durationMs} ms</span>
     </div>
   )
+}
+
+/** Of a URL its host and path: there is little room in a row. */
+function shortTarget(url: string): string {
+  return url.replace(/^https?:\/\//, '').replace(/\/$/, '')
 }
 
 function Empty({ session }: { readonly session: Session }): JSX.Element {

@@ -1,7 +1,7 @@
 import { render, type JSX } from 'preact'
 import type { EventRecord } from '../receiver/index.ts'
 import { CaptureBanner, openDroppedCaptures } from './captures.tsx'
-import { curlCommand } from './curl.ts'
+import { curlCommand } from './copies.ts'
 import { Detail } from './detail.tsx'
 import { Dialogs } from './dialog.tsx'
 import { ShownDialog } from './dialogs.tsx'
@@ -23,7 +23,7 @@ function Page(): JSX.Element {
           <span class={`connection ${connection.value}`} role="status">
             {connectionTexts[connection.value]}
           </span>
-          <code class="address">{location.origin}</code>
+          <code class="address push">{location.origin}</code>
           <button type="button" class="link" onClick={() => dialogs.show({ kind: 'keys' })}>
             Keys
           </button>

@@ -1,11 +1,11 @@
 import type { Signal } from '@preact/signals'
 import type { JSX } from 'preact'
 
-/** What an action did, and how to undo it. */
+/** What an action did, and what can be done now, such as undoing it. */
 export interface Notice {
   readonly text: string
   readonly isProblem: boolean
-  readonly undo?: () => void
+  readonly offer?: { readonly label: string; readonly act: () => void } | undefined
 }
 
 /** Shows the latest notice until it is dismissed. */
@@ -20,9 +20,9 @@ export function ShownNotice({
       {value === undefined ? null : (
         <div class={`notice ${value.isProblem ? 'problem' : ''}`}>
           <span>{value.text}</span>
-          {value.undo === undefined ? null : (
-            <button type="button" class="link" onClick={value.undo}>
-              Undo
+          {value.offer === undefined ? null : (
+            <button type="button" class="link" onClick={value.offer.act}>
+              {value.offer.label}
             </button>
           )}
           <button

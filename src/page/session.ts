@@ -4,6 +4,7 @@ import * as api from './api.ts'
 import type { MatchProblem, NewRequest, RequestEdit } from './api.ts'
 import { EventList } from './event-list.ts'
 import type { Notice } from './notice.tsx'
+import { signatureText } from './text.ts'
 import { messageOf } from './use-read.ts'
 
 /** What is shown of the selected request. */
@@ -21,6 +22,8 @@ export interface ShownCapture extends api.Capture {
 export class Session {
   readonly list = new EventList()
   readonly filter = signal('')
+  /** What the field of the filter has; it may not apply yet. */
+  readonly filterText = signal('')
   readonly filterProblem = signal<MatchProblem | undefined>(undefined)
   readonly onlyFailed = signal(false)
   readonly isPaused = signal(false)
@@ -29,6 +32,8 @@ export class Session {
   readonly detail = signal<Detail>({ kind: 'none' })
   readonly notice = signal<Notice | undefined>(undefined)
   readonly capture = signal<ShownCapture | undefined>(undefined)
+  /** Changes with what was done to the receiver, so that it is read again. */
+  readonly version = signal(0)
   /** Requests up to this number were cleared. */
   #clearedSeq = 0
   #lastSeq = 0
@@ -55,6 +60,7 @@ export class Session {
 
   /** Filters, where the text can be read. */
   async setFilter(text: string): Promise<void> {
+    this.filterText.value = text
     const problem = await this.#tried(() => api.checkFilter(text))
     this.filterProblem.value = problem
     if (problem !== undefined || text === this.filter.value) return
@@ -99,7 +105,7 @@ export class Session {
       this.follow()
       this.notice.value = undefined
     }
-    this.notice.value = { text: 'The list is cleared.', isProblem: false, undo }
+    this.tell('The list is cleared.', { label: 'Undo', act: undo })
   }
 
   /** Selects a request and reads the whole of it. */
@@ -142,27 +148,36 @@ export class Session {
     this.#tellSent('Sent', await this.#tried(() => api.send(request)))
   }
 
-  /** Gives the next webhook this status, or this fault. */
-  async setNextAnswer(answer: number | string): Promise<void> {
-    const isDone = await this.#done(
-      () => api.setNextAnswer(answer),
-      `The next webhook gets ${answer}.`,
+  /** Gives the next webhook this status, or this fault, after a time such as `2s`. */
+  setNextAnswer(answer: number | string, delay: string): Promise<boolean> {
+    const undo = (): void =>
+      void this.#done(() => api.setNextAnswer(null), 'The next webhook gets its usual answer.')
+    return this.#done(
+      () => api.setNextAnswer(answer, delay === '' ? undefined : delay),
+      `The next webhook gets ${answer}${delay === '' ? '' : ` after ${delay}`}.`,
+      undo,
     )
-    const { value: notice } = this.notice
-    if (!isDone || answer === 200 || notice === undefined) return
-    this.notice.value = { ...notice, undo: () => void this.setNextAnswer(200) }
   }
 
-  /** Follows another plan of answers: one plan a line. */
-  setPlan(text: string): Promise<boolean> {
+  /** Follows another plan of answers, one a line, instead of the one before. */
+  setPlan(text: string, before: string): Promise<boolean> {
     const lines = text.split('\n').filter((line) => line.trim() !== '')
     const plan = lines.length === 0 ? ['200'] : lines
-    return this.#done(() => api.setPlan(plan), 'The plan is set. It begins with the next webhook.')
+    return this.#done(
+      () => api.setPlan(plan),
+      'The plan is set. It begins with the next webhook.',
+      () => void this.setPlan(before, text),
+    )
   }
 
   /** Expects webhooks from now on. */
-  expect(text: string): Promise<boolean> {
-    return this.#done(() => api.expectWebhooks(text), `Expecting ${text} from now on.`)
+  async expect(text: string): Promise<boolean> {
+    const id = await this.#tried(() => api.expectWebhooks(text))
+    if (id === undefined) return false
+    this.version.value += 1
+    const undo = { label: 'Undo', act: () => void this.forget(id, text) }
+    this.tell(`Expecting ${text} from now on.`, undo)
+    return true
   }
 
   /** Expects a webhook like this one from now on. */
@@ -172,8 +187,21 @@ export class Session {
   }
 
   /** Shows an expectation no longer. */
-  forget(id: number): Promise<boolean> {
-    return this.#done(() => api.forgetExpectation(id), 'The expectation is removed.')
+  forget(id: number, text: string): Promise<boolean> {
+    return this.#done(
+      () => api.forgetExpectation(id),
+      'The expectation is removed.',
+      () => void this.expect(text),
+    )
+  }
+
+  /** Copies the condition that a value of a payload meets, and offers to filter by it. */
+  async copyCondition(keys: readonly string[], value: unknown): Promise<void> {
+    const text = await this.#tried(() => api.readCondition(keys, value))
+    if (text === undefined) return
+    await this.copy('condition', text)
+    const offer = { label: 'Filter by it', act: () => void this.setFilter(text) }
+    this.tell(`Copied ${text}`, offer)
   }
 
   /** Copies a text, or shows it where the browser does not let it be copied. */
@@ -187,21 +215,32 @@ export class Session {
   }
 
   /** Says what was done. */
-  tell(text: string): void {
-    this.notice.value = { text, isProblem: false }
+  tell(text: string, offer?: Notice['offer']): void {
+    this.notice.value = { text, isProblem: false, offer }
   }
 
   #tellSent(what: string, sent: Resent | undefined): void {
     if (sent === undefined) return
-    const { status, error } = sent
+    const { status, error, seq, signature } = sent
     const end = status === null ? (error ?? 'it got no answer') : `the answer is ${status}`
-    this.notice.value = { text: `${what}: ${end}.`, isProblem: status === null }
+    const verdict =
+      signature === null || signature === 'unchecked'
+        ? ''
+        : ` Signature ${signatureText(signature)}.`
+    // In a capture its number is another request's.
+    const isShowable = seq !== null && this.capture.value === undefined
+    const offer = isShowable
+      ? { label: `Show #${seq}`, act: () => void this.select(seq) }
+      : undefined
+    this.notice.value = { text: `${what}: ${end}.${verdict}`, isProblem: status === null, offer }
   }
 
-  async #done(work: () => Promise<void>, text: string): Promise<boolean> {
+  async #done(work: () => Promise<void>, text: string, undo?: () => void): Promise<boolean> {
     const isDone = (await this.#tried(() => work().then(() => true))) === true
-    if (isDone) this.tell(text)
-    return isDone
+    if (!isDone) return false
+    this.version.value += 1
+    this.tell(text, undo && { label: 'Undo', act: undo })
+    return true
   }
 
   #reset(run: string): void {

@@ -31,17 +31,22 @@ export function Pair({
   )
 }
 
-/** A section with a heading. */
+/** A section with a heading, and a control beside it. */
 export function Part({
   title,
+  aside,
   children,
 }: {
   readonly title: string
+  readonly aside?: JSX.Element
   readonly children: ComponentChildren
 }): JSX.Element {
   return (
     <section class="part-of-detail">
-      <h3>{title}</h3>
+      <div class="part-head">
+        <h3>{title}</h3>
+        {aside}
+      </div>
       {children}
     </section>
   )

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
-import { useRef } from 'preact/hooks'
 import { Answers } from './answers.tsx'
+import type { MatchProblem } from './api.ts'
 import { CaptureButtons } from './captures.tsx'
 import type { Dialogs } from './dialog.tsx'
 import { Expectations } from './expectations.tsx'
@@ -20,68 +20,80 @@ export function Toolbar({
   return (
     <div class="toolbar" role="toolbar" aria-label="List">
       <Filter session={session} />
-      <button
-        type="button"
-        aria-pressed={onlyFailed.value}
-        onClick={() => (onlyFailed.value = !onlyFailed.value)}
-      >
-        Only failures
-      </button>
-      <button type="button" aria-pressed={isPaused.value} onClick={() => session.togglePause()}>
-        Pause
-      </button>
+      <div class="joined">
+        <button
+          type="button"
+          aria-pressed={onlyFailed.value}
+          onClick={() => (onlyFailed.value = !onlyFailed.value)}
+        >
+          Only failures
+        </button>
+        <button type="button" aria-pressed={isPaused.value} onClick={() => session.togglePause()}>
+          Pause
+        </button>
+        <button type="button" onClick={() => session.clear()}>
+          Clear
+        </button>
+      </div>
       {held > 0 ? <span class="held">{countText(held)} new</span> : null}
-      <button type="button" onClick={() => session.clear()}>
-        Clear
-      </button>
-      <Answers session={session} />
-      <Expectations session={session} />
-      <button type="button" onClick={() => dialogs.show({ kind: 'compose' })}>
-        Compose
-      </button>
+      <div class="joined">
+        <Answers session={session} />
+        <Expectations session={session} />
+        <button type="button" onClick={() => dialogs.show({ kind: 'compose' })}>
+          Compose
+        </button>
+      </div>
       <CaptureButtons session={session} />
     </div>
   )
 }
 
 function Filter({ session }: { readonly session: Session }): JSX.Element {
-  const input = useRef<HTMLInputElement>(null)
-  const problem = session.filterProblem.value
+  const { filterText, filterProblem } = session
+  const problem = filterProblem.value
   const apply = (event: Event): void => {
     event.preventDefault()
-    void session.setFilter(input.current?.value.trim() ?? '')
+    void session.setFilter(filterText.value.trim())
   }
   return (
     <form class="filter" role="search" onSubmit={apply}>
       <input
-        ref={input}
         id="filter"
         type="search"
         aria-label="Filter"
         aria-invalid={problem !== undefined}
         aria-describedby={problem === undefined ? undefined : 'filter-problem'}
-        placeholder="type:track event:Order*  (enter applies)"
+        placeholder="type:track event:Order*"
         autocomplete="off"
         spellcheck={false}
+        value={filterText.value}
+        onInput={({ currentTarget }) => (filterText.value = currentTarget.value)}
         onSearch={apply}
       />
-      {problem === undefined ? null : (
-        <div class="filter-problem" id="filter-problem" role="alert">
-          <code>
-            {input.current?.value.slice(0, problem.offset)}
-            <mark>
-              {input.current?.value.slice(
-                problem.offset,
-                problem.offset + Math.max(1, problem.length),
-              ) || ' '}
-            </mark>
-            {input.current?.value.slice(problem.offset + Math.max(1, problem.length))}
-          </code>
-          <p>
-            {problem.message}. {problem.hint.split('\n')[0]}
-          </p>
-        </div>
-      )}
+      {problem === undefined ? null : <Problem text={filterText.value} problem={problem} />}
     </form>
+  )
+}
+
+/** Marks the part of a filter that cannot be read, and says what to write. */
+function Problem({
+  text,
+  problem: { offset, length, message, hint },
+}: {
+  readonly text: string
+  readonly problem: MatchProblem
+}): JSX.Element {
+  const end = offset + Math.max(1, length)
+  return (
+    <div class="filter-problem" id="filter-problem" role="alert">
+      <code>
+        {text.slice(0, offset)}
+        <mark>{text.slice(offset, end) || ' '}</mark>
+        {text.slice(end)}
+      </code>
+      <p>
+        {message}. {hint.split('\n')[0]}
+      </p>
+    </div>
   )
 }

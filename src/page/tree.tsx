@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { countText, visibleText } from './text.ts'
+import { Part } from './shown.tsx'
+import { counted, countText, visibleText } from './text.ts'
 
 /** Levels that are open at first. */
 const openLevels = 3
@@ -9,56 +10,101 @@ const membersAtOnce = 100
 /** Characters of a text that are shown at once. */
 const charactersAtOnce = 1_000
 
-/** A JSON value that can be opened level by level. What is closed is not in the document. */
-export function Tree({ value }: { readonly value: unknown }): JSX.Element {
+/** Takes a value of a payload by the keys that lead to it. */
+export type Choose = (keys: readonly string[], value: unknown) => void
+
+interface PayloadParts {
+  readonly title: string
+  readonly value: unknown
+  /** Makes the key of each value a button. */
+  readonly choose?: Choose
+}
+
+/** A payload as a tree, with a field that searches its keys and values. */
+export function Payload({ title, value, choose }: PayloadParts): JSX.Element {
+  const search = useSignal('')
+  const wanted = search.value.toLowerCase()
+  const shown = wanted === '' ? value : partsWith(wanted, value)
+  const field = (
+    <input
+      type="search"
+      class="search"
+      aria-label="Search the payload"
+      placeholder="Search"
+      autocomplete="off"
+      spellcheck={false}
+      onInput={({ currentTarget }) => (search.value = currentTarget.value.trim())}
+    />
+  )
   return (
-    <div class="tree">
-      <Value value={value} level={0} />
+    <Part title={title} aside={field}>
+      {shown === undefined ? (
+        <p class="muted">Nothing in the payload has this text.</p>
+      ) : (
+        <div class="tree" key={wanted}>
+          <Value value={shown} keys={[]} isFound={wanted !== ''} choose={choose} />
+        </div>
+      )}
+    </Part>
+  )
+}
+
+/** The members whose key or value has a text, with what leads to them; undefined where none has. */
+function partsWith(wanted: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) {
+    return String(value).toLowerCase().includes(wanted) ? value : undefined
+  }
+  const found = Object.entries(value).flatMap(([key, member]: [string, unknown]) => {
+    const part = key.toLowerCase().includes(wanted) ? member : partsWith(wanted, member)
+    return part === undefined ? [] : [[key, part] as const]
+  })
+  return found.length === 0 ? undefined : Object.fromEntries(found)
+}
+
+interface Branch {
+  readonly value: unknown
+  /** The keys that lead to it. */
+  readonly keys: readonly string[]
+  /** Whether it was searched for, which opens it. */
+  readonly isFound: boolean
+  readonly choose: Choose | undefined
+}
+
+function Value(branch: Branch): JSX.Element {
+  const { value } = branch
+  if (typeof value === 'object' && value !== null) return <Members {...branch} value={value} />
+  return (
+    <div class="leaf">
+      <Name {...branch} />
+      <Leaf value={value} />
     </div>
   )
 }
 
-interface Branch {
-  readonly name?: string | undefined
-  readonly value: unknown
-  readonly level: number
-}
-
-function Value({ name, value, level }: Branch): JSX.Element {
-  if (typeof value !== 'object' || value === null) {
-    return (
-      <div class="leaf">
-        <Name name={name} />
-        <Leaf value={value} />
-      </div>
-    )
-  }
-  return <Members name={name} value={value} level={level} />
-}
-
-function Members({ name, value, level }: Branch & { readonly value: object }): JSX.Element {
-  const isOpen = useSignal(level < openLevels)
+/** What is closed is not in the document. */
+function Members(branch: Branch & { readonly value: object }): JSX.Element {
+  const { value, keys, isFound, choose } = branch
+  const isOpen = useSignal(isFound || keys.length < openLevels)
   const limit = useSignal(membersAtOnce)
   const isList = Array.isArray(value)
-  const keys = Object.keys(value)
-  const size = `${countText(keys.length)} ${isList ? 'element' : 'key'}${keys.length === 1 ? '' : 's'}`
-  const left = keys.length - limit.value
+  const names = Object.keys(value)
+  const left = names.length - limit.value
   return (
     <details open={isOpen.value} onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
       <summary>
-        <Name name={name} />
+        <Name {...branch} />
         <span class="muted">
-          {isList ? '[ ]' : '{ }'} {size}
+          {isList ? '[ ]' : '{ }'} {counted(names.length, isList ? 'element' : 'key')}
         </span>
       </summary>
       {isOpen.value ? (
         <div class="members">
-          {keys.slice(0, limit.value).map((key) => (
+          {names.slice(0, limit.value).map((name) => (
             <Value
-              key={key}
-              name={key}
-              value={(value as Record<string, unknown>)[key]}
-              level={level + 1}
+              key={name}
+              value={(value as Record<string, unknown>)[name]}
+              keys={[...keys, name]}
+              {...{ isFound, choose }}
             />
           ))}
           {left > 0 ? (
@@ -72,11 +118,26 @@ function Members({ name, value, level }: Branch & { readonly value: object }): J
   )
 }
 
-function Name({ name }: { readonly name: string | undefined }): JSX.Element | null {
+function Name({ value, keys, choose }: Branch): JSX.Element | null {
+  const name = keys.at(-1)
   if (name === undefined) return null
+  const text = visibleText(name.slice(0, charactersAtOnce))
+  // The key of a branch is in the summary, which is a button itself.
+  const isBranch = typeof value === 'object' && value !== null
   return (
     <>
-      <span class="key">{visibleText(name.slice(0, charactersAtOnce))}</span>
+      {choose === undefined || isBranch ? (
+        <span class="name">{text}</span>
+      ) : (
+        <button
+          type="button"
+          class="name"
+          title="Copy as a condition"
+          onClick={() => choose(keys, value)}
+        >
+          {text}
+        </button>
+      )}
       <span class="muted">: </span>
     </>
   )

@@ -5,6 +5,7 @@ import {
   statusOfFault,
   type Fault,
   type GivenAnswer,
+  type NextAnswer,
   type PathDirectives,
   type PlannedWebhook,
 } from './faults/index.ts'
@@ -44,7 +45,7 @@ export interface InjectionSource {
   /** How long the next answer waits, in milliseconds. */
   nextDelayMs(): number
   /** The answer to the next well-formed webhook. */
-  nextAnswer(webhook: PlannedWebhook): GivenAnswer
+  nextAnswer(webhook: PlannedWebhook): NextAnswer
 }
 
 /** The decision about a request. */
@@ -76,8 +77,12 @@ export function decide(
 ): Decision {
   const directives = readPathDirectives(request.path)
   const { delayMs: askedDelayMs, answer: asked } = directives
-  const delayMs = askedDelayMs ?? source.nextDelayMs()
-  const given = refuse(request, directives, strict) ?? inject(asked ?? nextAnswer(request, source))
+  const usualDelayMs = askedDelayMs ?? source.nextDelayMs()
+  const refused = refuse(request, directives, strict)
+  const isPlanned = refused === undefined && asked === undefined
+  const next = isPlanned ? nextAnswer(request, source) : { answer: asked ?? 200 }
+  const delayMs = askedDelayMs ?? next.delayMs ?? usualDelayMs
+  const given = refused ?? inject(next.answer)
   const injected = [delayMs > 0 ? `delay ${formatDuration(delayMs)}` : null, given.injected]
   return {
     reply: given.reply,
@@ -125,8 +130,9 @@ const notThere: ReadonlySet<RefusalCode> = new Set([
   'method_not_allowed',
 ])
 
-function nextAnswer({ content, endpoint }: Unanswered, source: InjectionSource): GivenAnswer {
-  return content.kind === 'webhook' ? source.nextAnswer({ type: content.type, endpoint }) : 200
+function nextAnswer({ content, endpoint }: Unanswered, source: InjectionSource): NextAnswer {
+  if (content.kind !== 'webhook') return { answer: 200 }
+  return source.nextAnswer({ type: content.type, endpoint })
 }
 
 function inject(given: GivenAnswer): Given {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { SettingError } from '../model/index.ts'
+import { SettingError, type JsonValue } from '../model/index.ts'
 
 /** The paths of the API begin with this. */
 export const apiPrefix = '/_evroute/'
@@ -42,6 +42,15 @@ export function readQuery<Name extends string>(
     values[found] = value
   }
   return values
+}
+
+/** Reads JSON; undefined where it is none. */
+export function parsedJson(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue
+  } catch {
+    return undefined
+  }
 }
 
 /** Sends an answer; does nothing if the client has left or has its answer. */

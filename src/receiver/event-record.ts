@@ -7,6 +7,8 @@ export interface ForwardRecord {
   readonly status: number | null
   readonly ms: number
   readonly error: string | null
+  /** Those of the answer. */
+  readonly headers: Readonly<Record<string, string>>
   /** The first 4 KB of the answer's body. */
   readonly answer: string
 }
@@ -50,6 +52,6 @@ export function eventRecord(event: ReceivedEvent): EventRecord {
 
 function forwardRecord({ forward }: ReceivedEvent): ForwardRecord | null {
   if (forward === null) return null
-  const { url, status, durationMs, error, answer } = forward
-  return { url, status, ms: durationMs, error, answer }
+  const { url, status, durationMs, error, headers, answer } = forward
+  return { url, status, ms: durationMs, error, headers, answer }
 }

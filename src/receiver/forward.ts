@@ -1,11 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import {
-  headerValue,
-  passedOnHeaders,
-  readAnswer,
-  type AnswerLimits,
-  type Header,
-} from '../http/index.ts'
+import { passedOnHeaders, readAnswer, type AnswerLimits, type Header } from '../http/index.ts'
 import type { Match } from '../match/index.ts'
 import {
   checkUrl,
@@ -19,6 +13,7 @@ import type { Clock, Runtime } from '../runtime/index.ts'
 import { failureOutcome, judge } from '../webhook/index.ts'
 import { accepted, refusal, type Answer, type Decision } from './answer.ts'
 import { ForwardMark } from './forward-loop.ts'
+import { headersOf } from './inspect-request.ts'
 
 /** Where webhooks are forwarded to. */
 export interface ForwardTarget {
@@ -42,6 +37,8 @@ export interface Forwarding {
    * was an answer.
    */
   readonly error: string | null
+  /** The headers of the answer; none if there was none. */
+  readonly headers: Readonly<Record<string, string>>
   /** The first 4 KB of the answer's body as text; empty if there was none. */
   readonly answer: string
 }
@@ -77,6 +74,7 @@ export interface ForwardingSettings {
   readonly filter: Match | undefined
 }
 
+const noAnswer = { status: null, headers: {}, answer: '' } as const
 const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 1024 }
 /** How many requests without a time limit may wait for a target. */
 const endlessMax = 100
@@ -110,8 +108,7 @@ export class Forwarder {
    */
   async forward(received: ForwardedRequest, target: ForwardTarget): Promise<Forwarded> {
     const url = forwardUrl(target.url, received.path).href
-    const refused = (error: string): Forwarded =>
-      failed({ url, status: null, durationMs: 0, error, answer: '' })
+    const refused = (error: string): Forwarded => failed({ url, ...noAnswer, durationMs: 0, error })
     if (this.#mark.isOn(received.headers)) return refused('loop')
     if (this.#settings.timeoutMs === 0 && this.#ends.size >= endlessMax)
       return refused('too_many_under_way')
@@ -139,19 +136,23 @@ export class Forwarder {
       const kept = passedOnHeaders(received.headers).filter(
         ([name]) => !replaced.has(name.toLowerCase()),
       )
-      const headers = [...kept, ...given, this.#mark.header]
+      const sent = [...kept, ...given, this.#mark.header]
       const { signal } = end
-      const response = await post(new URL(url), { ...received, headers }, { signal, insecure })
+      const response = await post(
+        new URL(url),
+        { ...received, headers: sent },
+        { signal, insecure },
+      )
       // Without a limit the answer could drip for ever, although its status is there.
       const rest = timeoutMs === 0 ? this.#endAfter(limits.endpointDeadlineMs, end) : timer
       const { text } = await readAnswer(response, answerLimits)
       rest?.cancel()
       const { statusCode: status = 0 } = response
-      const forwarding = { url, status, durationMs: durationMs(), error: null, answer: text }
-      return answered(forwarding, status, headerValue(response.headers['retry-after']))
+      const answer = { headers: headersOf(response), answer: text }
+      return answered({ url, status, durationMs: durationMs(), error: null, ...answer }, status)
     } catch (error) {
       const code = this.#failureCode(error, end.signal)
-      return failed({ url, status: null, durationMs: durationMs(), error: code, answer: '' })
+      return failed({ url, ...noAnswer, durationMs: durationMs(), error: code })
     } finally {
       timer?.cancel()
     }
@@ -245,9 +246,10 @@ export function rawHeadersOf({ rawHeaders }: IncomingMessage): readonly Header[]
   return headers
 }
 
-function answered(forwarding: Forwarding, status: number, retryAfter?: string): Forwarded {
+function answered(forwarding: Forwarding, status: number): Forwarded {
   if (isSuccess(status)) return { forwarding, answer: accepted(status) }
   const message = `${endpointName(forwarding.url)} answered ${status}`
+  const retryAfter = forwarding.headers['retry-after']
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
   return { forwarding, answer: { ...refusal(status, 'forwarded_status', message), headers } }
 }

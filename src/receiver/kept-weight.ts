@@ -7,9 +7,22 @@ import type { ReceivedEvent } from './received-event.ts'
  */
 const valueBytes = 16
 
-/** How much of the memory for bodies an event takes up, in bytes. */
-export function keptWeight({ bytes, body }: Pick<ReceivedEvent, 'bytes' | 'body'>): number {
-  return Math.max(bytes, body === null ? 0 : countValues(body) * valueBytes)
+/** How much of the memory for bodies an event takes up, in bytes: its body, and the answer of its target. */
+export function keptWeight({
+  bytes,
+  body,
+  forward,
+}: Pick<ReceivedEvent, 'bytes' | 'body' | 'forward'>): number {
+  return Math.max(bytes, countValues(body) * valueBytes) + answerWeight(forward)
+}
+
+function answerWeight(forward: ReceivedEvent['forward']): number {
+  if (forward === null) return 0
+  const headers = Object.entries(forward.headers)
+  return headers.reduce(
+    (sum, [name, value]) => sum + name.length + value.length,
+    forward.answer.length,
+  )
 }
 
 /** Counts a value and all values in it. A received body is not nested deeply. */

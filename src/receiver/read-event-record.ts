@@ -58,12 +58,13 @@ function readDiagnosis(value: JsonValue | undefined): Diagnosis | null {
 
 function readForwarding(value: JsonValue | undefined): Forwarding | null {
   if (!isJsonObject(value)) return null
-  const { url, status, ms, error, answer } = value
+  const { url, status, ms, error, headers, answer } = value
   return {
     url: textOr('', url),
     status: isCount(status) ? status : null,
     durationMs: isCount(ms) ? ms : 0,
     error: textOr(null, error),
+    headers: readTexts(headers),
     answer: textOr('', answer),
   }
 }

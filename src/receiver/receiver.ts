@@ -150,7 +150,7 @@ export class Receiver implements AsyncDisposable {
    * @throws SettingError `respond` for anything but a status from 200 to 599 or a fault
    */
   respondNext(answer: GivenAnswer): void {
-    this.#injections.respondNext(answer)
+    this.#injections.respondNext({ answer })
   }
 
   /** Closes at the end of an `await using` block. */

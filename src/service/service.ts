@@ -24,6 +24,7 @@ import {
   type ConfigurationChange,
   type ConfiguredSource,
 } from './configuration/index.ts'
+import { destinationActions } from './destination-actions.ts'
 import { destinationStates } from './destination-states.ts'
 import { observedRuntime } from './observe.ts'
 import { sourceStates } from './source-states.ts'
@@ -89,16 +90,16 @@ export class Service implements AsyncDisposable {
     })
     this.#metrics = new Metrics({ figures: () => this.#figures.latest, runtime: given })
     this.#backlogs = new FullBacklogs(given)
-    this.#runtime = this.#observed(given)
-    const { destinations, retention } = configuration
+    const observers = { metrics: this.#metrics, faults: this.#faults, backlogs: this.#backlogs }
+    this.#runtime = observedRuntime(given, observers)
     this.#guard = new AddressGuard(configuration.network)
     this.#pipeline = new Pipeline({
-      destinations,
+      destinations: configuration.destinations,
       store,
       processes: store.processes,
       delivers: role !== 'ingest',
       runtime: this.#runtime,
-      retention,
+      retention: configuration.retention,
       guard: this.#guard,
       connection: (use) => this.#metrics.connection(use),
       adding: this.#adding,
@@ -111,6 +112,7 @@ export class Service implements AsyncDisposable {
     this.#sources = directoryOf(configuration)
     const common = {
       configuration: () => this.#configuration,
+      add: this.#pipeline.add.bind(this.#pipeline),
       isFull: this.#isHalfFull.bind(this),
       wake: () => this.#pipeline.wake(),
       runtime: this.#runtime,
@@ -118,7 +120,6 @@ export class Service implements AsyncDisposable {
     }
     this.#replay = new ArchiveReplay({
       ...common,
-      add: (events) => this.#pipeline.add(events),
       isHeld: () => this.#regulations.holdsArchives,
       look: () => this.#regulations.look(),
     })
@@ -186,6 +187,12 @@ export class Service implements AsyncDisposable {
    */
   reconfigure(configuration: Configuration): readonly ConfigurationChange[] {
     if (this.#closed !== undefined) return []
+    const changes = this.#follow(configuration)
+    this.#metrics.reloaded(changes.length === 0 ? 'unchanged' : 'applied')
+    return changes
+  }
+
+  #follow(configuration: Configuration): readonly ConfigurationChange[] {
     const guard = new AddressGuard(configuration.network)
     const changes = changesBetween(this.#configuration, configuration)
     // Where the same addresses are allowed, connections that are open stay so.
@@ -203,7 +210,6 @@ export class Service implements AsyncDisposable {
       this.#pipeline.replaceDestinations(configuration.destinations, this.#guard)
       this.#watchEndpoints()
     }
-    this.#metrics.reloaded(changes.length === 0 ? 'unchanged' : 'applied')
     return changes
   }
 
@@ -232,17 +238,11 @@ export class Service implements AsyncDisposable {
     await this.close()
   }
 
-  #observed(given: Runtime): Runtime {
-    const observers = { metrics: this.#metrics, faults: this.#faults, backlogs: this.#backlogs }
-    return observedRuntime(given, observers)
-  }
-
   async #open(): Promise<void> {
     const { listen: address, admin } = this.#configuration
-    const { log } = this.#runtime
     await this.#regulations.register()
     void this.#figures.start()
-    const health = healthHandler(() => this.#readiness.reasons(), log)
+    const health = healthHandler(() => this.#readiness.reasons(), this.#runtime.log)
     const tracking = this.#newTracking()
     const listening = await listenFor(
       'listen',
@@ -304,6 +304,12 @@ export class Service implements AsyncDisposable {
         const knowledge = { store: this.#store, breakers, faults: this.#faults }
         return destinationStates(this.#configuration.destinations, knowledge)
       },
+      destinationActions: destinationActions({
+        configuration: () => this.#configuration,
+        follow: this.#follow.bind(this),
+        add: this.#pipeline.add.bind(this.#pipeline),
+        runtime: this.#runtime,
+      }),
       sources: () => ({ url: this.address.url, sources: sourceStates(this.#configuration) }),
       replay: (request, signal) => this.#replay.run(request, signal),
       audiences: this.#audiences,
@@ -316,7 +322,7 @@ export class Service implements AsyncDisposable {
     })
   }
 
-  /** Nothing here holds a batch while it is stored, unless its events are to be archived. */
+  /** Holds no batch while it is stored, unless its events are archived. */
   #accept(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const isArchived = this.#sourceOf(batch)?.archive !== undefined
     return this.#accepted(isArchived ? this.#takeAndKeep(batch) : this.#pipeline.intake.take(batch))
@@ -327,7 +333,10 @@ export class Service implements AsyncDisposable {
     try {
       const outcomes = await work
       // Rejected and filtered events say nothing about the store.
-      if (outcomes.some(isStored)) this.#readiness.took()
+      const isStored = outcomes.some(
+        (each) => each.kind === 'accepted' && each.outcome !== 'filtered',
+      )
+      if (isStored) this.#readiness.took()
       return outcomes
     } catch (error) {
       this.#readiness.refused()
@@ -348,10 +357,7 @@ export class Service implements AsyncDisposable {
     return this.#configuration.sources.find(({ id }) => id === sourceId)
   }
 
-  /**
-   * Whether one of some destinations has half of its backlog: what sends a lot by itself leaves the rest to
-   * what sources send.
-   */
+  /** Whether a destination has half of its backlog: replays and syncs leave the rest to sources. */
   async #isHalfFull(destinations: readonly Destination[]): Promise<boolean> {
     if (this.#adding.isFull) return true
     for (const { id: destinationId, enabled, backlogMax = Infinity } of destinations) {
@@ -372,19 +378,14 @@ export class Service implements AsyncDisposable {
       // What was stored before the end is archived too, as far as there is time for it.
       this.#archives.close(graceMs),
     ])
-    // For the last time, so that what stays is told exactly; a store that failed tells nothing.
-    const ledger = await this.#store.ledger().catch(() => undefined)
-    this.#pendingAtEnd = ledger?.pending ?? 0
+    // A store that failed tells nothing.
+    this.#pendingAtEnd = await this.pending().catch(() => 0)
     await this.#pipeline.close()
     await Promise.allSettled(this.#accepting)
     this.#faults.close()
     this.#backlogs.close()
     this.#log.close()
   }
-}
-
-function isStored(outcome: IntakeOutcome): boolean {
-  return outcome.kind === 'accepted' && outcome.outcome !== 'filtered'
 }
 
 function destinationIdsOf({ destinations }: Configuration): readonly string[] {

@@ -58,6 +58,9 @@ describe('signing in', () => {
 const actions = [
   '/v1/deliveries/retry',
   '/v1/deliveries/discard',
+  '/v1/destinations/crm/enable',
+  '/v1/destinations/crm/disable',
+  '/v1/destinations/crm/test',
   '/v1/replay',
   '/v1/audiences/sync?name=vip',
   '/v1/audiences/vip/remove',

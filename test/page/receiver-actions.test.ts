@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { TestEndpoint } from '../support/endpoint.ts'
 import { accessibilityFaults, openPage, secret, startReceiver, withBrowser } from './browser.ts'
 
 withBrowser()
@@ -59,6 +60,121 @@ test('a wrong signature leads to a handler that verifies, in seven languages', a
   expect(copied).toMatch(/^package main/)
 })
 
+describe('the application that requests are forwarded to', () => {
+  const evil = '<img src=x onerror=alert(1)>\u202ejavascript:alert(2)'
+
+  test('is shown beside the request: its status, headers, body and time', async () => {
+    const headers = { 'x-request-id': 'req_7', 'x-evil': '<script>alert(3)</script>' }
+    const endpoint = await TestEndpoint.start({ status: 500, headers, body: evil })
+    const { url, send } = await startReceiver({ forwardTo: [{ type: null, url: endpoint.url }] })
+    await send(paid)
+    const page = await openPage(url)
+    const row = page.getByRole('option')
+    await row.getByText('→ 500 from 127.0.0.1').waitFor()
+    await row.click()
+    const answer = page.locator('.part-of-detail', { hasText: 'Answer of your application' })
+    expect(await answer.innerText()).toMatch(/^[^]*500\s+http:.* in \d+ ms/)
+    const body = answer.getByLabel('The body of the answer')
+    expect(await body.innerText()).toBe(evil.replace('\u202e', '\\u202e'))
+    await answer.locator('summary').click()
+    await answer.getByText('req_7').waitFor()
+    await answer.getByText('<script>alert(3)</script>').waitFor()
+    expect(await page.locator('article :is(img, script)').count()).toBe(0)
+    expect(await accessibilityFaults(page)).toEqual([])
+  })
+
+  test('that does not answer says why', async () => {
+    const endpoint = await TestEndpoint.start()
+    await endpoint.close()
+    const { url, send } = await startReceiver({ forwardTo: [{ type: null, url: endpoint.url }] })
+    await send(paid)
+    const page = await openPage(url)
+    await page.getByRole('option').click()
+    const answer = page.locator('.part-of-detail', { hasText: 'Answer of your application' })
+    expect(await answer.innerText()).toMatch(/ECONNREFUSED[^]*There was no answer\./)
+  })
+})
+
+describe('the payload', () => {
+  test('is searched by key and value', async () => {
+    const { url, send } = await startReceiver()
+    await send({ ...paid, properties: { total: 39.95, deep: { a: { b: { sku: 'A-17' } } } } })
+    const page = await openPage(url)
+    await page.getByRole('option').click()
+    const search = page.getByRole('searchbox', { name: 'Search the payload' })
+    const tree = page.locator('.tree')
+    await search.fill('a-17')
+    await tree.getByText('"A-17"').waitFor()
+    expect(await tree.innerText()).not.toMatch(/total|event/)
+    await search.fill('TOTAL')
+    await expect.poll(() => tree.innerText()).toMatch(/total: 39\.95/)
+    await search.fill('nowhere')
+    await page.getByText('Nothing in the payload has this text.').waitFor()
+    await search.fill('')
+    await tree.getByText('"Order Paid"').waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+  })
+
+  test('gives conditions, and the list is filtered by them', async () => {
+    const { url, send } = await startReceiver()
+    await send({ ...paid, properties: { 'Company "Size"': 3, list: [{ sku: 'a *' }] } })
+    await send(paid)
+    const page = await openPage(url)
+    await page.getByRole('option').last().click()
+    await page.getByRole('searchbox', { name: 'Search the payload' }).fill('a *')
+    await page.getByRole('button', { name: 'sku' }).click()
+    await page.getByText('Copied properties.list.0.sku:"a \\*"').waitFor()
+    await page.getByRole('searchbox', { name: 'Search the payload' }).fill('size')
+    await page.getByRole('button', { name: 'Company "Size"' }).click()
+    const condition = 'properties."Company \\"Size\\"":3'
+    await page.getByText(`Copied ${condition}`).waitFor()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(condition)
+    await page.getByRole('button', { name: 'Filter by it' }).click()
+    await expect.poll(() => page.getByRole('option').count()).toBe(1)
+    const filter = page.getByRole('searchbox', { name: 'Filter' })
+    expect(await filter.inputValue()).toBe(condition)
+  })
+})
+
+test.each([
+  ['evroute send', 'send command', /^npx evroute send --file - --to/],
+  ['Fixture', 'fixture', /^\{\n {2}"version": 1/],
+  ['Test', 'test', /^import \{ test \} from 'node:test'/],
+])('a request is copied as %s', async (name, copied, text) => {
+  const { url, send } = await startReceiver()
+  await send(paid)
+  const page = await openPage(url)
+  await page.getByRole('option').click()
+  await page.getByRole('button', { name: 'Copy as…' }).click()
+  expect(await accessibilityFaults(page)).toEqual([])
+  await page.getByRole('button', { name, exact: true }).click()
+  await page.getByText(`The ${copied} is copied.`).waitFor()
+  expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(text)
+})
+
+describe('the next answer', () => {
+  test('can wait, and is undone', async () => {
+    const { url, send, receiver } = await startReceiver()
+    const page = await openPage(url, { expected: /400/ })
+    const set = async (delay: string): Promise<void> => {
+      await page.getByRole('button', { name: 'Next answer' }).click()
+      await page.getByLabel('After').fill(delay)
+      await page.getByRole('button', { name: 'Set', exact: true }).click()
+    }
+    await set('soon')
+    await page.getByText('Cannot use delay').waitFor()
+    await set('1ms')
+    await page.getByText('The next webhook gets 503 after 1ms.').waitFor()
+    expect(await send(paid)).toBe(503)
+    expect(receiver.events[0]?.injected).toBe('delay 1ms, status 503')
+    await set('')
+    await page.getByText('The next webhook gets 503.').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('The next webhook gets its usual answer.').waitFor()
+    expect(await send(paid)).toBe(200)
+  })
+})
+
 describe('the plan of answers', () => {
   test('is set, followed and shown', async () => {
     const { url, send } = await startReceiver()
@@ -72,6 +188,10 @@ describe('the plan of answers', () => {
     expect(await send({ type: 'page', userId: 'u_1' })).toBe(404)
     await page.getByText('503x2,201 (3 given); type=page:404 (1 given)').waitFor()
     expect(await accessibilityFaults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('200 (0 given)').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('503x2,201 (0 given)').waitFor()
     await page.getByLabel('Plan').fill('')
     await page.getByRole('button', { name: 'Set plan' }).click()
     await page.getByText('200 (0 given)').waitFor()
@@ -106,12 +226,16 @@ describe('expectations', () => {
     await page.getByRole('button', { name: 'Expect', exact: true }).click()
     const rows = list(page).getByRole('listitem')
     await expect.poll(() => rows.count()).toBe(3)
-    expect(await rows.nth(1).innerText()).toMatch(/… open.*expected at least 1, got 0/)
+    expect(await rows.nth(1).innerText()).toMatch(/… open[^]*expected at least 1, got 0/)
     await send(paid)
-    await expect.poll(() => rows.nth(1).innerText()).toMatch(/✓ met.*got 1/)
-    await expect.poll(() => rows.nth(2).innerText()).toMatch(/✗ not met.*expected none, got 1/)
+    await expect.poll(() => rows.nth(1).innerText()).toMatch(/✓ met[^]*got 1/)
+    await expect.poll(() => rows.nth(2).innerText()).toMatch(/✗ not met[^]*expected none, got 1/)
     expect(await accessibilityFaults(page)).toEqual([])
     await page.getByRole('button', { name: 'Remove type:track never' }).click()
+    await expect.poll(() => rows.count()).toBe(2)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await expect.poll(() => rows.count()).toBe(3)
+    await page.getByRole('button', { name: 'Undo' }).click()
     await expect.poll(() => rows.count()).toBe(2)
     await receiver.close()
     await judged

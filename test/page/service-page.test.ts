@@ -45,7 +45,7 @@ describe('the overview', () => {
     expect(await figures.innerText()).toMatch(
       /pending\s+0\s+delivered\s+1\s+failed\s+1\s+expired\s+0/,
     )
-    expect(await figures.innerText()).toMatch(/p50 \d+ m?s, p99 \d+ m?s, of the latest 1/)
+    expect(await figures.innerText()).toMatch(/\d+ m?s\s+p50; p99 \d+ m?s, of the latest 1/)
     const equation = 'Events: 2 accepted = 2 routed + 0 filtered + 0 duplicate + 0 suppressed'
     await page.getByRole('img', { name: equation }).waitFor()
     expect(await page.getByText('✓ It balances.').count()).toBe(2)
@@ -96,6 +96,36 @@ describe('destinations', () => {
     await goTo(page, 'Overview')
     await goTo(page, 'Destinations')
     await expect.poll(() => crm.innerText(), readAgain).toMatch(/0 pending, 2 delivered, 0 failed/)
+  })
+
+  test('get a test event, are disabled and enabled again, each after a confirmation', async () => {
+    const { page, endpoint, track } = await openService()
+    await goTo(page, 'Destinations')
+    const crm = page.getByRole('region', { name: 'Destination crm' })
+    const confirm = async (name: string): Promise<void> => {
+      await crm.getByRole('button', { name }).click()
+      await page
+        .getByRole('dialog')
+        .getByRole('button', { name: name.split(' ')[0]! })
+        .click()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+    }
+    await confirm('Send test event')
+    await page.getByText('Sent a test event to crm.').waitFor()
+    await page.getByRole('cell', { name: 'u_sample' }).waitFor()
+    await expect.poll(() => endpoint.requests.length).toBe(3)
+    expect(endpoint.bodies[2]).toMatchObject({ type: 'track', userId: 'u_sample' })
+    await goTo(page, 'Destinations')
+    await confirm('Disable')
+    await crm.getByText('– disabled').waitFor()
+    expect(await crm.getByRole('button', { name: 'Send test event' }).isDisabled()).toBe(true)
+    await track('m_off')
+    await confirm('Enable')
+    await crm.getByText('✓ enabled').waitFor()
+    await track('m_on')
+    await expect.poll(() => endpoint.requests.length).toBe(4)
+    expect(endpoint.bodies[3]).toMatchObject({ messageId: 'm_on' })
+    expect(await accessibilityFaults(page)).toEqual([])
   })
 
   test('that are none say so', async () => {

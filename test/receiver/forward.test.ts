@@ -116,7 +116,15 @@ describe('forwarding', () => {
     const base = { durationMs: expect.any(Number) as number, error: null }
     expect(receiver.events.map(({ status, forward }) => [status, forward])).toMatchObject([
       [201, { ...base, status: 201, answer: 'all well' }],
-      [503, { ...base, status: 503, answer: expect.stringContaining('No') as string }],
+      [
+        503,
+        {
+          ...base,
+          status: 503,
+          headers: { 'retry-after': '7' },
+          answer: expect.stringContaining('No') as string,
+        },
+      ],
       [302, { ...base, status: 302, answer: '' }],
     ])
   })

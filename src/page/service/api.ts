@@ -47,6 +47,18 @@ export class ServiceApi {
     return (await this.#ask<DestinationsRecord>('v1/destinations')).destinations
   }
 
+  /** Turns a destination on or off. */
+  setEnabled(id: string, enabled: boolean): Promise<unknown> {
+    const action = enabled ? 'enable' : 'disable'
+    return this.#post(`v1/destinations/${encodeURIComponent(id)}/${action}`, {})
+  }
+
+  /** Sends a sample to a destination. Returns its messageId. */
+  async sendTest(id: string): Promise<string> {
+    const path = `v1/destinations/${encodeURIComponent(id)}/test`
+    return (await this.#post<{ messageId: string }>(path, {})).messageId
+  }
+
   /** What the sources sent. */
   sources(): Promise<SourcesRecord> {
     return this.#ask('v1/sources')

@@ -42,14 +42,19 @@ function Destination({
 }): JSX.Element {
   const { id, enabled, sources, endpoints } = destination
   return (
-    <section class="part-of-detail destination" aria-label={`Destination ${id}`}>
+    <section class="card entry" aria-label={`Destination ${id}`}>
       <div class="detail-head">
         <h3>{id}</h3>
-        <span class={enabled ? 'good' : 'warning'}>{enabled ? '✓ enabled' : '– disabled'}</span>
+        <span class={`badge ${enabled ? 'good' : 'warning'}`}>
+          {enabled ? '✓ enabled' : '– disabled'}
+        </span>
         <div class="actions">
           <a class="button" href={deliveriesPath({ destination: id })}>
             Deliveries
           </a>
+          <button type="button" onClick={() => session.proposeTest(id)} disabled={!enabled}>
+            Send test event
+          </button>
           <button type="button" onClick={() => void session.propose('retry', { destination: id })}>
             Retry failed
           </button>
@@ -58,6 +63,9 @@ function Destination({
             onClick={() => void session.propose('discard', { destination: id })}
           >
             Discard backlog
+          </button>
+          <button type="button" onClick={() => session.proposeSwitch(destination)}>
+            {enabled ? 'Disable' : 'Enable'}
           </button>
         </div>
       </div>
@@ -98,7 +106,8 @@ function Endpoint({
 }): JSX.Element {
   return (
     <>
-      {visibleText(url)} <span class={breakerLooks[breaker]}>{breakerTexts[breaker]}</span>
+      {visibleText(url)}{' '}
+      <span class={`badge ${breakerLooks[breaker]}`}>{breakerTexts[breaker]}</span>
       {probeAt === null ? null : (
         <>
           , probed <Moment at={probeAt} />

@@ -48,7 +48,7 @@ function Page(): JSX.Element {
                   </a>
                 ))}
               </nav>
-              <button type="button" class="link" onClick={() => void session.signOut()}>
+              <button type="button" class="link push" onClick={() => void session.signOut()}>
                 Sign out
               </button>
             </>

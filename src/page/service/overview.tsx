@@ -36,7 +36,7 @@ export function Overview({ session }: { readonly session: ServiceSession }): JSX
 }
 
 function Problems({ problems }: Pick<OverviewRecord, 'problems'>): JSX.Element {
-  if (problems.length === 0) return <p class="good">✓ Nothing is wrong.</p>
+  if (problems.length === 0) return <p class="well">✓ Nothing is wrong.</p>
   return (
     <ul class="problems" aria-label="What is wrong">
       {problems.map(({ text, advice, destination }) => (
@@ -59,17 +59,22 @@ function Figures({ overview }: { readonly overview: OverviewRecord }): JSX.Eleme
   const { ledger, oldestDueAt, latency } = overview
   const ageMs = oldestDueAt === null ? 0 : Math.max(0, Date.now() - Date.parse(oldestDueAt))
   return (
-    <dl class="pairs">
+    <dl class="pairs tiles">
       {(['pending', 'delivered', 'failed', 'expired'] as const).map((state) => (
         <Pair key={state} name={state}>
           <a href={deliveriesPath({ state })}>{countText(ledger[state])}</a>
-          {state === 'pending' && ageMs > 0 ? `, the oldest due for ${durationText(ageMs)}` : ''}
+          {state === 'pending' && ageMs > 0 ? `oldest due for ${durationText(ageMs)}` : null}
         </Pair>
       ))}
       <Pair name="Acceptance to 2xx">
-        {latency.p50 === null || latency.p99 === null
-          ? 'Nothing was delivered since the start.'
-          : `p50 ${durationText(latency.p50)}, p99 ${durationText(latency.p99)}, of the latest ${countText(latency.deliveries)}`}
+        {latency.p50 === null || latency.p99 === null ? (
+          'Nothing was delivered since the start.'
+        ) : (
+          <>
+            <strong>{durationText(latency.p50)}</strong>
+            {`p50; p99 ${durationText(latency.p99)}, of the latest ${countText(latency.deliveries)}`}
+          </>
+        )}
       </Pair>
     </dl>
   )

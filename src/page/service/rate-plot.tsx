@@ -5,6 +5,8 @@ type Minutes = OverviewRecord['minutes']
 
 const width = 600
 const height = 120
+/** Keeps the strokes of the highest and the lowest values whole. */
+const edge = 4
 const lines = ['accepted', 'delivered', 'failed'] as const
 
 /** Events per second over the last hour: one line each, told apart by their strokes too. */
@@ -14,7 +16,19 @@ export function RatePlot({ minutes }: { readonly minutes: Minutes }): JSX.Elemen
   const highest = Math.max(1, ...whole.flatMap((minute) => lines.map((line) => minute[line])))
   return (
     <figure class="plot">
-      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={spoken(whole, highest)}>
+      <div class="scale">
+        <span>{rateText(highest)}</span>
+        <span>by the minute, of this process</span>
+      </div>
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={spoken(whole, highest)}
+      >
+        {[edge, height / 2, height - edge].map((y) => (
+          <line key={y} class="grid" x1={0} x2={width} y1={y} y2={y} />
+        ))}
         {lines.map((line) => (
           <polyline
             key={line}
@@ -22,19 +36,23 @@ export function RatePlot({ minutes }: { readonly minutes: Minutes }): JSX.Elemen
             points={whole
               .map((minute, index) => {
                 const x = (index * width) / Math.max(1, whole.length - 1)
-                return `${x.toFixed(1)},${(height - 4 - (minute[line] / highest) * (height - 8)).toFixed(1)}`
+                const y = height - edge - (minute[line] / highest) * (height - 2 * edge)
+                return `${x.toFixed(1)},${y.toFixed(1)}`
               })
               .join(' ')}
           />
         ))}
       </svg>
+      <div class="scale">
+        <span>an hour ago</span>
+        <span>now</span>
+      </div>
       <figcaption>
         {lines.map((line) => (
           <span key={line} class={`legend ${line}`}>
             {line} {rateText(whole.at(-1)?.[line] ?? 0)}
           </span>
         ))}
-        <span class="muted">highest {rateText(highest)}; this process, by the minute</span>
       </figcaption>
     </figure>
   )

@@ -1,10 +1,11 @@
 import { signal } from '@preact/signals'
+import type { DestinationFields } from '../../admin-api/index.ts'
 import type { RegulationType } from '../../model/index.ts'
 import type { Notice } from '../notice.tsx'
 import { counted, visibleText } from '../text.ts'
 import { messageOf } from '../use-read.ts'
 import { countedMax, ServiceApi, type Conditions, type DeliveryAction } from './api.ts'
-import { readRoute, type Route } from './route.ts'
+import { deliveriesPath, readRoute, type Route } from './route.ts'
 
 /** Something that waits for a person to confirm it. */
 export interface Proposal {
@@ -66,6 +67,39 @@ export class ServiceSession {
       act: async () => {
         const acted = await this.api.act(action, conditions)
         return `${done} ${counted(acted, 'delivery', 'deliveries')}.`
+      },
+    }
+  }
+
+  /** Asks whether a destination is to be turned off, or on again. */
+  proposeSwitch({ id, enabled, pending }: DestinationFields): void {
+    const [verb, done] = enabled ? ['Disable', 'Disabled'] : ['Enable', 'Enabled']
+    const waiting = counted(pending, 'delivery', 'deliveries')
+    const lasts =
+      'It lasts until the configuration changes or the service restarts, in this process only.'
+    this.proposal.value = {
+      title: `${verb} ${id}?`,
+      consequence: enabled
+        ? `Nothing is sent to it: ${waiting} of its backlog wait. Events from now on never reach it. ${lasts}`
+        : `Events from now on reach it, and ${waiting} of its backlog go on. ${lasts}`,
+      verb,
+      act: async () => {
+        await this.api.setEnabled(id, !enabled)
+        return `${done} ${id}.`
+      },
+    }
+  }
+
+  /** Asks whether a test is to be sent to a destination. */
+  proposeTest(id: string): void {
+    this.proposal.value = {
+      title: `Send 1 test event to ${id}?`,
+      consequence:
+        'It gets a track call "Order Completed" of the user u_sample, signed and counted like others.',
+      verb: 'Send',
+      act: async () => {
+        location.hash = deliveriesPath({ message: await this.api.sendTest(id) })
+        return `Sent a test event to ${id}.`
       },
     }
   }

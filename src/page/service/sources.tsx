@@ -40,10 +40,12 @@ function Source({ source, url, session }: Parts): JSX.Element {
   const { id, enabled, destinations, archived, accepted, rejected, latestRejected } = source
   const codes = Object.entries(rejected)
   return (
-    <section class="part-of-detail destination" aria-label={`Source ${id}`}>
+    <section class="card entry" aria-label={`Source ${id}`}>
       <div class="detail-head">
         <h3>{id}</h3>
-        <span class={enabled ? 'good' : 'warning'}>{enabled ? '✓ enabled' : '– disabled'}</span>
+        <span class={`badge ${enabled ? 'good' : 'warning'}`}>
+          {enabled ? '✓ enabled' : '– disabled'}
+        </span>
       </div>
       <dl class="pairs">
         <Pair name="Accepted">

@@ -11,5 +11,5 @@ const looks = { pending: 'warning', delivered: 'good', failed: 'bad', expired: '
 
 /** The state of a delivery, by sign, word and colour. */
 export function StateBadge({ state }: { readonly state: LoggedState }): JSX.Element {
-  return <span class={`state ${looks[state]}`}>{texts[state]}</span>
+  return <span class={`badge ${looks[state]}`}>{texts[state]}</span>
 }

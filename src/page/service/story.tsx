@@ -3,7 +3,7 @@ import type { DeliveryFields, RequestFields, StoryRecord } from '../../delivery/
 import { Moment } from '../moment.tsx'
 import { Pair, Part, Shown } from '../shown.tsx'
 import { answerLook, countText, visibleText } from '../text.ts'
-import { Tree } from '../tree.tsx'
+import { Payload } from '../tree.tsx'
 import { useRead, useTick } from '../use-read.ts'
 import type { ServiceSession } from './service-session.ts'
 import { StateBadge } from './state-badge.tsx'
@@ -35,9 +35,7 @@ export function Story({
           <Part title="Requests">
             <Requests requests={requests} delivery={delivery} />
           </Part>
-          <Part title="Webhook">
-            <Body text={body} />
-          </Part>
+          <Body text={body} />
         </article>
       )}
     </Shown>
@@ -141,7 +139,7 @@ function Request({ request }: { readonly request: RequestFields }): JSX.Element 
   const { at, url, attempt, lane, outcome, status, error, ms, excerpt } = request
   return (
     <li class={outcome}>
-      <span class={`status ${answerLook(status)}`}>{status ?? error ?? 'no answer'}</span>{' '}
+      <span class={`badge ${answerLook(status)}`}>{status ?? error ?? 'no answer'}</span>{' '}
       {visibleText(url)} <span class="muted">in {countText(Math.round(ms))} ms</span>
       <p class="muted">
         attempt {attempt}
@@ -164,8 +162,12 @@ function Request({ request }: { readonly request: RequestFields }): JSX.Element 
 
 function Body({ text }: { readonly text: string }): JSX.Element {
   try {
-    return <Tree value={JSON.parse(text) as unknown} />
+    return <Payload title="Webhook" value={JSON.parse(text) as unknown} />
   } catch {
-    return <pre tabIndex={0}>{visibleText(text)}</pre>
+    return (
+      <Part title="Webhook">
+        <pre tabIndex={0}>{visibleText(text)}</pre>
+      </Part>
+    )
   }
 }

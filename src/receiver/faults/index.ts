@@ -1,9 +1,14 @@
 /** Faults on demand: answers other than 200, by plan, by chance or by the path of a webhook. */
 export { certificateOf, tlsKinds, type ReceiverCertificate, type TlsKind } from './certificates.ts'
-export { delayMsMax, type DelayRange } from './delay.ts'
+export { delayInWords, delayMsMax, parseDelay, type DelayRange } from './delay.ts'
 export { faults, isFault, statusOfFault, type Fault, type GivenAnswer } from './fault.ts'
 export { injectFault } from './inject-fault.ts'
-export { Injections, type InjectionSettings, type PlannedAnswers } from './injections.ts'
+export {
+  Injections,
+  type InjectionSettings,
+  type NextAnswer,
+  type PlannedAnswers,
+} from './injections.ts'
 export type { PlannedWebhook } from './answer-plans.ts'
 export { readPathDirectives, type PathDirectives } from './path-directives.ts'
 export type { AnswerPlan, PlanInput, PlansInput, PlanStep } from './plan.ts'

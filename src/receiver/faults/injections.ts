@@ -1,3 +1,4 @@
+import { formatDuration } from '../../model/index.ts'
 import { delayIn, type DelayRange } from './delay.ts'
 import type { GivenAnswer } from './fault.ts'
 import { AnswerPlans, type PlannedWebhook, type PlanProgress } from './answer-plans.ts'
@@ -18,10 +19,17 @@ export interface InjectionSettings {
 
 /** The answers that webhooks will get. */
 export interface PlannedAnswers {
-  /** Those that come before the plans, in turn. */
-  readonly next: readonly GivenAnswer[]
+  /** Those that come before the plans, in turn: a status, a fault, or a text such as `200 after 2s`. */
+  readonly next: readonly (number | string)[]
   /** The plans after them. */
   readonly plans: readonly PlanProgress[]
+}
+
+/** The answer to a webhook. */
+export interface NextAnswer {
+  readonly answer: GivenAnswer
+  /** How long it waits; undefined for as long as others do. */
+  readonly delayMs?: number | undefined
 }
 
 /** Decides the injected answers, one request after the other. */
@@ -30,7 +38,7 @@ export class Injections {
   readonly #random: () => number
   readonly #endpoints: number
   /** The answers that come before the plans, in turn. */
-  readonly #next: GivenAnswer[] = []
+  #next: readonly NextAnswer[] = []
   #plans: AnswerPlans
 
   /**
@@ -58,14 +66,22 @@ export class Injections {
    *
    * @throws SettingError `respond` for anything but a status from 200 to 599 or a fault
    */
-  respondNext(answer: GivenAnswer): void {
-    readPlans({ steps: [{ answer }] }, this.#endpoints)
-    this.#next.push(answer)
+  respondNext(next: NextAnswer): void {
+    readPlans({ steps: [{ answer: next.answer }] }, this.#endpoints)
+    this.#next = [...this.#next, next]
+  }
+
+  /** Drops the answers that come before the plans. */
+  dropNext(): void {
+    this.#next = []
   }
 
   /** The answers to come. */
   planned(): PlannedAnswers {
-    return { next: [...this.#next], plans: this.#plans.progress }
+    const next = this.#next.map(({ answer, delayMs }) =>
+      delayMs === undefined ? answer : `${answer} after ${formatDuration(delayMs)}`,
+    )
+    return { next, plans: this.#plans.progress }
   }
 
   /** How long the next answer waits, in milliseconds. */
@@ -77,11 +93,12 @@ export class Injections {
    * The answer to a well-formed webhook. One that fails by chance takes no step of its plan: a plan says how
    * many answers of each kind are given.
    */
-  nextAnswer(webhook: PlannedWebhook): GivenAnswer {
-    const next = this.#next.shift()
+  nextAnswer(webhook: PlannedWebhook): NextAnswer {
+    const [next, ...later] = this.#next
+    this.#next = later
     if (next !== undefined) return next
     const { failShare, failure } = this.#settings
-    if (failShare > 0 && this.#random() < failShare) return failure
-    return this.#plans.next(webhook) ?? 200
+    if (failShare > 0 && this.#random() < failShare) return { answer: failure }
+    return { answer: this.#plans.next(webhook) ?? 200 }
   }
 }

@@ -1,6 +1,6 @@
-import { isJsonObject, limits, SettingError, type JsonObject } from '../../model/index.ts'
+import { limits, SettingError, type JsonObject } from '../../model/index.ts'
 import { systemClock } from '../../runtime/index.ts'
-import { isFault, type GivenAnswer } from '../faults/index.ts'
+import { delayInWords, isFault, parseDelay, type GivenAnswer } from '../faults/index.ts'
 import { keptEvent } from './reads.ts'
 import type { Inspected } from './inspected.ts'
 import {
@@ -9,6 +9,7 @@ import {
   repeated,
   sendRequest,
   type OutgoingRequest,
+  type Resent,
 } from './send-request.ts'
 
 /** Does something and answers with its outcome; undefined where the thing it is about does not exist. */
@@ -25,8 +26,10 @@ export const actions: Readonly<Record<string, Action>> = {
     return sendTo(event.endpoint ?? 1, repeated(event, readEdit(edit)), inspected)
   },
   send: ({ request }, inspected) => sendTo(1, readRequest(request), inspected),
-  'next-answer': ({ answer }, inspected) => {
-    answersOf(inspected).respondNext(readAnswer(answer))
+  'next-answer': ({ answer, delay }, inspected) => {
+    const answers = answersOf(inspected)
+    if (answer === null) answers.dropNext()
+    else answers.respondNext({ answer: readAnswer(answer), delayMs: readDelay(delay) })
     return { answer }
   },
   plan: ({ plan }, inspected) => {
@@ -53,6 +56,13 @@ function readAnswer(answer: unknown): GivenAnswer {
   throw new SettingError('answer', 'Cannot answer with this: it is a status or a fault')
 }
 
+function readDelay(delay: unknown): number | undefined {
+  if (delay === undefined) return undefined
+  const delayMs = typeof delay === 'string' ? parseDelay(delay) : undefined
+  if (delayMs !== undefined) return delayMs
+  throw new SettingError('delay', `Cannot use delay: it is ${delayInWords}`)
+}
+
 /** Several plans for different webhooks are a list. */
 function readPlan(plan: unknown): string | readonly string[] {
   const isText = (value: unknown): value is string => typeof value === 'string'
@@ -63,11 +73,14 @@ function readPlan(plan: unknown): string | readonly string[] {
   )
 }
 
+/** Among this many requests that arrive meanwhile, the one that was sent is looked for. */
+const receivedMeanwhileMax = 1_000
+
 async function sendTo(
   endpoint: number,
   outgoing: OutgoingRequest,
-  { urls, secret, waits }: Inspected,
-): Promise<object> {
+  { urls, secret, waits, log }: Inspected,
+): Promise<Resent> {
   const all = await urls()
   const url = all[endpoint - 1] ?? all[0]
   if (url === undefined) {
@@ -77,19 +90,14 @@ async function sendTo(
   // Real time, because other requests use it too.
   const timer = systemClock.schedule(limits.endpointDeadlineMs, () => wait.abort())
   const ended = waits.endOf(wait)
+  const { received } = log.counts
   const sent = await sendRequest(outgoing, { url, secret, signal: wait.signal })
   timer.cancel()
   wait.abort()
   await ended
-  return sent
-}
-
-/** Reads the text of an action's body; undefined where it is no JSON object. */
-export function parseAction(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const { path, body } = outgoing
+  const got = log
+    .after(received, receivedMeanwhileMax)
+    .find((event) => event.path === path && event.rawBody.equals(body))
+  return { ...sent, seq: got?.seq ?? null, signature: got?.signature ?? null }
 }

@@ -1,4 +1,4 @@
-import { shortText, type EventType } from '../../model/index.ts'
+import { endpointName, shortText, type EventType } from '../../model/index.ts'
 import type { EventLog } from '../event-log.ts'
 import type { ReceivedEvent, RefusalCode } from '../received-event.ts'
 import type { SignatureVerdict } from '../signature.ts'
@@ -28,6 +28,8 @@ export interface EventSummary {
   readonly injected: string | null
   /** The answer of the target it was forwarded to: a status, or an error; null if it was not forwarded. */
   readonly forwarded: number | string | null
+  /** Where it was forwarded to, without its query; null if it was not. */
+  readonly forwardedTo: string | null
   /** From its arrival to its answer, in milliseconds. */
   readonly durationMs: number
   /** The newest event before it with the same messageId; null where there is none. */
@@ -88,6 +90,7 @@ export class EventSummaries {
       status,
       injected,
       forwarded: forward === null ? null : (forward.status ?? forward.error),
+      forwardedTo: forward === null ? null : shortText(endpointName(forward.url), textMax),
       durationMs: event.durationMs,
       repeatOf: this.#repeated(event),
     }

@@ -20,5 +20,5 @@ export interface Inspected {
   /** Checks the token in an Authorization header; undefined where there is none. */
   readonly isToken?: ((authorization: string | undefined) => boolean) | undefined
   /** Its answers; undefined where nothing is received. */
-  readonly answers: Pick<Injections, 'planned' | 'respond' | 'respondNext'> | undefined
+  readonly answers: Pick<Injections, 'planned' | 'respond' | 'respondNext' | 'dropNext'> | undefined
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PageFiles, readBody } from '../../http/index.ts'
 import { parseMatch, type Match } from '../../match/index.ts'
-import { limits, SettingError, type JsonObject } from '../../model/index.ts'
-import { apiPrefix, readQuery, sendJson } from '../api-exchange.ts'
-import { actions, parseAction } from './actions.ts'
+import { isJsonObject, limits, SettingError, type JsonObject } from '../../model/index.ts'
+import { apiPrefix, parsedJson, readQuery, sendJson } from '../api-exchange.ts'
+import { actions } from './actions.ts'
 import { EventSummaries } from './event-summary.ts'
 import type { Inspected } from './inspected.ts'
 import { reads } from './reads.ts'
@@ -98,8 +98,8 @@ export class Inspector {
     checkMediaType(request, 'application/json')
     const { clock } = this.#inspected
     const { kind, bytes } = await readBody(request, { bytesMax: actionBytesMax, clock })
-    const body = kind === 'complete' ? parseAction(bytes.toString()) : undefined
-    if (body !== undefined) return body
+    const body = kind === 'complete' ? parsedJson(bytes.toString()) : undefined
+    if (isJsonObject(body)) return body
     throw new SettingError('body', 'Cannot do this: the body is no JSON object')
   }
 }

@@ -1,13 +1,14 @@
-import { matchOf, MatchError, parseMatch } from '../../match/index.ts'
+import { conditionText, matchOf, MatchError, parseMatch } from '../../match/index.ts'
 import {
   eventTypes,
   formatTimestamp,
   sampleCall,
+  SettingError,
   type AnalyticsEvent,
   type EventType,
 } from '../../model/index.ts'
 import { buildWebhookBody } from '../../webhook/index.ts'
-import { readQuery } from '../api-exchange.ts'
+import { parsedJson, readQuery } from '../api-exchange.ts'
 import { snippets } from '../diagnosis/index.ts'
 import { eventRecord } from '../event-record.ts'
 import type { ReceivedEvent } from '../received-event.ts'
@@ -25,6 +26,7 @@ export const reads: Readonly<Record<string, Read>> = {
     ofEvent(query, inspected, (event) => payloadChanges(event, inspected.log)),
   expectation: (query, inspected) =>
     ofEvent(query, inspected, (event) => ({ text: expectationOf(event) })),
+  condition: (query) => readCondition(readQuery(query, ['keys', 'value'])),
   match: (query) => readMatch(readQuery(query, ['text']).text ?? ''),
   expectations: (_query, { expectations }) => ({ expectations: expectations.standing }),
   plan: (_query, { answers }) => answers?.planned(),
@@ -46,6 +48,17 @@ function ofEvent(
 ): object | undefined {
   const event = keptEvent(Number(readQuery(query, ['seq']).seq), inspected)
   return event === undefined ? undefined : answer(event)
+}
+
+/** The condition of a match that a value of a payload meets; `keys` and `value` are JSON. */
+function readCondition({
+  keys = '',
+  value = '',
+}: Partial<Record<'keys' | 'value', string>>): object {
+  const path = parsedJson(keys)
+  const isPath = Array.isArray(path) && path.every((key) => typeof key === 'string')
+  if (!isPath) throw new SettingError('keys', 'Cannot use keys: it is a list of names in JSON')
+  return { text: conditionText(path, parsedJson(value)) }
 }
 
 /** Whether a match can be read, and where not. */

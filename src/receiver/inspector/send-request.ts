@@ -3,6 +3,7 @@ import { passedOnHeaders, type Header } from '../../http/index.ts'
 import { isJsonObject, messageOf, SettingError } from '../../model/index.ts'
 import { signBody } from '../../webhook/index.ts'
 import type { ReceivedEvent } from '../received-event.ts'
+import type { SignatureVerdict } from '../signature.ts'
 
 /** The changes to a request before it is sent again. A field that is left out stays. */
 export interface Edit {
@@ -14,12 +15,20 @@ export interface Edit {
   readonly body?: string
 }
 
-/** How sending a request again ended. */
-export interface Resent {
+/** The answer to a request that was sent. */
+export interface SentAnswer {
   /** The status of its answer; null where there was none. */
   readonly status: number | null
   /** Why there was no answer; null where there was one. */
   readonly error: string | null
+}
+
+/** How sending a request again ended. */
+export interface Resent extends SentAnswer {
+  /** The number under which this receiver got it; null where it went elsewhere, or is not kept. */
+  readonly seq: number | null
+  /** Whether its signature is right; null where the number is. */
+  readonly signature: SignatureVerdict | null
 }
 
 /** Headers that are true of the bytes before a change only. */
@@ -97,7 +106,7 @@ export interface Sending {
 export async function sendRequest(
   outgoing: OutgoingRequest,
   { url, secret, signal }: Sending,
-): Promise<Resent> {
+): Promise<SentAnswer> {
   const { path, body } = outgoing
   const { host, protocol } = new URL(url)
   const { request } = await (protocol === 'https:' ? import('node:https') : import('node:http'))

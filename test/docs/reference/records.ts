@@ -197,6 +197,18 @@ const sections: readonly Section[] = [
     made: ['src/delivery/log-records.ts'],
   },
   {
+    kind: 'destination',
+    writers: 'the admin API',
+    about: 'A destination was enabled or disabled.',
+    made: [operations],
+  },
+  {
+    kind: 'test',
+    writers: 'the admin API',
+    about: 'A sample was sent to a destination.',
+    made: [operations],
+  },
+  {
     kind: 'replay',
     writers: 'the admin API',
     about: 'Archived events were sent again.',

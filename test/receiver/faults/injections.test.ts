@@ -21,7 +21,7 @@ test('who fails by chance takes nothing from the plan', () => {
     { ...settings, respond: [parsePlan('503,429,200')], failShare: 0.2, failure: 'reset' },
     sequence(0.2, 0.19, 0.5, 0),
   )
-  expect([1, 2, 3, 4].map(() => injections.nextAnswer(webhook))).toEqual([
+  expect([1, 2, 3, 4].map(() => injections.nextAnswer(webhook).answer)).toEqual([
     503,
     'reset',
     429,
@@ -30,10 +30,10 @@ test('who fails by chance takes nothing from the plan', () => {
 })
 
 test('a share of all fails all, and no share none', () => {
-  expect(new Injections({ ...settings, failShare: 1 }, () => 0.999_999).nextAnswer(webhook)).toBe(
-    500,
-  )
-  expect(new Injections(settings, () => 0).nextAnswer(webhook)).toBe(200)
+  expect(
+    new Injections({ ...settings, failShare: 1 }, () => 0.999_999).nextAnswer(webhook).answer,
+  ).toBe(500)
+  expect(new Injections(settings, () => 0).nextAnswer(webhook).answer).toBe(200)
 })
 
 test('delays lie between the shortest and the longest, both included', () => {

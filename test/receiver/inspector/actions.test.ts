@@ -57,6 +57,22 @@ describe('what a page asks beside', () => {
     })
   })
 
+  test('the condition that a value of a payload meets', async () => {
+    const { url } = await start()
+    const condition = async (keys: unknown, value: unknown): Promise<unknown> => {
+      const query = { keys: JSON.stringify(keys), value: JSON.stringify(value) }
+      return (await request(`${url}/_evroute/condition`, { query })).body.json()
+    }
+    expect(await condition(['properties', 'a b', '0'], 'x*')).toEqual({
+      text: 'properties."a b".0:"x\\*"',
+    })
+    expect(await condition(['total'], 39.95)).toEqual({ text: 'body.total:39.95' })
+    expect(await condition(['traits', 'vip'], null)).toEqual({ text: 'traits.vip:null' })
+    expect(await condition(['context'], { ip: 1 })).toEqual({ text: 'has:context' })
+    expect(await condition(['body'], 'x'.repeat(201))).toEqual({ text: 'has:body.body' })
+    expect(await condition({}, 1)).toMatchObject({ error: { code: 'invalid_setting' } })
+  })
+
   test('samples that it takes, and handlers in seven languages', async () => {
     const { url } = await start({ secret })
     const { samples } = (await read(url, 'samples')) as { samples: Record<string, string> }
@@ -194,7 +210,9 @@ describe('POST /_evroute/actions', () => {
   test('sends a request again as it was', async () => {
     const { url, receiver } = await start({ secret, strict: true })
     await post(`${url}/hook?a=1`, trackBody, { ...signed(trackBody), 'x-shop': 'example' })
-    expect(await act(url, 'resend', { seq: 1 })).toMatchObject({ body: { status: 200 } })
+    expect(await act(url, 'resend', { seq: 1 })).toMatchObject({
+      body: { status: 200, seq: 2, signature: 'valid' },
+    })
     const [first, second] = receiver.events
     expect(second).toMatchObject({ path: '/hook?a=1', rawBody: first!.rawBody, signature: 'valid' })
     expect(second!.headers['x-shop']).toBe('example')
@@ -218,6 +236,16 @@ describe('POST /_evroute/actions', () => {
     expect(await post(url, trackBody)).toMatchObject({ status: 503 })
     expect(await post(url, trackBody)).toMatchObject({ status: 200 })
     expect(await act(url, 'next-answer', { answer: 'boom' })).toMatchObject({ status: 400 })
+    const delayed = { answer: 429, delay: '1ms' }
+    expect(await act(url, 'next-answer', delayed)).toMatchObject({ status: 200 })
+    expect((await act(url, 'plan', { plan: '200' })).body).toMatchObject({
+      next: ['429 after 1ms'],
+    })
+    expect(await act(url, 'next-answer', { answer: null })).toMatchObject({ status: 200 })
+    expect(await post(url, trackBody)).toMatchObject({ status: 200 })
+    expect(await act(url, 'next-answer', { answer: 429, delay: '2h' })).toMatchObject({
+      status: 400,
+    })
   })
 
   test('does nothing for other pages, other names, and forms', async () => {
@@ -231,6 +259,36 @@ describe('POST /_evroute/actions', () => {
     expect(await resend({ origin: 'https://example.com' })).toMatchObject({ status: 403 })
     expect(await resend({ host: 'rebound.example.com' })).toMatchObject({ status: 403 })
     expect(await resend({ 'content-type': 'text/plain' })).toMatchObject({ status: 400 })
+    expect(receiver.counts.received).toBe(1)
+  })
+
+  test.each([
+    ['resend', { seq: 1 }],
+    ['send', { request: { body: trackBody } }],
+    ['next-answer', { answer: 503 }],
+    ['plan', { plan: '503' }],
+    ['expect', { expect: 'type:track' }],
+    ['forget', { id: 1 }],
+    ['read-capture', {}],
+  ])('%s is done for its own page only', async (name, body) => {
+    const { url, port, receiver } = await start()
+    await post(url, trackBody)
+    const from = (headers: Readonly<Record<string, string>>) =>
+      post(`${url}/_evroute/actions/${name}`, JSON.stringify(body), {
+        'content-type': name === 'read-capture' ? 'application/x-ndjson' : 'application/json',
+        ...headers,
+      })
+    for (const origin of ['https://example.com', 'null', `http://127.0.0.1:${port + 1}`]) {
+      expect(await from({ origin })).toMatchObject({ status: 403 })
+    }
+    const rebound = { host: 'rebound.example.com', origin: 'http://rebound.example.com' }
+    expect(await from(rebound)).toMatchObject({ status: 403 })
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
+      expect(await from({ 'content-type': type })).toMatchObject({ status: 400 })
+    }
+    const asked = async (path: string) => (await request(`${url}/_evroute/${path}`)).body.json()
+    expect(await asked('plan')).toEqual({ next: [], plans: [] })
+    expect(await asked('expectations')).toEqual({ expectations: [] })
     expect(receiver.counts.received).toBe(1)
   })
 })

@@ -25,6 +25,8 @@ describe('the OpenAPI document', () => {
     ['get', '/_evroute/samples', '', undefined],
     ['get', '/_evroute/snippets', '', undefined],
     ['get', '/_evroute/match', '?text=type:trak', undefined],
+    ['get', '/_evroute/condition', '?keys=["type"]&value=1', undefined],
+    ['get', '/_evroute/condition', '?keys=type', undefined],
     ['post', '/_evroute/actions/resend', '', { seq: 1 }],
     ['post', '/_evroute/actions/resend', '', { seq: 9 }],
     ['post', '/_evroute/actions/resend', '', { seq: 1, edit: { path: 'x' } }],
@@ -54,7 +56,16 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(paths)).toEqual(
       [
         'stream',
-        ...['event', 'changes', 'expectation', 'match', 'expectations', 'plan', 'samples'],
+        ...[
+          'event',
+          'changes',
+          'expectation',
+          'condition',
+          'match',
+          'expectations',
+          'plan',
+          'samples',
+        ],
         'snippets',
         ...['resend', 'next-answer', 'send', 'plan', 'expect', 'forget', 'read-capture'].map(
           (name) => `actions/${name}`,

@@ -3,7 +3,7 @@ import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { curlCommand } from '../../src/page/curl.ts'
+import { curlCommand, fixtureText, sendCommand, testText } from '../../src/page/copies.ts'
 import { Receiver, eventRecord } from '../../src/receiver/index.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -61,4 +61,49 @@ test.skipIf(process.platform === 'win32')('bytes that are no text go through bas
   await (await fetch(url, { method: 'POST', body: bytes })).arrayBuffer()
   const { input } = await asCurlSeesIt(curlCommand(eventRecord(receiver.events[0]!), url))
   expect(Buffer.from(input, 'base64')).toEqual(bytes)
+})
+
+/** The record of a webhook that a receiver got. */
+async function recordOf(body: object, headers: Readonly<Record<string, string>> = {}) {
+  await using receiver = new Receiver({ secret: 'not-a-real-secret' })
+  const { url } = await receiver.start()
+  await (
+    await fetch(`${url}/hook`, { method: 'POST', body: JSON.stringify(body), headers })
+  ).arrayBuffer()
+  return { record: eventRecord(receiver.events[0]!), url }
+}
+
+test.skipIf(process.platform === 'win32').each([
+  [{ version: 1, type: 'track', userId: "u_'1", event: 'Order $PAID\nEOF' }, {}],
+  [
+    { version: 1, type: 'alias', 'Previous ID': 'a_1', 'User ID': 'u_1' },
+    { previousId: 'a_1', userId: 'u_1', 'Previous ID': undefined, 'User ID': undefined },
+  ],
+])('the send command has the call of %j', async (body, changed) => {
+  const { record, url } = await recordOf(body)
+  const command = sendCommand(record, url)
+  expect(command).toContain(`--to '${url}/hook' --secret env:EVROUTE_SECRET`)
+  const { stdout } = await run('sh', ['-c', command.replace(/^npx evroute send .*<</, 'cat <<')])
+  const call = { ...body, ...changed, version: undefined }
+  expect(JSON.parse(stdout)).toEqual(JSON.parse(JSON.stringify(call)))
+})
+
+test('a fixture is the body', async () => {
+  const body = { version: 1, type: 'page', userId: 'u_1', properties: { a: ['b'] } }
+  const { record } = await recordOf(body)
+  expect(JSON.parse(fixtureText(record))).toEqual(body)
+})
+
+test('a test expects such a webhook, whatever its messageId is', async () => {
+  const body = { version: 1, type: 'track', userId: 'u_1', event: 'Paid', properties: { a: [1] } }
+  const { record } = await recordOf({ ...body, messageId: 'm_1', context: { ip: '192.0.2.1' } })
+  const text = testText(record)
+  const [, expected = ''] = /expect\((\{[^]*?\n {2}\})\)\n/.exec(text) ?? []
+  expect(text).toContain("import { startReceiver } from 'evroute/testing'")
+  await using receiver = new Receiver()
+  const { url } = await receiver.start()
+  const other = { ...body, messageId: 'm_2' }
+  await (await fetch(url, { method: 'POST', body: JSON.stringify(other) })).arrayBuffer()
+  const parsed = JSON.parse(expected) as Record<string, string>
+  expect(await receiver.expect(parsed, { timeoutMs: 0 })).toHaveLength(1)
 })

@@ -1,0 +1,41 @@
+import type { DestinationActions } from '../admin-api/index.ts'
+import type { AddOutcome, NewEvent } from '../delivery/index.ts'
+import { Intake } from '../intake/index.ts'
+import { sampleCall } from '../model/index.ts'
+import type { Runtime } from '../runtime/index.ts'
+import type { Configuration } from './configuration/index.ts'
+
+/** The source of tests, beside those of the configuration. */
+const testSource = 'test'
+
+/** The parts of a service that actions on its destinations need. */
+interface ActionParts {
+  readonly configuration: () => Configuration
+  /** Follows another configuration. */
+  readonly follow: (configuration: Configuration) => void
+  /** Takes deliveries in. */
+  readonly add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>
+  readonly runtime: Runtime
+}
+
+/** Turns the destinations of a service on and off, and sends them tests. */
+export function destinationActions(parts: ActionParts): DestinationActions {
+  const { configuration, follow, add, runtime } = parts
+  return {
+    setEnabled: (id, enabled) => {
+      const { destinations } = configuration()
+      const changed = destinations.map((each) => (each.id === id ? { ...each, enabled } : each))
+      follow({ ...configuration(), destinations: changed })
+      return destinations.some((each) => each.id === id)
+    },
+    sendTest: async (id) => {
+      const found = configuration().destinations.find((each) => each.id === id)
+      if (found === undefined) return undefined
+      const destinations = [{ ...found, sourceIds: [testSource] }]
+      const intake = new Intake({ add, destinations, runtime })
+      const call = { ...sampleCall('track'), messageId: `test-${runtime.newId()}` }
+      const [result] = await intake.accept({ sourceId: testSource, calls: [call] })
+      return result?.kind === 'accepted' && result.outcome === 'routed' ? call.messageId : null
+    },
+  }
+}
