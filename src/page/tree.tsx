@@ -11,7 +11,7 @@ const membersAtOnce = 100
 const charactersAtOnce = 1_000
 
 /** Takes a value of a payload by the keys that lead to it. */
-export type Choose = (keys: readonly string[], value: unknown) => void
+type Choose = (keys: readonly string[], value: unknown) => void
 
 interface PayloadParts {
   readonly title: string

@@ -16,7 +16,7 @@ export interface Edit {
 }
 
 /** The answer to a request that was sent. */
-export interface SentAnswer {
+interface SentAnswer {
   /** The status of its answer; null where there was none. */
   readonly status: number | null
   /** Why there was no answer; null where there was one. */
