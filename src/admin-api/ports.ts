@@ -24,6 +24,7 @@ export interface AdminApiOptions {
   readonly destinations: () => Promise<readonly DestinationState[]>
   /** Turns destinations on and off, and sends them tests. */
   readonly destinationActions: DestinationActions
+  /** The status of every configured source. */
   readonly sources: () => SourcesState
   /** Replays archived events. The signal ends it: the client has left. */
   readonly replay: (request: ReplayRequest, signal: AbortSignal) => Promise<ReplayOutcome>
