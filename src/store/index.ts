@@ -2,13 +2,13 @@
 export { backUpStore } from './back-up-store.ts'
 export { migrateStore, planMigration, type MigrationPlaces } from './migrate-store.ts'
 export type { MoveOutcome, MovePlan, MoveProgress } from './migration/move-store.ts'
-export type { ComparedFigure, RowCount, StoreFigures } from './migration/store-figures.ts'
-export { MissingStoreError } from './missing-store.ts'
+export type { ComparedFigure, RowCount, StoreFigures } from './migration/moved-tables.ts'
 export {
   openDeliveryLog,
   openStore,
   openTemporaryStore,
   type OpenStoreOptions,
 } from './open-store.ts'
+export { MissingStoreError } from './store-errors.ts'
 export { maskedStoreUrl, serverUrlRefusal, storeName } from './store-url.ts'
 export type { Store, StoreLog, TableRows } from './store.ts'

@@ -11,9 +11,16 @@ import type { AddRequest } from '../../delivery/index.ts'
 import { firstRow, givenRows, rowsOf, run, type Dialect, type Script } from '../sql/index.ts'
 import { toStored, toStoredOrNull } from '../stored-text.ts'
 import { isSuppressed } from '../suppressions.ts'
-import { audienceColumns, findAudience, memberPage, type AudienceRow } from './audience-rows.ts'
+import {
+  audienceColumns,
+  findAudience,
+  identityOf,
+  keysOf,
+  memberPage,
+  type AudienceRow,
+  type MemberKeys,
+} from './audience-rows.ts'
 import { takePart, type KnownLine, type TakenPart } from './list-part.ts'
-import { identityOf, keysOf, type MemberKeys } from './member-identity.ts'
 import type { Sync } from './syncs.ts'
 
 /** The members that left, and the place to continue; null once every member was checked. */

@@ -7,8 +7,7 @@ import type {
   MembersRequest,
 } from '../../audience/index.ts'
 import { firstRow, rowsOf, type Dialect, type Script, type SqlDatabase } from '../sql/index.ts'
-import { fromStored, toStored } from '../stored-text.ts'
-import { identityOf, keysOf, type IdentityColumns } from './member-identity.ts'
+import { fromStored, fromStoredOrNull, toStored } from '../stored-text.ts'
 
 /** A row of `audiences`. */
 export interface AudienceRow {
@@ -115,4 +114,48 @@ export function audienceOf(row: AudienceRow): Audience {
     createdAtMs: row.created_at,
     syncedAtMs: row.synced_at,
   }
+}
+
+/** The columns that identify a member. */
+export interface IdentityColumns {
+  readonly user_id: string | null
+  readonly anonymous_id: string | null
+  readonly email: string | null
+}
+
+/** Makes the identity of a row. */
+export function identityOf(columns: IdentityColumns): MemberIdentity {
+  return {
+    userId: fromStoredOrNull(columns.user_id),
+    anonymousId: fromStoredOrNull(columns.anonymous_id),
+    email: fromStoredOrNull(columns.email),
+  }
+}
+
+/** The keys that find a member. */
+export type MemberKeys = {
+  /** The key of the user. */
+  readonly user_key: string
+  /** The key of the member among those of its user. */
+  readonly member_key: string
+}
+
+/** The keys of an identity. */
+export function keysOf(identity: MemberIdentity, { keyOf }: Dialect): MemberKeys {
+  return { user_key: keyOf(userText(identity)), member_key: keyOf(memberText(identity)) }
+}
+
+/** The key of a user. */
+export function userKey(userId: string, { keyOf }: Dialect): string {
+  return keyOf(userText({ userId, anonymousId: null }))
+}
+
+/** The text that identifies a user: the userId, or the anonymousId if there is none. */
+export function userText({ userId, anonymousId }: Omit<MemberIdentity, 'email'>): string {
+  return JSON.stringify(userId === null ? [null, anonymousId] : [userId])
+}
+
+/** The text that identifies a member. */
+export function memberText({ userId, anonymousId, email }: MemberIdentity): string {
+  return JSON.stringify([userId, anonymousId, email])
 }

@@ -1,7 +1,7 @@
 import { givenRows, rowsOf, run, type Dialect, type Script } from '../sql/index.ts'
-import { isOfSources } from '../source-scope.ts'
+import { isOfSources } from '../suppressions.ts'
 import { fromStored } from '../stored-text.ts'
-import { userKey } from './member-identity.ts'
+import { userKey } from './audience-rows.ts'
 
 interface SourceRow {
   readonly id: number

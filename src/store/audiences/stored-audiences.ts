@@ -16,7 +16,7 @@ import type { AddRequest } from '../../delivery/index.ts'
 import { scriptOf, type Script, type SqlDatabase } from '../sql/index.ts'
 import { AudienceChanges } from './audience-changes.ts'
 import { audienceOf, AudienceRows } from './audience-rows.ts'
-import { Syncs, type Sync } from './syncs.ts'
+import { Sync, Syncs } from './syncs.ts'
 
 const superseded = Object.freeze({ kind: 'superseded' as const })
 
@@ -100,7 +100,7 @@ export class StoredAudiences implements AudienceStore {
     const audience = audienceOf(row)
     if (kind === 'taken') return { kind, audience }
     // After the commit: a sync that could not begin supersedes none.
-    this.#syncs.begin({ key: audience.key, id: row.id }, number)
+    this.#syncs.begin(new Sync({ key: audience.key, id: row.id }, number))
     return { kind, audience, sync: number }
   }
 

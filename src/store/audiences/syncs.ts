@@ -70,31 +70,16 @@ export class Sync {
 /** The syncs in progress: at most one for each audience. */
 export class Syncs {
   readonly #byKey = new Map<string, Sync>()
-  #begun = 0
 
-  /**
-   * Begins a sync, and ends an earlier one of the same audience.
-   *
-   * @param number - identifies it in the store; counted here by default
-   */
-  begin(
-    audience: { readonly key: string; readonly id: number },
-    number: number = ++this.#begun,
-  ): Sync {
-    const sync = new Sync(audience, number)
-    this.#byKey.set(audience.key, sync)
-    return sync
+  /** Begins a sync, and ends an earlier one of the same audience. */
+  begin(sync: Sync): void {
+    this.#byKey.set(sync.key, sync)
   }
 
   /** A sync in progress; undefined if it is over. */
   find({ key, sync: number }: { readonly key: string; readonly sync: number }): Sync | undefined {
     const sync = this.#byKey.get(key)
     return sync?.number === number ? sync : undefined
-  }
-
-  /** Tells whether a sync is in progress. */
-  has(sync: Sync): boolean {
-    return this.#byKey.get(sync.key) === sync
   }
 
   /** Ends the sync of an audience, if there is one. */
@@ -104,6 +89,6 @@ export class Syncs {
 
   /** Ends a sync, unless another one has replaced it. */
   end(sync: Sync): void {
-    if (this.has(sync)) this.#byKey.delete(sync.key)
+    if (this.#byKey.get(sync.key) === sync) this.#byKey.delete(sync.key)
   }
 }

@@ -5,7 +5,7 @@ import type {
   LoggedState,
 } from '../../delivery/index.ts'
 import type { EventType, Lane } from '../../model/index.ts'
-import { DamagedRowError } from '../damaged-row.ts'
+import { DamagedRowError } from '../store-errors.ts'
 import { fromStored, fromStoredOrNull } from '../stored-text.ts'
 
 /** The columns of {@link LoggedRow}, of a table with the name `delivery`. */

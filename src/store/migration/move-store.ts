@@ -1,8 +1,12 @@
 import type { Move } from '../sqlite/moves.ts'
-import { movedTables } from './moved-tables.ts'
+import {
+  compareFigures,
+  movedTables,
+  type ComparedFigure,
+  type StoreFigures,
+} from './moved-tables.ts'
 import { PostgresImport, type MoveTarget } from './postgres-import.ts'
 import { SqliteExport } from './sqlite-export.ts'
-import { compareFigures, type ComparedFigure, type StoreFigures } from './store-figures.ts'
 
 /** The progress of a move. */
 export interface MoveProgress {

@@ -1,3 +1,8 @@
+import type { LoggedState } from '../../delivery/index.ts'
+import type { DeliveryLedger } from '../../model/index.ts'
+import { firstRow, rowsOf, type Script } from '../sql/index.ts'
+import { fromStored } from '../stored-text.ts'
+
 /** How PostgreSQL types a column. */
 export type ColumnType = 'text' | 'integer' | 'bigint' | 'double precision' | 'boolean' | 'bytea'
 
@@ -28,30 +33,31 @@ export interface MovedTable {
 }
 
 interface TableParts {
-  readonly name: string
   readonly title: string
-  readonly columns: Readonly<Record<string, ColumnType | readonly [ColumnType, string]>>
+  /** The names and types of the columns that both engines have. */
+  readonly columns: string
+  /** Other columns: the type, and the expression in SQLite. */
+  readonly computed?: Readonly<Record<string, readonly [ColumnType, string]>>
   readonly source?: string
   readonly sequence?: readonly [string, string]
   readonly rowsAtOnce?: number
 }
 
-function table({
-  columns,
-  source,
-  sequence,
-  rowsAtOnce = 2_000,
-  ...names
-}: TableParts): MovedTable {
+function table(name: string, { columns, computed = {}, ...parts }: TableParts): MovedTable {
+  const same = columns.split(',').map((column): MovedColumn => {
+    const [, columnName = '', type = ''] = /^(\S+) (.+)$/.exec(column.trim()) ?? []
+    return { name: columnName, type: type as ColumnType, source: columnName }
+  })
+  const others = Object.entries(computed).map(([other, [type, source]]) => {
+    return { name: other, type, source }
+  })
   return {
-    ...names,
-    columns: Object.entries(columns).map(([name, given]) => {
-      const [type, expression] = typeof given === 'string' ? [given, name] : given
-      return { name, type, source: expression }
-    }),
-    source: source ?? names.name,
-    sequence,
-    rowsAtOnce,
+    name,
+    source: name,
+    sequence: undefined,
+    rowsAtOnce: 2_000,
+    ...parts,
+    columns: [...same, ...others],
   }
 }
 
@@ -80,160 +86,92 @@ const figureSums = figures.map(
 const isErased = `state <> 'pending' AND user_id IS NULL
   AND EXISTS (SELECT 1 FROM messages WHERE messages.id = body_id AND body = '')`
 
+interface StateRow {
+  readonly destination_id: string
+  readonly state: StateCount['state']
+  readonly deliveries: number
+}
+
 /** The tables of a store with the columns that both engines have, in the order of the move. */
 export const movedTables: readonly MovedTable[] = [
-  table({
-    name: 'messages',
+  table('messages', {
     title: 'bodies',
-    columns: { id: 'bigint', deliveries: 'integer', body: 'text' },
+    columns: 'id bigint, deliveries integer, body text',
     // A row below zero is left from a probe of writability.
     source: '(SELECT * FROM messages WHERE id >= 0)',
     sequence: ['evroute_message_ids', 'id'],
     rowsAtOnce: 500,
   }),
-  table({
-    name: 'deliveries',
+  table('deliveries', {
     title: 'deliveries',
-    columns: {
-      destination_id: 'text',
-      id: 'bigint',
-      body_id: 'bigint',
-      accepted_at: 'bigint',
-      due_at: 'bigint',
-      first_attempt_at: 'bigint',
-      expires_at: 'bigint',
-      settled_at: 'bigint',
-      attempts: 'integer',
-      window_attempts: 'integer',
-      manual_retries: 'integer',
-      source_id: 'text',
-      message_id: 'text',
-      type: 'text',
-      user_id: 'text',
-      previous_id: 'text',
-      state: 'text',
-      lane: 'text',
-      holds: 'text',
-      reason: 'text',
-      try_url: 'text',
-      try_at: 'bigint',
-      try_duration: 'double precision',
-      try_status: 'integer',
-      try_excerpt: 'text',
-      is_erased: ['boolean', isErased],
-    },
+    columns: `destination_id text, id bigint, body_id bigint, accepted_at bigint, due_at bigint,
+      first_attempt_at bigint, expires_at bigint, settled_at bigint, attempts integer,
+      window_attempts integer, manual_retries integer, source_id text, message_id text, type text,
+      user_id text, previous_id text, state text, lane text, holds text, reason text, try_url text,
+      try_at bigint, try_duration double precision, try_status integer, try_excerpt text`,
+    computed: { is_erased: ['boolean', isErased] },
     sequence: ['evroute_delivery_ids', 'id'],
   }),
-  table({
-    name: 'requests',
+  table('requests', {
     title: 'requests',
-    columns: {
+    columns: `delivery_id bigint, id bigint, at bigint, duration double precision, attempt integer,
+      status integer, lane text, outcome text, url text, error text, excerpt text`,
+    computed: {
       destination_id: [
         'text',
         '(SELECT destination_id FROM deliveries d WHERE d.id = delivery_id)',
       ],
-      delivery_id: 'bigint',
-      id: 'bigint',
       written_at: ['bigint', 'CAST(round(at + duration) AS INTEGER)'],
-      at: 'bigint',
-      duration: 'double precision',
-      attempt: 'integer',
-      status: 'integer',
-      lane: 'text',
-      outcome: 'text',
-      url: 'text',
-      error: 'text',
-      excerpt: 'text',
     },
     sequence: ['evroute_request_ids', 'id'],
     rowsAtOnce: 1_000,
   }),
-  table({
-    name: 'seen',
+  table('seen', {
     title: 'messageIds',
-    columns: { source_id: 'text', message_id: 'text', seen_at: 'bigint' },
+    columns: 'source_id text, message_id text, seen_at bigint',
   }),
-  table({
-    name: 'counts',
+  table('counts', {
     title: 'figures',
-    columns: {
-      destination_id: 'text',
-      slot: ['integer', '0'],
-      ...Object.fromEntries(figures.map((name) => [name, 'bigint' as const])),
-    },
+    columns: ['destination_id text', ...figures.map((name) => `${name} bigint`)].join(', '),
+    computed: { slot: ['integer', '0'] },
     source: `(SELECT destination_id, ${figureSums.join(', ')} FROM counts GROUP BY destination_id)`,
   }),
-  table({
-    name: 'audiences',
+  table('audiences', {
     title: 'audiences',
-    columns: {
-      id: 'bigint',
-      key: 'text',
-      name: 'text',
-      class: 'text',
-      computation_id: 'text',
-      source_id: 'text',
-      members: 'bigint',
-      numbers: 'bigint',
-      created_at: 'bigint',
-      synced_at: 'bigint',
-    },
+    columns: `id bigint, key text, name text, class text, computation_id text, source_id text,
+      members bigint, numbers bigint, created_at bigint, synced_at bigint`,
     sequence: ['evroute_audiences_id_seq', 'id'],
   }),
-  table({
-    name: 'members',
+  table('members', {
     title: 'members',
-    columns: {
-      audience_id: 'bigint',
+    columns: `audience_id bigint, number bigint, user_id text, anonymous_id text, email text, value text`,
+    computed: {
       user_key: ['bytea', 'key_digest(user_key)'],
       member_key: ['bytea', 'key_digest(member_key)'],
-      number: 'bigint',
-      user_id: 'text',
-      anonymous_id: 'text',
-      email: 'text',
-      value: 'text',
     },
   }),
-  table({
-    name: 'regulations',
+  table('regulations', {
     title: 'regulations',
-    columns: {
-      number: 'bigint',
-      id: 'text',
-      type: 'text',
-      source_ids: 'text',
-      created_at: 'bigint',
-      finished_at: 'bigint',
-      last_id: 'bigint',
-      last_notification_id: 'bigint',
-      stage: 'text',
-      // Engines walk in different orders. The stage begins again, and erases nothing twice.
-      at_key: ['text', "''"],
-      at_id: ['bigint', '0'],
-      is_store_erased: 'boolean',
-      erased_pending: 'bigint',
-      erased_settled: 'bigint',
-      erased_members: 'bigint',
-      archive: 'text',
-      streams: 'text',
-    },
+    columns: `number bigint, id text, type text, source_ids text, created_at bigint,
+      finished_at bigint, last_id bigint, last_notification_id bigint, stage text,
+      is_store_erased boolean, erased_pending bigint, erased_settled bigint, erased_members bigint,
+      archive text, streams text`,
+    // Engines walk in different orders. The stage begins again, and erases nothing twice.
+    computed: { at_key: ['text', "''"], at_id: ['bigint', '0'] },
     sequence: ['evroute_regulations_number_seq', 'number'],
     rowsAtOnce: 500,
   }),
-  table({
-    name: 'regulation_users',
+  table('regulation_users', {
     title: 'subjects',
-    columns: { number: 'bigint', user_id: 'text', place: 'integer' },
+    columns: 'number bigint, user_id text, place integer',
   }),
-  table({
-    name: 'regulation_left',
+  table('regulation_left', {
     title: 'deliveries left to erase',
-    columns: { number: 'bigint', destination_id: 'text', delivery_id: 'bigint' },
+    columns: 'number bigint, destination_id text, delivery_id bigint',
   }),
-  table({
-    name: 'suppressions',
+  table('suppressions', {
     title: 'suppressions',
-    columns: { user_id: 'text', source_id: 'text' },
+    columns: 'user_id text, source_id text',
   }),
 ]
 
@@ -243,7 +181,7 @@ export const movedTables: readonly MovedTable[] = [
  *
  * @param expressionOf - the expression of a column
  */
-export function columnSums(
+function columnSums(
   { columns }: MovedTable,
   expressionOf: (column: MovedColumn) => string,
 ): string {
@@ -270,4 +208,110 @@ function sumOf({ type }: MovedColumn, expression: string): string {
       // SQLite reads more digits of these, so they are only counted.
       return `CASE WHEN ${expression} IS NULL THEN 0 ELSE 1 END`
   }
+}
+
+/** The sources of rows and columns in an engine. */
+export interface Side {
+  /** The source of the rows of a table. */
+  readonly rows: (table: MovedTable) => string
+  /** The expression of a column. */
+  readonly column: (column: MovedColumn) => string
+}
+
+/** Counts the rows of each kind, and the deliveries of each destination in each state. */
+export function* countsOf({ rows }: Side): Script<Omit<StoreFigures, 'ledger'>> {
+  const counts: RowCount[] = []
+  for (const table of movedTables) {
+    const sql = `SELECT count(*) AS count FROM ${rows(table)}`
+    const row = yield* firstRow<{ readonly count: number }>({ sql, values: [] })
+    counts.push({ title: table.title, rows: row?.count ?? 0 })
+  }
+  const states = yield* rowsOf<StateRow>({
+    sql: `SELECT destination_id, state, count(*) AS deliveries FROM evroute_deliveries
+      GROUP BY destination_id, state ORDER BY destination_id, state`,
+    values: [],
+  })
+  return {
+    rows: counts,
+    states: states.map(({ destination_id: id, ...count }) => {
+      return { destinationId: fromStored(id), ...count }
+    }),
+  }
+}
+
+/** The sums of each column of each table. */
+export function* sumsOf({ rows, column }: Side): Script<TableSums> {
+  const sums: Record<string, number>[] = []
+  for (const table of movedTables) {
+    const sql = `SELECT ${columnSums(table, column)} FROM ${rows(table)}`
+    const row = yield* firstRow<Record<string, unknown>>({ sql, values: [] })
+    const lines = Object.entries(row ?? {}).map(([name, sum]) => [name, Number(sum)] as const)
+    sums.push(Object.fromEntries(lines))
+  }
+  return sums
+}
+
+/** The number of rows of a kind. */
+export interface RowCount {
+  /** The name of the kind in messages. */
+  readonly title: string
+  /** How many. */
+  readonly rows: number
+}
+
+/** The number of deliveries of a destination in a state. */
+export interface StateCount {
+  /** The destination. */
+  readonly destinationId: string
+  /** The state. */
+  readonly state: LoggedState
+  /** How many. */
+  readonly deliveries: number
+}
+
+/** The figures of a store, counted row by row, and its ledger. */
+export interface StoreFigures {
+  /** Rows of each kind. */
+  readonly rows: readonly RowCount[]
+  /** Deliveries of each destination. */
+  readonly states: readonly StateCount[]
+  /** The ledger. */
+  readonly ledger: DeliveryLedger
+}
+
+/** For each table of a move, a sum for each of its columns. */
+export type TableSums = readonly Readonly<Record<string, number>>[]
+
+/** A figure of both stores. */
+export interface ComparedFigure {
+  /** The name of the figure. */
+  readonly what: string
+  /** In the old store. */
+  readonly source: number
+  /** In the new store. */
+  readonly target: number
+}
+
+/** The figures of both stores, side by side. */
+export function compareFigures(
+  source: StoreFigures,
+  target: StoreFigures,
+): readonly ComparedFigure[] {
+  const [ofSource, ofTarget] = [namedFigures(source), namedFigures(target)]
+  const names = new Set([...ofSource.keys(), ...ofTarget.keys()])
+  return [...names].map((what) => ({
+    what,
+    source: ofSource.get(what) ?? 0,
+    target: ofTarget.get(what) ?? 0,
+  }))
+}
+
+function namedFigures({ rows, states, ledger }: StoreFigures): ReadonlyMap<string, number> {
+  return new Map([
+    ...rows.map(({ title, rows: count }) => [title, count] as const),
+    ...states.map(
+      ({ destinationId, state, deliveries }) => [`${destinationId} ${state}`, deliveries] as const,
+    ),
+    ...Object.entries(ledger).map(([line, count]) => [`ledger ${line}`, count] as const),
+  ])
 }

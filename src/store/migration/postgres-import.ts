@@ -1,21 +1,21 @@
 import { processGoneMs } from '../../delivery/index.ts'
 import { EvrouteError } from '../../model/index.ts'
 import { readLedger } from '../postgres/counts.ts'
-import { Database, databaseTitle, type Session } from '../postgres/database.ts'
+import { Database, databaseTitle, runScript, type Session } from '../postgres/database.ts'
 import { dropGuard, guardStatements, passGuard } from '../postgres/moves.ts'
 import { RequestPartitions } from '../postgres/request-partitions.ts'
 import { expectTables, migrate, schemaLock } from '../postgres/schema.ts'
 import type { Move } from '../sqlite/moves.ts'
-import { fromStored } from '../stored-text.ts'
-import { columnSums, movedTables, type MovedTable } from './moved-tables.ts'
+import {
+  countsOf,
+  movedTables,
+  sumsOf,
+  type MovedTable,
+  type Side,
+  type StoreFigures,
+  type TableSums,
+} from './moved-tables.ts'
 import type { Row } from './sqlite-export.ts'
-import type { StateCount, StoreFigures, TableSums } from './store-figures.ts'
-
-interface StateRow {
-  readonly destination_id: string
-  readonly state: StateCount['state']
-  readonly deliveries: number
-}
 
 /** The row of a move that has begun. */
 interface MoveRow {
@@ -210,39 +210,17 @@ export class MoveTarget {
     const session = this.#session
     // Counting reads whole tables.
     await run(session, 'SET LOCAL enable_seqscan = on')
-    const rows = []
-    for (const table of movedTables) {
-      const sql = `SELECT count(*) AS count FROM ${tableName(table)}`
-      const [row] = await session.rows<{ readonly count: number }>({ sql, values: [] })
-      rows.push({ title: table.title, rows: row?.count ?? 0 })
-    }
-    const states = await session.rows<StateRow>({
-      sql: `SELECT destination_id, state, count(*) AS deliveries FROM evroute_deliveries
-        GROUP BY destination_id, state ORDER BY destination_id, state`,
-      values: [],
-    })
-    return {
-      rows,
-      states: states.map(({ destination_id: id, ...count }) => ({
-        destinationId: fromStored(id),
-        ...count,
-      })),
-      ledger: await readLedger(session, undefined),
-    }
+    const counts = await runScript(session, countsOf(side))
+    return { ...counts, ledger: await readLedger(session, undefined) }
   }
 
   /** The sums of each column of each table. */
-  async sums(): Promise<TableSums> {
-    const sums: Record<string, number>[] = []
-    for (const table of movedTables) {
-      const sql = `SELECT ${columnSums(table, ({ name }) => name)} FROM ${tableName(table)}`
-      const [row] = await this.#session.rows<Record<string, unknown>>({ sql, values: [] })
-      const lines = Object.entries(row ?? {}).map(([name, sum]) => [name, Number(sum)])
-      sums.push(Object.fromEntries(lines) as Record<string, number>)
-    }
-    return sums
+  sums(): Promise<TableSums> {
+    return runScript(this.#session, sumsOf(side))
   }
 }
+
+const side: Side = { rows: tableName, column: ({ name }) => name }
 
 const truncate = `TRUNCATE ${movedTables.map(tableName).join(', ')}`
 

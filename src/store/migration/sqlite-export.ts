@@ -1,16 +1,22 @@
 import { EvrouteError } from '../../model/index.ts'
-import { fromStored } from '../stored-text.ts'
+import type { Script } from '../sql/index.ts'
 import { keyDigest } from '../postgres/dialect.ts'
 import { Counts } from '../sqlite/counts.ts'
 import { busyTimeoutMs, openDatabase, type Database, type Statement } from '../sqlite/database.ts'
 import { DeliveryLock } from '../sqlite/delivery-lock.ts'
-import { expectFile, expectOneName } from '../sqlite/expect-file.ts'
+import { expectFile, expectOneName } from '../sqlite/store-file.ts'
 import { beginMove, noteTarget, readMove, type Move } from '../sqlite/moves.ts'
-import { realPathOf } from '../sqlite/real-path.ts'
+import { realPathOf } from '../sqlite/store-file.ts'
 import { expectTables, migrate, pragma } from '../sqlite/schema.ts'
 import { isBusy, storeError } from '../sqlite/store-error.ts'
-import { columnSums, movedTables, type MovedTable } from './moved-tables.ts'
-import type { StateCount, StoreFigures, TableSums } from './store-figures.ts'
+import {
+  countsOf,
+  sumsOf,
+  type MovedTable,
+  type Side,
+  type StoreFigures,
+  type TableSums,
+} from './moved-tables.ts'
 
 /** A process that delivers from a store never writes for longer than this. */
 const writtenForMs = 500
@@ -18,11 +24,7 @@ const writtenForMs = 500
 /** A row, by the names that its columns have in PostgreSQL. */
 export type Row = Readonly<Record<string, string | number | null>>
 
-interface StateRow {
-  readonly destination_id: string
-  readonly state: StateCount['state']
-  readonly deliveries: number
-}
+const side: Side = { rows: ({ source }) => source, column: ({ source }) => source }
 
 /**
  * Reads a store's file as it is at one moment. Meanwhile no process delivers from it or changes it. It
@@ -111,30 +113,13 @@ export class SqliteExport {
 
   /** The figures of the store. */
   figures(): StoreFigures {
-    const rows = movedTables.map(({ title, source }) => {
-      const [row] = this.#all(`SELECT count(*) AS count FROM ${source}`)
-      return { title, rows: (row as { readonly count: number }).count }
-    })
-    const states = this.#all(`SELECT destination_id, state, count(*) AS deliveries
-      FROM deliveries GROUP BY destination_id, state ORDER BY destination_id, state`) as StateRow[]
     const ledger = this.#read(() => new Counts(this.#database).ledger())
-    return {
-      rows,
-      states: states.map(({ destination_id: id, ...count }) => ({
-        destinationId: fromStored(id),
-        ...count,
-      })),
-      ledger,
-    }
+    return { ...this.#run(countsOf(side)), ledger }
   }
 
   /** The sums of each column of each table. */
   sums(): TableSums {
-    return movedTables.map((table) => {
-      const sums = columnSums(table, ({ source }) => source)
-      const [row] = this.#all(`SELECT ${sums} FROM ${table.source}`)
-      return row as Record<string, number>
-    })
+    return this.#run(sumsOf(side))
   }
 
   /** Writes the new place of the store to disk, and ends the lock. */
@@ -157,8 +142,14 @@ export class SqliteExport {
     this.#lock?.release()
   }
 
+  #run<Result>(script: Script<Result>): Result {
+    let step = script.next()
+    while (step.done !== true) step = script.next(this.#all(step.value.sql))
+    return step.value
+  }
+
   #all(sql: string): readonly unknown[] {
-    return this.#read(() => this.#database.prepare(sql).all())
+    return this.#read(() => this.#database.prepare(sql.replaceAll('evroute_', '')).all())
   }
 
   #read<Result>(work: () => Result): Result {

@@ -183,7 +183,8 @@ export class Database implements Session, SqlDatabase {
   }
 }
 
-async function runScript<Result>(session: Session, script: Script<Result>): Promise<Result> {
+/** Runs a script in a session. */
+export async function runScript<Result>(session: Session, script: Script<Result>): Promise<Result> {
   let step = script.next()
   while (step.done !== true) step = script.next(await session.rows<unknown>(step.value))
   return step.value

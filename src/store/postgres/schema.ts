@@ -1,6 +1,6 @@
 import { EvrouteError } from '../../model/index.ts'
 import { sleep, systemClock } from '../../runtime/index.ts'
-import { MissingStoreError } from '../missing-store.ts'
+import { MissingStoreError } from '../store-errors.ts'
 import type { Database, Session } from './database.ts'
 import { isLockTimeout } from './store-error.ts'
 import { addedIndexes, additions, firstTables, firstVersion, latestVersion } from './tables.ts'

@@ -1,4 +1,4 @@
-import { erasedReason } from '../erased-reason.ts'
+import { erasedReason } from '../refused-deliveries.ts'
 import { firstRow, givenRows, rowsOf, run, type Dialect, type Script } from '../sql/index.ts'
 import type { ErasureEngine, HeldRow } from './regulation-engine.ts'
 

@@ -1,6 +1,6 @@
 import { eraseMembers } from '../audiences/index.ts'
 import type { NotificationStream } from '../../privacy/index.ts'
-import { isOfSources } from '../source-scope.ts'
+import { isOfSources } from '../suppressions.ts'
 import { firstRow, givenRows, rowsOf, run, type Dialect, type Script } from '../sql/index.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 import { eraseDeliveries, forgetSeen } from './erasure-deliveries.ts'

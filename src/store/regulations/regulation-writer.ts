@@ -1,13 +1,14 @@
 import { effectsOf } from '../../model/index.ts'
+import type { NewEvent } from '../../delivery/index.ts'
 import type {
   CreateRegulationRequest,
   NoteArchiveRequest,
+  NotificationStream,
   Regulation,
 } from '../../privacy/index.ts'
 import { firstRow, givenRows, run, type Dialect, type Script } from '../sql/index.ts'
 import { toStored } from '../stored-text.ts'
 import { lift, suppress } from '../suppressions.ts'
-import { newStreams } from './new-streams.ts'
 import type { ErasureEngine } from './regulation-engine.ts'
 import { addErased, forgetAwaited } from './shared-archives.ts'
 
@@ -99,4 +100,18 @@ function* awaitArchives(number: number, { lockTable }: Dialect): Script<void> {
   const sql = `INSERT INTO evroute_regulation_archives (number, archive_id)
     SELECT $1, id FROM evroute_archives`
   yield* run({ sql, values: [number] })
+}
+
+/** The streams of new notifications: one for each source and destination. */
+function newStreams(notifications: readonly NewEvent[]): readonly NotificationStream[] {
+  const streams = new Map<string, NotificationStream>()
+  for (const { sourceId, deliveries } of notifications) {
+    for (const { destinationId } of deliveries) {
+      const key = JSON.stringify([sourceId, destinationId])
+      const pending = (streams.get(key)?.pending ?? 0) + 1
+      const others = { delivered: 0, failed: 0, expired: 0 }
+      streams.set(key, { sourceId, destinationId, pending, ...others })
+    }
+  }
+  return [...streams.values()]
 }

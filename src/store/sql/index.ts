@@ -7,6 +7,6 @@ export {
   scriptOf,
   type Query,
   type Script,
+  type SqlDatabase,
   type SqlValue,
 } from './script.ts'
-export type { SqlDatabase } from './sql-database.ts'

@@ -1,5 +1,4 @@
 import { busyTimeoutMs, type Database, type Statement } from './database.ts'
-import { pragma } from './schema.ts'
 
 /** Pages of the write-ahead log that are not in the file yet, from which on a checkpoint runs. */
 const waitingPagesMax = 1_000
@@ -9,14 +8,8 @@ const waitingPagesMax = 1_000
  */
 const logPagesMax = 16_000
 
-/** The sizes of the log's header and of the header of each page. */
-const [logHeaderBytes, pageHeaderBytes] = [32, 24]
-
 /** How long a checkpoint waits for readers, in milliseconds. */
 const patienceMs = 200
-
-/** The largest page of SQLite. A file may lack its last page until a checkpoint. */
-const lastPageBytes = 65_536
 
 /** The number of pages in the log, and how many of these are in the file as well. */
 interface LogPages {
@@ -30,7 +23,6 @@ interface LogPages {
  */
 export class Checkpoints {
   readonly #database: Database
-  readonly #pageBytes: number
   readonly #look: Statement
   readonly #copy: Statement
   readonly #beginAnew: Statement
@@ -42,25 +34,10 @@ export class Checkpoints {
 
   constructor(database: Database) {
     this.#database = database
-    this.#pageBytes = pragma(database, 'page_size')
     database.exec('PRAGMA wal_autocheckpoint = 0')
     this.#look = database.prepare('PRAGMA wal_checkpoint(NOOP)')
     this.#copy = database.prepare('PRAGMA wal_checkpoint(PASSIVE)')
     this.#beginAnew = database.prepare('PRAGMA wal_checkpoint(RESTART)')
-  }
-
-  /** The minimum size of the log, in bytes. */
-  logBytes(): number {
-    const { log } = this.#pages()
-    return log === 0 ? 0 : logHeaderBytes + log * (pageHeaderBytes + this.#pageBytes)
-  }
-
-  /**
-   * The minimum size of the file, in bytes: all pages of the database except those in the log. SQLite
-   * refuses to copy the log into a shorter file.
-   */
-  fileBytesMin(): number {
-    return pragma(this.#database, 'page_count') * this.#pageBytes - this.logBytes() - lastPageBytes
   }
 
   /** Runs a checkpoint if one is due, and says whether it ran. */

@@ -15,9 +15,9 @@ import {
 import { givenRows, rowsOf, run, scriptOf, type Script, type SqlDatabase } from '../sql/index.ts'
 import type { Adding } from './adding.ts'
 import type { Counts } from './counts.ts'
-import { dialect } from './dialect.ts'
 import type { ErasureTraces } from './erasure-traces.ts'
 import type { Leases } from './leases.ts'
+import { dialect } from './sql-database.ts'
 import { fromStored } from '../stored-text.ts'
 
 /** The number of deliveries that one transaction checks and erases. It takes a few milliseconds. */

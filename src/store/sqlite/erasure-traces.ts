@@ -1,7 +1,7 @@
 import { messageOf } from '../../model/index.ts'
 import type { HeldUpErasure } from '../../privacy/index.ts'
 import { busyTimeoutMs, type Database, type Statement } from './database.ts'
-import { freeBytesBeside, inMegabytes } from './disk-room.ts'
+import { freeBytesBeside, inMegabytes } from './store-file.ts'
 import type { FileGuard } from './file-guard.ts'
 import { pragma } from './schema.ts'
 import { isBusy, isWithoutRoom } from './store-error.ts'

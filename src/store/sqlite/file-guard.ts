@@ -1,13 +1,12 @@
 import { statSync, type BigIntStats } from 'node:fs'
 import { EvrouteError } from '../../model/index.ts'
 import type { Checkpoints } from './checkpoints.ts'
-import type { DeliveryLock } from './delivery-lock.ts'
 import type { Guard } from './write-queue.ts'
 
-/** The parts of a store that a guard asks. */
-interface Watched {
-  readonly checkpoints: Checkpoints
-  readonly lock: DeliveryLock
+/** A file, and its identity when the store was opened. */
+interface KnownFile {
+  readonly path: string
+  readonly stats: BigIntStats
 }
 
 /** The meaning of a missing file, and what to do about it. */
@@ -22,28 +21,28 @@ const contentLoss: Loss = {
 }
 
 /**
- * Notices when another program removes, replaces or truncates the files of an open store. SQLite does
- * not: it would continue to write to a file without a name, or beside a process that has locked the
- * new file. The store then stays unusable.
- *
- * The guard reads no file. It compares identities and sizes, which takes microseconds for stores of
- * every size. SQLite reports a damaged page when it reads it.
+ * Notices when another program removes or replaces the files of an open store. SQLite does not: it would
+ * continue to write to a file without a name, or beside a process that has locked the new file. The
+ * store then stays unusable. Comparing identities takes microseconds for stores of every size.
  */
 export class FileGuard implements Guard {
   readonly #path: string
   readonly #checkpoints: Checkpoints
-  readonly #lock: DeliveryLock
-  #mainStats: BigIntStats
-  #logStats: BigIntStats
+  readonly #lock: KnownFile
+  readonly #files: readonly KnownFile[]
   #failure: EvrouteError | undefined
 
   /** @param path - an open store, whose files exist */
-  constructor(path: string, { checkpoints, lock }: Watched) {
+  constructor(
+    path: string,
+    parts: { readonly checkpoints: Checkpoints; readonly lock: KnownFile },
+  ) {
     this.#path = path
-    this.#checkpoints = checkpoints
-    this.#lock = lock
-    this.#mainStats = statSync(path, { bigint: true })
-    this.#logStats = statSync(`${path}-wal`, { bigint: true })
+    this.#checkpoints = parts.checkpoints
+    this.#lock = parts.lock
+    this.#files = [path, `${path}-wal`].map((name) => {
+      return { path: name, stats: statSync(name, { bigint: true }) }
+    })
   }
 
   /** @throws EvrouteError `store_unusable` once the guard has noticed something */
@@ -52,29 +51,16 @@ export class FileGuard implements Guard {
   }
 
   /** @throws EvrouteError `store_unusable` once another process may deliver as well */
-  expectAlone(): void {
+  beforeBegin(): void {
     this.expectUnharmed()
-    const { path, stats } = this.#lock
-    this.#look(path, stats, {
+    this.#expectSame(this.#lock, {
       effect: `, so that another process may deliver from ${this.#path} as well`,
       hint: 'End this process; start it again once no other one delivers from the store, and leave the file alone.',
     })
   }
 
-  beforeBegin(): void {
-    this.expectAlone()
-    // Before the commit, which would restore the size of a truncated log.
-    this.#lookAtLog()
-  }
-
   afterCommit(): void {
-    this.#lookAtLog()
-    const stats = this.#look(this.#path, this.#mainStats)
-    // VACUUM also makes a file shorter, and the database with it.
-    if (stats.size < this.#mainStats.size && stats.size < this.#checkpoints.fileBytesMin()) {
-      throw this.#fail(`${this.#path} was cut short while it was open`)
-    }
-    this.#mainStats = stats
+    for (const file of this.#files) this.#expectSame(file, contentLoss)
   }
 
   afterAnswer(): void {
@@ -85,32 +71,22 @@ export class FileGuard implements Guard {
     }
   }
 
-  #lookAtLog(): void {
-    const path = `${this.#path}-wal`
-    const stats = this.#look(path, this.#logStats)
-    // A checkpoint can also empty the log, and SQLite knows about that.
-    if (stats.size < this.#logStats.size && stats.size < this.#checkpoints.logBytes()) {
-      throw this.#fail(`${path} was cut short while it was open`)
-    }
-    this.#logStats = stats
-  }
-
-  #look(path: string, known: BigIntStats, loss: Loss = contentLoss): BigIntStats {
-    const { effect, hint } = loss
+  #expectSame({ path, stats }: KnownFile, loss: Loss): void {
+    let now: BigIntStats
     try {
-      const stats = statSync(path, { bigint: true })
-      if (stats.ino === known.ino && stats.dev === known.dev) return stats
+      now = statSync(path, { bigint: true })
     } catch (cause) {
-      throw this.#fail(`${path} was removed while it was open${effect}`, { hint, cause })
+      throw this.#fail(`${path} was removed`, loss, cause)
     }
-    throw this.#fail(`${path} was replaced while it was open${effect}`, { hint })
+    if (now.ino !== stats.ino || now.dev !== stats.dev) {
+      throw this.#fail(`${path} was replaced`, loss)
+    }
   }
 
-  #fail(what: string, details: { hint?: string; cause?: unknown } = {}): EvrouteError {
-    const { hint = contentLoss.hint, cause } = details
+  #fail(what: string, { effect, hint }: Loss, cause?: unknown): EvrouteError {
     this.#failure ??= new EvrouteError({
       code: 'store_unusable',
-      message: `Cannot use the store: ${what}`,
+      message: `Cannot use the store: ${what} while it was open${effect}`,
       hint,
       cause,
     })

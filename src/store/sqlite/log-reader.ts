@@ -7,9 +7,9 @@ import type {
   StoreAudit,
 } from '../../delivery/index.ts'
 import { loggedColumns, loggedDelivery, type LoggedRow } from '../log/index.ts'
+import { toStored } from '../stored-text.ts'
 import type { Counts } from './counts.ts'
-import type { Database } from './database.ts'
-import { conditionsOf } from './delivery-rows.ts'
+import type { Database, SqlValue } from './database.ts'
 import { bucketShift } from './tables.ts'
 
 interface CountedRow {
@@ -146,4 +146,41 @@ function indexFor({ id, messageId, userId }: DeliveryFilter): string | undefined
   if (id !== undefined) return undefined
   if (messageId !== undefined) return 'deliveries_by_message'
   return userId === undefined ? undefined : 'deliveries_by_user'
+}
+
+/** Conditions in SQL, each of which begins with `AND`. */
+interface Conditions {
+  readonly sql: string
+  readonly values: readonly SqlValue[]
+}
+
+/** The conditions of a filter. */
+export function conditionsOf(filter: DeliveryFilter): Conditions {
+  const asked: readonly (readonly [string, readonly SqlValue[] | undefined])[] = [
+    ['id = ?', one(filter.id)],
+    ['destination_id = ?', one(filter.destinationId, toStored)],
+    ['message_id = ?', one(filter.messageId, toStored)],
+    ['user_id = ?', one(filter.userId, toStored)],
+    ['accepted_at >= ?', one(filter.sinceMs)],
+    ['accepted_at < ?', one(filter.untilMs)],
+    // The plus keeps SQLite from reading an index of states and sorting its rows.
+    [`+state IN (${places(filter.states)})`, filter.states],
+    [`type IN (${places(filter.types)})`, filter.types],
+  ]
+  const present = asked.flatMap(([sql, values]) => (values === undefined ? [] : [{ sql, values }]))
+  return {
+    sql: present.map(({ sql }) => `AND ${sql}`).join(' '),
+    values: present.flatMap(({ values }) => values),
+  }
+}
+
+function one<Value extends SqlValue>(
+  value: Value | undefined,
+  stored: (value: Value) => SqlValue = (same) => same,
+): readonly SqlValue[] | undefined {
+  return value === undefined ? undefined : [stored(value)]
+}
+
+function places(values: readonly unknown[] = []): string {
+  return values.map(() => '?').join(', ')
 }

@@ -1,15 +1,15 @@
 import { EvrouteError } from '../../model/index.ts'
 import type { UpgradeProgress } from '../upgrade.ts'
 import { rollBack, type Database } from './database.ts'
-import { freeBytesBeside, inMegabytes } from './disk-room.ts'
+import { freeBytesBeside, inMegabytes } from './store-file.ts'
 import { tables } from './tables.ts'
-import { addUpgradeFunctions, oldestFormat, upgrades, type Upgrade } from './upgrades.ts'
+import { addUpgradeFunctions, upgradeRoom, upgradeStatements } from './upgrade-statements.ts'
 
 /** Marks a file as evroute's, in the field that SQLite has for it: `evrt`. */
 const applicationId = 0x65767274
 
-/** The format of a file, which its `user_version` has. */
-const format = oldestFormat + upgrades.length
+/** The format of a file, which its `user_version` has, and the one that is upgraded. */
+const [format, formatBefore] = [11, 8]
 
 /** Options of an upgrade. */
 export interface UpgradeOptions {
@@ -26,58 +26,35 @@ export interface UpgradeOptions {
  * that is too old, and if there is no room for the upgrade
  */
 export function migrate(database: Database, path: string, options: UpgradeOptions = {}): void {
-  if (isNew(database)) {
-    takeStep(database, format, () => database.exec(tables))
-    return
-  }
-  const found = storeFormat(database, path)
-  if (found < oldestFormat) throw tooOldError(path)
-  const steps = upgrades.slice(found - oldestFormat)
-  if (steps.length > 0) upgrade(database, { path, found, steps }, options)
+  if (isNew(database)) inOneStep(database, () => database.exec(tables))
+  else if (storeFormat(database, path) !== format) upgrade(database, path, options)
 }
 
-function upgrade(
-  database: Database,
-  file: { readonly path: string; readonly found: number; readonly steps: readonly Upgrade[] },
-  options: UpgradeOptions,
-): void {
-  const { path, found, steps } = file
+function upgrade(database: Database, path: string, options: UpgradeOptions): void {
   const bytes = pragma(database, 'page_count') * pragma(database, 'page_size')
-  expectRoom(path, bytes * roomOf(steps), options)
-  const total = steps.reduce((sum, { sql }) => sum + statementsOf(sql).length, 0)
-  let done = 0
-  const tell = (): void => options.onProgress?.({ file: path, bytes, done, total })
+  expectRoom(path, bytes * upgradeRoom, options)
   addUpgradeFunctions(database)
-  for (const [index, { sql }] of steps.entries()) {
-    takeStep(database, found + index + 1, () => {
-      for (const statement of statementsOf(sql)) {
-        tell()
-        database.exec(statement)
-        done++
-      }
-    })
-  }
-  tell()
+  const total = upgradeStatements.length
+  const tell = (done: number): void => options.onProgress?.({ file: path, bytes, done, total })
+  inOneStep(database, () => {
+    for (const [done, statement] of upgradeStatements.entries()) {
+      tell(done)
+      database.exec(statement)
+    }
+  })
+  tell(total)
 }
 
-function takeStep(database: Database, after: number, take: () => void): void {
+function inOneStep(database: Database, make: () => void): void {
   database.exec('BEGIN IMMEDIATE')
   try {
-    take()
-    database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${after}`)
+    make()
+    database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${format}`)
     database.exec('COMMIT')
   } catch (error) {
     rollBack(database)
     throw error
   }
-}
-
-function statementsOf(sql: string): readonly string[] {
-  return sql.split(/;\s*\n/).filter((statement) => statement.trim() !== '')
-}
-
-function roomOf(steps: readonly Upgrade[]): number {
-  return steps.reduce((sum, { room }) => sum + room, 0)
 }
 
 /** Checked first, because without room the upgrade would fail after minutes. */
@@ -109,9 +86,7 @@ export function expectTables(database: Database, path: string): void {
       hint: 'Deliver from it once, which makes the store, or name another file.',
     })
   }
-  const found = storeFormat(database, path)
-  if (found === format) return
-  if (found < oldestFormat) throw tooOldError(path)
+  if (storeFormat(database, path) === format) return
   throw new EvrouteError({
     code: 'store_unusable',
     message: `Cannot use the store ${path}: an older version of evroute made it`,
@@ -119,6 +94,7 @@ export function expectTables(database: Database, path: string): void {
   })
 }
 
+/** The format of a file: the current one or the one before. */
 function storeFormat(database: Database, path: string): number {
   const found = pragma(database, 'user_version')
   if (pragma(database, 'application_id') !== applicationId) {
@@ -128,21 +104,18 @@ function storeFormat(database: Database, path: string): number {
       hint: 'Name another file; whoever delivers makes it when it does not exist.',
     })
   }
-  if (found > format) {
-    throw new EvrouteError({
-      code: 'store_unusable',
-      message: `Cannot use the store ${path}: a newer version of evroute made it`,
-      hint: 'Use that version, or another file.',
-    })
-  }
-  return found
-}
-
-function tooOldError(path: string): EvrouteError {
-  return new EvrouteError({
+  if (found === format || found === formatBefore) return found
+  const [age, hint] =
+    found > format
+      ? ['a newer version of evroute made it', 'Use that version, or another file.']
+      : [
+          'a version of evroute made it that is too old',
+          `Name another file. Files are upgraded from format ${formatBefore} on.`,
+        ]
+  throw new EvrouteError({
     code: 'store_unusable',
-    message: `Cannot use the store ${path}: a version of evroute made it that is too old`,
-    hint: 'Name another file. Files are upgraded from format 8 on.',
+    message: `Cannot use the store ${path}: ${age}`,
+    hint,
   })
 }
 

@@ -1,32 +1,19 @@
-import type {
-  DeliveryKey,
-  DeliveryStory,
-  DiscardRequest,
-  ListRequest,
-  LoggedDelivery,
-  PurgeRequest,
-  PurgeResult,
-  RetryRequest,
-  StoreAudit,
-} from '../../delivery/index.ts'
 import { EvrouteError } from '../../model/index.ts'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
+import { closedError } from '../store-errors.ts'
 import type { StoreLog } from '../store.ts'
 import { AudienceRows } from '../audiences/index.ts'
-import { storyOf } from '../log/index.ts'
 import { RegulationRows } from '../regulations/index.ts'
 import { Counts } from './counts.ts'
 import { busyTimeoutMs, openDatabase, type Access, type Database } from './database.ts'
 import { regulationEngine } from './erasure-engine.ts'
-import { expectFile, expectOneName, isReadable } from './expect-file.ts'
-import { LogReader, requestsOfDelivery } from './log-reader.ts'
-import { LogWriter } from './log-writer.ts'
+import { expectFile, expectOneName, isReadable } from './store-file.ts'
+import { FileLog } from './file-log.ts'
 import { beginChanges } from './moves.ts'
-import { realPathOf } from './real-path.ts'
+import { realPathOf } from './store-file.ts'
 import { expectTables } from './schema.ts'
 import { Snapshot } from './snapshot.ts'
-import { SqliteSql } from './sql-database.ts'
-import { closedError, isBusy, isWriteRefused, storeError } from './store-error.ts'
+import { isBusy, isWriteRefused, storeError } from './store-error.ts'
 import { WriteQueue } from './write-queue.ts'
 
 /**
@@ -60,34 +47,26 @@ interface Connection {
  * Only that process knows its leases. If a delivery is retried here while it is leased there, it is
  * tried again after the round, unless the round ends it. `purge` gives up no pending delivery.
  */
-export class SqliteLog implements StoreLog {
+export class SqliteLog extends FileLog implements StoreLog {
   readonly audiences: StoreLog['audiences']
   readonly regulations: StoreLog['regulations']
   readonly #path: string
   readonly #database: Database
   readonly #mayWrite: boolean
   readonly #snapshot: Snapshot | undefined
-  readonly #reader: LogReader
-  readonly #questions: SqliteSql
-  readonly #writer: LogWriter
   readonly #writes: WriteQueue
   #closed: Promise<void> | undefined
 
   private constructor(path: string, { database, snapshot }: Connection, mayWrite: boolean) {
+    const counts = new Counts(database)
+    super(database, { counts })
     this.#path = path
     this.#database = database
     this.#mayWrite = mayWrite
     this.#snapshot = snapshot
-    const counts = new Counts(database)
-    this.#reader = new LogReader(database, counts)
-    this.#writer = new LogWriter(database, { counts })
     this.#writes = new WriteQueue(database, { companion: counts })
-    this.#questions = new SqliteSql(database, {
-      read: (task) => this.#use(task),
-      write: (task) => this.#use(() => this.#write(task)),
-    })
-    this.audiences = new AudienceRows(this.#questions)
-    this.regulations = new RegulationRows(regulationEngine(this.#questions))
+    this.audiences = new AudienceRows(this.sql)
+    this.regulations = new RegulationRows(regulationEngine(this.sql))
   }
 
   /**
@@ -113,30 +92,6 @@ export class SqliteLog implements StoreLog {
     }
   }
 
-  list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
-    return this.#use(() => this.#reader.list(request))
-  }
-
-  story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
-    return this.#questions.read(() => storyOf(key, requestsOfDelivery))
-  }
-
-  retry(request: RetryRequest): Promise<number> {
-    return this.#use(() => this.#write(() => this.#writer.retry(request)))
-  }
-
-  discard(request: DiscardRequest): Promise<number> {
-    return this.#use(() => this.#write(() => this.#writer.discard(request)))
-  }
-
-  purge(request: PurgeRequest): Promise<PurgeResult> {
-    return this.#use(() => this.#write(() => this.#writer.purge(request)))
-  }
-
-  audit(): Promise<StoreAudit> {
-    return this.#use(() => this.#reader.audit())
-  }
-
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -145,6 +100,10 @@ export class SqliteLog implements StoreLog {
   async #close(): Promise<void> {
     await this.#writes.idle()
     this.#database.close()
+  }
+
+  protected write<Result>(work: () => Result): Promise<Result> {
+    return this.read(() => this.#write(work))
   }
 
   async #write<Result>(work: () => Result): Promise<Result> {
@@ -167,8 +126,8 @@ export class SqliteLog implements StoreLog {
     })
   }
 
-  /** Ignores results and errors of a file that changed meanwhile. */
-  async #watch<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+  /** Results and errors of a file that changed meanwhile do not count. */
+  async #watched<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     try {
       return await work()
     } finally {
@@ -181,13 +140,13 @@ export class SqliteLog implements StoreLog {
     return this.#closed === undefined ? storeError(this.#path, error) : closedError()
   }
 
-  async #use<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+  protected async read<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     await Promise.resolve()
     const waitedMs = stopwatch()
     for (;;) {
       if (this.#closed !== undefined) throw closedError()
       try {
-        return await this.#watch(work)
+        return await this.#watched(work)
       } catch (error) {
         if (!isBusy(error) || waitedMs() > patienceMs) throw this.#errorOf(error)
       }

@@ -2,24 +2,15 @@ import type {
   AddRequest,
   AddResult,
   ClaimRequest,
-  DeliveryKey,
-  DeliveryStory,
-  DiscardRequest,
   DueTime,
   LeaseEnd,
   LeasedDelivery,
-  ListRequest,
-  LoggedDelivery,
-  PurgeRequest,
-  PurgeResult,
-  RetryRequest,
-  StoreAudit,
 } from '../../delivery/index.ts'
 import type { DeliveryLedger } from '../../model/index.ts'
 import { StoredAudiences } from '../audiences/index.ts'
 import { StoredRegulations } from '../regulations/index.ts'
+import { closedError } from '../store-errors.ts'
 import type { Store } from '../store.ts'
-import { storyOf } from '../log/index.ts'
 import { scriptOf } from '../sql/index.ts'
 import { leasedOf } from '../untried-delivery.ts'
 import { Adding, type Addition } from './adding.ts'
@@ -36,23 +27,23 @@ import {
 import { DeliveryLock } from './delivery-lock.ts'
 import { erasureEngine } from './erasure-engine.ts'
 import { ErasureTraces } from './erasure-traces.ts'
-import { expectFolder, expectOneName } from './expect-file.ts'
+import { expectFolder, expectOneName } from './store-file.ts'
 import { FileGuard } from './file-guard.ts'
+import { FileLog } from './file-log.ts'
 import { Leases } from './leases.ts'
-import { LogReader, requestsOfDelivery } from './log-reader.ts'
-import { LogWriter } from './log-writer.ts'
 import { MemoryBounds, type MemoryBoundsOptions } from './memory-bounds.ts'
 import { beginChanges } from './moves.ts'
-import { realPathOf } from './real-path.ts'
+import { realPathOf } from './store-file.ts'
 import { migrate, pragma, type UpgradeOptions } from './schema.ts'
-import { Sample } from './sample.ts'
 import { Settling, type EndRequest } from './settling.ts'
-import { SqliteSql } from './sql-database.ts'
-import { closedError, storeError } from './store-error.ts'
+import { storeError } from './store-error.ts'
 import { WriteQueue } from './write-queue.ts'
 
 /** The `PRAGMA synchronous` with which a commit is on disk before it returns. */
 const synchronousFull = 2
+
+/** The message that probes writability: no delivery has its id, and a nearly full disk no room for it. */
+const [sampleId, sampleBytes] = [-1, 64 * 1024]
 
 /** The parts of a store in a file. */
 interface StoreFile {
@@ -73,7 +64,7 @@ type StorePlace =
  * One process delivers from a file. It holds its leases in memory, and in the file a leased delivery
  * is pending. So all leases of a process end at once when it dies.
  */
-export class SqliteStore implements Store {
+export class SqliteStore extends FileLog implements Store {
   readonly audiences: StoredAudiences
   readonly regulations: StoredRegulations
   readonly #path: string
@@ -84,22 +75,19 @@ export class SqliteStore implements Store {
   readonly #adding: Adding
   readonly #claiming: Claiming
   readonly #settling: Settling
-  readonly #reader: LogReader
-  readonly #sql: SqliteSql
-  readonly #writer: LogWriter
-  readonly #sample: Sample
   readonly #writes: WriteQueue
-  readonly #leases = new Leases()
+  readonly #leases: Leases
   #closed: Promise<void> | undefined
 
   private constructor(database: Database, place: StorePlace) {
+    const [counts, leases] = [new Counts(database), new Leases()]
+    super(database, { counts, leases })
     this.#path = place.kind === 'file' ? place.path : 'memory:'
     this.#database = database
     this.#file = place.kind === 'file' ? fileOf(database, place) : undefined
-    const counts = new Counts(database)
     this.#counts = counts
-    const leases = this.#leases
-    const writer = new LogWriter(database, { counts, leases })
+    this.#leases = leases
+    const { sql, writer } = this
     if (place.kind === 'memory') {
       this.#bounds = new MemoryBounds(database, { counts, writer }, place.bounds)
     }
@@ -108,16 +96,8 @@ export class SqliteStore implements Store {
     const forget: ConstructorParameters<typeof Settling>[1]['forget'] =
       this.#bounds?.keepsLog === false ? (endings) => writer.forgetPending(endings) : undefined
     this.#settling = new Settling(database, { counts, forget })
-    this.#reader = new LogReader(database, counts)
-    this.#writer = writer
-    this.#sample = new Sample(database)
     const guard = this.#file?.guard
     this.#writes = new WriteQueue(database, { companion: this.#bounds ?? counts, guard })
-    const sql = new SqliteSql(database, {
-      write: (task) => this.#write(task),
-      read: (task) => this.#read(task),
-    })
-    this.#sql = sql
     this.audiences = new StoredAudiences({
       database: sql,
       addEvents: (batch) =>
@@ -205,15 +185,15 @@ export class SqliteStore implements Store {
       leased = added.leased
       return added
     }
-    return this.#write(add, () => {
+    return this.write(add, () => {
       for (const delivery of leasedOf(batch, leased)) this.#leases.end(delivery)
       leased = []
     })
   }
 
   claim(request: ClaimRequest): Promise<readonly LeasedDelivery[]> {
-    return this.#read(() => {
-      this.#file?.guard.expectAlone()
+    return this.read(() => {
+      this.#file?.guard.beforeBegin()
       return this.#claiming.claim(request.shares)
     })
   }
@@ -223,7 +203,7 @@ export class SqliteStore implements Store {
     const settlements = batch.settlements.filter(({ delivery }) => this.#leases.beginEnd(delivery))
     try {
       const requests = this.#bounds?.keepsLog === false ? [] : batch.requests
-      const ineffective = await this.#write(() =>
+      const ineffective = await this.write(() =>
         this.#settling.settle({ ...batch, settlements, requests }),
       )
       // After the commit: until then the file says that they are due.
@@ -236,40 +216,17 @@ export class SqliteStore implements Store {
   }
 
   async checkWritable(): Promise<void> {
-    await this.#write(() => this.#sample.write())
-    await this.#write(() => this.#sample.remove())
+    const sample = `INSERT OR REPLACE INTO messages VALUES (${sampleId}, 0, ?)`
+    await this.write(() => this.#database.prepare(sample).run(' '.repeat(sampleBytes)))
+    await this.write(() => this.#database.exec(`DELETE FROM messages WHERE id = ${sampleId}`))
   }
 
   nextDue(request: { readonly destinationIds: readonly string[] }): Promise<readonly DueTime[]> {
-    return this.#read(() => this.#claiming.nextDue(request.destinationIds))
+    return this.read(() => this.#claiming.nextDue(request.destinationIds))
   }
 
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
-    return this.#read(() => this.#counts.ledger(request?.destinationId))
-  }
-
-  list(request: ListRequest): Promise<readonly LoggedDelivery[]> {
-    return this.#read(() => this.#reader.list(request))
-  }
-
-  story(key: DeliveryKey): Promise<DeliveryStory | undefined> {
-    return this.#sql.read(() => storyOf(key, requestsOfDelivery))
-  }
-
-  retry(request: RetryRequest): Promise<number> {
-    return this.#write(() => this.#writer.retry(request))
-  }
-
-  discard(request: DiscardRequest): Promise<number> {
-    return this.#write(() => this.#writer.discard(request))
-  }
-
-  purge(request: PurgeRequest): Promise<PurgeResult> {
-    return this.#write(() => this.#writer.purge(request))
-  }
-
-  audit(): Promise<StoreAudit> {
-    return this.#read(() => this.#reader.audit())
+    return this.read(() => this.#counts.ledger(request?.destinationId))
   }
 
   close(): Promise<void> {
@@ -285,7 +242,7 @@ export class SqliteStore implements Store {
     this.#file?.lock.release()
   }
 
-  async #write<Result>(work: () => Result, undo?: () => void): Promise<Result> {
+  protected async write<Result>(work: () => Result, undo?: () => void): Promise<Result> {
     await Promise.resolve()
     this.#expectUsable()
     try {
@@ -295,7 +252,7 @@ export class SqliteStore implements Store {
     }
   }
 
-  async #read<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+  protected async read<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     await Promise.resolve()
     this.#expectUsable()
     try {

@@ -1,93 +1,105 @@
 import { EvrouteError, messageOf, StoreUnusableError } from '../../model/index.ts'
-import { DamagedRowError } from '../damaged-row.ts'
+import { DamagedRowError } from '../store-errors.ts'
 
-/** Codes of SQLite. The lower eight bits are the kind. */
-const resultCodes = {
-  busy: 5,
-  readOnly: 8,
-  inputOutput: 10,
-  corrupt: 11,
-  full: 13,
-  cannotOpen: 14,
-  notDatabase: 26,
+/** An error of SQLite. */
+interface Kind {
+  /** The lower eight bits of its code. */
+  readonly code: number
+  /** Its message, because one binding leaves the code out when it reads all rows. */
+  readonly message: string
+  readonly hint: string
+  /**
+   * Whether it may end without help: another program releases the file, or there is room or permission
+   * to write again.
+   */
+  readonly isTemporary: boolean
 }
-
-/**
- * Kinds that may end without help: another program releases the file, or there is room or permission
- * to write again.
- */
-const temporaryCodes: readonly number[] = [
-  resultCodes.busy,
-  resultCodes.readOnly,
-  resultCodes.inputOutput,
-  resultCodes.full,
-]
 
 const corruptHint = 'Put a backup in its place, or name another file.'
 
-const hints: ReadonlyMap<number, string> = new Map([
-  [resultCodes.busy, 'Another program keeps the file locked: end it, and try again.'],
-  [resultCodes.readOnly, 'Give this user the right to write the file and its folder.'],
-  [
-    resultCodes.inputOutput,
-    'Make room on its disk or raise the limit on the size of files, and check that the disk is sound; what was refused can then be sent again.',
-  ],
-  [resultCodes.corrupt, corruptHint],
-  [resultCodes.full, 'Make room on its disk; what was refused can then be sent again.'],
-  [resultCodes.cannotOpen, 'Check that the file and its folder are there and may be used.'],
-  [resultCodes.notDatabase, 'Name another file; it is made when it does not exist.'],
-])
-
-/** The messages of kinds, because one binding leaves the code out when it reads all rows. */
-const messages: ReadonlyMap<string, number> = new Map([
-  ['database is locked', resultCodes.busy],
-  ['attempt to write a readonly database', resultCodes.readOnly],
-  ['disk I/O error', resultCodes.inputOutput],
-  ['database disk image is malformed', resultCodes.corrupt],
-  ['database or disk is full', resultCodes.full],
-  ['unable to open database file', resultCodes.cannotOpen],
-  ['file is not a database', resultCodes.notDatabase],
-])
+const kinds = {
+  busy: {
+    code: 5,
+    message: 'database is locked',
+    hint: 'Another program keeps the file locked: end it, and try again.',
+    isTemporary: true,
+  },
+  readOnly: {
+    code: 8,
+    message: 'attempt to write a readonly database',
+    hint: 'Give this user the right to write the file and its folder.',
+    isTemporary: true,
+  },
+  inputOutput: {
+    code: 10,
+    message: 'disk I/O error',
+    hint: 'Make room on its disk or raise the limit on the size of files, and check that the disk is sound; what was refused can then be sent again.',
+    isTemporary: true,
+  },
+  corrupt: {
+    code: 11,
+    message: 'database disk image is malformed',
+    hint: corruptHint,
+    isTemporary: false,
+  },
+  full: {
+    code: 13,
+    message: 'database or disk is full',
+    hint: 'Make room on its disk; what was refused can then be sent again.',
+    isTemporary: true,
+  },
+  cannotOpen: {
+    code: 14,
+    message: 'unable to open database file',
+    hint: 'Check that the file and its folder are there and may be used.',
+    isTemporary: false,
+  },
+  notDatabase: {
+    code: 26,
+    message: 'file is not a database',
+    hint: 'Name another file; it is made when it does not exist.',
+    isTemporary: false,
+  },
+} satisfies Record<string, Kind>
 
 /** Tells whether another connection holds a lock. */
 export function isBusy(error: unknown): boolean {
-  return resultCode(error) === resultCodes.busy
+  return isOneOf(error, 'busy')
 }
 
 /** Tells whether SQLite had no room in the file or in a temporary file. */
 export function isWithoutRoom(error: unknown): boolean {
-  const { inputOutput, full, cannotOpen } = resultCodes
-  return [inputOutput, full, cannotOpen].includes(resultCode(error))
+  return isOneOf(error, 'inputOutput', 'full', 'cannotOpen')
 }
 
 /** Tells whether SQLite could not read a store because it has no permission to write beside it. */
 export function isWriteRefused(error: unknown): boolean {
-  const code = resultCode(error)
-  return code === resultCodes.readOnly || code === resultCodes.cannotOpen
+  return isOneOf(error, 'readOnly', 'cannotOpen')
 }
 
 /** The error for callers of one that SQLite reported: always `store_unusable`. */
 export function storeError(path: string, error: unknown): EvrouteError {
   if (error instanceof EvrouteError) return error
+  const kind = kindOf(error)
+  const hint = error instanceof DamagedRowError ? corruptHint : kind?.hint
   return new StoreUnusableError({
     message: `Cannot use the store ${path}: ${messageOf(error)}`,
-    hint: hintOf(error),
+    hint: hint ?? 'Check the file, its folder and its disk.',
     cause: error,
-    isTemporary: temporaryCodes.includes(resultCode(error)),
+    isTemporary: kind?.isTemporary ?? false,
   })
 }
 
-/** The error of every method after `close()`. */
-export function closedError(): EvrouteError {
-  return new EvrouteError({ code: 'store_closed', message: 'Cannot use the store: it is closed' })
+function isOneOf(error: unknown, ...names: readonly (keyof typeof kinds)[]): boolean {
+  const kind = kindOf(error)
+  return names.some((name) => kinds[name] === kind)
 }
 
-function hintOf(error: unknown): string {
-  if (error instanceof DamagedRowError) return corruptHint
-  return hints.get(resultCode(error)) ?? 'Check the file, its folder and its disk.'
-}
-
-function resultCode(error: unknown): number {
+function kindOf(error: unknown): Kind | undefined {
   const code = (error as { errcode?: unknown } | null | undefined)?.errcode
-  return typeof code === 'number' ? code & 0xff : (messages.get(messageOf(error)) ?? 0)
+  const isKind =
+    typeof code === 'number'
+      ? (kind: Kind): boolean => kind.code === (code & 0xff)
+      : (kind: Kind): boolean => kind.message === messageOf(error)
+  return Object.values<Kind>(kinds).find(isKind)
 }

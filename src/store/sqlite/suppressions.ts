@@ -1,6 +1,5 @@
 import type { NewEvent } from '../../delivery/index.ts'
-import { isOfSource } from '../source-scope.ts'
-import { everySource } from '../suppressions.ts'
+import { everySource, isOfSource } from '../suppressions.ts'
 import type { Database } from './database.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 

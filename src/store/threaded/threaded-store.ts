@@ -1,7 +1,7 @@
 import type { SyncRequest } from '../../audience/index.ts'
 import type { AddRequest, AddResult, Lease } from '../../delivery/index.ts'
 import type { Addition } from '../sqlite/adding.ts'
-import { closedError } from '../sqlite/store-error.ts'
+import { closedError } from '../store-errors.ts'
 import type { Store } from '../store.ts'
 import { leasedOf } from '../untried-delivery.ts'
 import type { UpgradeProgress } from '../upgrade.ts'

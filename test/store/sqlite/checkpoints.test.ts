@@ -100,12 +100,3 @@ test('waits for readers once the log is long, and not again and again', async ()
   expect(checkpoints.runWhenDue()).toBe(false)
   expect(statements.slice(1)).toEqual(['PRAGMA busy_timeout = 200', 'PRAGMA busy_timeout = 5000'])
 })
-
-test('says how long the log is at the least', () => {
-  write(10)
-  expect(checkpoints.logBytes()).toBeGreaterThan(10 * pageBytes)
-  expect(checkpoints.logBytes()).toBeLessThanOrEqual(logFileBytes())
-  checkpoints.finish()
-  expect(checkpoints.logBytes()).toBe(0)
-  expect(logFileBytes()).toBe(0)
-})

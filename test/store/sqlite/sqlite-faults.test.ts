@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { chmod, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -26,11 +25,6 @@ async function openFilledStore(): Promise<SqliteStore> {
   await filling.add({ nowMs, seenSinceMs: 0, events, handOver: [] })
   await filling.close()
   return openStore(path)
-}
-
-/** Does it in another process: closing a file would end this one's locks on it. */
-function elsewhere(source: string): void {
-  execFileSync(process.execPath, ['-e', `const path = ${JSON.stringify(path)}; ${source}`])
 }
 
 const unusable = (words: string) => ({
@@ -155,19 +149,7 @@ describe('a store whose lock is removed or replaced while it is open', () => {
   })
 })
 
-describe('a store whose files are cut short while it is open', () => {
-  test.each([
-    ['cut in half', 'fs.truncateSync(path, fs.statSync(path).size / 2)'],
-    ['emptied', 'fs.truncateSync(path, 0)'],
-    ['overwritten with a shorter text', "fs.writeFileSync(path, 'a shopping list')"],
-  ])('notices a file that was %s', async (_name, source) => {
-    const store = await openFilledStore()
-    // What the next add reads is in memory from now on: SQLite itself has no occasion to notice.
-    await add(store, 'm_before')
-    elsewhere(source)
-    await expectUnusable(store, `${path} was cut short`)
-  })
-
+describe('the guard of a store', () => {
   async function guardOf(database: Database): Promise<FileGuard> {
     const lock = await DeliveryLock.take(path)
     onTestFinished(() => lock.release())
@@ -190,13 +172,6 @@ describe('a store whose files are cut short while it is open', () => {
     const guard = await guardOf(database)
     database.close()
     expect(() => guard.afterAnswer()).not.toThrow()
-  })
-
-  test('notices a log that was cut short', async () => {
-    const store = await openStore(path)
-    await add(store, 'm_1')
-    elsewhere("fs.truncateSync(path + '-wal', 0)")
-    await expectUnusable(store, `${path}-wal was cut short`)
   })
 })
 

@@ -3,21 +3,17 @@ import { fromStored } from '../stored-text.ts'
 import type { Database } from './database.ts'
 import { sharedTables } from './tables.ts'
 
-/** A step from one format of a file to the next. */
-export interface Upgrade {
-  /** The statements; a line break ends each. */
-  readonly sql: string
-  /**
-   * The temporary space that it needs in the log and in the file, as a share of the file's size.
-   */
-  readonly room: number
-}
+/** The temporary space that the upgrade needs, as a share of the file's size. */
+export const upgradeRoom = 0.5
 
 const present = (column: string): string =>
   `CASE ${column} WHEN '' THEN NULL WHEN char(26) THEN '' ELSE ${column} END`
 
-/** Finds members by texts, as PostgreSQL does. */
-const textsOfMembers = `
+/**
+ * Makes the current tables of those of format 8. Members are found by texts, as in PostgreSQL; a first
+ * try that succeeded is in the row of its delivery; untried deliveries are found by their lanes.
+ */
+const upgrade = `
   ALTER TABLE audiences ADD COLUMN sync INTEGER;
   ALTER TABLE members RENAME TO members_before;
   ${sharedTables}
@@ -27,31 +23,18 @@ const textsOfMembers = `
     FROM (SELECT audience_id, number, value, ${present('user_id')} AS user_id,
       ${present('anonymous_id')} AS anonymous_id, ${present('email')} AS email FROM members_before);
   DROP TABLE members_before;
-`
-
-/** Keeps a first try that succeeded in the row of its delivery. */
-const firstTries = `
   ALTER TABLE deliveries ADD COLUMN try_url TEXT;
   ALTER TABLE deliveries ADD COLUMN try_at INTEGER;
   ALTER TABLE deliveries ADD COLUMN try_duration REAL;
   ALTER TABLE deliveries ADD COLUMN try_status INTEGER;
   ALTER TABLE deliveries ADD COLUMN try_excerpt TEXT;
-`
-
-/** Old deliveries that were never tried are found by their lanes. */
-const withoutUntried = `
   DROP INDEX deliveries_untried;
 `
 
-/** The oldest format that can be upgraded. */
-export const oldestFormat = 8
-
-/** The steps from the oldest format to the current one. A released step never changes. */
-export const upgrades: readonly Upgrade[] = [
-  { sql: textsOfMembers, room: 0.5 },
-  { sql: firstTries, room: 0 },
-  { sql: withoutUntried, room: 0 },
-]
+/** The statements of the upgrade, one by one. */
+export const upgradeStatements: readonly string[] = upgrade
+  .split(/;\s*\n/)
+  .filter((statement) => statement.trim() !== '')
 
 type Identifier = string | null
 

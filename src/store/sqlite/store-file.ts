@@ -1,0 +1,108 @@
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readlinkSync,
+  realpathSync,
+  statfsSync,
+  statSync,
+} from 'node:fs'
+import { basename, dirname, isAbsolute, join, sep } from 'node:path'
+import { EvrouteError, systemCode } from '../../model/index.ts'
+import { MissingStoreError } from '../store-errors.ts'
+
+/**
+ * The path of a file behind all symbolic links, even if the file does not exist yet. SQLite puts its
+ * log beside that path, and every process must find the lock there. A file in a missing folder keeps
+ * its path.
+ */
+export function realPathOf(path: string): string {
+  const known = realPathIfThere(path)
+  if (known !== undefined) return known
+  const folder = realPathIfThere(dirname(path))
+  if (folder === undefined) return path
+  const missing = join(folder, basename(path))
+  const target = linkTarget(missing)
+  if (target === undefined) return missing
+  // Not `join`, which removes the folder before a `..` even if the folder is a link.
+  return realPathOf(isAbsolute(target) ? target : `${folder}${sep}${target}`)
+}
+
+function realPathIfThere(path: string): string | undefined {
+  try {
+    // `native`, because the other function removes a `..` by its text.
+    return realpathSync.native(path)
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** @throws EvrouteError `store_unusable` when a file cannot be made because its folder is missing */
+export function expectFolder(path: string): void {
+  const folder = dirname(path)
+  if (existsSync(folder)) return
+  throw new EvrouteError({
+    code: 'store_unusable',
+    message: `Cannot use the store ${path}: there is no folder ${folder}`,
+    hint: 'Make the folder, or name another file.',
+  })
+}
+
+/**
+ * SQLite finds a log by the name of its file. Changes under one name would be missed under another,
+ * and would finally damage the file.
+ *
+ * @throws EvrouteError `store_unusable` if a file has more than one name
+ */
+export function expectOneName(path: string): void {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats === undefined || stats.nlink <= 1) return
+  throw new EvrouteError({
+    code: 'store_unusable',
+    message: `Cannot use the store ${path}: the file has ${stats.nlink} names (hard links), under which several processes could write it at once`,
+    hint: 'Remove its other names, or copy it and name the copy.',
+  })
+}
+
+/** @throws MissingStoreError when there is no such file */
+export function expectFile(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return
+  throw new MissingStoreError({
+    message: `Cannot use the store ${path}: there is no such file`,
+    hint: 'Name a store that something was delivered from.',
+  })
+}
+
+/** Tells whether this user may read a file. */
+export function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The free bytes on the disk of a file; Infinity if the system does not say. */
+export function freeBytesBeside(path: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path))
+    return bavail * bsize
+  } catch {
+    return Infinity
+  }
+}
+
+/** A size for messages. */
+export function inMegabytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1e6)} MB`
+}
