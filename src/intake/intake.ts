@@ -118,7 +118,7 @@ export class Intake {
         results.push({ kind: 'rejected', index, code: check.code, message: check.message })
       }
     }
-    this.#warnOfTimestamps(unreadable)
+    this.#warnOfTimestamps(batch.sourceId, unreadable)
     return results
   }
 
@@ -155,16 +155,17 @@ export class Intake {
       this.#warnedOfIntegers = true
       this.#runtime.log.warn(
         'an integer above 2^53 was rounded; send such ids as strings (said once)',
-        { messageId: shownId(normalised.event.messageId) },
+        { sourceId: arrival.sourceId, messageId: shownId(normalised.event.messageId) },
       )
     }
     return normalised
   }
 
-  /** Once per batch, because a sender with one bad timestamp usually has many. */
-  #warnOfTimestamps([first, ...others]: readonly string[]): void {
+  /** Once per batch: a sender with one bad timestamp usually has many. */
+  #warnOfTimestamps(sourceId: string, [first, ...others]: readonly string[]): void {
     if (first === undefined) return
     this.#runtime.log.warn('timestamp cannot be read, the time of arrival is used', {
+      sourceId,
       messageId: shownId(first),
       others: others.length === 0 ? undefined : others.length,
     })

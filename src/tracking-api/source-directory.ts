@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** A source and the keys that its clients write. */
 export interface KeyedSource<Source> {
@@ -30,5 +30,5 @@ export class SourceDirectory<Source> {
 }
 
 function digestOf(writeKey: string): string {
-  return createHash('sha256').update(writeKey).digest('base64')
+  return hash('sha256', writeKey, 'base64')
 }

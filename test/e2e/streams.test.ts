@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { binaryPath, runBinary, startBinary, TestProcess } from '../support/binary.ts'
@@ -52,33 +52,6 @@ describe('the streams', () => {
     const { code, signal, stderr } = await command.ended
     expect({ code, signal }).toEqual({ code: 0, signal: null })
     expect(stderr).not.toMatch(/EPIPE|Error|^ +at /m)
-  })
-
-  test.each([
-    ['send', 'track', '-n', '--json'],
-    ['explain', calls],
-    ['completion', 'bash'],
-    ['config'],
-    ['deliveries', '--json'],
-    ['deliveries', 'show', 'm_1', '--json'],
-    ['audit'],
-    ['audience', 'list', '--json'],
-    ['regulations', 'list', '--json'],
-    ['delete', '--dry-run', '--json', '--user-id', 'u_1', '--regulation', 'DELETE_ONLY'],
-    ['sign', '--secret', 'not-a-real-secret', calls],
-  ])('end %s %s with 0 where their reader has left', async (...argv) => {
-    const { url } = await TestEndpoint.start()
-    const folder = await temporaryFolder()
-    const env = { EVROUTE_STORE: `sqlite:${join(folder, 'evroute.db')}`, EVROUTE_URL: url }
-    // The reader leaves while the command begins.
-    const script = `cd "$0" && evroute() { "${process.execPath}" "${binaryPath}" "$@"; }
-      call='{"type":"track","messageId":"m_1","userId":"u_1","event":"Paid"}'
-      { evroute init && echo "$call" | evroute send --file - --store "$EVROUTE_STORE"; } 2> prepared
-      { evroute "$@"; echo $? > code; } | :`
-    const command = new TestProcess('sh', ['-c', script, folder, ...argv], env)
-    const { stderr } = await command.ended
-    expect(stderr).not.toMatch(/EPIPE|Error|bug|fault|^ +at /m)
-    expect(await readFile(join(folder, 'code'), 'utf8')).toBe('0\n')
   })
 
   test('that wake nobody any more do not make it look as if a command had done its work', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { hiddenEndpoint } from '../../src/model/index.ts'
 import { makeCertificate } from '../support/certificates.ts'
 import { TestEndpoint } from '../support/endpoint.ts'
-import { documentFor, manualClock, startService } from './running-service.ts'
+import { documentFor, manualClock, startService, writeKey } from './running-service.ts'
 
 test('deliveries that fail on a certificate are told in the log, a metric and by destinations', async () => {
   const endpoint = await TestEndpoint.start(200, await makeCertificate())
@@ -43,14 +43,27 @@ test('an endpoint that is gone after a deployment is reported once, and when it 
   expect(warnings).toHaveLength(1)
 })
 
-test('what repeats is one line a minute with a count', async () => {
+test('unreadable timestamps are one line for each source and minute', async () => {
   const endpoint = await TestEndpoint.start()
   const clock = manualClock()
-  const { service, track, warnings } = await startService(documentFor(endpoint), clock)
+  const sources = [
+    { id: 'website', writeKeys: [writeKey] },
+    { id: 'shop', writeKeys: ['wk_shop'] },
+  ]
+  const { service, track, warnings } = await startService(documentFor(endpoint, { sources }), clock)
   for (let index = 0; index < 20; index++) {
     await track(`m_${index}`, undefined, { timestamp: 'yesterday' })
+    await track(`m_${index}`, 'wk_shop', { timestamp: 'yesterday' })
   }
-  expect(warnings).toMatchObject([{ messageId: 'm_0' }])
+  const first = [
+    { sourceId: 'website', messageId: 'm_0' },
+    { sourceId: 'shop', messageId: 'm_0' },
+  ]
+  expect(warnings).toMatchObject(first)
   await service.close()
-  expect(warnings).toMatchObject([{ messageId: 'm_0' }, { messageId: 'm_19', repeated: 19 }])
+  expect(warnings).toMatchObject([
+    ...first,
+    { sourceId: 'website', messageId: 'm_19', repeated: 19 },
+    { sourceId: 'shop', messageId: 'm_19', repeated: 19 },
+  ])
 })

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
-import { openInput } from '../../importer/index.ts'
 import { checkUrl, plainText, recordLine } from '../../model/index.ts'
 import { CaptureViewer, readCapture } from '../../receiver/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
+import { openListInput } from '../input.ts'
 import { writeData, type Io } from '../io.ts'
 import { inspectorUrl, openPage } from '../listening/inspector-page.ts'
 import { formatCount } from '../output/numbers.ts'
@@ -44,10 +44,9 @@ export async function view(options: ViewOptions, io: Io): Promise<ExitCode> {
 /** @returns the number of rows that are not records of `listen` */
 async function load(viewer: CaptureViewer, path: string, io: Io): Promise<number> {
   let badRows = 0
-  for await (const part of readCapture(await openInput(path, io.stdin))) {
+  for await (const part of readCapture(await openListInput(path, io))) {
     badRows += part.badRows.length
     for (const event of part.events) await viewer.add(event)
-    if (io.stop.aborted) break
   }
   return badRows
 }

@@ -12,7 +12,7 @@ export function exitCodesPage(sources: Sources): string {
     generatedNotice,
     '# What does an exit code mean?',
     table(['code', 'meaning', 'errors'], codesTable(sources)),
-    `Where several apply, the first of ${order.join(', ')} wins. \`listen\` and \`serve\` end with 0 on the first Ctrl-C; a second one ends any command at once. A hang-up (SIGHUP) of its terminal ends a command at once with 129, SIGQUIT with 131. \`run\` ends with the code of its command where that is not 0.`,
+    `Where several apply, the first of ${order.join(', ')} wins. \`listen\` and \`serve\` end with 0 on the first Ctrl-C; a second one ends any command at once. When its terminal closes (SIGHUP), a command ends at once with 129; without a terminal, as under nohup, it goes on. \`serve\` reads its configuration at a SIGHUP, and \`run\` passes it on. SIGQUIT ends a command with 131. \`run\` ends with the code of its command where that is not 0.`,
     'With `--json` an error is one JSON object on stderr: `{"error":{"code","message","hint"}}`. Its `code` is one of the errors above, or `internal`. A wrong configuration adds `problems`.',
   ])
 }
