@@ -1,17 +1,15 @@
 import type { ServerResponse } from 'node:http'
-import type { RequestFault } from '../http/index.ts'
+import {
+  errorAnswer,
+  jsonAnswer,
+  sendAnswer,
+  withHeaders,
+  type HttpAnswer,
+  type RequestFault,
+} from '../http/index.ts'
 
-/** What a request is answered. */
-export interface Answer {
-  /** The HTTP status. */
-  readonly status: number
-  /** Headers, its content type among them. */
-  readonly headers: Readonly<Record<string, string>>
-  /** The text of its body. */
-  readonly body: string
-  /** The record in its body, if there is one. */
-  readonly record?: Readonly<Record<string, unknown>>
-}
+/** What a request is answered, with the record in its body if there is one. */
+export type Answer = HttpAnswer & { readonly record?: Readonly<Record<string, unknown>> }
 
 /** Why a request is refused. */
 export type RefusalCode =
@@ -36,18 +34,9 @@ export type RefusalCode =
   | 'store_unavailable'
   | 'internal_error'
 
-/** Answers with JSON. */
-export function json(status: number, body: object, headers: Answer['headers'] = {}): Answer {
-  return {
-    status,
-    headers: { 'content-type': 'application/json', ...headers },
-    body: `${JSON.stringify(body)}\n`,
-  }
-}
-
 /** Answers with a record, as the command line writes it. */
 export function record(fields: Readonly<Record<string, unknown>>): Answer {
-  return { ...json(200, { v: 1, ...fields }), record: fields }
+  return { ...jsonAnswer(200, { v: 1, ...fields }), record: fields }
 }
 
 /** A refusal before it is an answer. */
@@ -64,7 +53,7 @@ export interface Refusal {
 
 /** Answers why a request was not served. */
 export function refuse({ status, code, message, headers = {} }: Refusal): Answer {
-  return json(status, { error: { code, message } }, headers)
+  return withHeaders(errorAnswer(status, code, message), headers)
 }
 
 /** Names that a refusal lists. */
@@ -115,25 +104,7 @@ export const commonHeaders: Answer['headers'] = Object.freeze({
   'x-content-type-options': 'nosniff',
 })
 
-/** Sends an answer; does nothing where nobody waits for it, or one was sent before. */
-export function send(response: ServerResponse, { status, headers, body }: Answer): void {
-  if (response.destroyed || response.headersSent) return
-  response.statusCode = status
-  response.setHeaders(
-    new Map(
-      Object.entries({
-        ...commonHeaders,
-        ...headers,
-        'content-length': String(Buffer.byteLength(body)),
-      }),
-    ),
-  )
-  response.end(response.req.method === 'HEAD' ? undefined : body)
-}
-
-/** Aborts when an answer is sent, or nobody waits for one any more. */
-export function closeOf(response: ServerResponse): AbortSignal {
-  const closed = new AbortController()
-  response.once('close', () => closed.abort())
-  return closed.signal
+/** Sends an answer. Does nothing if the client has left or was answered before. */
+export function send(response: ServerResponse, answer: Answer): void {
+  sendAnswer(response, withHeaders(answer, commonHeaders))
 }

@@ -6,10 +6,10 @@ import express, {
   type Response,
   type Router,
 } from 'express'
-import { tokenCheck, type ConnectionLimits } from '../http/index.ts'
+import { closeOf, tokenCheck, type ConnectionLimits } from '../http/index.ts'
 import type { Log } from '../runtime/index.ts'
 import { actionFields } from './action-fields.ts'
-import { closeOf, refuse, refuseMethod, send, type Answer } from './answer.ts'
+import { refuse, refuseMethod, send, type Answer } from './answer.ts'
 import { refusalOfFailure } from './failure.ts'
 import { foreignRequest, tokenName } from './guard.ts'
 import { healthHandler } from './health.ts'

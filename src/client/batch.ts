@@ -62,7 +62,7 @@ export class Batcher {
   }
 }
 
-/** A batch that waits for its turn. Batches that come meanwhile join it, up to its limits. */
+/** A batch that waits for its turn. Later batches join it, up to its limits. */
 export class WaitingBatch {
   readonly #limits: BatchLimits
   readonly #calls: EncodedCall[]

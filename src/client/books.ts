@@ -48,7 +48,7 @@ export class Books {
     this.#undelivered.keepAll()
   }
 
-  /** The account, as it stands. */
+  /** The counts so far. */
   report(): CloseReport {
     const undelivered = this.#undelivered.list()
     return Object.freeze({

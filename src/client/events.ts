@@ -23,12 +23,12 @@ export type ClientListener<Name extends ClientEventName> = (
 
 type AnyListener = (...details: unknown[]) => void
 
-/** Tells listeners what happens. One that throws keeps neither the others nor the caller from going on. */
+/** Calls listeners. One that throws affects neither the others nor the caller. */
 export class ClientEvents {
   readonly #emitter = new EventEmitter()
   readonly #log: Log
 
-  /** @param log - is told of listeners that throw */
+  /** @param log - gets a warning for each listener that throws */
   constructor(log: Log) {
     this.#log = log
   }

@@ -9,7 +9,7 @@ export interface InProcessBatch {
   readonly sentAt: string
 }
 
-/** Takes a batch and tells which of its calls it refused; resolves when it answers for the others. */
+/** Takes a batch. Resolves with the refused calls once the others are safe. */
 export type AcceptBatch = (
   batch: InProcessBatch,
 ) => Promise<{ readonly rejected: readonly RejectedCall[] }>

@@ -11,9 +11,8 @@ export interface KeptFailuresLimits {
 /** Keeps the newest of the calls that failed, as many as its limits allow. */
 export class KeptFailures {
   readonly #limits: KeptFailuresLimits
-  /** A queue: calls before `#first` were let go. */
-  #calls: FailedCall[] = []
-  #first = 0
+  /** Oldest first. Dropping the first of a set takes the same time whatever its size. */
+  readonly #calls = new Set<FailedCall>()
   #bytes = 0
   #limited = true
 
@@ -21,34 +20,26 @@ export class KeptFailures {
     this.#limits = limits
   }
 
-  /** Keeps a call, and lets the oldest go where the limits ask for it. */
+  /** Keeps a call, and drops the oldest beyond the limits. */
   add(call: FailedCall): void {
-    this.#calls.push(call)
+    this.#calls.add(call)
     this.#bytes += Buffer.byteLength(call.json)
-    while (this.#limited && this.#isOverLimit()) this.#letOldestGo()
+    if (!this.#limited) return
+    const { callsMax, bytesMax } = this.#limits
+    for (const oldest of this.#calls) {
+      if (this.#calls.size <= callsMax && this.#bytes <= bytesMax) return
+      this.#calls.delete(oldest)
+      this.#bytes -= Buffer.byteLength(oldest.json)
+    }
   }
 
-  /** From now on nothing is let go. */
+  /** Drops nothing from now on. */
   keepAll(): void {
     this.#limited = false
   }
 
-  /** The calls that are kept, oldest first. */
+  /** The kept calls, oldest first. */
   list(): readonly FailedCall[] {
-    return this.#calls.slice(this.#first)
-  }
-
-  #isOverLimit(): boolean {
-    const count = this.#calls.length - this.#first
-    return count > this.#limits.callsMax || this.#bytes > this.#limits.bytesMax
-  }
-
-  #letOldestGo(): void {
-    this.#bytes -= Buffer.byteLength(this.#calls[this.#first]?.json ?? '')
-    this.#first++
-    // The queue moves up only once half of it is empty, so that letting go costs nothing on average.
-    if (this.#first * 2 < this.#calls.length) return
-    this.#calls = this.#calls.slice(this.#first)
-    this.#first = 0
+    return [...this.#calls]
   }
 }

@@ -68,7 +68,7 @@ export class PooledTransport implements Transport {
           collectAnswer(response, (answer) => end(verdict(answer, this.#clock.nowMs())))
         },
       )
-      // What ends an answer is told by the answer itself.
+      // Once there is an answer, it reports its own end.
       request.on('error', (error) => {
         if (!isAnswered) end({ kind: 'retry', reason: reasonOf(error) })
       })
@@ -109,7 +109,7 @@ function collectAnswer(response: Http.IncomingMessage, collected: (answer: Answe
     if (bytes > answerBytesMax) response.destroy()
     else chunks.push(chunk)
   })
-  // It is cut off, which `complete` tells.
+  // `complete` is false then.
   response.on('error', () => undefined)
   response.on('close', () => {
     collected({

@@ -63,7 +63,7 @@ export function prepareCall(
 
 function draftOf(value: object, type: CallType | undefined): Draft {
   const draft: Draft = {
-    // All that may change stands before the copy: a field that is added to one takes half a microsecond.
+    // Fields that may change come before the copy: adding one later takes half a microsecond.
     type: undefined,
     messageId: undefined,
     userId: undefined,

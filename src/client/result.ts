@@ -34,7 +34,7 @@ export interface DeliveredCall {
  *
  * - `http_<status>`: the endpoint refused the batch with this status
  * - `event_too_large`: the endpoint found the call alone too large
- * - `retries_exhausted`: the last of 10 tries failed; the message tells how
+ * - `retries_exhausted`: the last of 10 tries failed; the message says why
  * - `close_timeout`: the client was closed before the endpoint answered; it may have been taken
  * - `internal`: the transport failed in a way that it should not
  */
@@ -85,6 +85,6 @@ export interface CloseReport {
    * failed before it the newest, at most `queueMax` and 16 MB of JSON.
    */
   readonly undelivered: readonly FailedCall[]
-  /** Failed calls that are not listed: older ones, which only the event `failed` told of. */
+  /** Older failed calls that are not listed. The event `failed` reported them. */
   readonly undeliveredOmitted: number
 }

@@ -21,7 +21,7 @@ export interface Failure {
   readonly attempts: number
 }
 
-/** Is told what becomes of the calls: exactly one of `delivered` and `failed` for each. */
+/** Learns the outcome of each call: exactly one of `delivered` and `failed`. */
 export interface SenderObserver {
   /** The call was taken. */
   delivered(call: EncodedCall): void
@@ -41,7 +41,7 @@ export interface SenderOptions {
   readonly waitingLimits: BatchLimits
   /** Everything ambient. */
   readonly runtime: Runtime
-  /** Is told what becomes of the calls. It must not throw. */
+  /** Learns the outcomes. It must not throw. */
   readonly observer: SenderObserver
 }
 
@@ -79,7 +79,7 @@ export class Sender {
     void delivery.then(() => this.#underWay.delete(delivery))
   }
 
-  /** Resolves when every batch that was taken so far came to its end. */
+  /** Resolves when every batch so far has its outcome. */
   async idle(): Promise<void> {
     await Promise.all(this.#underWay)
   }
@@ -139,7 +139,7 @@ export class Sender {
     }
   }
 
-  /** One try; undefined when it was given up. `sentAt` tells the time of each try anew. */
+  /** Tries once; undefined if it was given up. Each try has its own `sentAt`. */
   async #try(calls: readonly EncodedCall[]): Promise<TransportOutcome | undefined> {
     const { runtime, writeKey } = this.#options
     const body = encodeEnvelope({ calls, sentAtMs: runtime.clock.nowMs(), writeKey })

@@ -38,8 +38,8 @@ export interface Transport {
    * Sends a batch once; the client decides about retries. Failures are outcomes: a promise that rejects
    * counts as refused with the code `internal`.
    *
-   * A transport that waits for the network holds the clock meanwhile. One that waits for other parts of the
-   * program, which may need the clock to go on, does not.
+   * A transport holds the clock while it waits for the network, but not while it waits for other parts of the
+   * program, which may need the clock.
    *
    * @param signal - aborts when the client waits no longer; it serves later batches too, so a listener must
    * be removed when its `send` ends

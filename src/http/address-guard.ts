@@ -23,16 +23,14 @@ export interface AddressGuardOptions {
 export interface AddressRefusal {
   /** The kind of address: `private_address`, `loopback_address`, `metadata_address` and so on. */
   readonly code: `${AddressKind}_address`
-  /** The whole story: the rule, and the setting that lifts it. */
+  /** The rule, and the setting that lifts it. */
   readonly message: string
 }
 
 /**
- * Keeps requests to public addresses, those of `network.allow` excepted.
+ * Refuses addresses that are neither public nor in `network.allow`.
  *
- * A name is refused when any of its addresses is, though another may be public. To try the public ones
- * only would make a refusal come and go with the order of the answers, and a name that mixes both is a
- * mistake or an attack.
+ * A name is refused if any of its addresses is: a name that mixes both is a mistake or an attack.
  */
 export class AddressGuard {
   readonly #allowedBlocks: readonly AddressBlock[]

@@ -146,8 +146,8 @@ function parsedRanges(): ParsedRanges {
  * The rule for an address; undefined if the address is public.
  *
  * An IPv6 address that carries an IPv4 address is judged by the IPv4 address: NAT64 (RFC 6052) and, behind
- * any prefix, ISATAP (RFC 5214). The NAT64 prefix that a network chose for itself cannot be told from other
- * addresses.
+ * any prefix, ISATAP (RFC 5214). A NAT64 prefix of a network's own looks like any other
+ * address.
  */
 export function ruleOf(address: IpAddress): AddressRule | undefined {
   const { nat64, blocks } = parsedRanges()

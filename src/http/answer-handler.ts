@@ -1,6 +1,6 @@
 import { headerValue, type AnswerLimits, type AnswerText } from './answer.ts'
 
-/** An answer to a request, as far as it is of interest. */
+/** The parts of an answer that callers use. */
 export interface Answer extends AnswerText {
   /** The HTTP status. */
   readonly status: number
@@ -12,7 +12,7 @@ export interface Answer extends AnswerText {
 export interface AnswerWaiter {
   /** Takes it once its body has ended, was cut off or is too long. */
   readonly answered: (answer: Answer) => void
-  /** Is told why there is none. */
+  /** Takes the reason why there is none. */
   readonly failed: (error: Error) => void
 }
 

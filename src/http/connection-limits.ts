@@ -14,12 +14,9 @@ const pipelinedMax = 32
 export function limitConnections(server: Server, connectionsMax: number): void {
   const budget = new FairBudget(connectionsMax)
   server.prependListener('connection', (socket: Socket) => {
-    const client = clientNetwork(socket.remoteAddress)
-    if (!budget.take(client, 1)) {
-      socket.destroy()
-      return
-    }
-    socket.once('close', () => budget.giveBack(client, 1))
+    const share = budget.share(clientNetwork(socket.remoteAddress))
+    if (share.take(1)) socket.once('close', () => share.release())
+    else socket.destroy()
   })
 }
 

@@ -1,6 +1,6 @@
 /**
  * An amount that clients share, such as bytes of bodies or connections. A client may hold no more than
- * stays free: one alone gets half, nine get a tenth each. So clients that take all they can never keep
+ * stays free: one alone gets half, nine get a tenth each. So clients that take all they can never lock
  * another one out.
  */
 export class FairBudget {
@@ -17,20 +17,32 @@ export class FairBudget {
     return this.#held
   }
 
-  /** Takes more for a client; false if that is more than it may hold. */
-  take(client: string, amount: number): boolean {
-    const held = (this.#heldBy.get(client) ?? 0) + amount
-    if (held > this.#amountMax - this.#held - amount) return false
-    this.#heldBy.set(client, held)
-    this.#held += amount
-    return true
+  /** Begins a share of a client, for example for one body. */
+  share(client: string): FairShare {
+    let shared = 0
+    const change = (amount: number): void => {
+      const held = (this.#heldBy.get(client) ?? 0) + amount
+      if (held > 0) this.#heldBy.set(client, held)
+      else this.#heldBy.delete(client)
+      this.#held += amount
+      shared += amount
+    }
+    return {
+      take: (amount) => {
+        const held = (this.#heldBy.get(client) ?? 0) + amount
+        if (held > this.#amountMax - this.#held - amount) return false
+        change(amount)
+        return true
+      },
+      release: () => change(-shared),
+    }
   }
+}
 
-  /** Returns all or a part of a client's holding. */
-  giveBack(client: string, amount: number): void {
-    const held = (this.#heldBy.get(client) ?? 0) - amount
-    if (held > 0) this.#heldBy.set(client, held)
-    else this.#heldBy.delete(client)
-    this.#held -= amount
-  }
+/** A part of a budget. */
+export interface FairShare {
+  /** Takes more; false if that is more than the client may hold. */
+  take(amount: number): boolean
+  /** Returns everything. */
+  release(): void
 }

@@ -71,20 +71,27 @@ function parseAsSpelled(text: string): IpAddress | undefined {
     case 4:
       return { family: 4, value: joinGroups(text.split('.'), 8n) }
     case 6:
-      return { family: 6, value: joinGroups(ipv6Groups(text), 16n) }
+      return {
+        family: 6,
+        value: joinGroups(
+          ipv6Groups(text).map((group) => `0x${group}`),
+          16n,
+        ),
+      }
     default:
       return undefined
   }
 }
 
-function ipv6Groups(text: string): readonly string[] {
+/** The eight groups of an IPv6 address, in hexadecimal digits without leading zeros. */
+export function ipv6Groups(text: string): readonly string[] {
   const [address = ''] = text.split('%')
   // A URL writes every form with hexadecimal groups, an IPv4 tail too.
   const [head = '', tail = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const [before, after] = [head, tail].map((part) => (part === '' ? [] : part.split(':')))
   const [known, last] = [before ?? [], after ?? []]
   const zeros = Array.from({ length: 8 - known.length - last.length }, () => '0')
-  return [...known, ...zeros, ...last].map((group) => `0x${group}`)
+  return [...known, ...zeros, ...last]
 }
 
 function joinGroups(groups: readonly string[], groupBits: bigint): bigint {

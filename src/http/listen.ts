@@ -126,8 +126,8 @@ function serverOf(handler: RequestListener, { answerFault, ...given }: ListenOpt
 }
 
 /**
- * The answers that a server has not sent yet. From its closing on each says that its connection ends: a
- * client that is told that it can go on would be cut off. Before the handler, which may answer at once.
+ * The answers that a server has not sent yet. Once the server closes, each says `connection: close`, so that no
+ * client sends another request on it. Listens before the handler, which may answer at once.
  */
 function answersOf(server: Server): ReadonlySet<ServerResponse> {
   const unanswered = new Set<ServerResponse>()

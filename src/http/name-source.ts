@@ -20,7 +20,7 @@ const secondFamilyMs = 1_000
 
 /** The addresses of a name, at least one. */
 export interface NameAnswer {
-  /** Its addresses, those of IPv4 first. */
+  /** Its addresses, IPv4 first. */
   readonly addresses: readonly LookupAddress[]
   /** How long they hold. */
   readonly ttlMs: number
@@ -28,7 +28,7 @@ export interface NameAnswer {
 
 /** Where to look names up, if not as the system says. */
 export interface NameSourceOptions {
-  /** DNS servers such as `127.0.0.1:5353`; those of the system by default. */
+  /** DNS servers such as `127.0.0.1:5353`; the system's by default. */
   readonly servers?: readonly string[]
   /** The hosts file. */
   readonly hostsPath?: string
@@ -45,7 +45,7 @@ export interface NameSourceOptions {
  *
  * Node's own `dns.lookup` blocks one of four threads for as long as a name's DNS servers don't answer. Four
  * bad names would block all others, and files, too. DNS needs no thread here. The system's resolver gets only
- * names that DNS lacks, such as those of mDNS, at most two at a time.
+ * names that DNS lacks, such as mDNS names, at most two at a time.
  */
 export class NameSource {
   readonly #options: NameSourceOptions

@@ -17,8 +17,8 @@ export interface PageSessionsOptions {
 }
 
 /**
- * Who may use a page: browsers that opened a link with a token got a cookie for it. Knows digests only, so that
- * comparing them tells no secret, and forgets all with the process.
+ * The browsers that may use a page: each opened a link with a token and got a cookie. Keeps only digests, in
+ * memory, so that comparing them reveals no secret.
  */
 export class PageSessions {
   readonly #clock: Clock
@@ -40,8 +40,8 @@ export class PageSessions {
   /**
    * Uses the token of a link.
    *
-   * @param port - that of the page: cookies of a host are the same for all its ports
-   * @returns the cookie of a new session, as a header; undefined where the token is wrong, used or too old
+   * @param port - the page's port: the ports of a host share cookies
+   * @returns the cookie of a new session, as a header; undefined if the token is wrong, used or expired
    */
   useLink(token: string, port: number): string | undefined {
     const isGood = this.#has(this.#links, token)

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Clock, Timer } from '../runtime/index.ts'
-import { BodyBudget, type BodyShare } from './body-budget.ts'
+import { FairBudget, type FairShare } from './fair-budget.ts'
 
 /** How much of a request's body is kept, and the clock of its deadline. */
 export interface BodyLimits {
@@ -15,7 +15,7 @@ export interface BodyLimits {
 /** The same of a body that is read beside others. */
 export interface SharedBodyLimits extends BodyLimits {
   /** Its share of the budget. The caller releases it once the bytes are no longer used. */
-  readonly share: BodyShare
+  readonly share: FairShare
 }
 
 /**
@@ -75,7 +75,7 @@ export function discardBody(
 }
 
 /** The budget of a body that is discarded. */
-const nothing = new BodyBudget(0).share('')
+const nothing = new FairBudget(0).share('')
 
 async function readInto(
   kept: KeptBytes,
@@ -106,12 +106,12 @@ const noBytes = Buffer.alloc(0)
 /** The first bytes of a body in one piece: many small ones would take more memory than they have bytes. */
 class KeptBytes {
   readonly #bytesMax: number
-  readonly #share: BodyShare | undefined
+  readonly #share: FairShare | undefined
   #bytes: Buffer = noBytes
   #length = 0
   #hasRoom = true
 
-  constructor(bytesMax: number, share?: BodyShare) {
+  constructor(bytesMax: number, share?: FairShare) {
     this.#bytesMax = bytesMax
     this.#share = share
   }
@@ -152,14 +152,14 @@ class KeptBytes {
 }
 
 /**
- * Whether more of a body may come. That cannot be told from a next request: the connection must end
- * with the answer.
+ * Whether more of a body may come. It would look like the next request, so the connection must end with the
+ * answer.
  */
 export function isArriving(body: SharedBodyReading): boolean {
   return body.kind === 'too_slow' || ('isRead' in body && !body.isRead)
 }
 
-/** What becomes of a request's bytes, and for how long they are read. */
+/** How a request's bytes are read, and for how long. */
 export interface Consumption {
   /** Is given every chunk; false ends the reading. */
   readonly take: (chunk: Buffer) => boolean
@@ -167,7 +167,7 @@ export interface Consumption {
   readonly timeoutMs: number
   /** Fewer bytes in this time end the reading as well; no minimum by default. */
   readonly pace?: { readonly everyMs: number; readonly bytesMin: number } | undefined
-  /** Measures the time; held meanwhile. */
+  /** Measures the time; held while reading. */
   readonly clock: Clock
 }
 

@@ -8,6 +8,7 @@ import {
 import { Socket } from 'node:net'
 import { systemCode } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
+import { sendAnswer, withHeaders, type HttpAnswer } from './http-answer.ts'
 import { lingerBytesMax, lingerMs } from './linger.ts'
 
 /**
@@ -17,18 +18,8 @@ import { lingerBytesMax, lingerMs } from './linger.ts'
  */
 export type RequestFault = 'malformed' | 'head_too_large' | 'too_slow'
 
-/** The answer to a faulty request. The connection closes after it. */
-export interface FaultAnswer {
-  /** The HTTP status. */
-  readonly status: number
-  /** Headers, its content type among them. */
-  readonly headers: Readonly<Record<string, string>>
-  /** The body. */
-  readonly body: string | Buffer
-}
-
 /** Decides the answer to a request with a fault, in the form that the clients of a port know. */
-export type AnswerFault = (fault: RequestFault) => FaultAnswer
+export type AnswerFault = (fault: RequestFault) => HttpAnswer
 
 /** Has a server answer requests with a fault, where node would send a status without a body. */
 export function answerFaults(server: Server, answerFault: AnswerFault): void {
@@ -74,13 +65,7 @@ export function requireHost(handler: RequestListener, answerFault: AnswerFault):
       handler(request, response)
       return
     }
-    const { status, headers, body } = answerFault('malformed')
-    response.writeHead(status, {
-      ...headers,
-      connection: 'close',
-      'content-length': Buffer.byteLength(body),
-    })
-    response.end(body)
+    sendAnswer(response, withHeaders(answerFault('malformed'), { connection: 'close' }))
   }
 }
 
@@ -94,7 +79,7 @@ function faultOf(error: Error): RequestFault {
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'too_slow' : 'malformed'
 }
 
-/** When to send an answer so that the client takes it for that of the faulty request. */
+/** When to send an answer so that the client matches it with the faulty request. */
 function turnOf(
   socket: Socket,
   pipeline: Pipeline | undefined,
@@ -111,7 +96,7 @@ function turnOf(
 }
 
 /** Reading goes on for a while: a reset could overtake the answer. */
-function closeWith(socket: Socket, { status, headers, body }: FaultAnswer): void {
+function closeWith(socket: Socket, { status, headers, body }: HttpAnswer): void {
   if (!socket.writable) return
   const fields = {
     ...headers,

@@ -4,7 +4,7 @@ import type { Clock } from '../runtime/index.ts'
 export interface TurnsOptions {
   /** Turns at once. */
   readonly turnsMax: number
-  /** After this long the oldest turn is aborted when somebody else needs one; never by default. */
+  /** Age at which the oldest turn is aborted if another caller waits; never by default. */
   readonly safeMs?: number
   /** Tells how old a turn is. */
   readonly clock: Clock

@@ -17,7 +17,7 @@ const shownIdLengthMax = 100
 
 /** What intake is made of. */
 export interface IntakeOptions {
-  /** Takes accepted events, with their deliveries, and tells what became of each, in order. */
+  /** Stores events with their deliveries. Resolves with the outcome of each, in order. */
   readonly add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>
   /** Where events may go. */
   readonly destinations: readonly Destination[]
@@ -93,13 +93,13 @@ export class Intake {
   }
 
   /**
-   * Takes a batch in as `accept` does, and lets go of its calls and events while the store works: under
-   * load many batches wait there, and each holds many times its own length.
+   * Accepts a batch without keeping its calls and events while the store works. Under load many batches
+   * wait there, and each holds many times its own length.
    */
   async take(batch: IntakeBatch): Promise<readonly IntakeOutcome[]> {
     const results = this.#planBatch(batch)
     const adding = this.#add(acceptedOf(results).map(newEvent))
-    // Not awaited here, which would hold all of it until then.
+    // Don't await here: the async frame would keep the events alive.
     return noteOutcomes(results.map(bareOutcome), adding)
   }
 
@@ -195,7 +195,7 @@ function acceptedOf<Result extends { readonly kind: string }>(
   )
 }
 
-/** Puts down what became of the accepted ones of some calls, once the store has answered. */
+/** Fills in the outcomes of accepted calls once the store has answered. */
 async function noteOutcomes<Result extends PlannedOutcome | RejectedCall>(
   results: readonly Result[],
   adding: Promise<readonly AddOutcome[]>,

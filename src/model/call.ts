@@ -13,7 +13,7 @@ export const callTypes: readonly CallType[] = Object.freeze([
   'alias',
 ])
 
-/** Tells a call type from any other text. */
+/** Whether a value is a call type. */
 export function isCallType(value: unknown): value is CallType {
   return callTypes.includes(value as CallType)
 }
@@ -34,13 +34,13 @@ export interface CallFields {
   readonly messageId?: string
   /** When it happened (a Date or ISO 8601); the moment of the call when absent. */
   readonly timestamp?: string | Date
-  /** What surrounds the call and is no attribute of the user: device, page, IP address. */
+  /** The circumstances of the call: device, page, IP address. */
   readonly context?: Properties
   /** Which destinations the call may go to; all of them when absent. */
   readonly integrations?: Integrations
 }
 
-/** Whom a call is about: a userId, an anonymousId, or both. */
+/** The user of a call: a userId, an anonymousId, or both. */
 export type UserFields =
   | { readonly userId: string; readonly anonymousId?: string | undefined }
   | { readonly userId?: string | undefined; readonly anonymousId: string }

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from './json.ts'
 import { limits } from './limits.ts'
 
 /**
- * Why a call is not accepted. The names are those of the tracking API.
+ * Why a call is not accepted, with the names of the tracking API.
  *
  * `invalid_json` is a row or body that cannot be parsed; `event_too_large` is one over 32 KB.
  */

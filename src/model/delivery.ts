@@ -1,8 +1,8 @@
 import type { EventType } from './event.ts'
 
 /**
- * Where a delivery stands. `failed` will never succeed; `expired` ran out of its retry window. Both
- * are kept and can be retried by hand.
+ * The state of a delivery. `failed` will never succeed; `expired` ran out of its retry window. Both are kept and
+ * can be retried by hand.
  */
 export type DeliveryState = 'pending' | 'leased' | 'delivered' | 'failed' | 'expired'
 
@@ -22,7 +22,7 @@ export type RequestVerdict = 'success' | 'retry' | 'final'
 export interface RequestRecord {
   /** The destination of the delivery. */
   readonly destinationId: string
-  /** Identifies the delivery among those of its destination. */
+  /** Identifies the delivery within its destination. */
   readonly deliveryId: number
   /** The event that was sent. */
   readonly messageId: string
@@ -46,7 +46,7 @@ export interface RequestRecord {
   readonly excerpt: string
 }
 
-/** The circuit breaker of an endpoint let go or took hold. */
+/** The circuit breaker of an endpoint changed its state. */
 export interface EndpointChange {
   /** The destination's id. */
   readonly destinationId: string
@@ -75,7 +75,7 @@ export type GivenUpReason = 'window_over' | 'abandoned' | 'backlog_full'
 /** Why a delivery failed that was discarded by hand. */
 export const discardedReason = 'discarded'
 
-/** How deliveries end that are given up. */
+/** The final states of deliveries that are given up. */
 export const givenUpStates: Readonly<Record<GivenUpReason, 'failed' | 'expired'>> = Object.freeze({
   window_over: 'expired',
   abandoned: 'expired',
@@ -92,7 +92,7 @@ export interface GivenUpDeliveries {
   readonly deliveries: number
 }
 
-/** A delivery that came to its end. */
+/** A delivery that ended. */
 export interface SettledDelivery {
   /** The event. */
   readonly messageId: string
@@ -100,7 +100,7 @@ export interface SettledDelivery {
   readonly type: EventType
   /** The destination's id. */
   readonly destinationId: string
-  /** Where it ended. */
+  /** Its final state. */
   readonly state: Exclude<DeliveryState, 'pending' | 'leased'>
   /** Rounds that were made. */
   readonly attempts: number

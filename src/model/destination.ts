@@ -23,8 +23,8 @@ export function endpointName(url: string): string {
 }
 
 /**
- * Formats a URL for people who may not know it, such as readers of logs: its scheme and host, and a digest
- * that tells endpoints of the same host apart. A URL without path, query and user name is shown whole.
+ * Formats a URL for people who may not know it, such as readers of logs: scheme, host and a digest that
+ * distinguishes endpoints of one host. A URL without path, query and user name is shown whole.
  */
 export function hiddenEndpoint(url: string): string {
   const origin = /^((?:[^/?#]*:)?\/\/)?[^/?#]*/.exec(url)?.[0] ?? ''

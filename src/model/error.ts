@@ -51,7 +51,7 @@ export class EvrouteError extends Error {
   }
 }
 
-/** Thrown where settings enter: `code` is always `invalid_setting`. */
+/** Thrown for an unacceptable setting: `code` is always `invalid_setting`. */
 export class SettingError extends EvrouteError {
   override readonly name: string = 'SettingError'
   /** The setting's name as the caller wrote it, such as `flushAt` or `endpoints[1].url`. */

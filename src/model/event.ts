@@ -7,7 +7,7 @@ export type EventType = CallType | 'delete'
 /** The seven types, in the order of the documentation. */
 export const eventTypes: readonly EventType[] = Object.freeze([...callTypes, 'delete'] as const)
 
-/** Tells an event type from any other text. */
+/** Whether a value is an event type. */
 export function isEventType(value: unknown): value is EventType {
   return eventTypes.includes(value as EventType)
 }
@@ -44,7 +44,7 @@ export interface AnalyticsEvent {
   readonly properties?: JsonObject
   /** Attributes of the user or group. */
   readonly traits?: JsonObject
-  /** What surrounds the event. */
+  /** The circumstances of the event. */
   readonly context: JsonObject
   /** Which destinations it may go to. */
   readonly integrations: JsonObject

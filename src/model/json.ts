@@ -6,10 +6,10 @@ export interface JsonObject {
   readonly [key: string]: JsonValue | undefined
 }
 
-/** What callers may hand in where a JSON object is wanted: it is serialised, never kept. */
+/** What callers may pass as a JSON object. It is serialised, never kept. */
 export type Properties = Readonly<Record<string, unknown>>
 
-/** Tells a JSON object from every other value, arrays and null included. */
+/** Whether a value is a JSON object, and not an array or null. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

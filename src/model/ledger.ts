@@ -1,4 +1,4 @@
-/** The books of a store: the events it took in and the deliveries that were made of them. */
+/** The ledger of a store: its events and their deliveries. */
 export interface DeliveryLedger {
   /** Events that were taken in. */
   readonly accepted: number
@@ -18,11 +18,11 @@ export interface DeliveryLedger {
   readonly failed: number
   /** Deliveries whose retry window ended. */
   readonly expired: number
-  /** Deliveries still to be made, leased ones included. */
+  /** Deliveries that have not ended, leased ones included. */
   readonly pending: number
 }
 
-/** The books of a store that nothing has come to yet. */
+/** The ledger of an empty store. */
 export const emptyLedger: DeliveryLedger = Object.freeze({
   accepted: 0,
   routed: 0,
@@ -56,13 +56,13 @@ export interface Ledger extends DeliveryLedger {
   readonly rejected: number
 }
 
-/** One equation of the books that does not hold. */
+/** An equation of the ledger that does not hold. */
 export interface Imbalance {
   /** The equation in words, with its figures. */
   readonly equation: string
 }
 
-/** Every equation that does not hold; an empty list means that the books balance. */
+/** Lists the equations that do not hold; empty if the ledger balances. */
 export function imbalances(ledger: Ledger): readonly Imbalance[] {
   const equations: readonly (readonly [keyof Ledger, readonly (keyof Ledger)[]])[] = [
     ['read', ['accepted', 'rejected']],

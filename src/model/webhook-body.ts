@@ -88,5 +88,5 @@ export interface DeleteBody {
   readonly timestamp: string
 }
 
-/** The JSON object that an endpoint receives; `type` tells which. */
+/** The JSON object that an endpoint receives; `type` distinguishes its forms. */
 export type WebhookBody = IdentifyBody | TrackBody | PageBody | GroupBody | AliasBody | DeleteBody

@@ -1,9 +1,9 @@
 import type { AddOutcome, NewEvent } from '../delivery/index.ts'
 
-/** Bytes of webhooks, more or less, that may wait for the store to take them. */
+/** Approximate bytes of webhooks that may wait for the store. */
 const bytesMax = 16 * 1024 * 1024
 
-/** Knows how much waits for the store to take it. */
+/** Counts the bytes that wait for the store. */
 export class AddingBytes {
   #bytes = 0
 
@@ -12,7 +12,7 @@ export class AddingBytes {
     return this.#bytes >= bytesMax
   }
 
-  /** Counts events while they are added; holds none of them meanwhile. */
+  /** Counts the bytes of events while they are added, without keeping the events. */
   async add(
     events: readonly NewEvent[],
     add: (events: readonly NewEvent[]) => Promise<readonly AddOutcome[]>,

@@ -52,13 +52,13 @@ export interface PipelineOptions {
   readonly retention?: RetentionPolicy
   /** Whether this pipeline purges the store; true by default. */
   readonly purges?: boolean
-  /** Is told of connections to endpoints. */
+  /** Learns of connections to endpoints. */
   readonly connection?: ConnectionListener
   /** Counts the bytes that are being added. */
   readonly adding?: AddingBytes
   /** Whether a store that cannot be used for now is waited for; by default that ends the work. */
   readonly outlastsOutages?: boolean
-  /** Is told what made the store unusable: nothing is sent any more. */
+  /** Gets the error that made the store unusable; nothing is sent after it. */
   readonly failed?: (error: unknown) => void
 }
 
@@ -167,27 +167,27 @@ export class Pipeline {
     return this.#shares?.isFirst ?? true
   }
 
-  /** Learns what somebody else has left in the store, or that it may have left anything. */
+  /** Looks in the store for work that another process may have left. */
   wake(dueTimes?: readonly DueTime[]): void {
     this.#dispatcher.wake(dueTimes)
   }
 
   /**
-   * Resolves once every delivery came to its end, or the pipeline was stopped. Unless the store is
-   * its own, deliveries whose endpoints were down for a whole retry window stay and are not waited for.
+   * Resolves once every delivery has ended, or the pipeline was stopped. Unless the store is its own, it doesn't
+   * wait for deliveries whose endpoints were down for a whole retry window.
    */
   idle(): Promise<void> {
     return this.#dispatcher.idle()
   }
 
-  /** The books so far; with a destination, its deliveries only. */
+  /** The ledger so far; with a destination, its deliveries only. */
   ledger(request?: { readonly destinationId: string }): Promise<DeliveryLedger> {
     return this.#store.ledger(request)
   }
 
   /**
    * Starts no further request, gives those under way `graceMs` of real time to end, then cuts them off.
-   * Deliveries that were not made stay pending in the books.
+   * Deliveries that were not made stay pending.
    */
   async stop(graceMs: number): Promise<void> {
     const stopped = this.#dispatcher.stop()

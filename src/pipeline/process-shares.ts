@@ -32,16 +32,16 @@ export interface ProcessSharesOptions {
   readonly looksAfterStore: boolean
   /** Clock, ids and log. */
   readonly runtime: Pick<Runtime, 'clock' | 'newId' | 'log'>
-  /** Is told whenever shares may have changed. */
+  /** Called whenever shares may have changed. */
   readonly changed: () => void
-  /** Is told what made the store unusable: there are no shares any more. */
+  /** Gets the error that made the store unusable; there are no shares after it. */
   readonly failed: (error: unknown) => void
 }
 
-/** After a beat that came to nothing, the next one goes sooner. */
+/** Time until the next heartbeat after one that failed. */
 const againMs = 500
 
-/** Why nothing is sent, as it is told when it begins and when it ends. */
+/** The log lines for when sending stops and when it goes on. */
 const silences = {
   store: {
     begins: 'nothing is sent until the store answers: other processes may take over',
@@ -187,7 +187,7 @@ export class ProcessShares implements Peers {
 
   #plan(delayMs: number): void {
     if (this.#closed !== undefined) return
-    // However the clock was set meanwhile.
+    // Even if the clock was set in between.
     const waitMs = Math.min(Math.max(delayMs, 0), processBeatMs)
     this.#next = this.#options.runtime.clock.schedule(waitMs, () => {
       this.#beating = this.#beat()

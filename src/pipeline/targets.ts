@@ -20,7 +20,7 @@ export interface SendingDestination extends Destination {
   readonly compose?: ComposeRequest | undefined
 }
 
-/** Is told whether a request to a destination went over a connection that was opened for it. */
+/** Learns whether a request to a destination opened a connection or reused one. */
 export type ConnectionListener = (use: {
   /** The destination. */
   readonly destinationId: string
@@ -36,7 +36,7 @@ export interface TargetsOptions {
   readonly retryWindowMs?: number | undefined
   /** Time an endpoint has to answer; 5 s by default, which is also the maximum. */
   readonly deadlineMs?: number | undefined
-  /** Is told of connections to endpoints. */
+  /** Learns of connections to endpoints. */
   readonly connection?: ConnectionListener | undefined
   /** Requests in flight per endpoint; the destination's concurrency by default. */
   readonly concurrencyOf?: ((destination: Destination) => number) | undefined

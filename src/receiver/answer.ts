@@ -1,4 +1,5 @@
-import { formatDuration, type JsonObject } from '../model/index.ts'
+import { errorAnswer, jsonAnswer, withHeaders, type HttpAnswer } from '../http/index.ts'
+import { formatDuration } from '../model/index.ts'
 import {
   isFault,
   readPathDirectives,
@@ -13,16 +14,6 @@ import type { Malformed, Webhook } from './read-webhook.ts'
 import type { RefusalCode } from './received-event.ts'
 import type { ReceiverSettings } from './settings.ts'
 import type { SignatureJudgement } from './signature.ts'
-
-/** The answer to a request. */
-export interface Answer {
-  /** The HTTP status. */
-  readonly status: number
-  /** The JSON body. */
-  readonly body: JsonObject
-  /** Headers beside its content type. */
-  readonly headers: Readonly<Record<string, string>>
-}
 
 /** The facts about a request when its answer is decided. */
 export interface Findings {
@@ -52,7 +43,7 @@ export interface InjectionSource {
 export interface Decision {
   /** The reply. */
   readonly reply:
-    | { readonly kind: 'answer'; readonly answer: Answer }
+    | { readonly kind: 'answer'; readonly answer: HttpAnswer }
     | { readonly kind: 'fault'; readonly fault: Fault }
   /** The status that is sent; null where none is. */
   readonly status: number | null
@@ -94,13 +85,8 @@ export function decide(
 }
 
 /** An answer that says that all is well. */
-export function accepted(status: number): Answer {
-  return { status, body: { ok: true }, headers: {} }
-}
-
-/** An answer that says why a request was not taken. */
-export function refusal(status: number, code: string, message: string): Answer {
-  return { status, body: { error: { code, message } }, headers: {} }
+export function accepted(status: number): HttpAnswer {
+  return jsonAnswer(status, { ok: true })
 }
 
 type Given = Pick<Decision, 'reply' | 'status' | 'injected'>
@@ -112,14 +98,15 @@ function refuse(
   strict: boolean,
 ): Given | undefined {
   if (strict && signature.reason !== null) {
-    return answerWith(refusal(401, `signature_${signature.verdict}`, signature.reason))
+    return answerWith(errorAnswer(401, `signature_${signature.verdict}`, signature.reason))
   }
   const { kind } = content
   if (kind === 'malformed' && (asked === undefined || notThere.has(content.code))) {
     const { code, message } = content
-    return answerWith({ ...refusal(400, code, message), ...malformedHead(code) })
+    const { status = 400, headers = {} } = malformedHeads[code] ?? {}
+    return answerWith(withHeaders(errorAnswer(status, code, message), headers))
   }
-  return problem === null ? undefined : answerWith(refusal(400, 'invalid_path', problem))
+  return problem === null ? undefined : answerWith(errorAnswer(400, 'invalid_path', problem))
 }
 
 /** Where there is no whole body that could be answered. */
@@ -146,20 +133,21 @@ function inject(given: GivenAnswer): Given {
   const answer =
     given < 300
       ? accepted(given)
-      : refusal(given, 'configured_status', `The receiver is told to answer ${given}`)
+      : errorAnswer(given, 'configured_status', `The receiver is told to answer ${given}`)
   return { ...answerWith(answer), injected: given === 200 ? null : `status ${given}` }
 }
 
-function answerWith(answer: Answer): Given {
+function answerWith(answer: HttpAnswer): Given {
   return { reply: { kind: 'answer', answer }, status: answer.status, injected: null }
 }
 
 /** Where 400 alone would not do. */
-function malformedHead(code: RefusalCode): Partial<Answer> {
-  // The rest of a body that was not read to its end looks like the next request.
-  const close = { connection: 'close' }
-  if (code === 'body_too_large') return { status: 413, headers: close }
-  if (code === 'body_too_slow') return { status: 408, headers: close }
-  if (code === 'method_not_allowed') return { status: 405, headers: { allow: 'POST' } }
-  return {}
+/** The rest of a body that was not read to its end looks like the next request. */
+const close = { connection: 'close' }
+
+/** Statuses other than 400, and headers, of malformed requests. */
+const malformedHeads: Partial<Record<RefusalCode, Pick<HttpAnswer, 'status' | 'headers'>>> = {
+  body_too_large: { status: 413, headers: close },
+  body_too_slow: { status: 408, headers: close },
+  method_not_allowed: { status: 405, headers: { allow: 'POST' } },
 }

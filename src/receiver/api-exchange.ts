@@ -7,12 +7,6 @@ export const apiPrefix = '/_evroute/'
 /** The paths of its actions begin with this. */
 export const actionsPrefix = '/_evroute/actions/'
 
-/** An answer in JSON. */
-export interface ApiAnswer {
-  readonly status: number
-  readonly body: object
-}
-
 /** Resolves when a response takes more, or is closed. */
 export async function drained(response: ServerResponse): Promise<void> {
   // Neither event comes again.
@@ -51,12 +45,4 @@ export function parsedJson(text: string): JsonValue | undefined {
   } catch {
     return undefined
   }
-}
-
-/** Sends an answer; does nothing if the client has left or has its answer. */
-export function sendJson(response: ServerResponse, { status, body }: ApiAnswer): void {
-  if (response.destroyed || response.headersSent) return
-  response.statusCode = status
-  response.setHeader('content-type', 'application/json')
-  response.end(JSON.stringify(body))
 }

@@ -1,7 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { errorAnswer, sendAnswer } from '../http/index.ts'
 import { messageOf } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
-import { accepted, refusal, type Answer } from './answer.ts'
+import { accepted } from './answer.ts'
 import { actionsPrefix, apiPrefix } from './api-exchange.ts'
 
 /** Deals with one request, up to its answer. */
@@ -21,13 +22,13 @@ export function receiverApp({ ask, receive }: Routes, log: Log): RequestListener
     const { method, url = '' } = request
     const isRead = method === 'GET' || method === 'HEAD'
     if (isRead && /^\/healthz(?:$|\?)/.test(url)) {
-      send(response, accepted(200))
+      sendAnswer(response, accepted(200))
       return
     }
     const handle = isAsked(request) ? ask : receive
     handle(request, response).catch((error: unknown) => {
       log.warn('a request could not be handled', { error: messageOf(error) })
-      send(response, refusal(500, 'internal_error', 'The receiver failed'))
+      sendAnswer(response, errorAnswer(500, 'internal_error', 'The receiver failed'))
     })
   }
 }
@@ -35,12 +36,4 @@ export function receiverApp({ ask, receive }: Routes, log: Log): RequestListener
 function isAsked({ method, url = '' }: IncomingMessage): boolean {
   if (method === 'POST') return url.startsWith(actionsPrefix)
   return method === 'GET' && url.startsWith(apiPrefix)
-}
-
-/** Sends an answer; does nothing if the client has left or has its answer. */
-export function send(response: ServerResponse, { status, body, headers }: Answer): void {
-  if (response.destroyed || response.headersSent) return
-  response.statusCode = status
-  response.setHeaders(new Map(Object.entries({ 'content-type': 'application/json', ...headers })))
-  response.end(JSON.stringify(body))
 }

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http'
-import { listen, type Listening } from '../http/index.ts'
+import { errorAnswer, listen, sendAnswer, type Listening } from '../http/index.ts'
 import { createRuntime } from '../runtime/index.ts'
-import { refusal } from './answer.ts'
-import { receiverApp, send } from './app.ts'
+import { receiverApp } from './app.ts'
 import { EventLog } from './event-log.ts'
 import { Expectations } from './expectations.ts'
 import type { UnnumberedEvent } from './received-event.ts'
@@ -90,6 +89,9 @@ export class CaptureViewer implements AsyncDisposable {
 }
 
 function refuseWebhook(response: ServerResponse): Promise<void> {
-  send(response, refusal(405, 'method_not_allowed', 'This is a capture: it receives nothing'))
+  sendAnswer(
+    response,
+    errorAnswer(405, 'method_not_allowed', 'This is a capture: it receives nothing'),
+  )
   return Promise.resolve()
 }

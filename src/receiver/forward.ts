@@ -1,5 +1,13 @@
 import type { IncomingMessage } from 'node:http'
-import { passedOnHeaders, readAnswer, type AnswerLimits, type Header } from '../http/index.ts'
+import {
+  errorAnswer,
+  passedOnHeaders,
+  readAnswer,
+  withHeaders,
+  type AnswerLimits,
+  type Header,
+  type HttpAnswer,
+} from '../http/index.ts'
 import type { Match } from '../match/index.ts'
 import {
   checkUrl,
@@ -11,7 +19,7 @@ import {
 } from '../model/index.ts'
 import type { Clock, Runtime } from '../runtime/index.ts'
 import { failureOutcome, judge } from '../webhook/index.ts'
-import { accepted, refusal, type Answer, type Decision } from './answer.ts'
+import { accepted, type Decision } from './answer.ts'
 import { ForwardMark } from './forward-loop.ts'
 import { headersOf } from './inspect-request.ts'
 
@@ -46,7 +54,7 @@ export interface Forwarding {
 /** How forwarding a request ended, and the answer to its sender. */
 export interface Forwarded {
   readonly forwarding: Forwarding
-  readonly answer: Answer
+  readonly answer: HttpAnswer
 }
 
 /** A request to forward. */
@@ -251,7 +259,10 @@ function answered(forwarding: Forwarding, status: number): Forwarded {
   const message = `${endpointName(forwarding.url)} answered ${status}`
   const retryAfter = forwarding.headers['retry-after']
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
-  return { forwarding, answer: { ...refusal(status, 'forwarded_status', message), headers } }
+  return {
+    forwarding,
+    answer: withHeaders(errorAnswer(status, 'forwarded_status', message), headers),
+  }
 }
 
 /** The answer to the sender, unless it is 502. */
@@ -265,7 +276,7 @@ function failed(forwarding: Forwarding): Forwarded {
   const { url, error } = forwarding
   const status = failureStatuses.get(error ?? '') ?? 502
   const message = `Cannot forward to ${endpointName(url)}: ${error ?? ''}`
-  return { forwarding, answer: refusal(status, 'forward_failed', message) }
+  return { forwarding, answer: errorAnswer(status, 'forward_failed', message) }
 }
 
 function isSuccess(status: number): boolean {

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { tokenCheck } from '../http/index.ts'
+import { sendAnswer, tokenCheck } from '../http/index.ts'
 import type { ExpectedBody } from '../match/index.ts'
 import { EvrouteError } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
 import { decide, type Decision } from './answer.ts'
-import { receiverApp, send } from './app.ts'
+import { receiverApp } from './app.ts'
 import { Endpoints } from './endpoints.ts'
 import { EventLog, type EventListener } from './event-log.ts'
 import { ExpectationError } from './expectation-error.ts'
@@ -359,7 +359,7 @@ export class Receiver implements AsyncDisposable {
       return
     }
     if (this.#closed !== undefined) response.setHeader('connection', 'close')
-    send(response, reply.answer)
+    sendAnswer(response, reply.answer)
   }
 
   /** Ends when the sender gives up, or the receiver closes. */

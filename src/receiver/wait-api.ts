@@ -1,8 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { foreignSign, isForeignOrigin } from '../http/index.ts'
+import {
+  closeOf,
+  errorAnswer,
+  foreignSign,
+  isForeignOrigin,
+  jsonAnswer,
+  sendAnswer,
+  type HttpAnswer,
+} from '../http/index.ts'
 import { parseMatch, type ExpectationResult } from '../match/index.ts'
 import { EvrouteError, parseDuration, recordLine, SettingError } from '../model/index.ts'
-import { apiPrefix, drained, readQuery, sendJson, type ApiAnswer } from './api-exchange.ts'
+import { apiPrefix, drained, readQuery } from './api-exchange.ts'
 import { eventRecord } from './event-record.ts'
 import type { JudgedExpectation } from './expectations.ts'
 import type { Inspected, Inspector } from './inspector/index.ts'
@@ -39,23 +47,23 @@ export class WaitApi {
     if (this.#signIn(request, response, searchParams)) return
     const foreign = foreignAnswer(request, this.#inspected)
     if (foreign !== undefined) {
-      sendJson(response, foreign)
+      sendAnswer(response, foreign)
       return
     }
     try {
       switch (pathname.slice(apiPrefix.length)) {
         case 'wait':
-          sendJson(response, await this.#wait(searchParams, response))
+          sendAnswer(response, await this.#wait(searchParams, response))
           return
         case 'events':
           await this.#sendEvents(searchParams, response)
           return
         default:
           if (await (await this.#openInspector()).answer(request, response)) return
-          sendJson(response, refusal(404, 'not_found', 'There is nothing at this path'))
+          sendAnswer(response, errorAnswer(404, 'not_found', 'There is nothing at this path'))
       }
     } catch (error) {
-      sendJson(response, answerOf(error))
+      sendAnswer(response, answerOf(error))
     }
   }
 
@@ -78,15 +86,13 @@ export class WaitApi {
     return this.#inspector
   }
 
-  async #wait(query: URLSearchParams, response: ServerResponse): Promise<ApiAnswer> {
+  async #wait(query: URLSearchParams, response: ServerResponse): Promise<HttpAnswer> {
     const { match, after, timeout } = readQuery(query, ['match', 'after', 'timeout'])
     if (match === undefined) throw new SettingError('match', 'Cannot wait without a match')
-    const gone = new AbortController()
-    response.once('close', () => gone.abort())
     const judged = await this.#inspected.expectations.judge(match, {
       after: readSeq(after),
       timeoutMs: readTimeout(timeout),
-      signal: gone.signal,
+      signal: closeOf(response),
     })
     return judgedAnswer(judged)
   }
@@ -113,7 +119,7 @@ function portOf({ socket }: IncomingMessage): number {
 function foreignAnswer(
   request: IncomingMessage,
   { sessions, isToken }: Inspected,
-): ApiAnswer | undefined {
+): HttpAnswer | undefined {
   const { headers, socket } = request
   if (isToken?.(headers.authorization) === true) return undefined
   if (sessions?.isOpen(headers, portOf(request)) === true) {
@@ -121,11 +127,11 @@ function foreignAnswer(
   }
   // The Host alone proves nothing: the client chooses it.
   if (!isLocalRequest(socket.remoteAddress, headers)) {
-    return refusal(403, 'not_local', 'Only this machine may ask, without a proxy')
+    return errorAnswer(403, 'not_local', 'Only this machine may ask, without a proxy')
   }
   switch (foreignSign(headers)) {
     case 'foreign_host':
-      return refusal(403, 'host_not_allowed', 'Ask by a loopback name or address')
+      return errorAnswer(403, 'host_not_allowed', 'Ask by a loopback name or address')
     case 'foreign_origin':
       return foreignOrigin
     case undefined:
@@ -133,48 +139,39 @@ function foreignAnswer(
   }
 }
 
-const foreignOrigin: ApiAnswer = refusal(
+const foreignOrigin: HttpAnswer = errorAnswer(
   403,
   'origin_not_allowed',
   'Web pages of another origin may not ask',
 )
 
-function judgedAnswer({ result, events }: JudgedExpectation): ApiAnswer {
+function judgedAnswer({ result, events }: JudgedExpectation): HttpAnswer {
   const { shortfall, ...expectation } = result
   if (shortfall !== undefined) return unmetAnswer(result)
   const event = events.at(-1)
   const record = event === undefined ? { kind: 'expectation' } : eventRecord(event)
-  return { status: 200, body: { v: 1, ...record, expectation } }
+  return jsonAnswer(200, { v: 1, ...record, expectation })
 }
 
-function unmetAnswer({ shortfall, ...expectation }: ExpectationResult<ReceivedEvent>): ApiAnswer {
+function unmetAnswer({ shortfall, ...expectation }: ExpectationResult<ReceivedEvent>): HttpAnswer {
   const message = `${expectation.text}: ${expectation.account}`
   const error = { code: 'expectation_unmet', message, expectation }
   if (shortfall?.reason === 'too_many') {
-    const body = { error: { ...error, surplus: recordOf(shortfall.surplus) } }
-    return { status: 409, body }
+    return jsonAnswer(409, { error: { ...error, surplus: recordOf(shortfall.surplus) } })
   }
   const { nearest, difference = [], lateMs = 0 } = shortfall ?? {}
-  const body = { error: { ...error, nearest: recordOf(nearest), difference, lateMs } }
-  return { status: 408, body }
+  return jsonAnswer(408, { error: { ...error, nearest: recordOf(nearest), difference, lateMs } })
 }
 
 function recordOf(event: ReceivedEvent | undefined): object | null {
   return event === undefined ? null : { v: 1, ...eventRecord(event) }
 }
 
-function refusal(status: number, code: string, message: string): ApiAnswer {
-  return { status, body: { error: { code, message } } }
-}
-
 /** The answer to a request that cannot be met; any other error is a failure of the receiver. */
-function answerOf(error: unknown): ApiAnswer {
+function answerOf(error: unknown): HttpAnswer {
   if (!(error instanceof EvrouteError)) throw error
   const { code, message, hint } = error
-  return {
-    status: error instanceof SettingError ? 400 : 409,
-    body: { error: { code, message, hint } },
-  }
+  return jsonAnswer(error instanceof SettingError ? 400 : 409, { error: { code, message, hint } })
 }
 
 function readSeq(text: string | undefined): number | undefined {

@@ -8,7 +8,7 @@ const breathMs = 10
 export class Breather {
   #elapsedMs = stopwatch()
 
-  /** To be awaited between the parts of the work; resolves in the same turn while little time has gone by. */
+  /** Await it between parts of the work. Resolves in the same turn while little time has passed. */
   async breathe(): Promise<void> {
     if (this.#elapsedMs() < breathMs) return
     await nextTurn()

@@ -4,10 +4,10 @@ import type { Log, LogFields, LogLine } from './log.ts'
 /** How often a kind of line is written while it repeats. */
 const intervalMs = 60_000
 
-/** Kinds that are told apart. Beyond that, all lines with one message are one kind. */
+/** Kinds that are kept apart. Above it, all lines with the same message are one kind. */
 const kindsMax = 1_000
 
-/** Fields that differ from one occurrence to the next; every other field tells kinds apart. */
+/** Fields that differ between lines of one kind. Every other field separates kinds. */
 const occurrenceFields: ReadonlySet<string> = new Set(['messageId', 'error', 'others'])
 
 /** A line that was written, and its repetitions since. */
@@ -47,7 +47,7 @@ export class CoalescingLog implements Log {
     this.warn = (message, fields) => this.#add({ level: 'warn', write: log.warn, message }, fields)
   }
 
-  /** Writes the repetitions that are still to be told. Later lines are written as they come. Idempotent. */
+  /** Writes the pending repetitions. Later lines are written as they come. Idempotent. */
   close(): void {
     this.#isClosed = true
     this.#look?.cancel()

@@ -68,7 +68,7 @@ export function jsonLog(write: (line: string) => void, clock: Pick<Clock, 'nowMs
     (level: string): LogLine =>
     (message, fields) => {
       const head = { time: formatTimestamp(clock.nowMs()), level, message }
-      // Once more at the end: no field stands in for them, and they keep their places.
+      // Repeat them at the end, so that no field replaces them and they stay first.
       write(`${escaped(JSON.stringify({ ...head, ...fields, ...head }))}\n`)
     }
   return { debug: line('debug'), info: line('info'), warn: line('warn') }

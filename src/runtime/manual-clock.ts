@@ -8,10 +8,10 @@ interface Task {
 
 /** Turns of the event loop after each task; enough for work that doesn't hold the clock. */
 const turnsPerTaskMin = 12
-/** While something holds the clock there are more, though not for ever: a request may hang. */
+/** The bound while something holds the clock, because a request may hang. */
 const turnsPerTaskMax = 100
 
-/** A clock that stands still until it is told to move; for tests and for the virtual clock. */
+/** A clock that moves only when asked; for tests and for the virtual clock. */
 export class ManualClock implements Clock {
   #nowMs: number
   #holds = 0

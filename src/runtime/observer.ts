@@ -5,11 +5,11 @@ import type {
   SettledDelivery,
 } from '../model/index.ts'
 
-/** Is told what happens to deliveries, as it happens. It must not throw. */
+/** Observes deliveries. It must not throw. */
 export interface Observer {
   /** A request ended. */
   request(record: RequestRecord): void
-  /** A delivery came to its end. */
+  /** A delivery ended. */
   settled(delivery: SettledDelivery): void
   /** The store ended deliveries that no process held. Metrics need it, single runs do not. */
   gaveUp?(deliveries: GivenUpDeliveries): void
@@ -17,7 +17,7 @@ export interface Observer {
   endpoint(change: EndpointChange): void
 }
 
-/** Takes no notice. */
+/** Ignores everything. */
 export const silentObserver: Observer = Object.freeze({
   request: () => undefined,
   settled: () => undefined,

@@ -11,7 +11,7 @@ export interface ReferenceSources {
 /** The value of a reference. */
 export type ReferencedValue =
   | {
-      /** It is no reference: it stands for itself. */
+      /** It is not a reference. */
       readonly kind: 'itself'
     }
   | {

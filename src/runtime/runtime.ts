@@ -3,7 +3,7 @@ import { logFromEnvironment, type Log } from './log.ts'
 import { silentObserver, type Observer } from './observer.ts'
 import { timeOrderedId } from './time-ordered-id.ts'
 
-/** Everything ambient that a room is given instead of reaching for it. */
+/** The ambient parts that a room gets instead of using globals. */
 export interface Runtime {
   /** The only source of time. */
   readonly clock: Clock
@@ -13,7 +13,7 @@ export interface Runtime {
   readonly newId: () => string
   /** The log of the process. */
   readonly log: Log
-  /** Is told what happens to deliveries. */
+  /** Observes deliveries. */
   readonly observer: Observer
 }
 

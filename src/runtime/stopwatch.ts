@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts'
 /**
  * Starts to measure real time, even if the runtime has another clock.
  *
- * @returns a function that tells the elapsed milliseconds, with fractions
+ * @returns a function that returns the elapsed milliseconds, with fractions
  */
 export function stopwatch(): () => number {
   // Not `performance`, which every start of the command would load.
@@ -12,10 +12,10 @@ export function stopwatch(): () => number {
 }
 
 /**
- * Starts measuring the time that others may have lived through: the larger of wall and monotonic time. A clock
- * can be set back, and monotonic time stands still while the machine sleeps.
+ * Starts to measure elapsed time: the larger of wall and monotonic time. A clock can be set back, and monotonic
+ * time stops while the machine sleeps.
  *
- * @returns a function that tells the milliseconds gone by
+ * @returns a function that returns the elapsed milliseconds
  */
 export function elapsedTime(clock: Clock): () => number {
   const startMs = clock.nowMs()

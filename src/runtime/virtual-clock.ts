@@ -7,8 +7,8 @@ import { ManualClock } from './manual-clock.ts'
 const idleTurns = 3
 
 /**
- * A clock that jumps to the next task whenever nothing holds it, so that hours of waiting take no
- * time. It starts at the given instant and stands still while requests and reads are under way.
+ * A clock that jumps to the next task whenever nothing holds it, so that hours of waiting take no time. Requests
+ * and reads hold it.
  */
 export class VirtualClock implements Clock {
   readonly #clock: ManualClock

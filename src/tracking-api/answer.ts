@@ -1,7 +1,5 @@
-import type { ServerResponse } from 'node:http'
-import { endLingering, type RequestFault } from '../http/index.ts'
+import { jsonAnswer, withHeaders, type HttpAnswer, type RequestFault } from '../http/index.ts'
 import type { JsonObject, RejectionCode } from '../model/index.ts'
-import type { Clock } from '../runtime/index.ts'
 
 /**
  * Why a request is refused as a whole.
@@ -57,16 +55,6 @@ export interface RejectedCall {
   readonly message: string
 }
 
-/** The answer to a request. */
-export interface Answer {
-  /** The HTTP status. */
-  readonly status: number
-  /** Headers, its content type among them. */
-  readonly headers: Readonly<Record<string, string>>
-  /** The body. */
-  readonly body: string | Buffer
-}
-
 /** How long a client is asked to wait while nothing can be stored, or too much waits to be. */
 export const tryLaterMs = 5_000
 
@@ -77,28 +65,32 @@ export function refuse(code: RefusalCode, message: string, retryAfterMs?: number
 }
 
 /** Answers 200: clients take no other status, and no empty body, for success. */
-export function success(fields: JsonObject = {}): Answer {
-  return json(200, { success: true, ...fields })
+export function success(fields: JsonObject = {}): HttpAnswer {
+  return jsonAnswer(200, { success: true, ...fields })
 }
 
 /** Answers that calls were taken in, and which were not. */
-export function taken(accepted: number, rejected: readonly RejectedCall[]): Answer {
-  return json(200, { success: true, accepted, rejected: rejected.map((call) => ({ ...call })) })
+export function taken(accepted: number, rejected: readonly RejectedCall[]): HttpAnswer {
+  return jsonAnswer(200, {
+    success: true,
+    accepted,
+    rejected: rejected.map((call) => ({ ...call })),
+  })
 }
 
 /**
- * Answers with a refusal. Its reason stands in the three fields in which clients look for it: some
- * fail, or try again for ever, where one of them is missing.
+ * Answers with a refusal. Clients look for the reason in three fields. Some fail, or retry forever, if one of
+ * them is missing.
  */
-export function refusalAnswer({ code, message, retryAfterMs }: Refusal): Answer {
-  const answer = json(statuses[code], { success: false, error: message, code, message })
+export function refusalAnswer({ code, message, retryAfterMs }: Refusal): HttpAnswer {
+  const answer = jsonAnswer(statuses[code], { success: false, error: message, code, message })
   if (retryAfterMs === undefined) return answer
   const retryAfter = String(Math.max(1, Math.ceil(retryAfterMs / 1_000)))
-  return { ...answer, headers: { ...answer.headers, 'retry-after': retryAfter } }
+  return withHeaders(answer, { 'retry-after': retryAfter })
 }
 
 /** Answers what never became a request. */
-export function faultAnswer(fault: RequestFault): Answer {
+export function faultAnswer(fault: RequestFault): HttpAnswer {
   return refusalAnswer(faultRefusals[fault])
 }
 
@@ -106,42 +98,4 @@ const faultRefusals: Readonly<Record<RequestFault, Refusal>> = {
   malformed: refuse('invalid_request', 'The request is not valid HTTP'),
   head_too_large: refuse('invalid_request', 'The head of the request is too large'),
   too_slow: refuse('body_too_slow', 'The request did not come in time'),
-}
-
-/** Answers with a JSON document. */
-export function json(status: number, document: JsonObject): Answer {
-  return {
-    status,
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(document),
-  }
-}
-
-/** Adds headers to an answer. Its own headers win. */
-export function withHeaders({ status, headers, body }: Answer, more: Answer['headers']): Answer {
-  // Not spread, which takes far longer on Node 20.
-  return { status, headers: Object.assign({}, more, headers), body }
-}
-
-/** Sends an answer. Does nothing if the client has left or an answer was sent before. */
-export function send(response: ServerResponse, answer: Answer): void {
-  if (writeHead(response, answer)) response.end(answer.body)
-}
-
-/** The same while the client still writes; the connection ends after it. */
-export async function sendLingering(
-  response: ServerResponse,
-  answer: Answer,
-  clock: Clock,
-): Promise<void> {
-  if (!writeHead(response, withHeaders(answer, { connection: 'close' }))) return
-  await endLingering(response, answer.body, clock)
-}
-
-/** At once, which is less work than to set each header before. */
-function writeHead(response: ServerResponse, { status, headers, body }: Answer): boolean {
-  if (response.destroyed || response.headersSent) return false
-  const length = { 'content-length': Buffer.byteLength(body) }
-  response.writeHead(status, Object.assign({}, headers, length))
-  return true
 }

@@ -1,18 +1,17 @@
 import { IncomingMessage, ServerResponse, type RequestListener } from 'node:http'
 import express, { type Express, type Request, type Response } from 'express'
-import { BodyBudget, clientNetwork, inTurn } from '../http/index.ts'
+import {
+  FairBudget,
+  clientNetwork,
+  inTurn,
+  sendAnswer,
+  sendLingering,
+  withHeaders,
+  type HttpAnswer,
+} from '../http/index.ts'
 import { messageOf, type CallType } from '../model/index.ts'
 import type { Clock } from '../runtime/index.ts'
-import {
-  refuse,
-  send,
-  sendLingering,
-  success,
-  tryLaterMs,
-  withHeaders,
-  type Answer,
-  type Refusal,
-} from './answer.ts'
+import { refuse, success, tryLaterMs, type Refusal } from './answer.ts'
 import type { ClientConnection } from './client-context.ts'
 import { Collector } from './collector.ts'
 import { originHeaders, preflightHeaders } from './cross-origin.ts'
@@ -45,12 +44,12 @@ const callPaths: Readonly<Record<CallType, readonly [string, string]>> = {
 type Decide = (
   request: Request,
   body: RequestBody,
-) => Answer | undefined | Promise<Answer | undefined>
+) => HttpAnswer | undefined | Promise<HttpAnswer | undefined>
 
 /** What bodies are read with. */
 interface Reading {
   readonly clock: Clock
-  readonly budget: BodyBudget
+  readonly budget: FairBudget
   /** The client that sent a request, for limits per client. */
   readonly networkOf: (request: IncomingMessage) => string
 }
@@ -79,7 +78,7 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
     options.trustedProxies ? originOf(request).ip : request.socket.remoteAddress
   const reading: Reading = {
     clock,
-    budget: new BodyBudget(bodiesBytesMax),
+    budget: new FairBudget(bodiesBytesMax),
     networkOf: (request) => clientNetwork(addressOf(request)),
   }
   addRoutes(app, { collector, originOf, reading })
@@ -94,7 +93,7 @@ export function trackingApp(options: TrackingApiOptions): RequestListener {
   }
   return inTurn((request, response) => {
     app(request as Request, response as Response, (error?: unknown) => {
-      const refused = (): Answer => {
+      const refused = (): HttpAnswer => {
         const answered = collector.refused(refusalOf(error))
         return isPixel(request) && error instanceof URIError ? pixelAnswer : answered
       }
@@ -142,7 +141,7 @@ function addRoutes(app: Express, { collector, originOf, reading }: RouteParts): 
     route.all((request, response) => {
       const allow = methods.join(', ')
       const refusal = refuse('method_not_allowed', `This path takes ${allow}`)
-      const decideRefused = (): Answer => withHeaders(collector.refused(refusal), { allow })
+      const decideRefused = (): HttpAnswer => withHeaders(collector.refused(refusal), { allow })
       return answer(request, response, { ...reading, decide: decideRefused })
     })
   }
@@ -207,13 +206,17 @@ async function answer(
     if (decided === undefined || rest === 'cut_off') return
     const readable = withHeaders(decided, originHeaders(request.headers))
     if (rest === 'arriving') await sendLingering(response, readable, clock)
-    else send(response, readable)
+    else sendAnswer(response, readable)
   } finally {
     body.release()
   }
 }
 
-async function pixel(collector: Collector, request: Request, originOf: OriginOf): Promise<Answer> {
+async function pixel(
+  collector: Collector,
+  request: Request,
+  originOf: OriginOf,
+): Promise<HttpAnswer> {
   // A client that asks for the head only, such as a mail scanner, doesn't open the page.
   if (request.method === 'HEAD') return pixelAnswer
   const query = queryOf(request)
@@ -227,7 +230,11 @@ async function pixel(collector: Collector, request: Request, originOf: OriginOf)
   return pixelAnswer
 }
 
-function settings(collector: Collector, request: Request, origin: ReturnType<OriginOf>): Answer {
+function settings(
+  collector: Collector,
+  request: Request,
+  origin: ReturnType<OriginOf>,
+): HttpAnswer {
   const writeKey = String(request.params['writeKey'])
   const admission = collector.admit(writeKey)
   if (admission.kind === 'refused') return collector.refused(admission)

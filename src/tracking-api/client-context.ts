@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { isJsonObject, type JsonObject } from '../model/index.ts'
 
-/** Facts about the client that its connection tells. */
+/** What the connection reveals about the client. */
 export interface ClientConnection {
   /** Its address. */
   readonly ip: string | undefined

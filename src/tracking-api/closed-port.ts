@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http'
+import { sendLingering } from '../http/index.ts'
 import type { Clock } from '../runtime/index.ts'
-import { refusalAnswer, refuse, sendLingering } from './answer.ts'
+import { refusalAnswer, refuse } from './answer.ts'
 
 /**
  * The answer of a service that only delivers: 503. Clients keep their calls and try again; at any status but

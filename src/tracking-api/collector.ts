@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { HttpAnswer } from '../http/index.ts'
 import type { IntakeOutcome } from '../intake/index.ts'
 import { messageOf } from '../model/index.ts'
 import { stopwatch } from '../runtime/index.ts'
-import { refusalAnswer, refuse, taken, tryLaterMs, type Answer, type Refusal } from './answer.ts'
+import { refusalAnswer, refuse, taken, tryLaterMs, type Refusal } from './answer.ts'
 import type { ClientConnection } from './client-context.ts'
 import type { Document } from './decode-body.ts'
 import type { TrackingApiOptions, TrackingObserver, TrackingSource } from './ports.ts'
@@ -40,7 +41,7 @@ interface AcceptingCalls extends Pick<PreparedCalls, 'sent' | 'tooLarge'> {
 export type Admission =
   { readonly kind: 'admitted'; readonly source: TrackingSource } | SourceRefusal
 
-/** Rejected calls of a request that the observer is told of. */
+/** Rejected calls of a request that are reported to the observer. */
 const rejectedToldMax = 20
 
 const silentObserver: TrackingObserver = {
@@ -68,7 +69,7 @@ export class Collector {
    *
    * @returns undefined if the client left; then none of its calls is accepted
    */
-  async collect(request: TrackingRequest): Promise<Answer | undefined> {
+  async collect(request: TrackingRequest): Promise<HttpAnswer | undefined> {
     const early = this.#earlyAdmission(request.headers)
     if (early?.kind === 'refused') return this.refused(early)
     if (this.#options.isFull()) return this.#refusedAsFull(early?.source)
@@ -98,13 +99,13 @@ export class Collector {
     return { ...refuse('source_disabled', 'The source of the write key is disabled'), source }
   }
 
-  /** The answer of a refusal, which is told to the observer too. */
-  refused(refusal: SourceRefusal): Answer {
+  /** Answers with a refusal and reports it to the observer. */
+  refused(refusal: SourceRefusal): HttpAnswer {
     this.#observer.refused({ sourceId: refusal.source?.id ?? null, code: refusal.code })
     return refusalAnswer(refusal)
   }
 
-  #refusedAsFull(source: TrackingSource | undefined): Answer {
+  #refusedAsFull(source: TrackingSource | undefined): HttpAnswer {
     const refusal = refuse(
       'queue_full',
       'The store is behind: too many events wait to be stored',
@@ -118,7 +119,7 @@ export class Collector {
     source: TrackingSource,
     document: Document,
     { expected, client }: TrackingRequest,
-  ): Answer | Promise<Answer> {
+  ): HttpAnswer | Promise<HttpAnswer> {
     // Of many requests that were read at once, each may be the one that fills the queue.
     if (this.#options.isFull()) return this.#refusedAsFull(source)
     const read = readCalls(document.value, expected)
@@ -141,7 +142,7 @@ export class Collector {
   async #answer(
     accepting: Promise<readonly IntakeOutcome[]>,
     { source, isAlone, ...calls }: AcceptingCalls,
-  ): Promise<Answer> {
+  ): Promise<HttpAnswer> {
     const elapsedMs = stopwatch()
     const results = await this.#resultsOf(accepting, source)
     if (results === undefined) {

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { Turns, type BodyShare } from '../http/index.ts'
+import { Turns, type FairShare } from '../http/index.ts'
 import { limits, shortText, systemCode } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
 import { refuse, type Refusal } from './answer.ts'
@@ -37,7 +37,7 @@ const gzipMagic = Buffer.of(0x1f, 0x8b)
  */
 export async function decodeBody(
   wire: Buffer,
-  { contentEncoding, share }: { contentEncoding: string | undefined; share: BodyShare },
+  { contentEncoding, share }: { contentEncoding: string | undefined; share: FairShare },
 ): Promise<Document | Refusal> {
   const isGzip =
     /\bgzip\b/i.test(contentEncoding ?? '') || wire.subarray(0, gzipMagic.length).equals(gzipMagic)
@@ -72,7 +72,7 @@ export function batchTooLarge(): Refusal {
   return refuse('batch_too_large', message)
 }
 
-async function inflated(wire: Buffer, share: BodyShare): Promise<Buffer | Refusal> {
+async function inflated(wire: Buffer, share: FairShare): Promise<Buffer | Refusal> {
   const turn = new AbortController()
   try {
     await inflating.take(turn)

@@ -1,12 +1,13 @@
+import type { HttpAnswer } from '../http/index.ts'
 import type { JsonObject } from '../model/index.ts'
-import { refuse, type Answer, type Refusal } from './answer.ts'
+import { refuse, type Refusal } from './answer.ts'
 import type { Document } from './decode-body.ts'
 
 /** A transparent image of one by one pixel. */
 const image = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 
 /** What every pixel is answered: the page that shows it has no use for anything else. */
-export const pixelAnswer: Answer = {
+export const pixelAnswer: HttpAnswer = {
   status: 200,
   headers: { 'content-type': 'image/gif', 'cache-control': 'no-store' },
   body: image,

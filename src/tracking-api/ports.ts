@@ -27,7 +27,7 @@ export interface TrackingApiOptions {
   readonly isFull: () => boolean
   /** Clock and log. */
   readonly runtime: Runtime
-  /** Is told what became of calls and requests. */
+  /** Learns the outcomes of calls and requests. */
   readonly observer?: TrackingObserver
   /**
    * How many proxies stand in front and write `X-Forwarded-For`, `-Proto` and `-Host`; 0 by default:
@@ -36,11 +36,11 @@ export interface TrackingApiOptions {
   readonly trustedProxies?: number
 }
 
-/** Calls of a source that came to the same end. */
+/** Calls of a source with the same outcome. */
 export interface CountedCalls {
   /** The source. */
   readonly sourceId: string
-  /** What became of them: an outcome of the store, or why they were rejected. */
+  /** Their outcome in the store, or why they were rejected. */
   readonly outcome: AddOutcome | RejectionCode
   /** How many. */
   readonly count: number

@@ -1,4 +1,4 @@
-import { json, type Answer } from './answer.ts'
+import { jsonAnswer, type HttpAnswer } from '../http/index.ts'
 
 /** Where clients that ask for their settings send to. */
 export interface ApiAddress {
@@ -12,13 +12,13 @@ export interface ApiAddress {
  * The settings that browser and mobile clients ask for before they send: one integration, which is this
  * service, and no measurements of the client itself.
  */
-export function projectSettings(writeKey: string, { protocol, host }: ApiAddress): Answer {
+export function projectSettings(writeKey: string, { protocol, host }: ApiAddress): HttpAnswer {
   const segment = { apiKey: writeKey, apiHost: `${host}/v1`, protocol, addBundledMetadata: true }
-  const answer = json(200, {
+  const document = {
     integrations: { 'Segment.io': segment },
     plan: { track: {}, identify: {}, group: {} },
     edgeFunction: {},
     metrics: { sampleRate: 0 },
-  })
-  return { ...answer, headers: { ...answer.headers, 'cache-control': 'no-store' } }
+  }
+  return jsonAnswer(200, document, { 'cache-control': 'no-store' })
 }

@@ -3,7 +3,7 @@ import {
   discardBody,
   isArriving,
   readSharedBody,
-  type BodyShare,
+  type FairShare,
   type SharedBodyReading,
 } from '../http/index.ts'
 import type { Clock } from '../runtime/index.ts'
@@ -15,7 +15,7 @@ export interface BodyMeans {
   /** Of its deadlines. */
   readonly clock: Clock
   /** Its share of the budget. */
-  readonly share: BodyShare
+  readonly share: FairShare
 }
 
 /** The body of one request: nothing of it is kept unless its document is wanted. */

@@ -10,7 +10,7 @@ export interface KeyedSource<Source> {
 
 /**
  * Finds sources by their write keys, in the same time however many there are. Keys are looked up by
- * their SHA-256: a stranger cannot choose a digest, so the time of a look-up tells nothing about a key.
+ * their SHA-256: a stranger cannot choose a digest, so the time of a look-up reveals nothing about a key.
  */
 export class SourceDirectory<Source> {
   readonly #sources: ReadonlyMap<string, Source>

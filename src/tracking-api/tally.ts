@@ -3,13 +3,13 @@ import { refuse, type Refusal, type RejectedCall } from './answer.ts'
 import type { CountedCalls } from './ports.ts'
 import type { PreparedCalls } from './prepare-calls.ts'
 
-/** What became of the calls of a request. */
+/** The outcomes of the calls of a request. */
 export interface Tally {
   /** How many were accepted, duplicates and filtered ones among them. */
   readonly accepted: number
   /** The others, in the order in which they were sent. */
   readonly rejected: readonly RejectedCall[]
-  /** How many came to which end. */
+  /** How many had which outcome. */
   readonly counted: readonly Omit<CountedCalls, 'sourceId'>[]
 }
 

@@ -2,7 +2,7 @@
 export interface TokenBucket {
   /** Calls that may come now; negative after a batch that was larger. */
   readonly tokens: number
-  /** When that was so, in milliseconds since 1970. */
+  /** The time of that count, in milliseconds since 1970. */
   readonly atMs: number
 }
 
@@ -35,7 +35,7 @@ export function takeTokens(
   const before = bucket?.tokens ?? tokensMax
   const tokens = Math.min(tokensMax, before + (elapsedMs / 1_000) * perSecond)
   if (tokens <= 0) {
-    // Not until nothing is owed, but until something is left; the sum may be off by a rounding.
+    // Wait until something is left, not just until nothing is owed. The sum may be off by a rounding.
     const owedMs = (-tokens / perSecond) * 1_000
     const waitMs = Math.floor(owedMs + roundingMs) + 1
     return { bucket: { tokens, atMs: nowMs }, waitMs }
@@ -43,7 +43,7 @@ export function takeTokens(
   return { bucket: { tokens: tokens - count, atMs: nowMs }, waitMs: 0 }
 }
 
-/** Puts calls back that were taken out and did not come after all. */
+/** Returns the tokens of calls that did not come after all. */
 export function returnTokens(bucket: TokenBucket, count: number): TokenBucket {
   return { ...bucket, tokens: bucket.tokens + count }
 }

@@ -46,7 +46,7 @@ export interface ConnectionsOptions {
   readonly guard: AddressGuard | undefined
   /** How much of an answer is of interest. */
   readonly answerLimits: AnswerLimits
-  /** Is told of every request that got a connection, once it has ended, which kind it was. */
+  /** Learns the kind of each request's connection once the request has ended. */
   readonly onConnection: ((kind: ConnectionKind) => void) | undefined
   /** Tells how old connections are. */
   readonly clock: Clock
@@ -122,7 +122,7 @@ export class Connections {
     }
   }
 
-  /** Those to the addresses that the name had before: none is used again. */
+  /** Retires the connections to the addresses that the name had before. */
   #retire(): void {
     for (const connection of this.#all) connection.retire()
     for (const connection of this.#idle) if (connection.isSpent) void connection.end()
@@ -138,7 +138,7 @@ export class Connections {
     })
   }
 
-  /** Lends it again only once it is closed: the other side never sees more than there may be. */
+  /** Reuses it only after the old socket has closed, so that the endpoint never sees more than connectionsMax. */
   #release(connection: Connection): void {
     if (connection.closing === undefined) this.#lend(connection)
     else void connection.closing.then(() => this.#lend(connection))
@@ -179,7 +179,7 @@ export class Connection {
     return this.#kind
   }
 
-  /** Whether it was opened and not ended since; the other side may have closed it meanwhile. */
+  /** Whether it was opened and not ended here; the other side may have closed it. */
   get isOpen(): boolean {
     return this.#life !== undefined
   }

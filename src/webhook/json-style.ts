@@ -1,8 +1,8 @@
 /** How JSON is written. */
 export interface JsonStyle {
-  /** What stands between two members. */
+  /** Between two members. */
   readonly comma: ',' | ', '
-  /** What stands between a key and its value. */
+  /** Between a key and its value. */
   readonly colon: ':' | ': '
   /** Spaces per level, each member on a line of its own; undefined for everything on one line. */
   readonly indent?: number

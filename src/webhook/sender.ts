@@ -16,7 +16,7 @@ const answerLimits: AnswerLimits = { readBytesMax: 64 * 1024, keptBytesMax: 4 * 
 
 /** What one request carries. */
 export interface RequestContent {
-  /** All of its headers but those of the connection. */
+  /** All headers except the connection's. */
   readonly headers: Readonly<Record<string, string>>
   /** Its body. */
   readonly body: string
@@ -31,7 +31,7 @@ export interface SenderOptions {
   readonly destination: Destination
   /** Time for connect, headers and body together; 5 s by default, which is also the maximum. */
   readonly deadlineMs?: number
-  /** Which addresses it may connect to; any when there is none, as for a tool on a developer's machine. */
+  /** Refuses addresses; undefined allows all, as for a tool on a developer's machine. */
   readonly guard?: AddressGuard | undefined
   /** Signs in the way of Standard Webhooks too; not by default. */
   readonly standardWebhooks?: StandardWebhooksSigning | undefined
@@ -41,7 +41,7 @@ export interface SenderOptions {
   readonly clock?: Clock
   /** Spreads the ages that connections reach; all reach the same by default. */
   readonly random?: () => number
-  /** Is told of every request that got a connection, once it is answered or given up, which kind it was. */
+  /** Learns the kind of each request's connection once the request has ended. */
   readonly onConnection?: ((kind: ConnectionKind) => void) | undefined
 }
 
@@ -70,25 +70,14 @@ export function webhookHeaders(
   }
 }
 
-/** With undici, which takes longer to load than all else: a process that sends nothing does without. */
-const importConnections = () => import('./connections.ts')
-let loading: ReturnType<typeof importConnections> | undefined
-
-function loadConnections(): ReturnType<typeof importConnections> {
-  loading ??= importConnections()
-  return loading
-}
+/** Loads undici, which takes longer than all else, only in processes that send. Repeated imports are cheap. */
+const loadConnections = () => import('./connections.ts')
 
 /** Sends webhooks to the endpoints of one destination over connections of its own. */
 export class WebhookSender {
-  readonly #destination: Destination
+  readonly #options: SenderOptions
   readonly #deadlineMs: number
-  readonly #guard: AddressGuard | undefined
-  readonly #standardWebhooks: StandardWebhooksSigning | undefined
-  readonly #compose: ComposeRequest
   readonly #clock: Clock
-  readonly #random: () => number
-  readonly #onConnection: ((kind: ConnectionKind) => void) | undefined
   /** By origin. */
   readonly #connections = new Map<string, Connections>()
   /** By the URL of the endpoint. */
@@ -97,14 +86,9 @@ export class WebhookSender {
 
   constructor(options: SenderOptions) {
     const { deadlineMs = limits.endpointDeadlineMs, clock = systemClock } = options
-    this.#destination = options.destination
+    this.#options = options
     this.#deadlineMs = Math.min(deadlineMs, limits.endpointDeadlineMs)
-    this.#guard = options.guard
-    this.#standardWebhooks = options.standardWebhooks
-    this.#compose = options.compose ?? this.#signed.bind(this)
     this.#clock = clock
-    this.#random = options.random ?? (() => 0)
-    this.#onConnection = options.onConnection
     // Ahead of the first request.
     void loadConnections()
   }
@@ -123,7 +107,8 @@ export class WebhookSender {
     const deadline = new Deadline(this.#deadlineMs)
     try {
       const { status, retryAfter, text } = await way.connections.request(() => {
-        const { headers, body } = this.#compose(webhook, endpoint)
+        const { compose } = this.#options
+        const { headers, body } = compose?.(webhook, endpoint) ?? this.#signed(webhook, endpoint)
         return { method: 'POST', path: way.path, headers, body }
       }, deadline)
       return { kind: 'answered', status, retryAfter, excerpt: text }
@@ -146,8 +131,8 @@ export class WebhookSender {
   }
 
   #signed(webhook: OutgoingWebhook, endpoint: Endpoint): RequestContent {
-    const secret = this.#destination.sharedSecret
-    const signing = this.#standardWebhooks
+    const { destination, standardWebhooks: signing } = this.#options
+    const { sharedSecret: secret } = destination
     const { body } = webhook
     const headers = webhookHeaders(
       endpoint,
@@ -170,16 +155,17 @@ export class WebhookSender {
     const { Connections } = await loadConnections()
     const known = this.#connections.get(origin)
     if (known !== undefined) return known
-    const { endpoints, concurrency } = this.#destination
+    const { destination, guard, onConnection, random = () => 0 } = this.#options
+    const { endpoints, concurrency } = destination
     const { length } = endpoints.filter(({ url }) => new URL(url).origin === origin)
     const connections = new Connections({
       origin,
       connectionsMax: length * concurrency,
-      guard: this.#guard,
+      guard,
       answerLimits,
-      onConnection: this.#onConnection,
+      onConnection,
       clock: this.#clock,
-      random: this.#random,
+      random,
     })
     this.#connections.set(origin, connections)
     return connections

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { endLingering, lingerMs, listen } from '../../src/http/index.ts'
+import { lingerMs, listen, sendLingering } from '../../src/http/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { dial, postHead, readAll, readSome, WatchedClock, writeBlanks } from './raw-client.ts'
 
@@ -12,8 +12,7 @@ const answer = /^HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n[^]*\r\n\r\nno$/i
 async function startRefusing(clock = new ManualClock(0)) {
   const ended: Promise<void>[] = []
   const refuse = (_request: IncomingMessage, response: ServerResponse): void => {
-    response.writeHead(400, { connection: 'close', 'content-length': 2 })
-    ended.push(endLingering(response, 'no', clock))
+    ended.push(sendLingering(response, { status: 400, headers: {}, body: 'no' }, clock))
   }
   const listening = await listen(refuse, { host: '127.0.0.1', port: 0 })
   onTestFinished(() => listening.close(0))
@@ -22,7 +21,7 @@ async function startRefusing(clock = new ManualClock(0)) {
 
 const lengthOf = (bytes: number): string => postHead([`Content-Length: ${bytes}`])
 
-describe('endLingering', () => {
+describe('sendLingering', () => {
   test('lets a client write all of its request before it looks at the answer', async () => {
     const { socket } = await startRefusing()
     socket.pause()

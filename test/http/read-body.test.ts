@@ -1,14 +1,14 @@
 import { EventEmitter, once } from 'node:events'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
-  BodyBudget,
+  FairBudget,
   bodyDeadlineMs,
   discardBody,
   isArriving,
   listen,
   readBody,
   readSharedBody,
-  type BodyShare,
+  type FairShare,
   type SharedBodyReading,
 } from '../../src/http/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
@@ -154,8 +154,8 @@ describe('readBody', () => {
 describe('one of many bodies', () => {
   /** A server of whose budget one client may hold half. */
   async function startSharing(budgetBytes = 1_300) {
-    const budget = new BodyBudget(budgetBytes)
-    const shares: BodyShare[] = []
+    const budget = new FairBudget(budgetBytes)
+    const shares: FairShare[] = []
     const read: Read = (request, limits) => {
       const share = budget.share('203.0.113.7')
       shares.push(share)
@@ -169,11 +169,11 @@ describe('one of many bodies', () => {
     const reading = nextReading()
     socket.write(lengthOf(600) + 'x'.repeat(600))
     expect(await reading).toEqual({ kind: 'complete', bytes: Buffer.from('x'.repeat(600)) })
-    expect(budget.bytes).toBe(600)
+    expect(budget.held).toBe(600)
     const next = nextReading()
     socket.write(lengthOf(101) + 'y'.repeat(101))
     expect(await next).toEqual({ kind: 'no_room', isRead: true })
-    expect(budget.bytes).toBe(600)
+    expect(budget.held).toBe(600)
     shares[0]?.release()
     const last = nextReading()
     socket.write(lengthOf(101) + 'z'.repeat(101))
@@ -187,7 +187,7 @@ describe('one of many bodies', () => {
     for (let part = 0; part < 9; part++) socket.write(`64\r\n${'x'.repeat(100)}\r\n`)
     socket.write('0\r\n\r\n')
     expect(await reading).toEqual({ kind: 'no_room', isRead: true })
-    expect(budget.bytes).toBe(0)
+    expect(budget.held).toBe(0)
   })
 
   test('takes no more for many small parts than for one', async () => {
@@ -195,7 +195,7 @@ describe('one of many bodies', () => {
     const reading = nextReading()
     socket.write(postHead(['Transfer-Encoding: chunked']) + '1\r\nx\r\n'.repeat(300) + '0\r\n\r\n')
     expect(await reading).toEqual({ kind: 'complete', bytes: Buffer.from('x'.repeat(300)) })
-    expect(budget.bytes).toBeLessThanOrEqual(600)
+    expect(budget.held).toBeLessThanOrEqual(600)
   })
 
   test('is cut off or too large, whether or not there was room for it', async () => {

@@ -1,12 +1,13 @@
 import { test } from 'vitest'
+import { sendAnswer } from '../../src/http/index.ts'
 import { accepted } from '../../src/receiver/answer.ts'
-import { receiverApp, send, type Receive } from '../../src/receiver/app.ts'
+import { receiverApp, type Receive } from '../../src/receiver/app.ts'
 import { silentLog } from '../../src/runtime/index.ts'
 import { expectOwnPrototypes } from '../support/prototypes.ts'
 
 test('requests keep their prototypes: others would take half of the speed', async () => {
   const answer: Receive = (_request, response) => {
-    send(response, accepted(200))
+    sendAnswer(response, accepted(200))
     return Promise.resolve()
   }
   await expectOwnPrototypes(receiverApp({ ask: answer, receive: answer }, silentLog), '/')

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { PageFiles, readBody } from '../../http/index.ts'
+import { errorAnswer, jsonAnswer, PageFiles, readBody, sendAnswer } from '../../http/index.ts'
 import { parseMatch, type Match } from '../../match/index.ts'
 import { isJsonObject, limits, SettingError, type JsonObject } from '../../model/index.ts'
-import { apiPrefix, parsedJson, readQuery, sendJson } from '../api-exchange.ts'
+import { apiPrefix, parsedJson, readQuery } from '../api-exchange.ts'
 import { actions } from './actions.ts'
 import { EventSummaries } from './event-summary.ts'
 import type { Inspected } from './inspected.ts'
@@ -70,7 +70,7 @@ export class Inspector {
     const wanted = readWanted(query)
     if (this.#streams >= streamsMax) {
       const message = `Cannot open another stream: ${streamsMax} are open. Close a page`
-      sendJson(response, { status: 429, body: { error: { code: 'too_many_streams', message } } })
+      sendAnswer(response, errorAnswer(429, 'too_many_streams', message))
       return
     }
     this.#streams += 1
@@ -121,6 +121,6 @@ function checkMediaType({ headers }: IncomingMessage, wanted: string): void {
 }
 
 function answerWith(response: ServerResponse, body: object | undefined): boolean {
-  if (body !== undefined) sendJson(response, { status: 200, body })
+  if (body !== undefined) sendAnswer(response, jsonAnswer(200, body))
   return body !== undefined
 }

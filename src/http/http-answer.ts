@@ -1,0 +1,73 @@
+import type { ServerResponse } from 'node:http'
+import type { Clock } from '../runtime/index.ts'
+import { lingerOver } from './linger.ts'
+
+/** What a request is answered. */
+export interface HttpAnswer {
+  /** The HTTP status. */
+  readonly status: number
+  /** Headers, its content type among them. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The body. */
+  readonly body: string | Buffer
+}
+
+/** Answers with a JSON document. */
+export function jsonAnswer(
+  status: number,
+  document: object,
+  headers: HttpAnswer['headers'] = {},
+): HttpAnswer {
+  const type = { 'content-type': 'application/json' }
+  return { status, headers: Object.assign(type, headers), body: `${JSON.stringify(document)}\n` }
+}
+
+/** Says in JSON what is wrong: a stable code for programs, and a sentence for people. */
+export function errorAnswer(status: number, code: string, message: string): HttpAnswer {
+  return jsonAnswer(status, { error: { code, message } })
+}
+
+/** Adds headers to an answer. Its own headers win. */
+export function withHeaders<Answer extends HttpAnswer>(
+  answer: Answer,
+  headers: HttpAnswer['headers'],
+): Answer {
+  // Assigning is faster than spreading on Node 20.
+  return Object.assign({}, answer, { headers: Object.assign({}, headers, answer.headers) })
+}
+
+/** Sends an answer. Does nothing if the client has left or was answered before. */
+export function sendAnswer(response: ServerResponse, answer: HttpAnswer): void {
+  if (writeHead(response, answer)) response.end(answer.body)
+}
+
+/**
+ * Sends an answer while the client still writes. The connection ends when the client has written the rest, or
+ * too much, or for too long. Closing it at once would reset it, and the reset may overtake the answer; nginx
+ * calls this `lingering_close`. Never rejects.
+ */
+export async function sendLingering(
+  response: ServerResponse,
+  answer: HttpAnswer,
+  clock: Clock,
+): Promise<void> {
+  if (!writeHead(response, withHeaders(answer, { connection: 'close' }))) return
+  response.write(answer.body)
+  await lingerOver(response.req, clock)
+  response.end()
+}
+
+/** Aborts once a response was sent or its client has left. */
+export function closeOf(response: ServerResponse): AbortSignal {
+  const closed = new AbortController()
+  response.once('close', () => closed.abort())
+  return closed.signal
+}
+
+/** Writes all headers at once, which takes less time than setting each. */
+function writeHead(response: ServerResponse, { status, headers, body }: HttpAnswer): boolean {
+  if (response.destroyed || response.headersSent) return false
+  const length = { 'content-length': Buffer.byteLength(body) }
+  response.writeHead(status, Object.assign({}, headers, length))
+  return true
+}
