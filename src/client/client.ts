@@ -84,7 +84,7 @@ export class Client {
     this.#settings = clientSettings(writeKey, options)
     const { batchMax, flushAt, flushAfterMs, queueMax, runtime, transport } = this.#settings
     this.#events = new ClientEvents(runtime.log)
-    this.#books = new Books(queueMax)
+    this.#books = new Books({ callsMax: queueMax })
     const bytesMax = limits.batchBytesMax - envelopeBytes(writeKey)
     this.#batcher = new Batcher({ callsMax: flushAt, bytesMax })
     this.#flushTimer = new FlushTimer({

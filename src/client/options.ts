@@ -41,35 +41,24 @@ export interface ClientOptions {
   readonly runtime?: Partial<Runtime> | undefined
 }
 
+type CheckedOption = 'flushAt' | 'batchMax' | 'flushAfterMs' | 'queueMax' | 'disabled' | 'transport'
+
 /** The options of a client, checked, with defaults filled in. */
-export interface ClientSettings {
+export type ClientSettings = {
+  readonly [Name in CheckedOption]-?: NonNullable<ClientOptions[Name]>
+} & {
   /** The source's write key. */
   readonly writeKey: string
-  /** Calls that make a batch due. */
-  readonly flushAt: number
-  /** Calls up to which due batches join. */
-  readonly batchMax: number
-  /** Milliseconds since the last flush. */
-  readonly flushAfterMs: number
-  /** The most calls queued or in flight. */
-  readonly queueMax: number
-  /** Whether nothing is sent. */
-  readonly disabled: boolean
-  /** The way out. */
-  readonly transport: Transport
   /** Everything ambient. */
   readonly runtime: Runtime
 }
 
-/** The defaults of the options that are plain values. */
-const defaults = Object.freeze({
-  endpoint: 'http://127.0.0.1:4000/v1/batch',
-  flushAt: 20,
-  flushAfterMs: 5_000,
-  queueMax: 10_000,
-  timeoutMs: 10_000,
-  disabled: false,
-})
+/** Options that are whole numbers, with their defaults and ranges. */
+const numbers = {
+  flushAfterMs: { initial: 5_000, range: [0, 86_400_000] },
+  queueMax: { initial: 10_000, range: [1, 1_000_000] },
+  timeoutMs: { initial: 10_000, range: [1, 300_000] },
+} as const
 
 /** The most calls that a service takes in one batch. */
 const batchCallsMax = limits.intakeBatchEventsMax
@@ -84,30 +73,27 @@ const writeKeyLengthMax = 1_000
  */
 export function clientSettings(writeKey: string, options: ClientOptions = {}): ClientSettings {
   const runtime = createRuntime(options.runtime)
-  const endpoint = checkUrl('endpoint', options.endpoint ?? defaults.endpoint)
-  const timeoutMs = checkWholeNumber(
-    'timeoutMs',
-    options.timeoutMs ?? defaults.timeoutMs,
-    [1, 300_000],
-  )
+  const endpoint = checkUrl('endpoint', options.endpoint ?? 'http://127.0.0.1:4000/v1/batch')
+  const timeoutMs = numberOf('timeoutMs', options)
   checkWriteKey(writeKey)
   const flushAt = checkFlushAt(options)
   return Object.freeze({
     writeKey,
     flushAt,
     batchMax: checkWholeNumber('batchMax', options.batchMax ?? flushAt, [flushAt, batchCallsMax]),
-    flushAfterMs: checkWholeNumber(
-      'flushAfterMs',
-      options.flushAfterMs ?? defaults.flushAfterMs,
-      [0, 86_400_000],
-    ),
-    queueMax: checkWholeNumber('queueMax', options.queueMax ?? defaults.queueMax, [1, 1_000_000]),
-    disabled: checkDisabled(options.disabled ?? defaults.disabled),
+    flushAfterMs: numberOf('flushAfterMs', options),
+    queueMax: numberOf('queueMax', options),
+    disabled: checkDisabled(options.disabled ?? false),
     transport:
       checkTransport(options.transport) ??
       createHttpTransport({ endpoint, writeKey, timeoutMs, clock: runtime.clock }),
     runtime,
   })
+}
+
+function numberOf(name: keyof typeof numbers, options: ClientOptions): number {
+  const { initial, range } = numbers[name]
+  return checkWholeNumber(name, options[name] ?? initial, range)
 }
 
 function checkFlushAt({ flushAt, size }: ClientOptions): number {
@@ -119,7 +105,7 @@ function checkFlushAt({ flushAt, size }: ClientOptions): number {
     )
   }
   const setting = flushAt === undefined && size !== undefined ? 'size' : 'flushAt'
-  return checkWholeNumber(setting, flushAt ?? size ?? defaults.flushAt, [1, batchCallsMax])
+  return checkWholeNumber(setting, flushAt ?? size ?? 20, [1, batchCallsMax])
 }
 
 function checkWriteKey(writeKey: unknown): void {

@@ -43,6 +43,11 @@ export class ManualClock implements Clock {
     }
   }
 
+  /** Whether something holds the clock. */
+  get isHeld(): boolean {
+    return this.#holds > 0
+  }
+
   /** When the next task is due, in milliseconds since 1970; undefined when none waits. */
   nextDueMs(): number | undefined {
     return this.#next()?.atMs

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from './clock.ts'
+import type { Timer } from './clock.ts'
 import { ManualClock } from './manual-clock.ts'
 
 /**
@@ -10,34 +10,20 @@ const idleTurns = 3
  * A clock that jumps to the next task whenever nothing holds it, so that hours of waiting take no time. Requests
  * and reads hold it.
  */
-export class VirtualClock implements Clock {
-  readonly #clock: ManualClock
-  #holds = 0
+export class VirtualClock extends ManualClock {
   #watching = false
   #turnsLeft = idleTurns
 
-  /** @param startMs - milliseconds since 1970 */
-  constructor(startMs: number) {
-    this.#clock = new ManualClock(startMs)
-  }
-
-  nowMs(): number {
-    return this.#clock.nowMs()
-  }
-
-  schedule(delayMs: number, task: () => void): Timer {
-    const timer = this.#clock.schedule(delayMs, task)
+  override schedule(delayMs: number, task: () => void): Timer {
+    const timer = super.schedule(delayMs, task)
     this.#watch()
     return timer
   }
 
-  hold(): () => void {
-    this.#holds++
-    let held = true
+  override hold(): () => void {
+    const release = super.hold()
     return () => {
-      if (!held) return
-      held = false
-      this.#holds--
+      release()
       this.#watch()
     }
   }
@@ -51,7 +37,7 @@ export class VirtualClock implements Clock {
   }
 
   #turn(): void {
-    if (this.#holds > 0 || this.#clock.nextDueMs() === undefined) {
+    if (this.isHeld || this.nextDueMs() === undefined) {
       this.#watching = false
       return
     }
@@ -59,6 +45,6 @@ export class VirtualClock implements Clock {
     this.#turnsLeft--
     if (this.#turnsLeft > 0) return
     this.#turnsLeft = idleTurns
-    this.#clock.runNext()
+    this.runNext()
   }
 }

@@ -20,14 +20,17 @@ export type RequestOutcome =
     }
   /** No answer within the deadline. */
   | { readonly kind: 'timeout' }
-  /** The endpoint's certificate is not trusted: no request was sent. */
-  | { readonly kind: 'certificate_refused'; readonly code: string; readonly message: string }
-  /** The endpoint's address is one that the service does not send to: no connection was made. */
-  | { readonly kind: 'address_refused'; readonly code: string; readonly message: string }
-  /** Name resolution, connection or protocol failed. */
-  | { readonly kind: 'connection_failed'; readonly code: string; readonly message: string }
-  /** This machine lacks something, such as a free descriptor. Says nothing about the endpoint. */
-  | { readonly kind: 'shortage'; readonly code: string; readonly message: string }
+  /**
+   * - `certificate_refused`: the endpoint's certificate is not trusted; no request was sent
+   * - `address_refused`: the service does not send to the endpoint's address; no connection was made
+   * - `connection_failed`: name resolution, connection or protocol failed
+   * - `shortage`: this machine lacks something, such as a free descriptor; says nothing about the endpoint
+   */
+  | {
+      readonly kind: 'certificate_refused' | 'address_refused' | 'connection_failed' | 'shortage'
+      readonly code: string
+      readonly message: string
+    }
   /** Cut off by our own side, which closed the sender: says nothing about the endpoint. */
   | { readonly kind: 'interrupted' }
 
