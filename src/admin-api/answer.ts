@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
 import {
-  errorAnswer,
   jsonAnswer,
   sendAnswer,
   withHeaders,
@@ -34,9 +33,15 @@ export type RefusalCode =
   | 'store_unavailable'
   | 'internal_error'
 
+/** Answers with JSON on a line of its own, as terminals show it best. */
+export function json(status: number, document: object, headers?: Answer['headers']): Answer {
+  const answer = jsonAnswer(status, document, headers)
+  return { ...answer, body: `${String(answer.body)}\n` }
+}
+
 /** Answers with a record, as the command line writes it. */
 export function record(fields: Readonly<Record<string, unknown>>): Answer {
-  return { ...jsonAnswer(200, { v: 1, ...fields }), record: fields }
+  return { ...json(200, { v: 1, ...fields }), record: fields }
 }
 
 /** A refusal before it is an answer. */
@@ -53,7 +58,7 @@ export interface Refusal {
 
 /** Answers why a request was not served. */
 export function refuse({ status, code, message, headers = {} }: Refusal): Answer {
-  return withHeaders(errorAnswer(status, code, message), headers)
+  return json(status, { error: { code, message } }, headers)
 }
 
 /** Names that a refusal lists. */

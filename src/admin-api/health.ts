@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { jsonAnswer } from '../http/index.ts'
 import { messageOf } from '../model/index.ts'
 import type { Log } from '../runtime/index.ts'
-import { refuseMethod, send, type Answer } from './answer.ts'
+import { json, refuseMethod, send, type Answer } from './answer.ts'
 import type { Readiness } from './ports.ts'
 
 /** Answers what it knows, and leaves other requests to `next`; express can use it, or any server. */
@@ -22,7 +21,7 @@ export function healthHandler(ready: Readiness, log: Log): HealthHandler {
     if (path !== '/healthz' && path !== '/readyz') next()
     else if (request.method !== 'GET' && request.method !== 'HEAD') {
       send(response, refuseMethod('GET, HEAD'))
-    } else if (path === '/healthz') send(response, jsonAnswer(200, { status: 'ok' }))
+    } else if (path === '/healthz') send(response, json(200, { status: 'ok' }))
     else void readiness(ready, log).then((answer) => send(response, answer))
   }
 }
@@ -30,8 +29,8 @@ export function healthHandler(ready: Readiness, log: Log): HealthHandler {
 async function readiness(ready: Readiness, log: Log): Promise<Answer> {
   const reasons = await reasonsOf(ready, log)
   return reasons.length === 0
-    ? jsonAnswer(200, { status: 'ready' })
-    : jsonAnswer(503, { status: 'not_ready', reasons })
+    ? json(200, { status: 'ready' })
+    : json(503, { status: 'not_ready', reasons })
 }
 
 async function reasonsOf(ready: Readiness, log: Log): Promise<readonly string[]> {

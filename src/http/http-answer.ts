@@ -19,7 +19,7 @@ export function jsonAnswer(
   headers: HttpAnswer['headers'] = {},
 ): HttpAnswer {
   const type = { 'content-type': 'application/json' }
-  return { status, headers: Object.assign(type, headers), body: `${JSON.stringify(document)}\n` }
+  return { status, headers: Object.assign(type, headers), body: JSON.stringify(document) }
 }
 
 /** Says in JSON what is wrong: a stable code for programs, and a sentence for people. */
@@ -67,7 +67,8 @@ export function closeOf(response: ServerResponse): AbortSignal {
 /** Writes all headers at once, which takes less time than setting each. */
 function writeHead(response: ServerResponse, { status, headers, body }: HttpAnswer): boolean {
   if (response.destroyed || response.headersSent) return false
-  const length = { 'content-length': Buffer.byteLength(body) }
+  const isBodiless = status === 204 || status === 304
+  const length = isBodiless ? {} : { 'content-length': Buffer.byteLength(body) }
   response.writeHead(status, Object.assign({}, headers, length))
   return true
 }

@@ -8,7 +8,7 @@ import {
 import { Socket } from 'node:net'
 import { systemCode } from '../model/index.ts'
 import { systemClock } from '../runtime/index.ts'
-import { sendAnswer, withHeaders, type HttpAnswer } from './http-answer.ts'
+import { sendAnswer, type HttpAnswer } from './http-answer.ts'
 import { lingerBytesMax, lingerMs } from './linger.ts'
 
 /**
@@ -65,7 +65,8 @@ export function requireHost(handler: RequestListener, answerFault: AnswerFault):
       handler(request, response)
       return
     }
-    sendAnswer(response, withHeaders(answerFault('malformed'), { connection: 'close' }))
+    const answer = answerFault('malformed')
+    sendAnswer(response, { ...answer, headers: { ...answer.headers, connection: 'close' } })
   }
 }
 

@@ -155,7 +155,7 @@ export class Intake {
       this.#warnedOfIntegers = true
       this.#runtime.log.warn(
         'an integer above 2^53 was rounded; send such ids as strings (said once)',
-        { sourceId: arrival.sourceId, messageId: shownId(normalised.event.messageId) },
+        { messageId: shownId(normalised.event.messageId), sourceId: arrival.sourceId },
       )
     }
     return normalised
@@ -165,9 +165,9 @@ export class Intake {
   #warnOfTimestamps(sourceId: string, [first, ...others]: readonly string[]): void {
     if (first === undefined) return
     this.#runtime.log.warn('timestamp cannot be read, the time of arrival is used', {
-      sourceId,
       messageId: shownId(first),
       others: others.length === 0 ? undefined : others.length,
+      sourceId,
     })
   }
 

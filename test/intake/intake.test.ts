@@ -154,7 +154,7 @@ describe('accept', () => {
     const { accept, bodies, logged } = startIntake()
     await accept({ ...track, messageId: 'm-1', timestamp: 'hello 5' }, track)
     expect(logged).toEqual([
-      'warn timestamp cannot be read, the time of arrival is used sourceId=website messageId=m-1\n',
+      'warn timestamp cannot be read, the time of arrival is used messageId=m-1 sourceId=website\n',
     ])
     expect(await bodies()).toMatchObject([{ timestamp: now }, { timestamp: now }])
   })
@@ -166,7 +166,7 @@ describe('accept', () => {
     await accept(first, ...others)
     expect(logged).toEqual([
       'warn timestamp cannot be read, the time of arrival is used ' +
-        `sourceId=website messageId=${'m'.repeat(100)} others=99\n`,
+        `messageId=${'m'.repeat(100)} others=99 sourceId=website\n`,
     ])
     await accept({ ...track, messageId: 'n'.repeat(512), userId: 2 ** 60 })
     expect(logged[1]?.length).toBeLessThan(250)
@@ -186,7 +186,7 @@ describe('accept', () => {
     await accept(JSON.parse(text), JSON.parse(text))
     await accept(JSON.parse(text))
     expect(logged).toEqual([
-      'warn an integer above 2^53 was rounded; send such ids as strings (said once) sourceId=website messageId=m-1\n',
+      'warn an integer above 2^53 was rounded; send such ids as strings (said once) messageId=m-1 sourceId=website\n',
     ])
   })
 

@@ -31,8 +31,7 @@ test('a dry run prints the same counts, warnings and webhooks as sending', async
   })
   expect(sent.records.at(-1)).toMatchObject({ accepted, routed, filtered, duplicate, rejected })
 
-  const warning =
-    'warn timestamp cannot be read, the time of arrival is used sourceId=cli messageId=m_2'
+  const warning = 'warn timestamp cannot be read, the time of arrival is used messageId=m_2'
   expect(sent.stderr).toContain(warning)
   expect(dry.stderr).toContain(warning)
 
