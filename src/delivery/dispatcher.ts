@@ -218,7 +218,7 @@ export class Dispatcher {
     await this.#run
     // A claim that is under way may still lease deliveries.
     await this.#asking
-    this.#giveBackAll()
+    for (const queue of this.#queues.values()) this.#outbox.giveBack(queue.giveBack())
     await this.#rounds.ended()
     this.#outbox.waitNoMore()
     await this.#outbox.written()
@@ -260,14 +260,13 @@ export class Dispatcher {
     const queue =
       this.#queues.get(id) ?? new DestinationQueue(destination, policies, this.#prefetch)
     for (const { url } of queue.configure(destination, policies)) {
-      const change = {
+      this.#runtime.observer.endpoint({
         destinationId: id,
         url,
         state: 'closed',
         probeAtMs: null,
         error: null,
-      } as const
-      this.#runtime.observer.endpoint(change)
+      })
     }
     this.#queues.set(id, queue)
     return { queue, sender, retryPolicy }
@@ -299,8 +298,7 @@ export class Dispatcher {
   async #workWhileWoken(): Promise<void> {
     const release = this.#runtime.clock.hold()
     while (this.#woken && !this.#stopped) {
-      // Wait for the other requests that end in this turn of the event loop: one pass over the destinations
-      // serves all of them.
+      // Wait for all requests that end in this turn of the event loop: one pass serves them.
       await nextTurn()
       this.#woken = false
       // One moment for all: what becomes free between two readings of the clock would be missed by each.
@@ -358,10 +356,6 @@ export class Dispatcher {
     for (const queue of ready) this.#outbox.giveBack(queue.giveBackWorn())
   }
 
-  #giveBackAll(): void {
-    for (const queue of this.#queues.values()) this.#outbox.giveBack(queue.giveBack())
-  }
-
   /** Sets the alarm for the next delivery that can start, or finds that there is none at all. */
   #plan(): void {
     this.#timer?.cancel()
@@ -371,8 +365,7 @@ export class Dispatcher {
     const { clock } = this.#runtime
     const startTimes = this.#claims.startTimes()
     const { lookedAtMs } = this.#claims
-    // A delivery that was due at the last look waits for room. The end of a request makes room and plans
-    // again.
+    // A delivery that was due at the last look waits for room: the end of a request plans again.
     const alarmAtMs = startTimes.reduce(
       (earliest, { atMs }) => (atMs > lookedAtMs ? Math.min(earliest, atMs) : earliest),
       this.#looks.nextAtMs ?? Infinity,

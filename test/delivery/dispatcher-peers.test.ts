@@ -18,7 +18,7 @@ const crmUrl = 'https://example.com/crm'
 function world() {
   const clock = new ManualClock(startMs)
   const store = new HookedStore()
-  const state = { status: 503, isHeard: (_: BreakerNews) => true }
+  const state = { status: 503, isHeard: (() => true) as (news: BreakerNews) => boolean }
   const requests: { rank: number; afterMs: number }[] = []
   const processes = [0, 1, 2].map((rank) => {
     const place: ProcessPlace = {

@@ -1,6 +1,5 @@
 import {
   processGoneMs,
-  type BreakerNews,
   type DeliveringProcesses,
   type ProcessBeat,
   type ProcessPlace,
@@ -59,7 +58,7 @@ export class ProcessRegistry implements DeliveringProcesses {
   }
 
   /** Nobody is told: each process has its own breakers. */
-  tell(_news: BreakerNews): void {}
+  tell(): void {}
 
   listen(): void {}
 }

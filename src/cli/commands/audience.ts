@@ -4,12 +4,8 @@ import { EvrouteError, SettingError } from '../../model/index.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { countFlag, repeatable } from '../flags.ts'
 import type { AddCommand, CommandContext } from '../io.ts'
-import {
-  addAccessFlags,
-  onReaders,
-  type AccessFlags,
-  type CalledCommand,
-} from '../store-access/access.ts'
+import { addAccessFlags, type AccessFlags, type CalledCommand } from '../store-access/access.ts'
+import { onReaders } from '../store-access/on-readers.ts'
 import type { AudiencesRun } from '../store-access/operations.ts'
 
 interface SyncFlags extends AccessFlags {

@@ -1,5 +1,6 @@
 import type { AddCommand } from '../io.ts'
-import { addAccessFlags, onReaders, type AccessFlags } from '../store-access/access.ts'
+import { addAccessFlags, type AccessFlags } from '../store-access/access.ts'
+import { onReaders } from '../store-access/on-readers.ts'
 
 const examples = `
 Examples:

@@ -4,7 +4,8 @@ import { EvrouteError, SettingError, type EventType } from '../../model/index.ts
 import type { Selection } from '../deliveries/change.ts'
 import { countFlag, eventTypesFlag, momentFlag, momentMs } from '../flags.ts'
 import type { AddCommand, CommandContext } from '../io.ts'
-import { addAccessFlags, onReaders, type AccessFlags } from '../store-access/access.ts'
+import { addAccessFlags, type AccessFlags } from '../store-access/access.ts'
+import { onReaders } from '../store-access/on-readers.ts'
 
 /** The flags that every command below `deliveries` has, from commander. */
 interface LogFlags extends AccessFlags {

@@ -4,10 +4,10 @@ import type { AddCommand, CommandContext } from '../io.ts'
 import {
   addAccessFlags,
   addStoreFlags,
-  onReaders,
   readStoreAccess,
   type AccessFlags,
 } from '../store-access/access.ts'
+import { onReaders } from '../store-access/on-readers.ts'
 
 interface ListFlags extends AccessFlags {
   readonly limit: number

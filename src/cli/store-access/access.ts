@@ -1,11 +1,9 @@
 import type { Command } from 'commander'
 import { checkUrl, EvrouteError, SettingError, systemCode } from '../../model/index.ts'
 import type { Configuration } from '../../service/index.ts'
-import type { ExitCode } from '../exit-code.ts'
 import { defaultConfigurationPath } from '../flags.ts'
 import type { CommandContext, Io } from '../io.ts'
 import { readSecret, readStoreUrl, storeForms } from '../secret.ts'
-import type { ReadersRun } from './readers.ts'
 import type { ServiceApi } from './service-api.ts'
 
 /** The flags of every command that works on a store or a service, from commander. */
@@ -126,15 +124,6 @@ export interface CalledCommand {
   readonly context: CommandContext
   /** Whether the command changes deliveries. */
   readonly write?: boolean
-}
-
-/** Imports the code that opens stores only now, so that help and usage errors appear at once. */
-export async function onReaders(
-  called: CalledCommand,
-  work: (run: ReadersRun) => Promise<ExitCode>,
-): Promise<void> {
-  const { runReaders } = await import('./readers.ts')
-  await runReaders(called, work)
 }
 
 /** What {@link readAccess} leads to. */

@@ -1,5 +1,5 @@
 // A service over a database that it shares with others, in a process of its own.
-import { createService } from 'evroute/service'
+import { createService } from '../../../dist/service/library.js'
 import { createRuntime, silentLog } from '../../../dist/runtime/index.js'
 import { answerQuestions, programSettings } from '../program.ts'
 import { configurationOf } from './plan.ts'
