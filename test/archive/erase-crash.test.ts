@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { systemFileChanges, type FileChanges } from '../../src/archive/erase-from-file.ts'
-import { line, makeArchive, members, textOf } from './support.ts'
+import { emptyMember, line, makeArchive, members, textOf } from './support.ts'
 
 /** Changes files up to a step, which is done by half where it can be; nothing is done after it. */
 function dyingAt(step: number) {
@@ -46,7 +46,7 @@ function dyingAt(step: number) {
 }
 
 const whole = line('m_1', 'u_1') + line('m_2', 'u_2')
-const damage = Buffer.from('no gzip, and long enough for a piece of its own')
+const damage = Buffer.from('no gzip')
 
 /** A file to write anew, one that is damaged, and one to remove with its day. */
 async function makeFiles() {
@@ -54,7 +54,10 @@ async function makeFiles() {
   return {
     archive,
     first: await archive.put('2026-01-01/a.gz', members(whole)),
-    damaged: await archive.put('2026-01-02/a.gz', Buffer.concat([members(whole), damage])),
+    damaged: await archive.put(
+      '2026-01-02/a.gz',
+      Buffer.concat([members(whole), emptyMember(), damage]),
+    ),
     last: await archive.put('2026-01-03/a.gz', members(line('m_3', 'u_1'))),
   }
 }

@@ -20,7 +20,7 @@ import { readArchiveText } from '../../src/archive/archive-text.ts'
 import { problemsMax } from '../../src/archive/erase-from-archive.ts'
 import { systemFileChanges } from '../../src/archive/erase-from-file.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { line, makeArchive, members, textOf, untilMs } from './support.ts'
+import { emptyMember, line, makeArchive, members, textOf, untilMs } from './support.ts'
 
 describe('isAboutUsers', () => {
   const archived = { receivedAt: '2026-01-02T12:00:00.000Z' }
@@ -199,7 +199,8 @@ describe('eraseFromArchive', () => {
         Buffer.from(line('m_3', 'u_2')),
         members(line('m_4', 'u_2')),
       ])
-      const path = await archive.put('2026-01-02/a.gz', Buffer.concat([whole, behind]))
+      const content = Buffer.concat([whole, emptyMember(), behind])
+      const path = await archive.put('2026-01-02/a.gz', content)
       await chmod(path, 0o600)
       const { ids } = await archive.read()
       expect(ids).toContain('m_1')

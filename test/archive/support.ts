@@ -21,6 +21,14 @@ export function members(...texts: readonly string[]): Buffer {
   return Buffer.concat(texts.map((text) => gzipSync(text)))
 }
 
+/** A member without text, longer than the compressed bytes that damage behind it makes unreadable. */
+export function emptyMember(): Buffer {
+  const [header, text] = [gzipSync('').subarray(0, 10), gzipSync('').subarray(10)]
+  // Flag 8: a file name follows the header.
+  header[3] = 8
+  return Buffer.concat([header, Buffer.from(`${'n'.repeat(2_048)}\0`), text])
+}
+
 /** A folder with the archive of the source `website`, and ways to look at it. */
 export async function makeArchive() {
   const directory = await temporaryFolder()
