@@ -24,7 +24,7 @@ await build({
       // What these import is always loaded together. All else is parted by who needs it.
       groups: [
         { name: 'start', test: /cli[\\/]index\.js$/ },
-        { name: 'send', test: /cli[\\/](?:run-command|commands[\\/]send)\.js$/ },
+        { name: 'send', test: /cli[\\/](?:program|commands[\\/]send)\.js$/ },
       ],
     },
   },

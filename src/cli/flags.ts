@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import {
   eventTypes,
   formatDuration,
@@ -135,4 +135,21 @@ export async function readLanguage(
     `Cannot print a handler for "${language}"`,
     `It is one of ${snippetLanguages.join(', ')}.`,
   )
+}
+
+/** The descriptions of flags that differ between commands. */
+interface OutputTexts {
+  readonly quiet?: string
+  readonly verbose?: string
+}
+
+/** Adds the flags for output, in their own group. */
+export function addOutputFlags(command: Command, texts: OutputTexts = {}): Command {
+  const { quiet = 'print only the result', verbose = 'print a line for every request' } = texts
+  return command
+    .optionsGroup('Output:')
+    .option('--json', 'write NDJSON records to stdout')
+    .option('-q, --quiet', quiet)
+    .addOption(new Option('-v, --verbose', verbose).conflicts('quiet'))
+    .option('--no-color', 'use no colours')
 }

@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import type { Command } from 'commander'
 import { EvrouteError, messageOf, systemCode } from '../model/index.ts'
-import type { Terminal } from './terminal/terminal.ts'
+import type { Terminal } from './terminal/process-terminal.ts'
 
 /** An output stream of a command. */
 export interface OutputStream {

@@ -15,7 +15,7 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
   await nextTurn()
   const reason: unknown = io.stop.reason
   if (!(reason instanceof EvrouteError)) return code
-  const { tellError } = await import('./run-command.ts')
+  const { tellError } = await import('./program.ts')
   await tellError(reason, argv, io)
   return gravest([code, exitCodeOf(reason)])
 }
@@ -26,7 +26,7 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
     io.stdout.write(`${evrouteVersion}\n`)
     return exitCodes.ok
   }
-  const { runCommand } = await import('./run-command.ts')
+  const { runCommand } = await import('./program.ts')
   return runCommand(argv, io)
 }
 

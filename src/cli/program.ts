@@ -1,7 +1,89 @@
-import { Command } from 'commander'
-import { evrouteVersion } from '../model/index.ts'
-import type { AddCommand, CommandContext } from './io.ts'
+import { CommanderError, Command } from 'commander'
+import { EvrouteError, evrouteVersion } from '../model/index.ts'
+import { codeOfEnd, isEnd, exitCodeOf, exitCodes } from './exit-code.ts'
+import type { Io, AddCommand, CommandContext } from './io.ts'
 import { programName } from './output/command-line.ts'
+import { writeError } from './output/error.ts'
+
+/**
+ * Runs one command. It never exits the process and never throws.
+ *
+ * @param argv - the arguments after the program's name
+ * @returns the exit code
+ */
+export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
+  let ended: number = exitCodes.ok
+  const program = await createProgram({ io, argv, end: (code) => (ended = code) })
+  try {
+    if (argv.every((argument) => argument === '--no-color')) {
+      io.stderr.write(`${program.helpInformation()}${epilogue}\n`)
+      return exitCodes.usage
+    }
+    await program.parseAsync(argv, { from: 'user' })
+    return ended
+  } catch (thrown) {
+    if (isEnd(thrown, io)) return codeOfEnd(io)
+    // After printing help or the version, commander throws an error with exit code 0.
+    if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok
+    const error =
+      thrown instanceof CommanderError ? usageError(thrown, triedCommand(program, argv)) : thrown
+    await tellError(error, argv, io)
+    return exitCodeOf(error)
+  }
+}
+
+/** Reports an error as the command line asks for: as JSON or as text, with or without colour. */
+export async function tellError(error: unknown, argv: readonly string[], io: Io): Promise<void> {
+  // Arguments after `--` belong to the child command.
+  const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
+  await writeError(io, error, { json: own.includes('--json'), color: !own.includes('--no-color') })
+}
+
+/** A command, and the command line that names it. */
+interface TriedCommand {
+  readonly command: Command
+  readonly name: string
+}
+
+function triedCommand(program: Command, argv: readonly string[]): TriedCommand {
+  const names = ['evroute']
+  let command = program
+  for (const argument of argv) {
+    const next = command.commands.find((each) => each.name() === argument)
+    if (next === undefined) break
+    names.push(argument)
+    command = next
+  }
+  return { command, name: names.join(' ') }
+}
+
+function usageError(error: CommanderError, { command, name }: TriedCommand): EvrouteError {
+  // Here commander's message is its help, which does not say what is wrong.
+  const text = error.code === 'commander.help' ? helplessText(command) : error.message
+  const [first = '', suggestion] = text.replace(/^error: /, '').split('\n')
+  const message = first.replace(/\.$/, '')
+  const isTooMany = error.code === 'commander.excessArguments'
+  return new EvrouteError({
+    code: 'invalid_usage',
+    message: isTooMany ? `${message}: ${unexpectedArguments(command)}` : message,
+    hint: suggestion?.replace(/^\((.*)\)$/, '$1') ?? `See \`${name} --help\`.`,
+    cause: error,
+  })
+}
+
+/** The error for `help` with an unknown topic, or for a missing subcommand. */
+function helplessText({ parent, commands }: Command): string {
+  if (parent === null) return 'Cannot help with this: there is no such command'
+  return `A command is missing: ${commands.map((each) => each.name()).join(', ')}`
+}
+
+/** The arguments beyond those that the command takes, quoted. */
+function unexpectedArguments({ args, registeredArguments }: Command): string {
+  return args
+    .slice(registeredArguments.length)
+    .map((argument) => JSON.stringify(argument))
+    .join(' ')
+}
 
 type LoadCommand = () => Promise<AddCommand>
 
@@ -19,21 +101,21 @@ const groups: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = 
     run: async () => (await import('./commands/run.ts')).addRunCommand,
     expect: async () => (await import('./commands/expect.ts')).addExpectCommand,
     explain: async () => (await import('./commands/explain.ts')).addExplainCommand,
-    sign: async () => (await import('./commands/sign.ts')).addSignCommand,
-    verify: async () => (await import('./commands/verify.ts')).addVerifyCommand,
+    sign: async () => (await import('./commands/signatures.ts')).addSignCommand,
+    verify: async () => (await import('./commands/signatures.ts')).addVerifyCommand,
   },
   'Run a service:': {
-    serve: async () => (await import('./commands/serve.ts')).addServeCommand,
-    init: async () => (await import('./commands/init.ts')).addInitCommand,
-    config: async () => (await import('./commands/config.ts')).addConfigCommand,
+    serve: async () => (await import('./commands/service.ts')).addServeCommand,
+    init: async () => (await import('./commands/service.ts')).addInitCommand,
+    config: async () => (await import('./commands/service.ts')).addConfigCommand,
     deliveries: async () => (await import('./commands/deliveries.ts')).addDeliveriesCommand,
-    audit: async () => (await import('./commands/audit.ts')).addAuditCommand,
-    backup: async () => (await import('./commands/backup.ts')).addBackupCommand,
-    migrate: async () => (await import('./commands/migrate.ts')).addMigrateCommand,
+    audit: async () => (await import('./commands/store.ts')).addAuditCommand,
+    backup: async () => (await import('./commands/store.ts')).addBackupCommand,
+    migrate: async () => (await import('./commands/store.ts')).addMigrateCommand,
   },
   'Users:': {
     audience: async () => (await import('./commands/audience.ts')).addAudienceCommand,
-    delete: async () => (await import('./commands/delete.ts')).addDeleteCommand,
+    delete: async () => (await import('./commands/regulations.ts')).addDeleteCommand,
     regulations: async () => (await import('./commands/regulations.ts')).addRegulationsCommand,
   },
   'Help:': {
@@ -64,7 +146,7 @@ async function addCommands(program: Command, context: CommandContext): Promise<v
 const helpColumnsMax = 80
 
 /** The end of the help text. */
-export const epilogue = `
+const epilogue = `
 \`evroute <command> --help\` has flags and examples. \`evroute demo\` shows it all.`
 
 /** Builds the command line, with the command that the arguments name. It never exits. */

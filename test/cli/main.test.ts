@@ -131,7 +131,7 @@ describe('main', () => {
   })
 
   test('loads for a dry run no module that listens, sends, stores or colours', async () => {
-    const loaded = [...(await importedBy('cli/run-command.ts', 'cli/commands/send.ts'))].sort()
+    const loaded = [...(await importedBy('cli/program.ts', 'cli/commands/send.ts'))].sort()
     expect(loaded.filter((name) => !name.startsWith('file:'))).toEqual([
       'commander',
       'node:buffer',

@@ -145,7 +145,7 @@ function addSync(audience: Command, context: CommandContext): void {
       const isDryRun = flags.dryRun ?? false
       const sync = { name, key, computationClass, file, source, columns, isDryRun }
       await onAudiences({ flags, context, isDryRun }, async (run) => {
-        const { syncList } = await import('../audiences/sync.ts')
+        const { syncList } = await import('../audiences/change.ts')
         return syncList(sync, run)
       })
     })
@@ -199,7 +199,7 @@ function addRemove(audience: Command, context: CommandContext): void {
       const flags = command.opts<RemoveFlags>()
       const isDryRun = flags.dryRun ?? false
       await onAudiences({ flags, context, isDryRun }, async (run) => {
-        const { removeMembers } = await import('../audiences/remove.ts')
+        const { removeMembers } = await import('../audiences/change.ts')
         return removeMembers({ key, isDryRun }, run)
       })
     })

@@ -68,7 +68,7 @@ export const addCheckCommand: AddCommand = (program, { io, end }) => {
       only,
       ...flags
     } = command.opts<CheckFlags>()
-    const { listCases } = await import('../checking/list-cases.ts')
+    const { listCases } = await import('../checking/check.ts')
     if (list === true) {
       end(await listCases({ types, only, json }, io))
       return

@@ -1,6 +1,6 @@
 import { parseUrl, SettingError } from '../../model/index.ts'
 import type { ExpectSource } from '../expecting/expect.ts'
-import { reportFlag, type ReportFile } from '../expecting/report-flag.ts'
+import { reportFlag, type ReportFile } from '../expecting/expectation-flags.ts'
 import { countFlag, durationFlag } from '../flags.ts'
 import type { AddCommand } from '../io.ts'
 import { readSecret } from '../secret.ts'

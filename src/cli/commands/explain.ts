@@ -1,5 +1,5 @@
 import type { AddCommand } from '../io.ts'
-import { addOutputFlags } from '../output-flags.ts'
+import { addOutputFlags } from '../flags.ts'
 import { fileRows, InputMeter } from '../sending/row-source.ts'
 import {
   addWebhookFlags,

@@ -6,12 +6,10 @@ import {
   readExpectationFlags,
   type ExpectationFlags,
 } from '../expecting/expectation-flags.ts'
-import { countFlag, durationFlag, durationFlagUpTo, headerFlag } from '../flags.ts'
+import { countFlag, durationFlag, durationFlagUpTo, headerFlag, addOutputFlags } from '../flags.ts'
 import type { AddCommand, Io } from '../io.ts'
-import { addFaultFlags, type FaultFlags } from '../listening/fault-flags.ts'
-import { forwardFlag } from '../listening/forward-flag.ts'
+import { addFaultFlags, forwardFlag, type FaultFlags } from '../listening/fault-flags.ts'
 import type { ListenOptions } from '../listening/listen.ts'
-import { addOutputFlags } from '../output-flags.ts'
 import { readOtherSecrets, readSecret } from '../secret.ts'
 
 interface ListenFlags extends FaultFlags, ExpectationFlags {

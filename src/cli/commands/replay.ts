@@ -12,7 +12,7 @@ import {
   type SendingFlags,
   type SendingTarget,
 } from '../sending/sending-options.ts'
-import { parseTimeShift, type TimeShiftBy } from '../sending/time-shift.ts'
+import { parseTimeShift, type TimeShiftBy } from '../sending/captured-request.ts'
 import { transfer } from '../sending/transfer.ts'
 
 interface ReplayFlags extends SendingFlags {

@@ -1,9 +1,8 @@
 import { Option } from 'commander'
 import { SettingError } from '../../model/index.ts'
-import { reportFlag } from '../expecting/report-flag.ts'
-import { choiceOf, countFlag, durationFlag, repeatable } from '../flags.ts'
+import { reportFlag } from '../expecting/expectation-flags.ts'
+import { choiceOf, countFlag, durationFlag, repeatable, addOutputFlags } from '../flags.ts'
 import type { AddCommand } from '../io.ts'
-import { addOutputFlags } from '../output-flags.ts'
 import type { RunFlags } from '../running/run-options.ts'
 
 const countMax = 1_000_000_000

@@ -10,7 +10,7 @@ import {
 } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { DataWriter } from '../io.ts'
-import { payloadText } from '../listening/payload-text.ts'
+import { payloadText } from '../output/json.ts'
 import { formatMoment, formatSecond, formatSpan } from '../output/moments.ts'
 import { formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'

@@ -1,8 +1,7 @@
-import type { Command } from 'commander'
+import { InvalidArgumentError, type Command } from 'commander'
 import type { Expectation, Match } from '../../match/index.ts'
 import { SettingError } from '../../model/index.ts'
 import { repeatable } from '../flags.ts'
-import { reportFlag, type ReportFile } from './report-flag.ts'
 
 /** The flags, from commander. */
 export interface ExpectationFlags {
@@ -66,4 +65,21 @@ function refuseSignatures(expectations: readonly Expectation[]): void {
     `Cannot expect "${about.text}": signatures are not checked without a secret`,
     'Pass --secret or set EVROUTE_SECRET.',
   )
+}
+
+/** A report file to write. */
+export interface ReportFile {
+  readonly kind: 'junit'
+  /** The path. An existing file is replaced. */
+  readonly path: string
+}
+
+/** Collects `--report junit=<file>`. */
+export function reportFlag(
+  text: string,
+  previous: readonly ReportFile[] = [],
+): readonly ReportFile[] {
+  const [, path] = /^junit=(.+)$/s.exec(text) ?? []
+  if (path !== undefined) return [...previous, { kind: 'junit', path }]
+  throw new InvalidArgumentError('It is written as junit=<file>.')
 }

@@ -4,11 +4,16 @@ import { EvrouteError, messageOf, plainText } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import { writeError } from '../output/error.ts'
-import { githubAnnotations, githubSummary } from '../output/github.ts'
-import { junitXml } from '../output/junit.ts'
-import type { Report, ReportCase } from '../output/report-case.ts'
+import {
+  githubAnnotations,
+  githubSummary,
+  junitXml,
+  type Report,
+  type ReportCase,
+} from '../output/ci-report.ts'
+
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
-import type { ReportFile } from './report-flag.ts'
+import type { ReportFile } from './expectation-flags.ts'
 
 /** How results are reported. */
 export interface ResultsView {

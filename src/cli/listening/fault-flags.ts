@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import type { DelayRange } from '../../receiver/index.ts'
+import { isEventType } from '../../model/index.ts'
+import type { DelayRange, ForwardTarget } from '../../receiver/index.ts'
 import { countFlag, durationFlagUpTo, repeatable } from '../flags.ts'
 
 /** The flags that inject faults into a receiver's answers, from commander. */
@@ -52,4 +53,18 @@ function shareFlag(text: string): number {
   const percent = /^(\d+(?:\.\d+)?)%$/.exec(text)?.[1]
   if (percent !== undefined && Number(percent) <= 100) return Number(percent) / 100
   throw new InvalidArgumentError('A share is written as 20%, from 0% to 100%.')
+}
+
+/** Collects `[type=]<url>` flags. The receiver checks the URLs. */
+export function forwardFlag(
+  text: string,
+  previous: readonly ForwardTarget[] = [],
+): readonly ForwardTarget[] {
+  const equals = text.indexOf('=')
+  const type = text.slice(0, equals)
+  const target =
+    equals > 0 && isEventType(type)
+      ? { type, url: text.slice(equals + 1) }
+      : { type: null, url: text }
+  return [...previous, target]
 }

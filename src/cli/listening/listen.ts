@@ -26,12 +26,11 @@ import { defaultUrl } from '../sending/sending-options.ts'
 import { AuthorityFile } from './authority-file.ts'
 import { Capture } from './capture.ts'
 import { inspectorUrl, networkPageUrl, openPage } from './inspector-page.ts'
-import { countsText, eventText } from './event-text.ts'
+import { countsText, eventText, resentText } from './event-text.ts'
 import type { FaultFlags } from './fault-flags.ts'
 import { faultOptions } from './fault-options.ts'
-import { resentText } from './forward-text.ts'
 import { EventProgram } from './on-event.ts'
-import { listenScreen, type ListenScreen } from './keys/listen-screen.ts'
+import { listenScreen, type ListenScreen } from './keys/listen-keys.ts'
 
 /** The checked options of `evroute listen`. */
 export interface ListenOptions extends ExpectationSettings {

@@ -6,18 +6,20 @@ import {
   type MigrationPlaces,
   type MoveOutcome,
   type MoveProgress,
+  type ComparedFigure,
+  type StoreFigures,
+  type MovePlan,
+  type RowCount,
 } from '../../store/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
 import { formatCount } from '../output/numbers.ts'
 import { startProgress } from '../output/progress.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
-import { comparedTable, figuresTable } from './figures-table.ts'
-import { outcomeRecord, planRecord } from './migration-records.ts'
-import { ProgressText } from './progress-text.ts'
+import { textTable, type TextTableView } from '../output/table.ts'
 
 /** The migration that a command line asks for. */
-export interface MigrateRun {
+interface MigrateRun {
   /** The source and the target. */
   readonly places: MigrationPlaces
   /** Streams and stop signal. */
@@ -119,4 +121,97 @@ async function tableView({
 }: MigrateRun): Promise<{ style: Style; columns: number | undefined }> {
   const columns = io.stdout.isTTY === true ? io.stdout.columns : undefined
   return { style: await createStyle(wantsColor(io, io.stdout, view.color)), columns }
+}
+
+/** A table of the row counts on both sides. */
+function comparedTable(figures: readonly ComparedFigure[], view: TextTableView): string {
+  return textTable(
+    figures,
+    [
+      { title: 'rows', text: ({ what }) => what, look: 'name' },
+      { title: 'file', text: ({ source }) => formatCount(source), isCount: true },
+      {
+        title: 'database',
+        text: ({ target }) => formatCount(target),
+        look: ({ source, target }) => (source === target ? 'good' : 'bad'),
+        isCount: true,
+      },
+    ],
+    view,
+  )
+}
+
+/** A table of the row counts of one store. */
+function figuresTable({ rows }: StoreFigures, view: TextTableView): string {
+  return textTable(
+    rows,
+    [
+      { title: 'rows', text: ({ title }) => title, look: 'name' },
+      { title: 'file', text: ({ rows: count }) => formatCount(count), isCount: true },
+    ],
+    view,
+  )
+}
+
+/** The outcome of a migration, as a record for programs. */
+function outcomeRecord(
+  outcome: MoveOutcome,
+  durationMs: number,
+): Readonly<Record<string, unknown>> {
+  const { kind, place } = outcome
+  const record = { kind: 'migrated', outcome: kind, to: place, ms: Math.round(durationMs) }
+  switch (outcome.kind) {
+    case 'interrupted':
+      return record
+    case 'different':
+      return { ...record, figures: outcome.figures, columns: outcome.columns }
+    case 'moved':
+    case 'already':
+      return { ...record, figures: outcome.figures }
+  }
+}
+
+/** The plan of a migration, as a record for programs. */
+function planRecord({ place, figures, isMoved }: MovePlan): Readonly<Record<string, unknown>> {
+  const { rows, states, ledger } = figures
+  return {
+    kind: 'migrated',
+    outcome: 'planned',
+    to: place,
+    moved: isMoved,
+    kinds: Object.fromEntries(rows.map(({ title, rows: count }: RowCount) => [title, count])),
+    states,
+    ledger,
+  }
+}
+
+/** The progress line of a migration: `moving deliveries: 120,000 of 200,000 · 41,230/s`. */
+export class ProgressText {
+  readonly #elapsedMs: () => number
+  #line = 'looking at both sides'
+  #counted = ''
+  /** The time and the row count when the current kind of rows began. */
+  #from = { atMs: 0, rows: 0 }
+
+  /** @param elapsedMs - the time since the migration began */
+  constructor(elapsedMs: () => number) {
+    this.#elapsedMs = elapsedMs
+  }
+
+  /** The current line. */
+  get line(): string {
+    return this.#line
+  }
+
+  /** Updates the line. */
+  update({ title, rows, rowsAll }: MoveProgress): void {
+    const atMs = this.#elapsedMs()
+    const counted = `moving ${title}`
+    if (counted !== this.#counted) this.#from = { atMs, rows }
+    this.#counted = counted
+    const done = `${counted}: ${formatCount(rows)} of ${formatCount(rowsAll)}`
+    const seconds = (atMs - this.#from.atMs) / 1_000
+    const rate = Math.round((rows - this.#from.rows) / seconds)
+    this.#line = seconds > 0 ? `${done} · ${formatCount(rate)}/s` : done
+  }
 }

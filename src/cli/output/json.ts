@@ -1,4 +1,6 @@
 import { shortText, type JsonValue } from '../../model/index.ts'
+import type { ReceivedEvent } from '../../receiver/index.ts'
+import { countOf } from './numbers.ts'
 import type { Style } from './style.ts'
 
 /** JSON for a person: indented, coloured, and safe to print. */
@@ -23,7 +25,7 @@ interface Surroundings {
 const nothing: Surroundings = { indent: '', label: '', comma: '' }
 
 /** The lines of {@link formatJson}. A generator, so that hidden lines are never formatted. */
-export function* jsonLines(
+function* jsonLines(
   value: JsonValue | undefined,
   view: JsonView,
   { indent, label, comma }: Surroundings = nothing,
@@ -54,7 +56,7 @@ export function* jsonLines(
 }
 
 /** The number of lines of {@link jsonLines}. */
-export function jsonLineCount(value: JsonValue | undefined): number {
+function jsonLineCount(value: JsonValue | undefined): number {
   const members = membersOf(value)
   if (members === undefined || members.length === 0) return 1
   return members.reduce((count, [, member]) => count + jsonLineCount(member), 2)
@@ -62,4 +64,26 @@ export function jsonLineCount(value: JsonValue | undefined): number {
 
 function membersOf(value: JsonValue | undefined): [string, JsonValue | undefined][] | undefined {
   return typeof value === 'object' && value !== null ? Object.entries(value) : undefined
+}
+
+/** Lines of a payload that are shown by default. */
+const linesMaxDefault = 200
+/** Characters shown of a key, of a value, or of a payload that is not JSON. */
+const charactersMax = 2_000
+
+/** A payload for a person: indented, coloured, safe to print, and limited in length. */
+export function payloadText(
+  { body, rawBody }: Pick<ReceivedEvent, 'body' | 'rawBody'>,
+  style: Style,
+  linesMax: number = linesMaxDefault,
+): string {
+  if (body === null) return shortText(rawBody.toString('utf8'), charactersMax)
+  const lines: string[] = []
+  for (const line of jsonLines(body, { style, charactersMax })) {
+    if (lines.length === linesMax) break
+    lines.push(line)
+  }
+  const left = jsonLineCount(body) - lines.length
+  if (left > 0) lines.push(style.faint(`… and ${countOf(left, 'more line')}`))
+  return lines.join('\n')
 }

@@ -1,5 +1,5 @@
 import { withinDates } from '../../delivery/index.ts'
-import { formatTimeOfDay } from '../output/time.ts'
+import { formatTimeOfDay } from './numbers.ts'
 
 const units: readonly (readonly [string, number])[] = [
   ['d', 86_400_000],

@@ -5,7 +5,7 @@ import { sourceError } from '../audiences/refusal.ts'
 import { codeOfEnd, exitCodes, gravest, unlessEnded, type ExitCode } from '../exit-code.ts'
 import { formatCount } from '../output/numbers.ts'
 import { drained, finishWork, type OperationsRun } from '../store-access/operations.ts'
-import { regulationText } from './regulation-text.ts'
+import { regulationText } from './show.ts'
 import { noSubjects, readSubjects, type SubjectsSource } from './subjects.ts'
 
 /** The users, and the regulation to create for them. */

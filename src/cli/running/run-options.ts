@@ -1,6 +1,6 @@
 import { parseExpectation, type Expectation } from '../../match/index.ts'
 import { EvrouteError, SettingError } from '../../model/index.ts'
-import type { ReportFile } from '../expecting/report-flag.ts'
+import type { ReportFile } from '../expecting/expectation-flags.ts'
 import type { Io } from '../io.ts'
 import { readSecret } from '../secret.ts'
 import type { RunOptions } from './run.ts'

@@ -1,14 +1,19 @@
 import { once } from 'node:events'
+import {
+  expectationResult,
+  ExpectationTracker,
+  type Expectation,
+  type ExpectationResult,
+  type NumberedSubject,
+} from '../../match/index.ts'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
-import type { Expectation } from '../../match/index.ts'
-import { reportResults } from '../expecting/report-results.ts'
-import type { ReportFile } from '../expecting/report-flag.ts'
 import { exitCodes } from '../exit-code.ts'
+import type { ReportFile } from '../expecting/expectation-flags.ts'
+import { reportResults } from '../expecting/report-results.ts'
 import type { Io } from '../io.ts'
-import type { ReportCase } from '../output/report-case.ts'
-import { formatCount } from '../output/numbers.ts'
 import { Capture } from '../listening/capture.ts'
-import { Awaited } from './awaited.ts'
+import type { ReportCase } from '../output/ci-report.ts'
+import { formatCount } from '../output/numbers.ts'
 import { Child } from './child.ts'
 import { RunView, type RunViewOptions } from './run-view.ts'
 import { TestBed, type TestBedOptions } from './test-bed.ts'
@@ -154,4 +159,37 @@ async function untilAllCame({
     await sleep(systemClock, lookMs, interrupted)
   }
   endListening()
+}
+
+/** Tracks all expectations of a run. */
+export class Awaited {
+  readonly #trackers: readonly ExpectationTracker<NumberedSubject>[]
+
+  constructor(expectations: readonly Expectation[], startedAtMs: number) {
+    this.#trackers = expectations.map((each) => new ExpectationTracker(each, startedAtMs))
+  }
+
+  /** Counts a request. */
+  observe(event: NumberedSubject): void {
+    for (const tracker of this.#trackers) tracker.observe(event)
+  }
+
+  /**
+   * The state of all expectations together:
+   *
+   * - `missing`: something that may still arrive is missing;
+   * - `satisfied`: nothing is missing, but too much may still arrive;
+   * - `decided`: further requests change nothing.
+   */
+  stateAt(nowMs: number): 'missing' | 'satisfied' | 'decided' {
+    const states = this.#trackers.map((tracker) => tracker.stateAt(nowMs))
+    const open = states.filter((state) => state.kind === 'open')
+    if (open.some(({ isSatisfied }) => !isSatisfied)) return 'missing'
+    return open.length > 0 ? 'satisfied' : 'decided'
+  }
+
+  /** The results when the wait has ended. */
+  results(): readonly ExpectationResult[] {
+    return this.#trackers.map((tracker) => expectationResult(tracker))
+  }
 }

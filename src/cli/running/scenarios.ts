@@ -1,13 +1,23 @@
-import { formatDuration, recordLine } from '../../model/index.ts'
-import { scenarioNamed, scenarios, type Scenario } from '../../receiver/index.ts'
+import { countText } from '../../match/index.ts'
+import {
+  formatDuration,
+  recordLine,
+  limits,
+  sampleCall,
+  type RequestRecord,
+  type SettledDelivery,
+} from '../../model/index.ts'
+import { Pipeline } from '../../pipeline/index.ts'
+import { scenarioNamed, scenarios, Receiver, type Scenario } from '../../receiver/index.ts'
+import { createRuntime, systemClock, VirtualClock, type LogLine } from '../../runtime/index.ts'
+import { openStore } from '../../store/index.ts'
+import { checkDestination } from '../../webhook/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { DataWriter, type Io } from '../io.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
-import { judgeScenario, spanMs } from './judge-scenario.ts'
-import { runScenario, type ScenarioObservation, type ScenarioRun } from './run-scenario.ts'
 
 /** The scenarios to run, and how to show them. */
-export interface ScenariosOptions extends ScenarioRun {
+interface ScenariosOptions extends ScenarioRun {
   readonly scenarios: readonly Scenario[]
   readonly json: boolean
   readonly color: boolean
@@ -122,4 +132,130 @@ function tally(names: readonly string[]): ReadonlyMap<string, number> {
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0)
+}
+
+/** Compares a run of a scenario with its expected outcome. Returns the differences. Pure. */
+export function judgeScenario(
+  { webhooks, expected }: Pick<Scenario, 'webhooks' | 'expected'>,
+  { settled, requests, arrived, logged }: ScenarioObservation,
+): readonly string[] {
+  const [atLeast, atMost] = expected.requests
+  const counts = [...arrived, ...Array<number>(Math.max(webhooks - arrived.length, 0)).fill(0)]
+  const errors = requests.flatMap(({ error }) => error ?? [])
+  const isUnlogged = expected.error === 'timeout' && !logged.includes('timeout')
+  const complaints: readonly (readonly [isWrong: boolean, complaint: string])[] = [
+    [settled.length !== webhooks, `${settled.length} of ${webhooks} came to an end`],
+    [
+      settled.some(({ state }) => state !== expected.state),
+      `not every delivery is ${expected.state}`,
+    ],
+    [
+      counts.some((count) => count < atLeast || count > atMost),
+      `${countText({ atLeast, atMost })} had to arrive for each webhook, ${counts.join(', ')} did`,
+    ],
+    [!errors.includes(expected.error), `no request failed with ${expected.error}`],
+    [errors.some((error) => error !== expected.error), 'a request failed for another reason'],
+    [isUnlogged, 'the timeout is not in the log'],
+    [isRetriedAfterSuccess(requests), 'an endpoint was asked again after one had taken it'],
+    [spanMs(requests) > limits.retryWindowMs, 'it was retried for more than four hours'],
+  ]
+  return complaints.flatMap(([isWrong, complaint]) => (isWrong ? [complaint] : []))
+}
+
+function isRetriedAfterSuccess(requests: readonly RequestRecord[]): boolean {
+  return requests.some(
+    (success) =>
+      success.outcome === 'success' &&
+      requests.some(
+        ({ messageId, attempt }) => messageId === success.messageId && attempt > success.attempt,
+      ),
+  )
+}
+
+/** Milliseconds from the start of the first request to the start of the last. */
+export function spanMs(requests: readonly RequestRecord[]): number {
+  const times = requests.map(({ atMs }) => atMs)
+  return times.length === 0 ? 0 : Math.max(...times) - Math.min(...times)
+}
+
+/** The observations of one run of a scenario. */
+export interface ScenarioObservation {
+  /** The settled deliveries. */
+  readonly settled: readonly SettledDelivery[]
+  /** The requests in order. A refused certificate counts as a request, though nothing was sent. */
+  readonly requests: readonly RequestRecord[]
+  /** The number of requests that arrived, per webhook. */
+  readonly arrived: readonly number[]
+  /** The codes of the logged warnings. */
+  readonly logged: readonly string[]
+}
+
+/** The options of a scenario run. */
+interface ScenarioRun {
+  /** Request timeout, in milliseconds of real time; 5 s by default, which is also the maximum. */
+  readonly deadlineMs?: number
+}
+
+const sourceId = 'scenario'
+const secret = 'not-a-real-secret'
+
+/**
+ * Sends webhooks through the real dispatcher and sender to a receiver with the settings of a scenario.
+ * Waiting for a retry takes no time; requests take real time.
+ */
+export async function runScenario(
+  { settings, webhooks }: Scenario,
+  { deadlineMs }: ScenarioRun = {},
+): Promise<ScenarioObservation> {
+  const [requests, settled, logged] = [
+    [] as RequestRecord[],
+    [] as SettledDelivery[],
+    [] as string[],
+  ]
+  const warn: LogLine = (_, fields) => logged.push(String(fields?.['code']))
+  await using receiver = new Receiver({ ...settings, secret, strict: true })
+  const { urls } = await receiver.start()
+  const pipeline = new Pipeline({
+    destinations: [
+      checkDestination({
+        id: 'scenario',
+        sourceIds: [sourceId],
+        endpoints: urls.map((url) => ({ url })),
+        sharedSecret: secret,
+        // One at a time, so that random decisions repeat in every run.
+        concurrency: 1,
+      }),
+    ],
+    store: await openStore('memory:'),
+    isStoreOwn: true,
+    runtime: createRuntime({
+      clock: new VirtualClock(systemClock.nowMs()),
+      log: { debug: () => undefined, info: () => undefined, warn },
+      observer: {
+        request: (record) => requests.push(record),
+        settled: (delivery) => settled.push(delivery),
+        endpoint: () => undefined,
+      },
+    }),
+    ...(deadlineMs === undefined ? {} : { deadlineMs }),
+  })
+  try {
+    const calls = Array.from({ length: webhooks }, () => sampleCall('track'))
+    await pipeline.intake.accept({ sourceId, calls })
+    await pipeline.idle()
+  } finally {
+    await pipeline.close()
+  }
+  // Requests that were never answered become events when the receiver closes.
+  await receiver.close()
+  return { settled, requests, arrived: arrivals(receiver), logged }
+}
+
+function arrivals({ events }: Receiver): readonly number[] {
+  const counts = new Map<unknown, number>()
+  for (const { body } of events) {
+    const messageId = body?.['messageId']
+    counts.set(messageId, (counts.get(messageId) ?? 0) + 1)
+  }
+  return [...counts.values()]
 }

@@ -3,12 +3,17 @@ import { emptyLedger, endpointName, type Endpoint, type JsonObject } from '../..
 import { Pipeline } from '../../pipeline/index.ts'
 import { openStore, type Store } from '../../store/index.ts'
 import { signBody, signStandardWebhook, type RequestContent } from '../../webhook/index.ts'
-import type { OfferResult, RowPosition } from './call-queue.ts'
-import { readCapturedRequest, type CapturedRequest } from './captured-request.ts'
+import {
+  stopGraceMs,
+  type OfferResult,
+  type RowPosition,
+  type Outlet,
+  type OutletLedger,
+  type OutletParts,
+} from './outlet.ts'
+import { readCapturedRequest, TimeShift, type CapturedRequest } from './captured-request.ts'
 import type { Plan } from './dry-outlet.ts'
-import { stopGraceMs, type Outlet, type OutletLedger, type OutletParts } from './outlet.ts'
 import type { CapturedTarget } from './sending-options.ts'
-import { TimeShift } from './time-shift.ts'
 
 type CaptureOutletParts = OutletParts & { readonly target: CapturedTarget }
 

@@ -14,12 +14,14 @@ import { restyleBody, signBody, type BodyStyle } from '../../webhook/index.ts'
 import {
   CallQueue,
   queueOptions,
-  type OfferResult,
-  type RowPosition,
   noDeletions,
   readDeletion,
-} from './call-queue.ts'
-import type { Outlet, OutletLedger, OutletParts } from './outlet.ts'
+  type OfferResult,
+  type RowPosition,
+  type Outlet,
+  type OutletLedger,
+  type OutletParts,
+} from './outlet.ts'
 import {
   commandLineSourceId,
   sourceIdOf,

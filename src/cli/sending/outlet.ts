@@ -1,9 +1,9 @@
-import type { BatchRetry } from '../../client/index.ts'
+import type { BatchRetry, Client, ClientOptions, FailedCall } from '../../client/index.ts'
+import type { DeletionRequest } from '../../intake/index.ts'
 import type { DeliveryLedger, JsonObject, Rejection } from '../../model/index.ts'
 import type { Runtime } from '../../runtime/index.ts'
-import type { OfferResult, RowPosition } from './call-queue.ts'
-import type { SendingOptions } from './sending-options.ts'
 import type { EndedDelivery } from './report-text.ts'
+import type { SendingOptions } from './sending-options.ts'
 
 /** Grace period for calls, and then for requests, when a command is interrupted. */
 export const stopGraceMs = 300
@@ -33,7 +33,7 @@ export interface Outlet {
 }
 
 /** Hears what happens to rows after they were taken. */
-export interface OutletListener {
+interface OutletListener {
   /** A row was rejected after all. It counts as rejected, not as accepted. */
   rejected(position: RowPosition, rejection: Rejection): void
 }
@@ -54,4 +54,112 @@ export interface OutletParts {
   readonly runtime: Runtime
   /** Hears what happens to rows later. */
   readonly listener: OutletListener
+}
+
+/** The outcome of offering a row; `closed` after the outlet was closed. */
+export type OfferResult =
+  { readonly kind: 'taken' | 'closed' } | ({ readonly kind: 'rejected' } & Rejection)
+
+/** The position of a row in its input. */
+export interface RowPosition {
+  /** The file; undefined if there is only one input. */
+  readonly file?: string | undefined
+  /** The line on which the row begins, from 1. */
+  readonly line: number
+}
+
+/** Low enough for flat memory even if every call has the maximum size. */
+const queueMax = 1_000
+
+/** Rows are read faster than they are stored or answered, and larger batches cost less per row. */
+const joinedCallsMax = 250
+
+/** The client options for the command's options. `--flush-at` is exact. */
+export function queueOptions({ flushAt, flushAfterMs }: SendingOptions): ClientOptions {
+  return {
+    flushAt,
+    batchMax: flushAt ?? joinedCallsMax,
+    flushAfterMs,
+    // A full queue is flushed, so a smaller queue would make smaller batches.
+    queueMax: Math.max(queueMax, flushAt ?? 0),
+  }
+}
+
+/** A client that waits while its queue is full, and remembers the position of each call. */
+export class CallQueue {
+  readonly #client: Client
+  /** The positions of the calls with each messageId, in order: ids may repeat. */
+  readonly #positions = new Map<string, RowPosition[]>()
+
+  constructor(client: Client, failed: (call: FailedCall, position: RowPosition) => void) {
+    this.#client = client
+    client.on('delivered', ({ messageId }) => this.#takePosition(messageId))
+    client.on('failed', (call) => failed(call, this.#takePosition(call.messageId)))
+  }
+
+  /** Passes a row to the client as soon as it has room. */
+  async offer(row: JsonObject, position: RowPosition): Promise<OfferResult> {
+    for (;;) {
+      const result = this.#client.enqueue(row)
+      if (result.status === 'queued') this.#keepPosition(result.messageId, position)
+      if (result.status !== 'refused') return { kind: 'taken' }
+      const { code, message } = result
+      if (code === 'closed') return { kind: 'closed' }
+      if (code !== 'queue_full') return { kind: 'rejected', code, message }
+      await this.#client.room()
+    }
+  }
+
+  /** Resolves when every accepted call is done. */
+  flush(): Promise<void> {
+    return this.#client.flush()
+  }
+
+  /** Waits `timeoutMs` for calls under way, then gives up on them. */
+  async close(timeoutMs: number): Promise<void> {
+    await this.#client.close({ timeoutMs })
+  }
+
+  #keepPosition(messageId: string, position: RowPosition): void {
+    const positions = this.#positions.get(messageId)
+    if (positions === undefined) this.#positions.set(messageId, [position])
+    else positions.push(position)
+  }
+
+  #takePosition(messageId: string): RowPosition {
+    const positions = this.#positions.get(messageId) ?? []
+    const position = positions.shift() ?? { line: 0 }
+    if (positions.length === 0) this.#positions.delete(messageId)
+    return position
+  }
+}
+
+/** A parsed row of type `delete`. */
+type DeletionRow =
+  ({ readonly kind: 'deletion' } & DeletionRequest) | ({ readonly kind: 'rejected' } & Rejection)
+
+/** The answer of a service to a deletion: its tracking API accepts calls only. */
+export const noDeletions: Extract<DeletionRow, { kind: 'rejected' }> = Object.freeze({
+  kind: 'rejected',
+  code: 'unknown_type',
+  message: 'A tracking API takes no deletions',
+})
+
+/**
+ * Parses the deletion request in a row. Deletions bypass the client and go directly to intake. As in calls, a
+ * number is a valid id.
+ */
+export function readDeletion({ userId, timestamp, messageId }: JsonObject): DeletionRow {
+  if (userId === undefined || userId === null || userId === '') {
+    return { kind: 'rejected', code: 'no_user_id', message: 'delete needs a userId' }
+  }
+  if (typeof userId !== 'string' && typeof userId !== 'number') {
+    return { kind: 'rejected', code: 'wrong_type', message: 'userId must be a string' }
+  }
+  return {
+    kind: 'deletion',
+    userId: String(userId),
+    timestamp: typeof timestamp === 'string' ? timestamp : undefined,
+    messageId: typeof messageId === 'string' && messageId !== '' ? messageId : undefined,
+  }
 }

@@ -21,15 +21,11 @@ import {
 } from '../../runtime/index.ts'
 import { DataWriter, type Io } from '../io.ts'
 import { errorRecord, errorText } from '../output/error.ts'
-import { countOf } from '../output/numbers.ts'
+import { countOf, formatTimeOfDay } from '../output/numbers.ts'
 import { progressText, startProgress } from '../output/progress.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
-import { formatTimeOfDay } from '../output/time.ts'
-import { summaryLine } from '../output/summary-line.ts'
-import type { RowPosition } from './call-queue.ts'
-import type { Plan } from './dry-outlet.ts'
-import type { OutletLedger } from './outlet.ts'
 import {
+  summaryLine,
   callName,
   deliveryRecord,
   firstRetryMs,
@@ -41,6 +37,8 @@ import {
   type EndedDelivery,
   type SingleCall,
 } from './report-text.ts'
+import type { RowPosition, OutletLedger } from './outlet.ts'
+import type { Plan } from './dry-outlet.ts'
 import type { SendingOptions } from './sending-options.ts'
 
 /** Maximum number of lines about failed requests and deliveries before only the summary counts them. */

@@ -15,11 +15,11 @@ import {
   durationFlagUpTo,
   headerFlag,
   repeatable,
+  addOutputFlags,
 } from '../flags.ts'
 import type { Io } from '../io.ts'
-import { addOutputFlags } from '../output-flags.ts'
 import { readSecret, readGivenStoreUrl } from '../secret.ts'
-import type { TimeShiftBy } from './time-shift.ts'
+import type { TimeShiftBy } from './captured-request.ts'
 
 /** The default target of `send` and `replay`: the default address of `listen`. */
 export const defaultUrl = 'http://127.0.0.1:4100/'

@@ -3,12 +3,10 @@ import { endpointName, isRejectionCode, type JsonObject } from '../../model/inde
 import {
   CallQueue,
   queueOptions,
+  noDeletions,
+  stopGraceMs,
   type OfferResult,
   type RowPosition,
-  noDeletions,
-} from './call-queue.ts'
-import {
-  stopGraceMs,
   type Outlet,
   type OutletLedger,
   type OutletParts,

@@ -12,15 +12,13 @@ import { isOutputClosed, exitCodeOf, exitCodes, gravest, type ExitCode } from '.
 import { stoppable, type Io } from '../io.ts'
 import { programName } from '../output/command-line.ts'
 import { countOf, formatCount } from '../output/numbers.ts'
-import type { RowPosition } from './call-queue.ts'
+import type { RowPosition, Outlet, OutletLedger, OutletParts, ServiceListener } from './outlet.ts'
 import { DryOutlet, type Plan } from './dry-outlet.ts'
-import type { Outlet, OutletLedger, OutletParts, ServiceListener } from './outlet.ts'
-import { Pace } from './pace.ts'
+import { Pace, StoppableClock } from './pace.ts'
 import { Report } from './report.ts'
 import { RowCounts } from './row-counts.ts'
 import type { RowGroup } from './row-source.ts'
 import type { SendingOptions } from './sending-options.ts'
-import { StoppableClock } from './stoppable-clock.ts'
 
 /** The parameters of {@link transfer}. */
 export interface TransferOptions {

@@ -13,11 +13,14 @@ import { restyleBody, signBody, webhookHeaders, type ComposeRequest } from '../.
 import {
   CallQueue,
   queueOptions,
+  readDeletion,
+  stopGraceMs,
   type OfferResult,
   type RowPosition,
-  readDeletion,
-} from './call-queue.ts'
-import { stopGraceMs, type Outlet, type OutletLedger, type OutletParts } from './outlet.ts'
+  type Outlet,
+  type OutletLedger,
+  type OutletParts,
+} from './outlet.ts'
 import { commandLineSourceId, sourceIdOf, type WebhookTarget } from './sending-options.ts'
 
 /** An interrupted run may continue much later and must still recognise its rows. */

@@ -1,5 +1,14 @@
+import { readFile, stat } from 'node:fs/promises'
 import { messageOf, recordLine } from '../../model/index.ts'
-import { createRuntime, sleep, systemClock, type Log, type LogLevel } from '../../runtime/index.ts'
+import {
+  createRuntime,
+  sleep,
+  systemClock,
+  type Log,
+  type LogLevel,
+  type Clock,
+  type Timer,
+} from '../../runtime/index.ts'
 import {
   ConfigurationError,
   problemText,
@@ -12,10 +21,9 @@ import { readForCommand } from '../configuration/read-for-command.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import { createAnnouncer, type Announcer } from './announcer.ts'
-import { watchFile } from './file-watch.ts'
 
 /** The options of `evroute serve`. */
-export interface ServeOptions {
+interface ServeOptions {
   /** Path of the configuration file. */
   readonly path: string
   /** Print a ready record on stdout. */
@@ -179,4 +187,50 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve()
     signal.addEventListener('abort', () => resolve(), { once: true })
   })
+}
+
+/** Interval between two looks at a file, in milliseconds. */
+export const fileLookMs = 1_000
+
+/**
+ * Calls back on every change of a file after the promise has resolved. Deleting and restoring the file are
+ * changes too.
+ *
+ * @returns a function that stops watching
+ */
+export async function watchFile(
+  path: string,
+  changed: () => void,
+  clock: Pick<Clock, 'schedule'>,
+): Promise<() => void> {
+  let seen = await versionOf(path)
+  let hasEnded = false
+  let timer: Timer | undefined
+  const planLook = (): void => {
+    if (!hasEnded) timer = clock.schedule(fileLookMs, () => void look())
+  }
+  const look = async (): Promise<void> => {
+    const found = await versionOf(path)
+    if (found !== seen && !hasEnded) changed()
+    seen = found
+    planLook()
+  }
+  planLook()
+  return () => {
+    hasEnded = true
+    timer?.cancel()
+  }
+}
+
+/** A text that differs after each change of a file; undefined if the file does not exist. */
+async function versionOf(path: string): Promise<string | undefined> {
+  try {
+    const file = await stat(path, { bigint: true })
+    // Include the text: two changes within a tick of the file system have the same time. A pipe can be read
+    // only once, so leave it out.
+    const text = file.isFile() ? await readFile(path, 'utf8') : ''
+    return `${file.ino} ${file.mtimeNs} ${text}`
+  } catch {
+    return undefined
+  }
 }

@@ -127,7 +127,7 @@ export interface CalledCommand {
 }
 
 /** What {@link readAccess} leads to. */
-export type Target =
+type Target =
   | { readonly kind: 'service'; readonly api: ServiceApi }
   | {
       readonly kind: 'store'

@@ -22,8 +22,7 @@ import { Report } from '../sending/report.ts'
 import { findTarget, readAccess, type Access, type CalledCommand } from './access.ts'
 import { askConfiguredService, inUse } from './configured-service.ts'
 import { commandOutput, regulationRecords, withStore, type CommandOutput } from './readers.ts'
-import { RemoteAudiences } from './remote-audiences.ts'
-import { RemoteRegulations, type ChangedRegulations } from './remote-regulations.ts'
+import { RemoteAudiences, remoteRegulations, type ChangedRegulations } from './remote.ts'
 import { ServiceApi } from './service-api.ts'
 
 /** The audiences that a command works on. */
@@ -213,7 +212,7 @@ function isStoreOf({ store }: Configuration, url: string): boolean {
 
 function remote(api: ServiceApi): OpenedOperations {
   const audiences = new RemoteAudiences(api)
-  return { audiences, regulations: new RemoteRegulations(api), offline: undefined }
+  return { audiences, regulations: remoteRegulations(api), offline: undefined }
 }
 
 /** Counts settled deliveries and forwards problems to the next observer. */

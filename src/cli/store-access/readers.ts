@@ -115,16 +115,12 @@ export async function runReaders(
 
 /** The contents of a running service. */
 async function serviceReaders(api: ServiceApi, reveal: boolean): Promise<OpenedReaders> {
-  const [{ RemoteDeliveries }, { RemoteAudiences }, { RemoteRegulations }] = await Promise.all([
-    import('./remote-deliveries.ts'),
-    import('./remote-audiences.ts'),
-    import('./remote-regulations.ts'),
-  ])
+  const { remoteDeliveries, RemoteAudiences, remoteRegulations } = await import('./remote.ts')
   return {
     from: 'service',
-    deliveries: new RemoteDeliveries(api, reveal),
+    deliveries: remoteDeliveries(api, reveal),
     audiences: new RemoteAudiences(api),
-    regulations: new RemoteRegulations(api),
+    regulations: remoteRegulations(api),
   }
 }
 

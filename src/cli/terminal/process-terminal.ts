@@ -1,6 +1,34 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
-import { isInForeground } from './foreground.ts'
-import type { Terminal, TerminalListeners } from './terminal.ts'
+
+/** Hears what happens at an open terminal. */
+export interface TerminalListeners {
+  /** The user typed text, one key or several. */
+  input(text: string): void
+  /** The window was resized. */
+  resized(): void
+  /** Reading keys starts, or starts again. */
+  entered(): void
+  /** The terminal is about to be given back, temporarily or permanently. */
+  leaving(): void
+}
+
+/** A terminal that reads keys one by one, without an echo. */
+export interface Terminal {
+  readonly rows: number
+  /**
+   * Reads keys until the returned function is called. That function, or any other end of the process,
+   * restores the terminal's settings.
+   */
+  open(listeners: TerminalListeners): () => void
+  /** Gives the terminal to another program until the work ends. */
+  lend(work: () => Promise<void>): Promise<void>
+  /** Acts like a SIGINT: asks the command to end; the second time, ends the process at once. */
+  interrupt(): void
+  /** Gives the terminal back and stops the process, as Ctrl-Z does, until it is continued. */
+  suspend(): void
+}
 
 /** How often a background process checks whether it has the terminal. */
 const foregroundLookMs = 500
@@ -83,4 +111,44 @@ export class ProcessTerminal implements Terminal {
     // If no shell can continue the process, the system does not stop it and sends no SIGCONT.
     setImmediate(() => this.#enter())
   }
+}
+
+/** Whether this process may read the terminal. The system would stop a background process that tried. */
+function isInForeground(): boolean {
+  const groups = groupsOfProcess()
+  return groups === undefined || ownsTerminal(groups)
+}
+
+/** Two process groups: this process's own, and the terminal's foreground group. */
+type ProcessGroups = readonly [own: number, terminal: number]
+
+/** Without a foreground group there is no job control, so nothing is stopped. */
+export function ownsTerminal([own, terminal]: ProcessGroups): boolean {
+  return terminal <= 0 || own === terminal
+}
+
+/** Parses the groups from Linux's `/proc/self/stat`. The program name in it may contain any characters. */
+export function groupsInStat(stat: string): ProcessGroups | undefined {
+  const [, , own, , , terminal] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return asGroups([own, terminal])
+}
+
+/** Parses the groups from the output of `ps -o pgid=,tpgid=`. */
+export function groupsInList(list: string): ProcessGroups | undefined {
+  const [own, terminal] = list.trim().split(/\s+/)
+  return asGroups([own, terminal])
+}
+
+function groupsOfProcess(): ProcessGroups | undefined {
+  if (process.platform === 'win32') return undefined
+  if (process.platform === 'linux') return groupsInStat(readFileSync('/proc/self/stat', 'utf8'))
+  const { stdout, error } = spawnSync('ps', ['-o', 'pgid=,tpgid=', '-p', String(process.pid)], {
+    encoding: 'utf8',
+  })
+  return error === undefined ? groupsInList(stdout) : undefined
+}
+
+function asGroups(texts: readonly (string | undefined)[]): ProcessGroups | undefined {
+  const [own = NaN, terminal = NaN] = texts.map((text) => parseInt(text ?? '', 10))
+  return Number.isInteger(own) && Number.isInteger(terminal) ? [own, terminal] : undefined
 }

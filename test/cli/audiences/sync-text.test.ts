@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { progressParts } from '../../../src/cli/audiences/sync.ts'
+import { progressParts } from '../../../src/cli/audiences/change.ts'
 
 const counts = {
   ...{ read: 0, rejected: 0, entered: 0, changed: 0 },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { starterConfiguration } from '../../../src/cli/configuration/starter.ts'
+import { starterConfiguration } from '../../../src/cli/configuration/init.ts'
 import { AddressGuard } from '../../../src/http/index.ts'
 
 test('the starter may send to localhost, whichever of its addresses comes first', async () => {

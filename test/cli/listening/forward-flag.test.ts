@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { forwardFlag } from '../../../src/cli/listening/forward-flag.ts'
+import { forwardFlag } from '../../../src/cli/listening/fault-flags.ts'
 
 describe('forwardFlag', () => {
   test.each([

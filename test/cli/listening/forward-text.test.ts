@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkAdvice, forwardLines, resentText } from '../../../src/cli/listening/forward-text.ts'
+import { checkAdvice, forwardLines, resentText } from '../../../src/cli/listening/event-text.ts'
 
 const url = 'http://127.0.0.1:3000/hook'
 const well = { url, status: 204, error: null, durationMs: 5_000, headers: {}, answer: '' }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { payloadText } from '../../../src/cli/listening/payload-text.ts'
-import { formatJson } from '../../../src/cli/output/json.ts'
+import { payloadText, formatJson } from '../../../src/cli/output/json.ts'
 import { createStyle, plainStyle } from '../../../src/cli/output/style.ts'
 import type { JsonObject } from '../../../src/model/index.ts'
 

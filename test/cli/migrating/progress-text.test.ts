@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ProgressText } from '../../../src/cli/migrating/progress-text.ts'
+import { ProgressText } from '../../../src/cli/migrating/migrate.ts'
 
 test('reports how far a migration is, with the rate of the rows at hand', () => {
   let elapsedMs = 0

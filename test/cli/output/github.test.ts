@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { githubAnnotations, githubSummary } from '../../../src/cli/output/github.ts'
-import type { Report } from '../../../src/cli/output/report-case.ts'
+import { githubAnnotations, githubSummary, type Report } from '../../../src/cli/output/ci-report.ts'
 
 const report: Report = {
   title: 'evroute listen',

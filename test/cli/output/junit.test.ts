@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { junitXml } from '../../../src/cli/output/junit.ts'
+import { junitXml } from '../../../src/cli/output/ci-report.ts'
 
 test('a report has a suite with a case for everything that was checked', () => {
   const xml = junitXml({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createStyle, plainStyle } from '../../../src/cli/output/style.ts'
-import { summaryLine } from '../../../src/cli/output/summary-line.ts'
+import { summaryLine } from '../../../src/cli/sending/report-text.ts'
 
 const ledger = {
   read: 1_234,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Awaited } from '../../../src/cli/running/awaited.ts'
+import { Awaited } from '../../../src/cli/running/run.ts'
 import { parseExpectation, type NumberedSubject } from '../../../src/match/index.ts'
 
 const atMs = Date.UTC(2026, 0, 2)

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { judgeScenario, spanMs } from '../../../src/cli/running/judge-scenario.ts'
-import type { ScenarioObservation } from '../../../src/cli/running/run-scenario.ts'
+import {
+  judgeScenario,
+  spanMs,
+  type ScenarioObservation,
+} from '../../../src/cli/running/scenarios.ts'
 import type { RequestRecord, SettledDelivery } from '../../../src/model/index.ts'
 import type { Scenario } from '../../../src/receiver/index.ts'
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { judgeScenario } from '../../../src/cli/running/judge-scenario.ts'
-import { runScenario } from '../../../src/cli/running/run-scenario.ts'
-import { runScenarios } from '../../../src/cli/running/scenarios.ts'
+import { judgeScenario, runScenario, runScenarios } from '../../../src/cli/running/scenarios.ts'
+
 import { scenarioNamed, scenarios, type Scenario } from '../../../src/receiver/index.ts'
 import { CapturedStream, run, start } from '../../support/io.ts'
 

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { StoppableClock } from '../../../src/cli/sending/stoppable-clock.ts'
+import { StoppableClock } from '../../../src/cli/sending/pace.ts'
 import { VirtualClock } from '../../../src/runtime/index.ts'
 
 function start() {

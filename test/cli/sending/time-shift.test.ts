@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseTimeShift, TimeShift } from '../../../src/cli/sending/time-shift.ts'
+import { parseTimeShift, TimeShift } from '../../../src/cli/sending/captured-request.ts'
 import { ManualClock } from '../../../src/runtime/index.ts'
 
 const nowMs = Date.parse('2027-01-01T00:00:00.000Z')

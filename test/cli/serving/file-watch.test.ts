@@ -1,7 +1,7 @@
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { fileLookMs, watchFile } from '../../../src/cli/serving/file-watch.ts'
+import { fileLookMs, watchFile } from '../../../src/cli/serving/serve.ts'
 import { ManualClock } from '../../../src/runtime/index.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 

@@ -6,7 +6,7 @@ import { TestEndpoint, unreachableUrl } from '../../support/endpoint.ts'
 import { run, start } from '../../support/io.ts'
 import { placeFor, serving, token } from './places.ts'
 import { ServiceApi } from '../../../src/cli/store-access/service-api.ts'
-import { RemoteAudiences } from '../../../src/cli/store-access/remote-audiences.ts'
+import { RemoteAudiences } from '../../../src/cli/store-access/remote.ts'
 
 const shoppers = ['audience', 'sync', '--name', 'First-Time Shopper', '--file', '-']
 

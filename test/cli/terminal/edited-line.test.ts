@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { editLine, viewLine, type EditedLine } from '../../../src/cli/terminal/edited-line.ts'
-import { keysOf } from '../../../src/cli/terminal/key.ts'
+import { editLine, viewLine, keysOf, type EditedLine } from '../../../src/cli/terminal/key.ts'
 
 const empty: EditedLine = { before: '', after: '' }
 const [left, right, home, end] = ['\u001b[D', '\u001b[C', '\u0001', '\u0005']

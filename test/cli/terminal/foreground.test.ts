@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
-import { groupsInList, groupsInStat, ownsTerminal } from '../../../src/cli/terminal/foreground.ts'
+import {
+  groupsInList,
+  groupsInStat,
+  ownsTerminal,
+} from '../../../src/cli/terminal/process-terminal.ts'
 
 test('reads the groups of a process whose name has brackets and blanks', () => {
   expect(groupsInStat('71 (a) b (c)) S 70 71 60 34816 99 4194304 1 2 3')).toEqual([71, 99])

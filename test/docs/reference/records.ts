@@ -123,7 +123,7 @@ const sections: readonly Section[] = [
     kind: 'case',
     writers: '`check --list`',
     about: 'A case of a check.',
-    made: ['src/cli/checking/list-cases.ts'],
+    made: ['src/cli/checking/check.ts'],
   },
   {
     kind: 'expectation',
@@ -309,13 +309,13 @@ const sections: readonly Section[] = [
     kind: 'signature',
     writers: '`sign`',
     about: 'The signature of a body.',
-    made: ['src/cli/commands/sign.ts'],
+    made: ['src/cli/commands/signatures.ts'],
   },
   {
     kind: 'verification',
     writers: '`verify`',
     about: 'Whether a signature fits a body.',
-    made: ['src/cli/commands/verify.ts'],
+    made: ['src/cli/commands/signatures.ts'],
   },
 ]
 

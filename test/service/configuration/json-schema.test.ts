@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { starterConfiguration } from '../../../src/cli/configuration/starter.ts'
+import { starterConfiguration } from '../../../src/cli/configuration/init.ts'
 import { documentJsonSchema } from '../../../src/service/configuration/document.ts'
 import { documentWith } from './read-document.ts'
 

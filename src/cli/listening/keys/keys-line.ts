@@ -2,8 +2,8 @@ import { columnsOf, cutToColumns, shortText } from '../../../model/index.ts'
 import { formatCount } from '../../output/numbers.ts'
 import type { Style } from '../../output/style.ts'
 import type { BottomText } from '../../terminal/bottom-line.ts'
-import { viewLine } from '../../terminal/edited-line.ts'
-import type { KeysState } from './keys-state.ts'
+import { viewLine } from '../../terminal/key.ts'
+import type { KeysState } from './step-keys.ts'
 
 const editorPrompt = '/ '
 

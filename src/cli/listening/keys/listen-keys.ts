@@ -1,3 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Match } from '../../../match/index.ts'
 import { messageOf, plainText } from '../../../model/index.ts'
 import {
@@ -9,27 +14,69 @@ import {
 import { systemClock } from '../../../runtime/index.ts'
 import type { Io } from '../../io.ts'
 import { countOf } from '../../output/numbers.ts'
-import type { Style } from '../../output/style.ts'
+import { createStyle, wantsColor, type Style } from '../../output/style.ts'
 import { BottomLine } from '../../terminal/bottom-line.ts'
 import { keysOf } from '../../terminal/key.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
+import type { Terminal } from '../../terminal/process-terminal.ts'
 import { Capture } from '../capture.ts'
-import { curlCommand } from './curl-command.ts'
-import { editText } from './edit-text.ts'
-import { comparisonText, eventDetails } from './event-details.ts'
+import { curlCommand, comparisonText, eventDetails } from './event-details.ts'
 import { keysLine } from './keys-line.ts'
 import {
   afterArrival,
   displayOf,
   initialKeysState,
+  stepKeys,
   type KeyEffect,
   type KeysState,
   type NextFailure,
-} from './keys-state.ts'
-import { stepKeys } from './step-keys.ts'
+} from './step-keys.ts'
+
+/** How requests are shown. */
+interface ListenScreenOptions {
+  /** Which requests are shown; all by default. */
+  readonly filter?: Match | undefined
+  /** The file of `--save`. */
+  readonly save: string | undefined
+  /** False to read no keys. */
+  readonly input: boolean
+  /** Records instead of lines. */
+  readonly json: boolean
+  readonly quiet: boolean
+  readonly color: boolean
+}
+
+/** The output of `listen`. It decides which requests are shown. */
+export interface ListenScreen {
+  /** The streams to write to. */
+  readonly io: Io
+  /** Starts reading keys. */
+  open(targets: KeyTargets): void
+  /** Records a request, and shows it now, after a pause, or never. */
+  arrive(event: ReceivedEvent, show: () => void): void
+  /** Ends. Later writes go directly to the streams. */
+  close(): Promise<void>
+}
+
+/** A screen with keys on an interactive terminal, else plain streams. */
+export async function listenScreen(options: ListenScreenOptions, io: Io): Promise<ListenScreen> {
+  const { filter, save, input, json, quiet, color } = options
+  const { terminal } = io
+  if (terminal === undefined || !input || json || quiet) {
+    return {
+      io,
+      open: () => undefined,
+      arrive: (event, show) => {
+        if (filter?.test(event) !== false) show()
+      },
+      close: () => Promise.resolve(),
+    }
+  }
+  const style = await createStyle(wantsColor(io, io.stderr, color))
+  return new ListenKeys({ io, terminal, style, filter, save })
+}
 
 /** The parts of {@link ListenKeys}. */
-export interface ListenKeysParts {
+interface ListenKeysParts {
   /** The streams of `listen`, and its stop signal. */
   readonly io: Io
   /** The terminal to read keys from. */
@@ -65,7 +112,7 @@ const heldMax = 1_000
 const captureFile = './evroute-capture.ndjson'
 
 /** The keys of `listen` on a terminal, and the status line at the bottom. */
-export class ListenKeys {
+class ListenKeys {
   /** Streams that write above the bottom line. */
   readonly io: Io
   readonly #parts: ListenKeysParts
@@ -254,5 +301,32 @@ export class ListenKeys {
     await capture.close()
     this.#savedSeq = seq
     return `Saved #${seq} to ${captureFile}; \`evroute replay ${captureFile} --to <url>\` sends it again.`
+  }
+}
+
+/**
+ * Opens a text in $VISUAL or $EDITOR, and returns it after the editor ends. If the editor fails, the text is
+ * unchanged.
+ *
+ * @throws an error if the editor cannot be started
+ */
+async function editText(
+  text: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<string> {
+  const editor = env['VISUAL'] || env['EDITOR'] || (process.platform === 'win32' ? 'notepad' : 'vi')
+  const folder = await mkdtemp(join(tmpdir(), 'evroute-edit-'))
+  const path = join(folder, 'body.json')
+  try {
+    await writeFile(path, text, { mode: 0o600 })
+    // A shell, because the variable may have arguments, as in `code --wait`.
+    const child = spawn(`${editor} "${path}"`, { shell: true, stdio: 'inherit' })
+    const [code] = (await once(child, 'exit')) as [number | null]
+    if (code !== 0) return text
+    const edited = await readFile(path, 'utf8')
+    // Editors end the last line, which a body does not have.
+    return text.endsWith('\n') ? edited : edited.replace(/\r?\n$/, '')
+  } finally {
+    await rm(folder, { recursive: true, force: true })
   }
 }

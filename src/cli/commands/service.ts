@@ -18,7 +18,7 @@ const graceMsMax = 60_000
 const drainMsMax = 10 * 60_000
 const roles: readonly ServiceRole[] = ['all', 'ingest', 'deliver']
 
-const examples = `
+const serveExamples = `
 Examples:
   evroute init && evroute serve
   evroute serve --config /etc/evroute/evroute.config.json --json
@@ -66,7 +66,7 @@ export const addServeCommand: AddCommand = (program, { io, end }) => {
     )
     .option('--json', 'a ready record, or the problems, on stdout')
     .option('--no-color', 'no colours')
-    .addHelpText('after', examples)
+    .addHelpText('after', serveExamples)
   command.action(async () => {
     const {
       config: path,
@@ -78,5 +78,71 @@ export const addServeCommand: AddCommand = (program, { io, end }) => {
     } = command.opts<ServeFlags>()
     const { serve } = await import('../serving/serve.ts')
     end(await serve({ path, json, drainMs, graceMs, role, logLevel }, io))
+  })
+}
+
+interface InitFlags {
+  readonly config: string
+  readonly force?: boolean
+  readonly json?: boolean
+}
+
+const initExamples = `
+Examples:
+  evroute init
+  evroute init --config staging/evroute.config.json
+
+Exit codes: 0 written, 2 usage, 7 a file exists already or cannot be written.`
+
+/** Adds `evroute init`. */
+export const addInitCommand: AddCommand = (program, { io, end }) => {
+  const command = program
+    .command('init')
+    .summary('write a starter configuration of a service')
+    .description(
+      'Writes a configuration that works on this machine, and new random secrets in evroute.secrets beside ' +
+        'it. Prints the next steps. Replaces existing files only with --force.',
+    )
+    .option('--config <file>', 'the file to write', defaultConfigurationPath)
+    .option('--force', 'replace existing files, secrets too')
+    .option('--json', 'a record of the written files on stdout')
+    .addHelpText('after', initExamples)
+  command.action(async () => {
+    const { config: path, force = false, json = false } = command.opts<InitFlags>()
+    const { init } = await import('../configuration/init.ts')
+    end(await init({ path, force, json }, io))
+  })
+}
+
+interface ConfigFlags {
+  readonly config: string
+  readonly json?: boolean
+  readonly color: boolean
+}
+
+const configExamples = `
+Examples:
+  evroute config
+  evroute config --config staging/evroute.config.json --json
+
+Exit codes: 0 the configuration is valid, 2 it is not, 7 it cannot be read.`
+
+/** Adds `evroute config`. */
+export const addConfigCommand: AddCommand = (program, { io, end }) => {
+  const command = program
+    .command('config')
+    .summary('check and show the configuration of a service')
+    .description(
+      'Prints every setting and where it comes from: the file, a default, env:NAME or @file. Secrets are ' +
+        'masked. If `evroute serve` would refuse the file, prints every problem.',
+    )
+    .option('--config <file>', 'the configuration', defaultConfigurationPath)
+    .option('--json', 'NDJSON records on stdout')
+    .option('--no-color', 'no colours')
+    .addHelpText('after', configExamples)
+  command.action(async () => {
+    const { config: path, json = false, color } = command.opts<ConfigFlags>()
+    const { showConfiguration } = await import('../configuration/show.ts')
+    end(await showConfiguration({ path, json, color }, io))
   })
 }

@@ -1,12 +1,44 @@
 import { recordLine } from '../../model/index.ts'
 import type { Diagnosis } from '../../receiver/index.ts'
-import { checkSignature, type SignatureCheck } from '../../webhook/index.ts'
+import { signBody, checkSignature, type SignatureCheck } from '../../webhook/index.ts'
 import { exitCodes } from '../exit-code.ts'
 import { languageNames, readLanguage } from '../flags.ts'
 import { readBody } from '../input.ts'
-import { type AddCommand, writeData, type Io } from '../io.ts'
+import { writeData, type AddCommand, type Io } from '../io.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
-import { readOtherSecrets, requireSecret } from '../secret.ts'
+import { requireSecret, readOtherSecrets } from '../secret.ts'
+
+interface SignFlags {
+  readonly secret?: string
+  readonly json?: boolean
+}
+
+/** Adds `evroute sign`. */
+export const addSignCommand: AddCommand = (program, { io, end }) => {
+  const command = program
+    .command('sign')
+    .summary('sign raw bytes')
+    .description('Prints the X-Signature of the exact bytes of a file or of stdin.')
+    .argument('[file]', 'the body, - for stdin', '-')
+    .option('--secret <value>', 'text, @file or env:NAME [EVROUTE_SECRET]')
+    .option('--json', 'write a record instead of the bare value')
+    .addHelpText('after', '\nExample:\n  evroute sign --secret s3cret < body.json')
+  command.action(async (file: string) => {
+    const flags = command.opts<SignFlags>()
+    const secret = await requireSecret(flags.secret, io)
+    const body = await readBody(file, io)
+    if (body === undefined) {
+      end(exitCodes.interrupted)
+      return
+    }
+    const signature = signBody(body, secret)
+    await writeData(
+      io,
+      flags.json === true ? recordLine({ kind: 'signature', signature }) : `${signature}\n`,
+    )
+    end(exitCodes.ok)
+  })
+}
 
 interface VerifyFlags {
   readonly secret?: string

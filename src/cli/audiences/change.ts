@@ -1,5 +1,8 @@
+import type { AudienceSyncOutcome, AudienceRemoveOutcome } from '../../admin-api/index.ts'
 import {
   syncRecord,
+  removalRecord,
+  changeRecord,
   type ComputationClass,
   type MemberColumns,
   type MembershipChange,
@@ -7,8 +10,8 @@ import {
   type SyncCounts,
   type SyncListener,
   type SyncOutcome,
+  type MemberIdentity,
 } from '../../audience/index.ts'
-import type { AudienceSyncOutcome } from '../../admin-api/index.ts'
 import { plainText, recordLine } from '../../model/index.ts'
 import {
   codeOfEnd,
@@ -19,13 +22,13 @@ import {
   type ExitCode,
 } from '../exit-code.ts'
 import { openListInput } from '../input.ts'
-import { drained, finishWork, type AudiencesRun } from '../store-access/operations.ts'
 import { formatCount } from '../output/numbers.ts'
-import { tellChanges } from './change-text.ts'
+import type { Style } from '../output/style.ts'
+import { drained, finishWork, type AudiencesRun } from '../store-access/operations.ts'
 import { refusalError } from './refusal.ts'
 
 /** The audience to sync, and its list. */
-export interface SyncCommand {
+interface SyncCommand {
   /** The display name. Either a name or a key is given. */
   readonly name: string | undefined
   /** The property of the identify calls. */
@@ -179,7 +182,7 @@ class ToldSync implements SyncListener {
 }
 
 /** The counts of a sync, for a person: `1,204 entered, 3 changed, 17 left, 88,000 unchanged (2 rejected)`. */
-export function countsText(counts: SyncCounts): string {
+function countsText(counts: SyncCounts): string {
   const { entered, changed, left, unchanged, rejected, suppressed } = counts
   const shown = Object.entries({ entered, changed, left, unchanged }).map(countText)
   const others = Object.entries({ rejected, suppressed }).filter(([, count]) => count > 0)
@@ -210,4 +213,111 @@ function rowsText(count: number): string {
 
 function countText([name, count]: readonly [string, number]): string {
   return `${formatCount(count)} ${name}`
+}
+
+/** The audience to remove. */
+interface RemoveCommand {
+  readonly key: string
+  /** Only show who would leave. */
+  readonly isDryRun: boolean
+}
+
+/** A removal that has begun. */
+type BegunRemoval = Extract<AudienceRemoveOutcome, { readonly left: number }>
+
+/**
+ * Removes every member of an audience, delivers the calls about it, and deletes the audience.
+ *
+ * @throws EvrouteError if the audience does not exist or the removal cannot begin
+ */
+export async function removeMembers(command: RemoveCommand, run: AudiencesRun): Promise<ExitCode> {
+  const { audiences, io, offline } = run
+  const { key, isDryRun } = command
+  let left = 0
+  run.showProgress(() => [`${formatCount(left)} left`])
+  const removal = audiences.remove({
+    key,
+    isDryRun,
+    listener: {
+      rejected: () => undefined,
+      changed: (changes) => {
+        // A member who leaves has no value, even in a computed trait.
+        if (isDryRun) tellChanges(changes, 'audience', run)
+      },
+      progress: (counts) => (left = counts.left),
+    },
+    drained: () => drained(run),
+    signal: io.stop,
+  })
+  const outcome = await unlessEnded(removal, io)
+  const code = outcome === undefined ? interrupted(run) : tell(begun(outcome, key), command, run)
+  await drained(run)
+  // The service ended early and is about to stop.
+  const isLeft = offline === undefined && outcome?.kind === 'ended'
+  return isDryRun || isLeft ? code : gravest([code, await finishWork(run)])
+}
+
+function begun(outcome: AudienceRemoveOutcome, key: string): BegunRemoval {
+  if ('left' in outcome) return outcome
+  throw refusalError(outcome, { key })
+}
+
+function tell(outcome: BegunRemoval, { isDryRun }: RemoveCommand, run: AudiencesRun): ExitCode {
+  const { json, stdout, style, report, io } = run
+  const key = plainText(outcome.audience.key)
+  const left = `${formatCount(outcome.left)} left`
+  if (json) stdout.write(recordLine(removalRecord(outcome, { isDryRun })))
+  else if (isDryRun && !isOutputClosed(io)) report.note(`Dry run of removing ${key}: ${left}`)
+  switch (outcome.kind) {
+    case 'removed':
+      if (!json && !isDryRun) stdout.write(`${style.name(key)}: ${left}, removed\n`)
+      return exitCodes.ok
+    case 'superseded':
+      report.note(`A sync of ${key} began meanwhile, so that it is not removed`)
+      return exitCodes.cannotUse
+    case 'ended':
+      return interrupted(run)
+  }
+}
+
+function interrupted({ io, report }: AudiencesRun): ExitCode {
+  const code = codeOfEnd(io)
+  if (io.stop.aborted && code === exitCodes.ok) return code
+  report.note('Ended early: who has left stays out, and the same command goes on')
+  return io.stop.aborted ? code : exitCodes.cannotUse
+}
+
+/** Writes the changes that a dry run found, as records or lines. */
+function tellChanges(
+  changes: readonly MembershipChange[],
+  computationClass: ComputationClass,
+  { json, stdout, style }: Pick<AudiencesRun, 'json' | 'stdout' | 'style'>,
+): void {
+  const lines = changes.map((change) =>
+    json ? recordLine(changeRecord(change)) : changeText(change, computationClass, style),
+  )
+  stdout.write(lines.join(''))
+}
+
+/** One change on one line: `+ u_1`, `- u_2`, `~ u_3 450`. */
+function changeText(
+  { identity, value }: MembershipChange,
+  computationClass: ComputationClass,
+  style: Style,
+): string {
+  const who = identityText(identity)
+  if (value === null) return `${style.bad('-')} ${who}\n`
+  if (computationClass === 'audience') return `${style.good('+')} ${who}\n`
+  return `${style.warning('~')} ${who} ${plainText(value)}\n`
+}
+
+/** All identifiers of a member, on one line. */
+function identityText({ userId, anonymousId, email }: MemberIdentity): string {
+  const anonymous = anonymousId === null ? [] : [`anonymous ${anonymousId}`]
+  const [first = '', ...others] = [
+    ...(userId === null ? [] : [userId]),
+    ...anonymous,
+    ...(email === null ? [] : [email]),
+  ].map(plainText)
+  return others.length === 0 ? first : `${first} (${others.join(', ')})`
 }

@@ -1,0 +1,127 @@
+import { plainText } from '../../model/index.ts'
+import { formatCount } from './numbers.ts'
+
+/** One check in a report. */
+export interface ReportCase {
+  readonly name: string
+  /** Why it failed; undefined if it passed. */
+  readonly failure:
+    | {
+        readonly type: string
+        /** Expected and actual value, on one line. */
+        readonly message: string
+        readonly detail: string
+      }
+    | undefined
+}
+
+/** The checks of one command. */
+export interface Report {
+  readonly title: string
+  readonly cases: readonly ReportCase[]
+  readonly durationMs: number
+}
+
+/**
+ * The workflow commands that show failures in GitHub Actions. All values are escaped, so that a payload
+ * cannot inject a command.
+ */
+export function githubAnnotations({ title, cases }: Report): string {
+  return cases
+    .flatMap(({ name, failure }) => {
+      if (failure === undefined) return []
+      const message = `${name}: ${failure.message}\n${failure.detail}`
+      return [`::error title=${property(`${title}: expectation unmet`)}::${data(message)}\n`]
+    })
+    .join('')
+}
+
+function data(text: string): string {
+  return text.replace(/%/g, '%25').replace(/\r/g, '%0D').replace(/\n/g, '%0A')
+}
+
+function property(text: string): string {
+  return data(text).replace(/:/g, '%3A').replace(/,/g, '%2C')
+}
+
+/** A Markdown table of the results, for the job summary of GitHub Actions. */
+export function githubSummary({ title, cases }: Report): string {
+  const failed = cases.filter(({ failure }) => failure !== undefined)
+  const met = cases.length - failed.length
+  return [
+    `### ${title}: ${formatCount(met)} of ${formatCount(cases.length)} expectations met`,
+    '',
+    '| | Expectation | Result |',
+    '| --- | --- | --- |',
+    ...cases.map(tableRow),
+    '',
+    ...failed.flatMap(({ name, failure }) => fenced(`${name}\n${failure?.detail ?? ''}`)),
+    '',
+  ].join('\n')
+}
+
+function tableRow({ name, failure }: ReportCase): string {
+  const [sign, result] = failure === undefined ? ['✔', 'met'] : ['✖', failure.message]
+  return `| ${sign} | ${cell(name)} | ${cell(result)} |`
+}
+
+/** Text in a table cell. Inline code would show the backslash that escapes a bar. */
+function cell(text: string): string {
+  return `<code>${plainText(text).replace(/[&<>|`*_[\]\\]/g, (sign) => `&#${sign.charCodeAt(0)};`)}</code>`
+}
+
+/** A code block with a fence longer than any in its content. */
+function fenced(text: string): readonly string[] {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
+  const fence = '`'.repeat(longest + 1)
+  return [`${fence}text`, text, fence, '']
+}
+
+/** Characters that XML 1.0 does not allow: control characters, lone surrogates, and two non-characters. */
+const notInXml = /[^\P{Cc}\t\n\r]|[\p{Cs}\ufffe\uffff]/gu
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\t': '&#9;',
+  '\n': '&#10;',
+  '\r': '&#13;',
+}
+
+/** A report in JUnit's format: one suite, with a test case for each check. */
+export function junitXml({ title, cases, durationMs }: Report): string {
+  const failures = cases.filter(({ failure }) => failure !== undefined).length
+  const counts = `tests="${cases.length}" failures="${failures}" errors="0" skipped="0"`
+  const time = `time="${(durationMs / 1_000).toFixed(3)}"`
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites name="evroute" ${counts} ${time}>`,
+    `  <testsuite name="${attribute(title)}" ${counts} ${time}>`,
+    ...cases.map((each) => caseXml(title, each)),
+    '  </testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n')
+}
+
+function caseXml(title: string, { name, failure }: ReportCase): string {
+  const start = `    <testcase classname="${attribute(title)}" name="${attribute(name)}"`
+  if (failure === undefined) return `${start}/>`
+  const { type, message, detail } = failure
+  return [
+    `${start}>`,
+    `      <failure type="${attribute(type)}" message="${attribute(message)}">${content(`${message}\n${detail}`)}</failure>`,
+    '    </testcase>',
+  ].join('\n')
+}
+
+/** Parsers turn line breaks in attributes into spaces, so escape them. */
+function attribute(text: string): string {
+  return text.replace(notInXml, '').replace(/[&<>"\t\n\r]/g, (sign) => entities[sign] ?? '')
+}
+
+function content(text: string): string {
+  return text.replace(notInXml, '').replace(/[&<>\r]/g, (sign) => entities[sign] ?? '')
+}
