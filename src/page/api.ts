@@ -120,7 +120,7 @@ export async function checkFilter(text: string): Promise<MatchProblem | undefine
 }
 
 /** Sends a request to the receiver again, as it was or edited and signed anew. */
-export function resend(seq: number, edit?: RequestEdit): Promise<Resent> {
+export function resend(seq: number, edit?: Partial<RequestEdit>): Promise<Resent> {
   return act('resend', { seq, edit }) as Promise<Resent>
 }
 

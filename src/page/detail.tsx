@@ -74,7 +74,7 @@ function ShownRequest({
         </h2>
         <Actions {...{ record, session, dialogs }} />
       </header>
-      <Diagnosed record={record} dialogs={dialogs} />
+      <Diagnosed {...{ record, session, dialogs }} />
       <Facts record={record} />
       {record.forward === null ? null : <TargetAnswer forward={record.forward} />}
       {record.body === null ? (
@@ -212,29 +212,42 @@ function OtherCopies({
   )
 }
 
+const unknownFix =
+  'Check that the sender has the secret of this receiver and signs the exact bytes of the body.'
+
 function Diagnosed({
-  record: { diagnosis, reason, signature },
+  record,
+  session,
   dialogs,
-}: Pick<DetailParts, 'dialogs'> & { readonly record: EventRecord }): JSX.Element | null {
-  if (diagnosis === null && reason === null) return null
+}: DetailParts & { readonly record: EventRecord }): JSX.Element | null {
+  const { diagnosis, reason, signature } = record
+  const message = diagnosis?.message ?? reason
+  if (message === null) return null
+  const isUnsigned = signature === 'invalid' || signature === 'missing'
+  const fix = diagnosis?.fix ?? (isUnsigned ? unknownFix : '')
   return (
     <div class="diagnosis" role="note">
-      <strong>
-        {diagnosis === null ? visibleText(reason ?? '') : visibleText(diagnosis.message)}
-      </strong>
-      {diagnosis === null ? null : <p>{visibleText(diagnosis.fix)}</p>}
-      {signature === 'invalid' || signature === 'missing' ? (
-        <button type="button" class="link" onClick={() => dialogs.show({ kind: 'handlers' })}>
-          Show a handler that verifies
-        </button>
+      <strong>{visibleText(message)}</strong>
+      <p>{visibleText(fix)}</p>
+      {isUnsigned ? (
+        <div class="actions">
+          {session.capture.value === undefined ? (
+            <button type="button" onClick={() => void session.signAndResend(record)}>
+              Sign and resend
+            </button>
+          ) : null}
+          <button type="button" class="link" onClick={() => dialogs.show({ kind: 'handlers' })}>
+            Show a handler that verifies
+          </button>
+        </div>
       ) : null}
     </div>
   )
 }
 
 const withheldTexts = {
-  foreign_origin: 'not passed on: a web page of another origin sent it',
-  signature_not_valid: 'not passed on: its signature is not valid',
+  foreign_origin: 'a web page of another origin sent it',
+  signature_not_valid: 'its signature is not valid',
 } as const
 
 function Facts({ record }: { readonly record: EventRecord }): JSX.Element {
@@ -256,7 +269,7 @@ function Facts({ record }: { readonly record: EventRecord }): JSX.Element {
         <span class="muted">in {ms} ms</span>
         {injected === null ? null : ` (planned: ${injected})`}
       </Pair>
-      {withheld === null ? null : <Pair name="Withheld">{withheldTexts[withheld]}</Pair>}
+      {withheld === null ? null : <Pair name="Not passed on">{withheldTexts[withheld]}</Pair>}
     </dl>
   )
 }

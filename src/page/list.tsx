@@ -113,16 +113,19 @@ function Row({ summary, isSelected, position, session }: RowParts): JSX.Element 
       <span class="seq">#{seq}</span>
       <span class="facts">
         <span>{timeText(atMs)}</span>
-        <span class="user">{userId ?? '–'}</span>
-        {repeatOf === null ? null : <span>repeat of #{repeatOf}</span>}
         {signature === 'unchecked' ? null : (
-          <span class={`signature ${signature}`}>signature {signatureText(signature)}</span>
+          <span class={`signature ${signature}`}>
+            <span class="word">signature </span>
+            {signatureText(signature)}
+          </span>
         )}
+        <span class="user">{userId ?? '–'}</span>
         {forwarded === null ? null : (
           <span class={`forwarded ${answerLook(forwarded)}`}>
             → {forwarded} from {shortTarget(forwardedTo ?? '')}
           </span>
         )}
+        {repeatOf === null ? null : <span>repeat of #{repeatOf}</span>}
       </span>
       <span class="ms">{durationMs} ms</span>
     </div>

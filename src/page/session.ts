@@ -143,6 +143,12 @@ export class Session {
     this.#tellSent(`Resent #${seq} ${edit === undefined ? 'as it was' : 'edited'}`, resent)
   }
 
+  /** Sends the same bytes to the receiver again, with the signature that its secret gives. */
+  async signAndResend({ seq, path }: EventRecord): Promise<void> {
+    const resent = await this.#tried(() => api.resend(seq, { path }))
+    this.#tellSent(`Signed and resent #${seq}`, resent)
+  }
+
   /** Sends a new request to the receiver. */
   async send(request: NewRequest): Promise<void> {
     this.#tellSent('Sent', await this.#tried(() => api.send(request)))

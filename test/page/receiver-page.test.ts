@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { signBody } from '../../src/webhook/index.ts'
 import { accessibilityFaults, openPage, secret, startReceiver, withBrowser } from './browser.ts'
 
 withBrowser()
@@ -23,7 +24,7 @@ describe('the list', () => {
     await post(...signedWrongly({ ...paid, userId: 'u_2' }))
     await expect.poll(() => rows.count()).toBe(3)
     const texts = await rows.allInnerTexts()
-    expect(texts[0]).toMatch(/track[^]*“Order Paid”[^]*200[^]*#3[^]*u_2[^]*signature ✗ wrong/i)
+    expect(texts[0]).toMatch(/track[^]*“Order Paid”[^]*200[^]*#3[^]*signature ✗ wrong[^]*u_2/i)
     expect(texts[1]).toMatch(/#2[^]*signature ✓ valid/)
     expect(texts[2]).toMatch(/identify[^]*plan=pro/i)
   })
@@ -139,6 +140,39 @@ describe('a request', () => {
     const page = await openPage(url)
     await page.getByRole('option').click()
     expect(await page.getByRole('note').innerText()).toMatch(/HMAC-SHA256[^]*Use HMAC-SHA1/)
+  })
+
+  test('with an unknown mistake in its signature says what to check, and is signed and resent', async () => {
+    const { url, post, receiver } = await startReceiver()
+    const body = JSON.stringify({ version: 1, ...paid })
+    await post(body, { 'x-signature': signBody(body, 'another') })
+    const page = await openPage(url)
+    await page.getByRole('option').click()
+    const note = page.getByRole('note')
+    expect(await note.innerText()).toMatch(/another secret[^]*Check that the sender has the secret/)
+    await note.getByRole('button', { name: 'Sign and resend' }).click()
+    await page.getByText('Signed and resent #1: the answer is 200. Signature ✓ valid.').waitFor()
+    const [, resent] = receiver.events
+    expect(resent?.rawBody.toString()).toBe(body)
+  })
+
+  test('shows its signature whole at 320 px, beside a repeat and a forward', async () => {
+    const { url: target } = await startReceiver()
+    const forwardTo = [{ type: null, url: `${target}/a-long-path-of-an-application` }]
+    const { url, send } = await startReceiver({ forwardTo })
+    await send({ ...paid, messageId: 'm_1' })
+    await send({ ...paid, messageId: 'm_1' })
+    const page = await openPage(url, { width: 320 })
+    const row = page.getByRole('option').first()
+    const box = async (part: string) => {
+      const { x, width } = (await row.locator(part).boundingBox())!
+      return { left: x, right: x + width }
+    }
+    await row.getByText('repeat of #1').waitFor()
+    await row.getByText('→ 200').waitFor()
+    const facts = await box('.facts')
+    expect((await box('.signature')).right).toBeLessThan((await box('.forwarded')).left)
+    expect((await box('.forwarded')).left + 40).toBeLessThan(facts.right)
   })
 
   test('is shown in hexadecimal if its bytes are not text', async () => {

@@ -202,7 +202,7 @@ describe('a delivery', () => {
     const story = page.getByRole('article')
     await expect.poll(() => story.innerText()).toMatch(/✗ failed[^]*status_404/)
     const requests = story.getByRole('list', { name: 'Requests' })
-    expect(await requests.innerText()).toMatch(/404[^]*attempt 1, refused for good/)
+    expect(await requests.innerText()).toMatch(/404[^]*ago\) attempt 1, refused for good/)
     expect(await story.innerText()).toMatch(/Order Completed/)
     expect(await accessibilityFaults(page)).toEqual([])
     expect(await story.getByRole('button', { name: 'Discard' }).isDisabled()).toBe(true)
@@ -227,7 +227,7 @@ describe('a delivery', () => {
     const story = page.getByRole('article')
     await expect
       .poll(() => story.innerText(), readAgain)
-      .toMatch(/503[^]*to be tried again[^]*Next try .*in \d+ s/)
+      .toMatch(/503[^]*\) attempt 1, to be tried again[^]*Next try .*in \d+ s/)
     await story.getByText('Answer').click()
     await story.getByText('<script>alert(1)</script>\\u202e').waitFor()
     await story.getByRole('button', { name: 'Discard' }).click()

@@ -10,7 +10,7 @@ const types = ['identify', 'track', 'page', 'screen', 'group', 'alias', 'delete'
 const texts = [
   ['user', 'User', ''],
   ['message', 'messageId', ''],
-  ['since', 'Accepted since', '2h, or 2026-11-20T10:15:00Z'],
+  ['since', 'Accepted since', '2h, or a time'],
 ] as const
 
 /** The conditions of the list; they stand in the address, so that it can be kept. */

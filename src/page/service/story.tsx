@@ -142,10 +142,10 @@ function Request({ request }: { readonly request: RequestFields }): JSX.Element 
       <span class={`badge ${answerLook(status)}`}>{status ?? error ?? 'no answer'}</span>{' '}
       {visibleText(url)} <span class="muted">in {countText(Math.round(ms))} ms</span>
       <p class="muted">
-        attempt {attempt}
+        {at === null ? null : <Moment at={at} />} attempt {attempt}
         {lane === 'manual' ? ', by hand' : ''}
         {outcome === 'retry' ? ', to be tried again' : ''}
-        {outcome === 'final' ? ', refused for good' : ''} {at === null ? '' : <Moment at={at} />}
+        {outcome === 'final' ? ', refused for good' : ''}
       </p>
       {status !== null && error !== null && error !== `status_${status}` ? (
         <p class="problem">{visibleText(error)}</p>
