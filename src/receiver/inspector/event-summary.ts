@@ -46,7 +46,8 @@ export const summariesMax = 1_000
 export class EventSummaries {
   readonly #log: EventLog
   readonly #memory = new SummaryMemory()
-  readonly #known = new WeakMap<ReceivedEvent, EventSummary>()
+  /** The summaries of the events up to the newest that was summed up, at least of those that the log keeps. */
+  readonly #known: EventSummary[] = []
   /** The newest event of each messageId, the oldest first. */
   readonly #messages = new Map<string, number>()
   #summedUp = 0
@@ -59,8 +60,9 @@ export class EventSummaries {
   after(seq: number): readonly (readonly [ReceivedEvent, EventSummary])[] {
     const events = this.#log.after(seq, summariesMax)
     this.#sumUpTo(events.at(-1)?.seq ?? 0)
+    const firstSeq = this.#summedUp - this.#known.length + 1
     return events.flatMap((event) => {
-      const summary = this.#known.get(event)
+      const summary = this.#known[event.seq - firstSeq]
       return summary === undefined ? [] : [[event, summary] as const]
     })
   }
@@ -68,10 +70,14 @@ export class EventSummaries {
   #sumUpTo(seq: number): void {
     while (this.#summedUp < seq) {
       for (const event of this.#log.after(this.#summedUp, summariesMax)) {
-        this.#known.set(event, this.#sumUp(event))
+        this.#known.push(this.#sumUp(event))
         this.#summedUp = event.seq
       }
     }
+    const oldestSeq = this.#log.after(0, 1)[0]?.seq ?? seq
+    const keptMin = this.#summedUp - oldestSeq + 1
+    // Half of them at once, because each splice moves all others.
+    if (this.#known.length > 2 * keptMin) this.#known.splice(0, this.#known.length - keptMin)
   }
 
   #sumUp(event: ReceivedEvent): EventSummary {

@@ -77,13 +77,20 @@ class ArrivalBell {
   readonly #log: EventLog
   readonly #signal: AbortSignal
   readonly close: () => void
-  #ring: () => void = () => undefined
+  #ring: (() => void) | undefined
 
   constructor(log: EventLog, signal: AbortSignal) {
     this.#log = log
     this.#signal = signal
-    this.close = log.listen(() => this.#ring())
-    signal.addEventListener('abort', () => this.#ring(), { once: true })
+    this.close = log.listen(() => this.#ringOnce())
+    signal.addEventListener('abort', () => this.#ringOnce(), { once: true })
+  }
+
+  /** Thousands of events may arrive before the next wait begins. */
+  #ringOnce(): void {
+    const ring = this.#ring
+    this.#ring = undefined
+    ring?.()
   }
 
   /** Resolves when there is an event after this one, or the signal ends it. */

@@ -27,7 +27,8 @@ describe('the specification’s table of errors', () => {
         store: new MemoryStore(),
         isStoreOwn: true,
         runtime: told.runtime,
-        deadlineMs: shortDeadlineMs,
+        // Short only where it is waited for: a busy machine is late elsewhere too.
+        ...(expected.error === 'timeout' ? { deadlineMs: shortDeadlineMs } : {}),
       })
       onTestFinished(() => pipeline.close())
       const batch = Array.from({ length: webhooks }, (_call, index) => ({
