@@ -3,7 +3,7 @@ import type { MoveOutcome, MovePlan, MoveRequest } from './migration/move-store.
 import { isPostgresUrl } from './postgres/connection-url.ts'
 import { fileOf, refusalOf } from './sqlite/file-url.ts'
 import { quotedUrl, serverUrlRefusal } from './store-url.ts'
-import type { UrlRefusal } from './url-refusal.ts'
+import type { UrlRefusal } from './store-errors.ts'
 
 /** The places of a migration. */
 export interface MigrationPlaces {

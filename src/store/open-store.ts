@@ -1,13 +1,13 @@
+import { stopwatch, type Log } from '../runtime/index.ts'
 import type { DueTime } from '../delivery/index.ts'
 import { SettingError } from '../model/index.ts'
-import type { Log } from '../runtime/index.ts'
+import type { UpgradeProgress } from './sqlite/schema.ts'
 import { isPostgresUrl } from './postgres/connection-url.ts'
 import { fileOf, refusalOf } from './sqlite/file-url.ts'
 import type { MemoryBoundsOptions } from './sqlite/memory-bounds.ts'
 import { quotedUrl, serverUrlRefusal } from './store-url.ts'
 import type { Store, StoreLog } from './store.ts'
-import { upgradeLines } from './upgrade.ts'
-import type { UrlRefusal } from './url-refusal.ts'
+import type { UrlRefusal } from './store-errors.ts'
 
 /** Options of opening a store. */
 export interface OpenStoreOptions {
@@ -94,4 +94,23 @@ function expectUsable(verb: string, url: string, refusal: UrlRefusal | undefined
   if (refusal === undefined) return
   const message = `Cannot ${verb} the store${quotedUrl(url)}: ${refusal.why}`
   throw new SettingError('--store', message, refusal.hint)
+}
+
+const lineEveryMs = 2_000
+
+/**
+ * Makes a function that logs the beginning and the end of an upgrade, and its progress from time to
+ * time.
+ */
+export function upgradeLines(log: Log): (progress: UpgradeProgress) => void {
+  const elapsedMs = stopwatch()
+  let toldMs = -Infinity
+  return ({ file, bytes, done, total }) => {
+    const isLast = done === total
+    if (!isLast && elapsedMs() - toldMs < lineEveryMs) return
+    toldMs = elapsedMs()
+    const seconds = Math.round(toldMs / 1_000)
+    if (isLast) log.warn('upgraded the store', { file, seconds })
+    else log.warn('upgrading the store', { file, megabytes: Math.ceil(bytes / 1e6), done, total })
+  }
 }

@@ -14,3 +14,24 @@ export class DamagedRowError extends Error {}
 export function closedError(): EvrouteError {
   return new EvrouteError({ code: 'store_closed', message: 'Cannot use the store: it is closed' })
 }
+
+/** Why a URL names no store, and the correction. Neither contains a password. */
+export interface UrlRefusal {
+  /** The fault. */
+  readonly why: string
+  /** The correction. */
+  readonly hint: string
+}
+
+/** The error for a store that cannot be used. */
+export function unusable(message: string, hint: string): EvrouteError {
+  return new EvrouteError({ code: 'store_unusable', message, hint })
+}
+
+/** The error for changes of a log that was opened to be read. */
+export function readOnlyError(name: string): EvrouteError {
+  return unusable(
+    `Cannot change the store ${name}: it was opened to be read`,
+    'Open it with write: true.',
+  )
+}

@@ -4,7 +4,7 @@ import {
   postgresRefusal,
   readableUrl,
 } from './postgres/connection-url.ts'
-import type { UrlRefusal } from './url-refusal.ts'
+import type { UrlRefusal } from './store-errors.ts'
 
 /**
  * The name of a store for messages and logs. For a server it has neither password nor parameters.

@@ -1,4 +1,4 @@
-import { givenRows, run, type Dialect, type Script } from './sql/index.ts'
+import { givenRows, run, type Dialect, type Script } from './sql.ts'
 import { toStored } from './stored-text.ts'
 
 /** The source of a suppression that holds for every source. */

@@ -8,7 +8,7 @@ import type {
   TakeRequest,
 } from '../../audience/index.ts'
 import type { AddRequest } from '../../delivery/index.ts'
-import { firstRow, givenRows, rowsOf, run, type Dialect, type Script } from '../sql/index.ts'
+import { firstRow, givenRows, rowsOf, run, type Dialect, type Script } from '../sql.ts'
 import { toStored, toStoredOrNull } from '../stored-text.ts'
 import { isSuppressed } from '../suppressions.ts'
 import {

@@ -6,7 +6,7 @@ import type {
   MemberIdentity,
   MembersRequest,
 } from '../../audience/index.ts'
-import { firstRow, rowsOf, type Dialect, type Script, type SqlDatabase } from '../sql/index.ts'
+import { firstRow, rowsOf, type Dialect, type Script, type SqlDatabase } from '../sql.ts'
 import { fromStored, fromStoredOrNull, toStored } from '../stored-text.ts'
 
 /** A row of `audiences`. */

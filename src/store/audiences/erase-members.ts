@@ -1,4 +1,4 @@
-import { givenRows, rowsOf, run, type Dialect, type Script } from '../sql/index.ts'
+import { givenRows, rowsOf, run, type Dialect, type Script } from '../sql.ts'
 import { isOfSources } from '../suppressions.ts'
 import { fromStored } from '../stored-text.ts'
 import { userKey } from './audience-rows.ts'

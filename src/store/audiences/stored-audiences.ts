@@ -13,7 +13,7 @@ import type {
   TakeResult,
 } from '../../audience/index.ts'
 import type { AddRequest } from '../../delivery/index.ts'
-import { scriptOf, type Script, type SqlDatabase } from '../sql/index.ts'
+import { scriptOf, type Script, type SqlDatabase } from '../sql.ts'
 import { AudienceChanges } from './audience-changes.ts'
 import { audienceOf, AudienceRows } from './audience-rows.ts'
 import { Sync, Syncs } from './syncs.ts'

@@ -1,6 +1,6 @@
 import type { LoggedState } from '../../delivery/index.ts'
-import type { DeliveryLedger } from '../../model/index.ts'
-import { firstRow, rowsOf, type Script } from '../sql/index.ts'
+import { emptyLedger, type DeliveryLedger } from '../../model/index.ts'
+import { firstRow, rowsOf, type Script } from '../sql.ts'
 import { fromStored } from '../stored-text.ts'
 
 /** How PostgreSQL types a column. */
@@ -62,21 +62,7 @@ function table(name: string, { columns, computed = {}, ...parts }: TableParts): 
 }
 
 /** The figures of the ledger: rows in SQLite, columns in PostgreSQL. */
-const figures = [
-  'accepted',
-  'routed',
-  'filtered',
-  'duplicate',
-  'suppressed',
-  'deliveries',
-  'pending',
-  'delivered',
-  'failed',
-  'expired',
-  'purged_delivered',
-  'purged_failed',
-  'purged_expired',
-]
+const figures = [...Object.keys(emptyLedger), 'purged_delivered', 'purged_failed', 'purged_expired']
 
 const figureSums = figures.map(
   (name) => `coalesce(sum(count) FILTER (WHERE name = '${name}'), 0) AS ${name}`,

@@ -1,8 +1,9 @@
 import { processGoneMs } from '../../delivery/index.ts'
-import { EvrouteError } from '../../model/index.ts'
+import type { EvrouteError } from '../../model/index.ts'
+import { unusable } from '../store-errors.ts'
+import { moveOpenCode } from '../postgres/store-error.ts'
 import { readLedger } from '../postgres/counts.ts'
 import { Database, databaseTitle, runScript, type Session } from '../postgres/database.ts'
-import { dropGuard, guardStatements, passGuard } from '../postgres/moves.ts'
 import { RequestPartitions } from '../postgres/request-partitions.ts'
 import { expectTables, migrate, schemaLock } from '../postgres/schema.ts'
 import type { Move } from '../sqlite/moves.ts'
@@ -178,11 +179,10 @@ export class PostgresImport {
   }
 
   #refusal(why: string): EvrouteError {
-    return new EvrouteError({
-      code: 'store_unusable',
-      message: `Cannot move a store to ${this.place}: ${why}`,
-      hint: 'Name an empty database, or another schema with ?options=-csearch_path%3D<schema>.',
-    })
+    return unusable(
+      `Cannot move a store to ${this.place}: ${why}`,
+      'Name an empty database, or another schema with ?options=-csearch_path%3D<schema>.',
+    )
   }
 }
 
@@ -268,13 +268,41 @@ async function setSequences(session: Session, idsGiven: number): Promise<void> {
 }
 
 function movedError(where: string, place: string): EvrouteError {
-  return new EvrouteError({
-    code: 'store_unusable',
-    message: `Cannot move the store to ${place}: it was moved to ${where} already`,
-    hint: 'Use that store, or name it with --to to finish.',
-  })
+  return unusable(
+    `Cannot move the store to ${place}: it was moved to ${where} already`,
+    'Use that store, or name it with --to to finish.',
+  )
 }
 
 async function run(session: Session, sql: string): Promise<void> {
   await session.rows({ sql, values: [] })
 }
+
+const guard = 'evroute_refuse_writers'
+
+/**
+ * Lets the transaction write in spite of {@link guardStatements}. It is the first statement of each
+ * transaction of a move.
+ */
+export const passGuard: string = "SELECT set_config('evroute.moves', 'yes', true)"
+
+/**
+ * Refuses all writes except those of the move, from the end of the transaction on. It also stops
+ * processes that opened the store before the move began, and clients that are not evroute. It waits
+ * for transactions that are writing.
+ */
+export function guardStatements(tables: readonly string[]): readonly string[] {
+  return [
+    `CREATE FUNCTION ${guard}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE EXCEPTION 'a migration into it has not ended' USING ERRCODE = '${moveOpenCode}';
+    END $$`,
+    ...tables.map(
+      (table) => `CREATE TRIGGER ${guard} BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON ${table}
+        FOR EACH STATEMENT WHEN (current_setting('evroute.moves', true) IS DISTINCT FROM 'yes')
+        EXECUTE FUNCTION ${guard}()`,
+    ),
+  ]
+}
+
+/** Permits all writes again. */
+export const dropGuard: string = `DROP FUNCTION IF EXISTS ${guard} CASCADE`

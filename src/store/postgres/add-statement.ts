@@ -1,11 +1,11 @@
 import type { AddRequest, NewEvent, Room } from '../../delivery/index.ts'
-import { refusedReason } from '../refused-deliveries.ts'
-import type { Query } from '../sql/index.ts'
+import { refusedReason } from '../added-deliveries.ts'
+import type { Query } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
 import { changeCounts, wholeStore } from './counts.ts'
 import { GivenRows } from './given-rows.ts'
 import type { LeaseTerm } from './leases.ts'
-import { holdGate, isSuppressed } from './suppressions.ts'
+import { holdGate, isSuppressed } from './dialect.ts'
 
 /**
  * A row of the answer. It is an event that is new or was dropped because its user is suppressed, by its

@@ -1,5 +1,5 @@
 import { nearestName, parseUrl } from '../../model/index.ts'
-import type { UrlRefusal } from '../url-refusal.ts'
+import type { UrlRefusal } from '../store-errors.ts'
 
 /** The settings of every session. */
 const sessionSettings = [

@@ -8,11 +8,12 @@ import {
   type QueryResult,
 } from 'pg'
 import { stopwatch } from '../../runtime/index.ts'
-import type { Dialect, Query, Script, SqlDatabase } from '../sql/index.ts'
+import type { Dialect, Query, Script, SqlDatabase } from '../sql.ts'
+import { closedError } from '../store-errors.ts'
 import { ClosingClient } from './closing-client.ts'
 import { readableUrl, sessionUrl } from './connection-url.ts'
 import { dialect } from './dialect.ts'
-import { closedError, isConflict, storeError } from './store-error.ts'
+import { isConflict, storeError } from './store-error.ts'
 
 /** Runs statements: a database, or a transaction on it. */
 export interface Session {

@@ -12,8 +12,8 @@ import type {
   StoreAudit,
 } from '../../delivery/index.ts'
 import type { GivenUpDeliveries } from '../../model/index.ts'
-import { loggedDelivery, storyOf, type LoggedRow } from '../log/index.ts'
-import { firstRow, type Query, type Script } from '../sql/index.ts'
+import { loggedDelivery, storyOf, type LoggedRow } from '../log/logged-delivery.ts'
+import { firstRow, type Query, type Script } from '../sql.ts'
 import type { TableRows } from '../store.ts'
 import { fromStored } from '../stored-text.ts'
 import { ledgerOf } from './counts.ts'

@@ -9,9 +9,9 @@ import type {
   SettleRequest,
 } from '../../delivery/index.ts'
 import { stopwatch, systemClock } from '../../runtime/index.ts'
-import { countRefused } from '../refused-deliveries.ts'
+import { countRefused, leasedOf } from '../added-deliveries.ts'
 import { fromStored } from '../stored-text.ts'
-import { leasedOf } from '../untried-delivery.ts'
+import type { Script } from '../sql.ts'
 import { addQuery, type AddedRow } from './add-statement.ts'
 import { ClaimFloors } from './claim-floors.ts'
 import {
@@ -21,7 +21,6 @@ import {
   type ClaimedRow,
   type DueRow,
 } from './claim-statement.ts'
-import type { Script } from '../sql/index.ts'
 import type { Database } from './database.ts'
 import { Leases, type LeaseTerm, type OwnLeases } from './leases.ts'
 import type { RequestPartitions } from './request-partitions.ts'

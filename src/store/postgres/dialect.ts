@@ -1,6 +1,13 @@
 import { hash } from 'node:crypto'
-import { run, type Dialect } from '../sql/index.ts'
-import { holdGate } from './suppressions.ts'
+import { run, type Script, type Dialect } from '../sql.ts'
+import { everySource } from '../suppressions.ts'
+
+/**
+ * The first part of a statement that adds events, or asks for suppressed users before its transaction
+ * adds them. A transaction that stores a regulation waits for these with {@link awaitEvents}, and they
+ * wait for it. It locks only a table that is always empty.
+ */
+export const holdGate = 'gate AS (SELECT FROM evroute_gate FOR KEY SHARE)'
 
 /** The words of PostgreSQL. */
 export const dialect: Dialect = Object.freeze({
@@ -23,4 +30,28 @@ export const dialect: Dialect = Object.freeze({
 /** Half of a SHA-256 in hexadecimal digits, which is enough to prevent deliberate collisions. */
 export function keyDigest(text: string): string {
   return hash('sha256', text).slice(0, 32)
+}
+
+/**
+ * A condition: whether calls from a source, or from a replay of it, are dropped because a user is
+ * suppressed. If no user is suppressed, a statement checks this once.
+ *
+ * @param sourceId - an expression; a column must be named with its table
+ * @param userIds - such expressions; null for no user
+ */
+export function isSuppressed(sourceId: string, userIds: readonly string[]): string {
+  return `((SELECT EXISTS (SELECT 1 FROM evroute_suppressions)) AND EXISTS (
+    SELECT 1 FROM unnest(ARRAY[${userIds.join(', ')}]::text[]) AS subject (user_id)
+    CROSS JOIN LATERAL (
+      SELECT source_id FROM evroute_suppressions WHERE user_id = subject.user_id OFFSET 0) dropped
+    WHERE dropped.source_id IN ('${everySource}', ${sourceId})
+      OR starts_with(${sourceId}, dropped.source_id || '/')))`
+}
+
+/**
+ * Waits until all transactions that add events have ended. Until the end of this transaction no other
+ * adds events; later ones see its changes.
+ */
+export function awaitEvents(): Script<void> {
+  return run({ sql: 'LOCK TABLE evroute_gate IN EXCLUSIVE MODE', values: [] })
 }

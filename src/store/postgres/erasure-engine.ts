@@ -1,5 +1,7 @@
 import {
   erasableColumns,
+  givenPlaces,
+  placeColumns,
   type AskedNotifications,
   type CountedNotifications,
   type DeliveryPlace,
@@ -7,17 +9,15 @@ import {
   type ErasureEngine,
   type HeldRow,
   type IdRange,
-  noteCleaned,
   type RegulationEngine,
-} from '../regulations/index.ts'
-import { firstRow, givenRows, rowsOf, run, type Script } from '../sql/index.ts'
+} from '../regulations/regulation-engine.ts'
+import { noteCleaned } from '../regulations/erasure-steps.ts'
+import { firstRow, givenRows, rowsOf, run, type Script } from '../sql.ts'
 import { allDestinations, countRows, wholeStore } from './counts.ts'
 import type { Database } from './database.ts'
 import { dialect } from './dialect.ts'
 import { isFree, type OwnLeases } from './leases.ts'
 import { reserveIds, seal, writeNotifications } from './regulation-notifications.ts'
-
-const placeColumns = { destination_id: 'text', id: 'bigint' } as const
 
 const holdSql = `
   SELECT ${erasableColumns
@@ -144,18 +144,8 @@ function hold(
 function countNotifications(
   asked: readonly AskedNotifications[],
 ): Script<readonly CountedNotifications[]> {
-  const rows = asked.map(({ number, destinationId, afterId, lastId }) => ({
-    number,
-    destination_id: destinationId,
-    after_id: afterId,
-    last_id: lastId,
-  }))
-  const query = { name: 'count_notifications', sql: countedSql, values: [givenRows(rows)] }
+  const query = { name: 'count_notifications', sql: countedSql, values: [givenRows(asked)] }
   return rowsOf<CountedNotifications>(query)
-}
-
-function givenPlaces(places: readonly DeliveryPlace[]): string {
-  return givenRows(places.map(({ destinationId, id }) => ({ destination_id: destinationId, id })))
 }
 
 /**
@@ -168,7 +158,7 @@ function* lookBehind(
   { range, rowsMax }: { readonly range: IdRange; readonly rowsMax: number },
 ): Script<readonly ErasableRow[]> {
   const { afterId, lastId } = range
-  let [destinationId, id]: [string | null, number] = [place.destinationId, place.id]
+  let [destinationId, id]: [string | null, number] = [place.destination_id, place.id]
   while (destinationId !== null && afterId < lastId) {
     const values = [destinationId, Math.max(id, afterId), lastId, rowsMax]
     const rows = yield* rowsOf<ErasableRow>({ name: 'look_behind', sql: lookSql, values })

@@ -1,4 +1,4 @@
-import type { SqlValue } from '../sql/index.ts'
+import type { SqlValue } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
 
 /** The value of a column in a row. */

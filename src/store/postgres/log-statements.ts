@@ -5,9 +5,10 @@ import type {
   RetryRequest,
 } from '../../delivery/index.ts'
 import { discardedReason } from '../../model/index.ts'
-import { loggedColumns } from '../log/index.ts'
-import type { Query, SqlValue } from '../sql/index.ts'
+import { loggedColumns } from '../log/logged-delivery.ts'
+import type { Query, SqlValue } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
+import { conditionsOf } from '../log/conditions.ts'
 import { allDestinations, countRows, inState, ledgerSums, purgedSums } from './counts.ts'
 import { isOfUser } from './tables.ts'
 
@@ -150,25 +151,23 @@ export function listQuery({
   limit,
   beforeId = Number.MAX_SAFE_INTEGER,
 }: ListRequest): Query {
-  const conditions = conditionsOf(filter, 3)
-  const values = [limit, beforeId, ...conditions.values]
-  const { destinationId } = filter
-  const named = destinationId === undefined ? undefined : `$${values.push(toStored(destinationId))}`
+  const { conditions, destinations, values } = selectionOf(filter, [limit, beforeId])
   const lookedUp = lookedUpBy(filter, values)
   if (lookedUp !== undefined) {
+    const isNamed =
+      filter.destinationId === undefined ? 'true' : `destination_id = (${destinations})`
     // Materialized, so that the planner uses no other index.
     const sql = `
       SELECT delivery.* FROM (SELECT ${loggedColumns} FROM evroute_deliveries delivery
         WHERE ${lookedUp} AND id < $2 ORDER BY id DESC OFFSET 0) delivery
-      WHERE destination_id = ${named ?? 'destination_id'} ${conditions.sql}
+      WHERE ${isNamed} ${conditions}
       ORDER BY id DESC LIMIT $1`
     return { sql, values }
   }
-  const destinations = named === undefined ? allDestinations : `SELECT ${named} AS destination_id`
   const sql = `
     SELECT listed.* FROM (${destinations}) destination CROSS JOIN LATERAL (
       SELECT ${loggedColumns} FROM evroute_deliveries delivery
-      WHERE delivery.destination_id = destination.destination_id AND delivery.id < $2 ${conditions.sql}
+      WHERE delivery.destination_id = destination.destination_id AND delivery.id < $2 ${conditions}
       ORDER BY delivery.id DESC LIMIT $1) listed
     ORDER BY listed.id DESC LIMIT $1`
   return { sql, values }
@@ -180,37 +179,6 @@ function lookedUpBy({ messageId, userId }: DeliveryFilter, values: SqlValue[]): 
   if (wanted === undefined) return undefined
   const position = `$${values.push(toStored(wanted))}::text`
   return messageId === undefined ? isOfUser(position) : `message_id = ${position}`
-}
-
-/** Conditions on a delivery, each of which begins with `AND`, and their values. */
-interface Conditions {
-  readonly sql: string
-  readonly values: readonly SqlValue[]
-}
-
-/** The conditions of a filter, without its destination. */
-function conditionsOf(filter: DeliveryFilter, position: number): Conditions {
-  const asked: readonly (readonly [string, SqlValue | undefined])[] = [
-    ['delivery.id =', filter.id],
-    ['message_id =', storedOf(filter.messageId)],
-    ['user_id =', storedOf(filter.userId)],
-    ['accepted_at >=', filter.sinceMs],
-    ['accepted_at <', filter.untilMs],
-    ['state = ANY', filter.states],
-    ['type = ANY', filter.types],
-  ]
-  const values: SqlValue[] = []
-  const parts: string[] = []
-  for (const [condition, value] of asked) {
-    if (value === undefined) continue
-    parts.push(`AND ${condition} ($${position + values.length})`)
-    values.push(value)
-  }
-  return { sql: parts.join(' '), values }
-}
-
-function storedOf(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : toStored(text)
 }
 
 /** Makes deliveries due at once, and counts them. */
@@ -256,24 +224,19 @@ export function discardQuery({ nowMs, filter, limit }: DiscardRequest): Query {
 }
 
 /**
- * The parts of a statement for a filter: its destinations, its other conditions, and the values of
- * both.
+ * The parts of a statement for a filter: its destinations, its other conditions, and all values.
+ *
+ * @param first - the values before those of the filter
  */
-function selectionOf(
-  filter: DeliveryFilter,
-  first: readonly SqlValue[],
-): {
-  readonly conditions: string
-  readonly destinations: string
-  readonly values: readonly SqlValue[]
-} {
-  const { sql: conditions, values } = conditionsOf(filter, first.length + 1)
-  const all = [...first, ...values]
-  if (filter.destinationId === undefined) {
-    return { conditions, destinations: allDestinations, values: all }
-  }
-  const destinations = `SELECT $${all.length + 1}::text AS destination_id`
-  return { conditions, destinations, values: [...all, toStored(filter.destinationId)] }
+function selectionOf({ destinationId, ...filter }: DeliveryFilter, first: readonly SqlValue[]) {
+  const values = [...first]
+  const bind = (value: string | number): string => `$${values.push(value)}`
+  const conditions = conditionsOf(filter, { bind })
+  const destinations =
+    destinationId === undefined
+      ? allDestinations
+      : `SELECT ${bind(toStored(destinationId))}::text AS destination_id`
+  return { conditions, destinations, values }
 }
 
 /** Locks deliveries of a range, as many as the ranges before it have left of the limit. */

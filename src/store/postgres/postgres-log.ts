@@ -1,16 +1,16 @@
 import type { AudienceReader } from '../../audience/index.ts'
-import { EvrouteError } from '../../model/index.ts'
 import type { RegulationReader, SharedRegulations } from '../../privacy/index.ts'
-import { AudienceRows } from '../audiences/index.ts'
-import { RegulationRows, SharedArchives } from '../regulations/index.ts'
+import { readOnlyError } from '../store-errors.ts'
+import { AudienceRows } from '../audiences/audience-rows.ts'
+import { RegulationRows } from '../regulations/regulation-rows.ts'
+import { SharedArchives } from '../regulations/shared-archives.ts'
 import type { StoreLog } from '../store.ts'
 import { Database } from './database.ts'
 import { DeliveryLogTables } from './delivery-log.ts'
 import { regulationEngine } from './erasure-engine.ts'
-import { expectWhole } from './moves.ts'
+import { expectWhole, expectTables } from './schema.ts'
 import { Notifications } from './notifications.ts'
 import { RequestPartitions } from './request-partitions.ts'
-import { expectTables } from './schema.ts'
 import { ServerClock } from './server-clock.ts'
 
 /** A user of the log does one thing after the other. */
@@ -37,7 +37,7 @@ export class PostgresLog extends DeliveryLogTables implements StoreLog {
       working: database,
       partitions: new RequestPartitions(database),
       inAgreement: async (work) => {
-        if (!mayWrite) throw readOnlyError(database)
+        if (!mayWrite) throw readOnlyError(database.name)
         return await work()
       },
       announce: (dueTimes) => notifications.announce(dueTimes),
@@ -69,12 +69,4 @@ export class PostgresLog extends DeliveryLogTables implements StoreLog {
     await this.#database.close()
     await this.#notifications.close()
   }
-}
-
-function readOnlyError({ name }: Database): EvrouteError {
-  return new EvrouteError({
-    code: 'store_unusable',
-    message: `Cannot change the store ${name}: it was opened to be read`,
-    hint: 'Open it with write: true.',
-  })
 }

@@ -1,11 +1,11 @@
 import type { NewEvent } from '../../delivery/index.ts'
-import type { RegulationIds } from '../regulations/index.ts'
-import { firstRow, run, type Script } from '../sql/index.ts'
+import type { RegulationIds } from '../regulations/regulation-engine.ts'
+import { firstRow, run, type Script } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
 import { rowsOf, type BatchBody, type BatchDelivery } from './add-statement.ts'
 import { changeCounts, wholeStore } from './counts.ts'
 import { GivenRows } from './given-rows.ts'
-import { awaitEvents } from './suppressions.ts'
+import { awaitEvents } from './dialect.ts'
 
 /** The number of deliveries in one statement, which takes a fraction of a second. */
 const deliveriesAtOnceMax = 5_000

@@ -1,6 +1,6 @@
-import { EvrouteError } from '../../model/index.ts'
+import type { EvrouteError } from '../../model/index.ts'
 import { sleep, systemClock } from '../../runtime/index.ts'
-import { MissingStoreError } from '../store-errors.ts'
+import { unusable, MissingStoreError } from '../store-errors.ts'
 import type { Database, Session } from './database.ts'
 import { isLockTimeout } from './store-error.ts'
 import { addedIndexes, additions, firstTables, firstVersion, latestVersion } from './tables.ts'
@@ -84,11 +84,10 @@ export async function expectTables(database: Database): Promise<void> {
       hint: 'Deliver from it once, which makes the store, or name another database.',
     })
   }
-  throw new EvrouteError({
-    code: 'store_unusable',
-    message: `Cannot use the store ${database.name}: an older version of evroute made it`,
-    hint: 'Deliver from it once with this version, which brings it up to date.',
-  })
+  throw unusable(
+    `Cannot use the store ${database.name}: an older version of evroute made it`,
+    'Deliver from it once with this version, which brings it up to date.',
+  )
 }
 
 /**
@@ -118,21 +117,36 @@ async function versionOf(session: Session): Promise<number> {
   })
   const { usable_from: usableFrom, version } = row ?? { usable_from: 0, version: 0 }
   if (usableFrom <= latestVersion) return version
-  throw new EvrouteError({
-    code: 'store_unusable',
-    message: `Cannot use the store ${session.name}: a newer version of evroute made it`,
-    hint: 'Use that version, or another database.',
-  })
+  throw unusable(
+    `Cannot use the store ${session.name}: a newer version of evroute made it`,
+    'Use that version, or another database.',
+  )
 }
 
 function encodingError({ name }: Session, encoding: string): EvrouteError {
-  return new EvrouteError({
-    code: 'store_unusable',
-    message: `Cannot use the store ${name}: the encoding of the database is ${encoding} and not UTF8`,
-    hint: "Make another one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0.",
-  })
+  return unusable(
+    `Cannot use the store ${name}: the encoding of the database is ${encoding} and not UTF8`,
+    "Make another one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0.",
+  )
 }
 
 async function run(session: Session, sql: string): Promise<void> {
   await session.rows({ sql, values: [] })
+}
+
+/**
+ * Checks that no move from another engine into this database is unfinished.
+ *
+ * @throws EvrouteError `store_unusable` if one is
+ */
+export async function expectWhole(session: Session): Promise<void> {
+  const rows = await session.rows({
+    sql: 'SELECT FROM evroute_moves WHERE completed_at IS NULL',
+    values: [],
+  })
+  if (rows.length === 0) return
+  throw unusable(
+    `Cannot use the store ${session.name}: a migration into it has not ended`,
+    'Run `evroute migrate` again as before.',
+  )
 }

@@ -1,7 +1,7 @@
 import type { DeliveryProgress, Settlement } from '../../delivery/index.ts'
 import type { RequestRecord } from '../../model/index.ts'
-import { firstTriesOf } from '../log/index.ts'
-import type { Query } from '../sql/index.ts'
+import { firstTriesOf } from '../log/first-tries.ts'
+import type { Query } from '../sql.ts'
 import { countRows, inState } from './counts.ts'
 import { GivenRows } from './given-rows.ts'
 

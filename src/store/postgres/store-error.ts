@@ -127,11 +127,6 @@ export function storeError(name: string, error: unknown): EvrouteError {
   })
 }
 
-/** The error of every method after `close()`. */
-export function closedError(): EvrouteError {
-  return new EvrouteError({ code: 'store_closed', message: 'Cannot use the store: it is closed' })
-}
-
 type Meaning = readonly [reason: string, isTemporary: boolean, hint: string]
 
 function meaningOf(error: unknown): Meaning {

@@ -1,6 +1,6 @@
-import { erasedReason } from '../refused-deliveries.ts'
-import { firstRow, givenRows, rowsOf, run, type Dialect, type Script } from '../sql/index.ts'
-import type { ErasureEngine, HeldRow } from './regulation-engine.ts'
+import { erasedReason } from '../added-deliveries.ts'
+import { firstRow, givenRows, rowsOf, run, type Dialect, type Script } from '../sql.ts'
+import { givenPlaces, placeColumns, type ErasureEngine, type HeldRow } from './regulation-engine.ts'
 
 /** A messageId for deduplication. Texts are in their stored form. */
 type SeenKey = { readonly source_id: string; readonly message_id: string }
@@ -9,8 +9,6 @@ interface TextUse {
   readonly id: number
   readonly uses: number
 }
-
-const placeColumns = { destination_id: 'text', id: 'bigint' } as const
 
 /** Removes the users from locked deliveries, and fails the pending ones. */
 export function* eraseDeliveries(
@@ -36,9 +34,7 @@ export function* eraseDeliveries(
     FROM ${given}
     WHERE delivery.destination_id = given.destination_id AND delivery.id = given.id`
   yield* run({ name: 'erase_deliveries', sql, values: [givenRows(erased), textId, nowMs] })
-  yield* engine.forgetAnswers(
-    rows.map(({ destination_id: destinationId, id }) => ({ destinationId, id })),
-  )
+  yield* engine.forgetAnswers(rows)
   yield* forgetSeen(rows.filter(namesUser), dialect)
   const failed = rows.filter(({ state }) => state === 'pending').map((row) => row.destination_id)
   if (failed.length > 0) yield* engine.countFailed(failed)
@@ -48,14 +44,8 @@ export function* eraseDeliveries(
 export function* forgetSeen(keys: readonly SeenKey[], dialect: Dialect): Script<void> {
   if (keys.length === 0) return
   const given = dialect.given('$1', { source_id: 'text', message_id: 'text' })
-  const values = [
-    givenRows(
-      keys.map(({ source_id: sourceId, message_id: messageId }) => ({
-        source_id: sourceId,
-        message_id: messageId,
-      })),
-    ),
-  ]
+  const rows = keys.map((key) => ({ source_id: key.source_id, message_id: key.message_id }))
+  const values = [givenRows(rows)]
   const { isOneOf } = dialect
   const named = `${isOneOf('source_id', `SELECT given.source_id FROM ${given}`)}
     AND ${isOneOf('message_id', `SELECT given.message_id FROM ${given}`)}
@@ -76,17 +66,16 @@ function* emptyText(
   rows: readonly HeldRow[],
   { forUpdate, given, isOneOf, newTextId }: Dialect,
 ): Script<number> {
-  const places = rows.map(({ destination_id: id, ...row }) => ({ destination_id: id, id: row.id }))
   const uses = yield* rowsOf<TextUse>({
     name: 'uses_of_texts',
     sql: `SELECT delivery.body_id AS id, count(*) AS uses FROM ${given('$1', placeColumns)}
       JOIN evroute_deliveries delivery
         ON delivery.destination_id = given.destination_id AND delivery.id = given.id
       GROUP BY delivery.body_id`,
-    values: [givenRows(places)],
+    values: [givenPlaces(rows)],
   })
   const ids = given('$1', { id: 'bigint', uses: 'bigint' })
-  const values = [givenRows(uses.map(({ id, uses: count }) => ({ id, uses: count })))]
+  const values = [givenRows(uses)]
   const isUsed = isOneOf('id', `SELECT given.id FROM ${ids}`)
   const hold = `SELECT 1 FROM evroute_messages WHERE ${isUsed} ORDER BY id ${forUpdate}`
   yield* run({ name: 'hold_texts', sql: hold, values })

@@ -1,10 +1,17 @@
-import { eraseMembers } from '../audiences/index.ts'
 import type { NotificationStream } from '../../privacy/index.ts'
+import { eraseMembers } from '../audiences/erase-members.ts'
 import { isOfSources } from '../suppressions.ts'
-import { firstRow, givenRows, rowsOf, run, type Dialect, type Script } from '../sql/index.ts'
+import { firstRow, rowsOf, run, type Dialect, type Script } from '../sql.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 import { eraseDeliveries, forgetSeen } from './erasure-deliveries.ts'
-import type { DeliveryPlace, ErasableRow, ErasureEngine, IdRange } from './regulation-engine.ts'
+import {
+  givenPlaces,
+  placeColumns,
+  type DeliveryPlace,
+  type ErasableRow,
+  type ErasureEngine,
+  type IdRange,
+} from './regulation-engine.ts'
 import { countOf } from './regulation-rows.ts'
 import { SubjectIds } from './subject-ids.ts'
 
@@ -128,7 +135,7 @@ export class ErasureSteps {
     const { number, at_key: atKey, at_id: atId } = erasure
     const limit = Math.min(request.rowsMax, stepRowsMax)
     const sql = `
-      SELECT destination_id AS "destinationId", delivery_id AS id FROM evroute_regulation_left
+      SELECT destination_id, delivery_id AS id FROM evroute_regulation_left
       WHERE number = $1 AND (destination_id, delivery_id) > ($2, CAST($3 AS bigint))
       ORDER BY destination_id, delivery_id LIMIT $4`
     const values = [number, atKey, atId, limit]
@@ -137,7 +144,7 @@ export class ErasureSteps {
     yield* this.#eraseOrLeave(erasure, left, request.nowMs)
     const last = left.at(-1)
     if (last !== undefined && left.length === limit) {
-      yield* goOn(erasure, { key: last.destinationId, id: last.id })
+      yield* goOn(erasure, { key: last.destination_id, id: last.id })
     } else if (yield* isAnyLeft(number)) {
       yield* goOn(erasure, start)
       return { kind: 'waiting' }
@@ -212,7 +219,7 @@ export class ErasureSteps {
 
   /** Checks the deliveries after those of the step before, until it has found some. */
   *#look(erasure: Erasure, { range, rowsMax, isWanted }: Walk): Script<Looked> {
-    let place = { destinationId: erasure.at_key, id: erasure.at_id }
+    let place: DeliveryPlace = { destination_id: erasure.at_key, id: erasure.at_id }
     let looked = 0
     const most = Math.min(rowsMax, stepRowsMax)
     let wanted: readonly DeliveryPlace[] = []
@@ -221,10 +228,10 @@ export class ErasureSteps {
       const last = rows.at(-1)
       if (last === undefined) return { rows: looked, wanted, next: null }
       looked += rows.length
-      wanted = rows.filter(isWanted).map(placeOf)
-      place = placeOf(last)
+      wanted = rows.filter(isWanted)
+      place = last
     }
-    return { rows: looked, wanted, next: { key: place.destinationId, id: place.id } }
+    return { rows: looked, wanted, next: { key: place.destination_id, id: place.id } }
   }
 
   /** Erases deliveries, and notes the leased ones for later. */
@@ -243,7 +250,7 @@ export class ErasureSteps {
       yield* run({
         name: 'leave_deliveries',
         sql,
-        values: [number, givenPlaces(left.map(placeOf))],
+        values: [number, givenPlaces(left)],
       })
     }
     const free = held.filter(({ isLeased }) => !isLeased)
@@ -263,7 +270,7 @@ export class ErasureSteps {
   }
 
   #given(value: string): string {
-    return this.#dialect.given(value, { destination_id: 'text', id: 'bigint' })
+    return this.#dialect.given(value, placeColumns)
   }
 
   *#subjectsOf({ number }: Erasure): Script<SubjectIds> {
@@ -345,14 +352,6 @@ function countErased(
     UPDATE evroute_regulations SET erased_pending = erased_pending + $2,
       erased_settled = erased_settled + $3, erased_members = erased_members + $4 WHERE number = $1`
   return run({ sql, values: [number, erased.pending, erased.settled, erased.members] })
-}
-
-function givenPlaces(places: readonly DeliveryPlace[]): string {
-  return givenRows(places.map(({ destinationId, id }) => ({ destination_id: destinationId, id })))
-}
-
-function placeOf({ destination_id: destinationId, id }: ErasableRow): DeliveryPlace {
-  return { destinationId, id }
 }
 
 function sourceIdsOf({ source_ids: json }: Erasure): readonly string[] | null {

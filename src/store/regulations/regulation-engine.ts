@@ -1,12 +1,20 @@
 import type { LoggedState, NewEvent } from '../../delivery/index.ts'
 import type { EventType } from '../../model/index.ts'
 import type { HeldUpErasure } from '../../privacy/index.ts'
-import type { Script, SqlDatabase } from '../sql/index.ts'
+import { givenRows, type Script, type SqlDatabase } from '../sql.ts'
 
 /** The key of a delivery in an erasure: its destination in the stored form, and its id. */
 export interface DeliveryPlace {
-  readonly destinationId: string
+  readonly destination_id: string
   readonly id: number
+}
+
+/** The columns of a place. */
+export const placeColumns = { destination_id: 'text', id: 'bigint' } as const
+
+/** Makes the value of places for a statement. */
+export function givenPlaces(places: readonly DeliveryPlace[]): string {
+  return givenRows(places.map((place) => ({ destination_id: place.destination_id, id: place.id })))
 }
 
 /** A range of ids: after one, up to another. */
@@ -16,9 +24,7 @@ export interface IdRange {
 }
 
 /** The columns of a delivery that an erasure checks. */
-export interface ErasableRow {
-  readonly destination_id: string
-  readonly id: number
+export interface ErasableRow extends DeliveryPlace {
   readonly source_id: string
   readonly message_id: string
   readonly type: EventType
@@ -38,11 +44,14 @@ export const erasableColumns =
   'destination_id, id, source_id, message_id, type, user_id, previous_id, state'
 
 /** The notifications of a regulation to a destination. */
-export interface AskedNotifications extends IdRange {
+export interface AskedNotifications {
   /** The regulation. */
   readonly number: number
   /** The destination in the stored form. */
-  readonly destinationId: string
+  readonly destination_id: string
+  /** The range of its ids: after one, up to another. */
+  readonly after_id: number
+  readonly last_id: number
 }
 
 /** The number of notifications of a regulation in a state. Texts are in their stored form. */

@@ -7,7 +7,7 @@ import type {
   RegulationReader,
   RegulationsRequest,
 } from '../../privacy/index.ts'
-import { givenRows, rowsOf, type Query, type Script, type SqlDatabase } from '../sql/index.ts'
+import { givenRows, rowsOf, type Query, type Script, type SqlDatabase } from '../sql.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 import type { RegulationEngine } from './regulation-engine.ts'
 import { awaitedArchives } from './shared-archives.ts'
@@ -113,14 +113,9 @@ export class RegulationRows implements RegulationReader {
   *#countsOf(rows: readonly RegulationRow[]): Script<ReadonlyMap<string, number>> {
     const asked = rows.filter(isCounted).flatMap((row) => {
       const { number, last_notification_id: lastId } = row
-      const afterId = lastId - countOf(streamsOf(row))
+      const range = { number, after_id: lastId - countOf(streamsOf(row)), last_id: lastId }
       const destinationIds = new Set(streamsOf(row).map(({ destinationId }) => destinationId))
-      return [...destinationIds].map((id) => ({
-        number,
-        destinationId: toStored(id),
-        afterId,
-        lastId,
-      }))
+      return [...destinationIds].map((id) => ({ ...range, destination_id: toStored(id) }))
     })
     if (asked.length === 0) return new Map()
     const found = yield* this.#countNotifications(asked)

@@ -6,7 +6,7 @@ import type {
   NotificationStream,
   Regulation,
 } from '../../privacy/index.ts'
-import { firstRow, givenRows, run, type Dialect, type Script } from '../sql/index.ts'
+import { firstRow, givenRows, run, type Dialect, type Script } from '../sql.ts'
 import { toStored } from '../stored-text.ts'
 import { lift, suppress } from '../suppressions.ts'
 import type { ErasureEngine } from './regulation-engine.ts'

@@ -13,7 +13,7 @@ import {
   type Dialect,
   type Script,
   type SqlDatabase,
-} from '../sql/index.ts'
+} from '../sql.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 
 const typesOfArchives = regulationTypes.filter((type) => effectsOf(type).erasesArchives)

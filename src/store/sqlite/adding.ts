@@ -1,20 +1,19 @@
 import type {
+  NewEvent,
   AddOutcome,
   AddRequest,
   AddResult,
   NewDelivery,
-  NewEvent,
 } from '../../delivery/index.ts'
 import type { GivenUpDeliveries } from '../../model/index.ts'
-import { countRefused, refusedReason } from '../refused-deliveries.ts'
-import { toStored, toStoredOrNull } from '../stored-text.ts'
-import type { HandedOver } from '../untried-delivery.ts'
-import type { Counts } from './counts.ts'
+import { everySource, isOfSource } from '../suppressions.ts'
+import { fromStored, toStored, toStoredOrNull } from '../stored-text.ts'
+import { countRefused, refusedReason, type HandedOver } from '../added-deliveries.ts'
 import type { Database, SqlValue, Statement } from './database.ts'
+import type { Counts } from './counts.ts'
 import type { Leases } from './leases.ts'
 import { RowsStatement } from './rows-statement.ts'
 import { SeenMessages } from './seen-messages.ts'
-import { Suppressions } from './suppressions.ts'
 
 /** The result of an add. The caller has the texts of the deliveries that were leased. */
 export interface Addition extends Pick<AddResult, 'outcomes' | 'refused'> {
@@ -183,4 +182,34 @@ function handedOver(rows: readonly NewRow[], { handOver }: AddRequest): readonly
     rooms.set(destinationId, room - 1)
     return true
   })
+}
+
+/** Tells which events are dropped because their user is suppressed. */
+export class Suppressions {
+  readonly #any
+  readonly #ofUser
+
+  constructor(database: Database) {
+    this.#any = database.prepare('SELECT 1 FROM suppressions LIMIT 1')
+    this.#ofUser = database.prepare('SELECT source_id FROM suppressions WHERE user_id = ?')
+  }
+
+  /** Tells for each event whether it is dropped, in the current transaction. */
+  drops(events: readonly NewEvent[]): readonly boolean[] {
+    // Asking for every event would take time even if no user is suppressed.
+    if (this.#any.get() === undefined) return events.map(() => false)
+    return events.map((event) => this.#isDropped(event))
+  }
+
+  #isDropped({ sourceId, type, userId, previousId }: NewEvent): boolean {
+    if (type === 'delete') return false
+    return [userId, previousId].some((id) => typeof id === 'string' && this.#has(sourceId, id))
+  }
+
+  #has(sourceId: string, userId: string): boolean {
+    const rows = this.#ofUser.all(toStored(userId)) as readonly { readonly source_id: string }[]
+    return rows.some(
+      ({ source_id: id }) => id === everySource || isOfSource(sourceId, fromStored(id)),
+    )
+  }
 }

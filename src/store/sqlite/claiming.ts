@@ -1,6 +1,6 @@
 import type { DueTime, LeasedDelivery, Share } from '../../delivery/index.ts'
 import { lanes, type EventType } from '../../model/index.ts'
-import { progressOf, type ProgressRow } from '../log/index.ts'
+import { progressOf, type ProgressRow } from '../log/logged-delivery.ts'
 import { fromStored, toStored } from '../stored-text.ts'
 import type { Database, Statement } from './database.ts'
 import type { Leases } from './leases.ts'

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { EvrouteError } from '../../model/index.ts'
+import { unusable } from '../store-errors.ts'
 
 /** How long a connection waits for another one that writes, in milliseconds. */
 export const busyTimeoutMs = 5_000
@@ -107,11 +107,10 @@ function refuseOldVersion(DatabaseSync: Binding['DatabaseSync']): void {
   database.close()
   const { version } = row as { readonly version: string }
   if (!isOlder(version.split('.').map(Number))) return
-  throw new EvrouteError({
-    code: 'store_unusable',
-    message: `Cannot use SQLite ${version}: it is older than ${sqliteVersionMin.join('.')}`,
-    hint: 'Use a newer Node.',
-  })
+  throw unusable(
+    `Cannot use SQLite ${version}: it is older than ${sqliteVersionMin.join('.')}`,
+    'Use a newer Node.',
+  )
 }
 
 /** Loaded once: a process may give up the permission to read its own files. */

@@ -1,8 +1,8 @@
 import type { HeldUpErasure } from '../../privacy/index.ts'
 import {
   erasableColumns,
-  noteCleaned,
-  withTraces,
+  givenPlaces,
+  placeColumns,
   type AskedNotifications,
   type CountedNotifications,
   type DeliveryPlace,
@@ -11,19 +11,19 @@ import {
   type HeldRow,
   type IdRange,
   type RegulationEngine,
-} from '../regulations/index.ts'
-import { givenRows, rowsOf, run, scriptOf, type Script, type SqlDatabase } from '../sql/index.ts'
+} from '../regulations/regulation-engine.ts'
+import { noteCleaned, withTraces } from '../regulations/erasure-steps.ts'
+import { givenRows, rowsOf, run, scriptOf, type Script, type SqlDatabase } from '../sql.ts'
+import { fromStored } from '../stored-text.ts'
 import type { Adding } from './adding.ts'
 import type { Counts } from './counts.ts'
 import type { ErasureTraces } from './erasure-traces.ts'
 import type { Leases } from './leases.ts'
 import { dialect } from './sql-database.ts'
-import { fromStored } from '../stored-text.ts'
 
 /** The number of deliveries that one transaction checks and erases. It takes a few milliseconds. */
 const lookedRowsMax = 100
 
-const placeColumns = { destination_id: 'text', id: 'bigint' } as const
 const idColumn = { id: 'bigint' } as const
 
 /** The parts of a store that an erasure needs. */
@@ -76,7 +76,7 @@ export function erasureEngine(parts: ErasureParts): ErasureEngine {
       run({
         sql: `UPDATE evroute_requests SET excerpt = ''
           WHERE delivery_id IN (SELECT given.id FROM ${dialect.given('$1', idColumn)})`,
-        values: [givenRows(places.map(({ id }) => ({ id })))],
+        values: [givenPlaces(places)],
       }),
     countFailed: (destinationIds) =>
       scriptOf(() => {
@@ -142,25 +142,19 @@ function heldRows(places: readonly DeliveryPlace[]): Script<readonly ErasableRow
   const sql = `SELECT ${columns.join(', ')} FROM ${dialect.given('$1', placeColumns)}
     CROSS JOIN evroute_deliveries delivery
     WHERE delivery.id = given.id AND delivery.destination_id = given.destination_id`
-  const rows = places.map(({ destinationId, id }) => ({ destination_id: destinationId, id }))
-  return rowsOf<ErasableRow>({ sql, values: [givenRows(rows)] })
+  return rowsOf<ErasableRow>({ sql, values: [givenPlaces(places)] })
 }
 
 /** The ids identify the notifications of a regulation for all destinations. */
 function countNotifications(
   asked: readonly AskedNotifications[],
 ): Script<readonly CountedNotifications[]> {
-  const ranges = new Map(asked.map(({ number, afterId, lastId }) => [number, { afterId, lastId }]))
-  const rows = Array.from(ranges, ([number, { afterId, lastId }]) => ({
-    number,
-    after_id: afterId,
-    last_id: lastId,
-  }))
+  const rows = new Map(asked.map((row) => [row.number, row]))
   const given = dialect.given('$1', { number: 'bigint', after_id: 'bigint', last_id: 'bigint' })
   const sql = `
     SELECT given.number, destination_id, source_id, state, count(*) AS count
     FROM ${given} CROSS JOIN evroute_deliveries
     WHERE id > given.after_id AND id <= given.last_id
     GROUP BY given.number, destination_id, source_id, state`
-  return rowsOf<CountedNotifications>({ sql, values: [givenRows(rows)] })
+  return rowsOf<CountedNotifications>({ sql, values: [givenRows([...rows.values()])] })
 }

@@ -10,7 +10,7 @@ import type {
   RetryRequest,
   StoreAudit,
 } from '../../delivery/index.ts'
-import { storyOf } from '../log/index.ts'
+import { storyOf } from '../log/logged-delivery.ts'
 import type { Counts } from './counts.ts'
 import type { Database } from './database.ts'
 import type { Leases } from './leases.ts'

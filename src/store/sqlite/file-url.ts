@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { UrlRefusal } from '../url-refusal.ts'
+import type { UrlRefusal } from '../store-errors.ts'
 
 const prefix = 'sqlite:'
 

@@ -6,8 +6,8 @@ import type {
   LoggedState,
   StoreAudit,
 } from '../../delivery/index.ts'
-import { loggedColumns, loggedDelivery, type LoggedRow } from '../log/index.ts'
-import { toStored } from '../stored-text.ts'
+import { loggedColumns, loggedDelivery, type LoggedRow } from '../log/logged-delivery.ts'
+import { conditionsOf as filterConditions } from '../log/conditions.ts'
 import type { Counts } from './counts.ts'
 import type { Database, SqlValue } from './database.ts'
 import { bucketShift } from './tables.ts'
@@ -148,39 +148,16 @@ function indexFor({ id, messageId, userId }: DeliveryFilter): string | undefined
   return userId === undefined ? undefined : 'deliveries_by_user'
 }
 
-/** Conditions in SQL, each of which begins with `AND`. */
-interface Conditions {
+/** The conditions of a filter, and their values in order. */
+export function conditionsOf(filter: DeliveryFilter): {
   readonly sql: string
   readonly values: readonly SqlValue[]
-}
-
-/** The conditions of a filter. */
-export function conditionsOf(filter: DeliveryFilter): Conditions {
-  const asked: readonly (readonly [string, readonly SqlValue[] | undefined])[] = [
-    ['id = ?', one(filter.id)],
-    ['destination_id = ?', one(filter.destinationId, toStored)],
-    ['message_id = ?', one(filter.messageId, toStored)],
-    ['user_id = ?', one(filter.userId, toStored)],
-    ['accepted_at >= ?', one(filter.sinceMs)],
-    ['accepted_at < ?', one(filter.untilMs)],
-    // The plus keeps SQLite from reading an index of states and sorting its rows.
-    [`+state IN (${places(filter.states)})`, filter.states],
-    [`type IN (${places(filter.types)})`, filter.types],
-  ]
-  const present = asked.flatMap(([sql, values]) => (values === undefined ? [] : [{ sql, values }]))
-  return {
-    sql: present.map(({ sql }) => `AND ${sql}`).join(' '),
-    values: present.flatMap(({ values }) => values),
+} {
+  const values: SqlValue[] = []
+  const bind = (value: string | number): string => {
+    values.push(value)
+    return '?'
   }
-}
-
-function one<Value extends SqlValue>(
-  value: Value | undefined,
-  stored: (value: Value) => SqlValue = (same) => same,
-): readonly SqlValue[] | undefined {
-  return value === undefined ? undefined : [stored(value)]
-}
-
-function places(values: readonly unknown[] = []): string {
-  return values.map(() => '?').join(', ')
+  // The plus keeps SQLite from reading an index of states and sorting its rows.
+  return { sql: filterConditions(filter, { bind, state: '+state' }), values }
 }

@@ -7,7 +7,7 @@ import type {
   RetryRequest,
 } from '../../delivery/index.ts'
 import { discardedReason, type GivenUpDeliveries, type GivenUpReason } from '../../model/index.ts'
-import { countRefused, erasedReason } from '../refused-deliveries.ts'
+import { countRefused, erasedReason } from '../added-deliveries.ts'
 import { fromStored } from '../stored-text.ts'
 import type { Counts } from './counts.ts'
 import type { Database, Statement } from './database.ts'

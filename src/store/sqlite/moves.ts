@@ -1,4 +1,4 @@
-import { EvrouteError } from '../../model/index.ts'
+import { unusable } from '../store-errors.ts'
 import type { Database } from './database.ts'
 
 /** The state of a move to another engine. */
@@ -43,9 +43,8 @@ export function beginChanges(database: Database, path: string): void {
     database.exec('UPDATE moves SET changes = changes + 1')
     return
   }
-  throw new EvrouteError({
-    code: 'store_unusable',
-    message: `Cannot deliver from ${path}, or change it: it was moved to ${target}`,
-    hint: 'Use that store instead; this file can still be read.',
-  })
+  throw unusable(
+    `Cannot deliver from ${path}, or change it: it was moved to ${target}`,
+    'Use that store instead; this file can still be read.',
+  )
 }

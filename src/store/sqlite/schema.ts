@@ -1,9 +1,9 @@
-import { EvrouteError } from '../../model/index.ts'
-import type { UpgradeProgress } from '../upgrade.ts'
-import { rollBack, type Database } from './database.ts'
+import { unusable } from '../store-errors.ts'
+import { memberText, userText } from '../audiences/audience-rows.ts'
+import { fromStored } from '../stored-text.ts'
+import { type Database, rollBack } from './database.ts'
+import { sharedTables, tables } from './tables.ts'
 import { freeBytesBeside, inMegabytes } from './store-file.ts'
-import { tables } from './tables.ts'
-import { addUpgradeFunctions, upgradeRoom, upgradeStatements } from './upgrade-statements.ts'
 
 /** Marks a file as evroute's, in the field that SQLite has for it: `evrt`. */
 const applicationId = 0x65767274
@@ -65,11 +65,10 @@ function expectRoom(
 ): void {
   const free = freeBytes(path)
   if (free >= neededBytes) return
-  throw new EvrouteError({
-    code: 'store_unusable',
-    message: `Cannot upgrade the store ${path}: that takes about ${inMegabytes(neededBytes)} for a while, and ${inMegabytes(free)} are free`,
-    hint: 'Make room on its disk, or move it to another one. The file is as it was.',
-  })
+  throw unusable(
+    `Cannot upgrade the store ${path}: that takes about ${inMegabytes(neededBytes)} for a while, and ${inMegabytes(free)} are free`,
+    'Make room on its disk, or move it to another one. The file is as it was.',
+  )
 }
 
 /**
@@ -80,29 +79,26 @@ function expectRoom(
  */
 export function expectTables(database: Database, path: string): void {
   if (isNew(database)) {
-    throw new EvrouteError({
-      code: 'store_unusable',
-      message: `Cannot use the store ${path}: the file holds no store yet`,
-      hint: 'Deliver from it once, which makes the store, or name another file.',
-    })
+    throw unusable(
+      `Cannot use the store ${path}: the file holds no store yet`,
+      'Deliver from it once, which makes the store, or name another file.',
+    )
   }
   if (storeFormat(database, path) === format) return
-  throw new EvrouteError({
-    code: 'store_unusable',
-    message: `Cannot use the store ${path}: an older version of evroute made it`,
-    hint: 'Deliver from it once with this version, which brings it up to date.',
-  })
+  throw unusable(
+    `Cannot use the store ${path}: an older version of evroute made it`,
+    'Deliver from it once with this version, which brings it up to date.',
+  )
 }
 
 /** The format of a file: the current one or the one before. */
 function storeFormat(database: Database, path: string): number {
   const found = pragma(database, 'user_version')
   if (pragma(database, 'application_id') !== applicationId) {
-    throw new EvrouteError({
-      code: 'store_unusable',
-      message: `Cannot use ${path} as a store: it belongs to another program`,
-      hint: 'Name another file; whoever delivers makes it when it does not exist.',
-    })
+    throw unusable(
+      `Cannot use ${path} as a store: it belongs to another program`,
+      'Name another file; whoever delivers makes it when it does not exist.',
+    )
   }
   if (found === format || found === formatBefore) return found
   const [age, hint] =
@@ -112,11 +108,7 @@ function storeFormat(database: Database, path: string): number {
           'a version of evroute made it that is too old',
           `Name another file. Files are upgraded from format ${formatBefore} on.`,
         ]
-  throw new EvrouteError({
-    code: 'store_unusable',
-    message: `Cannot use the store ${path}: ${age}`,
-    hint,
-  })
+  throw unusable(`Cannot use the store ${path}: ${age}`, hint)
 }
 
 /** The value of a setting of SQLite. */
@@ -129,4 +121,62 @@ export function pragma(database: Database, name: string): number {
 function isNew(database: Database): boolean {
   if (pragma(database, 'application_id') !== 0) return false
   return database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
+}
+
+/** The temporary space that the upgrade needs, as a share of the file's size. */
+const upgradeRoom = 0.5
+
+const present = (column: string): string =>
+  `CASE ${column} WHEN '' THEN NULL WHEN char(26) THEN '' ELSE ${column} END`
+
+/**
+ * Makes the current tables of those of format 8. Members are found by texts, as in PostgreSQL; a first
+ * try that succeeded is in the row of its delivery; untried deliveries are found by their lanes.
+ */
+const upgradeSql = `
+  ALTER TABLE audiences ADD COLUMN sync INTEGER;
+  ALTER TABLE members RENAME TO members_before;
+  ${sharedTables}
+  INSERT INTO members
+    SELECT audience_id, user_text_of(user_id, anonymous_id),
+      member_text_of(user_id, anonymous_id, email), number, user_id, anonymous_id, email, value
+    FROM (SELECT audience_id, number, value, ${present('user_id')} AS user_id,
+      ${present('anonymous_id')} AS anonymous_id, ${present('email')} AS email FROM members_before);
+  DROP TABLE members_before;
+  ALTER TABLE deliveries ADD COLUMN try_url TEXT;
+  ALTER TABLE deliveries ADD COLUMN try_at INTEGER;
+  ALTER TABLE deliveries ADD COLUMN try_duration REAL;
+  ALTER TABLE deliveries ADD COLUMN try_status INTEGER;
+  ALTER TABLE deliveries ADD COLUMN try_excerpt TEXT;
+  DROP INDEX deliveries_untried;
+`
+
+/** The statements of the upgrade, one by one. */
+const upgradeStatements = upgradeSql.split(/;\s*\n/).filter((statement) => statement.trim() !== '')
+
+type Identifier = string | null
+
+/** Adds the functions that the upgrades compute the texts of members with. */
+function addUpgradeFunctions(database: Database): void {
+  const raw = (stored: Identifier): Identifier => (stored === null ? null : fromStored(stored))
+  database.function('user_text_of', (userId: Identifier, anonymousId: Identifier) =>
+    userText({ userId: raw(userId), anonymousId: raw(anonymousId) }),
+  )
+  database.function(
+    'member_text_of',
+    (userId: Identifier, anonymousId: Identifier, email: Identifier) =>
+      memberText({ userId: raw(userId), anonymousId: raw(anonymousId), email: raw(email) }),
+  )
+}
+
+/** The progress of an upgrade. */
+export interface UpgradeProgress {
+  /** The file. */
+  readonly file: string
+  /** Its size before, in bytes. */
+  readonly bytes: number
+  /** Statements that were run. */
+  readonly done: number
+  /** Statements in all. */
+  readonly total: number
 }

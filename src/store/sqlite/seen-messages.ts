@@ -1,14 +1,8 @@
-import type { NewEvent } from '../../delivery/index.ts'
-import type { Database } from './database.ts'
+import type { AddRequest, NewEvent } from '../../delivery/index.ts'
 import { toStored } from '../stored-text.ts'
+import type { Database } from './database.ts'
 
-/**
- * When events are added, and since when earlier events with the same messageId make them duplicates.
- */
-interface SeenMoments {
-  readonly nowMs: number
-  readonly seenSinceMs: number
-}
+type SeenMoments = Pick<AddRequest, 'nowMs' | 'seenSinceMs'>
 
 /** The messageIds for deduplication. The caller begins and ends transactions. */
 export class SeenMessages {

@@ -1,6 +1,6 @@
 import type { LeaseEnd, SettleRequest } from '../../delivery/index.ts'
 import { discardedReason, type RequestRecord } from '../../model/index.ts'
-import { firstTriesOf } from '../log/index.ts'
+import { firstTriesOf } from '../log/first-tries.ts'
 import { toStored, toStoredOrNull } from '../stored-text.ts'
 import type { Counts } from './counts.ts'
 import type { Database, SqlValue, Statement } from './database.ts'

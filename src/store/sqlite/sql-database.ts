@@ -1,4 +1,4 @@
-import { scriptOf, type Dialect, type Query, type Script, type SqlDatabase } from '../sql/index.ts'
+import { scriptOf, type Dialect, type Query, type Script, type SqlDatabase } from '../sql.ts'
 import type { Database, SqlValue, Statement } from './database.ts'
 
 /** The words of SQLite. It locks no rows, because it has one writer. */

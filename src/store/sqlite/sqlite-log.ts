@@ -1,18 +1,18 @@
-import { EvrouteError } from '../../model/index.ts'
+import { statSync, type BigIntStats } from 'node:fs'
+import { dirname } from 'node:path'
+import type { EvrouteError } from '../../model/index.ts'
 import { sleep, stopwatch, systemClock } from '../../runtime/index.ts'
-import { closedError } from '../store-errors.ts'
+import { readOnlyError, unusable, closedError } from '../store-errors.ts'
 import type { StoreLog } from '../store.ts'
-import { AudienceRows } from '../audiences/index.ts'
-import { RegulationRows } from '../regulations/index.ts'
+import { AudienceRows } from '../audiences/audience-rows.ts'
+import { RegulationRows } from '../regulations/regulation-rows.ts'
 import { Counts } from './counts.ts'
 import { busyTimeoutMs, openDatabase, type Access, type Database } from './database.ts'
 import { regulationEngine } from './erasure-engine.ts'
-import { expectFile, expectOneName, isReadable } from './store-file.ts'
+import { expectFile, expectOneName, isReadable, realPathOf } from './store-file.ts'
 import { FileLog } from './file-log.ts'
 import { beginChanges } from './moves.ts'
-import { realPathOf } from './store-file.ts'
 import { expectTables } from './schema.ts'
-import { Snapshot } from './snapshot.ts'
 import { isBusy, isWriteRefused, storeError } from './store-error.ts'
 import { WriteQueue } from './write-queue.ts'
 
@@ -107,7 +107,7 @@ export class SqliteLog extends FileLog implements StoreLog {
   }
 
   async #write<Result>(work: () => Result): Promise<Result> {
-    if (!this.#mayWrite) throw this.#readOnlyError()
+    if (!this.#mayWrite) throw readOnlyError(this.#path)
     const elapsedMs = stopwatch()
     const result = await this.#writes.run(() => {
       beginChanges(this.#database, this.#path)
@@ -116,14 +116,6 @@ export class SqliteLog extends FileLog implements StoreLog {
     // Without a pause between batches the process that delivers would not get its turn.
     await sleep(systemClock, elapsedMs())
     return result
-  }
-
-  #readOnlyError(): EvrouteError {
-    return new EvrouteError({
-      code: 'store_unusable',
-      message: `Cannot change the store ${this.#path}: it was opened to be read`,
-      hint: 'Open it with write: true.',
-    })
   }
 
   /** Results and errors of a file that changed meanwhile do not count. */
@@ -178,4 +170,49 @@ async function connect(path: string, access: Access): Promise<Database> {
     database.close()
     throw error
   }
+}
+
+/**
+ * A store that is read without permission to write, not even to the index of the log that readers
+ * share. SQLite then expects that the file does not change. This class checks that.
+ */
+export class Snapshot {
+  readonly #path: string
+  readonly #stats: BigIntStats
+
+  /** @throws EvrouteError `store_unusable` if part of the store is in a log */
+  constructor(path: string) {
+    this.#path = path
+    this.#stats = statSync(path, { bigint: true })
+    if (isLogEmpty(path)) return
+    const folder = dirname(path)
+    throw unusable(
+      `Cannot read the store ${path}: a part of it is in ${path}-wal, which cannot be read where ${folder} may not be written`,
+      'Read it as a user who may write that folder, or copy both files to a folder of yours and name the copy.',
+    )
+  }
+
+  /**
+   * @throws EvrouteError `store_unusable` if the file changed since, so that the rows may be a mix of
+   * old and new ones
+   */
+  expectUnchanged(): void {
+    if (isLogEmpty(this.#path) && isSame(statSync(this.#path, { bigint: true }), this.#stats))
+      return
+    throw unusable(`Cannot read the store ${this.#path}: it was changed meanwhile`, 'Try again.')
+  }
+}
+
+function isLogEmpty(path: string): boolean {
+  const stats = statSync(`${path}-wal`, { throwIfNoEntry: false })
+  return stats === undefined || stats.size === 0
+}
+
+function isSame(stats: BigIntStats, known: BigIntStats): boolean {
+  return (
+    stats.dev === known.dev &&
+    stats.ino === known.ino &&
+    stats.size === known.size &&
+    stats.mtimeNs === known.mtimeNs
+  )
 }

@@ -8,8 +8,8 @@ import {
   statSync,
 } from 'node:fs'
 import { basename, dirname, isAbsolute, join, sep } from 'node:path'
-import { EvrouteError, systemCode } from '../../model/index.ts'
-import { MissingStoreError } from '../store-errors.ts'
+import { systemCode } from '../../model/index.ts'
+import { unusable, MissingStoreError } from '../store-errors.ts'
 
 /**
  * The path of a file behind all symbolic links, even if the file does not exist yet. SQLite puts its
@@ -50,11 +50,10 @@ function linkTarget(path: string): string | undefined {
 export function expectFolder(path: string): void {
   const folder = dirname(path)
   if (existsSync(folder)) return
-  throw new EvrouteError({
-    code: 'store_unusable',
-    message: `Cannot use the store ${path}: there is no folder ${folder}`,
-    hint: 'Make the folder, or name another file.',
-  })
+  throw unusable(
+    `Cannot use the store ${path}: there is no folder ${folder}`,
+    'Make the folder, or name another file.',
+  )
 }
 
 /**
@@ -66,11 +65,10 @@ export function expectFolder(path: string): void {
 export function expectOneName(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined || stats.nlink <= 1) return
-  throw new EvrouteError({
-    code: 'store_unusable',
-    message: `Cannot use the store ${path}: the file has ${stats.nlink} names (hard links), under which several processes could write it at once`,
-    hint: 'Remove its other names, or copy it and name the copy.',
-  })
+  throw unusable(
+    `Cannot use the store ${path}: the file has ${stats.nlink} names (hard links), under which several processes could write it at once`,
+    'Remove its other names, or copy it and name the copy.',
+  )
 }
 
 /** @throws MissingStoreError when there is no such file */

@@ -15,8 +15,7 @@ import {
 } from './thread-messages.ts'
 import { errorOf, thrownError } from './thrown-error.ts'
 
-/** A method of a part. The number of its call identifies the maker of its events. */
-type Method = (argument: unknown, call: number) => Promise<unknown>
+type Method = (argument: unknown) => Promise<unknown>
 
 type EventsOf = SyncRequest['eventsOf']
 
@@ -58,7 +57,11 @@ export async function answerCalls(port: MessagePort, settings: ThreadSettings): 
   }
   const take = ({ call, part, method, argument }: ThreadRequest): void => {
     const methods = opened[part] as unknown as Readonly<Record<string, Method>>
-    const answered = answer(call, async () => methods[method]?.(argument, call))
+    const given =
+      part === 'audiences'
+        ? { ...(argument as object), eventsOf: eventsFor(call, settings, tellAtOnce) }
+        : argument
+    const answered = answer(call, async () => methods[method]?.(given))
     if (method === 'close') void answered.finally(end)
   }
   port.on('message', (requests: readonly ThreadRequest[]) => requests.forEach(take))
@@ -75,10 +78,6 @@ async function open(
     onProgress: (progress) => tell({ kind: 'upgrading', progress }),
   })
   const { audiences, regulations } = store
-  const local = <Request>(request: Request, call: unknown): Request & { eventsOf: EventsOf } => ({
-    ...request,
-    eventsOf: eventsFor(call as number, settings, tell),
-  })
   return {
     queue: {
       add: (batch) => store.addSlim(fromJson(batch)),
@@ -90,14 +89,8 @@ async function open(
       },
     },
     store,
-    audiences: {
-      begin: (request) => audiences.begin(request),
-      take: (request, call?: unknown) => audiences.take(local(request, call)),
-      release: (request, call?: unknown) => audiences.release(local(request, call)),
-      remove: (request) => audiences.remove(request),
-      list: () => audiences.list(),
-      members: (request) => audiences.members(request),
-    },
+    // The call adds the functions that make the events of a sync.
+    audiences,
     regulations,
   }
 }

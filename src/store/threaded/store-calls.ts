@@ -3,7 +3,7 @@ import { MessageChannel } from 'node:worker_threads'
 import type { MembershipChange, SyncRequest } from '../../audience/index.ts'
 import { messageOf, StoreUnusableError } from '../../model/index.ts'
 import { closedError } from '../store-errors.ts'
-import type { UpgradeProgress } from '../upgrade.ts'
+import type { UpgradeProgress } from '../sqlite/schema.ts'
 import { Gathering } from './gathering.ts'
 import type { StartThread, StoreThread } from './start-thread.ts'
 import {

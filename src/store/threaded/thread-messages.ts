@@ -17,7 +17,7 @@ import type {
 import type { RegulationStore } from '../../privacy/index.ts'
 import type { Addition } from '../sqlite/adding.ts'
 import type { EndRequest } from '../sqlite/settling.ts'
-import type { UpgradeProgress } from '../upgrade.ts'
+import type { UpgradeProgress } from '../sqlite/schema.ts'
 import type { ThrownError } from './thrown-error.ts'
 
 /** The settings of a thread. */

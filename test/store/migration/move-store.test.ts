@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { openDeliveryLog, openStore } from '../../../src/store/index.ts'
 import { planMove } from '../../../src/store/migration/move-store.ts'
-import { passGuard } from '../../../src/store/postgres/moves.ts'
+import { passGuard } from '../../../src/store/migration/postgres-import.ts'
 import { delivered, event, nowMs } from '../../conformance/store-under-test.ts'
 import { PostgresDatabases } from '../../support/postgres.ts'
 import { startSource } from '../../support/run-source.ts'

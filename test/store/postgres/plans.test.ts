@@ -4,7 +4,7 @@ import type { DeliveryFilter, LeasedDelivery, Share } from '../../../src/deliver
 import { ClaimFloors } from '../../../src/store/postgres/claim-floors.ts'
 import { claimQuery, nextDueQuery } from '../../../src/store/postgres/claim-statement.ts'
 import { sessionUrl } from '../../../src/store/postgres/connection-url.ts'
-import type { Query } from '../../../src/store/sql/index.ts'
+import type { Query } from '../../../src/store/sql.ts'
 import { listQuery } from '../../../src/store/postgres/log-statements.ts'
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts'
 import { settleQuery } from '../../../src/store/postgres/settle-statement.ts'

@@ -1,4 +1,28 @@
 import type { AddRequest, LeasedDelivery } from '../delivery/index.ts'
+import type { GivenUpDeliveries, GivenUpReason } from '../model/index.ts'
+
+/** The reason of a delivery that fails when it is added. */
+export const refusedReason: GivenUpReason & 'backlog_full' = 'backlog_full'
+
+/**
+ * The reason of a delivery that an erasure failed. It also replaces the reason of a delivery that had
+ * failed before.
+ */
+export const erasedReason = 'erased'
+
+/** Counts deliveries by destination. The list has an entry for each delivery. */
+export function countRefused(
+  destinationIds: readonly string[],
+  reason: GivenUpReason = refusedReason,
+): readonly GivenUpDeliveries[] {
+  const counts = new Map<string, number>()
+  for (const id of destinationIds) counts.set(id, (counts.get(id) ?? 0) + 1)
+  return Array.from(counts, ([destinationId, deliveries]) => ({
+    destinationId,
+    reason,
+    deliveries,
+  }))
+}
 
 /** A delivery that was leased as it was added. The caller of `add` has the rest of it. */
 export interface HandedOver {
