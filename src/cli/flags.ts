@@ -137,7 +137,6 @@ export async function readLanguage(
   )
 }
 
-/** The descriptions of flags that differ between commands. */
 interface OutputTexts {
   readonly quiet?: string
   readonly verbose?: string

@@ -9,7 +9,6 @@ export interface OutputStream {
   write(text: string): boolean
   /** Calls the listener once the reader has caught up. */
   once(event: 'drain', listener: () => void): unknown
-  /** Whether the stream is a terminal. */
   readonly isTTY?: boolean
   /** The width of a terminal, in characters. */
   readonly columns?: number
@@ -23,7 +22,6 @@ export interface Io {
   readonly stdout: OutputStream
   /** Everything that is not data. */
   readonly stderr: OutputStream
-  /** The environment variables. */
   readonly env: Readonly<Record<string, string | undefined>>
   /** Aborts when the command must end early. The reason is a {@link StopReason}. */
   readonly stop: AbortSignal
@@ -48,9 +46,7 @@ export type StopReason = 'SIGINT' | 'SIGTERM' | 'output_closed' | EvrouteError
 
 /** Passed to every command. */
 export interface CommandContext {
-  /** Streams, environment and stop signal. */
   readonly io: Io
-  /** The arguments of the command line. */
   readonly argv: readonly string[]
   /** Sets the exit code: one of evroute's, or the code of a child process. */
   readonly end: (code: number) => void
@@ -161,7 +157,6 @@ export class DataWriter {
   readonly #io: Io
   #drained: Promise<void> | undefined
 
-  /** @param io - its stdout is the target */
   constructor(io: Io) {
     this.#io = io
   }
@@ -188,7 +183,6 @@ export async function writeData(io: Io, text: string): Promise<void> {
   await writer.ready()
 }
 
-/** Whether stdout is unusable. */
 function isOutputGone({ reason }: AbortSignal): boolean {
   return reason === 'output_closed' || reason instanceof EvrouteError
 }

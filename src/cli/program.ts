@@ -39,7 +39,6 @@ export async function tellError(error: unknown, argv: readonly string[], io: Io)
   await writeError(io, error, { json: own.includes('--json'), color: !own.includes('--no-color') })
 }
 
-/** A command, and the command line that names it. */
 interface TriedCommand {
   readonly command: Command
   readonly name: string
@@ -123,7 +122,6 @@ const groups: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = 
   },
 }
 
-/** Adds the command that the arguments name, else all commands. */
 async function addCommands(program: Command, context: CommandContext): Promise<void> {
   // No option of the program itself takes a value.
   const name = context.argv.find((argument) => !argument.startsWith('-')) ?? ''
@@ -174,7 +172,6 @@ export async function createProgram(context: CommandContext): Promise<Command> {
   return program
 }
 
-/** Adds `--no-color` to the program and to every command. */
 function addColorFlag(program: Command): void {
   for (const command of [program, ...program.commands]) {
     const hasIt = command.options.some(({ long }) => long === '--no-color')

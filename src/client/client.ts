@@ -12,7 +12,7 @@ import {
 } from '../model/index.ts'
 import { sleep } from '../runtime/index.ts'
 import { Batcher, type EncodedCall } from './batch.ts'
-import { Books } from './books.ts'
+import { CallLedger } from './call-ledger.ts'
 import { envelopeBytes } from './envelope.ts'
 import { ClientEvents, type ClientEventName, type ClientListener } from './events.ts'
 import { FlushTimer } from './flush-timer.ts'
@@ -72,7 +72,7 @@ export class Client {
   readonly #batcher: Batcher
   readonly #sender: Sender
   readonly #flushTimer: FlushTimer
-  readonly #books: Books
+  readonly #ledger: CallLedger
   #waitingForRoom: (() => void)[] = []
   #closing: Promise<CloseReport> | undefined
 
@@ -84,7 +84,7 @@ export class Client {
     this.#settings = clientSettings(writeKey, options)
     const { batchMax, flushAt, flushAfterMs, queueMax, runtime, transport } = this.#settings
     this.#events = new ClientEvents(runtime.log)
-    this.#books = new Books({ callsMax: queueMax })
+    this.#ledger = new CallLedger({ callsMax: queueMax })
     const bytesMax = limits.batchBytesMax - envelopeBytes(writeKey)
     this.#batcher = new Batcher({ callsMax: flushAt, bytesMax })
     this.#flushTimer = new FlushTimer({
@@ -201,7 +201,7 @@ export class Client {
   }
 
   #queue(call: EncodedCall): void {
-    this.#books.queued()
+    this.#ledger.queued()
     this.#settings.runtime.log.debug('queued', { type: call.type, messageId: call.messageId })
     this.#send(this.#batcher.push(call))
     // A full queue takes no more calls, so its calls wait for nothing.
@@ -210,7 +210,7 @@ export class Client {
   }
 
   #refuse(code: EnqueueRefusalCode, message: string): EnqueueResult {
-    this.#books.refused()
+    this.#ledger.refused()
     this.#settings.runtime.log.debug('refused', { code })
     return { status: 'refused', code, message }
   }
@@ -222,11 +222,11 @@ export class Client {
   }
 
   #hasRoom(): boolean {
-    return this.#books.pending < this.#settings.queueMax
+    return this.#ledger.pending < this.#settings.queueMax
   }
 
   #delivered({ messageId, type }: EncodedCall): void {
-    this.#books.delivered()
+    this.#ledger.delivered()
     this.#announceRoom()
     if (!this.#events.has('delivered')) return
     this.#events.emit('delivered', { status: 'delivered', messageId, type })
@@ -234,7 +234,7 @@ export class Client {
 
   #failed({ messageId, type, json }: EncodedCall, failure: Failure): void {
     const failed = Object.freeze({ status: 'failed', messageId, type, json, ...failure })
-    this.#books.failed(failed)
+    this.#ledger.failed(failed)
     this.#settings.runtime.log.debug('failed', { type, messageId, code: failure.code })
     this.#announceRoom()
     this.#events.emit('failed', failed)
@@ -260,11 +260,11 @@ export class Client {
     const timeUp = sleep(this.#settings.runtime.clock, timeoutMs, closed.signal).then((elapsed) => {
       if (elapsed) this.#sender.abort()
     })
-    this.#books.closing()
+    this.#ledger.closing()
     await this.flush()
     await Promise.race([this.#closeTransport(), timeUp])
     closed.abort()
-    return this.#books.report()
+    return this.#ledger.report()
   }
 
   async #closeTransport(): Promise<void> {

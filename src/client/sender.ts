@@ -35,7 +35,6 @@ export interface SenderObserver {
 export interface SenderOptions {
   /** The source's write key, which is part of every body. */
   readonly writeKey: string
-  /** The way out. */
   readonly transport: Transport
   /** How far a batch grows that waits for its turn. */
   readonly waitingLimits: BatchLimits

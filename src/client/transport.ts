@@ -32,7 +32,7 @@ export type TransportOutcome =
   /** Not taken, and never will be. */
   | { readonly kind: 'refused'; readonly code: string; readonly message: string }
 
-/** The way that batches leave the client. */
+/** Sends the batches of a client. */
 export interface Transport {
   /**
    * Sends a batch once; the client decides about retries. Failures are outcomes: a promise that rejects

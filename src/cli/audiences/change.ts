@@ -22,12 +22,11 @@ import {
   type ExitCode,
 } from '../exit-code.ts'
 import { openListInput } from '../input.ts'
-import { formatCount } from '../output/numbers.ts'
+import { countOf, formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 import { drained, finishWork, type AudiencesRun } from '../store-access/operations.ts'
 import { refusalError } from './refusal.ts'
 
-/** The audience to sync, and its list. */
 interface SyncCommand {
   /** The display name. Either a name or a key is given. */
   readonly name: string | undefined
@@ -38,9 +37,7 @@ interface SyncCommand {
   readonly file: string
   /** The source whose destinations get the calls. */
   readonly source: string | undefined
-  /** The columns of the list. */
   readonly columns: MemberColumns
-  /** Only show what would change. */
   readonly isDryRun: boolean
 }
 
@@ -64,15 +61,15 @@ const noCounts: SyncCounts = {
  */
 export async function syncList(command: SyncCommand, run: AudiencesRun): Promise<ExitCode> {
   const { audiences, io, offline } = run
-  const told = new ToldSync(command, run)
-  run.showProgress(() => told.parts)
+  const syncReport = new SyncReport(command, run)
+  run.showProgress(() => syncReport.parts)
   const list = await openListInput(command.file, io)
   const { name, key, computationClass, source: sourceId, columns, isDryRun } = command
   const outcome = await unlessEnded(
     audiences.sync(
       {
         ...{ name, key, computationClass, sourceId, columns, isDryRun },
-        listener: told,
+        listener: syncReport,
         drained: () => drained(run),
         signal: io.stop,
       },
@@ -80,7 +77,7 @@ export async function syncList(command: SyncCommand, run: AudiencesRun): Promise
     ),
     io,
   )
-  const code = outcome === undefined ? told.cut() : told.end(counted(outcome, command))
+  const code = outcome === undefined ? syncReport.cut() : syncReport.end(counted(outcome, command))
   await drained(run)
   // The service ended early and is about to stop.
   const isLeft = offline === undefined && outcome?.kind === 'ended'
@@ -92,8 +89,7 @@ function counted(outcome: AudienceSyncOutcome, command: SyncCommand): CountedOut
   throw refusalError(outcome, command)
 }
 
-/** Reports the progress and the outcome of a sync. */
-class ToldSync implements SyncListener {
+class SyncReport implements SyncListener {
   readonly #command: SyncCommand
   readonly #run: AudiencesRun
   #counts = noCounts
@@ -127,7 +123,6 @@ class ToldSync implements SyncListener {
     return progressParts(this.#counts, { elapsedMs, compared: this.#compared })
   }
 
-  /** Reports the outcome. */
   end(outcome: CountedOutcome): ExitCode {
     const { report, json, stdout, io } = this.#run
     const { isDryRun } = this.#command
@@ -144,7 +139,7 @@ class ToldSync implements SyncListener {
       case 'synced':
         return code
       case 'incomplete':
-        if (!json) report.note('Nobody left: whom the rejected rows are about is not known')
+        if (!json) report.note('No member left: a rejected row may be about any of them')
         return code
       case 'superseded':
         report.note(`Another sync of ${key} began meanwhile, so that this one ended`)
@@ -170,7 +165,7 @@ class ToldSync implements SyncListener {
       const next = this.#command.isDryRun
         ? ''
         : '; what is done stays, and the same command goes on'
-      report.note(`Interrupted after ${rowsText(this.#counts.read)}${next}`)
+      report.note(`Interrupted after ${countOf(this.#counts.read, 'row')}${next}`)
     } else if (!io.stop.aborted && offline === undefined) {
       report.note(
         'The service ended the sync early; what is done stays, and the same command goes on',
@@ -203,26 +198,18 @@ export function progressParts(
   if (read === 0 && compared > 0) return [`comparing with ${formatCount(compared)} members`]
   const rate = Math.round(read / (Math.max(elapsedMs, 1) / 1_000))
   const changes = Object.entries({ entered, changed, left }).filter(([, count]) => count > 0)
-  return [rowsText(read), ...changes.map(countText), `${formatCount(rate)}/s`]
-}
-
-/** The number of rows read: `1 row`, `1,204 rows`. */
-function rowsText(count: number): string {
-  return count === 1 ? '1 row' : `${formatCount(count)} rows`
+  return [countOf(read, 'row'), ...changes.map(countText), `${formatCount(rate)}/s`]
 }
 
 function countText([name, count]: readonly [string, number]): string {
   return `${formatCount(count)} ${name}`
 }
 
-/** The audience to remove. */
 interface RemoveCommand {
   readonly key: string
-  /** Only show who would leave. */
   readonly isDryRun: boolean
 }
 
-/** A removal that has begun. */
 type BegunRemoval = Extract<AudienceRemoveOutcome, { readonly left: number }>
 
 /**

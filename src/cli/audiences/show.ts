@@ -8,9 +8,9 @@ import {
 import { plainText, recordLine } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
-import { formatSecond, formatSpan } from '../output/moments.ts'
+import { formatPast, formatSpan } from '../output/moments.ts'
 import { formatCount } from '../output/numbers.ts'
-import { textTable, type TableColumn } from '../output/table.ts'
+import { pairsText, textTable, type TableColumn } from '../output/table.ts'
 import type { ReadersRun } from '../store-access/readers.ts'
 import { unknownAudience } from './refusal.ts'
 
@@ -71,9 +71,7 @@ export async function showAudience(
     await writeData(io, recordLine({ ...audienceRecord(audience), memberList }))
     return exitCodes.ok
   }
-  const fields = fieldsOf(audience, run.nowMs)
-    .map(([name, text]) => `${style.faint(name.padEnd(13))}${text}\n`)
-    .join('')
+  const fields = pairsText(fieldsOf(audience, run.nowMs), style)
   const table = textTable(members, memberColumns(audience), { style, columns })
   await writeData(io, members.length === 0 ? fields : `${fields}\n${table}`)
   const others = audience.members - members.length
@@ -101,9 +99,7 @@ async function firstMembers(
 }
 
 function fieldsOf(audience: Audience, nowMs: number): readonly (readonly [string, string])[] {
-  const { key, name, computationClass, computationId, sourceId, members } = audience
-  const moment = (atMs: number): string =>
-    `${formatSecond(atMs, nowMs)} (${formatSpan(nowMs - atMs)} ago)`
+  const { key, name, computationClass, computationId, sourceId, members, syncedAtMs } = audience
   return [
     ['Key', plainText(key)],
     ['Name', plainText(name)],
@@ -111,8 +107,8 @@ function fieldsOf(audience: Audience, nowMs: number): readonly (readonly [string
     ['Source', plainText(sourceId)],
     ['Computation', plainText(computationId)],
     ['Members', formatCount(members)],
-    ['Made', moment(audience.createdAtMs)],
-    ['Synced', audience.syncedAtMs === null ? 'never to the end' : moment(audience.syncedAtMs)],
+    ['Made', formatPast(audience.createdAtMs, nowMs)],
+    ['Synced', syncedAtMs === null ? 'never to the end' : formatPast(syncedAtMs, nowMs)],
   ]
 }
 

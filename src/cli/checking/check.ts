@@ -21,13 +21,11 @@ import { DataWriter, writeData, type Io } from '../io.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { requireSecret } from '../secret.ts'
 
-/** What `check` was asked for. */
 interface CheckRequest {
   readonly target: Omit<HandlerCheckOptions, 'secret' | 'signal' | 'onVerdict'>
   readonly secret: string | undefined
   readonly language: string | undefined
   readonly json: boolean
-  /** Only mistakes and the summary. */
   readonly quiet: boolean
   readonly color: boolean
 }
@@ -41,7 +39,11 @@ interface CheckRequest {
 export async function check(request: CheckRequest, io: Io): Promise<ExitCode> {
   const language = await readLanguage(request.language)
   const secret = await requireSecret(request.secret, io)
-  const output = await outputOf(request, io)
+  const writer = new DataWriter(io)
+  const style = await createStyle(wantsColor(io, io.stdout, request.color))
+  const output = request.json
+    ? recordOutput(writer)
+    : textOutput(writer, { style, columns: io.stdout.columns }, request.quiet)
   const runtime = createRuntime()
   const prepared = prepareHandlerCheck(
     { ...request.target, secret, signal: io.stop, onVerdict: (each) => output.verdict(each) },
@@ -51,7 +53,7 @@ export async function check(request: CheckRequest, io: Io): Promise<ExitCode> {
   const startMs = runtime.clock.nowMs()
   const report = await prepared.run()
   output.ended(report, runtime.clock.nowMs() - startMs)
-  await output.written()
+  await writer.ready()
   if (report.isRight) return exitCodes.ok
   if (io.stop.aborted) return codeOfEnd(io)
   if (language !== undefined) {
@@ -61,88 +63,50 @@ export async function check(request: CheckRequest, io: Io): Promise<ExitCode> {
   return report.hasAnswered ? exitCodes.badSignature : exitCodes.deliveryFailed
 }
 
-/** Prints a check as it goes. */
 interface CheckOutput {
   ready(url: string, cases: number): void
   verdict(verdict: CaseVerdict): void
   ended(report: HandlerReport, durationMs: number): void
-  /** Waits for a slow reader. */
-  written(): Promise<void>
 }
 
-async function outputOf(request: CheckRequest, io: Io): Promise<CheckOutput> {
-  const writer = new DataWriter(io)
-  if (request.json) return new RecordOutput(writer)
-  const style = await createStyle(wantsColor(io, io.stdout, request.color))
-  return new TextOutput(writer, { style, columns: io.stdout.columns }, request.quiet)
-}
-
-/** For a person. */
-class TextOutput implements CheckOutput {
-  readonly #writer: DataWriter
-  readonly #view: CheckView
-  readonly #quiet: boolean
-  #heading: CaseVerdict['expected'] | undefined
-
-  constructor(writer: DataWriter, view: CheckView, quiet: boolean) {
-    this.#writer = writer
-    this.#view = view
-    this.#quiet = quiet
+function textOutput(writer: DataWriter, view: CheckView, quiet: boolean): CheckOutput {
+  const tell = (text: string): void => {
+    if (!quiet) writer.write(text)
   }
-
-  ready(url: string): void {
-    if (!this.#quiet) this.#writer.write(`Checking ${endpointName(url)}\n`)
-  }
-
-  verdict(verdict: CaseVerdict): void {
-    if (this.#quiet) return
-    const { expected } = verdict
-    if (this.#heading !== expected) this.#writer.write(`\n${headingText(expected, this.#view)}`)
-    this.#heading = expected
-    this.#writer.write(verdictText(verdict, this.#view))
-  }
-
-  ended(report: HandlerReport, durationMs: number): void {
-    for (const finding of report.findings) this.#writer.write(findingText(finding, this.#view))
-    this.#writer.write(checkSummaryText(countVerdicts(report), durationMs, this.#view))
-  }
-
-  written(): Promise<void> {
-    return this.#writer.ready()
+  let heading: CaseVerdict['expected'] | undefined
+  return {
+    ready: (url) => tell(`Checking ${endpointName(url)}\n`),
+    verdict: (verdict) => {
+      const { expected } = verdict
+      if (heading !== expected) tell(`\n${headingText(expected, view)}`)
+      heading = expected
+      tell(verdictText(verdict, view))
+    },
+    ended: (report, durationMs) => {
+      for (const finding of report.findings) writer.write(findingText(finding, view))
+      writer.write(checkSummaryText(countVerdicts(report), durationMs, view))
+    },
   }
 }
 
-/** For a program. */
-class RecordOutput implements CheckOutput {
-  readonly #writer: DataWriter
-
-  constructor(writer: DataWriter) {
-    this.#writer = writer
-  }
-
-  ready(url: string, cases: number): void {
-    this.#writer.write(recordLine({ kind: 'ready', url: endpointName(url), cases }))
-  }
-
-  verdict({ id, type, expected, reaction, isRight, status, error, durationMs }: CaseVerdict): void {
-    const verdict = { case: id, type, expected, reaction, right: isRight, status, error }
-    this.#writer.write(recordLine({ kind: 'verdict', ...verdict, ms: durationMs }))
-  }
-
-  ended(report: HandlerReport, durationMs: number): void {
-    for (const { code, message, fix, cases } of report.findings) {
-      this.#writer.write(recordLine({ kind: 'finding', code, message, fix, cases }))
-    }
-    const { right, wrong, notSent } = countVerdicts(report)
-    this.#writer.write(recordLine({ kind: 'summary', right, wrong, notSent, ms: durationMs }))
-  }
-
-  written(): Promise<void> {
-    return this.#writer.ready()
+function recordOutput(writer: DataWriter): CheckOutput {
+  const write = (record: Readonly<Record<string, unknown>>): void =>
+    writer.write(recordLine(record))
+  return {
+    ready: (url, cases) => write({ kind: 'ready', url: endpointName(url), cases }),
+    verdict: ({ id, type, expected, reaction, isRight, status, error, durationMs }) => {
+      const verdict = { case: id, type, expected, reaction, right: isRight, status, error }
+      write({ kind: 'verdict', ...verdict, ms: durationMs })
+    },
+    ended: (report, durationMs) => {
+      for (const { code, message, fix, cases } of report.findings) {
+        write({ kind: 'finding', code, message, fix, cases })
+      }
+      write({ kind: 'summary', ...countVerdicts(report), ms: durationMs })
+    },
   }
 }
 
-/** Which cases to list, and how. */
 interface CaseList {
   readonly types: readonly EventType[] | undefined
   readonly only: readonly string[] | undefined
@@ -165,7 +129,6 @@ export async function listCases({ json, ...wanted }: CaseList, io: Io): Promise<
   return exitCodes.ok
 }
 
-/** How a check is shown to a person. */
 interface CheckView {
   readonly style: Style
   readonly columns: number | undefined
@@ -186,7 +149,6 @@ function headingText(expected: CaseVerdict['expected'], { style }: CheckView): s
   return `${style.faint(headings[expected])}\n`
 }
 
-/** One line for a case. */
 function verdictText(verdict: CaseVerdict, { style, columns = Infinity }: CheckView): string {
   const { id, about, isRight, reaction, durationMs } = verdict
   if (reaction === 'not_sent') return `${style.faint(`- ${id.padEnd(caseIdColumns)}  not sent`)}\n`
@@ -230,21 +192,18 @@ function wrapped(text: string, columnsMax: number): readonly string[] {
   return lines
 }
 
-/** The numbers of cases by verdict. */
 interface CheckCounts {
   readonly right: number
   readonly wrong: number
   readonly notSent: number
 }
 
-/** Counts the verdicts. */
 function countVerdicts({ verdicts }: HandlerReport): CheckCounts {
   const notSent = verdicts.filter(({ reaction }) => reaction === 'not_sent').length
   const right = verdicts.filter(({ isRight }) => isRight).length
   return { right, wrong: verdicts.length - right - notSent, notSent }
 }
 
-/** The last line. */
 function checkSummaryText(counts: CheckCounts, durationMs: number, { style }: CheckView): string {
   const { right, wrong, notSent } = counts
   const all = right + wrong + notSent

@@ -27,7 +27,6 @@ interface RemoveFlags extends AccessFlags {
   readonly dryRun?: boolean
 }
 
-/** The highest `--members`. */
 const membersMax = 1_000_000
 const membersDefault = 10
 const classes: readonly ComputationClass[] = ['audience', 'trait']

@@ -7,7 +7,6 @@ import type { AddCommand, CommandContext } from '../io.ts'
 import { addAccessFlags, type AccessFlags } from '../store-access/access.ts'
 import { onReaders } from '../store-access/on-readers.ts'
 
-/** The flags that every command below `deliveries` has, from commander. */
 interface LogFlags extends AccessFlags {
   readonly reveal?: boolean
 }
@@ -35,7 +34,6 @@ interface DiscardFlags extends RetryFlags {
   readonly dryRun?: boolean
 }
 
-/** The highest `--limit`. */
 const limitMax = 1_000_000_000
 const states: readonly LoggedState[] = ['pending', 'delivered', 'failed', 'expired']
 const retriableStates: readonly LoggedState[] = ['pending', 'failed', 'expired']
@@ -227,7 +225,6 @@ function selectionOf(id: string | undefined, flags: RetryFlags): (nowMs: number)
   return (nowMs) => (id === undefined ? { filter: filterOf(flags, nowMs) } : { id })
 }
 
-/** Adds the flag of the commands that show endpoints. */
 function addRevealFlag(command: Command): Command {
   return command.option('--reveal', 'show the path and query of endpoints')
 }

@@ -56,21 +56,15 @@ export const addExpectCommand: AddCommand = (program, { io, end }) => {
     const { parseExpectation } = await import('../../match/index.ts')
     const { expect } = await import('../expecting/expect.ts')
     const { token } = flags
-    const code = await expect(
-      {
-        expectations: texts.map(parseExpectation),
-        source: sourceOf(flags),
-        after: flags.after ?? 0,
-        token: token === undefined ? undefined : await readSecret(token, io, '--token'),
-        timeoutMs: flags.timeout,
-        reports: flags.report ?? [],
-        json: flags.json ?? false,
-        quiet: flags.quiet ?? false,
-        color: flags.color,
-      },
-      io,
-    )
-    end(code)
+    const options = {
+      ...{ after: 0, json: false, quiet: false, ...flags },
+      expectations: texts.map(parseExpectation),
+      source: sourceOf(flags),
+      token: token === undefined ? undefined : await readSecret(token, io, '--token'),
+      timeoutMs: flags.timeout,
+      reports: flags.report ?? [],
+    }
+    end(await expect(options, io))
   })
 }
 

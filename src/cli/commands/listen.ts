@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import { EvrouteError, SettingError } from '../../model/index.ts'
-import type { ForwardTarget } from '../../receiver/index.ts'
 import {
   addExpectationFlags,
   readExpectationFlags,
@@ -12,29 +11,29 @@ import { addFaultFlags, forwardFlag, type FaultFlags } from '../listening/fault-
 import type { ListenOptions } from '../listening/listen.ts'
 import { readOtherSecrets, readSecret } from '../secret.ts'
 
-interface ListenFlags extends FaultFlags, ExpectationFlags {
-  readonly port?: number
-  readonly host?: string
-  readonly secret?: string
+/** The flags whose values are options as they are. */
+type PlainFlags = Partial<
+  Pick<
+    ListenOptions,
+    | ('host' | 'port' | 'secret' | 'strict' | 'token' | 'count' | 'save' | 'last')
+    | ('forwardTo' | 'forwardFilter' | 'allowUnverified' | 'json' | 'quiet' | 'verbose')
+  >
+>
+
+interface ListenFlags extends PlainFlags, FaultFlags, ExpectationFlags {
   readonly config?: string
-  readonly strict?: boolean
-  readonly count?: number
   readonly timeout?: number
-  readonly save?: string
   readonly input: boolean
-  readonly forwardTo?: readonly ForwardTarget[]
   readonly forwardTimeout?: number
   readonly forwardHeader?: Readonly<Record<string, string>>
-  readonly forwardFilter?: string
   readonly insecure?: boolean
-  readonly last?: number
-  readonly token?: string
-  readonly allowUnverified?: boolean
   readonly onEvent?: string
-  readonly json?: boolean
-  readonly quiet?: boolean
-  readonly verbose?: boolean
   readonly color: boolean
+}
+
+const defaults = {
+  ...{ host: '127.0.0.1', port: 4_100, strict: false, forwardTo: [], allowUnverified: false },
+  ...{ json: false, quiet: false, verbose: false },
 }
 
 const countMax = 1_000_000_000
@@ -98,58 +97,19 @@ export const addListenCommand: AddCommand = (program, { io, end }) => {
     }
     const { listen } = await import('../listening/listen.ts')
     const secret = await readSecret(flags.secret, io)
-    const code = await listen(
-      {
-        host: flags.host ?? '127.0.0.1',
-        port: flags.port ?? 4_100,
-        secret,
-        otherSecrets: await readOtherSecrets(flags.config, io),
-        strict: flags.strict ?? false,
-        faults: flags,
-        count: flags.count,
-        ...(await readExpectationFlags(flags, secret)),
-        timeoutMs: flags.timeout,
-        save: flags.save,
-        last: flags.last,
-        ...(await passingOptions(flags, io)),
-        onEvent,
-        input: flags.input,
-        json: flags.json ?? false,
-        quiet: flags.quiet ?? false,
-        verbose: flags.verbose ?? false,
-        color: flags.color,
-      },
-      io,
-    )
-    end(code)
+    const { token } = flags
+    const options = {
+      ...{ ...defaults, ...flags, secret, onEvent, faults: flags },
+      otherSecrets: await readOtherSecrets(flags.config, io),
+      ...(await readExpectationFlags(flags, secret)),
+      token: token === undefined ? undefined : await readSecret(token, io, '--token'),
+      timeoutMs: flags.timeout,
+      forwardHeaders: flags.forwardHeader ?? {},
+      forwardInsecure: flags.insecure ?? false,
+      forwardTimeoutMs: flags.forwardTimeout,
+    }
+    end(await listen(options, io))
   })
-}
-
-async function passingOptions(
-  flags: ListenFlags,
-  io: Io,
-): Promise<
-  Pick<
-    ListenOptions,
-    | 'token'
-    | 'forwardTo'
-    | 'forwardHeaders'
-    | 'forwardInsecure'
-    | 'forwardFilter'
-    | 'forwardTimeoutMs'
-    | 'allowUnverified'
-  >
-> {
-  const { token } = flags
-  return {
-    token: token === undefined ? undefined : await readSecret(token, io, '--token'),
-    forwardTo: flags.forwardTo ?? [],
-    forwardHeaders: flags.forwardHeader ?? {},
-    forwardInsecure: flags.insecure ?? false,
-    forwardFilter: flags.forwardFilter,
-    forwardTimeoutMs: flags.forwardTimeout,
-    allowUnverified: flags.allowUnverified ?? false,
-  }
 }
 
 /** A duration, or 0 for no limit. */

@@ -132,7 +132,6 @@ interface ListFlags extends AccessFlags {
   readonly limit: number
 }
 
-/** The highest `--limit`. */
 const limitMax = 1_000_000
 const limitDefault = 50
 

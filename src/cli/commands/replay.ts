@@ -101,13 +101,10 @@ function shiftFlag(text: string): TimeShiftBy {
 
 /** The options that only apply to captured requests. */
 interface CaptureRequest {
-  /** Whether the files contain captured requests. */
   readonly isCapture: boolean
-  /** Whether to sign again: `--resign`. */
   readonly resign: boolean
   /** Whether `--secret` was given; EVROUTE_SECRET does not count. */
   readonly hasSecretFlag: boolean
-  /** How to move timestamps: `--shift-time`. */
   readonly shiftBy: TimeShiftBy | undefined
 }
 
@@ -166,7 +163,6 @@ function refuseWithCalls({ resign }: CaptureRequest): void {
   )
 }
 
-/** Refuses flags that don't apply to captures. */
 function refuseWithCapture({ target, store, flushAt, flushAfterMs }: GivenSendingOptions): void {
   if (target.kind === 'webhooks' && target.bodyStyle !== undefined) {
     const message = 'Cannot use --body-style with a capture: its bodies are sent byte for byte'

@@ -88,7 +88,6 @@ async function send(request: SendRequest, { io, argv }: CommandContext): Promise
   return transfer({ io, options, rows, again, total: (parsed) => meter.total(parsed) })
 }
 
-/** The input: the rows of a file, or one call repeated. */
 interface SendSource {
   readonly type: EventType | undefined
   readonly file: string | undefined

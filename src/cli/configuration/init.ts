@@ -6,17 +6,13 @@ import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { defaultConfigurationPath } from '../flags.ts'
 import { writeData, type Io } from '../io.ts'
 
-/** The options of `evroute init`. */
 interface InitOptions {
   /** Path of the configuration file. */
   readonly path: string
-  /** Replace existing files. */
   readonly force: boolean
-  /** Print a record instead of text. */
   readonly json: boolean
 }
 
-/** A file to write. */
 interface NewFile {
   readonly path: string
   readonly text: string
@@ -156,11 +152,9 @@ export const starterConfiguration: Readonly<Record<string, unknown>> = Object.fr
   ],
 })
 
-/** The file names in the next steps, quoted for a shell. */
 interface StarterFiles {
   /** The configuration; undefined if `serve` finds it by default. */
   readonly configuration: string | undefined
-  /** The folder with the secrets. */
   readonly secretsFolder: string
 }
 

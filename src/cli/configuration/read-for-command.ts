@@ -13,9 +13,7 @@ import { writeData, type Io } from '../io.ts'
 
 /** How a command reads the configuration. */
 export interface CommandReading {
-  /** Path of the configuration file. */
   readonly path: string
-  /** Print a record on stdout for each problem. */
   readonly json: boolean
   /** Gets a warning for each host name without an address. */
   readonly log: Log

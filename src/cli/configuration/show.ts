@@ -9,11 +9,8 @@ import { readForCommand } from './read-for-command.ts'
 
 /** The options of `evroute config`. */
 export interface ShowOptions {
-  /** Path of the configuration file. */
   readonly path: string
-  /** NDJSON records on stdout. */
   readonly json: boolean
-  /** False with `--no-color`. */
   readonly color: boolean
 }
 

@@ -3,7 +3,7 @@ import { formatDeliveryId, type DeliveryFilter, type LoggedDelivery } from '../.
 import { plainText, recordLine } from '../../model/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData } from '../io.ts'
-import { formatCount } from '../output/numbers.ts'
+import { countOf } from '../output/numbers.ts'
 import { createStyle, wantsColor } from '../output/style.ts'
 import type { ReadersRun } from '../store-access/readers.ts'
 import { deliveriesAtOnce, filterOfId, pagesOf } from './find.ts'
@@ -27,10 +27,7 @@ export async function retryDeliveries(selection: Selection, run: ReadersRun): Pr
     await writeData(io, recordLine({ kind: 'retry', deliveries: count }))
     return exitCodes.ok
   }
-  await writeData(
-    io,
-    count === 1 ? '1 delivery is due again\n' : `${formatCount(count)} deliveries are due again\n`,
-  )
+  await writeData(io, `${countOf(count, 'delivery is', 'deliveries are')} due again\n`)
   await note(count > 0 ? [nextTexts[run.from]] : await reasonsOf(selection, filter, run), run)
   return exitCodes.ok
 }
@@ -53,7 +50,7 @@ export async function discardDeliveries(
     await writeData(io, recordLine({ kind: 'discard', deliveries: count, dryRun }))
     return exitCodes.ok
   }
-  const counted = count === 1 ? '1 delivery' : `${formatCount(count)} deliveries`
+  const counted = countOf(count, 'delivery', 'deliveries')
   await writeData(io, `${counted} ${dryRun ? 'would be discarded' : 'discarded'}\n`)
   if (!dryRun && count > 0) await note([afterwards], run)
   return exitCodes.ok

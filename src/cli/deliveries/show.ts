@@ -11,9 +11,10 @@ import {
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { DataWriter } from '../io.ts'
 import { payloadText } from '../output/json.ts'
-import { formatMoment, formatSecond, formatSpan } from '../output/moments.ts'
+import { formatMoment, formatPast, formatSecond } from '../output/moments.ts'
 import { formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
+import { pairsText } from '../output/table.ts'
 import type { ReadersRun } from '../store-access/readers.ts'
 import { filterOfId, pagesOf } from './find.ts'
 import {
@@ -66,25 +67,23 @@ function storyText(story: DeliveryStory, view: TableView): string {
   const { style } = view
   const bytes = formatCount(Buffer.byteLength(story.body))
   const parts = [
-    pairsOf(story, view).map(([name, text]) => `${style.faint(name.padEnd(13))}${text}`),
     ['', style.strong('Requests'), ...requestLines(story, view)],
     ['', style.strong('Body') + style.faint(` (${bytes} bytes)`), bodyText(story, style)],
   ]
-  return `${parts.flat().join('\n')}\n`
+  return `${pairsText(pairsOf(story, view), style)}${parts.flat().join('\n')}\n`
 }
 
 function pairsOf(story: DeliveryStory, view: TableView): (readonly [string, string])[] {
   const { nowMs, style, waitOf } = view
   const { type, messageId, userId, sourceId, destinationId, acceptedAtMs, manualRetries } = story
   const wait = waitText(waitOf(story))
-  const ago = `${formatSpan(nowMs - acceptedAtMs)} ago`
   const pairs: (readonly [string, string])[] = [
     ['Delivery', style.strong(plainText(formatDeliveryId(story)))],
     ['Event', `${style.strong(type.toUpperCase())} ${plainText(messageId)}`],
     ['User', style.name(plainText(userId ?? '-'))],
     ['Source', plainText(sourceId)],
     ['Destination', plainText(destinationId)],
-    ['Accepted', `${formatSecond(acceptedAtMs, nowMs)} (${ago})`],
+    ['Accepted', formatPast(acceptedAtMs, nowMs)],
     ['State', style[stateLooks[story.state]](statusText(story, view))],
   ]
   if (wait !== undefined) pairs.push(['', wait])

@@ -6,7 +6,7 @@ import {
 } from '../../delivery/index.ts'
 import { formatDuration, plainText } from '../../model/index.ts'
 import { formatSecond } from '../output/moments.ts'
-import { formatCount } from '../output/numbers.ts'
+import { countOf } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 
 /** The status of a service's destination. */
@@ -109,7 +109,7 @@ export function parkedText(wait: Wait | undefined, nowMs: number): string | unde
 export function faultTexts({ endpoints }: DestinationStatus, nowMs: number): readonly string[] {
   return endpoints.flatMap(({ url, faults }) =>
     faults.map(({ reason, failures, sinceMs }) => {
-      const webhooks = `${formatCount(failures)} ${failures === 1 ? 'webhook' : 'webhooks'}`
+      const webhooks = countOf(failures, 'webhook')
       const since = formatSecond(sinceMs, nowMs)
       return `${webhooks} to ${plainText(url)} failed with ${plainText(reason)} since ${since}, without a retry`
     }),
@@ -118,7 +118,6 @@ export function faultTexts({ endpoints }: DestinationStatus, nowMs: number): rea
 
 /** The context that the status of a delivery depends on. */
 export interface StatusView {
-  /** The current time, in milliseconds since 1970. */
   readonly nowMs: number
   /** Tells why a delivery that is due still waits. */
   readonly waitOf: WaitOf
@@ -127,7 +126,6 @@ export interface StatusView {
 /** How a table is shown to a person. */
 export interface TableView extends StatusView {
   readonly style: Style
-  /** The terminal's width; undefined if lines may have any length. */
   readonly columns: number | undefined
 }
 

@@ -93,7 +93,6 @@ function isAsItShouldBe(ledger: Ledger, { counts }: Receiver): boolean {
   return imbalances(ledger).length === 0 && ledger.delivered === all && counts.valid === all
 }
 
-/** The output of the demo. */
 interface DemoView extends Observer {
   opened(url: string): void
   sending(type: EventType): void

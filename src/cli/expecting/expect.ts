@@ -38,11 +38,9 @@ export type ExpectSource =
   | { readonly kind: 'api'; readonly url: string }
   | { readonly kind: 'capture'; readonly path: string }
 
-/** The checked options of `evroute expect`. */
 interface ExpectCommandOptions {
   readonly expectations: readonly Expectation[]
   readonly source: ExpectSource
-  /** Skip events up to this `seq`. */
   readonly after: number
   /** Admits this machine to a receiver on another one. */
   readonly token: string | undefined
@@ -58,14 +56,14 @@ interface ExpectCommandOptions {
 export async function expect(options: ExpectCommandOptions, io: Io): Promise<ExitCode> {
   const elapsedMs = stopwatch()
   const looking = resultsOf(options, io)
-  // If the command ends early, nobody handles a later rejection of this promise.
+  // If the command ends early, a later rejection of this promise has no handler.
   looking.catch(() => undefined)
   const found = await stoppable(looking, io.stop)
   if (found === undefined) return exitCodes.interrupted
   const { results, badRows } = found
   if (options.json) await writeData(io, recordsOf(results))
-  const told = { ...options, title: 'evroute expect', durationMs: elapsedMs() }
-  const code = await reportResults(results, told, io)
+  const view = { ...options, title: 'evroute expect', durationMs: elapsedMs() }
+  const code = await reportResults(results, view, io)
   return gravest([code, badRows > 0 ? exitCodes.badInput : exitCodes.ok])
 }
 
@@ -85,14 +83,10 @@ function recordsOf(results: readonly ExpectationResult[]): string {
     .join('')
 }
 
-/** How to ask a receiver. */
 interface Question {
   readonly api: string
-  /** Skip events up to this `seq`. */
   readonly after: number
-  /** How long the receiver waits, in milliseconds; undefined for its default. */
   readonly timeoutMs: number | undefined
-  /** Admits this machine to a receiver on another one. */
   readonly token: string | undefined
   /** Aborts the request. Its reason becomes the error. */
   readonly stop: AbortSignal
@@ -153,9 +147,9 @@ function parsed(json: string): unknown {
 
 function resultOf(expectation: Expectation, body: JsonObject): ExpectationResult | undefined {
   const error = isJsonObject(body['error']) ? body['error'] : undefined
-  const told = (error ?? body)['expectation']
-  if (!isJsonObject(told)) return undefined
-  const { matched, account } = told
+  const expected = (error ?? body)['expectation']
+  if (!isJsonObject(expected)) return undefined
+  const { matched, account } = expected
   if (typeof matched !== 'number' || typeof account !== 'string') return undefined
   const { text } = expectation
   const shortfall = error === undefined ? undefined : shortfallOf(expectation, error)
@@ -197,7 +191,6 @@ function stranger(api: string): SettingError {
   )
 }
 
-/** The results of expectations over a capture. */
 interface CaptureResults {
   /** One result per expectation, in order. */
   readonly results: readonly ExpectationResult[]

@@ -33,7 +33,6 @@ export class AuthorityFile {
     }
   }
 
-  /** Deletes the file. */
   remove(): void {
     process.off('exit', this.#remove)
     this.#remove()

@@ -26,7 +26,6 @@ import { payloadText } from '../output/json.ts'
 import { countOf, formatCount, formatTimeOfDay } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
 
-/** How a request is shown to a person. */
 interface EventView {
   readonly style: Style
   /** Summaries depend on earlier requests. */
@@ -58,7 +57,6 @@ const signatureMarks: Readonly<
   unchecked: { sign: '-', words: 'unchecked', look: 'faint' },
 }
 
-/** A text and its style. */
 type Cell = readonly [text: string, look: keyof Style]
 
 const gap = '  '

@@ -36,37 +36,32 @@ import { listenScreen, type ListenScreen } from './keys/listen-keys.ts'
 export interface ListenOptions extends ExpectationSettings {
   readonly host: string
   readonly port: number
-  /** Checks signatures; undefined for no check. */
-  readonly secret: string | undefined
+  readonly secret?: string | undefined
   /** Secrets that a sender may use by mistake. */
   readonly otherSecrets: readonly NamedSecret[]
   /** Answers a bad or missing signature with 401, then ends. */
   readonly strict: boolean
   /** Faults to inject into answers. */
   readonly faults: FaultFlags
-  /** Ends after this number of well-formed webhooks. */
-  readonly count: number | undefined
-  /** Ends after this time. */
-  readonly timeoutMs: number | undefined
+  readonly count?: number | undefined
+  readonly timeoutMs?: number | undefined
   /** Appends every request to this file. Ends if a write fails. */
-  readonly save: string | undefined
-  /** False with `--no-input`: no keys, even on a terminal. */
+  readonly save?: string | undefined
   readonly input: boolean
   readonly forwardTo: readonly ForwardTarget[]
   /** Timeout for forwarded requests; 0 for none. */
-  readonly forwardTimeoutMs: number | undefined
+  readonly forwardTimeoutMs?: number | undefined
   readonly forwardHeaders: Readonly<Record<string, string>>
   readonly forwardInsecure: boolean
-  /** Forwards only what matches; undefined for all. */
-  readonly forwardFilter: string | undefined
+  readonly forwardFilter?: string | undefined
   /** Lets other machines ask what arrived. */
-  readonly token: string | undefined
+  readonly token?: string | undefined
   /** Shows so many requests of the file of `--save` first. */
-  readonly last: number | undefined
+  readonly last?: number | undefined
   /** Also forward, and run the program for, requests with a foreign Origin or an invalid signature. */
   readonly allowUnverified: boolean
   /** A program to run for every request, with its arguments. */
-  readonly onEvent: readonly [program: string, ...args: string[]] | undefined
+  readonly onEvent?: readonly [program: string, ...args: string[]] | undefined
   readonly json: boolean
   readonly quiet: boolean
   readonly verbose: boolean
@@ -86,9 +81,9 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
   receiver.on('event', (event) => {
     const { signature } = event
     if (options.strict && (signature === 'invalid' || signature === 'missing')) badSignature.abort()
-    const told = Promise.all([view.event(event), capture?.append(event)])
+    const handled = Promise.all([view.event(event), capture?.append(event)])
     if (event.withheld === null) program.run(event)
-    return told
+    return handled
   })
   try {
     const address = await receiver.start()
@@ -112,8 +107,8 @@ export async function listen(options: ListenOptions, io: Io): Promise<ExitCode> 
     const results = await judging
     await program.close(io.stop)
     view.summary({ counts: receiver.counts, results, durationMs: elapsedMs() })
-    const told = { ...options, title: 'evroute listen', durationMs: elapsedMs() }
-    const judged = await reportResults(results, told, screen.io)
+    const resultsView = { ...options, title: 'evroute listen', durationMs: elapsedMs() }
+    const judged = await reportResults(results, resultsView, screen.io)
     return gravest([
       badSignature.signal.aborted ? exitCodes.badSignature : exitCodes.ok,
       isCountReached ? judged : exitCodes.expectationUnmet,
@@ -146,7 +141,6 @@ function resendOver(
   return async (event) => resentText(await receiver.forward(event))
 }
 
-/** The program to run for every request. */
 interface RequestProgram {
   run(event: ReceivedEvent): void
   close(stop: AbortSignal): Promise<void>
@@ -198,23 +192,19 @@ async function untilEnd(parts: {
   timer?.cancel()
 }
 
-/** The address of the receiver. */
 interface ListenAddress extends ReceiverAddress {
   /** The file with its authority's certificate; null without one. */
   readonly ca: string | null
 }
 
-/** The data of the final summary. */
 interface ListenSummary {
   readonly counts: ReceivedCounts
   readonly results: readonly ExpectationResult[]
   readonly durationMs: number
 }
 
-/** Shows what happens. */
 interface ListenView {
   ready(address: ListenAddress): void
-  /** Resolves when the reader has caught up. */
   event(event: ReceivedEvent): Promise<void>
   summary(summary: ListenSummary): void
 }

@@ -16,7 +16,6 @@ export interface EventProgramOptions {
   readonly write: (text: string) => void
 }
 
-/** An event that waits for its run. */
 interface WaitingEvent {
   readonly seq: number
   readonly line: string

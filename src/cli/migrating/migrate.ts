@@ -18,17 +18,11 @@ import { startProgress } from '../output/progress.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 import { textTable, type TextTableView } from '../output/table.ts'
 
-/** The migration that a command line asks for. */
 interface MigrateRun {
-  /** The source and the target. */
   readonly places: MigrationPlaces
-  /** Streams and stop signal. */
   readonly io: Io
-  /** How the result is shown. */
   readonly view: {
-    /** NDJSON records instead of text. */
     readonly json: boolean
-    /** False with `--no-color`. */
     readonly color: boolean
   }
 }
@@ -123,7 +117,6 @@ async function tableView({
   return { style: await createStyle(wantsColor(io, io.stdout, view.color)), columns }
 }
 
-/** A table of the row counts on both sides. */
 function comparedTable(figures: readonly ComparedFigure[], view: TextTableView): string {
   return textTable(
     figures,
@@ -141,7 +134,6 @@ function comparedTable(figures: readonly ComparedFigure[], view: TextTableView):
   )
 }
 
-/** A table of the row counts of one store. */
 function figuresTable({ rows }: StoreFigures, view: TextTableView): string {
   return textTable(
     rows,
@@ -153,7 +145,6 @@ function figuresTable({ rows }: StoreFigures, view: TextTableView): string {
   )
 }
 
-/** The outcome of a migration, as a record for programs. */
 function outcomeRecord(
   outcome: MoveOutcome,
   durationMs: number,
@@ -171,7 +162,6 @@ function outcomeRecord(
   }
 }
 
-/** The plan of a migration, as a record for programs. */
 function planRecord({ place, figures, isMoved }: MovePlan): Readonly<Record<string, unknown>> {
   const { rows, states, ledger } = figures
   return {
@@ -193,17 +183,14 @@ export class ProgressText {
   /** The time and the row count when the current kind of rows began. */
   #from = { atMs: 0, rows: 0 }
 
-  /** @param elapsedMs - the time since the migration began */
   constructor(elapsedMs: () => number) {
     this.#elapsedMs = elapsedMs
   }
 
-  /** The current line. */
   get line(): string {
     return this.#line
   }
 
-  /** Updates the line. */
   update({ title, rows, rowsAll }: MoveProgress): void {
     const atMs = this.#elapsedMs()
     const counted = `moving ${title}`

@@ -8,14 +8,12 @@ export function formatJson(value: JsonValue, style: Style): string {
   return [...jsonLines(value, { style, charactersMax: Infinity })].join('\n')
 }
 
-/** How values are shown. */
 interface JsonView {
   readonly style: Style
   /** Maximum characters of a key or a value. */
   readonly charactersMax: number
 }
 
-/** The text around a value. */
 interface Surroundings {
   readonly indent: string
   readonly label: string

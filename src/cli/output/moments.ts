@@ -26,6 +26,11 @@ export function formatSecond(instantMs: number, nowMs: number): string {
   return formatMoment(instantMs, nowMs).replace(/\.\d+$/, '')
 }
 
+/** A past moment with its age: `10:15:30 (12m ago)`. */
+export function formatPast(instantMs: number, nowMs: number): string {
+  return `${formatSecond(instantMs, nowMs)} (${formatSpan(nowMs - instantMs)} ago)`
+}
+
 function dayOf(instantMs: number): string {
   const date = new Date(withinDates(instantMs))
   const two = (part: number): string => String(part).padStart(2, '0')

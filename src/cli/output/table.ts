@@ -6,7 +6,6 @@ export interface TableColumn<Row> {
   readonly title: string
   /** The text of a cell. The table makes it safe to print. */
   readonly text: (row: Row) => string
-  /** The style of a cell. */
   readonly look?: keyof Style | ((row: Row) => keyof Style)
   /** Whether to align to the right, as for counts. */
   readonly isCount?: boolean
@@ -27,13 +26,11 @@ export interface TextTableView {
 const gapWidth = 2
 const columnsMinDefault = 8
 
-/** A column with its width. */
 interface ShownColumn<Row> {
   readonly column: TableColumn<Row>
   readonly width: number
 }
 
-/** One cell of a table. */
 interface Cell {
   readonly text: string
   readonly look: keyof Style
@@ -91,6 +88,11 @@ export function textTable<Row>(
   view: TextTableView,
 ): string {
   return new TextTable(columns, view).page(rows)
+}
+
+/** Names and texts, one pair on a line. */
+export function pairsText(pairs: readonly (readonly [string, string])[], style: Style): string {
+  return pairs.map(([name, text]) => `${style.faint(name.padEnd(13))}${text}\n`).join('')
 }
 
 function fit<Row>(

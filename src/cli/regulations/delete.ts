@@ -3,7 +3,7 @@ import type { RegulationFields, WholeRegulationFields } from '../../privacy/inde
 import { systemClock } from '../../runtime/index.ts'
 import { sourceError } from '../audiences/refusal.ts'
 import { codeOfEnd, exitCodes, gravest, unlessEnded, type ExitCode } from '../exit-code.ts'
-import { formatCount } from '../output/numbers.ts'
+import { countOf } from '../output/numbers.ts'
 import { drained, finishWork, type OperationsRun } from '../store-access/operations.ts'
 import { regulationText } from './show.ts'
 import { noSubjects, readSubjects, type SubjectsSource } from './subjects.ts'
@@ -16,7 +16,6 @@ export interface DeleteCommand extends SubjectsSource {
   readonly sourceIds: readonly string[] | null
 }
 
-/** The result of storing. */
 interface Stored {
   readonly ids: readonly string[]
   readonly rejected: number
@@ -41,7 +40,9 @@ export async function deleteUsers(command: DeleteCommand, run: OperationsRun): P
   if (stored === undefined) noteInterruption(ids.length, command, run)
   else if (ids.length === 0 && rejected === 0) throw noSubjects()
   if (command.type === 'UNSUPPRESS' && command.sourceIds !== null && !run.json) {
-    run.report.note('Who is suppressed for all sources stays so: that is lifted without --source')
+    run.report.note(
+      'A user who is suppressed for all sources stays suppressed; leave out --source to lift that',
+    )
   }
   return finish({ ids, rejected }, run)
 }
@@ -59,7 +60,7 @@ async function store(
 ): Promise<true> {
   const { regulations, report, io, json, stdout } = run
   let users = 0
-  run.showProgress(() => [usersText(users)])
+  run.showProgress(() => [countOf(users, 'user')])
   const batches = await readSubjects(source, io, {
     read: (count) => (users = count),
     rejected: ({ line, code, message }) => {
@@ -76,7 +77,7 @@ async function store(
     stdout.write(
       json
         ? recordLine({ kind: 'created', id, regulationType: type, subjects })
-        : `${plainText(id)}: ${usersText(subjects)}\n`,
+        : `${plainText(id)}: ${countOf(subjects, 'user')}\n`,
     )
     await drained(run)
     io.stop.throwIfAborted()
@@ -149,10 +150,10 @@ function noteInterruption(
   { io, report }: OperationsRun,
 ): void {
   if (codeOfEnd(io) !== exitCodes.interrupted) return
-  const regulations = stored === 1 ? '1 regulation is' : `${formatCount(stored)} regulations are`
+  const regulations = countOf(stored, 'regulation is', 'regulations are')
   const again =
     stored > 0 && effectsOf(type).notifies
-      ? '; the same command again notifies those a second time who are'
+      ? '; running it again notifies the stored users twice'
       : ''
   report.note(`Interrupted: ${regulations} stored, and not all users are in them${again}`)
 }
@@ -162,8 +163,4 @@ function unknownSource(sourceIds: readonly string[] | null, knownIds: readonly s
     sourceIds?.find((id) => !knownIds.includes(id)),
     knownIds,
   )
-}
-
-function usersText(count: number): string {
-  return count === 1 ? '1 user' : `${formatCount(count)} users`
 }

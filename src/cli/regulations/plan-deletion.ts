@@ -6,7 +6,7 @@ import { readForCommand } from '../configuration/read-for-command.ts'
 import { codeOfEnd, exitCodes, gravest, type ExitCode } from '../exit-code.ts'
 import { namingColumnFlag } from '../input.ts'
 import { writeData, type Io } from '../io.ts'
-import { formatCount } from '../output/numbers.ts'
+import { countOf } from '../output/numbers.ts'
 import type { Access } from '../store-access/access.ts'
 import { ServiceApi } from '../store-access/service-api.ts'
 import type { DeleteCommand } from './delete.ts'
@@ -14,15 +14,11 @@ import { noSubjects, readSubjects } from './subjects.ts'
 
 /** The parameters of {@link planDeletion}. */
 export interface DeletionPlanParts {
-  /** Where the deletion would run. */
   readonly access: Access
-  /** Streams, environment and stop signal. */
   readonly io: Io
-  /** NDJSON records instead of text. */
   readonly json: boolean
 }
 
-/** The known sources and destinations. */
 interface Surroundings {
   /** Undefined if only the destinations of a service are known. */
   readonly sourceIds: readonly string[] | undefined
@@ -63,9 +59,9 @@ export async function planDeletion(
   const plan = { regulationType: command.type, subjects, regulations }
   const notifications = subjects * streams
   const counts = [
-    `${formatCount(subjects)} ${subjects === 1 ? 'user' : 'users'}`,
-    `${formatCount(regulations)} ${regulations === 1 ? 'regulation' : 'regulations'}`,
-    `${formatCount(notifications)} ${notifications === 1 ? 'notification' : 'notifications'}`,
+    countOf(subjects, 'user'),
+    countOf(regulations, 'regulation'),
+    countOf(notifications, 'notification'),
   ]
   const text = `${command.type} would make ${counts.join(', ')}; nothing was stored\n`
   const unchecked = uncheckedSources.length > 0 ? { uncheckedSources } : {}

@@ -7,10 +7,10 @@ import type {
 import { openDeliveryLog } from '../../store/index.ts'
 import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { writeData, type Io } from '../io.ts'
-import { formatSpan, formatSecond } from '../output/moments.ts'
-import { formatCount } from '../output/numbers.ts'
+import { formatPast, formatSpan } from '../output/moments.ts'
+import { countOf, formatCount } from '../output/numbers.ts'
 import type { Style } from '../output/style.ts'
-import { textTable, type TableColumn } from '../output/table.ts'
+import { pairsText, textTable, type TableColumn } from '../output/table.ts'
 import { storeUrlOf, type StoreAccess } from '../store-access/access.ts'
 import type { ReadersRun } from '../store-access/readers.ts'
 import { regulationTexts } from './regulation-types.ts'
@@ -111,19 +111,15 @@ function noArchive(name: string): EvrouteError {
   })
 }
 
-/** A regulation, and how it is shown. */
 interface RegulationView {
   readonly fields: RegulationFields
   /** The ids of the users, or their number if the ids are unknown. */
   readonly users: readonly string[] | number
   readonly style: Style
-  /** The terminal's width; undefined if lines may have any length. */
   readonly columns: number | undefined
-  /** The current time, in milliseconds since 1970. */
   readonly nowMs: number
 }
 
-/** The style of each status. */
 const statusLooks: Readonly<Record<OverallStatus, keyof Style>> = {
   INITIALIZED: 'warning',
   RUNNING: 'warning',
@@ -135,7 +131,6 @@ const statusLooks: Readonly<Record<OverallStatus, keyof Style>> = {
 /** Maximum number of users to show; the record has all. */
 const usersShownMax = 20
 
-/** The notifications from one source to one destination. */
 interface ShownStream {
   readonly source: string
   readonly destination: string
@@ -164,19 +159,16 @@ function momentOf(at: string | null): number {
 /** The progress of a regulation, for a person. */
 export function regulationText(view: RegulationView): string {
   const { style, columns } = view
-  const pairs = pairsOf(view).map(([name, text]) => `${style.faint(name.padEnd(13))}${text}\n`)
+  const pairs = pairsText(pairsOf(view), style)
   const streams = streamsOf(view.fields)
-  if (streams.length === 0) return pairs.join('')
-  return `${pairs.join('')}\n${textTable(streams, streamColumns, { style, columns })}`
+  if (streams.length === 0) return pairs
+  return `${pairs}\n${textTable(streams, streamColumns, { style, columns })}`
 }
 
 function pairsOf(view: RegulationView): readonly (readonly [string, string])[] {
   const { fields, style, nowMs } = view
   const { id, regulationType, overallStatus, sources, createdAt, finishedAt } = fields
-  const moment = (at: string | null): string => {
-    const atMs = momentOf(at)
-    return `${formatSecond(atMs, nowMs)} (${formatSpan(nowMs - atMs)} ago)`
-  }
+  const moment = (at: string | null): string => formatPast(momentOf(at), nowMs)
   return [
     ['Regulation', style.strong(plainText(id))],
     ['Type', `${regulationType}: ${regulationTexts[regulationType]}`],
@@ -209,19 +201,15 @@ function erasedPairs({
 }: RegulationFields): readonly (readonly [string, string])[] {
   const { pending, settled, members } = erased
   const store = [
-    countText(pending, 'waiting delivery', 'waiting deliveries'),
-    countText(settled, 'past delivery', 'past deliveries'),
-    countText(members, 'membership', 'memberships'),
+    countOf(pending, 'waiting delivery', 'waiting deliveries'),
+    countOf(settled, 'past delivery', 'past deliveries'),
+    countOf(members, 'membership'),
   ]
   const storePair = ['Store', `${store.join(', ')} erased`] as const
   if (archive === null) return [storePair]
-  const events = countText(archive.events, 'event', 'events')
-  const files = countText(archive.files, 'file', 'files')
+  const events = countOf(archive.events, 'event')
+  const files = countOf(archive.files, 'file')
   return [storePair, ['Archives', `${events} in ${files} erased`]]
-}
-
-function countText(count: number, one: string, several: string): string {
-  return `${formatCount(count)} ${count === 1 ? one : several}`
 }
 
 function streamsOf({ streamStatus }: RegulationFields): readonly ShownStream[] {

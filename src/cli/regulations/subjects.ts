@@ -7,11 +7,9 @@ import { formatCount } from '../output/numbers.ts'
 
 /** The users of a regulation. */
 export interface SubjectsSource {
-  /** The users from flags. */
   readonly userIds: readonly string[]
   /** A file with users, `-` for stdin; undefined if flags name them. */
   readonly file: string | undefined
-  /** The columns of the file that contain user ids. */
   readonly idColumns: readonly string[]
 }
 
@@ -39,9 +37,7 @@ const batchesMax = 200
 
 /** Hears about the rows of a list while it is read. */
 export interface SubjectsListener {
-  /** The number of users so far. */
   readonly read: (users: number) => void
-  /** A row has no user id. */
   readonly rejected: (row: RejectedSubject) => void
 }
 

@@ -4,29 +4,29 @@ import type { ReportFile } from '../expecting/expectation-flags.ts'
 import type { Io } from '../io.ts'
 import { readSecret } from '../secret.ts'
 import type { RunOptions } from './run.ts'
-import type { RunViewOptions } from './run-view.ts'
 
 /** The flags, from commander. */
-export interface RunFlags {
+export interface RunFlags extends Partial<
+  Pick<
+    RunOptions,
+    | ('secret' | 'serve' | 'respond' | 'save' | 'allowPending' | 'hold')
+    | ('page' | 'quiet' | 'verbose')
+  >
+> {
   readonly expect?: readonly string[]
   readonly count?: number
   readonly timeout?: number
-  readonly respond?: readonly string[]
-  readonly secret?: string
-  readonly serve?: boolean
   readonly clock?: 'system' | 'virtual'
-  readonly allowPending?: boolean
-  readonly page?: boolean
-  readonly hold?: boolean
-  readonly save?: string
   readonly report?: readonly ReportFile[]
   readonly scenario?: string
   readonly json?: boolean
-  readonly quiet?: boolean
-  readonly verbose?: boolean
   readonly color: boolean
 }
 
+const defaults = {
+  ...{ serve: false, allowPending: false, hold: false },
+  ...{ page: false, quiet: false, verbose: false },
+}
 const timeoutMsDefault = 5_000
 
 /**
@@ -42,7 +42,7 @@ export async function readRunOptions(
   if (program === undefined) {
     throw new EvrouteError({
       code: 'invalid_usage',
-      message: 'Cannot run nothing: the command is missing',
+      message: 'No command given',
       hint: 'Put it behind --, as in: evroute run -- npm test',
     })
   }
@@ -62,28 +62,13 @@ export async function readRunOptions(
     )
   }
   return {
+    ...{ ...defaults, ...flags, virtualClock },
     command: [program, ...args],
-    virtualClock,
-    hold: flags.hold ?? false,
-    allowPending: flags.allowPending ?? false,
     secret: await readSecret(flags.secret, io),
-    serve: flags.serve ?? false,
-    respond: flags.respond,
     expectations: expectationsOf(flags),
     reports: flags.report ?? [],
     timeoutMs: flags.timeout ?? timeoutMsDefault,
-    save: flags.save,
-    ...viewOptionsOf(flags),
   }
-}
-
-function viewOptionsOf({
-  page = false,
-  quiet = false,
-  verbose = false,
-  color,
-}: RunFlags): RunViewOptions {
-  return { page, quiet, verbose, color }
 }
 
 function expectationsOf({ expect = [], count }: RunFlags): readonly Expectation[] {

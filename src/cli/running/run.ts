@@ -20,7 +20,6 @@ import { TestBed, type TestBedOptions } from './test-bed.ts'
 
 /** The checked options of `evroute run`. */
 export interface RunOptions extends TestBedOptions, RunViewOptions {
-  /** The program and its arguments. */
   readonly command: readonly [program: string, ...args: string[]]
   readonly expectations: readonly Expectation[]
   readonly reports: readonly ReportFile[]
@@ -30,8 +29,7 @@ export interface RunOptions extends TestBedOptions, RunViewOptions {
   readonly allowPending: boolean
   /** Whether to keep the receiver and its page until a signal if the run fails. */
   readonly hold: boolean
-  /** Append every request to this file. */
-  readonly save: string | undefined
+  readonly save?: string | undefined
 }
 
 interface Run {
@@ -42,7 +40,6 @@ interface Run {
   readonly awaited: Awaited
 }
 
-/** Interval between two checks, in milliseconds. */
 const lookMs = 20
 /** After this time without a request, assume that none is under way. */
 const quietMs = 100
@@ -89,10 +86,16 @@ async function runOn({ options, io, view, bed, awaited }: Run): Promise<number> 
     // A request in progress at the timeout has arrived and counts.
     await (options.hold ? bed.closeService() : bed.close())
     const cases = pending > 0 && !options.allowPending ? [pendingCase(pending)] : []
-    const told = { ...options, title: 'evroute run', durationMs: elapsedMs(), json: false, cases }
-    view.summary(receiver.counts, told.durationMs)
+    const resultsView = {
+      ...options,
+      title: 'evroute run',
+      durationMs: elapsedMs(),
+      json: false,
+      cases,
+    }
+    view.summary(receiver.counts, resultsView.durationMs)
     if (options.allowPending) view.pending(pending)
-    const expected = await reportResults(awaited.results(), told, io)
+    const expected = await reportResults(awaited.results(), resultsView, io)
     const end = code === 0 ? expected : code
     if (options.hold && end !== exitCodes.ok) await held(view, bed, io)
     return end
@@ -102,7 +105,6 @@ async function runOn({ options, io, view, bed, awaited }: Run): Promise<number> 
   }
 }
 
-/** Keeps the receiver and its page until a signal. */
 async function held(view: RunView, { receiver }: TestBed, { interrupted }: Io): Promise<void> {
   view.held((await receiver.start()).url)
   if (!interrupted.aborted) await once(interrupted, 'abort')
@@ -169,7 +171,6 @@ export class Awaited {
     this.#trackers = expectations.map((each) => new ExpectationTracker(each, startedAtMs))
   }
 
-  /** Counts a request. */
   observe(event: NumberedSubject): void {
     for (const tracker of this.#trackers) tracker.observe(event)
   }

@@ -16,14 +16,12 @@ import { exitCodes, type ExitCode } from '../exit-code.ts'
 import { DataWriter, type Io } from '../io.ts'
 import { createStyle, wantsColor, type Style } from '../output/style.ts'
 
-/** The scenarios to run, and how to show them. */
 interface ScenariosOptions extends ScenarioRun {
   readonly scenarios: readonly Scenario[]
   readonly json: boolean
   readonly color: boolean
 }
 
-/** A scenario that ran. */
 interface JudgedScenario {
   readonly scenario: Scenario
   readonly observed: ScenarioObservation
@@ -180,17 +178,13 @@ export function spanMs(requests: readonly RequestRecord[]): number {
 
 /** The observations of one run of a scenario. */
 export interface ScenarioObservation {
-  /** The settled deliveries. */
   readonly settled: readonly SettledDelivery[]
   /** The requests in order. A refused certificate counts as a request, though nothing was sent. */
   readonly requests: readonly RequestRecord[]
-  /** The number of requests that arrived, per webhook. */
   readonly arrived: readonly number[]
-  /** The codes of the logged warnings. */
   readonly logged: readonly string[]
 }
 
-/** The options of a scenario run. */
 interface ScenarioRun {
   /** Request timeout, in milliseconds of real time; 5 s by default, which is also the maximum. */
   readonly deadlineMs?: number

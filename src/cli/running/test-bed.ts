@@ -11,11 +11,9 @@ import { startLocalService, type Service } from '../../service/index.ts'
 /** The surroundings of the command. */
 export interface TestBedOptions {
   /** Signs and checks webhooks; undefined for a random secret. */
-  readonly secret: string | undefined
-  /** Whether to put a service in front of the receiver. */
+  readonly secret?: string | undefined
   readonly serve: boolean
-  /** The answers of the receiver. */
-  readonly respond: ReceiverOptions['respond']
+  readonly respond?: ReceiverOptions['respond']
   /** Whether retries of the service take no time once the command has ended. */
   readonly virtualClock: boolean
 }
@@ -26,7 +24,6 @@ export interface CommandEnvironment {
   readonly EVROUTE_SECRET: string
   /** Set with a service; undefined without one. */
   readonly EVROUTE_ENDPOINT: string | undefined
-  /** Set with a service; undefined without one. */
   readonly EVROUTE_WRITE_KEY: string | undefined
 }
 
@@ -39,7 +36,6 @@ interface TestBedParts {
 
 /** A receiver, optionally with a service in front of it, on free ports. */
 export class TestBed implements AsyncDisposable {
-  /** Receives the webhooks. */
   readonly receiver: Receiver
   /** Environment variables for the command; undefined hides a variable of the outer environment. */
   readonly environment: CommandEnvironment
@@ -77,7 +73,6 @@ export class TestBed implements AsyncDisposable {
     }
   }
 
-  /** Deliveries of the service that are not settled. */
   async pending(): Promise<number> {
     return (await this.#service?.pending()) ?? 0
   }
@@ -102,13 +97,11 @@ export class TestBed implements AsyncDisposable {
     await this.receiver.close()
   }
 
-  /** Closes everything, as `close` does. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
 }
 
-/** A scheduled task. */
 interface Waiting {
   readonly dueMs: number
   readonly task: () => void

@@ -159,7 +159,6 @@ export class CapturePlanOutlet implements Outlet {
   }
 }
 
-/** The parts of a captured request that are sent again. */
 type CapturedContent = Pick<CapturedRequest, 'headers' | 'body'>
 
 /** Serialises a captured request: a store keeps one text per delivery. */
@@ -167,12 +166,10 @@ function capturedText({ headers, body }: CapturedContent): string {
   return JSON.stringify({ headers, body })
 }
 
-/** Parses the text of {@link capturedText}. */
 function readCapturedText(text: string): CapturedContent {
   return JSON.parse(text) as CapturedContent
 }
 
-/** How to sign a captured request again. */
 interface Resigning {
   /** The new secret; undefined to keep the signatures. */
   readonly newSecret: string | undefined

@@ -24,7 +24,6 @@ export interface CapturedRequest {
   readonly body: string
 }
 
-/** A parsed row of a capture. */
 type CapturedRow =
   | { readonly kind: 'request'; readonly request: CapturedRequest }
   | ({ readonly kind: 'rejected' } & Rejection)

@@ -103,11 +103,9 @@ export class DryOutlet implements Outlet {
   }
 }
 
-/** Plans calls in the same way as the real outlet. */
 interface Planning {
   /** @returns the rejected calls */
   accept(calls: readonly unknown[]): Promise<readonly RejectedCall[]>
-  /** Plans a row of type `delete`. */
   offerDeletion(row: JsonObject): Promise<OfferResult>
   ledger(): Promise<DeliveryLedger>
 }
@@ -212,7 +210,6 @@ class ServicePlanning implements Planning {
   }
 }
 
-/** The body as it is sent. */
 function inStyle(body: string, bodyStyle: BodyStyle | undefined): string {
   return bodyStyle === undefined ? body : restyleBody(body, bodyStyle)
 }
@@ -230,7 +227,6 @@ export class PlannedEvents {
     return this.#ledger
   }
 
-  /** Adds events and returns the outcome of each, in order. */
   add(events: readonly NewEvent[]): readonly AddOutcome[] {
     return events.map((event) => {
       const outcome = this.#outcomeOf(event)

@@ -14,7 +14,7 @@ export interface OutletLedger extends DeliveryLedger {
   readonly acknowledged?: number
 }
 
-/** The way that rows leave a command. */
+/** Takes the rows of a command, and sends them. */
 export interface Outlet {
   /** The store that keeps undelivered webhooks, without its password; undefined without a store. */
   readonly storeName?: string | undefined
@@ -26,9 +26,7 @@ export interface Outlet {
   finish(): Promise<void>
   /** Ends early. Unfinished deliveries stay pending in the ledger. */
   stop(): Promise<void>
-  /** The ledger so far. */
   ledger(): Promise<OutletLedger>
-  /** Releases all resources. */
   close(): Promise<void>
 }
 
@@ -40,9 +38,7 @@ interface OutletListener {
 
 /** Hears what a service does with rows. For webhooks, the observer of the runtime hears this instead. */
 export interface ServiceListener extends OutletListener {
-  /** The service acknowledged a row. */
   acknowledged(): void
-  /** A batch failed and will be retried. */
   retrying(retry: BatchRetry): void
   /** A row will not reach the service; the message says why. */
   failed(delivery: EndedDelivery, message: string): void
@@ -110,7 +106,6 @@ export class CallQueue {
     }
   }
 
-  /** Resolves when every accepted call is done. */
   flush(): Promise<void> {
     return this.#client.flush()
   }
@@ -134,7 +129,6 @@ export class CallQueue {
   }
 }
 
-/** A parsed row of type `delete`. */
 type DeletionRow =
   ({ readonly kind: 'deletion' } & DeletionRequest) | ({ readonly kind: 'rejected' } & Rejection)
 

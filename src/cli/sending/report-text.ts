@@ -52,7 +52,6 @@ export function requestText(record: RequestRecord, style: Style, retryForMs: num
   return `${time}  attempt ${attempt}  ${answer}  ${endpointName(url)}  ${end}${next}${quoted}`
 }
 
-/** The beginning of an answer, on one line. */
 function excerptText(excerpt: string): string {
   return shortText(excerpt.trim().replaceAll(/\s+/g, ' '), 200)
 }
@@ -154,10 +153,8 @@ export function deliveryRecord(delivery: EndedDelivery): Readonly<Record<string,
 /** A count, its name, and its style when it is not zero. */
 type Part = readonly [keyof Ledger, keyof Style]
 
-/** How a summary is shown. */
 interface SummaryView {
   readonly style: Style
-  /** Whether nothing was sent. */
   readonly isDry?: boolean
 }
 

@@ -46,7 +46,6 @@ const problemLinesMax = 20
 /** Maximum number of lines about rejected rows. No other output says which rows to fix. */
 const rejectionLinesMax = 100
 
-/** Why a row was rejected. */
 interface RowProblem {
   readonly code: string
   readonly message: string
@@ -200,7 +199,6 @@ export class Report implements Observer {
     this.#settled(delivery, ` (${plainText(message)})`)
   }
 
-  /** A batch for a service will be retried. */
   retrying({ callCount, attempt, delayMs, reason }: BatchRetry): void {
     this.#lastProblem = reason
     if (this.#options.json) return
@@ -209,7 +207,6 @@ export class Report implements Observer {
     this.#problem(`attempt ${attempt} for a batch of ${calls}: ${plainText(reason)}; ${next}`)
   }
 
-  /** A row was rejected. */
   rejected({ file, line }: RowPosition, { code, message }: RowProblem): void {
     const { json, quiet, verbose } = this.#options
     if (json) {
@@ -234,12 +231,10 @@ export class Report implements Observer {
     this.#io.stderr.write(json ? errorRecord(error) : errorText(error, this.#style))
   }
 
-  /** A service acknowledged a row. */
   acknowledged(): void {
     this.#done++
   }
 
-  /** Writes a plan of a dry run to stdout. */
   planned(plan: Plan): void {
     this.#done++
     if (!this.#options.json) {
@@ -251,7 +246,6 @@ export class Report implements Observer {
     this.#record({ kind: 'plan', messageId, type, send, reason, hint, urls, body, signature })
   }
 
-  /** Writes the summary, whose counts balance. */
   summary({ ledger, durationMs, skipped }: Closing): void {
     this.#endProgress()
     if (this.#options.json) {
@@ -277,7 +271,6 @@ export class Report implements Observer {
     await this.#stdout.ready()
   }
 
-  /** Removes the progress line. */
   close(): void {
     this.#endProgress()
   }

@@ -187,7 +187,6 @@ function isSelected(call: JsonObject, { types, sinceMs, untilMs }: RowSelection)
 
 /** The position of a row in the input. */
 export interface RowKey {
-  /** The absolute path of the file. */
   readonly file: string
   /** The index of the row in its file, from 0: several rows may be on one line. */
   readonly index: number

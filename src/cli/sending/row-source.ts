@@ -15,9 +15,7 @@ import { isCapturedRow } from './captured-request.ts'
 export interface RowChanges {
   /** The type of rows that have none. A row of another type is rejected. */
   readonly type: EventType | undefined
-  /** Replaces the timestamp of the call. */
   readonly timestamp: string | undefined
-  /** Merged into the integrations of the call. */
   readonly integrations: Readonly<Record<string, boolean>> | undefined
 }
 

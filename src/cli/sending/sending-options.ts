@@ -54,7 +54,6 @@ export interface CapturedTarget {
 /** A service. */
 export interface ServiceTarget {
   readonly kind: 'service'
-  /** The request URL of its tracking API. */
   readonly endpoint: string
   readonly writeKey: string
 }

@@ -37,7 +37,6 @@ export interface TransferOptions {
   readonly again?: string | undefined
 }
 
-/** A row and its position. */
 interface PositionedRow {
   readonly row: Row
   readonly position: RowPosition
@@ -174,7 +173,6 @@ async function* eachRow(
   }
 }
 
-/** The end of a transfer. */
 interface TransferEnd {
   readonly request: TransferOptions
   readonly ledger: OutletLedger & Ledger
@@ -212,7 +210,6 @@ function verdict({ request, ledger, report, outlet }: TransferEnd): ExitCode {
   return gravest(codes)
 }
 
-/** Where deliveries stay when the command ends before them. */
 function whereTheyStay({ storeName }: Outlet): string {
   return storeName === undefined ? '' : `; they stay in ${storeName}`
 }

@@ -31,7 +31,6 @@ const commandRetention = Object.freeze({
 
 type WebhookOutletParts = OutletParts & { readonly target: WebhookTarget }
 
-/** The store of a run, and its ledger at the start. */
 interface OpenedStore {
   readonly store: Store
   readonly begin: DeliveryLedger

@@ -10,17 +10,15 @@ import {
 import type { Service, ServiceWork } from '../../service/index.ts'
 import { storeName } from '../../store/index.ts'
 import type { Io } from '../io.ts'
-import { formatCount } from '../output/numbers.ts'
+import { countOf } from '../output/numbers.ts'
 
 /** Reports on stderr what a service does. */
 export interface Announcer {
-  /** The log of the service. */
   readonly log: Log
   /** The service accepts requests. A person gets a link that opens its page once. */
   readonly serving: (service: Pick<Service, 'address' | 'signInLink'>) => void
   /** After a signal, the service still serves requests for this long, in milliseconds. */
   readonly draining: (drainMs: number) => void
-  /** The service closes its ports. */
   readonly ending: (work: ServiceWork) => void
   /** The service has ended. Undelivered webhooks are in that store. */
   readonly ended: (store: string, work: ServiceWork) => void
@@ -28,11 +26,8 @@ export interface Announcer {
 
 /** The parts of the configuration that the announcements name. */
 export interface AnnouncedService {
-  /** Path of the configuration file. */
   readonly path: string
-  /** Grace period for requests under way at the end, in milliseconds. */
   readonly graceMs: number
-  /** The least important lines of the log that are written. */
   readonly logLevel: LogLevel
 }
 
@@ -74,7 +69,7 @@ function forPerson(
         `Draining: /readyz answers 503, requests are served for ${formatDuration(drainMs)}; Ctrl-C again ends it at once\n`,
       ),
     ending: ({ requests }) => {
-      const underWay = `${formatCount(requests)} ${requests === 1 ? 'webhook is' : 'webhooks are'} under way`
+      const underWay = `${countOf(requests, 'webhook is', 'webhooks are')} under way`
       write(`Ending: ${underWay}, given ${grace}; Ctrl-C again ends it at once\n`)
     },
     ended: (store, { pending }) => write(`Ended: ${whatStays(store, pending)}\n`),
@@ -82,11 +77,9 @@ function forPerson(
 }
 
 function whatStays(store: string, pending: number): string {
-  const isOne = pending === 1
-  const deliveries = `${formatCount(pending)} ${isOne ? 'delivery' : 'deliveries'}`
   return store === 'memory:'
-    ? `${deliveries} ${isOne ? 'is' : 'are'} gone with the store in memory`
-    : `${deliveries} ${isOne ? 'stays' : 'stay'} in ${plainText(storeName(store))}`
+    ? `${countOf(pending, 'delivery is', 'deliveries are')} gone with the store in memory`
+    : `${countOf(pending, 'delivery stays', 'deliveries stay')} in ${plainText(storeName(store))}`
 }
 
 function forProgram(

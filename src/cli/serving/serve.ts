@@ -22,11 +22,8 @@ import { exitCodes, type ExitCode } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import { createAnnouncer, type Announcer } from './announcer.ts'
 
-/** The options of `evroute serve`. */
 interface ServeOptions {
-  /** Path of the configuration file. */
   readonly path: string
-  /** Print a ready record on stdout. */
   readonly json: boolean
   /** Grace period for requests under way at the end, in milliseconds. */
   readonly graceMs: number
@@ -34,7 +31,6 @@ interface ServeOptions {
   readonly drainMs: number
   /** The part of the service that this process runs. */
   readonly role: ServiceRole
-  /** The least important lines of the log that are written. */
   readonly logLevel: LogLevel
 }
 
@@ -140,13 +136,11 @@ class Reloads {
     this.#ends.push(await watchFile(this.#path, wanted, systemClock))
   }
 
-  /** Sets the service to reload. */
   follow(service: Service): void {
     this.#service = service
     if (this.#isWanted) this.#want()
   }
 
-  /** Stops watching. */
   end(): void {
     for (const end of this.#ends) end()
   }

@@ -30,9 +30,7 @@ export interface StoreAccess {
 /** A running service. */
 export interface ServiceAccess {
   readonly kind: 'service'
-  /** The URL of its admin API. */
   readonly url: string
-  /** The admin token. */
   readonly token: string
 }
 

@@ -43,14 +43,10 @@ export interface OfflineWork {
   readonly storeUrl: string
 }
 
-/** The context of a command that shows progress. */
 interface WorkRun extends CommandOutput {
   readonly stdout: DataWriter
-  /** Shows problems and notes to the user. */
   readonly report: Report
-  /** Sets the text of the progress line. */
   readonly showProgress: (parts: () => readonly string[]) => void
-  /** Milliseconds since the command began. */
   readonly elapsedMs: () => number
 }
 
@@ -94,12 +90,10 @@ export async function runPreview(
   await runWith(called, withPreviews, work)
 }
 
-/** The parts that every opening needs. */
 interface OpeningParts {
   readonly io: Io
   readonly access: Access
   readonly runtime: Runtime
-  /** Print the problems of a configuration as records on stdout. */
   readonly json: boolean
 }
 
@@ -271,12 +265,12 @@ export async function finishWork(
     return codeOfEnd(io)
   }
   const codes = [...(await deliver(offline, run)), await tellMore()]
-  const books = await offline.service.ledger()
-  const { accepted, ...others } = books
+  const ledger = await offline.service.ledger()
+  const { accepted, ...others } = ledger
   const counted = { read: accepted, accepted, rejected: 0, ...others }
   report.summary({
     // Records always have `read` and `rejected`. Here `read` counts the calls that this command made.
-    ledger: json ? counted : books,
+    ledger: json ? counted : ledger,
     durationMs: elapsedMs(),
     skipped: undefined,
   })
@@ -284,7 +278,7 @@ export async function finishWork(
     report.note(`The counts do not balance: ${equation}. This is a fault of evroute`)
     codes.push(exitCodes.internal)
   }
-  return gravest([...codes, verdict(books, offline, run)])
+  return gravest([...codes, verdict(ledger, offline, run)])
 }
 
 /** @returns the exit codes of the errors */

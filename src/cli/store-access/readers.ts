@@ -54,13 +54,9 @@ export interface OpenedReaders {
 
 /** The streams of a command, and how it writes to them. */
 export interface CommandOutput {
-  /** Streams and stop signal. */
   readonly io: Io
-  /** NDJSON records instead of text. */
   readonly json: boolean
-  /** False with `--no-color`. */
   readonly color: boolean
-  /** The style of text on stdout. */
   readonly style: Style
   /** The width of stdout; undefined if lines may have any length. */
   readonly columns: number | undefined
@@ -68,7 +64,6 @@ export interface CommandOutput {
 
 /** The context of a command that reads a store or asks a service. */
 export interface ReadersRun extends OpenedReaders, CommandOutput {
-  /** The current time, in milliseconds since 1970. */
   readonly nowMs: number
 }
 
@@ -113,7 +108,6 @@ export async function runReaders(
   end(gravest([await withStore(url, opening, withOutput), codeOfEnd(io)]))
 }
 
-/** The contents of a running service. */
 async function serviceReaders(api: ServiceApi, reveal: boolean): Promise<OpenedReaders> {
   const { remoteDeliveries, RemoteAudiences, remoteRegulations } = await import('./remote.ts')
   return {
@@ -124,7 +118,6 @@ async function serviceReaders(api: ServiceApi, reveal: boolean): Promise<OpenedR
   }
 }
 
-/** How to open a store. */
 interface StoreOpening {
   readonly write: boolean
   readonly reveal: boolean

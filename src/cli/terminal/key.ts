@@ -74,7 +74,6 @@ export interface EditedLine {
   readonly after: string
 }
 
-/** The visible part of a line. */
 interface LineView {
   readonly text: string
   /** Columns between the cursor and the end of the text. */

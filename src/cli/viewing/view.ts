@@ -16,7 +16,6 @@ export interface ViewOptions {
   /** Signs edited requests; undefined for no signature. */
   readonly secret: string | undefined
   readonly open: boolean
-  /** Print a record on stdout when the page is ready. */
   readonly json: boolean
 }
 

@@ -65,7 +65,7 @@ describe('audience sync', () => {
     const text = await place.run([...shoppers, '-'], { stdin })
     expect(text.code).toBe(3)
     expect(text.stdout).toContain('1 unchanged (1 rejected)')
-    expect(text.stderr).toMatch(/^line 2: .* \(invalid_json\)\nNobody left: whom the rejected rows/)
+    expect(text.stderr).toMatch(/^line 2: .* \(invalid_json\)\nNo member left: a rejected row/)
   })
 
   test('shows in a dry run who would change, safe to print, and sends nothing', async () => {

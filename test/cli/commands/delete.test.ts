@@ -91,14 +91,14 @@ describe('delete', () => {
     const { code, stderr } = await command.ended
     expect(code).toBe(130)
     expect(stderr).toMatch(
-      /Interrupted: .* stored, and not all users are in them; the same command again notifies those/,
+      /Interrupted: .* stored, and not all users are in them; running it again notifies the stored users twice/,
     )
   })
 
   test('says that UNSUPPRESS for one source does not lift a suppression for all', async () => {
     const place = await placeFor('http://127.0.0.1:1/', { destinations: [] })
     const lift = ['delete', '--user-id', 'u_1', '--regulation', 'UNSUPPRESS']
-    const note = 'Who is suppressed for all sources stays so'
+    const note = 'A user who is suppressed for all sources stays suppressed'
     expect((await place.run([...lift, '--source', 'website'])).stderr).toContain(note)
     expect((await place.run(lift)).stderr).not.toContain(note)
   })

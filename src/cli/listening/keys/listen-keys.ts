@@ -31,15 +31,10 @@ import {
   type NextFailure,
 } from './step-keys.ts'
 
-/** How requests are shown. */
 interface ListenScreenOptions {
-  /** Which requests are shown; all by default. */
   readonly filter?: Match | undefined
-  /** The file of `--save`. */
-  readonly save: string | undefined
-  /** False to read no keys. */
+  readonly save?: string | undefined
   readonly input: boolean
-  /** Records instead of lines. */
   readonly json: boolean
   readonly quiet: boolean
   readonly color: boolean
@@ -47,13 +42,10 @@ interface ListenScreenOptions {
 
 /** The output of `listen`. It decides which requests are shown. */
 export interface ListenScreen {
-  /** The streams to write to. */
   readonly io: Io
-  /** Starts reading keys. */
   open(targets: KeyTargets): void
   /** Records a request, and shows it now, after a pause, or never. */
   arrive(event: ReceivedEvent, show: () => void): void
-  /** Ends. Later writes go directly to the streams. */
   close(): Promise<void>
 }
 
@@ -75,17 +67,13 @@ export async function listenScreen(options: ListenScreenOptions, io: Io): Promis
   return new ListenKeys({ io, terminal, style, filter, save })
 }
 
-/** The parts of {@link ListenKeys}. */
 interface ListenKeysParts {
-  /** The streams of `listen`, and its stop signal. */
   readonly io: Io
-  /** The terminal to read keys from. */
   readonly terminal: Terminal
   readonly style: Style
   /** The initial filter; undefined to show all requests. */
   readonly filter: Match | undefined
-  /** The file of `--save`. */
-  readonly save: string | undefined
+  readonly save?: string | undefined
 }
 
 /** The objects that keys act on. */
@@ -111,7 +99,6 @@ const heldMax = 1_000
 /** The default file for requests that the user saves. */
 const captureFile = './evroute-capture.ndjson'
 
-/** The keys of `listen` on a terminal, and the status line at the bottom. */
 class ListenKeys {
   /** Streams that write above the bottom line. */
   readonly io: Io

@@ -18,7 +18,6 @@ export interface KeysState {
   readonly filter: Match | undefined
   /** Requests since the display was paused; undefined unless it is paused. */
   readonly arrivedInPause: number | undefined
-  /** All requests so far. */
   readonly arrived: number
   /** The last request that was shown. */
   readonly last: ReceivedEvent | undefined
@@ -40,7 +39,6 @@ export type KeyEffect =
   | { readonly kind: 'fail_next'; readonly failure: NextFailure }
   | { readonly kind: 'clear' | 'interrupt' | 'suspend' | 'open_page' | 'show_held' }
 
-/** The result of a key. */
 interface KeysStep {
   readonly state: KeysState
   readonly effects: readonly KeyEffect[]
@@ -288,7 +286,6 @@ function tell(state: KeysState, text: string): KeysStep {
   return { state, effects: [{ kind: 'tell', text }] }
 }
 
-/** Help for the keys of `listen`. */
 const keysHelp = `Keys
   up, down   pick an earlier request; esc returns to the last one
   1 2 3 ...  pick a request by its number

@@ -9,7 +9,7 @@ export interface KeptLimits {
 }
 
 /** Counts the outcomes of a client's calls, and keeps the newest of those that failed. */
-export class Books {
+export class CallLedger {
   readonly #limits: Required<KeptLimits>
   /** Oldest first. Dropping the first of a set takes the same time whatever its size. */
   readonly #undelivered = new Set<FailedCall>()
