@@ -106,6 +106,8 @@ export interface EndpointState {
   readonly breaker: BreakerState
   /** When it is probed, in milliseconds since 1970; null unless its breaker is open. */
   readonly probeAtMs: number | null
+  /** How its last request failed; null unless its breaker is open. */
+  readonly error: string | null
   /** Its failures without a retry. */
   readonly faults: readonly EndpointFault[]
 }

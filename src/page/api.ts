@@ -13,8 +13,8 @@ export interface StreamListener {
   readonly reset: (run: string) => void
   /** So many requests are no longer kept. */
   readonly missed: (count: number) => void
-  /** Requests arrived, oldest first. */
-  readonly arrived: (summaries: readonly EventSummary[]) => void
+  /** Requests arrived, the last one with this number; those that match are there, oldest first. */
+  readonly arrived: (summaries: readonly EventSummary[], lastSeq: number) => void
   /** Whether the receiver answers. */
   readonly connection: (state: 'open' | 'lost') => void
 }
@@ -57,14 +57,16 @@ export interface Capture {
 export function follow(filter: string, listener: StreamListener): () => void {
   const query = filter === '' ? '' : `?${new URLSearchParams({ match: filter })}`
   const source = new EventSource(`stream${query}`)
-  const on = (name: string, hear: (data: never) => void): void =>
-    source.addEventListener(name, (event) => hear(JSON.parse(event.data as string) as never))
+  const on = (name: string, hear: (data: never, seq: number) => void): void =>
+    source.addEventListener(name, ({ data, lastEventId }) =>
+      hear(JSON.parse(data as string) as never, Number(lastEventId.split('-')[1])),
+    )
   source.addEventListener('open', () => listener.connection('open'))
   source.addEventListener('error', () => listener.connection('lost'))
   on('reset', ({ run }: { run: string }) => listener.reset(run))
   on('missed', ({ from, to }: { from: number; to: number }) => listener.missed(to - from + 1))
-  on('webhooks', ({ summaries }: { summaries: readonly EventSummary[] }) =>
-    listener.arrived(summaries),
+  on('webhooks', ({ summaries }: { summaries: readonly EventSummary[] }, seq) =>
+    listener.arrived(summaries, seq),
   )
   return () => source.close()
 }

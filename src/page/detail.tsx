@@ -269,7 +269,11 @@ function Facts({ record }: { readonly record: EventRecord }): JSX.Element {
         <span class="muted">in {ms} ms</span>
         {injected === null ? null : ` (planned: ${injected})`}
       </Pair>
-      {withheld === null ? null : <Pair name="Not passed on">{withheldTexts[withheld]}</Pair>}
+      {withheld === null ? null : (
+        <Pair name="Passed on">
+          No: {withheldTexts[withheld]}, so it is neither forwarded nor given to --on-event.
+        </Pair>
+      )}
     </dl>
   )
 }

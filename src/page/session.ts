@@ -36,7 +36,7 @@ export class Session {
   readonly version = signal(0)
   /** Requests up to this number were cleared. */
   #clearedSeq = 0
-  #lastSeq = 0
+  readonly #lastSeq = signal(0)
   #run: string | undefined
   #endFollowing: () => void = () => undefined
   readonly #showText: (title: string, text: string) => void
@@ -46,6 +46,13 @@ export class Session {
     this.#showText = showText
   }
 
+  /** Requests that the list would have without a filter. */
+  get all(): number {
+    const { value: capture } = this.capture
+    const without = Math.max(this.#clearedSeq, this.list.missedCount.value)
+    return capture?.read ?? this.#lastSeq.value - without
+  }
+
   /** Follows the requests that match the filter. */
   follow(): void {
     this.#endFollowing()
@@ -53,7 +60,7 @@ export class Session {
     this.#endFollowing = api.follow(this.filter.value, {
       reset: (run) => this.#reset(run),
       missed: (count) => this.list.missed(count),
-      arrived: (summaries) => this.#arrived(summaries),
+      arrived: (summaries, lastSeq) => this.#arrived(summaries, lastSeq),
       connection: (state) => (this.connection.value = state),
     })
   }
@@ -97,7 +104,7 @@ export class Session {
   /** Empties the list; the receiver keeps what was in it. */
   clear(): void {
     const before = this.#clearedSeq
-    this.#clearedSeq = this.#lastSeq
+    this.#clearedSeq = this.#lastSeq.value
     this.list.clear()
     this.close()
     const undo = (): void => {
@@ -255,12 +262,12 @@ export class Session {
     // Its numbers begin with 1 again.
     if (this.#run !== undefined) this.close()
     this.#run = run
-    this.#clearedSeq = this.#lastSeq = 0
+    this.#clearedSeq = this.#lastSeq.value = 0
   }
 
-  #arrived(summaries: readonly EventSummary[]): void {
+  #arrived(summaries: readonly EventSummary[], lastSeq: number): void {
     const shown = summaries.filter(({ seq }) => seq > this.#clearedSeq)
-    this.#lastSeq = Math.max(this.#lastSeq, summaries.at(-1)?.seq ?? 0)
+    this.#lastSeq.value = Math.max(this.#lastSeq.value, lastSeq)
     if (shown.length > 0) this.list.add(shown)
   }
 

@@ -78,9 +78,12 @@ const units = [
   ['s', 1_000],
 ] as const
 
-/** A duration in its largest unit: `3 min`, `40 ms`. */
+/** A duration in its two largest units, or in one below a minute: `3 h 57 min`, `40 ms`. */
 export function durationText(durationMs: number): string {
   if (durationMs < 1) return 'under 1 ms'
-  const [unit, unitMs] = units.find(([, eachMs]) => durationMs >= eachMs) ?? ['ms', 1]
-  return `${countText(Math.floor(durationMs / unitMs))} ${unit}`
+  const place = units.findIndex(([, eachMs]) => durationMs >= eachMs)
+  const [unit, unitMs] = units[place] ?? ['ms', 1]
+  const [lesser, lesserMs] = units[place + 1] ?? ['', 0]
+  const rest = lesserMs === 0 ? 0 : Math.floor((durationMs % unitMs) / lesserMs)
+  return `${countText(Math.floor(durationMs / unitMs))} ${unit}${rest === 0 ? '' : ` ${rest} ${lesser}`}`
 }

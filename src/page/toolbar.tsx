@@ -5,7 +5,7 @@ import { CaptureButtons } from './captures.tsx'
 import type { Dialogs } from './dialog.tsx'
 import { Expectations } from './expectations.tsx'
 import type { Session } from './session.ts'
-import { countText } from './text.ts'
+import { counted, countText } from './text.ts'
 
 /** What is done to the list and to the receiver. */
 export function Toolbar({
@@ -35,6 +35,7 @@ export function Toolbar({
           Clear
         </button>
       </div>
+      <Count session={session} />
       {held > 0 ? <span class="held">{countText(held)} new</span> : null}
       <div class="joined">
         <Answers session={session} />
@@ -45,6 +46,18 @@ export function Toolbar({
       </div>
       <CaptureButtons session={session} />
     </div>
+  )
+}
+
+function Count({ session }: { readonly session: Session }): JSX.Element | null {
+  const { list, onlyFailed, filter } = session
+  const { value: version } = list.version
+  if (filter.value === '' && !onlyFailed.value) return null
+  const shown = list.rows(onlyFailed.value).length
+  return (
+    <span class="muted" key={version}>
+      {countText(shown)} of {counted(Math.max(shown, session.all), 'request')}
+    </span>
   )
 }
 

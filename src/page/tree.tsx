@@ -70,9 +70,14 @@ interface Branch {
   readonly choose: Choose | undefined
 }
 
+/** Whether a value has members to open. */
+function isBranch(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && Object.keys(value).length > 0
+}
+
 function Value(branch: Branch): JSX.Element {
   const { value } = branch
-  if (typeof value === 'object' && value !== null) return <Members {...branch} value={value} />
+  if (isBranch(value)) return <Members {...branch} value={value} />
   return (
     <div class="leaf">
       <Name {...branch} />
@@ -123,10 +128,9 @@ function Name({ value, keys, choose }: Branch): JSX.Element | null {
   if (name === undefined) return null
   const text = visibleText(name.slice(0, charactersAtOnce))
   // The key of a branch is in the summary, which is a button itself.
-  const isBranch = typeof value === 'object' && value !== null
   return (
     <>
-      {choose === undefined || isBranch ? (
+      {choose === undefined || isBranch(value) ? (
         <span class="name">{text}</span>
       ) : (
         <button
@@ -145,6 +149,9 @@ function Name({ value, keys, choose }: Branch): JSX.Element | null {
 
 function Leaf({ value }: { readonly value: unknown }): JSX.Element {
   const isWhole = useSignal(false)
+  if (typeof value === 'object' && value !== null) {
+    return <span class="muted">{Array.isArray(value) ? '[ ]' : '{ }'}</span>
+  }
   if (typeof value !== 'string') return <span class={typeof value}>{String(value)}</span>
   const isShort = isWhole.value || value.length <= charactersAtOnce
   return (

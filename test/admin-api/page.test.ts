@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { formatTimestamp } from '../../src/model/index.ts'
 import { PageSessions } from '../../src/http/index.ts'
 import { ManualClock } from '../../src/runtime/index.ts'
 import { failed, nowMs } from '../cli/deliveries/stores.ts'
@@ -137,7 +138,13 @@ test('GET /v1/overview reports the last hour, how long deliveries took, and what
   const url = 'https://hooks.example.com/secret/path'
   const ledger = { deliveries: 9, delivered: 5, failed: 0, expired: 0, pending: 4 }
   const fault = { reason: 'status_404', failures: 3, sinceMs: nowMs, lastMs: nowMs }
-  const endpoint = { url, breaker: 'open' as const, probeAtMs: nowMs + 30_000, faults: [fault] }
+  const endpoint = {
+    url,
+    breaker: 'open' as const,
+    probeAtMs: nowMs + 30_000,
+    error: 'ECONNREFUSED',
+    faults: [fault],
+  }
   const destination = {
     id: 'crm',
     enabled: true,
@@ -168,7 +175,7 @@ test('GET /v1/overview reports the last hour, how long deliveries took, and what
     ledger: books,
   } = body as {
     minutes: object[]
-    problems: { text: string; destination: string | null }[]
+    problems: { text: string; destination: string | null; moment: object | null }[]
     latency: object
     ledger: object
   }
@@ -179,14 +186,21 @@ test('GET /v1/overview reports the last hour, how long deliveries took, and what
   ])
   expect(latency).toEqual({ deliveries: 1, p50: 40, p99: 40 })
   expect(books).toMatchObject({ deliveries: 0 })
-  expect(problems.map(({ destination: about, text }) => [about, text])).toEqual([
-    [null, 'The store does not answer.'],
+  const down =
+    /^https:\/\/hooks\.example\.com\/…#\w+ is down: connection refused \(ECONNREFUSED\)\. Its deliveries wait\.$/
+  expect(problems.map(({ destination: about, text, moment }) => [about, text, moment])).toEqual([
+    [null, 'The store does not answer.', null],
     [
       'crm',
-      expect.stringMatching(/^https:\/\/hooks\.example\.com\/…#\w+ is down: its deliveries wait/),
+      expect.stringMatching(down),
+      { name: 'Next probe', at: formatTimestamp(nowMs + 30_000) },
     ],
-    ['crm', expect.stringMatching(/refuses webhooks since .*: status_404, 3 times\.$/)],
-    ['mail', 'The destination is disabled, and 4 deliveries wait.'],
+    [
+      'crm',
+      expect.stringMatching(/refuses webhooks: answered 404, 3 times\.$/),
+      { name: 'Since', at: formatTimestamp(nowMs) },
+    ],
+    ['mail', 'The destination is disabled, and 4 deliveries wait.', null],
   ])
   await clock.advance(60 * 60_000)
   const later = (await ask(`${admin}/v1/overview`)).body as { minutes: object[] }

@@ -71,13 +71,16 @@ describe('the list', () => {
     await filter.fill('type:page')
     await filter.press('Enter')
     await expect.poll(() => page.getByRole('option').count()).toBe(1)
+    await page.getByText('1 of 2 requests').waitFor()
     await send({ type: 'page', userId: 'u_2' })
     await send(paid)
     await expect.poll(() => page.getByRole('option').count()).toBe(2)
+    await page.getByText('2 of 4 requests').waitFor()
     expect(await page.getByRole('alert').count()).toBe(0)
     await filter.fill('')
     await filter.press('Enter')
     await expect.poll(() => page.getByRole('option').count()).toBe(4)
+    expect(await page.getByText('of 4 requests').count()).toBe(0)
   })
 
   test('shows only failures, pauses, and is cleared and shown again', async () => {
@@ -89,6 +92,7 @@ describe('the list', () => {
     await expect.poll(() => rows.count()).toBe(2)
     await page.getByRole('button', { name: 'Only failures' }).click()
     await expect.poll(() => rows.count()).toBe(1)
+    await page.getByText('1 of 2 requests').waitFor()
     await page.getByRole('button', { name: 'Only failures' }).click()
     await page.getByRole('button', { name: 'Pause' }).click()
     await send(paid)
@@ -134,12 +138,30 @@ describe('a request', () => {
     expect(await text()).toContain('{"version":1,"type":"track"')
   })
 
+  test('gives no arrow to an object or a list without members', async () => {
+    const { url, send } = await startReceiver()
+    await send({ ...paid, properties: { none: {}, list: [], some: { a: 1 } } })
+    const page = await openPage(url)
+    await page.getByRole('option').click()
+    const tree = page.locator('.tree')
+    await tree.getByText('some').waitFor()
+    expect(await tree.innerText()).toMatch(/none: \{ \}\s+list: \[ \]/)
+    expect(await tree.locator('summary').allInnerTexts()).toEqual([
+      expect.stringContaining('5 keys'),
+      expect.stringMatching(/^properties: .*3 keys/),
+      expect.stringMatching(/^some: .*1 key$/),
+    ])
+  })
+
   test('with a wrong signature says why, and what to do', async () => {
     const { url, post } = await startReceiver()
     await post(...signedWrongly(paid))
     const page = await openPage(url)
     await page.getByRole('option').click()
     expect(await page.getByRole('note').innerText()).toMatch(/HMAC-SHA256[^]*Use HMAC-SHA1/)
+    expect(await page.getByRole('article').innerText()).toMatch(
+      /Passed on\s+No: its signature is not valid, so it is neither forwarded nor given to --on-event/,
+    )
   })
 
   test('with an unknown mistake in its signature says what to check, and is signed and resent', async () => {
@@ -245,10 +267,16 @@ describe('a request', () => {
 describe('a hostile payload', () => {
   const evil =
     '<img src=x onerror=alert(1)><script>alert(2)</script>\u202e\u0007javascript:alert(3)'
+  const link = 'javascript:alert(6)'
 
   test('runs nothing and changes no text around it', async () => {
     const { url, post, send } = await startReceiver()
-    await send({ type: 'track', userId: evil, event: evil, properties: { [evil]: evil } })
+    await send({
+      type: 'track',
+      userId: evil,
+      event: evil,
+      properties: { [evil]: evil, url: link },
+    })
     await send({ type: 'identify', userId: 'u_1', traits: { __proto__: evil, [evil]: [evil] } })
     await post(evil, {
       'x-evil': '<script>alert(4)</script>',
@@ -267,6 +295,8 @@ describe('a hostile payload', () => {
     await rows.last().click()
     await page.getByRole('heading', { name: '#1' }).waitFor()
     expect(await page.getByRole('article').innerText()).toContain('\\u202e\\u0007')
+    expect(await page.getByRole('article').innerText()).toContain(link)
+    expect(await page.locator('[href*="javascript:"], [src*="javascript:"]').count()).toBe(0)
   })
 
   test.each([

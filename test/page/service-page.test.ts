@@ -65,7 +65,7 @@ describe('the overview', () => {
     const problems = page.getByRole('list', { name: 'What is wrong' })
     await expect
       .poll(() => problems.innerText(), readAgain)
-      .toMatch(/crm: .* refuses webhooks .* status_404/)
+      .toMatch(/crm: .* refuses webhooks: answered 404, 10 times\.[^]*Since .*\d m?s ago\)/)
     expect(await problems.innerText()).toContain('then retry the failed deliveries')
     expect(await accessibilityFaults(page)).toEqual([])
     await page.getByRole('link', { name: 'Deliveries of crm' }).click()
@@ -143,6 +143,9 @@ describe('deliveries', () => {
     await goTo(page, 'Deliveries')
     const rows = page.getByRole('row')
     await expect.poll(() => rows.count()).toBe(3)
+    const labels = await page.getByRole('search').locator('label').all()
+    const tops = labels.map(async (label) => (await label.boundingBox())?.y)
+    expect(new Set(await Promise.all(tops)).size).toBe(1)
     await page.getByLabel('State').selectOption('delivered')
     await page.getByRole('button', { name: 'Filter' }).click()
     await expect.poll(() => rows.count()).toBe(2)
@@ -178,7 +181,9 @@ describe('deliveries', () => {
     // From now on they wait.
     await expect.poll(() => JSON.stringify(warnings)).toContain('an endpoint is down')
     const page = await openPage(link())
-    await page.getByText('is down: its deliveries wait').waitFor()
+    const problem = page.getByRole('listitem').filter({ hasText: 'is down: answered 503.' })
+    expect(await problem.innerText()).toMatch(/Its deliveries wait\.[^]*Next probe .*\(in \d+ s\)/)
+    expect(await problem.locator('time').getAttribute('title')).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/)
     await goTo(page, 'Deliveries')
     const rows = page.getByRole('row')
     await expect.poll(() => rows.count()).toBe(51)
@@ -228,6 +233,7 @@ describe('a delivery', () => {
     await expect
       .poll(() => story.innerText(), readAgain)
       .toMatch(/503[^]*\) attempt 1, to be tried again[^]*Next try .*in \d+ s/)
+    expect(await story.innerText()).toMatch(/Retried until\s.*\(in 3 h 59 min\)/)
     await story.getByText('Answer').click()
     await story.getByText('<script>alert(1)</script>\\u202e').waitFor()
     await story.getByRole('button', { name: 'Discard' }).click()

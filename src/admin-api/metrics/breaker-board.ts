@@ -66,7 +66,8 @@ export class BreakerBoard {
   /** How an endpoint of a destination stands. */
   endpoint(destinationId: string, url: string): Omit<EndpointState, 'faults'> {
     const change = this.#changes.get(destinationId)?.get(url)
-    return { url, breaker: change?.state ?? 'closed', probeAtMs: change?.probeAtMs ?? null }
+    const { state = 'closed', probeAtMs = null, error = null } = change ?? {}
+    return { url, breaker: state, probeAtMs, error }
   }
 
   /** How every endpoint stands. */

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import type { OverviewRecord } from '../../admin-api/index.ts'
+import { Moment } from '../moment.tsx'
 import { Pair, Part, Shown } from '../shown.tsx'
 import { countText, durationText } from '../text.ts'
 import { useRead, useTick } from '../use-read.ts'
@@ -39,13 +40,21 @@ function Problems({ problems }: Pick<OverviewRecord, 'problems'>): JSX.Element {
   if (problems.length === 0) return <p class="well">✓ Nothing is wrong.</p>
   return (
     <ul class="problems" aria-label="What is wrong">
-      {problems.map(({ text, advice, destination }) => (
+      {problems.map(({ text, advice, destination, moment }) => (
         <li key={text} class="diagnosis">
           <strong>
             {destination === null ? '' : `${destination}: `}
             {text}
           </strong>
-          <p>{advice}</p>
+          <p>
+            {advice}
+            {moment === null ? null : (
+              <>
+                {' '}
+                {moment.name} <Moment at={moment.at} />.
+              </>
+            )}
+          </p>
           {destination === null ? null : (
             <a href={deliveriesPath({ destination })}>Deliveries of {destination}</a>
           )}

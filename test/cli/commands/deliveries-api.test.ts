@@ -96,7 +96,7 @@ describe('deliveries --api', () => {
   test('names the endpoint that a parked delivery waits for, and its next try', async () => {
     const probeAtMs = nowMs + hourMs
     const url = 'http://127.0.0.1:4100/'
-    const endpoint = { url, breaker: 'open', probeAtMs, faults: [] } as const
+    const endpoint = { url, breaker: 'open', probeAtMs, error: null, faults: [] } as const
     const crm = {
       id: 'crm',
       enabled: true,
@@ -121,7 +121,13 @@ describe('deliveries --api', () => {
   test('names the endpoints that fail webhooks without a retry', async () => {
     const fault = { reason: 'status_404', failures: 1_012, sinceMs: nowMs, lastMs: nowMs }
     const url = 'https://example.com/hook'
-    const endpoint = { url, breaker: 'closed', probeAtMs: null, faults: [fault] } as const
+    const endpoint = {
+      url,
+      breaker: 'closed',
+      probeAtMs: null,
+      error: null,
+      faults: [fault],
+    } as const
     const destinations = ['crm', 'mail'].map((id) => ({
       id,
       enabled: true,
