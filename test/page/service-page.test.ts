@@ -228,7 +228,14 @@ describe('a delivery', () => {
     const page = await openPage(link())
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await goTo(page, 'Deliveries')
-    await page.getByRole('row', { name: /m_1/ }).getByRole('link').click()
+    const row = page.getByRole('row', { name: /m_1/ })
+    await expect
+      .poll(async () => {
+        await page.getByRole('button', { name: 'Refresh' }).click()
+        return row.innerText()
+      }, readAgain)
+      .toMatch(/pending[^]*status_503/)
+    await row.getByRole('link').click()
     const story = page.getByRole('article')
     await expect
       .poll(() => story.innerText(), readAgain)

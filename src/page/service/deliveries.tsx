@@ -67,7 +67,7 @@ function Pages({ session, conditions }: Parts): JSX.Element {
           <Table
             label="Deliveries that match"
             columns={['State', 'Delivery', 'Event', 'User', 'Accepted', 'Attempts', 'Reason']}
-            rows={deliveries.map(row)}
+            rows={deliveries.map((delivery) => row(delivery, session))}
             empty="No delivery matches."
           />
           <Pager place={before} next={next} turn={turn} />
@@ -77,7 +77,7 @@ function Pages({ session, conditions }: Parts): JSX.Element {
   )
 }
 
-function row(delivery: DeliveryFields): Row {
+function row(delivery: DeliveryFields, session: ServiceSession): Row {
   const { id, state, type, messageId, userId, acceptedAt, attempts, reason } = delivery
   return {
     key: id,
@@ -90,7 +90,18 @@ function row(delivery: DeliveryFields): Row {
       visibleText(userId?.slice(0, 60) ?? '–'),
       acceptedAt === null ? '–' : <Moment at={acceptedAt} />,
       attempts,
-      reason ?? '–',
+      state === 'pending' && attempts > 0 ? (
+        <LastError id={id} session={session} />
+      ) : (
+        (reason ?? '–')
+      ),
     ],
   }
+}
+
+/** How the last request of a waiting delivery failed: lists do not have it, so its history is read. */
+function LastError({ id, session }: Pick<Parts, 'session'> & { readonly id: string }): JSX.Element {
+  const reading = useRead(() => session.api.story(id), [id, session.version.value])
+  const error = reading.kind === 'read' ? reading.value.requests.at(-1)?.error : null
+  return <>{error ?? '–'}</>
 }
